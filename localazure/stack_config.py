@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 
+from azure_gpu.formats import bounded_yaml
 from localazure.entra.identity import Identity
 from localazure.errors import CommandError
 from localazure.folder import SECRET_MODE, LocalFolder, write_whole
@@ -74,9 +75,9 @@ def _read(path: Path, checkout: Path) -> dict[str, Any]:
 
 def _mapping(path: Path) -> dict[str, Any]:
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise CommandError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
+        content = bounded_yaml.load(path.read_text(encoding="utf-8")) or {}
+    except (bounded_yaml.BoundedYamlError, UnicodeDecodeError) as error:
+        raise CommandError(f"{path}: {error}") from error
     if not isinstance(content, dict) or not isinstance(content.get("config") or {}, dict):
         raise CommandError(f"{path}: a stack's file is a mapping, and so is its `config`")
     return content

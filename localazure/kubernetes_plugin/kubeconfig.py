@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml
+from azure_gpu.formats import bounded_yaml
 
 Config = dict[str, Any]
 _LISTS = ("clusters", "contexts", "users")
@@ -53,10 +53,9 @@ def read(text_or_path: str, environment: Mapping[str, str]) -> Config:
 def parsed(text: str) -> Config:
     """A kubeconfig's text, YAML or JSON."""
     try:
-        found = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        where = getattr(error, "problem_mark", None)
-        raise ValueError("the kubeconfig is no YAML" + (f" (line {where.line + 1})" if where else "")) from None
+        found = bounded_yaml.load(text)
+    except bounded_yaml.BoundedYamlError as error:
+        raise ValueError(f"the kubeconfig can't be read: {error}") from None
     if not isinstance(found, dict):
         raise ValueError("the kubeconfig is neither a file that exists nor a kubeconfig's text")
     return found

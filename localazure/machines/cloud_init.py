@@ -13,7 +13,7 @@ import shlex
 import zlib
 from typing import Any, NamedTuple
 
-import yaml
+from azure_gpu.formats import bounded_yaml
 
 HEADER = "#cloud-config"
 DOCKER = frozenset({"docker.io", "docker-ce", "docker-ce-cli", "containerd", "containerd.io", "moby-engine", "moby-cli"})
@@ -118,9 +118,9 @@ def _parts(text: str) -> Plan:
 
 def _config(text: str) -> Plan:
     try:
-        config = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        return Plan(errors=(f"the cloud-config is no YAML: {str(error).splitlines()[0]}",))
+        config = bounded_yaml.load(text)
+    except bounded_yaml.BoundedYamlError as error:
+        return Plan(errors=(f"the cloud-config can't be read: {error}",))
     if config is None:
         return Plan()
     if not isinstance(config, dict):

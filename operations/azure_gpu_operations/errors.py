@@ -6,6 +6,7 @@ def expected() -> tuple[type[Exception], ...]:
     from azure.core.exceptions import AzureError as AzureCoreError
     from requests.exceptions import RequestException
 
+    from azure_gpu.formats.stack_file import StackFileError
     from azure_gpu_operations.azure import AzureError
     from azure_gpu_operations.clusters.errors import ClusterError
     from azure_gpu_operations.commands import WorkFailedError
@@ -17,5 +18,5 @@ def expected() -> tuple[type[Exception], ...]:
     from azure_gpu_operations.stack import EngineError
 
     of_azure = (AzureError, AzureCoreError, RequestException)
-    of_stacks = (EngineError, WrongPackagesError, RefusedLossError, ProtectedError)
+    of_stacks = (StackFileError, EngineError, WrongPackagesError, RefusedLossError, ProtectedError)
     return *of_stacks, *of_azure, ClusterError, WorkFailedError, BuildFailedError, RunError, OSError

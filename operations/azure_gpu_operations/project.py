@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-import yaml
-
+from azure_gpu.formats import bounded_yaml
+from azure_gpu.formats.stack_file import StackFileError
 from azure_gpu.shared.installation import CHECKOUT
 from azure_gpu.stack.keys import config_key
 
@@ -41,9 +41,16 @@ def project() -> Project:
 
 def name_of(folder: Path) -> str:
     """The name of the project in a folder, which is the namespace of its stack files' keys; the packaged program's, where the
-    folder has no Pulumi.yaml."""
-    file = folder / FILE
-    return str(yaml.safe_load((file if file.is_file() else project().program / FILE).read_text(encoding="utf-8"))["name"])
+    folder has no Pulumi.yaml. StackFileError where the file has none."""
+    own = folder / FILE
+    file = own if own.is_file() else project().program / FILE
+    try:
+        content = bounded_yaml.load(file.read_text(encoding="utf-8"))
+    except (bounded_yaml.BoundedYamlError, UnicodeDecodeError) as error:
+        raise StackFileError(f"{file}: {error}") from None
+    if not isinstance(content, dict) or not content.get("name"):
+        raise StackFileError(f"{file}: the project has no `name`")
+    return str(content["name"])
 
 
 def key_of(section: str) -> str:

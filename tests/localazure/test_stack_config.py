@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
+from azure_gpu.formats import bounded_yaml
 from tests.support.embedded import EmbeddedAzure
 
 DEV = {
@@ -31,7 +32,7 @@ def connected(azure: EmbeddedAzure, checkout: Path, source: Any) -> dict[str, An
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == str(azure.state / "Pulumi.sample.yaml")
     assert (checkout / "Pulumi.sample.yaml").read_text() == text
-    return yaml.safe_load((azure.state / "Pulumi.sample.yaml").read_text())
+    return bounded_yaml.load((azure.state / "Pulumi.sample.yaml").read_text())
 
 
 def test_the_five_connection_keys_are_this_servers(azure: EmbeddedAzure, checkout: Path) -> None:
@@ -63,9 +64,10 @@ def test_the_copys_own_salt_is_kept_and_the_sources_left_out(azure: EmbeddedAzur
     assert again == {"encryptionsalt": "v1:ours", **written}
 
 
-def test_an_unquoted_date_stays_one(azure: EmbeddedAzure, checkout: Path) -> None:
-    connected(azure, checkout, "config:\n  azure-gpu:as_of: 2019-06-01\n")
-    assert "azure-gpu:as_of: 2019-06-01\n" in (azure.state / "Pulumi.sample.yaml").read_text()
+@pytest.mark.parametrize("day", ["2019-06-01", "2026-11-31"])  # November has 30 days: the program says so
+def test_an_unquoted_date_stays_one(azure: EmbeddedAzure, checkout: Path, day: str) -> None:
+    connected(azure, checkout, f"config:\n  azure-gpu:as_of: {day}\n")
+    assert f"azure-gpu:as_of: {day}\n" in (azure.state / "Pulumi.sample.yaml").read_text()
 
 
 @pytest.mark.parametrize(
@@ -73,6 +75,9 @@ def test_an_unquoted_date_stays_one(azure: EmbeddedAzure, checkout: Path) -> Non
     [
         ("config: [", "not YAML"),
         ("- a\n", "mapping"),
+        ("config:\n  a:b: " + "[" * 2_000 + "]" * 2_000 + "\n", "nested more than 64 deep"),
+        ("config:\n  a:b: &a [*a]\n", "never ends"),
+        ("config:\n  a:b: !!binary é\n", "tag of YAML"),
         ("config: 7\n", "mapping"),
         ("config:\n  a:b:\n    secure: v1:abc\n", "a:b"),
         ("config:\n  a:b:\n    one:\n      TOKEN:\n        secure: v1:abc\n", "a:b.one.TOKEN"),

@@ -72,7 +72,7 @@ def test_a_cluster_that_does_not_answer_is_said_so_in_a_line(tmp_path: Path) -> 
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [(None, "there is no kubeconfig"), ("a: [", "it isn't YAML"), ("clusters: []", "it has no current context")],
+    [(None, "there is no kubeconfig"), ("a: [", "it can't be read: line 1"), ("clusters: []", "it has no current context")],
     ids=["no file", "no YAML", "no context"],
 )
 def test_a_kubeconfig_that_cannot_be_used_is_told(tmp_path: Path, text: str | None, said: str) -> None:

@@ -42,7 +42,11 @@ def test_one_context_alone_keeps_its_cluster_and_may_get_another_user() -> None:
 @pytest.mark.parametrize(
     ("text", "context", "said"),
     [
-        ("a: [", "", "it isn't YAML (line 1)"),
+        (
+            "a: [",
+            "",
+            "it can't be read: line 1: this is not YAML: expected the node content; correct this line or the one before it",
+        ),
         ("just words", "", "it is no kubeconfig: it has no list `clusters`"),
         (TWO, "elsewhere", "it has no context 'elsewhere'; it has here, nowhere, there"),
         (TWO, "nowhere", "it has no cluster 'gone'; it has a, b"),

@@ -9,10 +9,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-import yaml
-
 from azure_gpu.aks.args import Login
 from azure_gpu.catalog.services.aks.access import SERVER_APP
+from azure_gpu.formats import bounded_yaml
 
 KUBELOGIN_PAGE = "https://azure.github.io/kubelogin/install.html"
 _ARGUMENTS = {
@@ -34,9 +33,9 @@ def kubeconfig_of(answer: Sequence[Mapping[str, str]]) -> dict[str, Any]:
     """The first kubeconfig in the answer of listClusterUserCredential, whose values are Base64."""
     try:
         text = base64.b64decode(answer[0]["value"]).decode()
-        config = yaml.safe_load(text)
+        config = bounded_yaml.load(text)
         config["clusters"][0]["cluster"]["server"]
-    except (IndexError, KeyError, TypeError, ValueError, yaml.YAMLError) as error:
+    except (IndexError, KeyError, TypeError, ValueError) as error:
         raise NoKubeconfigError("Azure's answer holds no kubeconfig for the cluster's users") from error
     return cast(dict[str, Any], config)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-import yaml
+from azure_gpu.formats import bounded_yaml
 
 LONGEST = 100_000  # characters; such files have some dozen lines
 # A name, and what is wanted of it: `numpy`, `python=3.12`, `tensorflow-gpu == 1.12.0`, `jax[cuda12]>=0.4`, `channel::name`.
@@ -53,9 +53,9 @@ def read(text: str) -> CondaFile:
     if len(text) > LONGEST:
         raise CondaFileError(f"it has {len(text)} characters, and such a file has at most {LONGEST}")
     try:
-        content: Any = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise CondaFileError(f"it is no YAML: {' '.join(str(error).split())}") from None
+        content: Any = bounded_yaml.load(text)
+    except bounded_yaml.BoundedYamlError as error:
+        raise CondaFileError(f"it can't be read: {error}") from None
     if not isinstance(content, Mapping):
         raise CondaFileError("it is no mapping with the key dependencies")
     said = cast(Mapping[object, object], content)

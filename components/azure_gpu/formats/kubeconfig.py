@@ -7,7 +7,7 @@ no value of the text but names, since a kubeconfig is a secret. Where a file is 
 from collections.abc import Mapping
 from typing import Any, NamedTuple, cast
 
-import yaml
+from azure_gpu.formats import bounded_yaml
 
 
 class KubeconfigError(Exception):
@@ -44,9 +44,9 @@ class Kubeconfig(NamedTuple):
 def read(text: str, context: str = "") -> Kubeconfig:
     """The context of this name; without a name the one that is current."""
     try:
-        parsed: Any = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, RecursionError):
-        raise KubeconfigError("the kubeconfig is no YAML") from None
+        parsed: Any = bounded_yaml.load(text)
+    except bounded_yaml.BoundedYamlError as error:
+        raise KubeconfigError(f"the kubeconfig can't be read: {error}") from None
     config = _mapping(parsed)
     if not isinstance(config.get("clusters"), list):
         raise KubeconfigError("this is no kubeconfig: it has no list of clusters")

@@ -6,10 +6,9 @@ that are encrypted can't be read here; a stand-in takes their place.
 
 import json
 from collections.abc import Iterator
-from datetime import date
 from typing import Any, cast
 
-import yaml
+from azure_gpu.formats import bounded_yaml
 
 SECRET = "[secret]"  # noqa: S105 - it stands where a secret is, and is none
 
@@ -36,14 +35,9 @@ def _config(text: str) -> dict[object, object]:
 
 def _content(text: str) -> dict[object, object]:
     try:
-        content: Any = yaml.safe_load(text) or {}
-    except (
-        yaml.YAMLError,
-        ValueError,
-        TypeError,
-        RecursionError,
-    ) as error:  # PyYAML lets a day that is none through as a ValueError
-        raise StackFileError(f"not YAML: {' '.join(str(error).split())}") from None
+        content: Any = bounded_yaml.load(text) or {}
+    except bounded_yaml.BoundedYamlError as error:
+        raise StackFileError(str(error)) from None
     if not isinstance(content, dict):
         raise StackFileError(_FORM)
     return cast(dict[object, object], content)
@@ -91,7 +85,7 @@ def _readable(value: object) -> object:
         return {str(key): _readable(inner) for key, inner in mapping.items()}
     if isinstance(value, list):
         return [_readable(inner) for inner in cast(list[object], value)]
-    return value.isoformat() if isinstance(value, date) else value
+    return value
 
 
 def _as_text(value: object) -> str:

@@ -11,6 +11,8 @@ from typing import Any, cast
 import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode
 
+from azure_gpu.formats import bounded_yaml
+
 Path = Sequence[str]
 
 
@@ -75,10 +77,10 @@ def _added(text: str, node: MappingNode, name: str, value: object) -> str:
 
 def _root(text: str) -> Node:
     try:
-        root = cast(Any, yaml).compose(text, yaml.SafeLoader)
-    except yaml.YAMLError:
+        root = bounded_yaml.compose(text)
+    except bounded_yaml.BoundedYamlError:
         root = None
-    if not isinstance(root, Node):
+    if root is None:
         raise EditError("the file can't be read as YAML, or is empty")
     return root
 
@@ -120,8 +122,8 @@ def _newline(text: str) -> str:
 
 def _said(text: str) -> Any:
     try:
-        said: Any = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, RecursionError):
+        said: Any = bounded_yaml.load(text)
+    except bounded_yaml.BoundedYamlError:
         said = None
     if not isinstance(said, dict):
         raise EditError("the file can't be read as a mapping in YAML")
@@ -149,8 +151,8 @@ def _set(said: Any, path: Path, value: object, in_place_of: Sequence[str]) -> No
 
 def _checked(text: str, wanted: Any) -> str:
     try:
-        said: Any = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError):
+        said: Any = bounded_yaml.load(text)
+    except bounded_yaml.BoundedYamlError:
         said = None
     if said != wanted:
         raise EditError("the file's layout doesn't take this change without another")

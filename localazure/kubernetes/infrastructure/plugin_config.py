@@ -7,8 +7,6 @@ words. Behaviour: NVIDIA/k8s-device-plugin, api/config/v1 and cmd/nvidia-device-
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-import yaml
-
 from azure_gpu.catalog.services.aks.device_plugin import (
     DEVICE_ID_STRATEGIES,
     DEVICE_LIST_STRATEGIES,
@@ -16,6 +14,7 @@ from azure_gpu.catalog.services.aks.device_plugin import (
     SHARED_SUFFIX,
     VERSION,
 )
+from azure_gpu.formats import bounded_yaml
 
 NONE, TIME_SLICING, MPS = "none", "time-slicing", "mps"
 MPS_SINCE = (0, 15)  # older programs don't know the key
@@ -90,10 +89,9 @@ def validate(config: PluginConfig) -> None:
 
 def _parse(text: str) -> dict[str, Any]:
     try:
-        given = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        why = " ".join(str(error).split())
-        raise ConfigError(f"unmarshal error: error converting YAML to JSON: yaml: {why}") from error
+        given = bounded_yaml.load(text)
+    except bounded_yaml.BoundedYamlError as error:
+        raise ConfigError(f"unmarshal error: error converting YAML to JSON: yaml: {error}") from error
     if given is None:
         given = {}
     if not isinstance(given, dict):

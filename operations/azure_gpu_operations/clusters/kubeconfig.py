@@ -7,7 +7,7 @@ wrong with it. Pure. Values are never shown: they are credentials.
 from collections.abc import Mapping
 from typing import Any, NamedTuple, cast
 
-import yaml
+from azure_gpu.formats import bounded_yaml
 
 _OWN_CREDENTIALS = ("client-certificate-data", "client-certificate", "token", "tokenFile", "username")
 
@@ -33,11 +33,9 @@ class Kubeconfig(NamedTuple):
 
 def read(text: str, context: str = "") -> Kubeconfig:
     try:
-        content: Any = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f" (line {mark.line + 1})" if mark is not None else ""
-        raise KubeconfigError(f"it isn't YAML{where}") from None
+        content: Any = bounded_yaml.load(text)
+    except bounded_yaml.BoundedYamlError as error:
+        raise KubeconfigError(f"it can't be read: {error}") from None
     if not isinstance(content, dict) or not isinstance(content.get("clusters"), list):
         raise KubeconfigError("it is no kubeconfig: it has no list `clusters`")
     name = context or str(content.get("current-context") or "")

@@ -7,9 +7,9 @@ is read again, and has to say what the file said, and the entries, and nothing e
 from collections.abc import Iterable
 from typing import Any
 
-import yaml
 from yaml.nodes import MappingNode, ScalarNode
 
+from azure_gpu.formats import bounded_yaml
 from azure_gpu_operations.importing.blocks import Entry, entry_lines, section_lines
 
 
@@ -38,8 +38,8 @@ def merged(text: str, entries: Iterable[Entry]) -> str:
 
 def _said(text: str) -> dict[str, Any]:
     try:
-        said = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, RecursionError):
+        said = bounded_yaml.load(text)
+    except bounded_yaml.BoundedYamlError:
         raise MergeError("the stack file can't be read as YAML") from None
     if said is None:
         said = {}
@@ -50,7 +50,7 @@ def _said(text: str) -> dict[str, Any]:
 
 
 def _with(text: str, entry: Entry) -> str:
-    root = yaml.compose(text, yaml.SafeLoader)
+    root = bounded_yaml.compose(text)
     newline = "\r\n" if "\r\n" in text else "\n"
     lines = text.splitlines()
     config = _child(root, "config")

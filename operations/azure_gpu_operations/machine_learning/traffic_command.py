@@ -19,9 +19,7 @@ from contextlib import closing
 from functools import partial
 from typing import Any
 
-import yaml
-
-from azure_gpu.formats import yaml_edit
+from azure_gpu.formats import bounded_yaml, yaml_edit
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations import stack_options
 from azure_gpu_operations.command_line import refuse
@@ -118,8 +116,8 @@ def changed(text: str, name: str, settings: Mapping[str, Any], after: Mapping[st
 def _settings(text: str, name: str) -> Mapping[str, Any]:
     """What the stack file says of the endpoint."""
     try:
-        section = ((yaml.safe_load(text) or {}).get("config") or {}).get(key_of(SECTION)) or {}
-    except (yaml.YAMLError, AttributeError) as error:
+        section = ((bounded_yaml.load(text) or {}).get("config") or {}).get(key_of(SECTION)) or {}
+    except (bounded_yaml.BoundedYamlError, AttributeError) as error:
         raise traffic.WrongTrafficError("the stack file can't be read as YAML") from error
     if not isinstance(section, dict) or not isinstance(section.get(name), dict):
         known = ", ".join(section) if isinstance(section, dict) and section else "none"

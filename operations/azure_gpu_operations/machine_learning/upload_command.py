@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import yaml
 
-from azure_gpu.formats import stack_file, yaml_edit
+from azure_gpu.formats import bounded_yaml, stack_file, yaml_edit
 from azure_gpu.formats.tags import MODEL_STORE
 from azure_gpu_operations import stack_options
 from azure_gpu_operations.command_line import refuse
@@ -124,10 +124,10 @@ def written(text: str, name: str, version: str) -> str:
     """The stack file's text with the model in it. EditError where something else is called so there."""
     wanted, key = settings(name, version), key_of(name, version)
     try:
-        section = ((yaml.safe_load(text) or {}).get("config") or {}).get(key_in_file(SECTION))
+        section = ((bounded_yaml.load(text) or {}).get("config") or {}).get(key_in_file(SECTION))
         models = (section.get("models") or {}) if isinstance(section, dict) else {}
         there = models.get(key)
-    except (yaml.YAMLError, AttributeError) as error:
+    except (bounded_yaml.BoundedYamlError, AttributeError) as error:
         raise yaml_edit.EditError("the stack file can't be read as YAML, or has something else under `ml_workspace`") from error
     if section is None:
         raise yaml_edit.EditError(f"the stack file has no `ml_workspace` yet; add `{key_in_file(SECTION)}: create` first")

@@ -37,6 +37,11 @@ def test_a_file_without_configuration_has_none(text: str) -> None:
     assert stack_file.configuration(text) == {}
 
 
+def test_a_day_that_is_none_is_left_to_the_program() -> None:
+    text = "config:\n  azure-gpu:jobs: {train: {expires_after: 2026-11-31}}\n"
+    assert stack_file.configuration(text) == {"azure-gpu:jobs": '{"train": {"expires_after": "2026-11-31"}}'}
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [("config: [", "not YAML"), ("- 1\n", "is a mapping"), ("config: 3\n", "is a mapping"), ("3", "is a mapping")],

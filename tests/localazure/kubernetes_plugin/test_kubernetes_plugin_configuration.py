@@ -75,7 +75,7 @@ def test_what_the_plugin_does_not_do_is_said_when_it_is_configured(
     ("text", "words"),
     [
         ("/no/such/file", "neither a file that exists nor a kubeconfig's text"),
-        ("{", "the kubeconfig is no YAML"),
+        ("{", "the kubeconfig can't be read: line 1"),
         (json.dumps({"clusters": []}), "no current-context"),
         (json.dumps({"current-context": "x"}), 'context "x" does not exist'),
         (A.replace('"name": "c"', '"name": "d"'), 'cluster "c" does not exist'),

@@ -307,7 +307,7 @@ def test_cloud_init_reads_parts_gzip_and_tells_what_it_doesnt_do() -> None:
     assert (
         cloud_init.plan(base64.b64encode(b"#cloud-config\n- a\n- b: [").decode())
         .errors[0]
-        .startswith("the cloud-config is no YAML")
+        .startswith("the cloud-config can't be read: line 3: this is not YAML")
     )
 
 

@@ -1,0 +1,117 @@
+"""YAML within limits: what is read as what, and what is refused in one line before anything is made of it."""
+
+import contextlib
+import tracemalloc
+
+import pytest
+import yaml
+from hypothesis import given, strategies as st
+
+from azure_gpu.formats import bounded_yaml
+from azure_gpu.formats.bounded_yaml import BoundedYamlError
+from tests.support.container_group_templates import PASSWORD
+
+DOUBLED = "x0: &a0 [1, 2, 3]\n" + "".join(f"x{n}: &a{n} [*a{n - 1}, *a{n - 1}]\n" for n in range(1, 36))
+MERGED = "x0: &a0 {k: 1}\n" + "".join(f"x{n}: &a{n} {{<<: [*a{n - 1}, *a{n - 1}]}}\n" for n in range(1, 36))
+CHAINED = "x0: &a0 1\n" + "".join(f"x{n}: &a{n} [*a{n - 1}]\n" for n in range(1, 2_000))
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("", None),
+        ("a: 1\nb: [x, 1.5, yes, ~]\n", {"a": 1, "b": ["x", 1.5, True, None]}),
+        ("2: a\non: b\n", {2: "a", True: "b"}),
+        ("base: &b {cpu: 1}\none: {<<: *b, gpu: 2}\n", {"base": {"cpu": 1}, "one": {"cpu": 1, "gpu": 2}}),
+        ("a: !!str 1\nb: !!int '2'\n", {"a": "1", "b": 2}),
+        (
+            "a: 2026-11-30\nb: 2026-11-31\nc: 2019-06-01 10:00:00\n",
+            {"a": "2026-11-30", "b": "2026-11-31", "c": "2019-06-01 10:00:00"},
+        ),
+        ("[0b_, 0x_, 0x, 1e999, 1:30]", ["0b_", "0x_", "0x", "1e999", 90]),
+        ("[=, <<]", ["=", "<<"]),
+        ("\ufeffa: 1\n", {"a": 1}),
+    ],
+)
+def test_values_are_those_of_yaml_and_dates_stay_text(text: str, value: object) -> None:
+    assert bounded_yaml.load(text) == value
+
+
+@pytest.mark.parametrize("digits", [400, 4_301, 500_000])
+def test_a_number_too_long_for_one_is_text(digits: int) -> None:
+    assert bounded_yaml.load(f"a: {'9' * digits}") == {"a": "9" * digits}
+    sexagesimal = "1" + ":1" * (digits // 2)
+    assert bounded_yaml.load(f"a: {sexagesimal}") == {"a": sexagesimal}
+
+
+def test_a_date_is_written_as_it_was_read() -> None:
+    text = "a: 2026-11-31\nb: '2026-11-30'\n"
+    assert yaml.safe_dump(bounded_yaml.load(text)) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a: [1, 2\nb: 3\n", "line 2: this is not YAML: expected ',' or ']', but got ':'"),
+        ("a:\n\tb: 1\n", "line 2: line 2 is indented with tabs"),
+        ("a: 1\n---\nb: 2\n", "line 2: this is one document more than is read"),
+        ("[" * 2_000 + "]" * 2_000, "line 1: this is nested more than 64 deep"),
+        (CHAINED, "nested more than 64 deep"),
+        ("a: &a [*a]\n", "line 1: an alias stands within what it repeats"),
+        ("a: &a\n  <<: *a\n", "line 1: an alias stands within what it repeats"),
+        (DOUBLED, "line 15: these are more than 50000 values"),
+        (MERGED, "these are more than 50000 values"),
+        ("a: [" + "1, " * 50_000 + "1]\n", "line 1: these are more than 50000 values"),
+        ("a" * 1_000_001, "it has 1000001 characters, and at most 1000000 are read"),
+        ("a: !!binary é\n", "line 1: a tag of YAML (what starts with '!') isn't understood here"),
+        ("a: !!set {b, c}\n", "line 1: a tag of YAML"),
+        ("a: !!python/object:os.system x\n", "line 1: a tag of YAML"),
+        ("a: 1\nb: !!bool maybe\n", "line 2: this word is neither true nor false"),
+        ("a: !!int [1]\n", "line 1: a list or a mapping stands where a word is expected"),
+        ("? [a]\n: 1\n", "line 1: this is not YAML: found unhashable key"),
+        ('a: "west\\ud800"\n', "line 1: an escape in double quotes is half of a character"),
+        ('{"\\udfff": 1}\n', "line 1: an escape in double quotes is half of a character"),
+        ('a: "\\U00110000"\n', "an escape in double quotes is no character"),
+        ("a: 1\nb: \x07\n", "line 2: a character here is not text that YAML takes"),
+    ],
+    ids=lambda value: value[:30] if isinstance(value, str) else "",
+)
+def test_what_is_no_yaml_or_too_much_is_one_line(text: str, said: str) -> None:
+    with pytest.raises(BoundedYamlError) as refused:
+        bounded_yaml.load(text)
+    assert said in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("text", [DOUBLED, MERGED, CHAINED], ids=["doubled", "merged", "chained"])
+def test_what_is_too_much_takes_no_memory(text: str) -> None:
+    tracemalloc.start()
+    try:
+        with pytest.raises(BoundedYamlError):
+            bounded_yaml.load(text)
+        assert tracemalloc.get_traced_memory()[1] < 20_000_000
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    "text", [f"a: *{PASSWORD}", f"a: !{PASSWORD}!x y", f"a: '{PASSWORD}", f"%{PASSWORD}\na", f"- &{PASSWORD} a\n- b: @"]
+)
+def test_no_word_of_the_text_is_in_the_message(text: str) -> None:
+    with pytest.raises(BoundedYamlError) as refused:
+        bounded_yaml.load(text)
+    assert PASSWORD not in str(refused.value)
+
+
+def test_nodes_have_their_places_and_empty_documents_are_left_out() -> None:
+    node = bounded_yaml.compose("a: 1\nb: 2\n")
+    assert isinstance(node, yaml.MappingNode)
+    assert [key.start_mark.index for key, _ in node.value] == [0, 5]
+    assert bounded_yaml.compose("# nothing\n") is None
+    assert len(bounded_yaml.compose_all("---\n---\na\n---\nb\n")) == 2
+
+
+@given(st.text(alphabet="ab:- \n\t{}[]&*!'\"|>#,?1%@<=0x_.\\ud8TZ", max_size=60))
+def test_no_text_raises_anything_else_and_what_is_read_can_be_written(text: str) -> None:
+    with contextlib.suppress(BoundedYamlError):
+        yaml.safe_dump(bounded_yaml.load(text), allow_unicode=True).encode()
