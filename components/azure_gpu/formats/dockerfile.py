@@ -196,7 +196,7 @@ def _arg(line: int, rest: str) -> Arg:
     return Arg(line, name, _unquoted(default) if equals else None)
 
 
-_PAIR = re.compile(r"""([A-Za-z_][\w.-]*)=((?:"(?:\\.|[^"\\])*"|'[^']*'|\\.|[^\s"'])*)(?:\s+|$)""")
+_PAIR = re.compile(r"""([A-Za-z_][\w.-]*)=((?:"(?:\\.|[^"\\])*"|'[^']*'|\\(?:.|$)|[^\s"'\\])*)(?:\s+|$)""")
 
 
 def _env(line: int, rest: str) -> Env:
@@ -239,9 +239,12 @@ def _copy(line: int, rest: str) -> Copy:
     return Copy(line, words[:-1], words[-1], stage.lower(), others)
 
 
+_HERE = re.compile(r"""\d*<<-?(["']?)[A-Za-z_]\w*\1""")  # a word of a command, as BuildKit's parser has it
+
+
 def _run(line: int, rest: str) -> Run:
     flags, rest = _flags(rest)
-    if rest.startswith("<<"):
+    if not rest.startswith("[") and any(_HERE.fullmatch(word) for word in rest.split()):
         raise _WrongError("here-documents aren't read here", "join the commands with &&")
     return Run(line, _command(rest), flags)
 
@@ -262,12 +265,16 @@ def _command(rest: str) -> Command:
 def _exec_form(rest: str) -> tuple[str, ...]:
     try:
         words = json.loads(rest)
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:
+        if not isinstance(error, json.JSONDecodeError):  # a number of thousands of digits, or lists in lists without end
+            raise _WrongError("the list can't be read", 'write ["command", "argument"]') from None
         raise _WrongError(
             f"the list isn't valid JSON: {error.msg} at character {error.pos + 1}", 'write ["command", "argument"]'
         ) from error
     if not isinstance(words, list) or not words or not all(isinstance(word, str) for word in words):  # pyright: ignore[reportUnknownVariableType]
         raise _WrongError("the list has to hold text only, at least one word", 'write ["command", "argument"]')
+    if any("\ud800" <= character <= "\udfff" for character in "".join(words)):  # pyright: ignore[reportUnknownArgumentType]
+        raise _WrongError("an escape in the list is half of a character", "write the character itself")
     return tuple(str(word) for word in words)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
 
 

@@ -7,7 +7,7 @@ In: a text. Out: the placeholder in it, or "".
 import re
 
 _PLACEHOLDER = re.compile(
-    r"\{\{.*?\}\}"  # Jinja, Helm, Mustache
+    r"\{\{(?:(?!\{\{).)*?\}\}"  # Jinja, Helm, Mustache; one that isn't closed ends at the next, so that many take no longer
     r"|\$\{[^{}]*\}"  # envsubst, Terraform
     r"|(?<!\S)\$[A-Za-z_][A-Za-z0-9_]*(?!\S)"  # envsubst without braces, where it is a word
     r"|\$\((?:[^()]|\([^()]*\))*\)"  # a shell's command, Azure Pipelines

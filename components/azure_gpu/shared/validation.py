@@ -245,7 +245,12 @@ def _is_a(value: object, wanted: type) -> bool:
         return wanted is bool
     if wanted in (int, float):
         return isinstance(value, int if wanted is int else int | float) and _is_counted(value)
-    return isinstance(value, wanted)
+    return isinstance(value, wanted) and not (isinstance(value, str) and _is_halved(value))
+
+
+def _is_halved(text: str) -> bool:
+    r"""Whether half of a surrogate pair is in it, as in `"\ud800"`, which nothing can write or send."""
+    return not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _is_counted(value: float) -> bool:
@@ -254,6 +259,8 @@ def _is_counted(value: float) -> bool:
 
 
 def _wrong_type(path: str, shown: object, value: object, wanted: str) -> Checked:
+    if isinstance(value, str) and _is_halved(value):
+        shown = None
     message = "nothing is written here" if value is None else f"{wanted} is wanted here, this is {_kind(value)}"
     fix = f'write it in quotes: "{shown}"' if wanted == "text" and isinstance(shown, int | float) else f"write {wanted}"
     return Checked(None, [Problem(path=path, message=message, value=shown, allowed=wanted, fix=fix)], usable=False)
@@ -266,6 +273,8 @@ def _kind(value: object) -> str:
         return "a list"
     if isinstance(value, int | float) and not _is_counted(value):
         return "one that nobody counts to"
+    if isinstance(value, str) and _is_halved(value):
+        return "one that holds half of a character"
     return _WORDS.get(type(value), type(value).__name__)
 
 
@@ -317,6 +326,9 @@ def _unknown_key(path: str, key: str, known: list[str]) -> Problem:
 def _check_map(value: object, shown: object, wanted: Any, path: str) -> Checked:
     if not isinstance(value, Mapping):
         return _wrong_type(path, shown, value, "an object")
+    if any(_is_halved(str(key)) for key in cast(Mapping[object, object], value)):
+        problem = Problem(path=path, message="a key here holds half of a character", fix="write the character itself")
+        return Checked(None, [problem], usable=False)
     entries = {str(key): check(entry, wanted, f"{path}.{key}") for key, entry in cast(Mapping[object, object], value).items()}
     kept = {key: entry.value for key, entry in entries.items() if entry.usable}
     return Checked(kept, [problem for entry in entries.values() for problem in entry.problems])

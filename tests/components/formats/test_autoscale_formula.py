@@ -1,6 +1,7 @@
 """Autoscale formulas: the documentation's own formulas and results, operators, functions and samples."""
 
 import math
+import tracemalloc
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -312,6 +313,26 @@ def test_a_formula_that_cant_be_read_has_the_same_results() -> None:
     assert formula is None
     shown = as_text(results_of(Targets(dedicated=2)))
     assert shown == "$TargetDedicatedNodes=2;$TargetLowPriorityNodes=0;$NodeDeallocationOption=requeue"
+
+
+@pytest.mark.parametrize(
+    "behind",
+    ["a = vec(a, a);" * 60, f"x = max({', '.join(['a'] * 5_000)});", f"x = {' * '.join(['a'] * 5_000)};", "b = a * 2;" * 500],
+)
+def test_lists_that_grow_end_the_run_and_not_the_memory(behind: str) -> None:
+    tracemalloc.start()
+    try:
+        assert "lists of more than 2000000 numbers" in fault("a = vec(1, 2);" + "a = vec(a, a);" * 13 + behind)
+        assert tracemalloc.get_traced_memory()[1] < 100_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_week_of_samples_of_every_variable_is_no_such_list() -> None:
+    series = steady(1, NOW, 7 * 24 * 60)
+    names = ("$PendingTasks", "$CPUPercent", "$ActiveTasks")
+    text = "".join(f"x{at} = max({name}.GetSample(TimeInterval_Day * 7));" for at, name in enumerate(names * 10))
+    assert run(text, dict.fromkeys(names, series)).error is None
 
 
 def test_only_the_branch_that_is_chosen_is_looked_at() -> None:

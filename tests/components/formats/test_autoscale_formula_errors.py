@@ -132,6 +132,11 @@ def test_all_errors_come_at_once_in_the_order_of_the_text() -> None:
 def test_deep_nesting_is_refused_and_long_sums_are_not() -> None:
     assert "deep in each other" in errors("x = " + "(" * 100 + "1" + ")" * 100)[0]
     assert "deep in each other" in errors("x = " + "!" * 4000 + "1;")[0]
+    assert "deep in each other" in errors("x = time()" + ".hour" * 500 + ";")[0]
+    inner = "1"
+    for _ in range(38):
+        inner = f"(1||1&&1==1<1+1*{inner})"  # seven nodes deep for each bracket
+    assert "deep in each other" in errors(f"x = {inner};")[0]
     assert errors("x = " + "+".join("1" * 4000)) == []
 
 

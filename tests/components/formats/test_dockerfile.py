@@ -62,6 +62,10 @@ def test_a_continued_line_keeps_its_first_number_and_skips_comments_inside() -> 
         ("FROM a\nCMD [1]", "w/Dockerfile:2", "text only"),
         ("FROM a\nENV A=1 B", "w/Dockerfile:2", "can't be read from 'B' on"),
         ("FROM a\nRUN <<EOF", "w/Dockerfile:2", "here-documents"),
+        ("FROM a\nRUN cat <<-'EOF' > x", "w/Dockerfile:2", "here-documents"),
+        ("FROM a\nRUN " + "[" * 5_000, "w/Dockerfile:2", "the list can't be read"),
+        ("FROM a\nRUN [" + "1" * 5_000 + "]", "w/Dockerfile:2", "the list can't be read"),
+        ('FROM a\nRUN ["\\ud800"]', "w/Dockerfile:2", "half of a character"),
         ("FROM a\nRUN", "w/Dockerfile:2", "RUN says nothing"),
         ("FROM a\nARG 1x", "w/Dockerfile:2", "ARG takes one name"),
         ("# escape=`\nFROM a", "w/Dockerfile:1", "ESCAPE"),
@@ -93,6 +97,15 @@ def test_all_problems_come_at_once() -> None:
 )
 def test_variables_are_filled_in(text: str, value: str) -> None:
     assert substitute(text, {"A": "1", "E": ""}) == value
+
+
+def test_a_shift_in_a_command_is_no_here_document() -> None:
+    assert parse('FROM a\nRUN echo $((1<<4)) "1 << 4" <<< word\n')[1] == []
+
+
+def test_a_long_value_that_cant_be_read_is_refused_at_once() -> None:
+    _, problems = parse("FROM a\nENV A=" + "\\a" * 10_000 + '"\n')  # each backslash once doubled the time
+    assert [problem.path for problem in problems] == ["Dockerfile:2"]
 
 
 @given(st.text())

@@ -69,6 +69,13 @@ def test_anything_goes_where_anything_is_wanted() -> None:
     assert schema(Group)["properties"]["parameters"]["additionalProperties"] == {}
 
 
+def test_half_of_a_character_is_no_text() -> None:
+    for given, path in (({"name": "west\ud800"}, "g.name"), ({"name": "g", "volumes": {"\udfff": {}}}, "g.volumes")):
+        [problem] = check(given, Group, "g").problems
+        assert (problem.path, "half of a character" in problem.message) == (path, True)
+        assert str(problem).encode()
+
+
 def test_the_word_of_a_first_key_that_is_true_or_false_stands_for_it() -> None:
     assert check("empty", Volume, "v").value == {"empty": True}
     assert schema(Volume)["anyOf"][0] == {"enum": ["empty"]}

@@ -32,6 +32,7 @@ from azure_gpu.formats.autoscale_formula.syntax import (
 from azure_gpu.formats.autoscale_formula.values import Interval, Option, Value, text, type_of
 
 _MOST_NODES = 2**31 - 1  # a target is a 32-bit number in the API
+_MOST_NUMBERS = 2_000_000  # in all lists that one run makes: a week of samples, which are 20,160, a hundred times
 
 
 class Targets(NamedTuple):
@@ -106,6 +107,7 @@ class _Run:
         self._now = now
         self._before = targets
         self._set: dict[str, Value] = {}  # the service's variables
+        self._numbers_made = 0
 
     def all(self, statements: tuple[Statement, ...]) -> None:
         try:
@@ -153,11 +155,20 @@ class _Run:
 
     def _value(self, node: Node) -> Value:
         try:
-            return self._of(node)
+            value = self._of(node)
+            if isinstance(value, tuple):
+                self._made(len(value))
+            return value
         except (FunctionError, OperatorError, TooFewSamplesError) as error:
             raise FaultError(str(error), node.at) from None
         except OverflowError:
             raise FaultError("a number is too large", node.at) from None
+
+    def _made(self, count: int) -> None:
+        """Called before or after a list is made, so that a formula of a few lines takes neither all memory nor all day."""
+        self._numbers_made += count
+        if self._numbers_made > _MOST_NUMBERS:
+            raise FunctionError(f"the formula makes lists of more than {_MOST_NUMBERS} numbers in all")
 
     def _of(self, node: Node) -> Value:
         match node:
@@ -206,6 +217,7 @@ class _Run:
                 left = float(operators.true(left) if decided else operators.true(self._value(link.operand)))
             else:
                 right = self._value(link.operand)
+                self._made(len(left) if isinstance(left, tuple) else 0)
                 try:
                     left = operators.apply(left, link.sign, right)
                 except OperatorError as error:
@@ -215,11 +227,11 @@ class _Run:
     def _call(self, node: Call) -> Value:
         values = [self._value(argument) for argument in node.arguments]
         if node.name in language.OF_LISTS:
-            return functions.of_list(node.name, _numbers(node.name, values))
+            return functions.of_list(node.name, self._numbers(node.name, values))
         if node.name == language.VECTOR_OF:
-            return _numbers(node.name, values)
+            return self._numbers(node.name, values)
         if node.name in language.COMPONENT_WISE:
-            numbers = tuple(functions.component_wise(node.name, one) for one in _numbers(node.name, values))
+            numbers = tuple(functions.component_wise(node.name, one) for one in self._numbers(node.name, values))
             return numbers[0] if len(values) == 1 and isinstance(values[0], float) else numbers
         match node.name, values:
             case "stop", _:
@@ -231,11 +243,18 @@ class _Run:
             case "time", [str() as given]:
                 return functions.time(given, self._now)
             case "percentile", [tuple() as given, float() as percent]:
-                return functions.percentile(functions.flat([given]), percent)
+                return functions.percentile(given, percent)
             case "val", [tuple() as given, float() as index]:
-                return functions.val(functions.flat([given]), index)
+                return functions.val(given, index)
             case _:
                 raise FunctionError(f"{node.name}(…) can't take {', '.join(type_of(value) for value in values)}")
+
+    def _numbers(self, name: str, values: list[Value]) -> tuple[float, ...]:
+        for value in values:
+            if not isinstance(value, float | tuple):
+                raise FunctionError(f"{name}(…) can't take a {type_of(value)}")
+        self._made(sum(len(value) if isinstance(value, tuple) else 1 for value in values))
+        return functions.flat(values)
 
     def _method(self, node: Method) -> Value:
         if not isinstance(node.of, Name) or node.of.name not in language.READ_ONLY:
@@ -283,10 +302,3 @@ def _full(name: str) -> str:
 
 def _whole(count: float) -> int:
     return int(count) if math.isfinite(count) else 0
-
-
-def _numbers(name: str, values: list[Value]) -> tuple[float, ...]:
-    for value in values:
-        if not isinstance(value, float | tuple):
-            raise FunctionError(f"{name}(…) can't take a {type_of(value)}")
-    return functions.flat(values)

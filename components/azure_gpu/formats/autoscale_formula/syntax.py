@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 MOST_DEPTH = 40  # of brackets, calls, signs and choices in each other
+_MOST_NODES_DEEP = 200  # with operators, methods and members; whoever goes through a formula calls himself for each
 
 
 class Number(NamedTuple):
@@ -171,6 +172,8 @@ class _Reader:
             if behind.kind == "name":
                 raise FaultError(f"a semicolon is missing before {behind.text}", behind.at)
             raise self._unexpected(behind, "an operator or a semicolon")
+        if (at := _too_deep(value)) is not None:
+            raise FaultError("values, operators and members stand too deep in each other", at)
         return Statement(target, value)
 
     def _expression(self) -> Node:
@@ -268,6 +271,35 @@ class _Reader:
         if not token.kind:
             return FaultError(f"the formula ends where {wanted} is expected", token.at)
         return FaultError(f"{token.text} stands where {wanted} is expected", token.at)
+
+
+def _too_deep(root: Node) -> int | None:
+    """Where a node stands that is deeper than the rest of this package goes."""
+    waiting: list[tuple[Node, int]] = [(root, 1)]
+    while waiting:
+        node, depth = waiting.pop()
+        if depth > _MOST_NODES_DEEP:
+            return node.at
+        waiting.extend((inner, depth + 1) for inner in _inner(node))
+    return None
+
+
+def _inner(node: Node) -> tuple[Node, ...]:
+    match node:
+        case Call():
+            return node.arguments
+        case Method():
+            return (node.of, *node.arguments)
+        case Member():
+            return (node.of,)
+        case Sign():
+            return (node.operand,)
+        case Chain():
+            return (node.first, *(link.operand for link in node.links))
+        case Choice():
+            return (node.condition, node.yes, node.no)
+        case _:
+            return ()
 
 
 def _tokens(text: str) -> tuple[list[_Token], list[Fault]]:

@@ -1,0 +1,28 @@
+"""What stands in a file for a value that is still to be filled in."""
+
+import pytest
+
+from azure_gpu.formats import placeholders
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("a {{ image }} b", "{{ image }}"),
+        ("{{ {'a': 1} }}", "{{ {'a': 1} }}"),
+        ("{{ open {{ image }}", "{{ image }}"),
+        ("x ${TAG}", "${TAG}"),
+        ("$(cat tag)", "$(cat tag)"),
+        ("<acrLoginServer>/x", "<acrLoginServer>"),
+        ("#{tag}#", "#{tag}#"),
+        ("plain {text}", ""),
+    ],
+)
+def test_the_first_one_is_found(text: str, found: str) -> None:
+    assert placeholders.find(text) == found
+
+
+@pytest.mark.timeout(20)  # half a second at most; a search that looks again from every brace takes hours
+@pytest.mark.parametrize("part", ["{", "{{ ", "${", "$(", "[my ", "#{", "__A ", "<a"])
+def test_a_megabyte_of_openings_is_looked_through_once(part: str) -> None:
+    assert placeholders.find(part * (1_000_000 // len(part))) == ""
