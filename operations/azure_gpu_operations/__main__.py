@@ -8,7 +8,7 @@ import os
 import sys
 
 from azure_gpu.shared.installation import COMMAND, COMMAND_IN_A_CHECKOUT
-from azure_gpu_operations import local_connection, verbs
+from azure_gpu_operations import local_connection, terminal, verbs
 from azure_gpu_operations.errors import expected
 from azure_gpu_operations.exit_codes import FAILED
 
@@ -19,6 +19,11 @@ program's own, 2 where nothing was started, 124 after --timeout, 125 where the r
 
 
 def main(arguments: list[str] | None = None) -> int:
+    with terminal.guarded(os.environ):
+        return _main(arguments)
+
+
+def _main(arguments: list[str] | None) -> int:
     given, after = _split(sys.argv[1:] if arguments is None else arguments)
     parser = _parser(next((word for word in given if not word.startswith("-")), ""))
     options, unknown = parser.parse_known_args(given, argparse.Namespace(after=after))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from azure_gpu_operations.azure import Arm, AzureError
+from azure_gpu_operations.terminal import coloured
 
 API_VERSION = "2023-05-01"
 POLL_SECONDS = 2.0
@@ -78,7 +79,7 @@ def render(ends: list[GroupEnd]) -> str:
         for container in group.containers:
             code = "none yet" if container.exit_code is None else str(container.exit_code)
             lines.append(f"  {container.name}: {container.state}, exit code {code}, last lines of its log:")
-            lines.extend(f"    {line}" for line in container.log)
+            lines.extend(f"    {coloured(line)}" for line in container.log)
     return "\n".join(lines)
 
 

@@ -51,6 +51,11 @@ def wait(scripts: dict[str, list[str | None]], logs: dict[str, str] | None = Non
     return ends, said
 
 
+def test_what_a_container_wrote_to_a_terminal_is_shown_without_its_escapes() -> None:
+    ends, _ = wait({"/a": ["Failed"]}, {"/a/containers/c/logs": "\x1b]0;TITLE\x07\x1b[31mred\x1b[0m\x1b[2J\n"})
+    assert groups.render(ends).splitlines()[-1] == "    \x1b[31mred\x1b[0m"
+
+
 def test_waiting_ends_when_every_group_has_ended_and_says_each_change_once() -> None:
     ends, said = wait({"/a": ["Pending", "Running", "Running", "Succeeded"], "/b": ["Running", "Failed"]})
     assert said == ["/a: Pending", "/b: Running", "/a: Running", "/b: Failed", "/a: Succeeded"]

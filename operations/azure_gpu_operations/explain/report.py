@@ -6,6 +6,7 @@ In: `Facts` and a `Finding`. Out: lines; a mapping; the exit code that goes with
 from typing import Any
 
 from azure_gpu_operations.explain.facts import NO_FAILURE, Cause, Facts, Finding, Kind
+from azure_gpu_operations.terminal import coloured, printable
 
 EXPLAINED = 1
 NOT_KNOWN = 3
@@ -15,17 +16,17 @@ _OF_KUBERNETES = (Kind.POD, Kind.KUBERNETES_JOB)
 
 
 def lines(facts: Facts, finding: Finding) -> list[str]:
-    """The cause first, then what speaks for it, the container's last lines, and what to do."""
+    """The cause first, then what speaks for it, the container's last lines with their colours, and what to do."""
     what = f"execution {facts.execution} of the job" if facts.execution else facts.kind.value
     state = f", {facts.state}" if facts.state else ""
-    found = [f"{facts.name} ({what}{state}): {finding.cause.value}", f"  {finding.what}"]
+    found = [f"{facts.name} ({what}{state}): {finding.cause.value}", f"  {printable(finding.what)}"]
     who = "Kubernetes" if facts.kind in _OF_KUBERNETES else "Azure"
-    found += [f"  {who} says: {text}" for text in finding.evidence]
+    found += [f"  {who} says: {printable(text)}" for text in finding.evidence]
     log = _log(facts, finding)
     if log:
         whose = finding.container if facts.kind in _SAY_WHAT else f"container {finding.container}"
-        found += [f"  last lines of {whose}:", *(f"    {line}" for line in log)]
-    return [*found, f"  fix: {finding.fix}"]
+        found += [f"  last lines of {whose}:", *(f"    {coloured(line)}" for line in log)]
+    return [*found, f"  fix: {printable(finding.fix)}"]
 
 
 def as_json(facts: Facts, finding: Finding) -> dict[str, Any]:
