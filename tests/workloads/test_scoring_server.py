@@ -4,6 +4,7 @@ import base64
 import io
 import json
 import re
+import socket
 import struct
 import time
 import zlib
@@ -15,7 +16,8 @@ import pytest
 from PIL import Image
 
 from tests.workloads.scoring_server import exchange, picture, server
-from workloads.scoring.image_scoring import gpu_absence
+from workloads.scoring.image_scoring import gpu_absence, slow_clients
+from workloads.scoring.image_scoring.slow_clients import THREADS
 
 RED = picture((255, 0, 51))
 RED_SCORES = [1.0, 0.0, 0.2]
@@ -274,9 +276,66 @@ def test_slow_clients_are_told_so_and_others_are_answered_meanwhile(scoring: htt
     assert time.monotonic() - began < BODY_SECONDS + QUICK_SECONDS
 
 
-def connected(client: httpx.Client, sent: bytes):
-    import socket
+def test_more_stalled_requests_than_threads_keep_no_probe_and_no_request_waiting(scoring: httpx.Client) -> None:
+    half = (raw(f"Content-Length: {len(RED)}") + RED[:20], b"POST /score HTTP/1.1\r\nHost: loc", b"")
+    stalled = [connected(scoring, part) for part in half for _ in range(2 * THREADS)]
+    began = time.monotonic()
+    assert httpx.get(f"{scoring.base_url}/", trust_env=False).text == "Healthy"
+    assert time.monotonic() - began < BODY_SECONDS / 2, "a thread had to become free"
+    answer = httpx.post(f"{scoring.base_url}/score", content=RED, headers=PNG, trust_env=False, timeout=30)
+    assert scored(answer) == [RED_SCORES]
+    for each in stalled:
+        each.close()
 
+
+def test_headers_that_come_byte_by_byte_and_a_request_behind_another_are_answered(scoring: httpx.Client) -> None:
+    head = raw(f"Content-Length: {len(RED)}").removesuffix(b"\r\n")
+    with connected(scoring, b"") as connection:
+        for at in range(len(head)):
+            connection.sendall(head[at : at + 1])
+        connection.sendall(b"\r\n" + RED + b"GET / HT")  # the beginning of the next comes with this one
+        connection.sendall(b"TP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        received = b""
+        while more := connection.recv(65536):
+            received += more
+    assert received.count(b"HTTP/1.1 200 ") == 2
+    assert received.endswith(b"Healthy")
+
+
+def test_of_too_many_threads_that_wait_the_oldest_is_given_up_and_who_has_just_come_is_not() -> None:
+    watch = slow_clients.Watch()
+    pairs = [socket.socketpair() for _ in range(slow_clients.MOST_WAITING + 3)]
+    for ours, _ in pairs[1:]:
+        watch.begin_body(ours, 60)
+    watch.begin(pairs[0][0], 60)  # in no thread
+    try:
+        watch.look(time.monotonic())
+        assert not any(is_closed(ours) for ours, _ in pairs), "none has had its second"
+        watch.look(time.monotonic() + 2)
+        assert [number for number, (ours, _) in enumerate(pairs) if is_closed(ours)] == [1, 2]
+    finally:
+        for pair in pairs:
+            for each in pair:
+                each.close()
+
+
+def is_closed(reader: socket.socket) -> bool:
+    """Whether its reading side is, so that whoever reads goes on."""
+    reader.setblocking(False)
+    try:
+        return reader.recv(1) == b""
+    except BlockingIOError:
+        return False
+
+
+def test_more_numbers_than_the_model_takes_are_refused_before_they_are_parsed(scoring: httpx.Client) -> None:
+    for body in (b"[" + b"0," * 500_000 + b"0]", b"[" + b"[]," * 300_000 + b"0]", b"[" + b"0," * 500_000):  # the last is no JSON
+        answer = scoring.post("/score", content=body, headers=JSON)
+        assert answer.status_code == 413
+        assert answer.json()["message"] == "the JSON holds too many values"
+
+
+def connected(client: httpx.Client, sent: bytes):
     connection = socket.create_connection((client.base_url.host, client.base_url.port), timeout=30)
     connection.sendall(sent)
     return connection

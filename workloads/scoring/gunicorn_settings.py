@@ -1,13 +1,14 @@
 """gunicorn's settings where azmlinfsrv, which starts it, has no option for them. `serve.py` names this file to it.
 
-Threads, so that a slow client holds one of many and connections are kept; how many requests are at work at once is `score.py`'s
-matter. With several GPUs each worker gets one.
+Threads, so that a client whose body is slow holds one of many and connections are kept; how many requests are at work at once is
+`score.py`'s matter. With several GPUs each worker gets one.
 """
 
 import os
 
 from gunicorn.glogging import Logger
 from image_scoring import limits
+from image_scoring.slow_clients import THREADS
 from image_scoring.worker import PatientWorker
 
 _LIMITS = limits.read(os.environ)
@@ -20,7 +21,7 @@ class logger_class(Logger):  # noqa: N801  # the setting's name
 
 
 worker_class = PatientWorker
-threads = 32
+threads = THREADS
 control_socket_disable = True  # one socket for all servers of a user, which nothing here asks
 keepalive = 75  # seconds; longer than routers keep idle connections, so that the server isn't the one that closes
 

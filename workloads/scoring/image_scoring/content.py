@@ -5,6 +5,7 @@ In: content type and body. Out: the model's input for each of the request's item
 
 import binascii
 from collections.abc import Sized
+from math import prod
 
 import numpy as np
 
@@ -32,7 +33,7 @@ def read(content_type: str, body: bytes, model: ModelInput, limits: Limits) -> n
         return _array(arrays.read_npy(body), model, limits, stored=True)
     if kind not in _JSON:
         raise RefusedError(f"the content type is {content_type[:60]!r}", _TYPES, 415)
-    read = arrays.read_json(body, whole_numbers=model.dtype.startswith(("int", "uint")))
+    read = arrays.read_json(body, model.dtype.startswith(("int", "uint")), _most_values(model, limits))
     if isinstance(read, np.ndarray):
         return _array(read, model, limits, stored=False)
     _count(read, limits)
@@ -56,6 +57,13 @@ def _unpacked(text: str, number: int) -> bytes:
         return binascii.a2b_base64(text, strict_mode=True)
     except ValueError as error:  # also text beyond ASCII
         raise RefusedError(f"item {number} is not base64: {error}", "each image as a base64 string") from None
+
+
+def _most_values(model: ModelInput, limits: Limits) -> int | None:
+    """In a request: numbers, or images as strings. None where the model's input has no shape to count by."""
+    if model.shape is None or None in model.shape:
+        return None if model.takes is not Takes.FILES else limits.images
+    return limits.images * prod(size for size in model.shape if size)
 
 
 def _count(items: Sized, limits: Limits) -> None:

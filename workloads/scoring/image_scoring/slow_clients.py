@@ -1,8 +1,9 @@
 """Clients that don't finish what they began: how long a request may take to arrive, and what happens then.
 
 In: a connection and the seconds it has. Out: after that time its reading side is closed, so that the thread which waits for it
-goes on and answers 408. One thread watches all connections of a process; a request that arrives whole costs it two entries in
-a dictionary. A limit on each read alone would not do: a client that sends a byte a second passes it for hours.
+goes on and answers 408; at once for the oldest of those that hold a thread, where more than MOST_WAITING do. One thread watches
+all connections of a process; a request that arrives whole costs it two entries in a dictionary. A limit on each read alone would
+not do: a client that sends a byte a second passes it for hours.
 """
 
 import socket
@@ -10,7 +11,10 @@ import threading
 import time
 from contextlib import suppress
 
+THREADS = 32  # of a worker
+MOST_WAITING = THREADS * 3 // 4  # of them: the others are left to requests that arrive
 _LOOKS_EVERY = 0.25  # seconds
+_SAFE_SECONDS = 1.0  # in which nobody is the oldest: as long as a large picture takes on a slow network's good day
 _BODY = b'{"message":"the request line and headers took too long","expected":"a whole request, sent without pauses"}'
 _TOO_SLOW = (
     b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Type: application/json\r\n"
@@ -22,8 +26,9 @@ class _Waiting:
     """A request that hasn't arrived whole."""
 
     def __init__(self, seconds: float) -> None:
-        self.until = time.monotonic() + seconds
-        self.in_body = False
+        self.since = time.monotonic()
+        self.until = self.since + seconds
+        self.in_thread = self.in_body = False
         self.gave_up = False
 
 
@@ -36,15 +41,19 @@ class Watch:
         self._thread: threading.Thread | None = None
 
     def begin(self, connection: socket.socket, seconds: float) -> None:
-        """A request is awaited, its headers first."""
+        """A request is awaited, its headers first. One that is awaited already has no more time."""
         if self._thread is None:  # not earlier: a thread doesn't survive the fork of a worker
             self._start()
-        self._waiting[connection] = _Waiting(seconds)
+        self._waiting.setdefault(connection, _Waiting(seconds))
+
+    def begin_thread(self, connection: socket.socket, seconds: float) -> None:
+        """A thread waits for it from now on."""
+        self.begin(connection, seconds)
+        self._waiting[connection].in_thread = True
 
     def begin_body(self, connection: socket.socket, seconds: float) -> None:
         """Its headers are here. Workers other than `worker.PatientWorker` begin here."""
-        if connection not in self._waiting:
-            self.begin(connection, seconds)
+        self.begin_thread(connection, seconds)
         self._waiting[connection].in_body = True
 
     def end(self, connection: socket.socket) -> None:
@@ -60,11 +69,17 @@ class Watch:
     def _look(self) -> None:
         while True:
             time.sleep(_LOOKS_EVERY)
-            now = time.monotonic()
-            for connection, waiting in list(self._waiting.items()):
-                if now > waiting.until and not waiting.gave_up:
-                    waiting.gave_up = True
-                    _give_up(connection, waiting.in_body)
+            self.look(time.monotonic())
+
+    def look(self, now: float) -> None:
+        """Gives up what is late at this moment."""
+        open_ones = [(connection, waiting) for connection, waiting in list(self._waiting.items()) if not waiting.gave_up]
+        in_threads = sorted((each for each in open_ones if each[1].in_thread), key=lambda each: each[1].since)
+        surplus = in_threads[: max(0, len(in_threads) - MOST_WAITING)]
+        late = [each for each in surplus if now - each[1].since > _SAFE_SECONDS]
+        for connection, waiting in {*late, *(each for each in open_ones if now > each[1].until)}:
+            waiting.gave_up = True
+            _give_up(connection, waiting.in_body)
 
 
 def _give_up(connection: socket.socket, in_body: bool) -> None:
