@@ -125,12 +125,12 @@ ready: prerequisites
 	@$(EMBEDDED) start $(if $(WEATHER),--weather $(WEATHER)) --engine-bin "$$(cat $(STATE)/engine-bin)"
 
 engine: prerequisites
-	@mkdir -p $(STATE)
+	@mkdir -p -m 700 $(STATE)
 	@python3 engine/build.py > $(STATE)/engine-bin
 
 # The control plane of clusters, kubectl and kubelogin. The embedded Azure looks in this file each time.
 kubernetes: prerequisites ## build what clusters on the embedded Azure need: 5 to 8 minutes, once
-	@mkdir -p $(STATE)
+	@mkdir -p -m 700 $(STATE)
 	@python3 engine/build.py kubernetes > $(STATE)/kubernetes-bin.new && mv $(STATE)/kubernetes-bin.new $(STATE)/kubernetes-bin
 
 # Blob storage of the embedded Azure, from npm into the cache.

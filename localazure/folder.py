@@ -148,6 +148,7 @@ class LocalFolder:
         """Makes the folder and those in it, for their owner alone."""
         for folder in (self.root, self.authority, self.logs, self.pulumi_home, self.backend, self.containers, self.replicas):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.root.chmod(0o700)  # whoever made it before, such as `make`
 
 
 def write_whole(path: Path, text: str, mode: int = 0o644) -> None:

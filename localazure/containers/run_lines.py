@@ -33,7 +33,11 @@ _PIP_FLAGS = frozenset({"--require-hashes", "--no-deps"})
 _READERS = frozenset({"test", "[", "find", "sort", "xargs", "sha256sum", "cut", "echo", "exit", "true", "false"})
 _SORT_READS = re.compile(r"-[bdfghinMruVz]+")  # options without a value; -o and --compress-program would write or run
 _HASHES = re.compile(r"(-[0r]+ )*sha256sum( |$)")  # all that xargs may run
-_FIND_WRITES = re.compile(r"\s-(delete|exec|execdir|ok|okdir|fprint\w*|fls)\b")
+# What find may be told: tests that read, and paths and patterns, none of which can become `-delete` or `-exec` by quotes,
+# variables or files that are called so.
+_FIND_READS = re.compile(
+    r"-(type|i?name|i?path|maxdepth|mindepth|size|empty|print0?|xdev|not|o|a)|[\w./][\w./*-]*|\"[\w.*/][\w.*/?-]*\"|'[\w.*/][\w.*/?-]*'"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +90,7 @@ def steps(command: Command, variables: Mapping[str, str]) -> list[Step]:
 def _only_reads(text: str) -> bool:
     """Whether a shell line is made of programs that can't change a file. A command's name stands first or follows an operator."""
     plain = text.replace(">&2", " ")
-    if re.search(r"[`<>\\\n]|(?<!&)&(?!&)", plain) or _FIND_WRITES.search(plain):
+    if re.search(r"[`<>\\\n]|(?<!&)&(?!&)", plain):
         return False
     outside = re.sub(r'"\$\(|\$\(|\)"|\)|\{ |\}|\|\||&&|\||;', " \0 ", plain)
     heads = [part.split() for part in outside.split("\0") if part.split()]
@@ -98,6 +102,8 @@ def _only_reads(text: str) -> bool:
         if words[0] not in _READERS:
             return False
         if words[0] == "sort" and not all(_SORT_READS.fullmatch(word) for word in words[1:]):
+            return False
+        if words[0] == "find" and not all(_FIND_READS.fullmatch(word) for word in words[1:]):
             return False
         if words[0] == "xargs" and not _HASHES.match(" ".join(words[1:])):
             return False

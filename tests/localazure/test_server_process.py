@@ -134,7 +134,7 @@ def test_only_loopback_is_bound(azure: EmbeddedAzure) -> None:
 
 
 def test_what_is_secret_is_readable_by_its_owner_alone(azure: EmbeddedAzure) -> None:
-    assert stat.S_IMODE(azure.state.stat().st_mode) in (0o700, 0o755)
+    assert stat.S_IMODE(azure.state.stat().st_mode) == 0o700
     for name in ("identity.json", "env", "ca/ca.key", "ca/server.key", "azure.sqlite", "azure.sqlite-wal"):
         assert stat.S_IMODE((azure.state / name).stat().st_mode) == 0o600, name
 
