@@ -203,11 +203,12 @@ def _inner(node: Node) -> list[Node]:
 
 
 def _checked(node: Node) -> None:
-    r"""Half of a surrogate pair, which `"\ud800"` says, is no text that can be written anywhere."""
+    r"""Two escapes of JSON, such as `"\ud83d\ude00"`, become the one character that they say. Half of such a pair is no text that
+    can be written anywhere."""
     if isinstance(node, ScalarNode) and not str(node.value).isprintable():
         try:
-            str(node.value).encode()
-        except UnicodeEncodeError:
+            node.value = str(node.value).encode("utf-16", "surrogatepass").decode("utf-16")
+        except UnicodeDecodeError:
             raise BoundedYamlError("an escape in double quotes is half of a character", _line(node)) from None
 
 

@@ -271,7 +271,13 @@ class _Planner:
             logs=foundation.log_workspace is not None,
             registry=foundation.registry is not None,
         )
-        self.add([*problems, *more, *missing])
+        public = workspace_rules.public_parts(
+            self._settings.ml_workspace,
+            self._context.path(workspace_rules.PATH),
+            storage=foundation.storage is not None and foundation.storage.existing is None,
+            registry=foundation.registry is not None and foundation.registry.existing is None,
+        )
+        self.add([*problems, *more, *missing, *public])
         return spec
 
     def ml_endpoints(self, foundation: FoundationSpec, workspace: WorkspaceOfEndpoint | None) -> dict[str, MlEndpointSpec]:

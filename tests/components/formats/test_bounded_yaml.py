@@ -31,6 +31,8 @@ CHAINED = "x0: &a0 1\n" + "".join(f"x{n}: &a{n} [*a{n - 1}]\n" for n in range(1,
         ("[0b_, 0x_, 0x, 1e999, 1:30]", ["0b_", "0x_", "0x", "1e999", 90]),
         ("[=, <<]", ["=", "<<"]),
         ("\ufeffa: 1\n", {"a": 1}),
+        ('{"\\ud83d\\ude00": "\\ud800\\udc00"}', {"\U0001f600": "\U00010000"}),
+        ("a: \U0001f600", {"a": "\U0001f600"}),
     ],
 )
 def test_values_are_those_of_yaml_and_dates_stay_text(text: str, value: object) -> None:

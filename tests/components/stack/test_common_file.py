@@ -63,7 +63,7 @@ def test_the_settings_are_those_of_both(folder: Path) -> None:
     ("text", "said"),
     [
         (None, "extends: the file isn't there; given: 'common.yaml'"),
-        ("config: [", "extends: the file can't be read: not YAML"),
+        ("config: [", "extends: the file can't be read: line 1: this is not YAML"),
         ("config: {azure-native:location: x}", "extends.azure-native:location: common.yaml has a key that the engine reads"),
         ("config: {azure-gpu:extends: b.yaml}", "extends.azure-gpu:extends: common.yaml extends another file itself"),
         ("config: {azure-gpu:jobs: {a: {secure: v1}}}", "extends.azure-gpu:jobs: common.yaml has an encrypted value"),

@@ -258,6 +258,24 @@ def surroundings_problems(spec: MlWorkspaceSpec, *, identity: bool, storage: boo
     return found
 
 
+def public_parts(said: MlWorkspaceSettings, path: str, *, storage: bool, registry: bool) -> list[Problem]:
+    """What of a private workspace stays on the internet: the storage account and the registry that the stack creates."""
+    created = [what for what, is_created in (("storage account", storage), ("registry", registry)) if is_created]
+    if "existing" in said or said.get("network") != Network.PRIVATE or not created:
+        return []
+    return [
+        Problem(
+            path=f"{path}.network",
+            message=f"the workspace is private, and the {' and the '.join(created)} of this stack, with its data and images,"
+            " can be reached from the internet by whoever has a role on them",
+            value=Network.PRIVATE.value,
+            fix="give the foundation existing ones that are closed, or close these by `overrides` and private endpoints",
+            source=str(workspaces.PRIVATE_LINK_PAGE),
+            severity=Severity.WARNING,
+        )
+    ]
+
+
 def _built_nowhere(environment: EnvironmentSpec) -> Problem:
     return Problem(
         path=f"{environment.path}.conda_file",

@@ -15,6 +15,11 @@ VAULT = Source("pulumi-azure-native 3.29.0, keyvault 2024-11-01", Dated.OBSERVED
 PRIVATE_ZONES_PAGE = Source(
     "MicrosoftDocs/azure-docs, articles/private-link/private-endpoint-dns.md", Dated.OBSERVED, date(2026, 7, 16)
 )
+PRIVATE_LINK_PAGE = Source(
+    "Microsoft Learn, machine-learning/how-to-configure-private-link, whose warning names the storage account",
+    Dated.OBSERVED,
+    date(2026, 11, 25),
+)
 
 PRIVATE_ZONES = ("privatelink.api.azureml.ms", "privatelink.notebooks.azure.net")  # that a private endpoint's address goes into
 KEPT_DAYS = 14  # for which a deleted workspace can be recovered, and its name is taken
