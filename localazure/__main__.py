@@ -82,7 +82,7 @@ def _add_faults(parser: argparse.ArgumentParser) -> None:
             fault.add_argument("--status", type=int, default=500, help="400 to 599; default: 500")
             fault.add_argument("--code", default="InternalServerError")
             fault.add_argument("--message", default="A fault was asked for.")
-        if kind in ("throttle", "delay"):
+        if kind in ("throttle", "delay", "timeout"):
             fault.add_argument("--seconds", type=float, default=1, help="how long; default: 1")
 
 
@@ -135,6 +135,8 @@ _FAULT_HELP = {
     "throttle": "answer 429 with Retry-After",
     "delay": "answer late",
     "lose-answer": "do what is asked, and close the connection without an answer",
+    "reset": "close the connection and do nothing",
+    "timeout": "do nothing, and answer 504 GatewayTimeout after a while",
     "clock": "judge at another date",
     "quota": "change a quota of the subscription",
     "capacity": "leave a region without room for container groups, jobs with GPUs and nodes of Batch pools",

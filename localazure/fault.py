@@ -30,6 +30,8 @@ FIELDS = {  # by kind: what counts of a fault
     "throttle": (*_REQUESTS, "seconds"),
     "delay": (*_REQUESTS, "seconds"),
     "lose-answer": _REQUESTS,
+    "reset": _REQUESTS,
+    "timeout": (*_REQUESTS, "seconds"),
     "clock": ("date",),
     "quota": ("service", "location", "name", "limit", "used"),
     "capacity": ("location",),
@@ -61,7 +63,7 @@ class Fault:
     status: int = 500  # fail
     code: str = "InternalServerError"  # fail
     message: str = "A fault was asked for."  # fail
-    seconds: float = 1  # delay: how long; throttle: Retry-After; weather: how long the part lasts
+    seconds: float = 1  # delay, timeout: how long; throttle: Retry-After; weather: how long the part lasts
     date: str = ""  # clock: YYYY-MM-DD
     # quota: a family, cores, lowPriorityCores, accounts, of aci ContainerGroups or StandardCores; provider: namespace;
     # restrict: size; forbid: action; weather, calm: one of weather.parts.PARTS; policies: the assignment; evict: POOL or

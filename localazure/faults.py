@@ -143,6 +143,13 @@ async def _commit(fault: Fault, app: ASGIApp, scope: Scope, receive: Receive, se
         case "delay":
             await asyncio.sleep(fault.seconds)
             await app(scope, receive, send)
+        case "timeout":
+            await asyncio.sleep(fault.seconds)
+            error = ArmError(504, "GatewayTimeout", "The gateway did not receive a response within the specified time period.")
+            await answers.refused(error)(scope, receive, send)
+        case "reset":
+            scope[ABORT]()
+            await _disconnected(receive)
         case _:
             await app(scope, receive, _unheard)
             scope[ABORT]()

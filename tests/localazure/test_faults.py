@@ -61,6 +61,24 @@ def test_a_lost_answer_was_carried_out(azure: EmbeddedAzure) -> None:
     azure.delete(path, GROUPS)
 
 
+def test_a_reset_request_was_not_carried_out(azure: EmbeddedAzure) -> None:
+    path = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/rg-reset"
+    control(azure, "PUT", {"kind": "reset", "method": "PUT"})
+    with pytest.raises(httpx.RemoteProtocolError):
+        azure.put(path, {"location": "westeurope"}, GROUPS)
+    assert azure.get(path, GROUPS).status_code == 404
+
+
+def test_a_request_that_times_out_is_answered_late_and_was_not_carried_out(azure: EmbeddedAzure) -> None:
+    path = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/rg-timeout"
+    control(azure, "PUT", {"kind": "timeout", "method": "PUT", "seconds": 0.3})
+    began = time.monotonic()
+    answer = azure.put(path, {"location": "westeurope"}, GROUPS)
+    assert time.monotonic() - began >= 0.3
+    assert (answer.status_code, answer.json()["error"]["code"]) == (504, "GatewayTimeout")
+    assert azure.get(path, GROUPS).status_code == 404
+
+
 def test_nobody_without_the_admin_token_makes_faults(azure: EmbeddedAzure) -> None:
     for token in ("wrong", azure.token(), "Bearer"):
         assert control(azure, "PUT", {"kind": "fail"}, token).status_code == 401
