@@ -21,6 +21,7 @@ from tests.support.stack import ProgramStack
 
 ENGINE = ("pulumi",)  # in the command line of all that the engine is and starts
 _MOST_RUNS = 4  # of one command, beyond the faults that each may end one
+_TOLD = 1500  # characters of what a command said
 _END_SECONDS = 15  # for processes to end after the last command
 
 
@@ -126,8 +127,10 @@ class Life:
 
 
 def _last(said: str) -> str:
-    lines = [line for line in said.strip().splitlines() if line.strip()]
-    return " / ".join(lines[-6:])[-900:]
+    """The errors among what a command said, else its last lines."""
+    lines = [" ".join(line.split()) for line in said.splitlines() if line.strip()]
+    errors = [line for line in lines if "error" in line.lower()]
+    return " / ".join((errors or lines)[-6:])[-_TOLD:]
 
 
 @contextmanager
