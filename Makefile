@@ -9,6 +9,7 @@
 #   LEVEL=validate    with `make conformance`: validate, cheap or gpu
 #   CEILING=5         with `make conformance`: USD that a run may cost; LOCATION=eastus: where
 #   EMBEDDED=1        with `make conformance`: the embedded Azure in place of the subscription of `az login`; CLEAN=1: only delete what runs left
+#   SEED=N            with `make faults`: another campaign; FAULTS=N, KILLS=N: with so many
 #   RECORDINGS=...    with `make replay`: files and folders; else ../shared/recordings
 #   SHOW=-v           with `make replay`: every difference; SHOW="--json FILE" writes all rows into FILE
 
@@ -38,7 +39,7 @@ PROVED := $(filter-out documents,$(STACK))
 # What tests and measurements find first on PATH.
 TOOLS := $(CURDIR)/.venv/bin:$$(cat $(STATE)/engine-bin):$$(cat $(STATE)/kubernetes-bin)
 
-.PHONY: help up quotas storage down preview status env shell test times replay conformance lint docs bench mutants lock ready engine kubernetes azurite clean
+.PHONY: help up quotas storage down preview status env shell test times replay conformance lint docs bench mutants faults lock ready engine kubernetes azurite clean
 .DEFAULT_GOAL := help
 
 help: ## what can be made
@@ -109,6 +110,9 @@ bench: .venv/ready engine kubernetes azurite ## the figures that README.md speak
 
 mutants: .venv/ready ## 120 small changes of the library, of which the tests have to notice all but 5 of 100
 	@PYTHONPATH=.:components:operations $(PYTHON) -m tests.mutation
+
+faults: .venv/ready engine kubernetes azurite ## stacks under failing requests, kills, full disks and broken files, see docs/faults.md: 60 minutes
+	@PATH="$(TOOLS):$$PATH" $(PYTHON) -m tests.faults $(if $(SEED),--seed $(SEED)) $(if $(FAULTS),--faults $(FAULTS)) $(if $(KILLS),--kills $(KILLS)) --report docs/faults.md
 
 lock: .venv/ready ## renew the locked files after a change of versions in requirements.txt or one of the pyproject.toml
 	grep -v -e '^-e' requirements.txt > .local/versions.txt

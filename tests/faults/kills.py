@@ -1,7 +1,8 @@
 """Processes killed at random moments: the engine, its plugins, the embedded Azure, a cluster's control plane.
 
-In: a victim, and for each part of a life when it is killed, as a share of how long a calm part takes. Out: whether it was hit, and
-what was lost. What a user would start again by hand is started again: the embedded Azure. All else ends or restarts by itself.
+In: a victim, and for each part of a life when it is killed, as a share of how long a calm part takes. Out: whether it was
+hit, and what was lost. What a user would start again by hand is started again: the embedded Azure. All else ends or restarts by
+itself.
 """
 
 import os
@@ -45,6 +46,7 @@ _NAMES = {  # words that a victim's command line has
     Victim.API_SERVER: (" kube-apiserver ",),
     Victim.ETCD: ("etcd --",),
 }
+APART = (Victim.AZURE, Victim.API_SERVER, Victim.ETCD)  # not started by the engine, whose processes may be forked then
 _ON_A_CLUSTER = (Victim.KUBERNETES, Victim.API_SERVER, Victim.ETCD)
 
 
@@ -143,4 +145,3 @@ def live(one: Life, calm: Calm, killings: Sequence[Killing]) -> tuple[list[Resul
             results.append(Result(kill.killing, outcomes[part].runs, (*outcomes[part].lost, *beside)))
     hit = [each.killing for each in results]
     return results, [each for each in killings if each not in hit]
-

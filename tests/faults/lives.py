@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 from tests.faults.looking import Looks, in_azure, looks, processes, steps_of, traces, unfinished
 from tests.faults.scenarios import Scenario
-from tests.support.embedded import EmbeddedAzure, kubernetes_programs, until
+from tests.support.embedded import EmbeddedAzure, kubernetes_programs
 from tests.support.stack import ProgramStack
 
 ENGINE = ("pulumi",)  # in the command line of all that the engine is and starts
@@ -40,6 +40,7 @@ class Calm:
     looks: dict[Part, Looks]
     refreshed: dict[Part, list[str]]
     seconds: dict[Part, float]
+    state_bytes: int = 0  # of the engine's state file
 
 
 @dataclass(slots=True)
@@ -100,7 +101,11 @@ class Life:
     def judge(self, part: Part, calm: Calm) -> list[str]:
         """What is lost after a part that has gone through."""
         if part is Part.DOWN:
-            gone = [f"left in Azure: {each} ({state})" for each, state in in_azure(self.azure.state) if (each, state) not in self.before]
+            gone = [
+                f"left in Azure: {each} ({state})"
+                for each, state in in_azure(self.azure.state)
+                if (each, state) not in self.before
+            ]
             stacks = [f"left in the backend: {name}" for name in self.stack.names()]
             return [*gone, *stacks, *self.running(ENGINE)]
         deployment = self.stack.exported()

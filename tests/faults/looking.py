@@ -55,7 +55,9 @@ def looks(state: Path, deployment: Mapping[str, Any]) -> Looks:
         Counter(each for each, _ in in_azure(state)),
         Counter(each["urn"] for each in resources),
         Counter(
-            _alike(each["id"]) for each in resources if each["type"].startswith(_AZURE) and each.get("id") and not each.get("external")
+            _alike(each["id"])
+            for each in resources
+            if each["type"].startswith(_AZURE) and each.get("id") and not each.get("external")
         ),
     )
 
@@ -71,7 +73,10 @@ def unfinished(state: Path, deployment: Mapping[str, Any]) -> list[str]:
     resources = deployment.get("resources") or []
     return [
         *(f"{each} is {given} in Azure" for each, given in in_azure(state) if given != "Succeeded"),
-        *(f"the state waits for {each['type']} of {each['resource']['urn']}" for each in deployment.get("pending_operations") or []),
+        *(
+            f"the state waits for {each['type']} of {each['resource']['urn']}"
+            for each in deployment.get("pending_operations") or []
+        ),
         *(f"{each['urn']} is to be deleted" for each in resources if each.get("delete")),
         *(f"{each['urn']} has errors: {'; '.join(each['initErrors'])}" for each in resources if each.get("initErrors")),
     ]
@@ -114,4 +119,6 @@ def processes(state: Path, names: Iterable[str] = ("",)) -> list[Process]:
 def steps_of(preview: str) -> list[str]:
     """What a preview in JSON would do, as `operation name`."""
     steps = json.loads(preview)["steps"]
-    return sorted(f"{each['op']} {each['urn'].rsplit('::', 1)[-1]}" for each in steps if each["op"] not in ("same", "read", "refresh"))
+    return sorted(
+        f"{each['op']} {each['urn'].rsplit('::', 1)[-1]}" for each in steps if each["op"] not in ("same", "read", "refresh")
+    )

@@ -1,13 +1,13 @@
 """The requests that a stack's life consists of, and a calm life that shows them.
 
-Whether a life sends a request is seen with a fault that changes nothing: a delay of 0 seconds for the next request that fits, which
-is used up where there was one. In: a scenario. Out: its requests, and its calm life.
+Whether a life sends a request is seen with a fault that changes nothing: a delay of 0 seconds for the next request that fits,
+which is used up where there was one. In: a scenario. Out: its requests, and its calm life.
 """
 
 import re
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +81,7 @@ def found(scenario: Scenario, folder: Path, engine_bin: Path) -> tuple[list[Requ
     with life(scenario, folder / "second", engine_bin) as second:
         calm = Calm({}, {}, {})
         sent: list[Request] = []
+        size = 0
         for part in Part:
             mine = {(each.method, each.path): each for each in every if each.part is part}
             for each in mine.values():
@@ -94,10 +95,11 @@ def found(scenario: Scenario, folder: Path, engine_bin: Path) -> tuple[list[Requ
             if part is not Part.DOWN:
                 assert not (steps := second.steps()), steps
                 calm.refreshed[part] = second.steps("--refresh")
+                size = max(file.stat().st_size for file in second.azure.state.rglob(f"{scenario.stack}.json"))
                 calm.looks[part] = looks(second.azure.state, second.stack.exported())
         lost = [*second.judge(Part.DOWN, calm), *second.end()]
         assert not lost, lost
-    return sent, calm
+    return sent, replace(calm, state_bytes=size)
 
 
 def _calm_run(one: Life, part: Part) -> None:

@@ -15,8 +15,9 @@ from tests.faults.lives import Calm, Life, Outcome, Part, lived
 from tests.faults.requests import Request
 from tests.faults.scenarios import Scenario
 
-# By kind, the fault of the embedded Azure. The provider sends a request four times at most, the first time included: azure-native by
-# azcore's default of three retries (provider/pkg/azure/client_azcore.go leaves MaxRetries as it is), the plugin here as azure-core does.
+# By kind, the fault of the embedded Azure. The provider sends a request four times at most, the first time included: azure-native
+# by azcore's default of three retries (its provider/pkg/azure/client_azcore.go leaves MaxRetries as it is), the plugin here as
+# azure-core does.
 KINDS: dict[str, dict[str, Any]] = {
     "429": {"kind": "throttle", "seconds": 1},
     "409": {"kind": "fail", "status": 409, "code": "Conflict", "message": "The resource is in use by another operation."},
@@ -124,9 +125,7 @@ def live(one: Life, calm: Calm, failing: Sequence[Failing]) -> tuple[list[Result
         if part in outcomes
     ]
     # What a part that nothing disturbs has lost comes from those before.
-    beside = [
-        f"in `{part}`: {line}" for part, outcome in outcomes.items() if not disturbed[part].met for line in outcome.lost
-    ]
+    beside = [f"in `{part}`: {line}" for part, outcome in outcomes.items() if not disturbed[part].met for line in outcome.lost]
     results = [Result(each.failing, each.runs, (*each.lost, *beside)) for each in results]
     met = {id(each.failing) for each in results}
     return results, [each for each in failing if id(each) not in met]

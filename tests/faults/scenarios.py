@@ -1,4 +1,4 @@
-"""The stacks that a campaign brings up, changes and takes down: small, and together with nearly every type that the program declares.
+"""The stacks that a campaign brings up, changes and takes down: small, with nearly every type that the program declares.
 
 Not among them: versions of models, whose files somebody uploads between two runs of `up`, and pull secrets of devices.
 """
