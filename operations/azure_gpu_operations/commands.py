@@ -3,11 +3,13 @@
 In: a stack, limits, and `say`, which shows a line to the user. Out: nothing; an exception names what failed.
 """
 
+import tempfile
 from collections.abc import Callable, Mapping
-from contextlib import closing
+from contextlib import closing, nullcontext
+from pathlib import Path
 from typing import Any
 
-from azure_gpu_operations import groups, pool_steps, registration, repair, started_jobs
+from azure_gpu_operations import groups, pool_steps, registration, repair, started_jobs, torn_state
 from azure_gpu_operations.azure import Arm
 from azure_gpu_operations.clusters import dead
 from azure_gpu_operations.connection import connection_of
@@ -60,11 +62,23 @@ def bring_up(
 
 def _update(stack: Stack, message: str, say: Say) -> None:
     """The update itself. Where it waits for deployments of endpoints, what they write is shown between the engine's lines."""
-    if not stack.declares("ml_endpoints"):
-        stack.up(message)
-        return
-    with deployment_logs.shown(stack, say):
-        stack.up(message, line_by_line=True)
+    shown = deployment_logs.shown(stack, say) if stack.declares("ml_endpoints") else nullcontext()
+    with tempfile.TemporaryDirectory() as folder, torn_state.kept(stack.backend_folder(), stack.project, stack.name):
+        events = Path(folder) / "events.json"
+        try:
+            with shown:
+                stack.up(message, line_by_line=not isinstance(shown, nullcontext), events=events)
+        except EngineError:
+            _take_in_lost(stack, events, say)
+            raise
+
+
+def _take_in_lost(stack: Stack, events: Path, say: Say) -> None:
+    """Settles the creates whose end was lost with the provider, or on the way to it: the engine has forgotten them, and would
+    create them once more. At once, since an imported state keeps no notes of what is under way."""
+    lost = repair.lost_creates(events.read_text(encoding="utf-8", errors="replace").splitlines() if events.exists() else ())
+    if lost:
+        _settle_pending(stack, repair.with_pending(stack.deployment(), lost), say)
 
 
 def preview(stack: Stack, say: Say) -> None:
@@ -92,7 +106,8 @@ def bring_down(stack: Stack, say: Say, *, forget_unreachable: bool = False, let_
     if forget_unreachable:
         dead.forget_unreachable()
     pool_steps.tell_what_ends(stack, say)
-    stack.destroy()
+    with torn_state.kept(stack.backend_folder(), stack.project, stack.name):
+        stack.destroy()
     stack.remove()
     for line in kept.told(deployment):
         say(line)
@@ -104,6 +119,8 @@ def mend_backend(stack: Stack, say: Say) -> None:
     for file in repair.torn_attributes(backend) if backend is not None else ():
         say(f"the last run was killed while it wrote {file.name}, the checksum of a state: removed; the state is whole")
         file.unlink(missing_ok=True)
+    for name in torn_state.put_back(backend) if backend is not None else ():
+        say(f"{name}, the state of a stack, was torn, as by a full disk: put back as it was last whole")
 
 
 def settle(stack: Stack, say: Say) -> Mapping[str, Any]:
@@ -117,7 +134,11 @@ def settle(stack: Stack, say: Say) -> Mapping[str, Any]:
     if locks.dead:
         say(f"the last run on stack {stack.name} was killed: taking its lock away")
         stack.cancel()
-    deployment = stack.deployment()
+    return _settle_pending(stack, stack.deployment(), say)
+
+
+def _settle_pending(stack: Stack, deployment: Mapping[str, Any], say: Say) -> Mapping[str, Any]:
+    """Takes in or forgets each create of a deployment that nobody saw the end of. Returns the stack's deployment."""
     pending = repair.pending_creates(deployment)
     if not pending:
         return deployment
@@ -130,10 +151,10 @@ def settle(stack: Stack, say: Say) -> Mapping[str, Any]:
                 pending, connection.subscription_id, lambda resource_id, version: arm.get(resource_id, version) is not None
             )
     for urn, _ in settled.imports:
-        say(f"was created before the last run was killed, taken in: {urn}")
+        say(f"was created although nobody saw the end of it, taken in: {urn}")
     for urn in settled.forgotten:
         say(f"was never created, forgotten: {urn}")
-    stack.edit(lambda deployment: repair.settled_deployment(deployment, settled))
+    stack.edit(lambda _: repair.settled_deployment(deployment, settled))
     if settled.imports:
         stack.refresh(urn for urn, _ in settled.imports)
         stack.edit(lambda deployment: repair.as_created(deployment, pending, settled))

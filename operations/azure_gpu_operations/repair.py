@@ -10,13 +10,16 @@ The engine has options for it, `refresh --import-pending-creates` and `--clear-p
 
 import json
 import os
+import re
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from azure_gpu.formats.azure_types import BY_TOKEN, AzureType
+
+_LOST = re.compile(r"error reading from server|transport is closing|\bPut \"https?://")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +79,39 @@ def pending_creates(deployment: Mapping[str, Any]) -> list[PendingCreate]:
         for operation in deployment.get("pending_operations") or []
         if operation["type"] == "creating"
     ]
+
+
+def lost_creates(events: Iterable[str]) -> list[dict[str, Any]]:
+    """From an engine's events: resources, as states have them, whose create ended because the provider did, or because its
+    connection to Azure was lost after a PUT was sent.
+
+    The engine then takes the create for one that failed, and forgets it; the provider looks for a resource before it puts one, so
+    that what is there was put by it. Secret inputs are `[secret]`. Source: pulumi 3.259, pkg/backend/snapshot.go
+    (`createSnapshotMutation.End`). What azure-native says of a lost connection, Go's `url.Error`, is assumed.
+    """
+    began: dict[str, dict[str, Any]] = {}
+    said: dict[str, str] = {}
+    for line in events:
+        try:
+            event = json.loads(line)
+        except ValueError:
+            continue  # the engine was killed while it wrote
+        if (told := event.get("diagnosticEvent")) and told.get("severity") == "error" and told.get("urn"):
+            said[told["urn"]] = said.get(told["urn"], "") + told["message"]
+        elif (failed := event.get("resOpFailedEvent")) and failed["metadata"]["op"] in ("create", "create-replacement"):
+            began[failed["metadata"]["urn"]] = failed["metadata"]["new"]
+    kept = ("urn", "type", "custom", "parent", "inputs", "provider", "protect")
+    return [
+        {key: value for key, value in resource.items() if key in kept}
+        for urn, resource in began.items()
+        if _LOST.search(said.get(urn, ""))
+    ]
+
+
+def with_pending(deployment: Mapping[str, Any], creates: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """The deployment with further creates that nobody saw the end of."""
+    operations = [{"resource": dict(resource), "type": "creating"} for resource in creates]
+    return {**deployment, "pending_operations": [*(deployment.get("pending_operations") or ()), *operations]}
 
 
 def settle(pending: list[PendingCreate], subscription: str, exists: Callable[[str, str], bool]) -> Settled:

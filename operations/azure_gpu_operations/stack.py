@@ -22,6 +22,8 @@ from azure_gpu.stack.keys import config_key
 from azure_gpu.stack.secret_values import FILE_VARIABLE
 from azure_gpu_operations.project import engine_environment, is_shipped, name_of, project
 
+_EVENT_LOGS = "PULUMI_DEBUG_COMMANDS"  # without it, the engine has no option for its events
+
 
 class EngineError(Exception):
     """`pulumi` ended with an error; it has said why on the terminal, or the text does."""
@@ -126,11 +128,11 @@ class Stack:
             raise EngineError(_ended(words, done))
         return Planned(told.get("steps") or [], tuple(each.strip().removeprefix("error: ") for each in wrong))
 
-    def up(self, message: str, *, line_by_line: bool = False) -> None:
+    def up(self, message: str, *, line_by_line: bool = False, events: Path | None = None) -> None:
         """`message`: what the stack's history calls the update. `line_by_line`: also in a terminal, where others write lines
-        meanwhile."""
+        meanwhile. `events`: a file that the engine writes its events into, a line of JSON each."""
         words = ("up", "--yes", "--skip-preview", "--message", message, *self._update_options())
-        self._run(*words, line_by_line=line_by_line)
+        self._run(*words, *(("--event-log", str(events)) if events else ()), line_by_line=line_by_line)
 
     def unprotect(self, urns: Iterable[str]) -> None:
         """Lets the engine delete and replace these, until an update protects them again."""
@@ -205,7 +207,7 @@ def start_engine(
     backend: str = "",
 ) -> "subprocess.CompletedProcess[str]":
     """The same, however it ends. `backend`: the URL of another backend than the environment's."""
-    environment = engine_environment()
+    environment = {**engine_environment(), _EVENT_LOGS: "true"} if "--event-log" in arguments else engine_environment()
     if stack_file is not None:
         environment[FILE_VARIABLE] = str(stack_file.resolve())
     if backend:

@@ -3,7 +3,7 @@
     --seed N           another campaign; it is printed
     --faults N         requests that fail, in 6 ways; default 200
     --kills N          default 50
-    --troubles N       full disks and moved clocks; default 18
+    --troubles N       full disks and moved clocks; default 12
     --inputs N         stack files that are made up, and as many broken ones; default 10000
     --only NAME        of faults, kills, troubles and inputs: these alone; may be repeated
     --report FILE      the page that the run is written into
@@ -24,7 +24,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
-from tests.faults import any_input, kills, report, requests_failing, surroundings_failing
+from tests.faults import any_input, killing, report, requests_failing, surroundings_failing
 from tests.faults.lives import Calm, life
 from tests.faults.report import Campaign, Row
 from tests.faults.requests import Request, found
@@ -90,23 +90,23 @@ class Run:
 
     def kills(self, number: int) -> None:
         chance = self._chance("kills")
-
-        def live(killings: list[kills.Killing]) -> None:
-            scenario = killings[0].scenario
-            warm = killings[0].victim in kills.APART
-            with life(scenario, self._next(), self.engine_bin, warm=warm) as one:
-                results, late = kills.live(one, self.known[scenario][1], killings)
-            self._told(f"{killings[0].victim} killed, {scenario.name}", [line for each in results for line in each.lost])
-            self.campaign.missed += map(str, late)
-            self.campaign.rows += [
-                Row("Killed", each.killing.victim, each.killing.part, "", str(each.killing), each.runs, each.lost)
-                for each in results
-            ]
-
         before = len(self.campaign.rows)
         for _ in range(3):  # those that came too late are made up for
             if left := number - (len(self.campaign.rows) - before):
-                self.each(kills.drawn(left, chance), live)
+                self.each(killing.drawn(left, chance), self.kill)
+
+    def kill(self, killings: Sequence[killing.Killing]) -> None:
+        """One life with kills."""
+        scenario = killings[0].scenario
+        warm = all(each.victim in killing.APART for each in killings)
+        with life(scenario, self._next(), self.engine_bin, warm=warm) as one:
+            results, late = killing.live(one, self.known[scenario][1], killings)
+        self._told(f"{killings[0].victim} killed, {scenario.name}", [line for each in results for line in each.lost])
+        self.campaign.missed += map(str, late)
+        self.campaign.rows += [
+            Row("Killed", each.killing.victim, f"`{each.killing.part}`", "", str(each.killing), each.runs, each.lost)
+            for each in results
+        ]
 
     def troubles(self, number: int) -> None:
         def live(troubled: list[surroundings_failing.Troubled]) -> None:
@@ -115,7 +115,15 @@ class Run:
                 results = surroundings_failing.live(one, self.known[scenario][1], troubled)
             self._told(f"{troubled[0].trouble}, {scenario.name}", [line for each in results for line in each.lost])
             self.campaign.rows += [
-                Row("Disks and clocks", each.troubled.trouble, each.troubled.part, "", str(each.troubled), each.runs, each.lost)
+                Row(
+                    "Disks and clocks",
+                    each.troubled.trouble,
+                    f"`{each.troubled.part}`",
+                    "",
+                    str(each.troubled),
+                    each.runs,
+                    each.lost,
+                )
                 for each in results
             ]
 
@@ -167,7 +175,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--faults", type=int, default=200)
     parser.add_argument("--kills", type=int, default=50)
-    parser.add_argument("--troubles", type=int, default=18)
+    parser.add_argument("--troubles", type=int, default=12)
     parser.add_argument("--inputs", type=int, default=10_000)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--only", action="append", choices=PARTS)

@@ -5,10 +5,10 @@ loses something, each of its faults is tried again alone.
 """
 
 import random
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import count, cycle
+from itertools import count
 from typing import Any
 
 from tests.faults.lives import Calm, Life, Outcome, Part, lived
@@ -56,15 +56,17 @@ def drawn(requests: Mapping[Scenario, Iterable[Request]], number: int, chance: r
         for request in sent:
             places[request.kind].append((scenario, request))
     found: list[Failing] = []
-    kinds = cycle(KINDS)
+    total: Counter[str] = Counter()
+    met: Counter[tuple[tuple[str, str, str], str]] = Counter()
     while len(found) < number:
         order = sorted(places)
         chance.shuffle(order)
         for each in order[: number - len(found)]:
             scenario, request = chance.choice(places[each])
-            kind = next(kinds)
+            kind = min(KINDS, key=lambda kind, each=each: (met[each, kind], total[kind]))
+            total[kind] += 1
+            met[each, kind] += 1
             found.append(Failing(scenario, request, kind, 1 if kind == "409" else chance.choice((1, SENT))))
-        next(kinds)  # so that a request meets another kind the next time
     return found
 
 

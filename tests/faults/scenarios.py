@@ -14,7 +14,6 @@ from tests.support.embedded import CHECKOUT, EmbeddedAzure
 
 _MEMBER = "azure-gpu:"
 _ENDS = {"expires_after": "2026-11-30"}
-_T4 = {"size": "Standard_NC4as_T4_v3", **_ENDS}
 _AT = {"location": "eastus", "as_of": "2026-11-21"}
 
 
@@ -77,6 +76,17 @@ def _source(azure: EmbeddedAzure) -> str:
     return f"{azure.url}/checkout.git#HEAD"
 
 
+def _small(azure: EmbeddedAzure) -> dict[str, Any]:
+    """A job that runs Microsoft's sample, an identity and storage: up in seconds, for the tests of the campaign itself."""
+    return {
+        "team": "small",
+        **_AT,
+        "foundation": dict.fromkeys(("resource_group", "identity", "storage"), "create"),
+        "jobs": {"adder": _ENDS},
+    }
+
+
+SMALL = Scenario("small", _small)
 LITE, MACHINES, CLUSTER = (
     Scenario("lite", _lite),
     Scenario("machines", _machines),

@@ -17,7 +17,7 @@ from enum import StrEnum
 from itertools import cycle
 
 from localazure.folder import LocalFolder
-from tests.faults.kills import LIMIT_SECONDS
+from tests.faults.killing import LIMIT_SECONDS
 from tests.faults.lives import Calm, Life, Outcome, Part, lived
 from tests.faults.scenarios import LITE, MACHINES, Scenario
 from tests.support.embedded import CHECKOUT
@@ -70,8 +70,9 @@ class InTrouble:
     def strike(self, one: Life, part: Part, outcome: Outcome) -> bool:
         words = one.begin(part)
         if self.troubled.trouble is Trouble.ENGINE_DISK:
-            self.met.append(self.troubled)
-            return one.heard(self._limited(one, words), outcome)
+            went = one.heard(self._limited(one, words), outcome)
+            self.met += [] if went else [self.troubled]
+            return went
         later = threading.Timer(self.troubled.share * self.calm.seconds[part], self._begin, (one,))
         later.start()
         try:

@@ -1,0 +1,122 @@
+"""The campaign of faults in small: drawn evenly, judged strictly, and survived. All of it is `make faults`."""
+
+import random
+import shutil
+from collections import Counter
+from collections.abc import Mapping
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from tests.faults import __main__ as campaign, any_input, report
+from tests.faults.killing import Killing, Victim, drawn as drawn_kills
+from tests.faults.lives import Part
+from tests.faults.looking import Looks, traces
+from tests.faults.report import Campaign, Row
+from tests.faults.requests import Request
+from tests.faults.requests_failing import KINDS, drawn, shared
+from tests.faults.scenarios import SMALL, Scenario
+
+SEED = 7
+
+
+def requests(number: int) -> Mapping[Scenario, list[Request]]:
+    return {SMALL: [Request(Part.UP, "PUT", f"type {each}", f"/{each}/{copy}") for each in range(number) for copy in (1, 2)]}
+
+
+def test_kinds_of_faults_and_of_requests_are_drawn_as_often_as_each_other() -> None:
+    found = drawn(requests(13), 100, random.Random(SEED))
+    assert set(Counter(each.kind for each in found).values()) <= {15, 16, 17, 18}
+    assert set(Counter(each.request.kind for each in found).values()) == {7, 8}
+    assert found == drawn(requests(13), 100, random.Random(SEED))
+    assert found != drawn(requests(13), 100, random.Random(SEED + 1))
+
+
+def test_faults_share_a_life_where_they_are_of_one_kind_and_at_different_requests() -> None:
+    lives = shared(drawn(requests(5), 60, random.Random(SEED)))
+    assert sum(map(len, lives)) == 60
+    for one in lives:
+        assert len({each.kind for each in one}) == 1
+        assert len({each.request for each in one}) == len(one)
+    assert {one[0].kind for one in lives} == set(KINDS)
+
+
+def test_every_victim_is_killed_as_often_as_the_others() -> None:
+    lives = drawn_kills(50, random.Random(SEED))
+    assert sum(map(len, lives)) == 50
+    assert set(Counter(each.victim for one in lives for each in one)) == set(Victim)
+    assert all(len({each.part for each in one}) == len(one) for one in lives)
+
+
+def test_what_is_missing_doubled_or_left_is_a_loss() -> None:
+    calm = Looks(Counter({"/a": 1, "/b": 1}), Counter({"urn:a": 1}), Counter({"/a": 1}))
+    other = Looks(Counter({"/a": 2}), Counter({"urn:a": 1}), Counter())
+    assert other.problems(calm) == ["Azure lacks /b", "Azure has too much: /a", "the state's ids lacks /a"]
+    assert calm.problems(calm) == []
+
+
+def test_a_trace_is_seen_wherever_it_stands() -> None:
+    assert traces("up\nTraceback (most recent call last):\n  File x") == ["Traceback (most recent call last): File x"]
+    assert traces("error: the region has no capacity") == []
+
+
+def test_a_page_keeps_what_is_no_run_and_says_what_was_lost() -> None:
+    run = Campaign(SEED, date(2026, 11, 25), 1800, 2)
+    run.rows = [
+        Row("Requests that fail", "429", "`up`: PUT", "Microsoft.App/jobs", "429 at PUT", 1, ()),
+        Row("Requests that fail", "reset", "`up`: PUT", "Microsoft.App/jobs", "reset at PUT", 2, ("left in Azure: /a",)),
+    ]
+    text = report.page("# Faults\n\nHow.\n\n## Last run\n\nOld.\n", run)
+    assert text.startswith(
+        "# Faults\n\nHow.\n\n## Last run\n\nOn 2026-11-25, seed 7, 30 minutes on 2 cores: 2 faults were met, 1 of"
+    )
+    assert "Old." not in text
+    assert "| `up`: PUT | 1, 0 | 1, 1 | 2, 1 |" in text
+    assert "| Microsoft.App/jobs | 2 | 1 | 1 |" in text
+    assert "- reset at PUT: left in Azure: /a" in text
+
+
+def test_a_run_without_room_is_refused_in_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10**10, 10**10, 10**9))
+    assert campaign.main([]) == 2
+    said = capsys.readouterr()
+    assert (said.out, said.err.count("\n")) == ("", 1)
+    assert "0.9 GB free" in said.err
+
+
+def test_no_stack_file_ends_with_a_trace_or_takes_long_or_much() -> None:
+    failed = [each for _, found in any_input.run(SEED, dict.fromkeys(any_input.KINDS, 150), 2) for each in found]
+    assert failed == []
+
+
+def test_an_input_that_crashes_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def crash(text: str) -> None:
+        if text.startswith('{"config"'):  # and no file that is right
+            raise KeyError("location")
+
+    monkeypatch.setattr(any_input, "_judged", crash)
+    failed = [each for _, found in any_input.run(SEED, {"generated": 3}, 1) for each in found]
+    assert [each.number for each in failed] == [0, 1, 2]
+    assert "KeyError: 'location'" in failed[0].why
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.usefixtures("kubernetes_bin")
+def test_a_small_campaign_loses_nothing(engine_bin: Path, tmp_path: Path) -> None:
+    said: list[str] = []
+    found = Campaign(SEED, date(2026, 11, 25))
+    run = campaign.Run(found, tmp_path, engine_bin, said.append, 2)
+    run.look([SMALL])
+    run.faults(12)
+    run.kill(
+        [
+            Killing(SMALL, Victim.ENGINE, Part.UP, 0.5),
+            Killing(SMALL, Victim.AZURE_NATIVE, Part.CHANGE, 0.3),
+            Killing(SMALL, Victim.AZURE, Part.DOWN, 0.1),
+        ]
+    )
+    assert found.lost == [], "\n".join(said)
+    assert len(found.rows) + len(found.missed) == 15
+    assert len(found.rows) >= 12, found.missed
