@@ -152,3 +152,31 @@ def test_what_was_taken_in_keeps_the_inputs_it_was_created_with_and_not_what_azu
     read = {"urn": urn, "id": GROUP_ID, "inputs": {"resourceGroupName": "rg-a", "managedBy": ""}, "outputs": {"managedBy": ""}}
     found = repair.as_created({"resources": [old, read]}, creates, repair.Settled(((urn, GROUP_ID),), ()))
     assert found == {"resources": [old, {**read, "inputs": {"azureApiVersion": "2024-03-01", "resourceGroupName": "rg-a"}}]}
+
+
+def event(urn: str, op: str = "create", said: str = "error reading from server: EOF\n") -> list[str]:
+    """What the engine writes of a step that failed (pulumi 3.259)."""
+    new = {"urn": urn, "type": "t", "id": "", "custom": True, "parent": "p", "provider": "r", "inputs": {"a": 1}, "outputs": {}}
+    told = {"urn": urn, "prefix": "error: ", "message": said, "severity": "error"}
+    failed = {"metadata": {"op": op, "urn": urn, "new": new}, "status": 2, "steps": 1}
+    return [json.dumps({"diagnosticEvent": told}), json.dumps({"resOpFailedEvent": failed})]
+
+
+def test_creates_whose_end_was_lost_are_those_that_ended_with_the_provider_or_with_the_connection_of_a_put() -> None:
+    events = [
+        *event("died"),
+        *event("put", said='Put "https://management.azure.com/subscriptions/x": EOF'),
+        *event("refused", said='Status=409 Code="Conflict" Message="in use"'),
+        *event("there", said="cannot create already existing resource '/subscriptions/x'"),
+        *event("changed", op="update"),
+        '{"diagnosticEvent": {"urn": "tor',
+    ]
+    found = repair.lost_creates(events)
+    assert [each["urn"] for each in found] == ["died", "put"]
+    assert found[0] == {"urn": "died", "type": "t", "custom": True, "parent": "p", "provider": "r", "inputs": {"a": 1}}
+
+
+def test_a_create_that_was_lost_is_pending_in_the_deployment() -> None:
+    pending_before = [{"type": "creating", "resource": {"urn": "one", "type": "t"}}]
+    deployment = repair.with_pending({"pending_operations": pending_before}, repair.lost_creates(event("two")))
+    assert [each.urn for each in repair.pending_creates(deployment)] == ["one", "two"]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.faults.looking import processes as processes_of
 from tests.stack.configurations import with_gpu_group
 from tests.stack.conftest import MakeStack, Shipped
 from tests.support.embedded import CHECKOUT, SUBSCRIPTION, EmbeddedAzure, until
@@ -117,6 +118,25 @@ def test_what_was_created_is_taken_in_and_what_never_was_is_forgotten_after_the_
     assert [line.rsplit(":", 1)[-1] for line in done.stdout.splitlines() if "taken in" in line] == ["foundation-build-vector_add"]
     assert [line.rsplit(":", 1)[-1] for line in done.stdout.splitlines() if "forgotten" in line] == ["foundation-storage"]
     assert "foundation-build-vector_add" in {each["urn"].rsplit(":", 1)[-1] for each in stack.exported()["resources"]}
+    assert_whole(own_azure, stack)
+
+
+def test_what_was_created_while_the_provider_was_killed_is_taken_in(own_azure: EmbeddedAzure, make_stack: MakeStack) -> None:
+    stack = make_stack(own_azure, with_gpu_group(own_azure), warm=False)
+    stack.create()
+    never_heard_of = ["delay", "--path", "*/Microsoft.Storage/*operation*", "--seconds", "20"]  # the account is there by then
+    assert own_azure.command("fault", *never_heard_of).returncode == 0
+    up = subprocess.Popen(
+        stack.line("up"), cwd=CHECKOUT, env=stack.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    until(lambda: not own_azure.faults_hold(), "the provider asks after the storage account")
+    [provider] = processes_of(own_azure.state, ["-m localazure.plugin"])
+    os.kill(provider.pid, signal.SIGKILL)
+    text, _ = up.communicate(timeout=120)
+    assert up.returncode == 1, text
+    # With it what else was under way by then, such as the build.
+    assert "foundation-storage" in [line.rsplit(":", 1)[-1] for line in text.splitlines() if "taken in: " in line]
+    assert "Traceback" not in text
     assert_whole(own_azure, stack)
 
 

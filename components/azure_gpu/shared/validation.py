@@ -314,7 +314,7 @@ def _check_object(value: object, shown: object, wanted: Any, path: str) -> Check
 
 
 def _below(path: str, key: str) -> str:
-    return f"{path}.{key}" if path else key
+    return f"{path}.{key}" if path else key or '""'  # a key may be empty
 
 
 def _unknown_key(path: str, key: str, known: list[str]) -> Problem:

@@ -61,6 +61,10 @@ def test_objects_by_name_are_checked_at_any_depth() -> None:
     assert checked.value == {"name": "g", "volumes": {"a": {"share": {}}, "b": {}}}
 
 
+def test_an_empty_key_at_the_top_is_named_too() -> None:
+    assert [str(problem.path) for problem in check({"name": "g", "": 1}, Group, "").problems] == ['""']
+
+
 def test_anything_goes_where_anything_is_wanted() -> None:
     given = {"name": "g", "parameters": {"a": 1, "b": [None, {"c": "d"}], "e": None}}
     checked = check(given, Group, "")

@@ -1,0 +1,66 @@
+"""States that a full disk has torn."""
+
+from pathlib import Path
+
+import pytest
+
+from azure_gpu_operations import torn_state
+from tests.support.embedded import until
+
+WHOLE, OLDER, TORN = '{"version": 3}', '{"version": 2}', '{"versi'
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    folder = tmp_path / ".pulumi" / "stacks" / "azure-gpu"
+    folder.mkdir(parents=True)
+    return folder / "dev.json"
+
+
+def written(file: Path, state: str, backup: str = "", kept: str = "") -> None:
+    """Each under another name first, as the engine does."""
+    for suffix, text in (("", state), (".bak", backup), (".whole", kept)):
+        if text:
+            new = file.with_name("new")
+            new.write_text(text)
+            new.replace(file.with_name(f"{file.name}{suffix}"))
+
+
+def test_a_torn_state_is_put_back_from_what_was_kept_and_else_from_its_backup(tmp_path: Path, file: Path) -> None:
+    written(file, TORN, backup=TORN, kept=WHOLE)
+    assert torn_state.put_back(tmp_path) == ["dev.json"]
+    assert file.read_text() == WHOLE
+    written(file, TORN, backup=OLDER)
+    assert torn_state.put_back(tmp_path) == ["dev.json"]
+    assert file.read_text() == OLDER
+
+
+def test_a_whole_state_stays_and_what_was_kept_for_it_goes(tmp_path: Path, file: Path) -> None:
+    written(file, WHOLE, backup=OLDER, kept=OLDER)
+    assert torn_state.put_back(tmp_path) == []
+    assert file.read_text() == WHOLE
+    assert sorted(each.name for each in file.parent.iterdir()) == ["dev.json", "dev.json.bak"]
+
+
+def test_where_nothing_is_whole_nothing_is_touched(tmp_path: Path, file: Path) -> None:
+    written(file, TORN, backup=TORN)
+    assert torn_state.put_back(tmp_path) == []
+    assert file.read_text() == TORN
+
+
+def test_the_backup_of_a_state_that_was_torn_is_kept_although_it_is_torn_next(
+    tmp_path: Path, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torn_state, "LOOK_SECONDS", 0.001)
+    written(file, WHOLE, backup=OLDER)
+    with torn_state.kept(tmp_path, "azure-gpu", "dev"):
+        written(file, TORN)
+        until(file.with_name("dev.json.whole").exists, "the backup is kept")
+        written(file, TORN, backup=TORN)
+    assert torn_state.put_back(tmp_path) == ["dev.json"]
+    assert file.read_text() == OLDER
+
+
+def test_a_backend_that_is_no_folder_has_nothing_to_keep() -> None:
+    with torn_state.kept(None, "azure-gpu", "dev"):
+        pass
