@@ -1,9 +1,9 @@
 """States that a full disk has torn, put back as they were last whole.
 
-The engine's file backend leaves what it could write of a state in its place, and of its backup before that, and tries again ten
-times (pulumi 3.259, pkg/backend/diy/state.go). So the last whole state is kept while the engine runs, by a link, which takes no
-room: each file is written under another name and then renamed. Where the backup is torn too, what the engine began within the
-last `LOOK_SECONDS` may be missing in it. In: the backend's folder. Out: whole states, and the names of those that were put back.
+The engine's file backend leaves what it could write of a state in its place, tries again ten times, and copies the torn file over
+its backup when it next writes (pulumi 3.259, pkg/backend/diy/state.go). So the backup is kept as soon as a state is torn, by a
+link, which takes no room; nothing begins that isn't noted in it, since the engine writes before each step. In: the backend's
+folder. Out: whole states, and the names of those that were put back.
 """
 
 import json
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-LOOK_SECONDS = 0.1
+LOOK_SECONDS = 0.5  # the engine's ten tries take longer than 20
 
 
 @contextmanager
@@ -24,7 +24,6 @@ def kept(backend_folder: Path | None, project: str, stack: str) -> Iterator[None
         return
     file = backend_folder / ".pulumi" / "stacks" / project / f"{stack}.json"
     over = threading.Event()
-    _keep(file)
     watch = threading.Thread(target=_watch, args=(file, over), daemon=True)
     watch.start()
     try:
@@ -32,9 +31,8 @@ def kept(backend_folder: Path | None, project: str, stack: str) -> Iterator[None
     finally:
         over.set()
         watch.join()
-        _keep(file)
-        if is_whole(file):
-            _kept(file).unlink(missing_ok=True)
+        if not is_whole(file) and not is_whole(_kept(file)):
+            _keep(file)
 
 
 def put_back(backend_folder: Path) -> list[str]:
@@ -69,19 +67,15 @@ def _watch(file: Path, over: threading.Event) -> None:
         if seen == (now.st_ino, now.st_mtime_ns, now.st_size):
             continue
         seen = (now.st_ino, now.st_mtime_ns, now.st_size)
-        _keep(file)
+        if not is_whole(file) and not is_whole(_kept(file)):
+            _keep(file)
 
 
 def _keep(file: Path) -> None:
-    """The state, else its backup, which is newer than what is kept as long as it is whole."""
-    for whole in (file, _backup(file)):
-        if is_whole(whole):
-            with suppress(OSError):  # a file system without links, or a file that was replaced meanwhile
-                new = file.with_name(f"{file.name}.new-whole")
-                new.unlink(missing_ok=True)
-                os.link(whole, new)
-                new.replace(_kept(file))
-            return
+    if is_whole(_backup(file)):
+        _kept(file).unlink(missing_ok=True)
+        with suppress(OSError):  # a file system without links
+            os.link(_backup(file), _kept(file))
 
 
 def _kept(file: Path) -> Path:
