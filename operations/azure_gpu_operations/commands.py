@@ -91,12 +91,11 @@ def preview(stack: Stack, say: Say) -> None:
 
 
 def bring_down(stack: Stack, say: Say, *, forget_unreachable: bool = False, let_go: bool = False) -> None:
-    """Destroys the stack's resources and removes the stack.
+    """Destroys the stack's resources and removes the stack. `mend_backend` is to be called before.
 
     `forget_unreachable`: what is on a cluster that doesn't answer, and that isn't the stack's own, is left there and forgotten.
     `let_go`: what is protected goes too; without it, ProtectedError before anything is destroyed.
     """
-    mend_backend(stack, say)
     deployment = settle(stack, say)
     if not let_go:
         ending.refuse_protected(stack, deployment)

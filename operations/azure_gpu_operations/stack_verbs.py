@@ -97,9 +97,10 @@ def _wait(options: argparse.Namespace) -> int:
 def _down(options: argparse.Namespace) -> int:
     if options.all == bool(options.stack):
         return refuse("down takes --stack NAME or --all, one of the two" if options.all else _which_stack())
-    from azure_gpu_operations.commands import bring_down
+    from azure_gpu_operations.commands import bring_down, mend_backend
     from azure_gpu_operations.guard import ending
 
+    mend_backend(stack_of(options, options.stack or "any"), _say)  # before the first command, which reads every state
     there = stack_names(project().program)
     if options.stack and options.stack not in there:
         _say(f"there is no stack {options.stack}")

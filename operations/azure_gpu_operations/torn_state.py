@@ -1,9 +1,9 @@
 """States that a full disk has torn, put back as they were last whole.
 
-The engine's file backend leaves what it could write of a state in its place, tries again ten times, and copies the torn file over
-its backup when it next writes (pulumi 3.259, pkg/backend/diy/state.go). So the backup is kept as soon as a state is torn, by a
-link, which takes no room; nothing begins that isn't noted in it, since the engine writes before each step. In: the backend's
-folder. Out: whole states, and the names of those that were put back.
+The engine's file backend leaves what it could write of a state in its place, and of its backup before that, and tries again ten
+times (pulumi 3.259, pkg/backend/diy/state.go). So the last whole state is kept while the engine runs, by a link, which takes no
+room: each file is written under another name and then renamed. Where the backup is torn too, what the engine began in the last
+`LOOK_SECONDS` may be missing in it. In: the backend's folder. Out: whole states, and the names of those that were put back.
 """
 
 import json
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-LOOK_SECONDS = 0.5  # the engine's ten tries take longer than 20
+LOOK_SECONDS = 0.1
 
 
 @contextmanager
@@ -24,6 +24,7 @@ def kept(backend_folder: Path | None, project: str, stack: str) -> Iterator[None
         return
     file = backend_folder / ".pulumi" / "stacks" / project / f"{stack}.json"
     over = threading.Event()
+    _keep(file)
     watch = threading.Thread(target=_watch, args=(file, over), daemon=True)
     watch.start()
     try:
@@ -31,8 +32,9 @@ def kept(backend_folder: Path | None, project: str, stack: str) -> Iterator[None
     finally:
         over.set()
         watch.join()
-        if not is_whole(file) and not is_whole(_kept(file)):
-            _keep(file)
+        _keep(file)
+        if is_whole(file):
+            _kept(file).unlink(missing_ok=True)
 
 
 def put_back(backend_folder: Path) -> list[str]:
@@ -67,15 +69,18 @@ def _watch(file: Path, over: threading.Event) -> None:
         if seen == (now.st_ino, now.st_mtime_ns, now.st_size):
             continue
         seen = (now.st_ino, now.st_mtime_ns, now.st_size)
-        if not is_whole(file) and not is_whole(_kept(file)):
-            _keep(file)
+        _keep(file)
 
 
 def _keep(file: Path) -> None:
-    if is_whole(_backup(file)):
-        _kept(file).unlink(missing_ok=True)
-        with suppress(OSError):  # a file system without links
-            os.link(_backup(file), _kept(file))
+    """The state, else its backup where that was written later than what is kept: a disk without room takes no backup either."""
+    kept = _kept(file)
+    whole = next((each for each in (file, _backup(file)) if is_whole(each)), None)
+    if whole is None or (whole != file and is_whole(kept) and kept.stat().st_mtime_ns >= whole.stat().st_mtime_ns):
+        return
+    with suppress(OSError):  # a file system without links, or a file that was replaced meanwhile
+        kept.unlink(missing_ok=True)
+        os.link(whole, kept)
 
 
 def _kept(file: Path) -> Path:

@@ -160,12 +160,12 @@ def _row(result: requests_failing.Result) -> Row:
     return Row("Requests that fail", result.failing.kind, where, name, str(result.failing), result.runs, result.lost)
 
 
-def refused(folder: Path) -> str:
-    """Why a campaign can't begin; "" where it can."""
+def refused(folder: Path, *, lives: bool) -> str:
+    """Why a campaign can't begin; "" where it can. `lives`: stacks come up in it."""
     free = shutil.disk_usage(folder).free
     if free < NEEDED_BYTES:
         return f"{folder} has {free / GB:.1f} GB free, and a campaign takes up to {NEEDED_BYTES / GB:.0f} GB"
-    if kubernetes_programs() is None:
+    if lives and kubernetes_programs() is None:
         return "there is no build of Kubernetes' programs; `make kubernetes` makes one"
     return ""
 
@@ -181,7 +181,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", action="append", choices=PARTS)
     parser.add_argument("--report", type=Path)
     given = parser.parse_args(arguments)
-    if why := refused(Path(tempfile.gettempdir())):
+    chosen = [each for each in given.only or PARTS if getattr(given, each)]
+    lives = [each for each in chosen if each != "inputs"]
+    if why := refused(Path(tempfile.gettempdir()), lives=bool(lives)):
         print(f"faults: {why}", file=sys.stderr)
         return 2
     began = time.monotonic()
@@ -192,14 +194,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     say(f"seed {given.seed}")
     campaign = Campaign(given.seed, datetime.now(UTC).date(), cores=given.jobs)
     with tempfile.TemporaryDirectory(prefix="faults-") as folder:
-        run = Run(campaign, Path(folder), Path((CHECKOUT / ".local" / "engine-bin").read_text().strip()), say, given.jobs)
-        chosen = [each for each in given.only or PARTS if getattr(given, each)]
+        engine_bin = Path((CHECKOUT / ".local" / "engine-bin").read_text().strip()) if lives else Path()
+        run = Run(campaign, Path(folder), engine_bin, say, given.jobs)
         if "inputs" in chosen:
             run.inputs(given.inputs)
-        if lives := [each for each in chosen if each != "inputs"]:
+        if lives:
             run.look(ALL)
-            for each in lives:
-                getattr(run, each)(getattr(given, each))
+        for each in lives:
+            getattr(run, each)(getattr(given, each))
     campaign.seconds = time.monotonic() - began
     text = report.written(campaign)
     print(f"\n{text}")

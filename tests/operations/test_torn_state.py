@@ -1,5 +1,6 @@
 """States that a full disk has torn."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -48,17 +49,48 @@ def test_where_nothing_is_whole_nothing_is_touched(tmp_path: Path, file: Path) -
     assert file.read_text() == TORN
 
 
-def test_the_backup_of_a_state_that_was_torn_is_kept_although_it_is_torn_next(
+def test_what_was_last_whole_is_kept_although_state_and_backup_are_torn(
     tmp_path: Path, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(torn_state, "LOOK_SECONDS", 0.001)
-    written(file, WHOLE, backup=OLDER)
+    kept = file.with_name("dev.json.whole")
+    written(file, OLDER)
     with torn_state.kept(tmp_path, "azure-gpu", "dev"):
-        written(file, TORN)
-        until(file.with_name("dev.json.whole").exists, "the backup is kept")
+        assert kept.read_text() == OLDER
+        written(file, WHOLE)
+        until(lambda: kept.read_text() == WHOLE, "the next state is kept")
         written(file, TORN, backup=TORN)
     assert torn_state.put_back(tmp_path) == ["dev.json"]
-    assert file.read_text() == OLDER
+    assert file.read_text() == WHOLE
+
+
+def test_the_backup_of_a_torn_state_is_kept_although_it_is_torn_next(
+    tmp_path: Path, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torn_state, "LOOK_SECONDS", 0.001)
+    written(file, OLDER, backup=WHOLE)
+    with torn_state.kept(tmp_path, "azure-gpu", "dev"):
+        written(file, TORN)
+        until(lambda: file.with_name("dev.json.whole").read_text() == WHOLE, "the backup is kept")
+        written(file, TORN, backup=TORN)
+    assert torn_state.put_back(tmp_path) == ["dev.json"]
+    assert file.read_text() == WHOLE
+
+
+def test_a_backup_that_is_older_than_what_is_kept_is_none(tmp_path: Path, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torn_state, "LOOK_SECONDS", 0.001)
+    written(file, WHOLE, backup=OLDER)
+    os.utime(file.with_name("dev.json.bak"), ns=(0, 0))
+    with torn_state.kept(tmp_path, "azure-gpu", "dev"):
+        written(file, TORN)  # and the backup as it was: there is no room for another
+    assert torn_state.put_back(tmp_path) == ["dev.json"]
+    assert file.read_text() == WHOLE
+
+
+def test_a_run_that_tears_nothing_leaves_nothing(tmp_path: Path, file: Path) -> None:
+    with torn_state.kept(tmp_path, "azure-gpu", "dev"):
+        written(file, WHOLE)
+    assert [each.name for each in file.parent.iterdir()] == ["dev.json"]
 
 
 def test_a_backend_that_is_no_folder_has_nothing_to_keep() -> None:

@@ -24,6 +24,7 @@ from azure_gpu.kubernetes import reach
 from azure_gpu.kubernetes.reach import NotAllowedError, NotReachedError, Right
 from azure_gpu.shared import role_of_identity
 from azure_gpu.shared.hooks import called
+from azure_gpu.shared.look_up import answered, told
 from azure_gpu.shared.principals import Principal
 
 # Something concrete: a cluster may refuse a question about everything (`*`) to whoever may do everything. Source:
@@ -57,17 +58,20 @@ def admins(spec: GpuClusterSpec, parent: pulumi.Resource) -> tuple[Principal, ..
 
     Whether the latter is a person or a program isn't known: `az login` makes either of them the Azure CLI's.
     """
-    return spec.access.admins or (
-        Principal(authorization.get_client_config(opts=pulumi.InvokeOptions(parent=parent)).object_id, ""),
-    )
+    if spec.access.admins:
+        return spec.access.admins
+    runs = answered(lambda: authorization.get_client_config(opts=pulumi.InvokeOptions(parent=parent)))
+    return (Principal(runs.object_id, ""),)
 
 
 def kubeconfig(spec: GpuClusterSpec, facts: ClusterFacts, cluster: Cluster, parent: pulumi.Resource) -> pulumi.Output[str]:
     """The text of a kubeconfig; a secret where it lets its holder in, as that of a cluster without Entra."""
-    answer = containerservice.list_managed_cluster_user_credentials_output(
-        resource_group_name=cluster.group,
-        resource_name=cluster.name,
-        opts=pulumi.InvokeOptions(parent=parent, provider=cluster.provider),
+    answer = told(
+        containerservice.list_managed_cluster_user_credentials_output(
+            resource_group_name=cluster.group,
+            resource_name=cluster.name,
+            opts=pulumi.InvokeOptions(parent=parent, provider=cluster.provider),
+        )
     )
 
     def written(kubeconfigs: Sequence[containerservice.outputs.CredentialResultResponse]) -> str:

@@ -37,7 +37,7 @@ from azure_gpu.kubernetes.gpu_objects import declare as gpu_objects_declare, rul
 from azure_gpu.shared import log_settings, overrides, patience, program, role_command, role_of_identity
 from azure_gpu.shared.attachable import AttachableCluster, ClusterOfWorkspace
 from azure_gpu.shared.context import declared, pull_role_of, resolve_stack
-from azure_gpu.shared.look_up import AskedBy
+from azure_gpu.shared.look_up import AskedBy, told
 from azure_gpu.shared.wired import Wired, together
 
 __all__ = ["HOW_REPLACED", "REPLACING", "GpuCluster"]
@@ -324,8 +324,10 @@ class GpuCluster(AttachableCluster):
     def _read(self, cluster: Cluster) -> pulumi.Output[containerservice.GetManagedClusterResult]:
         """The cluster as Azure has it. A preview of a change knows this, and none of the changed resource's own outputs but its
         name: by those it would change whatever follows from them, too."""
-        return containerservice.get_managed_cluster_output(
-            resource_group_name=cluster.group, resource_name=cluster.name, opts=pulumi.InvokeOptions(parent=self)
+        return told(
+            containerservice.get_managed_cluster_output(
+                resource_group_name=cluster.group, resource_name=cluster.name, opts=pulumi.InvokeOptions(parent=self)
+            )
         )
 
     def _print_commands(self, facts: ClusterFacts) -> None:

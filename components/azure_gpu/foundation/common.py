@@ -16,6 +16,7 @@ from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.foundation.foundation import Foundation
 from azure_gpu.shared import existing
 from azure_gpu.shared.context import ComponentOfProgram, LogsArgs, RegistryArgs, StorageArgs, Surroundings, known
+from azure_gpu.shared.look_up import told
 from azure_gpu.shared.program import Around, Described, OwnerArgs, describe, location_of, stack_of, wired
 from azure_gpu.shared.validation import OpenInput
 from azure_gpu.shared.wired import Wired
@@ -109,10 +110,12 @@ def _plain(given: pulumi.Input[str]) -> ArmId | None:
 
 def _identity(given: pulumi.Input[str], asked_by: pulumi.InvokeOptions) -> Surroundings:
     parts, plain = existing.parts(given), _plain(given)
-    found = managedidentity.get_user_assigned_identity_output(
-        resource_group_name=parts.apply(lambda each: each.resource_group),
-        resource_name=parts.apply(lambda each: each.name),
-        opts=asked_by,
+    found = told(
+        managedidentity.get_user_assigned_identity_output(
+            resource_group_name=parts.apply(lambda each: each.resource_group),
+            resource_name=parts.apply(lambda each: each.name),
+            opts=asked_by,
+        )
     )
     return cast(
         Surroundings,
@@ -128,10 +131,12 @@ def _identity(given: pulumi.Input[str], asked_by: pulumi.InvokeOptions) -> Surro
 
 def _registry(given: pulumi.Input[str], asked_by: pulumi.InvokeOptions) -> Surroundings:
     parts, plain = existing.parts(given), _plain(given)
-    found = containerregistry.get_registry_output(
-        resource_group_name=parts.apply(lambda each: each.resource_group),
-        registry_name=parts.apply(lambda each: each.name),
-        opts=asked_by,
+    found = told(
+        containerregistry.get_registry_output(
+            resource_group_name=parts.apply(lambda each: each.resource_group),
+            registry_name=parts.apply(lambda each: each.name),
+            opts=asked_by,
+        )
     )
     name = plain.name if plain is not None else ""
     return cast(Surroundings, {"registry": RegistryArgs(name=name, id=given, server=found.login_server, workload_images={})})

@@ -2,8 +2,10 @@
 subscription that a part lies in.
 """
 
-from collections.abc import Iterable, Mapping
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar, cast
 
 import pulumi
 
@@ -11,6 +13,8 @@ from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.shared import subscriptions
 from azure_gpu.shared.provider_keys import PROVIDER
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,3 +84,32 @@ def _providers(opts: pulumi.ResourceOptions) -> Iterable[pulumi.ProviderResource
         yield from given.values()
     elif given is not None:
         yield from given
+
+
+def answered(look_up: Callable[[], T]) -> T:
+    """What a look-up that the program waits for answers; RunError, which is one line to a user, where it fails."""
+    try:
+        return look_up()
+    except Exception as error:  # noqa: BLE001  the SDK raises nothing narrower for a failed look-up
+        raise pulumi.RunError(str(error)) from None
+
+
+def told(found: pulumi.Output[T]) -> pulumi.Output[T]:
+    """A look-up whose failure is one line: what the SDK raises for it ends the program with a trace."""
+    resources: asyncio.Future[set[pulumi.Resource]] = asyncio.Future()
+    value: asyncio.Future[T] = asyncio.Future()
+    is_known: asyncio.Future[bool] = asyncio.Future()
+    is_secret: asyncio.Future[bool] = asyncio.Future()
+
+    async def settle() -> None:
+        try:
+            resources.set_result(await found.resources())
+            value.set_result(cast(T, await found.future(with_unknowns=True)))
+            is_known.set_result(await found.is_known())
+            is_secret.set_result(await found.is_secret())
+        except Exception as error:  # noqa: BLE001  the SDK raises nothing more exact
+            resources.set_exception(pulumi.RunError(str(error)))  # the one that is awaited first
+
+    settling = asyncio.ensure_future(settle())
+    resources.add_done_callback(lambda _: settling)  # kept until then
+    return pulumi.Output(resources, value, is_known, is_secret)

@@ -21,7 +21,7 @@ from azure_gpu.ml.workspace.args import ManagedNetwork, Network
 from azure_gpu.ml.workspace.spec import PATH, MlWorkspaceSpec
 from azure_gpu.shared import existing
 from azure_gpu.shared.context import known
-from azure_gpu.shared.look_up import OF_STACK, AskedBy
+from azure_gpu.shared.look_up import OF_STACK, AskedBy, told
 
 # As Azure spells them.
 ISOLATION = {
@@ -125,8 +125,10 @@ def of_id(given: pulumi.Input[str], path: str, asked_by: AskedBy, own: str) -> t
     )
     text = known(given)
     if text is None:
-        found = ml.get_workspace_output(
-            resource_group_name=offered["resource_group_name"], workspace_name=offered["name"], opts=asked_by.opts
+        found = told(
+            ml.get_workspace_output(
+                resource_group_name=offered["resource_group_name"], workspace_name=offered["name"], opts=asked_by.opts
+            )
         )
         offered["located"] = found.location.apply(lambda location: location or "")
         return offered, []
