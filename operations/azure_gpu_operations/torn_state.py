@@ -10,7 +10,7 @@ import json
 import os
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 LOOK_SECONDS = 0.1
@@ -74,13 +74,27 @@ def _watch(file: Path, over: threading.Event) -> None:
 
 def _keep(file: Path) -> None:
     """The state, else its backup where that was written later than what is kept: a disk without room takes no backup either."""
-    kept = _kept(file)
-    whole = next((each for each in (file, _backup(file)) if is_whole(each)), None)
-    if whole is None or (whole != file and is_whole(kept) and kept.stat().st_mtime_ns >= whole.stat().st_mtime_ns):
-        return
-    with suppress(OSError):  # a file system without links, or a file that was replaced meanwhile
-        kept.unlink(missing_ok=True)
-        os.link(whole, kept)
+    for whole in (file, _backup(file)):
+        if _keep_one(whole, _kept(file), only_later=whole != file):
+            return
+
+
+def _keep_one(whole: Path, kept: Path, *, only_later: bool) -> bool:
+    """False where `whole` isn't. Looked at by the link, since the engine may replace the file meanwhile."""
+    link = kept.with_name(f"{kept.name}.new")
+    link.unlink(missing_ok=True)
+    try:
+        os.link(whole, link)
+    except OSError:  # there is none, or the file system has no links
+        return False
+    try:
+        if not is_whole(link):
+            return False
+        if not (only_later and is_whole(kept) and kept.stat().st_mtime_ns >= link.stat().st_mtime_ns):
+            link.replace(kept)
+        return True
+    finally:
+        link.unlink(missing_ok=True)
 
 
 def _kept(file: Path) -> Path:

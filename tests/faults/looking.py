@@ -87,9 +87,13 @@ def _alike(resource_id: str) -> str:
 
 
 def traces(text: str) -> list[str]:
-    """Lines that no user is to see, each with what follows it."""
+    """The first trace in what a user sees: how it begins, and the first line after it that isn't indented, which says why."""
     found = [(text.find(trace), trace) for trace in _TRACES if trace in text]
-    return [" ".join(text[at : at + 2500].split()) for at, _ in sorted(found)[:1]]
+    for at, trace in sorted(found)[:1]:
+        lines = text[at:].strip().splitlines()
+        why = next((line for line in lines[1:] if line.strip() and not line[0].isspace()), "")
+        return [f"{trace.strip()} {why[:500]}".strip()]
+    return []
 
 
 @dataclass(frozen=True, slots=True)
