@@ -29,6 +29,7 @@ CREDENTIAL = "azure-native:managedidentity:FederatedIdentityCredential"
 PROVIDER = "pulumi:providers:kubernetes"
 NAMESPACE = "kubernetes:core/v1:Namespace"
 API_VERSION = "2025-09-01"
+SOMEBODY = "aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee"
 
 
 @pytest.fixture(scope="module")
@@ -116,6 +117,36 @@ def kubectl(stack: ProgramStack, kubernetes_bin: Path, tmp_path: Path) -> Callab
 
 def test_the_kubeconfig_that_the_component_wrote_lets_kubectl_in(kubectl: Callable[..., str]) -> None:
     assert "stack-identity" in kubectl("get", "serviceaccount", "--namespace", "gpu-jobs")
+
+
+def test_who_runs_it_changes_no_plan(stack: ProgramStack) -> None:
+    """Whoever ran the first `up` stays the administrator, which somebody else is told, and may be named later."""
+
+    def admin(found: dict[str, Any]) -> dict[str, Any]:
+        [role] = [each for each in found["resources"] if each["type"] == ROLE and "-admin" in each["urn"].split("::")[-1]]
+        return role
+
+    mine = stack.exported()
+    runs = admin(mine)["inputs"]["principalId"]
+    theirs = json.loads(json.dumps(mine))
+    for values in (admin(theirs)["inputs"], admin(theirs)["outputs"]):
+        values["principalId"] = SOMEBODY
+    stack.imports(theirs)
+    assert stack.steps() == []
+    assert f"the cluster's administrator is {SOMEBODY}, who ran the first up; {runs}" in stack.pulumi("preview").stdout
+    stack.imports(mine)
+
+    said = with_cluster()
+    said["clusters"]["shared"]["access"] = {"admins": {"service_principals": [runs]}}
+    stack.configure(said)
+    stack.update()
+    assert admin(stack.exported())["urn"].split("::")[-1] == f"shared-admin-{runs[:8]}"
+    assert admin(stack.exported())["id"] == admin(mine)["id"]
+    assert stack.steps() == []
+    stack.configure(with_cluster())
+    stack.update()
+    assert admin(stack.exported())["urn"] == admin(mine)["urn"]
+    assert stack.steps() == []
 
 
 def refreshed(stack: ProgramStack) -> None:

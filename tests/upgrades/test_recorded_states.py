@@ -64,6 +64,11 @@ CHANGES: dict[str, set[str]] = {
     },
     # A container of blobs that nodes mount is made in the stack's own account; one that is there is left as it is.
     "Containers that pools mount": {"create azuregpu:index:BatchPool$azure-native:resources:Deployment::Train_A-containers"},
+    # kubelogin's environment may name another login than the Azure CLI's; that is no change of what is on the cluster.
+    "How a kubeconfig logs in": {
+        f"update azuregpu:index:GpuCluster$pulumi:providers:kubernetes::{each}-kubernetes: kubeconfig"
+        for each in ("shared", "theirs")
+    },
     # What a node that has gone said of its GPUs is removed.
     "The garbage collector of NFD": {
         f"create azuregpu:index:GpuCluster$kubernetes:{kind}::{cluster}-{name}-nfd-gc"

@@ -18,6 +18,7 @@ from azure_gpu.aks import kubeconfig as cluster_kubeconfig
 from azure_gpu.aks.args import GpuClusterWiring
 from azure_gpu.aks.existing import ClusterFacts
 from azure_gpu.aks.spec import GpuClusterSpec
+from azure_gpu.aks.who_runs import name_of_default
 from azure_gpu.catalog import roles
 from azure_gpu.formats import azure_types
 from azure_gpu.kubernetes import reach
@@ -54,7 +55,7 @@ def id_of(spec: GpuClusterSpec, args: GpuClusterWiring) -> str:
 
 
 def admins(spec: GpuClusterSpec, parent: pulumi.Resource) -> tuple[Principal, ...]:
-    """Those who may do everything: those who are said, else whoever runs the program.
+    """Those who may do everything: those who are said, else whoever runs the program first.
 
     Whether the latter is a person or a program isn't known: `az login` makes either of them the Azure CLI's.
     """
@@ -92,7 +93,12 @@ def kubeconfig(spec: GpuClusterSpec, facts: ClusterFacts, cluster: Cluster, pare
 
 
 def assign(
-    name: str, spec: GpuClusterSpec, cluster: Cluster, config: pulumi.Output[str], parent: pulumi.Resource
+    name: str,
+    spec: GpuClusterSpec,
+    facts: ClusterFacts,
+    cluster: Cluster,
+    config: pulumi.Output[str],
+    parent: pulumi.Resource,
 ) -> list[authorization.RoleAssignment]:
     """The role of each administrator on the cluster. Where something is put onto the cluster, its creation takes until it works
     for whoever runs the program."""
@@ -114,27 +120,50 @@ def assign(
         opts.hooks = pulumi.ResourceHookBinding(
             after_create=[pulumi.ResourceHook(f"{name}-until-the-role-works", until_it_works)]
         )
+
     return [
         role_of_identity.assign(
-            f"{name}-admin" if not spec.access.admins else f"{name}-admin-{admin.object_id[:8]}",
+            _name_of(name, admin) if spec.access.admins else name_of_default(name),
             role=roles.AKS_RBAC_CLUSTER_ADMIN,
             scope=cluster.resource_id,
             principal_id=admin.object_id,
             kind=admin.kind,
             subscription_id=spec.existing.subscription if spec.existing else spec.context.subscription_id,
-            opts=opts if admin.kind else pulumi.ResourceOptions.merge(opts, _KIND_UNKNOWN),
+            opts=pulumi.ResourceOptions.merge(
+                opts, _of_said(name, admin, facts) if spec.access.admins else _of_default(name, admin)
+            ),
         )
         for admin in admins(spec, parent)
     ]
 
 
+_OF_ANY = ["principalType"]  # which never changes; assignments of before have User, whoever it was
+
+
+def _name_of(cluster: str, admin: Principal) -> str:
+    return f"{cluster}-admin-{admin.object_id[:8]}"
+
+
+def _of_default(name: str, runs: Principal) -> pulumi.ResourceOptions:
+    """Whoever ran the first `up` stays, whoever runs another one; and stays where he was named before."""
+    return pulumi.ResourceOptions(
+        ignore_changes=["principalId", *_OF_ANY],
+        aliases=[pulumi.Alias(name=_name_of(name, runs))],
+        transformations=[_without_kind],
+    )
+
+
+def _of_said(name: str, admin: Principal, facts: ClusterFacts) -> pulumi.ResourceOptions:
+    """Who was the default before keeps the assignment, which Azure doesn't give twice."""
+    was_default = facts.admin.lower() == admin.object_id.lower()
+    return pulumi.ResourceOptions(
+        ignore_changes=_OF_ANY, aliases=[pulumi.Alias(name=name_of_default(name))] if was_default else None
+    )
+
+
 def _without_kind(args: pulumi.ResourceTransformationArgs) -> pulumi.ResourceTransformationResult:
-    """The SDK fills in User, and Azure refuses that of a program."""
+    """Whether it is a person or a program isn't known: the SDK fills in User, and Azure refuses that of a program."""
     return pulumi.ResourceTransformationResult({**args.props, "principal_type": None}, args.opts)
-
-
-# Of a principal that may be a person or a program. Assignments of before have User, and keep it.
-_KIND_UNKNOWN = pulumi.ResourceOptions(ignore_changes=["principalType"], transformations=[_without_kind])
 
 
 def provider(

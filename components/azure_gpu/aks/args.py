@@ -260,7 +260,8 @@ class AccessArgs(TypedDict):
     reachable: NotRequired[bool]
     """Plain: true says that whoever runs this program reaches a private cluster, such as by VPN. Default: false."""
     login: NotRequired[LoginName]
-    """Plain: how the kubeconfig's kubelogin gets its token. Default: spn where azure-native:clientId is set, else azurecli."""
+    """Plain: how the kubeconfig's kubelogin gets its token. Default: oidc where azure-native:useOidc is set, spn where
+    azure-native:clientId is, else azurecli; AAD_LOGIN_METHOD in the environment comes before it."""
     authority_host: NotRequired[str]
     """Plain: where the kubeconfig's kubelogin asks Entra for its token, https://…/ with a slash at the end; with login spn.
     Default: Azure's own; with azure-native:metadataHost, that host."""
@@ -272,7 +273,7 @@ class AccessArgs(TypedDict):
     false."""
     admins: NotRequired[AdminsArgs]
     """Who may do everything in the cluster. Where several people or a pipeline run this program, name all of them. Default:
-    whoever runs it: a person with login azurecli, else a service principal."""
+    whoever ran the first up."""
 
 
 class MaintenanceArgs(TypedDict):

@@ -16,7 +16,7 @@ import pulumi
 from pulumi.runtime.settings import get_monitor
 from pulumi_azure_native import authorization, containerservice, managedidentity
 
-from azure_gpu.aks import access as cluster_access, existing as cluster_existing, inputs, login, read_pools
+from azure_gpu.aks import access as cluster_access, existing as cluster_existing, inputs, login, read_pools, who_runs
 from azure_gpu.aks.access import Cluster
 from azure_gpu.aks.args import GpuClusterArgs, GpuClusterSettings, GpuClusterWiring, PoolReplace
 from azure_gpu.aks.existing import ClusterFacts
@@ -302,7 +302,7 @@ class GpuCluster(AttachableCluster):
             registry = self._args["registry"]
             assigned += self._assigned("pull-role", pull_role_of(registry), registry["id"], self.kubelet_principal_id)
         if facts.azure_rbac:
-            assigned += cluster_access.assign(self._name, spec, cluster, self._config, self)
+            assigned += cluster_access.assign(self._name, spec, facts, cluster, self._config, self)
         return assigned
 
     def _assigned(
@@ -450,7 +450,9 @@ def _decided(name: str, wired: _Wired) -> tuple[GpuClusterSpec, ClusterFacts]:
     wired.refuse([*stack_problems, *problems, *gpu_objects_declare.missing_images(spec.objects, images), *of_services])
     facts, problems = cluster_existing.look_up(spec, wired.asked_by)
     wired.refuse(problems)
-    return spec, replace(facts, pools=read_pools.look_up([name], of_stack_file=False)[name])
+    admin, problems = who_runs.look_up(name, spec, facts, wired.asked_by, of_stack_file=False)
+    wired.refuse(problems)
+    return spec, replace(facts, pools=read_pools.look_up([name], of_stack_file=False)[name], admin=admin)
 
 
 def _said_of(spec: GpuPoolSpec, declared: containerservice.AgentPool) -> PoolOfCluster:

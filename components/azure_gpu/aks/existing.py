@@ -30,6 +30,7 @@ class ClusterFacts:
     issuer_url: str = ""  # of the tokens of its service accounts; empty: none, or not known before it is there
     kubelet_object_id: str = ""  # of the identity that its nodes pull images as; empty: none, or not known before it is there
     pools: InState = NOT_THERE  # of one that the stack has
+    admin: str = ""  # the object id of its default administrator in the state; empty: none, or it can't be read
 
 
 def look_up(spec: GpuClusterSpec, asked_by: AskedBy = OF_STACK) -> tuple[ClusterFacts, list[Problem]]:

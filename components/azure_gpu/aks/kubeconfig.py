@@ -15,7 +15,8 @@ from azure_gpu.formats import bounded_yaml
 
 KUBELOGIN_PAGE = "https://azure.github.io/kubelogin/install.html"
 _ARGUMENTS = {
-    Login.AZURE_CLI: ("--login", "azurecli"),
+    # AAD_LOGIN_METHOD of the environment comes before --login, and then takes its ids from where the provider has them.
+    Login.AZURE_CLI: ("--login", "azurecli", "--use-azurerm-env-vars"),
     # Secret and ids come from the environment, ARM_CLIENT_ID and its like, as the provider has them.
     Login.SERVICE_PRINCIPAL: ("--login", "spn", "--use-azurerm-env-vars"),
     Login.WORKLOAD_IDENTITY: ("--login", "workloadidentity"),

@@ -1,4 +1,7 @@
-"""How a program logs in to a cluster: as the provider itself does, where the cluster's settings don't set it."""
+"""How a cluster's kubeconfig logs in: as the provider's configuration does, where the cluster's settings don't set it.
+
+The environment never decides who logs in, since another one would then change the plan; which cloud it is, it may say.
+"""
 
 import os
 from collections.abc import Mapping
@@ -14,8 +17,8 @@ _CLIENT, _OIDC, _HOST, _DISCOVERY = (
 
 
 def login_from(environment: Mapping[str, str]) -> dict[str, str]:
-    """How the provider logs in, as far as the environment says it and the login of a cluster follows it."""
-    found = {key: environment.get(PROVIDER_VARIABLES[key], "") for key in (_CLIENT, _OIDC, _HOST, _DISCOVERY)}
+    """The provider's keys that the environment may set and the login of a cluster follows."""
+    found = {key: environment.get(PROVIDER_VARIABLES[key], "") for key in (_HOST, _DISCOVERY)}
     return {key: value for key, value in found.items() if value}
 
 

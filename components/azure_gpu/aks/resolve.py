@@ -132,6 +132,7 @@ def _access(said: AccessArgs) -> Access:
         authorized_ranges=tuple(said.get("authorized_ranges", [])),
         reachable=said.get("reachable", False),
         login=Login(said.get("login", Login.AZURE_CLI)),
+        login_is_said="login" in said,
         authority_host=said.get("authority_host", ""),
         disable_instance_discovery=said.get("disable_instance_discovery", False),
         local_accounts=said.get("local_accounts", False),

@@ -38,10 +38,11 @@ class Access:
     authorized_ranges: tuple[str, ...]
     reachable: bool
     login: Login
+    login_is_said: bool  # by the cluster's settings or the provider's configuration
     authority_host: str  # empty: Azure's own
     disable_instance_discovery: bool
     local_accounts: bool
-    admins: tuple[Principal, ...]  # empty: whoever deploys
+    admins: tuple[Principal, ...]  # empty: whoever runs the first `up`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ Components that are used without a plan call the same functions themselves.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from azure_gpu.aks import existing as cluster_existing, read_pools
+from azure_gpu.aks import existing as cluster_existing, read_pools, who_runs
 from azure_gpu.aks.existing import ClusterFacts
 from azure_gpu.aks.read_pools import InState
 from azure_gpu.aks.spec import GpuClusterSpec
@@ -40,6 +40,7 @@ class LookUps:
     account: Callable[[BatchAccountSpec], tuple[AccountFacts, list[Problem]]]
     cluster: Callable[[GpuClusterSpec], tuple[ClusterFacts, list[Problem]]]
     pools: Callable[[Sequence[str]], Mapping[str, InState]]  # of clusters that the stack has, by their names
+    runner: Callable[[str, GpuClusterSpec, ClusterFacts], tuple[str, list[Problem]]]  # the default administrator in the state
     edge: Callable[[EdgeSharingSpec], list[Problem]]  # a cluster that doesn't answer
     workspace: Callable[[MlWorkspaceSpec], tuple[MlWorkspaceSpec, list[Problem]]]
     endpoints: Callable[[Mapping[str, MlEndpointSpec]], tuple[dict[str, MlEndpointSpec], list[Problem]]]
@@ -53,6 +54,7 @@ BY_PROVIDER = LookUps(
     account=account_existing.look_up,
     cluster=cluster_existing.look_up,
     pools=read_pools.look_up,
+    runner=who_runs.look_up,
     edge=edge_resolve.unanswered,
     workspace=workspace_existing.look_up,
     endpoints=endpoint_shown.look_up,
@@ -66,6 +68,7 @@ ASSUMED = LookUps(
     account=lambda spec: (spec.assumed, []),
     cluster=lambda _: (ClusterFacts(), []),
     pools=lambda _: {},
+    runner=lambda _name, _spec, _facts: ("", []),
     edge=lambda _: [],
     workspace=lambda spec: (spec, []),
     endpoints=lambda specs: (dict(specs), []),

@@ -232,8 +232,9 @@ class _Planner:
         for name, said in self._settings.clusters.items():
             spec, problems = resolve_cluster(name, said, self._context)
             facts, more = self._look_ups.cluster(spec)
-            planned[name] = spec, replace(facts, pools=in_state.get(name, facts.pools))
-            self.add([*problems, *rules.missing_for_cluster(name, said, spec, foundation), *more])
+            admin, of_runner = self._look_ups.runner(name, spec, facts)
+            planned[name] = spec, replace(facts, pools=in_state.get(name, facts.pools), admin=admin)
+            self.add([*problems, *rules.missing_for_cluster(name, said, spec, foundation), *more, *of_runner])
         return planned
 
     def edges(self) -> dict[str, EdgeSharingSpec]:

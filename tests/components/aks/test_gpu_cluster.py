@@ -190,7 +190,7 @@ def test_the_provider_waits_for_the_role_and_a_new_kubeconfig_replaces_nothing()
 @pytest.mark.parametrize(
     ("login", "arguments"),
     [
-        ("azurecli", ["--login", "azurecli"]),
+        ("azurecli", ["--login", "azurecli", "--use-azurerm-env-vars"]),
         ("spn", ["--login", "spn", "--use-azurerm-env-vars"]),
         ("workloadidentity", ["--login", "workloadidentity"]),
         ("oidc", ["--login", "workloadidentity", "--use-azurerm-env-vars"]),
@@ -214,7 +214,7 @@ def test_the_kubeconfig_runs_kubelogin_and_holds_no_secret(login: str, arguments
     assert recorded.one(ROLE).inputs["principalId"] == DEPLOYER
     # In a pipeline the Azure CLI's login is a program's, and Azure refuses an assignment that calls it a person.
     assert "principalType" not in recorded.one(ROLE).inputs
-    assert recorded.one(ROLE).ignore_changes == ["principalType", "roleAssignmentName"]
+    assert recorded.one(ROLE).ignore_changes == ["principalId", "principalType", "roleAssignmentName"]
 
 
 def test_the_kubeconfig_of_a_cluster_without_entra_is_a_secret_and_no_role_is_assigned() -> None:
@@ -292,7 +292,9 @@ def test_a_zone_of_ones_own_needs_the_network_that_it_is_linked_to() -> None:
 def test_a_program_that_logs_in_by_oidc_gets_into_the_cluster_likewise() -> None:
     said = {"azure-native:clientId": "x", "azure-native:useOidc": "true"}
     assert with_login({}, said).get("access") == {"login": Login.OIDC}
-    assert with_login({}, login_from({"ARM_CLIENT_ID": "x", "ARM_USE_OIDC": "TRUE"})).get("access") == {"login": Login.OIDC}
+    # Who that is follows the file alone; where Entra is, the environment may say.
+    environment = {"ARM_CLIENT_ID": "x", "ARM_USE_OIDC": "TRUE", "ARM_METADATA_HOSTNAME": "localhost:1"}
+    assert with_login({}, login_from(environment)).get("access") == {"authority_host": "https://localhost:1/"}
     assert with_login({}, {**said, "azure-native:useOidc": "false"}).get("access") == {"login": Login.SERVICE_PRINCIPAL}
 
 

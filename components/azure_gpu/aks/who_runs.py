@@ -1,0 +1,91 @@
+"""Who runs the program, as far as a cluster's plan could depend on it: its default administrator, and how kubelogin logs in.
+
+Whoever ran the first `up` stays the administrator; somebody else is told so. The kubeconfig follows the stack file alone, and
+kubelogin lets its environment override that; where the provider's login comes from the environment, that has to be set.
+
+In: the state of the stack, the environment, and who signs in. Out: the administrator in the state, and problems.
+"""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date
+
+import pulumi
+from pulumi_azure_native import authorization
+
+from azure_gpu.aks.existing import ClusterFacts
+from azure_gpu.aks.spec import GpuClusterSpec
+from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.sources import Dated, Source
+from azure_gpu.formats import azure_types
+from azure_gpu.shared import own_state
+from azure_gpu.shared.look_up import OF_STACK, AskedBy
+from azure_gpu.shared.provider_keys import PROVIDER, PROVIDER_VARIABLES
+
+METHOD = "AAD_LOGIN_METHOD"
+SOURCE = Source(
+    "Azure/kubelogin v0.2.13, pkg/internal/token/options.go: AAD_LOGIN_METHOD is taken before --login",
+    Dated.OBSERVED,
+    date(2026, 11, 25),
+)
+_CLIENT, _OIDC = (PROVIDER_VARIABLES[f"{PROVIDER}:{key}"] for key in ("clientId", "useOidc"))
+
+
+def look_up(
+    name: str, spec: GpuClusterSpec, facts: ClusterFacts, asked_by: AskedBy = OF_STACK, *, of_stack_file: bool = True
+) -> tuple[str, list[Problem]]:
+    """`name`: the component's. The object id of the default administrator in the state, "" where there is none, and problems."""
+    state = own_state.resources(of_stack_file=of_stack_file) or {}
+    admin = str(own_state.named(state, azure_types.ROLE_ASSIGNMENT.token, name_of_default(name)).get("principalId") or "")
+    return admin, check(spec, facts, admin, os.environ, lambda: _runs(asked_by))
+
+
+def name_of_default(name: str) -> str:
+    """Of the role assignment of a cluster's default administrator. `name`: the component's."""
+    return f"{name}-admin"
+
+
+def check(
+    spec: GpuClusterSpec, facts: ClusterFacts, admin: str, environment: Mapping[str, str], runs: Callable[[], str]
+) -> list[Problem]:
+    """`admin`: the default administrator in the state. `runs`: tells the object id of who runs the program, "" where it can't."""
+    if not spec.on_cluster or not facts.entra:
+        return []
+    found = list(_login(spec, environment))
+    if admin and not spec.access.admins and (runner := runs()) and runner.lower() != admin.lower():
+        found.append(
+            Problem(
+                path=f"{spec.path}.access.admins",
+                message=f"the cluster's administrator is {admin}, who ran the first up; {runner}, who runs this one, "
+                "isn't made one, and may not be allowed to change what is on the cluster",
+                allowed="the object ids of all who run this program",
+                fix=f"write {spec.path}.access.admins with both of them",
+                severity=Severity.WARNING,
+            )
+        )
+    return found
+
+
+def _login(spec: GpuClusterSpec, environment: Mapping[str, str]) -> Sequence[Problem]:
+    by_oidc = environment.get(_OIDC, "").lower() == "true"
+    if spec.access.login_is_said or environment.get(METHOD) or not (by_oidc or environment.get(_CLIENT)):
+        return []
+    variable, method, login = (_OIDC, "workloadidentity", "oidc") if by_oidc else (_CLIENT, "spn", "spn")
+    return [
+        Problem(
+            path=f"{spec.path}.access.login",
+            message=f"the environment logs the provider in ({variable}), and kubelogin would ask the Azure CLI",
+            allowed=f"{METHOD} in the environment: azurecli, spn or workloadidentity; or access.login in the stack file",
+            fix=f"set {METHOD}={method} where this runs, or write {spec.path}.access.login: {login} where everybody logs in so",
+            source=str(SOURCE),
+            code=Code.IMPOSSIBLE,
+        )
+    ]
+
+
+def _runs(asked_by: AskedBy) -> str:
+    try:
+        return authorization.get_client_config(opts=asked_by.opts).object_id
+    except Exception as error:  # noqa: BLE001  the SDK raises nothing narrower for a failed look-up
+        pulumi.log.debug(f"who runs the program can't be read: {error}")
+        return ""

@@ -1,0 +1,68 @@
+"""Who runs the program changes no plan of a cluster; who isn't the one who ran it first, or logs in otherwise, is told."""
+
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+import pytest
+
+from azure_gpu.aks import who_runs
+from azure_gpu.aks.existing import ClusterFacts
+from azure_gpu.catalog.problems import Problem, Severity
+from azure_gpu.shared import own_state
+from azure_gpu.shared.own_state import OwnResource
+from tests.components.aks.test_gpu_cluster import resolved
+
+ME, SOMEBODY = "11111111-0000-0000-0000-000000000000", "22222222-0000-0000-0000-000000000000"
+
+
+def checked(
+    settings: Mapping[str, Any], *, admin: str = "", environment: Mapping[str, str] | None = None, entra: bool = True
+) -> list[Problem]:
+    return who_runs.check(resolved(**settings), ClusterFacts(entra=entra), admin, environment or {}, lambda: ME)
+
+
+def test_somebody_else_than_the_administrator_is_told_so_and_goes_on() -> None:
+    [warned] = checked({}, admin=SOMEBODY)
+    assert (warned.path, warned.severity) == ("clusters.gpus.access.admins", Severity.WARNING)
+    assert ME in warned.message
+    assert SOMEBODY in warned.message
+    assert checked({}, admin=ME.upper()) == []
+
+
+def test_nobody_is_told_where_it_makes_no_difference() -> None:
+    assert checked({"access": {"admins": {"users": [SOMEBODY]}}}, admin=SOMEBODY) == []
+    assert checked({"on_cluster": False}, admin=SOMEBODY, environment={"ARM_CLIENT_ID": "x"}) == []
+    assert checked({}, admin=SOMEBODY, environment={"ARM_CLIENT_ID": "x"}, entra=False) == []
+
+
+def test_who_runs_it_is_asked_only_where_there_is_another_to_compare_with() -> None:
+    def unasked() -> NoReturn:
+        raise AssertionError
+
+    assert who_runs.check(resolved(), ClusterFacts(), "", {}, unasked) == []
+
+
+@pytest.mark.parametrize(
+    ("environment", "method", "login"),
+    [
+        ({"ARM_CLIENT_ID": "x"}, "spn", "spn"),
+        ({"ARM_CLIENT_ID": "x", "ARM_USE_OIDC": "true"}, "workloadidentity", "oidc"),
+        ({"ARM_CLIENT_ID": "x", "ARM_USE_OIDC": "false"}, "spn", "spn"),
+    ],
+)
+def test_a_login_of_the_environment_has_to_be_said_to_kubelogin(environment: dict[str, str], method: str, login: str) -> None:
+    [refused] = checked({}, environment=environment)
+    assert (refused.path, refused.severity) == ("clusters.gpus.access.login", Severity.ERROR)
+    assert f"AAD_LOGIN_METHOD={method} " in refused.fix
+    assert refused.fix.endswith(f"access.login: {login} where everybody logs in so")
+    assert checked({}, environment={**environment, "AAD_LOGIN_METHOD": "azurecli"}) == []
+    assert checked({"access": {"login": "azurecli"}}, environment=environment) == []
+
+
+def test_the_administrator_of_the_state_is_the_default_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    role = OwnResource(type="azure-native:authorization:RoleAssignment", outputs={"principalId": ME})
+    monkeypatch.setattr(own_state, "resources", lambda of_stack_file: {"urn:pulumi:s::p::a$b::gpus-admin": role})
+    assert who_runs.look_up("gpus", resolved(on_cluster=False), ClusterFacts()) == (ME, [])
+    assert who_runs.look_up("others", resolved(on_cluster=False), ClusterFacts()) == ("", [])
+    monkeypatch.setattr(own_state, "resources", lambda of_stack_file: None)
+    assert who_runs.look_up("gpus", resolved(on_cluster=False), ClusterFacts()) == ("", [])
