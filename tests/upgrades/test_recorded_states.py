@@ -43,6 +43,8 @@ def test_a_record_holds_nothing_of_the_machine_that_made_it(name: str) -> None:
 
 
 GROUPS_WITH_LOGS = ("add", "gpucontainergroup", "gpucontainergrouprm", "ours", "tensorflow-check", "theirs", "Train_A")
+PER_WAY = ("nvidia-device-plugin", "gpu-feature-discovery")
+WAYS_OF_SHARING = ("whole", "time-slicing-4", "mig-single")
 _GROUP = "azuregpu:index:ContainerGroup$azure-native"
 # What an `up` over a recorded state changes, by the heading in CHANGELOG.md of who has to know it.
 CHANGES: dict[str, set[str]] = {
@@ -68,6 +70,17 @@ CHANGES: dict[str, set[str]] = {
     "How a kubeconfig logs in": {
         f"update azuregpu:index:GpuCluster$pulumi:providers:kubernetes::{each}-kubernetes: kubeconfig"
         for each in ("shared", "theirs")
+    },
+    # What runs beside the GPUs is named by its digest; an update in place, after which its pods start again.
+    "Images of what runs beside the GPUs": {
+        f"update azuregpu:index:GpuCluster$kubernetes:apps/v1:{kind}::{cluster}-{kind_in_name}-{name}: "
+        "spec.template.spec.containers[0].image"
+        for cluster in ("big", "shared", "theirs")
+        for kind, kind_in_name, names in (
+            ("Deployment", "deployment", ("nfd-master",)),
+            ("DaemonSet", "daemon-set", ("dcgm-exporter", *(f"{each}-{way}" for each in PER_WAY for way in WAYS_OF_SHARING))),
+        )
+        for name in names
     },
     # What a node that has gone said of its GPUs is removed.
     "The garbage collector of NFD": {

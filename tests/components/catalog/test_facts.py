@@ -64,7 +64,7 @@ def test_what_a_fact_is_about_is_a_module_of_the_catalog_or_one_of_the_things_be
 @pytest.mark.parametrize(
     ("thing", "name", "parts"),
     [
-        ("aks.device_plugin", "installed by AKS", [device_plugin.PINNED_IMAGE]),
+        ("aks.device_plugin", "installed by AKS", [device_plugin.IMAGE]),
         ("aks.device_plugin", "configuration of a node", [device_plugin.CONFIG_LABEL]),
         ("aks.dcgm", "port", [dcgm.PORT]),
         ("aks.dcgm", "image", [dcgm.IMAGE]),

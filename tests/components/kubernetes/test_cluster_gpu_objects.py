@@ -1,6 +1,7 @@
 """What is declared on a cluster with GPU pools: valid manifests, with no more rights than NVIDIA's own, on GPU nodes alone."""
 
 import json
+import re
 from typing import Any
 
 import kubernetes_validate
@@ -8,6 +9,7 @@ import pulumi
 import pulumi_kubernetes as kubernetes
 import pytest
 
+from azure_gpu.catalog.services.aks import device_plugin
 from azure_gpu.catalog.services.gpu_sharing import Strategy
 from azure_gpu.kubernetes import jobs as kubernetes_jobs
 from azure_gpu.kubernetes.gpu_objects import declare as gpu_objects_declare
@@ -80,7 +82,7 @@ def test_each_way_of_sharing_has_a_plugin_on_the_nodes_whose_label_names_it() ->
         "nvidia-device-plugin-mig-mixed": {"nvidia.com/device-plugin.config": "mig-mixed"},
     }
     images = {each["spec"]["template"]["spec"]["containers"][0]["image"] for each in plugins.values()}
-    assert images == {"nvcr.io/nvidia/k8s-device-plugin:v0.18.0"}
+    assert images == {device_plugin.PINNED_IMAGE}
     assert node_labels(POOLS[0].sharing, T4) == {"nvidia.com/device-plugin.config": "time-slicing-4"}
 
 
@@ -192,6 +194,14 @@ def test_privileges_are_those_of_nvidias_own_manifests_and_no_more() -> None:
         for name, each in by_name(spec, "Namespace").items()
     }
     assert levels == {"gpu-resources": "privileged", "work": "baseline"}
+
+
+def test_what_runs_beside_the_gpus_is_named_by_what_is_in_it() -> None:
+    spec = resolved(JOBS, POOLS)
+    pods = [each["spec"]["template"]["spec"] for kind in ("DaemonSet", "Deployment") for each in by_name(spec, kind).values()]
+    images = {each["image"] for pod in pods for kind in ("initContainers", "containers") for each in pod.get(kind, [])}
+    assert len(images) == 3
+    assert all(re.search(r":[^@]+@sha256:[0-9a-f]{64}$", image) for image in images), images
 
 
 def test_a_job_asks_for_its_share_where_it_is_and_says_nothing_of_cleaning_up() -> None:

@@ -14,7 +14,7 @@ from azure_gpu.shared.validation import OpenInput
 
 DEFAULT_NAMESPACE = "gpu-jobs"
 DEFAULT_PLUGIN_IMAGE = device_plugin.PINNED_IMAGE
-DEFAULT_EXPORTER_IMAGE = dcgm.IMAGE
+DEFAULT_EXPORTER_IMAGE = dcgm.PINNED_IMAGE
 DEFAULT_GPUS = 1
 DEFAULT_PARALLELISM = 1
 
@@ -34,7 +34,7 @@ class DevicePluginArgs(TypedDict):
     enabled: NotRequired[bool]
     """False: the plugin isn't declared here, because something else brings one. Default: true."""
     image: NotRequired[OpenInput[str]]
-    """Its image. Default: nvcr.io/nvidia/k8s-device-plugin:v0.18.0, which Microsoft's page deploys."""
+    """Its image. Default: nvcr.io/nvidia/k8s-device-plugin:v0.18.0, which Microsoft's page deploys, by its digest."""
 
 
 class MetricsArgs(TypedDict):
@@ -45,7 +45,7 @@ class MetricsArgs(TypedDict):
     counters: NotRequired[Sequence[str]]
     """What it measures, of its default set. Default: use of GPU and memory, power, temperature, clock and errors."""
     image: NotRequired[OpenInput[str]]
-    """Its image. Default: nvcr.io/nvidia/k8s/dcgm-exporter:4.5.3-4.8.2-distroless."""
+    """Its image. Default: nvcr.io/nvidia/k8s/dcgm-exporter:4.5.3-4.8.2-distroless, by its digest."""
 
 
 class ClusterJobSettings(JobSettings):

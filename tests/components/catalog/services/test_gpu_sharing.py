@@ -228,7 +228,7 @@ def test_what_the_plugin_ignores_and_what_nobody_knows_are_warnings() -> None:
 
 
 def test_pinned_versions_and_names_of_the_plugin() -> None:
-    assert device_plugin.PINNED_IMAGE == "nvcr.io/nvidia/k8s-device-plugin:v0.18.0"
+    assert device_plugin.PINNED_IMAGE.startswith("nvcr.io/nvidia/k8s-device-plugin:v0.18.0@sha256:")
     assert facts.one("aks.device_plugin", "latest release").value == "v0.20.0"
     assert device_plugin.CONFIG_LABEL == "nvidia.com/device-plugin.config"
 

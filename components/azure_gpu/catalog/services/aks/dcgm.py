@@ -13,6 +13,8 @@ from azure_gpu.catalog.sources import Dated, Source
 SOURCE = Source("NVIDIA/dcgm-exporter 4.5.3-4.8.2, etc/default-counters.csv", Dated.OBSERVED, date(2026, 11, 20))
 
 IMAGE = "nvcr.io/nvidia/k8s/dcgm-exporter:4.5.3-4.8.2-distroless"  # source: deepops-1348@2026-05-28, where its manifest was read
+# Source of the digest: NVIDIA/gpu-operator ce8360e8, bundle/manifests (2026-07-13).
+PINNED_IMAGE = f"{IMAGE}@sha256:60d3b00ac80b4ae77f94dae2f943685605585ad9e92fdccda3154d009ae317cc"
 PORT = 9400
 
 

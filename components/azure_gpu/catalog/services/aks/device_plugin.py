@@ -13,12 +13,18 @@ from azure_gpu.catalog.sources import Dated, Source
 SOURCE = Source("NVIDIA/k8s-device-plugin v0.20.0, README and api/config/v1", Dated.OBSERVED, date(2026, 8, 19))
 
 
-# What AKS's page deploys, and what pools get here; source: use-nvidia-gpu@2026-07-02.
-PINNED_IMAGE = "nvcr.io/nvidia/k8s-device-plugin:v0.18.0"
+IMAGE = "nvcr.io/nvidia/k8s-device-plugin:v0.18.0"  # what AKS's page deploys; source: use-nvidia-gpu@2026-07-02
+# What pools get here: it may be privileged, and so is named by what is in it. Source of the digest: NVIDIA/gpu-operator 71db5e97,
+# bundle/manifests (2025-11-24).
+PINNED_IMAGE = f"{IMAGE}@sha256:2d16df5f3f12081b4bd6b317cf697e5c7a195c53cec7e0bab756db02a06b985c"
 
 CHART = Source("NVIDIA/k8s-device-plugin v0.18.0, deployments/helm and deployments/static", Dated.OBSERVED, date(2025, 10, 21))
 MPS_ROOT = "/run/nvidia/mps"  # on the node; the chart's own value
-FEATURES_IMAGE = "registry.k8s.io/nfd/node-feature-discovery:v0.17.3"  # of the chart that NVIDIA's depends on
+# Of the chart that NVIDIA's depends on. Source of the digest: what the registry is filled from, kubernetes/k8s.io,
+# registry.k8s.io/images/k8s-staging-nfd/images.yaml, as soltysh/k8s.io a12d13ee has it (read on 2026-11-25).
+FEATURES_IMAGE = (
+    "registry.k8s.io/nfd/node-feature-discovery:v0.17.3@sha256:5ad4e3ac1afcbeb9d096241b0352614e5e77ee1bfe0f37c45a8d7b4329599d11"
+)
 
 VERSION = "v1"
 MIG_STRATEGIES = ("none", "single", "mixed")
