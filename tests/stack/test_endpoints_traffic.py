@@ -241,6 +241,23 @@ def test_another_way_to_sign_on_changes_the_endpoint_that_is_there(served: Serve
     assert sum(served.endpoint.colours(20).values()) == 20
 
 
+def test_the_endpoint_itself_can_be_made_anew_after_a_refresh(served: Served) -> None:
+    """It goes with its deployments before it comes back under the same name, with the traffic that is declared."""
+    served.become(TWO, traffic=SHARED)
+    served.endpoint.change({"properties": {"traffic": {"green": 100}}})
+    assert served.stack.pulumi("refresh", "--yes", "--skip-preview").returncode == 0
+    before = served.endpoint.shown()["systemData"]["createdAt"]
+    with_deployments = ("--replace", "**::colours-endpoint", "--replace", "**::colours-deployment-*")
+    done = served.stack.pulumi("up", "--yes", "--skip-preview", *with_deployments)
+    assert done.returncode == 0, done.stdout + done.stderr
+    shown = served.endpoint.shown()
+    assert shown["systemData"]["createdAt"] > before
+    assert shown["properties"]["traffic"] == SHARED
+    assert served.stack.steps() == []
+    served.endpoint = Endpoint(served.stack)
+    assert sum(served.endpoint.colours(20).values()) == 20
+
+
 class Load:
     """Requests one after another for as long as a block runs. `lost` holds what wasn't answered as it should have been."""
 
