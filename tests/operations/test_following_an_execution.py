@@ -284,3 +284,48 @@ def test_a_stream_that_stays_open_after_the_end_does_not_hold_the_run(serve: Ser
     jobs.execution = once_the_log_flows
     _, shown, _ = followed(server, jobs)
     assert shown == ["line 1"]
+
+
+NO_PULL = (
+    "Azure refused to start the job trainer: InvalidParameterValueInContainerTemplate: Field 'template.containers.main.image' is "
+    'invalid: \'Invalid value: "r.azurecr.io/a:1": GET https:?scope=repository: UNAUTHORIZED: authentication required'
+)
+
+
+class Refusing(ScriptedJobs):
+    """Refuses to start as often as there are refusals."""
+
+    def __init__(self, *refusals: str) -> None:
+        super().__init__("Running")
+        self.refusals = list(refusals)
+
+    def start(self, job: Job, template: Any) -> str:
+        if self.refusals:
+            raise AzureError(self.refusals.pop(0))
+        return "trainer-1"
+
+
+def started(jobs: Jobs, server: LogServer) -> tuple[JobRun, list[str], list[float]]:
+    said, slept = list[str](), list[float]()
+    output = Output(said.append, said.append, said.append)
+    return JobRun(jobs, job(server), "dev", "train", output, sleep=slept.append), said, slept
+
+
+def test_a_job_whose_right_to_its_image_is_new_is_started_once_it_works(serve: Serve) -> None:
+    run, said, slept = started(Refusing(NO_PULL, NO_PULL), serve())
+    run.start()
+    assert run.name == "trainer-1"
+    assert slept == [5.0, 10.0]
+    assert said[0] == "the role by which its image is pulled doesn't work yet; it is tried again for up to 15 minutes"
+    assert [each.startswith("started ") for each in said[1:2]] == [True]
+
+
+def test_what_doesn_t_pass_by_itself_or_in_time_ends_the_run(serve: Serve) -> None:
+    run, said, slept = started(Refusing("Azure refused to start the job trainer: InvalidImage: no"), serve())
+    with pytest.raises(AzureError, match="InvalidImage"):
+        run.start()
+    assert (said, slept) == ([], [])
+    run, said, slept = started(Refusing(*[NO_PULL] * 100), serve())
+    with pytest.raises(AzureError, match="UNAUTHORIZED"):
+        run.start()
+    assert 15 * 60 <= sum(slept) < 16 * 60

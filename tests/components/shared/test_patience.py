@@ -7,8 +7,9 @@ from typing import Any
 import pulumi
 import pytest
 
+from azure_gpu.catalog import passing_refusals
+from azure_gpu.catalog.passing_refusals import PASSING, find, pause
 from azure_gpu.shared import patience
-from azure_gpu.shared.patience import PASSING, find, pause
 from tests.components.recording import declare
 
 NO_PULL = (
@@ -65,7 +66,7 @@ def test_a_try_is_given_up_when_azure_has_had_its_time(monkeypatch: pytest.Monke
     while asyncio.run(_asked(hook, [NO_PULL, *errors])):
         errors.append(NO_PULL)
         assert len(errors) < 100, "the engine tries no more than a hundred times"
-    assert 15 * 60 <= sum(slept) <= 15 * 60 + patience.PAUSE_SECONDS[1]
+    assert 15 * 60 <= sum(slept) <= 15 * 60 + passing_refusals.PAUSE_SECONDS[1]
     assert recorded.log[-1] == (
         "adder-group: the role by which its image is pulled doesn't work yet, after 15 minutes; the next up goes on"
     )

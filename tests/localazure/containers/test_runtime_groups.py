@@ -255,7 +255,7 @@ def test_an_http_probe_takes_answers_of_200_to_399(runtime: Runtime, hello: Imag
             name="server", image=hello, command=("python", "-c", SERVER), env={}, restart_policy="Never", run="1"
         )
         await runtime.start(GROUP, [server])
-        log = await logged(runtime, "port ", "server")
+        log = await logged(runtime, "\n", "server")
         probe = Probe(http=Http(port=int(log.split()[1]), path=f"/{status}"), **QUICK)
         line = "sleep 1; exit 9" if healthy else "sleep 600"
         await runtime.start(GROUP, [server, shell(hello, line, probes={"liveness": probe})])

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import requests
 from azure.core.exceptions import AzureError as AzureCoreError
 
+from azure_gpu.catalog import passing_refusals
 from azure_gpu.catalog.prices.price_book import Price
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.shared.installation import COMMAND
@@ -112,9 +113,25 @@ class JobRun:
 
     def start(self) -> None:
         self._is_sent = True  # from here on it may be there, whatever is answered
-        self.name = self._jobs.start(self._job, self._template)
+        self.name = self._started()
         self._output.say(f"started {self._request.target.described} on job {self.place}: execution {self.name}")
         self._files.tell(self._output.say)
+
+    def _started(self) -> str:
+        """The execution's name, once the role by which the job pulls its image works."""
+        tried, waited = 0, 0.0
+        while True:
+            try:
+                return self._jobs.start(self._job, self._template)
+            except AzureError as error:
+                passing = passing_refusals.find(str(error))
+                if passing is None or waited >= passing.most_minutes * 60:
+                    raise
+            if tried == 0:
+                self._output.say(f"{passing.why}; it is tried again for up to {passing.most_minutes} minutes")
+            tried += 1
+            waited += (pause := passing_refusals.pause(tried))
+            self._sleep(pause)
 
     def follow(self) -> Outcome:
         minutes = self._request.timeout_minutes
