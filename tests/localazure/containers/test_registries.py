@@ -196,7 +196,7 @@ def test_an_image_is_gone_with_its_registry(azure: EmbeddedAzure, group: str) ->
     name = f"reg{uuid.uuid4().hex[:10]}"
     first = Registry(azure, group, name)
     first.build("hello", "hello:1")
-    azure.delete(first.id, REGISTRY).raise_for_status()
+    azure.finished(azure.delete(first.id, REGISTRY).raise_for_status())
     again = Registry(azure, group, name)
     again.allow_pull()
     properties = {
