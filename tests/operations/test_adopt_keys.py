@@ -303,10 +303,31 @@ def test_an_endpoint_in_a_workspace_that_is_taken_over_too() -> None:
         (azure_types.USER_ASSIGNED_IDENTITY, "Microsoft.ManagedIdentity/userAssignedIdentities", "identity"),
     ],
 )
-def test_what_has_no_key_for_its_name_is_used_as_it_is(azure_type: AzureType, arm_type: str, key: str) -> None:
-    text = f"{GROUP}/providers/{arm_type}/mine"
-    part = part_of([there(azure_type, text)], DAY)
-    assert part.sections["foundation"][key] == {"existing": text}
+def test_a_part_of_the_foundation_is_taken_over_under_its_name(azure_type: AzureType, arm_type: str, key: str) -> None:
+    part = part_of([there(azure_type, f"{GROUP}/providers/{arm_type}/mine99")], DAY)
+    assert taken(part, "foundation", key) == {"name": "mine99"}
+    assert part.sections["foundation"]["resource_group"] == {"existing": GROUP}
+    assert [each.azure_type for each in part.taken] == [azure_type]
+
+
+def test_a_resource_group_is_used_as_it_is() -> None:
+    part = part_of([there(azure_types.RESOURCE_GROUP, GROUP)], DAY)
+    assert part.sections == {"foundation": {"resource_group": {"existing": GROUP}}}
     assert part.taken == []
     [note] = part.notes
     assert "used as it is" in note
+
+
+def test_a_batch_account_is_taken_over_with_the_storage_that_it_has() -> None:
+    storage = f"{GROUP}/providers/Microsoft.Storage/storageAccounts/mine99"
+    account = there(azure_types.BATCH_ACCOUNT, ACCOUNT, properties={"autoStorage": {"storageAccountId": storage}})
+    part = part_of([account], DAY)
+    assert taken(part, "batch_account", "account_name") == "old"
+    assert part.sections["foundation"] == {
+        "resource_group": {"existing": GROUP},
+        "storage": {"existing": storage},
+        "identity": "create",
+    }
+    both = part_of([there(azure_types.STORAGE_ACCOUNT, storage), account], DAY)
+    assert both.sections["foundation"]["storage"] == {"name": "mine99"}
+    assert [each.azure_type for each in both.taken] == [azure_types.STORAGE_ACCOUNT, azure_types.BATCH_ACCOUNT]

@@ -12,7 +12,7 @@ import yaml
 from tests.localazure.ml.online_world import World
 from tests.stack.conftest import MakeStack
 from tests.support import by_hand
-from tests.support.by_hand import BATCH, CLUSTERS
+from tests.support.by_hand import BATCH, CLUSTERS, LOGS, REGISTRY
 from tests.support.embedded import EmbeddedAzure
 from tests.support.ml_resources import ML, cluster_body, done
 from tests.support.stack import ProgramStack
@@ -53,18 +53,23 @@ def test_a_cluster_and_a_pool_made_by_hand_are_taken_over_without_a_change(
     azure = own_azure
     group = by_hand.group(azure, "lab")
     cluster, account = by_hand.cluster(azure, group, "byhand"), by_hand.batch_pool(azure, group, "labbatch")
-    ids = {cluster: CLUSTERS, f"{cluster}/agentPools/gput4": CLUSTERS, account: BATCH, f"{account}/pools/t4s": BATCH}
+    registry, logs = by_hand.registry(azure, group, "labimages"), by_hand.log_workspace(azure, group, "lablogs")
+    ids = {
+        **{cluster: CLUSTERS, f"{cluster}/agentPools/gput4": CLUSTERS, account: BATCH, f"{account}/pools/t4s": BATCH},
+        **{registry: REGISTRY, logs: LOGS},
+    }
     before = shown(azure, ids)
     stack = make_stack(azure, CONFIG)
 
-    told = adopt(stack, cluster, account)
+    told = adopt(stack, cluster, account, registry, logs)
     assert shown(azure, ids) == before
-    assert "an update leaves 3 of 3 adopted resources as they are" in told
+    assert "an update leaves 6 of 6 adopted resources as they are" in told
     assert "the pool cpus of Standard_D4s_v5 has no GPU" in told
     assert creates_only(stack) == {
         "azure-native:managedidentity:UserAssignedIdentity",
         "azure-native:authorization:RoleAssignment",
         "azure-native:containerservice:MaintenanceConfiguration",
+        "azure-native:monitor:DiagnosticSetting",
     }
     stack.update()
     assert stack.steps() == []
@@ -72,7 +77,7 @@ def test_a_cluster_and_a_pool_made_by_hand_are_taken_over_without_a_change(
     assert again.returncode == 0, again.stdout + again.stderr
     assert shown(azure, ids) == before
     protected = {each.get("id") for each in stack.exported()["resources"] if each.get("protect")}
-    assert {cluster, f"{cluster}/agentPools/gput4", f"{account}/pools/t4s"} <= protected
+    assert {cluster, f"{cluster}/agentPools/gput4", account, f"{account}/pools/t4s"} <= protected
 
     # What somebody has set stays, whatever is sent, and what an override holds back comes when it goes.
     content = yaml.safe_load(stack.config_file.read_text())

@@ -1,11 +1,11 @@
-"""What somebody has made in Azure without this program, over ARM: a group, a cluster with pools, a Batch account with a pool."""
+"""What somebody has made in Azure without this program, over ARM: clusters and Batch accounts with pools, registries."""
 
 from typing import Any
 
 from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
 from tests.support.ml_resources import REGION, put_identity, put_storage
 
-GROUPS, CLUSTERS, BATCH = "2024-03-01", "2025-09-01", "2024-07-01"
+GROUPS, CLUSTERS, BATCH, REGISTRY, LOGS = "2024-03-01", "2025-09-01", "2024-07-01", "2023-07-01", "2023-09-01"
 T4_POOL: dict[str, Any] = {
     "mode": "User",
     "type": "VirtualMachineScaleSets",
@@ -54,6 +54,21 @@ def cluster(azure: EmbeddedAzure, group_id: str, name: str, *, cpu_pool: bool = 
     body = {"location": REGION, "identity": {"type": "SystemAssigned"}, "tags": {"cost": "7"}, "properties": properties}
     azure.made(path, body, CLUSTERS)
     azure.made(f"{path}/agentPools/gput4", {"properties": T4_POOL}, CLUSTERS)
+    return path
+
+
+def registry(azure: EmbeddedAzure, group_id: str, name: str) -> str:
+    """With what the program sends otherwise."""
+    path = f"{group_id}/providers/Microsoft.ContainerRegistry/registries/{name}"
+    body = {"location": REGION, "sku": {"name": "Standard"}, "properties": {"adminUserEnabled": True}, "tags": {"cost": "7"}}
+    azure.made(path, body, REGISTRY)
+    return path
+
+
+def log_workspace(azure: EmbeddedAzure, group_id: str, name: str) -> str:
+    path = f"{group_id}/providers/Microsoft.OperationalInsights/workspaces/{name}"
+    properties = {"sku": {"name": "PerGB2018"}, "retentionInDays": 60}
+    azure.made(path, {"location": REGION, "properties": properties}, LOGS)
     return path
 
 

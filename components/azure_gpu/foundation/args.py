@@ -6,42 +6,42 @@ from typing import Annotated, Literal, NotRequired, TypedDict
 from azure_gpu.formats import azure_types
 from azure_gpu.shared.context import StackArgs
 from azure_gpu.shared.overrides import Overrides, OverridesOf
-from azure_gpu.shared.part import PartArgs
+from azure_gpu.shared.part import NamedPartArgs
 from azure_gpu.shared.principals import PrincipalsArgs
 from azure_gpu.shared.program import OwnerArgs
 from azure_gpu.shared.validation import OpenInput
 from azure_gpu.shared.workloads import WorkloadName
 
 
-class ResourceGroupArgs(PartArgs):
+class ResourceGroupArgs(NamedPartArgs):
     """The resource group. `create` alone stands for all defaults."""
 
     overrides: NotRequired[Annotated[Overrides, OverridesOf(azure_types.RESOURCE_GROUP)]]
     """azure-native properties of the resource group, set last and judged only by Azure; null removes one. Default: none."""
 
 
-class IdentityArgs(PartArgs):
+class IdentityArgs(NamedPartArgs):
     """The identity. `create` alone stands for all defaults."""
 
     overrides: NotRequired[Annotated[Overrides, OverridesOf(azure_types.USER_ASSIGNED_IDENTITY)]]
     """azure-native properties of the identity, set last and judged only by Azure; null removes one. Default: none."""
 
 
-class FoundationRegistryArgs(PartArgs):
+class FoundationRegistryArgs(NamedPartArgs):
     """The registry. `create` alone stands for all defaults."""
 
     overrides: NotRequired[Annotated[Overrides, OverridesOf(azure_types.REGISTRY)]]
     """azure-native properties of the registry, set last and judged only by Azure; null removes one. Default: none."""
 
 
-class LogWorkspaceArgs(PartArgs):
+class LogWorkspaceArgs(NamedPartArgs):
     """The log workspace. `create` alone stands for all defaults."""
 
     overrides: NotRequired[Annotated[Overrides, OverridesOf(azure_types.LOG_WORKSPACE)]]
     """azure-native properties of the log workspace, set last and judged only by Azure; null removes one. Default: none."""
 
 
-class StorageAccountArgs(PartArgs):
+class StorageAccountArgs(NamedPartArgs):
     """The storage account. `create` alone stands for all defaults."""
 
     data_access: NotRequired[PrincipalsArgs]

@@ -13,7 +13,7 @@ from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.foundation.args import FoundationWiring
 from azure_gpu.shared import principals
 from azure_gpu.shared.context import Context
-from azure_gpu.shared.part import Part, PartArgs, not_changed, resolve_part
+from azure_gpu.shared.part import Named, NamedPartArgs, Part, not_changed, resolve_part
 from azure_gpu.shared.principals import Principal, PrincipalsArgs
 from azure_gpu.shared.validation import written
 from azure_gpu.shared.workloads import Workload
@@ -73,14 +73,16 @@ class FoundationSpec:
 def resolve(args: FoundationWiring, context: Context) -> tuple[FoundationSpec, list[Problem]]:
     """What is declared, and what is wrong with the arguments. Pure; whether existing parts are there is for `look_up` to say."""
     problems: list[Problem] = []
-    create: PartArgs = {"create": True}
+    create: NamedPartArgs = {"create": True}
 
-    def part(key: str, azure_type: AzureType, what: str, given: PartArgs | Literal["create"]) -> Part:
-        found, more = resolve_part(written(given), azure_type, what, context, f"{context.path(PATH)}.{key}")
-        problems.extend([*more, *not_changed(written(given), f"{context.path(PATH)}.{key}")])
+    def part(key: str, azure_type: AzureType, what: str, given: NamedPartArgs | Literal["create"]) -> Part:
+        said, path = written(given), f"{context.path(PATH)}.{key}"
+        named = Named(said["name"], f"{path}.name") if "name" in said else None
+        found, more = resolve_part(said, azure_type, what, context, path, named)
+        problems.extend([*more, *not_changed(said, path)])
         return found
 
-    def optional(key: str, azure_type: AzureType, what: str, given: PartArgs | Literal["create"] | None) -> Part | None:
+    def optional(key: str, azure_type: AzureType, what: str, given: NamedPartArgs | Literal["create"] | None) -> Part | None:
         return part(key, azure_type, what, given) if given is not None else None
 
     data_access: PrincipalsArgs = written(args.get("storage", create)).get("data_access", {})

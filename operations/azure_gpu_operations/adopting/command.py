@@ -5,8 +5,8 @@
     adopt ID… --stack S --write --out FILE   put it into Pulumi.S.yaml, and write FILE for `pulumi import --file`
 
 An ID is the ARM id of an AKS cluster (with its GPU pools), a Batch account (with its pools) or pool, an Azure Machine Learning
-workspace (with its clusters of machines) or an online endpoint (with its deployments). A resource group, identity, storage
-account, container registry or log workspace is used as it is.
+workspace (with its clusters of machines), an online endpoint (with its deployments), or of an identity, storage account,
+container registry or log workspace. A resource group is used as it is, and so is what these refer to and isn't named.
 
 With --stack, the engine plans the stack with the new part and reads what of it is there; `overrides` set what no key says. Then
 the adoption is tried on a copy of the stack's state, and what the next update would change is told. Nothing is written to Azure,

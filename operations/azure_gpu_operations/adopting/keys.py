@@ -58,8 +58,8 @@ def part_of(found: Sequence[There], last_day: str) -> Part:
 
 
 def _existing(part: Part, key: str, text: str) -> None:
-    """A part of the foundation that is used as it is."""
-    part.put("foundation", key, {"existing": text})
+    """A part of the foundation that is used as it is, unless the stack takes it over."""
+    part.sections.setdefault("foundation", {}).setdefault(key, {"existing": text})
 
 
 def _home(one: There, part: Part) -> None:
@@ -188,8 +188,20 @@ def _gpu_pool(body: Body) -> Said:
 
 
 def _account(one: There, part: Part, last_day: str) -> None:
-    part.put("batch_account", "existing", one.id.text)
-    part.notes.append(f"{one.name}: the Batch account is used as it is: no key says its name, so the stack doesn't take it over")
+    _home(one, part)
+    storage = one.properties.get("autoStorage") or {}
+    if storage.get("storageAccountId"):
+        _existing(part, "storage", storage["storageAccountId"])
+    else:
+        part.sections.setdefault("foundation", {}).setdefault("storage", "create")
+    identities = list((one.body.get("identity") or {}).get("userAssignedIdentities") or {})
+    if identities:
+        _existing(part, "identity", identities[0])
+    else:
+        _identity_of_stack(part)
+    for key, value in _given(account_name=one.name, location=one.body["location"], opts=dict(PROTECTED)).items():
+        part.put("batch_account", key, value)
+    part.taken.append(one)
     if not any(each.azure_type is azure_types.BATCH_POOL for each in one.within):
         part.notes.append(f"{one.name}: it has no pool; give the ids of pools that the stack is to take over")
     for pool in one.within:
@@ -198,7 +210,8 @@ def _account(one: There, part: Part, last_day: str) -> None:
 
 def _pool(one: There, part: Part, last_day: str) -> None:
     _home(one, part)
-    part.put("batch_account", "existing", one.id.scope)
+    if "batch_account" not in part.sections:
+        part.put("batch_account", "existing", one.id.scope)
     of = one.properties
     identities = list((one.body.get("identity") or {}).get("userAssignedIdentities") or {})
     if identities:
@@ -434,25 +447,34 @@ def _probe(probe: Body) -> Said:
     )
 
 
-# What is used as it is
+# The foundation
 
 
-def _used(key: str, noun: str) -> Callable[[There, Part, str], None]:
-    def use(one: There, part: Part, _: str) -> None:
-        _existing(part, key, one.id.text)
+def _group(one: There, part: Part, _: str) -> None:
+    _existing(part, "resource_group", one.id.text)
+    part.notes.append(f"{one.name}: the resource group is used as it is: with the stack it would go, and all that is in it")
+
+
+def _of_foundation(key: str) -> Callable[[There, Part, str], None]:
+    def take(one: There, part: Part, _: str) -> None:
+        _home(one, part)
+        part.put("foundation", key, {"name": one.name})
         if key == "registry":
             _identity_of_stack(part)
-        part.notes.append(f"{one.name}: the {noun} is used as it is: no key says its name, so the stack doesn't take it over")
+        part.taken.append(one)
 
-    return use
+    return take
 
 
+_FOUNDATION = {
+    azure_types.USER_ASSIGNED_IDENTITY: "identity",
+    azure_types.STORAGE_ACCOUNT: "storage",
+    azure_types.REGISTRY: "registry",
+    azure_types.LOG_WORKSPACE: "log_workspace",
+}
 _GROUPS: Mapping[AzureType, Callable[[There, Part, str], None]] = {
-    azure_types.RESOURCE_GROUP: _used("resource_group", "resource group"),
-    azure_types.USER_ASSIGNED_IDENTITY: _used("identity", "identity"),
-    azure_types.STORAGE_ACCOUNT: _used("storage", "storage account"),
-    azure_types.REGISTRY: _used("registry", "container registry"),
-    azure_types.LOG_WORKSPACE: _used("log_workspace", "log workspace"),
+    azure_types.RESOURCE_GROUP: _group,
+    **{azure_type: _of_foundation(key) for azure_type, key in _FOUNDATION.items()},
     azure_types.MANAGED_CLUSTER: _cluster,
     azure_types.BATCH_ACCOUNT: _account,
     azure_types.BATCH_POOL: _pool,
@@ -466,6 +488,8 @@ ADOPTED = tuple(_GROUPS)
 def overrides_of(token: str, component: str, name: str) -> tuple[str, ...] | None:
     """Where a stack file has the `overrides` of a resource: of its type, its component and its logical name. None: nowhere."""
     within = {
+        **{azure_type.token: ("foundation", key) for azure_type, key in _FOUNDATION.items() if component == "foundation"},
+        azure_types.BATCH_ACCOUNT.token: ("batch_account",),
         azure_types.MANAGED_CLUSTER.token: ("clusters", component),
         azure_types.AGENT_POOL.token: ("clusters", component, "gpu_pools", name.removeprefix(f"{component}-pool-")),
         azure_types.BATCH_POOL.token: ("pools", component),

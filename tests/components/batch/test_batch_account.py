@@ -84,3 +84,15 @@ def test_an_account_without_identity_and_storage_is_refused_with_both() -> None:
     with pytest.raises(Refused) as refused:
         declare(lambda: BatchAccount("batch", Wired(args)))
     assert [problem.path for problem in refused.value.problems] == ["foundation.identity", "foundation.storage"]
+
+
+def test_an_account_and_the_parts_that_it_stands_on_can_have_names_of_their_own() -> None:
+    def build() -> None:
+        named: FoundationWiring = {**FOUNDATION, "identity": {"name": "vision-runs"}, "storage": {"name": "visiondata"}}
+        foundation = Foundation("foundation", Wired(named))
+        BatchAccount("batch", Wired({"stack": STACK_ARGS, **foundation.surroundings, "account_name": "visionbatch"}))
+
+    recorded = declare(build)
+    assert recorded.one(ACCOUNT).inputs["accountName"] == "visionbatch"
+    assert recorded.one("azure-native:storage:StorageAccount").inputs["accountName"] == "visiondata"
+    assert recorded.one("azure-native:managedidentity:UserAssignedIdentity").inputs["resourceName"] == "vision-runs"

@@ -26,6 +26,9 @@ class ApplicationArgs(TypedDict):
 class BatchAccountSettings(PartArgs):
     """A Batch account that is created, or the existing one to use; `applications` alone is enough to create one."""
 
+    account_name: NotRequired[str]
+    """Plain: the name in Azure of one that is created, such as that of one which the stack takes over; another name is another
+    account. Default: made of project, stack and team."""
     location: NotRequired[OpenInput[str]]
     """Plain: the Azure region of the account, which all its pools are in. Default: the stack's."""
     applications: NotRequired[Mapping[str, ApplicationArgs]]

@@ -12,7 +12,7 @@ from azure_gpu.catalog.services.batch.request import AllocationMode
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.shared.context import Context, check_region
-from azure_gpu.shared.part import PartArgs, not_changed, resolve_part
+from azure_gpu.shared.part import Named, PartArgs, not_changed, resolve_part
 
 PATH = "batch_account"  # where a stack file says it
 
@@ -70,7 +70,8 @@ def resolve(args: BatchAccountSettings, context: Context) -> tuple[BatchAccountS
     given = PartArgs(existing=args["existing"]) if "existing" in args else PartArgs(create=True)
     if "create" in args:
         given["create"] = args["create"]
-    part, problems = resolve_part(given, azure_types.BATCH_ACCOUNT, "", context, path)
+    named = Named(args["account_name"], f"{path}.account_name") if "account_name" in args else None
+    part, problems = resolve_part(given, azure_types.BATCH_ACCOUNT, "", context, path, named)
     problems += not_changed(args, path)
     problems += check_region(args.get("location"), f"{path}.location")
     applications = args.get("applications", {})
