@@ -137,6 +137,7 @@ idle_costs = {name: each.idle_cost for name, each in {**clusters, **vms, **endpo
 pulumi.export(written_by.OUTPUT, written_by.own_version())  # of the package; an older one refuses the stack from now on
 pulumi.export("resource_group", foundation.resource_group_name)  # everything of the stack is in it
 pulumi.export("identity", foundation.identity_id)  # ARM id, null: none
+pulumi.export("serving_identity", foundation.serving_identity_id)  # ARM id, null: none
 pulumi.export("registry", foundation.registry_id)  # ARM id, null: none
 pulumi.export("storage", foundation.storage_account_id)  # ARM id, null: none
 pulumi.export("batch_account", account.account_id if account else None)  # ARM id, null: none

@@ -335,8 +335,9 @@ class GpuClusterSettings(ClusterObjectsSettings):
     monitoring: NotRequired[MonitoringName]
     """Plain: logs sends what API, autoscaler and logins say to the stack's log workspace. Default: logs where there is one."""
     workload_identity: NotRequired[bool]
-    """Plain: true lets pods of the namespace speak as the stack's identity, without a secret. `run` needs it to carry files.
-    Default: true where the stack has made one, else false."""
+    """Plain: true lets pods of the namespace speak as the stack's identity, without a secret, and those of services as its
+    `serving_identity` where there is one. `run` needs it to carry files. Default: true where the stack has made one, else
+    false."""
     ml_extension: NotRequired[bool]
     """Plain: true checks that the cluster fits Azure Machine Learning's extension, put on by a command of one's own, and refuses
     it with what is missing. A compute under `ml_workspace` that attaches the cluster puts it on by itself, and checks the same.

@@ -2,8 +2,9 @@
 
 A small system pool without GPUs is inside the cluster; each GPU pool is a resource of its own, so that changing one replaces that
 one alone. People and programs log in by Entra, there are no local accounts, nodes pull from the stack's registry as the cluster's
-own identity, and pods can speak as the stack's. Device plugin with the sharing of each pool, labels, metrics, a namespace and
-jobs come with it. Left out: Windows pools, networks, ingress, Container insights and the workspace of managed Prometheus.
+own identity, and pods can speak as the stack's, or as the one that serves. Device plugin with the sharing of each pool, labels,
+metrics, a namespace and jobs come with it. Left out: Windows pools, networks, ingress, Container insights and the workspace of
+managed Prometheus.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from azure_gpu.aks.spec import GpuClusterSpec, may_speak
 from azure_gpu.aks.workspace_offer import of_cluster
 from azure_gpu.catalog import roles
 from azure_gpu.catalog.services.aks import workload_identity
-from azure_gpu.catalog.services.aks.workload_identity import SERVICE_ACCOUNT
+from azure_gpu.catalog.services.aks.workload_identity import SERVICE_ACCOUNT, SERVING_ACCOUNT
 from azure_gpu.formats import arm_ids, azure_types
 from azure_gpu.formats.tags import NODE_POOL
 from azure_gpu.foundation import common
@@ -36,7 +37,7 @@ from azure_gpu.kubernetes import objects
 from azure_gpu.kubernetes.gpu_objects import declare as gpu_objects_declare, rules as gpu_objects_rules
 from azure_gpu.shared import log_settings, overrides, patience, program, role_command, role_of_identity
 from azure_gpu.shared.attachable import AttachableCluster, ClusterOfWorkspace
-from azure_gpu.shared.context import declared, pull_role_of, resolve_stack
+from azure_gpu.shared.context import as_serving, declared, pull_role_of, resolve_stack
 from azure_gpu.shared.look_up import AskedBy, told
 from azure_gpu.shared.wired import Wired, together
 
@@ -48,10 +49,10 @@ HOW_REPLACED = "of the\ncluster with all that is in it, or of the one GPU pool a
 # articles/aks/monitor-aks-reference.md, resource logs.
 LOG_CATEGORIES = ("kube-apiserver", "cluster-autoscaler", "guard")
 
-# The last one of a program, by its connection to the engine. Azure takes one after another under one identity, and refuses with
-# 409 what comes meanwhile: Microsoft Learn, entra/workload-id/workload-identity-federation-considerations, Concurrent updates
-# aren't supported (2024-02-28).
-_credentials: WeakKeyDictionary[object, pulumi.Resource] = WeakKeyDictionary()
+# The last one of a program, by its connection to the engine, for each service account: each has an identity of its own. Azure
+# takes one after another under one identity, and refuses with 409 what comes meanwhile: Microsoft Learn,
+# entra/workload-id/workload-identity-federation-considerations, Concurrent updates aren't supported (2024-02-28).
+_credentials: WeakKeyDictionary[object, dict[str, pulumi.Resource]] = WeakKeyDictionary()
 
 
 _Wired = Wired[GpuClusterWiring, tuple[GpuClusterSpec, ClusterFacts]]
@@ -127,7 +128,6 @@ class GpuCluster(AttachableCluster):
         spec, facts = wired.spec or _decided(name, wired)
         super().__init__(read_pools.COMPONENT, name, None, opts)
         wiring = wired.args
-        self._speaks = _speaks(spec, wiring)
 
         self._name = name
         self._spec = spec
@@ -366,7 +366,7 @@ class GpuCluster(AttachableCluster):
             pulumi.log.info("\n".join(["an administrator has to run:", *commands]), self)
 
     def _on_cluster(self, cluster: Cluster, before: list[pulumi.Resource]) -> list[pulumi.Resource]:
-        """Device plugin, labels, metrics, namespace, jobs, and the identity that pods can speak as."""
+        """Device plugin, labels, metrics, namespace, jobs, and the identities that pods can speak as."""
         images = self._args["registry"]["workload_images"] if "registry" in self._args else {}
         provider = cluster_access.provider(self._name, cluster, self._config, before, self)
         opts = pulumi.ResourceOptions(parent=self, provider=provider)
@@ -376,44 +376,47 @@ class GpuCluster(AttachableCluster):
             images=images,
             opts=opts,
             storage=self._args["storage"]["name"] if "storage" in self._args else "",
-            service_account=SERVICE_ACCOUNT,
+            service_account=SERVING_ACCOUNT if "serving" in self._args else SERVICE_ACCOUNT,
         )
-        self._workload_identity(
-            cluster, pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=declared.resources[:1]))
-        )
+        in_namespace = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=declared.resources[:1]))
+        self._workload_identity(SERVICE_ACCOUNT, "credential", self._args, cluster, in_namespace)
+        if "serving" in self._args:
+            self._workload_identity(SERVING_ACCOUNT, "serving-credential", as_serving(self._args), cluster, in_namespace)
         return declared.resources
 
-    def _workload_identity(self, cluster: Cluster, opts: pulumi.ResourceOptions) -> None:
-        """A service account whose tokens Entra takes for the stack's identity. Someone else's identity isn't changed."""
-        spec, args = self._spec, self._args
-        if cluster.declared is None or not self._speaks:
+    def _workload_identity(
+        self, service_account: str, suffix: str, args: GpuClusterWiring, cluster: Cluster, opts: pulumi.ResourceOptions
+    ) -> None:
+        """A service account whose tokens Entra takes for the identity in `args`. Someone else's identity isn't changed."""
+        spec = self._spec
+        if cluster.declared is None or not _speaks(spec, args):
             return
         identity_id = pulumi.Output.from_input(args.get("identity_id", ""))
         found = identity_id.apply(arm_ids.parse)
         program = get_monitor()  # each program has one of its own, under mocks too
-        earlier = _credentials.get(program) if program is not None else None
+        made = _credentials.setdefault(program, {}) if program is not None else dict[str, pulumi.Resource]()
+        earlier = made.get(service_account)
         credential = managedidentity.FederatedIdentityCredential(
-            f"{self._name}-credential",
+            f"{self._name}-{suffix}",
             federated_identity_credential_resource_name=spec.name,
             resource_name_=found.apply(lambda identity: identity.name if identity else ""),
             resource_group_name=found.apply(lambda identity: identity.resource_group if identity else ""),
             issuer=self.oidc_issuer_url,
-            subject=workload_identity.subject(spec.objects.namespace, SERVICE_ACCOUNT),
+            subject=workload_identity.subject(spec.objects.namespace, service_account),
             audiences=[workload_identity.AUDIENCE],
             opts=pulumi.ResourceOptions(parent=self, depends_on=[earlier] if earlier is not None else None),
         )
-        if program is not None:
-            _credentials[program] = credential
+        made[service_account] = credential
         account = {
             "apiVersion": "v1",
             "kind": "ServiceAccount",
             "metadata": {
-                "name": SERVICE_ACCOUNT,
+                "name": service_account,
                 "namespace": spec.objects.namespace,
                 "annotations": {workload_identity.CLIENT_ID_ANNOTATION: args.get("identity_client_id", "")},
             },
         }
-        objects.declare(f"{self._name}-service-account-{SERVICE_ACCOUNT}", account, opts)
+        objects.declare(f"{self._name}-service-account-{service_account}", account, opts)
 
     def _announce(self) -> None:
         """What it costs to have the cluster at all. In a preview alone, as an update shows its preview first."""
@@ -446,7 +449,9 @@ def _decided(name: str, wired: _Wired) -> tuple[GpuClusterSpec, ClusterFacts]:
     context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
     spec, problems = resolve(name, args, context)
     images = args["registry"]["workload_images"] if "registry" in args else {}
-    of_services = gpu_objects_declare.missing_of_services(spec.objects, identity=_speaks(spec, args), storage="storage" in args)
+    of_services = gpu_objects_declare.missing_of_services(
+        spec.objects, identity=_speaks(spec, as_serving(args)), storage="storage" in args, serving="serving" in args
+    )
     wired.refuse([*stack_problems, *problems, *gpu_objects_declare.missing_images(spec.objects, images), *of_services])
     facts, problems = cluster_existing.look_up(spec, wired.asked_by)
     wired.refuse(problems)

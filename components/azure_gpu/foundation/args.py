@@ -58,6 +58,12 @@ class FoundationSettings(TypedDict):
     """The group that everything of the stack goes into. Default: create."""
     identity: NotRequired[IdentityArgs | Literal["create"]]
     """The user-assigned identity that containers run as and pull images as. Default: none."""
+    serving_identity: NotRequired[IdentityArgs | Literal["create"]]
+    """A second user-assigned identity, for what answers requests. Endpoints of Azure Machine Learning, unless they have an
+    identity of their own, and services on clusters that fetch a model speak as it in place of `identity`. It gets the role to
+    pull from the registry and Storage Blob Data Reader on the storage account, so that it reads every blob there and writes
+    none, unless `assign_roles` is false. Services need a created one. An endpoint that exists is replaced when its identity
+    changes, which `operations up` refuses without `--replace`. Default: none; these speak as `identity`."""
     registry: NotRequired[FoundationRegistryArgs | Literal["create"]]
     """The container registry; a created one builds the workloads, an existing one doesn't. Needs `identity`, which gets the role
     AcrPull on either while the stack is there, or Container Registry Repository Reader where an existing registry honours only
@@ -93,7 +99,8 @@ class FoundationArgs(FoundationSettings, _Workloads, OwnerArgs):
     deleted blobs for 7 days. Default: true."""
     write_blobs: NotRequired[bool]
     """Plain: false doesn't give the identity the role Storage Blob Data Contributor on the storage account, which Batch, Azure
-    Machine Learning, virtual machines and runs with files need. Default: true."""
+    Machine Learning, virtual machines and runs with files need. What the identity that serves gets is to read, either way.
+    Default: true."""
 
 
 class FoundationWiring(FoundationSettings, _Workloads):

@@ -74,6 +74,8 @@ def wire(
         surroundings["resource_group"] = known(into) or "<resource-group>"
     if "assign_roles" in args:
         surroundings["assign_roles"] = args["assign_roles"]
+    if "identity_id" in args:  # comes before the foundation's identities, of which one serves
+        surroundings.pop("serving", None)
     for key, part in _PARTS.items():
         if key in args:
             path, plain = f"{component}.{key}", _plain(args[key])

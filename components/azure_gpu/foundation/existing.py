@@ -28,11 +28,14 @@ class Found:
 
     image_tags: dict[Workload, str]  # the hash of each workload's sources
     identity: "managedidentity.GetUserAssignedIdentityResult | None" = None
+    serving_identity: "managedidentity.GetUserAssignedIdentityResult | None" = None
     registry: "containerregistry.GetRegistryResult | None" = None
     log_workspace: "operationalinsights.GetWorkspaceResult | None" = None
     pull_role: str = roles.ACR_PULL  # by which the registry lets pull
     pulls_already: bool = False  # somebody else has given the identity that role
     writes_already: bool = False  # the same of its role on the storage account
+    serving_pulls_already: bool = False  # the same of the roles of the identity that serves
+    serving_reads_already: bool = False
     have_data_access: frozenset[str] = frozenset()  # object ids of those in `data_access` to whom somebody else has given it
 
 
@@ -68,17 +71,22 @@ def look_up(spec: FoundationSpec, asked_by: AskedBy = OF_STACK) -> tuple[Found, 
         spec.storage,
         lambda group, name, opts: storage.get_storage_account(resource_group_name=group, account_name=name, opts=opts),
     )
-    tags, tag_problems = _image_tags(spec.workloads)
-    found = Found(
-        image_tags=tags,
-        identity=read(
-            "identity",
+
+    def read_identity(key: str, part: Part | None) -> managedidentity.GetUserAssignedIdentityResult | None:
+        return read(
+            key,
             azure_types.USER_ASSIGNED_IDENTITY,
-            spec.identity,
+            part,
             lambda group, name, opts: managedidentity.get_user_assigned_identity(
                 resource_group_name=group, resource_name=name, opts=opts
             ),
-        ),
+        )
+
+    tags, tag_problems = _image_tags(spec.workloads)
+    found = Found(
+        image_tags=tags,
+        identity=read_identity("identity", spec.identity),
+        serving_identity=read_identity("serving_identity", spec.serving_identity),
         registry=read(
             "registry",
             azure_types.REGISTRY,
@@ -114,12 +122,15 @@ def _with_roles(found: Found, spec: FoundationSpec, asked_by: AskedBy) -> Found:
         return assigned_already.by_somebody_else(role, scope, principal_id, asked_by, own, of_stack_file=of_stack_file)
 
     identity, writes = found.identity.principal_id if found.identity is not None else None, roles.STORAGE_BLOB_DATA_CONTRIBUTOR
+    serving = found.serving_identity.principal_id if found.serving_identity is not None else None
     # Of people one may have it on an account of the stack, too: by hand, before the stack file named him.
     account = arm_ids.parse(spec.storage_id)
     return replace(
         found,
         pulls_already=there(found.pull_role, registry, identity),
         writes_already=spec.identity_writes_blobs and there(writes, storage, identity),
+        serving_pulls_already=there(found.pull_role, registry, serving),
+        serving_reads_already=there(roles.STORAGE_BLOB_DATA_READER, storage, serving),
         have_data_access=frozenset(each.object_id for each in spec.data_access if there(writes, account, each.object_id)),
     )
 

@@ -1,4 +1,4 @@
-"""The foundation of a stack: resource group, identity, registry with image builds, log workspace, storage account.
+"""The foundation of a stack: resource group, identities, registry with image builds, log workspace, storage account.
 
 Each part is created or is one that the company already has; what exists is looked up, never changed and never deleted.
 Left out: key vault, network, budget. One foundation a stack: its parts are named after the stack.
@@ -25,6 +25,7 @@ from azure_gpu.shared.context import (
     ComponentOfProgram,
     LogsArgs,
     RegistryArgs,
+    ServingArgs,
     StorageArgs,
     Surroundings,
     declared,
@@ -44,7 +45,7 @@ LOG_RETENTION_DAYS = 30  # the service's own default, said so that nobody has to
 
 
 _OF_STACK = frozenset({"team", "tags", "protect_data", "other_subscriptions"})  # what becomes arguments of the stack
-_Part = Literal["resource_group", "identity", "registry", "log_workspace", "storage"]
+_Part = Literal["resource_group", "identity", "serving_identity", "registry", "log_workspace", "storage"]
 _Wired = Wired[FoundationWiring, tuple[FoundationSpec, Found]]
 
 
@@ -61,6 +62,14 @@ class Foundation(pulumi.ComponentResource):
     """Object id of the identity, which roles are assigned to; None without one."""
     identity_client_id: pulumi.Output[str] | None
     """Client id of the identity, by which programs that run as it name it; None without one."""
+    serving_identity_id: pulumi.Output[str] | None
+    """ARM id of the identity that serves; None without one."""
+    serving_identity_name: pulumi.Output[str] | None
+    """Its name in Azure; None without one."""
+    serving_identity_principal_id: pulumi.Output[str] | None
+    """Object id of the identity that serves, which roles are assigned to; None without one."""
+    serving_identity_client_id: pulumi.Output[str] | None
+    """Client id of the identity that serves, by which programs that run as it name it; None without one."""
     registry_id: pulumi.Output[str] | None
     """ARM id of the registry; None without one."""
     registry_name: pulumi.Output[str] | None
@@ -117,11 +126,12 @@ class Foundation(pulumi.ComponentResource):
             "assign_roles": spec.assign_roles,
         }
         self.identity_id = self.identity_principal_id = self.identity_client_id = None
+        self.serving_identity_id = self.serving_identity_principal_id = self.serving_identity_client_id = None
         self.registry_id = self.registry_server = None
         self.log_workspace_id = self.storage_account_id = None
         principal_id = pulumi.Output.from_input("")
         if spec.identity:
-            self.identity_id, principal_id, client_id = self._identity(spec.identity, found.identity)
+            self.identity_id, principal_id, client_id = self._identity("identity", spec.identity, found.identity)
             self.identity_principal_id, self.identity_client_id = principal_id, client_id
             self.surroundings["identity_id"] = self.identity_id
             self.surroundings["identity_name"] = spec.identity_name
@@ -134,7 +144,12 @@ class Foundation(pulumi.ComponentResource):
             self.log_workspace_id = self._log_workspace(spec.log_workspace, found.log_workspace)
         if spec.storage:
             self.storage_account_id = self._storage(spec.storage, principal_id)
+        if spec.serving_identity:
+            identity = self._identity("serving_identity", spec.serving_identity, found.serving_identity)
+            self.serving_identity_id, self.serving_identity_principal_id, self.serving_identity_client_id = identity
+            self.surroundings["serving"] = self._serving(spec.serving_identity, *identity)
         self.identity_name = name_of(self.identity_id, spec.identity)
+        self.serving_identity_name = name_of(self.serving_identity_id, spec.serving_identity)
         self.registry_name = name_of(self.registry_id, spec.registry)
         self.log_workspace_name = name_of(self.log_workspace_id, spec.log_workspace)
         self.storage_account_name = name_of(self.storage_account_id, spec.storage)
@@ -151,6 +166,10 @@ class Foundation(pulumi.ComponentResource):
                 "identity_name": self.identity_name,
                 "identity_principal_id": self.identity_principal_id,
                 "identity_client_id": self.identity_client_id,
+                "serving_identity_id": self.serving_identity_id,
+                "serving_identity_name": self.serving_identity_name,
+                "serving_identity_principal_id": self.serving_identity_principal_id,
+                "serving_identity_client_id": self.serving_identity_client_id,
                 "registry_id": self.registry_id,
                 "registry_name": self.registry_name,
                 "registry_server": self.registry_server,
@@ -181,7 +200,10 @@ class Foundation(pulumi.ComponentResource):
         return group.name
 
     def _identity(
-        self, part: Part, found: managedidentity.GetUserAssignedIdentityResult | None
+        self,
+        key: Literal["identity", "serving_identity"],
+        part: Part,
+        found: managedidentity.GetUserAssignedIdentityResult | None,
     ) -> tuple[pulumi.Output[str], pulumi.Output[str], pulumi.Output[str]]:
         """ARM id, principal id and client id."""
         if found:
@@ -191,14 +213,51 @@ class Foundation(pulumi.ComponentResource):
                 pulumi.Output.from_input(found.client_id),
             )
         identity = managedidentity.UserAssignedIdentity(
-            f"{self._name}-identity",
+            f"{self._name}-{key.replace('_', '-')}",
             resource_name_=part.name,
             resource_group_name=self.resource_group_name,
             location=declared(self._spec.context.location, self._args.get("location")),
             tags=self._spec.context.tags(),
-            opts=self._with("identity"),
+            opts=self._with(key),
         )
         return identity.id, identity.principal_id, identity.client_id
+
+    def _serving(
+        self,
+        part: Part,
+        identity_id: pulumi.Output[str],
+        principal_id: pulumi.Output[str],
+        client_id: pulumi.Output[str],
+    ) -> ServingArgs:
+        """What speaks as the identity that serves waits for its roles.
+
+        They are on the whole account: Azure takes a single container as the scope too, but an endpoint also reads the container
+        that Azure Machine Learning makes for the workspace's default datastore, and code at an address of the user's. Sources:
+        Microsoft Learn, storage/blobs/assign-azure-role-data-access; MicrosoftDocs/azure-ai-docs,
+        concept-endpoints-online-auth.md (2023-12-15), by which Azure assigns no role to a user-assigned identity of an endpoint.
+        """
+        spec, found = self._spec, self._found
+        roles_of_it: list[authorization.RoleAssignment] = []
+        for suffix, role, scope, on, there in (
+            ("serving-pull-role", found.pull_role, self.registry_id, spec.registry, found.serving_pulls_already),
+            (
+                "serving-blob-role",
+                roles.STORAGE_BLOB_DATA_READER,
+                self.storage_account_id,
+                spec.storage,
+                found.serving_reads_already,
+            ),
+        ):
+            if scope is not None and on is not None:
+                roles_of_it += self._assigned(suffix, role, scope, principal_id, on, there=there, whose="serving identity")
+        ready = pulumi.Output.all(identity_id, *(each.urn for each in roles_of_it)).apply(lambda values: str(values[0]))
+        return ServingArgs(
+            id=ready,
+            name=spec.serving_identity_name,
+            client_id=client_id,
+            principal_id=principal_id,
+            is_own=part.existing is None,
+        )
 
     def _registry(
         self, part: Part, found: containerregistry.GetRegistryResult | None, principal_id: pulumi.Output[str]
@@ -238,14 +297,22 @@ class Foundation(pulumi.ComponentResource):
         return registry_id, server
 
     def _assigned(
-        self, suffix: str, role: str, scope: pulumi.Output[str], principal_id: pulumi.Output[str], part: Part, *, there: bool
+        self,
+        suffix: str,
+        role: str,
+        scope: pulumi.Output[str],
+        principal_id: pulumi.Output[str],
+        part: Part,
+        *,
+        there: bool,
+        whose: str = "identity",
     ) -> list[authorization.RoleAssignment]:
         """The identity's role on a part, whose id is `scope`; none where an administrator assigns roles, or somebody has."""
         if not self._spec.assign_roles:
             return []
         if there:
             name = roles.NAMES[role]
-            pulumi.log.info(f"the identity has the role {name} on {part.name} by somebody else, who may take it away", self)
+            pulumi.log.info(f"the {whose} has the role {name} on {part.name} by somebody else, who may take it away", self)
             return []
         assigned = role_of_identity.assign(
             f"{self._name}-{suffix}",

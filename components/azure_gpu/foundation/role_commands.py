@@ -11,10 +11,12 @@ from azure_gpu.shared.part import Part
 def role_commands(spec: FoundationSpec, pull_role: str = roles.ACR_PULL) -> list[str]:
     """Commands in place of the role assignments, complete before anything exists. `pull_role`: as the registry honours it."""
     commands: list[str] = []
-    if spec.identity_pulls:
-        commands += _role_command(spec, pull_role, azure_types.REGISTRY, spec.registry)
-    if spec.identity_writes_blobs:
-        commands += _role_command(spec, roles.STORAGE_BLOB_DATA_CONTRIBUTOR, azure_types.STORAGE_ACCOUNT, spec.storage)
+    registry, storage = azure_types.REGISTRY, azure_types.STORAGE_ACCOUNT
+    commands += _role_command(spec, spec.identity, pull_role, registry, spec.registry)
+    if spec.write_blobs:
+        commands += _role_command(spec, spec.identity, roles.STORAGE_BLOB_DATA_CONTRIBUTOR, storage, spec.storage)
+    commands += _role_command(spec, spec.serving_identity, pull_role, registry, spec.registry)
+    commands += _role_command(spec, spec.serving_identity, roles.STORAGE_BLOB_DATA_READER, storage, spec.storage)
     commands += [
         role_command.command(
             roles.STORAGE_BLOB_DATA_CONTRIBUTOR, scope=spec.storage_id, principal_id=each.object_id, kind=each.kind
@@ -24,11 +26,10 @@ def role_commands(spec: FoundationSpec, pull_role: str = roles.ACR_PULL) -> list
     return commands
 
 
-def _role_command(spec: FoundationSpec, role: str, azure_type: AzureType, part: Part | None) -> list[str]:
-    if spec.identity is None or part is None:
+def _role_command(spec: FoundationSpec, identity: Part | None, role: str, azure_type: AzureType, part: Part | None) -> list[str]:
+    if identity is None or part is None:
         return []
-    identity = _id_of(spec, azure_types.USER_ASSIGNED_IDENTITY, spec.identity)
-    principal_id = role_command.principal_of(identity)
+    principal_id = role_command.principal_of(_id_of(spec, azure_types.USER_ASSIGNED_IDENTITY, identity))
     return [role_command.command(role, scope=_id_of(spec, azure_type, part), principal_id=principal_id)]
 
 

@@ -29,6 +29,7 @@ class FoundationSpec:
     context: Context
     resource_group: Part
     identity: Part | None
+    serving_identity: Part | None  # what answers requests speaks as it; None: as the identity above
     registry: Part | None
     log_workspace: Part | None
     storage: Part | None
@@ -55,9 +56,17 @@ class FoundationSpec:
     @property
     def identity_name(self) -> str:
         """What tells the identity from another: its group and its name, or its whole id where the stack didn't make it."""
-        if self.identity is None:
+        return self._told_by(self.identity)
+
+    @property
+    def serving_identity_name(self) -> str:
+        """The same of the identity that serves."""
+        return self._told_by(self.serving_identity)
+
+    def _told_by(self, identity: Part | None) -> str:
+        if identity is None:
             return ""
-        return self.identity.existing.key if self.identity.existing else f"{self.resource_group.name}/{self.identity.name}"
+        return identity.existing.key if identity.existing else f"{self.resource_group.name}/{identity.name}"
 
     @property
     def identity_pulls(self) -> bool:
@@ -68,6 +77,16 @@ class FoundationSpec:
     def identity_writes_blobs(self) -> bool:
         """Whether the identity reads and writes blobs in the storage account."""
         return self.identity is not None and self.storage is not None and self.write_blobs
+
+    @property
+    def serving_identity_pulls(self) -> bool:
+        """Whether the identity that serves has a registry to pull from."""
+        return self.serving_identity is not None and self.registry is not None
+
+    @property
+    def serving_identity_reads_blobs(self) -> bool:
+        """Whether the identity that serves reads blobs in the storage account."""
+        return self.serving_identity is not None and self.storage is not None
 
 
 def resolve(args: FoundationWiring, context: Context) -> tuple[FoundationSpec, list[Problem]]:
@@ -90,6 +109,7 @@ def resolve(args: FoundationWiring, context: Context) -> tuple[FoundationSpec, l
         context=context,
         resource_group=part("resource_group", azure_types.RESOURCE_GROUP, "", args.get("resource_group", create)),
         identity=optional("identity", azure_types.USER_ASSIGNED_IDENTITY, "identity", args.get("identity")),
+        serving_identity=optional("serving_identity", azure_types.USER_ASSIGNED_IDENTITY, "serves", args.get("serving_identity")),
         registry=optional("registry", azure_types.REGISTRY, "", args.get("registry")),
         log_workspace=optional("log_workspace", azure_types.LOG_WORKSPACE, "logs", args.get("log_workspace")),
         storage=optional("storage", azure_types.STORAGE_ACCOUNT, "", args.get("storage")),
@@ -100,7 +120,8 @@ def resolve(args: FoundationWiring, context: Context) -> tuple[FoundationSpec, l
         data_access=principals.resolve(data_access),
     )
     problems += principals.check(data_access, f"{context.path(PATH)}.storage.data_access")
-    return spec, [*problems, *_group_problems(spec), *_registry_problems(spec), *_image_source_problems(spec)]
+    of_parts = [*_group_problems(spec), *_identity_problems(spec), *_registry_problems(spec), *_image_source_problems(spec)]
+    return spec, [*problems, *of_parts]
 
 
 def _group_problems(spec: FoundationSpec) -> list[Problem]:
@@ -114,6 +135,22 @@ def _group_problems(spec: FoundationSpec) -> list[Problem]:
             value=group.text,
             allowed=f"a resource group of subscription {spec.context.subscription_id}, which is the provider's",
             fix="name one of that subscription, or set azure-native:subscriptionId to the group's",
+        )
+    ]
+
+
+def _identity_problems(spec: FoundationSpec) -> list[Problem]:
+    """Azure refuses a role that the same identity gets twice, and one identity that does both separates nothing."""
+    serving = spec.serving_identity.existing if spec.serving_identity else None
+    if serving is None or spec.serving_identity_name != spec.identity_name:
+        return []
+    return [
+        Problem(
+            path=f"{spec.context.path(PATH)}.serving_identity.existing",
+            message="this is the stack's identity too, so that what serves could do all that what trains can",
+            value=serving.text,
+            allowed="create, or another identity than `identity`",
+            fix="write serving_identity: create, or remove it",
         )
     ]
 

@@ -85,7 +85,8 @@ class ClusterServiceSettings(TypedDict):
     """Wired: environment variables that nobody may read, kept as a Secret: encrypted in the stack file by
     `pulumi config set --secret --path`, encrypted in the state. Default: none."""
     model: NotRequired[ServiceModelArgs]
-    """A model that its pods fetch. Needs the stack's own identity and storage. Default: none, for an image that has it."""
+    """A model that its pods fetch. Needs storage, and an identity that the stack has made: its `serving_identity` where
+    there is one. Default: none, for an image that has it."""
     port: NotRequired[int]
     """The port that its container listens on. Default: 5001."""
     gpus: NotRequired[int]

@@ -134,20 +134,22 @@ def _problems(said: ClusterServiceSettings, spec: ServiceSpec, path: str) -> Ite
         yield Problem(path=f"{path}.environment.{MODEL_FOLDER_VARIABLE}", message=message, fix=fix)
 
 
-def missing(specs: Mapping[str, ServiceSpec], *, identity: bool, storage: bool) -> Iterator[Problem]:
-    """What services need of the stack and don't find there. The keys are where services are written."""
+def missing(specs: Mapping[str, ServiceSpec], *, identity: bool, storage: bool, serving: bool = False) -> Iterator[Problem]:
+    """What services need of the stack and don't find there. The keys are where services are written. `serving`: they speak as the
+    identity that serves."""
+    whose = "serving identity" if serving else "identity"
     for path, spec in specs.items():
         if spec.has_model and not (identity and storage):
             yield Problem(
                 path=f"{path}.model",
-                message=has_no(path, "storage" if identity else "identity of its own that pods may speak as"),
+                message=has_no(path, "storage" if identity else f"{whose} of its own that pods may speak as"),
                 allowed="an identity of its own, a storage account, and workload_identity",
                 fix="add it, or put the model into the image",
             )
 
 
 def manifests(spec: ServiceSpec, image: pulumi.Input[str], account: pulumi.Input[str], identity: str) -> Iterator[Manifest]:
-    """Deployment, Service, budget, autoscaler. `account`: the storage's; `identity`: the service account that is the stack's."""
+    """Deployment, Service, budget, autoscaler. `account`: the storage's; `identity`: the service account that it speaks as."""
     yield _deployment(spec, image, account, identity)
     yield _service(spec)
     selector = {"matchLabels": {LOGICAL_NAME: spec.name}}

@@ -6,7 +6,7 @@ In: `StackArgs`, as the program passes them to every component. Out: `Context`, 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Any, NamedTuple, NotRequired, TypedDict, cast
+from typing import Any, NamedTuple, NotRequired, TypedDict, TypeVar, cast
 
 import pulumi
 
@@ -93,6 +93,21 @@ class StorageArgs(TypedDict):
     """Wired: its resource group, where the stack has made the account. Default: not known."""
 
 
+class ServingArgs(TypedDict):
+    """The identity that endpoints and services on clusters speak as, in place of the stack's, which trains."""
+
+    id: pulumi.Input[str]
+    """Wired: its ARM id, known once it has its roles."""
+    name: str
+    """Plain: what tells it from another, as `identity_name` does."""
+    client_id: pulumi.Input[str]
+    """Wired: by which programs that speak as it name it."""
+    principal_id: pulumi.Input[str]
+    """Wired: its object id, which roles are assigned to."""
+    is_own: bool
+    """Plain: true where the stack has made it, and so may let pods speak as it."""
+
+
 class Surroundings(TypedDict):
     """What a foundation offers to the components that stand on it."""
 
@@ -111,6 +126,8 @@ class Surroundings(TypedDict):
     """Wired: its object id, which roles are assigned to. Default: none."""
     identity_is_own: NotRequired[bool]
     """Plain: true where the stack has made the identity, and so may let others speak as it. Default: false."""
+    serving: NotRequired[ServingArgs]
+    """The identity of what answers requests. Default: none, and it speaks as the identity above."""
     assign_roles: NotRequired[bool]
     """Plain: false leaves role assignments to an administrator and prints the commands. Default: true."""
     registry: NotRequired[RegistryArgs]
@@ -129,6 +146,24 @@ def pull_role_of(registry: RegistryArgs) -> str:
 def surroundings_of(args: Mapping[str, Any]) -> Surroundings:
     """Those among the arguments of a component."""
     return cast(Surroundings, {key: args[key] for key in Surroundings.__annotations__ if key in args})
+
+
+_Args = TypeVar("_Args", bound=Surroundings)
+
+
+def as_serving(args: _Args) -> _Args:
+    """The arguments of what answers requests: the identity that serves is in the identity's place, where there is one."""
+    if "serving" not in args:
+        return args
+    serving = args["serving"]
+    identity = {
+        "identity_id": serving["id"],
+        "identity_name": serving["name"],
+        "identity_client_id": serving["client_id"],
+        "identity_principal_id": serving["principal_id"],
+        "identity_is_own": serving["is_own"],
+    }
+    return cast(_Args, {**args, **identity})
 
 
 class OfStack(Surroundings):

@@ -149,6 +149,8 @@ def of_plan(settings: Settings, plan: Plan) -> Inventory:
         and (
             foundation.identity_pulls
             or foundation.identity_writes_blobs
+            or foundation.serving_identity_pulls
+            or foundation.serving_identity_reads_blobs
             or bool(clusters)
             or _ml_assigns_roles(plan, identity=foundation.identity is not None)
         ),
@@ -297,6 +299,7 @@ def _foundation_names(spec: FoundationSpec) -> list[Name]:
     parts = (
         ("resource_group", azure_types.RESOURCE_GROUP, spec.resource_group),
         ("identity", azure_types.USER_ASSIGNED_IDENTITY, spec.identity),
+        ("serving_identity", azure_types.USER_ASSIGNED_IDENTITY, spec.serving_identity),
         ("registry", azure_types.REGISTRY, spec.registry),
         ("log_workspace", azure_types.LOG_WORKSPACE, spec.log_workspace),
         ("storage", azure_types.STORAGE_ACCOUNT, spec.storage),
@@ -373,7 +376,8 @@ def _ml_assigns_roles(plan: Plan, *, identity: bool) -> bool:
     """Whether an identity that the stack creates gets roles: a workspace's, or of machines and endpoints that don't speak as
     the stack's. `identity`: whether the stack has one."""
     created = plan.ml_workspace is not None and plan.ml_workspace.existing is None
-    speaking = {identity_of(endpoint, stack_has_one=identity) for endpoint in plan.ml_endpoints.values()}
+    has_one = identity or plan.foundation[0].serving_identity is not None
+    speaking = {identity_of(endpoint, stack_has_one=has_one) for endpoint in plan.ml_endpoints.values()}
     return created or EndpointIdentity.SYSTEM in speaking or (bool(plan.vms) and not identity)
 
 

@@ -49,6 +49,7 @@ class KeptPart:
     names: Mapping[str, str]  # what its id is made of, by wire name
     location: str  # empty where it has none of its own
     output: tuple[str, ...]  # which of the stack's outputs tells that the stack has it
+    resource: str = ""  # the end of the resource's name in the program, where the component has several of the type
     taken_in: str = ""  # ARM id of what an earlier end of the stack has left; empty: there is nothing, or the stack has it
 
     @property
@@ -154,7 +155,7 @@ def _of_account(account: BatchAccountSpec, foundation: FoundationSpec, within: M
     home, identity, stored = foundation.context.location, foundation.identity, foundation.storage
     if identity is not None and identity.existing is None:
         names = {**within, "resourceName": identity.name}
-        yield _of_foundation(azure_types.USER_ASSIGNED_IDENTITY, names, home, "identity")
+        yield replace(_of_foundation(azure_types.USER_ASSIGNED_IDENTITY, names, home, "identity"), resource="identity")
     if stored is not None and stored.existing is None:
         yield _of_foundation(azure_types.STORAGE_ACCOUNT, {**within, "accountName": stored.name}, home, "storage")
     own = KeptPart(
@@ -259,6 +260,8 @@ def options(stays: Sequence[KeptPart], component: str, opts: pulumi.ResourceOpti
 
     def kept(args: pulumi.ResourceTransformationArgs) -> pulumi.ResourceTransformationResult | None:
         part = by_type.get(args.type_)
+        if part is not None and part.resource and args.name != f"{component}-{part.resource}":
+            return None
         if args.type_ == azure_types.BATCH_APPLICATION.token:
             part = applications[args.name.removeprefix(f"{component}-application-")]
         if part is None and args.type_ not in holds_data:

@@ -101,6 +101,7 @@ def plan(settings: Settings, look_ups: LookUps, project: str, stack: str) -> Pla
     environments = planner.environments(of_foundation)
     kept = planner.kept(of_foundation, environments, account, project, stack)
     planner.add(rules.between_parts(settings))
+    planner.add(rules.nothing_serves(of_foundation, clusters, endpoints))
     standing = look_ups.standing(ended.ended(planner.problems))
     return Plan(
         context=context,
@@ -286,7 +287,7 @@ class _Planner:
         for name, said in self._settings.ml_endpoints.items():
             spec, problems = endpoint_resolve.resolve(name, said, self._context, workspace)
             specs[name] = spec
-            missing = endpoint_rules.surroundings_problems(spec, identity=foundation.identity is not None)
+            missing = endpoint_rules.surroundings_problems(spec, identity=rules.speaks_as(foundation) is not None)
             self.add([*problems, *missing])
         found, problems = self._look_ups.endpoints(specs)
         self.add(problems)

@@ -3,14 +3,18 @@
 from collections.abc import Mapping, Sequence
 
 from azure_gpu.aks.args import GpuClusterSettings, Monitoring
+from azure_gpu.aks.existing import ClusterFacts
 from azure_gpu.aks.spec import GpuClusterSpec, may_speak
 from azure_gpu.batch.account import spec as account_spec
-from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.problems import Problem, Severity
 from azure_gpu.container_apps.job.rules import identity_problems
 from azure_gpu.foundation.spec import FoundationSpec
 from azure_gpu.kubernetes.gpu_objects import declare as gpu_objects_declare
+from azure_gpu.ml.endpoint.args import EndpointIdentity
+from azure_gpu.ml.endpoint.spec import MlEndpointSpec
 from azure_gpu.ml.workspace import spec as workspace_spec
 from azure_gpu.ml.workspace.args import MlWorkspaceSettings
+from azure_gpu.shared.part import Part
 from azure_gpu.stack.settings import Settings
 
 
@@ -79,10 +83,41 @@ def _component(path: str) -> str:
     return ".".join(parts[:2]) if parts[0] in _BY_NAME else parts[0]
 
 
+def speaks_as(foundation: FoundationSpec) -> Part | None:
+    """The identity of what answers requests; None: the stack has none."""
+    return foundation.serving_identity or foundation.identity
+
+
+def nothing_serves(
+    foundation: FoundationSpec,
+    clusters: Mapping[str, tuple[GpuClusterSpec, ClusterFacts]],
+    endpoints: Mapping[str, MlEndpointSpec],
+) -> list[Problem]:
+    """The warning of an identity that nothing would speak as."""
+    fetching = any(service.has_model for cluster, _ in clusters.values() for service in cluster.objects.services.values())
+    speaking = any(endpoint.identity is not EndpointIdentity.SYSTEM for endpoint in endpoints.values())
+    if foundation.serving_identity is None or fetching or speaking:
+        return []
+    return [
+        Problem(
+            path="foundation.serving_identity",
+            message="nothing of the stack answers requests as this identity",
+            allowed="with an endpoint that has no identity of its own, or a service with a `model` on a cluster",
+            fix="remove it, or add what serves",
+            severity=Severity.WARNING,
+        )
+    ]
+
+
 def _missing_for_services(spec: GpuClusterSpec, foundation: FoundationSpec) -> list[Problem]:
-    own = foundation.identity is not None and foundation.identity.existing is None
-    speaks = own and may_speak(spec)
-    return gpu_objects_declare.missing_of_services(spec.objects, identity=speaks, storage=foundation.storage is not None)
+    identity = speaks_as(foundation)
+    own = identity is not None and identity.existing is None
+    return gpu_objects_declare.missing_of_services(
+        spec.objects,
+        identity=own and may_speak(spec),
+        storage=foundation.storage is not None,
+        serving=foundation.serving_identity is not None,
+    )
 
 
 def _missing_for_settings(name: str, cluster: GpuClusterSettings, foundation: FoundationSpec) -> list[Problem]:
@@ -98,7 +133,9 @@ def _missing_for_settings(name: str, cluster: GpuClusterSettings, foundation: Fo
                 fix="add log_workspace: create to the foundation",
             )
         )
-    if cluster.get("workload_identity", False) and (foundation.identity is None or foundation.identity.existing is not None):
+    identities = (foundation.identity, foundation.serving_identity)
+    own = any(identity is not None and identity.existing is None for identity in identities)
+    if cluster.get("workload_identity", False) and not own:
         missing.append(
             Problem(
                 path=f"clusters.{name}.workload_identity",

@@ -43,7 +43,8 @@ def test_nobody_reads_a_key_of_the_log_workspace() -> None:
 
 
 def test_outputs_are_what_the_class_says() -> None:
-    recorded = declare(lambda: Foundation("one", Wired(EVERYTHING)))
+    args: FoundationWiring = {**EVERYTHING, "serving_identity": {"create": True}}
+    recorded = declare(lambda: Foundation("one", Wired(args)))
     [outputs] = [outputs for urn, outputs in recorded.outputs.items() if "Foundation" in urn]
     assert outputs.keys() == Foundation.__annotations__.keys() - {"surroundings", "around"}
 

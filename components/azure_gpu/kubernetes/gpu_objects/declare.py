@@ -40,10 +40,10 @@ def missing_images(spec: ClusterObjectsSpec, images: Mapping[str, object]) -> li
     ]
 
 
-def missing_of_services(spec: ClusterObjectsSpec, *, identity: bool, storage: bool) -> list[Problem]:
-    """What services need to fetch their models."""
+def missing_of_services(spec: ClusterObjectsSpec, *, identity: bool, storage: bool, serving: bool = False) -> list[Problem]:
+    """What services need to fetch their models. `serving`: they speak as the identity that serves."""
     by_path = {f"{spec.path}.services.{name}": service for name, service in spec.services.items()}
-    return list(services.missing(by_path, identity=identity, storage=storage))
+    return list(services.missing(by_path, identity=identity, storage=storage, serving=serving))
 
 
 def serving(spec: ClusterObjectsSpec) -> Iterator[Manifest]:

@@ -202,9 +202,9 @@ class MlEndpointSettings(TypedDict):
     endpoint alone. Not on Kubernetes, where the extension's router says it. Default: private in a workspace that isn't public,
     else public."""
     identity: NotRequired[EndpointIdentityName]
-    """As whom deployments fetch image and model. stack: the stack's identity, whose roles are there before; system: one that
-    comes with the endpoint, and gets the roles then. Another one makes a new endpoint. Default: stack where it has one, else
-    system."""
+    """As whom deployments fetch image and model. stack: the stack's `serving_identity` where there is one, else its identity,
+    whose roles are there before; system: one that comes with the endpoint, and gets the roles then. Another one makes a new
+    endpoint. Default: stack where it has one, else system."""
     description: NotRequired[str]
     """What it is, for people. Default: none."""
     deployments: Mapping[str, MlDeploymentArgs]

@@ -28,7 +28,7 @@ from azure_gpu.ml.endpoint.traffic import DRIFT_PATH, template
 from azure_gpu.ml.workspace.existing import of_id
 from azure_gpu.ml.workspace.workspace import MlWorkspace
 from azure_gpu.shared import log_settings, overrides, patience, program, renewal, role_of_identity
-from azure_gpu.shared.context import declared, pull_role_of, resolve_stack
+from azure_gpu.shared.context import as_serving, declared, pull_role_of, resolve_stack
 from azure_gpu.shared.renewal import Renewal
 from azure_gpu.shared.wired import Wired, together
 
@@ -89,7 +89,7 @@ class MlEndpoint(pulumi.ComponentResource):
         wired = args if isinstance(args, Wired) else _wired(name, together(args, kw), opts)
         spec = wired.spec or _decided(name, wired)
         super().__init__(endpoint_shown.COMPONENT, name, None, opts)
-        wiring = wired.args
+        wiring = as_serving(wired.args)
         workspace = wiring.get("ml_workspace")
         assert workspace is not None  # else it was refused
 
@@ -351,7 +351,7 @@ def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wi
 
 def _decided(name: str, wired: _Wired) -> MlEndpointSpec:
     """What the arguments ask for. Raises `Refused` with every reason against it."""
-    args = wired.args
+    args = as_serving(wired.args)
     context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
     spec, problems = resolve(name, args, context, args.get("ml_workspace"))
     wired.refuse([*stack_problems, *problems, *_missing(spec, args)])

@@ -100,7 +100,7 @@ def of_endpoints(
     principal_id: pulumi.Input[str],
     opts: pulumi.ResourceOptions,
 ) -> None:
-    """The rights on the workspace of the stack's identity, which deployments speak as."""
+    """The rights on the workspace of the identity that deployments speak as."""
     for role in OF_ENDPOINTS:
         _assign(f"{name}-{_SUFFIXES[role]}", role, workspace, spec, principal_id, opts)
 

@@ -34,7 +34,7 @@ from azure_gpu.ml.workspace.roles import Scopes
 from azure_gpu.ml.workspace.rules import surroundings_problems
 from azure_gpu.ml.workspace.spec import PATH, MlWorkspaceSpec, offer
 from azure_gpu.shared import log_settings, overrides, patience, program
-from azure_gpu.shared.context import LogsArgs, declared, known, resolve_stack, surroundings_of
+from azure_gpu.shared.context import LogsArgs, as_serving, declared, known, resolve_stack, surroundings_of
 from azure_gpu.shared.look_up import AskedBy
 from azure_gpu.shared.program import Around
 from azure_gpu.shared.validation import written
@@ -227,7 +227,7 @@ class MlWorkspace(pulumi.ComponentResource):
     def _roles_of_endpoints(self) -> None:
         """Once for all endpoints. Somebody else's identity may have its roles on somebody else's workspace, and Azure refuses
         the same one again."""
-        args, spec = self._args, self._spec
+        args, spec = as_serving(self._args), self._spec
         new = spec.existing is None or args.get("identity_is_own", False)
         if "identity_principal_id" not in args or not args.get("identity_name"):
             return
@@ -235,7 +235,7 @@ class MlWorkspace(pulumi.ComponentResource):
             workspace = spec.existing.text if spec.existing else self.workspace_id
             workspace_roles.of_endpoints(self._name, spec, workspace, args["identity_principal_id"], self._child)
             return
-        told = workspace_roles.commands_of_endpoints(self._told_id, self._identity_of_stack)
+        told = workspace_roles.commands_of_endpoints(self._told_id, self._identity_of_endpoints)
         pulumi.log.info("\n".join(["so that endpoints can write metrics, an administrator has to run:", *told]), self)
 
     def _known_names(self) -> frozenset[str]:
@@ -374,11 +374,12 @@ class MlWorkspace(pulumi.ComponentResource):
         return _made(group, azure_types.ML_WORKSPACE, f"{self._name}-workspace")
 
     @property
-    def _identity_of_stack(self) -> str:
-        """The ARM id of the stack's identity, of which its own are told by group and name."""
-        group, _, name = self._args.get("identity_name", "").partition("/")
+    def _identity_of_endpoints(self) -> str:
+        """The ARM id of the identity that endpoints speak as; of the stack's own ones group and name are told."""
+        told = as_serving(self._args).get("identity_name", "")
+        group, _, name = told.partition("/")
         if not group:
-            return self._args.get("identity_name", "")
+            return told
         inputs = {"resourceGroupName": group, azure_types.USER_ASSIGNED_IDENTITY.name_parameter: name}
         return azure_types.USER_ASSIGNED_IDENTITY.id_of(self._spec.context.subscription_id, inputs)
 

@@ -18,6 +18,7 @@ SKIPPED_ANNOTATION = "azure.workload.identity/skip-containers"  # of a pod, sepa
 AUDIENCE = "api://AzureADTokenExchange"
 
 SERVICE_ACCOUNT = "stack-identity"  # ours, in the namespace of jobs: whoever runs as it speaks as the stack's identity
+SERVING_ACCOUNT = "serving-identity"  # the same of the identity that serves, where the stack has one
 
 
 def subject(namespace: str, service_account: str) -> str:
