@@ -228,14 +228,14 @@ def in_a_program(foundation: Mapping[str, Any], **more: Any) -> tuple[Recorded, 
     def build() -> None:
         base = Foundation("base", location="eastus", team="vision", **foundation)
         made.append(base)
-        pools = {"t4": {"size": "Standard_NC4as_T4_v3"}}
-        services = {} if more else {"digits": {"image": "a/b:1", "model": {"path": "digits/1"}}}
-        end = {"expires_after": "2099-12-31", "as_of": TODAY}
-        GpuCluster("gpus", {"foundation": base, "gpu_pools": pools, "services": services, **end, **more})
-        workspace = MlWorkspace("ml", {"foundation": base, **more})
+        pools: Any = {"t4": {"size": "Standard_NC4as_T4_v3"}}
+        services: Any = {} if more else {"digits": {"image": "a/b:1", "model": {"path": "digits/1"}}}
+        shared: Any = {"foundation": base, **more}
+        GpuCluster("gpus", gpu_pools=pools, services=services, expires_after="2099-12-31", as_of=TODAY, **shared)
+        workspace = MlWorkspace("ml", **shared)
         model = f"{OF_COMPANY}/x/models/digits/versions/1"
-        blue = {"model": model, "instance_type": "Standard_DS3_v2"}
-        MlEndpoint("digits", {"workspace": workspace, "deployments": {"blue": blue}})
+        blue: Any = {"model": model, "instance_type": "Standard_DS3_v2"}
+        MlEndpoint("digits", workspace=workspace, deployments={"blue": blue})
 
     with clusters_that_answer():
         return declare(build, lookups={**KEYS, **LOOK_UPS}), made[0]
@@ -270,7 +270,7 @@ def test_an_identity_that_a_component_is_given_comes_before_it() -> None:
 
 def test_a_program_is_refused_one_identity_for_both() -> None:
     both = {"existing": EXISTING}
-    args = {"location": "eastus", "identity": both, "serving_identity": both}
+    args: Any = {"location": "eastus", "identity": both, "serving_identity": both}
     told: list[list[str]] = []
     build: Callable[[], None] = lambda: told.append(refused(lambda: Foundation("base", args)))  # noqa: E731
     assert declare(build, lookups={**KEYS, **LOOK_UPS}).registrations == []
