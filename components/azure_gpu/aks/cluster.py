@@ -276,7 +276,6 @@ class GpuCluster(AttachableCluster):
             resource_name_=cluster.name,
             resource_group_name=cluster.group,
             **inputs.pool(spec, self._spec.kubernetes_version, subnet),
-            tags=spec.tags,
             opts=pulumi.ResourceOptions(
                 parent=self,
                 depends_on=after,

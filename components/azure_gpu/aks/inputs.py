@@ -144,7 +144,7 @@ def _upgrade(max_surge: str, drain_minutes: int | None) -> containerservice.Agen
 
 
 def pool(spec: GpuPoolSpec, kubernetes_version: str, subnet_id: pulumi.Input[str] | None) -> dict[str, Any]:
-    """Everything about a GPU pool but its names and tags."""
+    """Everything about a GPU pool but its names."""
     request = spec.request
     return {
         "mode": containerservice.AgentPoolMode.USER,
@@ -169,4 +169,5 @@ def pool(spec: GpuPoolSpec, kubernetes_version: str, subnet_id: pulumi.Input[str
         "max_pods": spec.max_pods,
         "upgrade_settings": _upgrade(request.max_surge, spec.drain_minutes),
         "vnet_subnet_id": subnet_id,
+        "tags": spec.tags,
     }

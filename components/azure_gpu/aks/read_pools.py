@@ -133,8 +133,10 @@ def _has(name: str, now: object, said: object) -> bool:
     """Whether a property is as it is declared; what is known later is taken to be so, and nothing to be an empty list or map."""
     if isinstance(said, pulumi.Output):
         return True
-    if isinstance(said, Mapping) and name not in _MAPS:  # an object: AKS adds properties of its own
-        return _is_so(cast(Profile, now or {}), cast(Profile, said))
+    if isinstance(said, Mapping):
+        there, wanted = cast(Profile, now or {}), cast(Profile, said)
+        # To an object AKS adds properties of its own, to a map nothing.
+        return _is_so(there, wanted) and (name not in _MAPS or there.keys() == wanted.keys())
     return now == said or (not now and said in ([], {}))
 
 

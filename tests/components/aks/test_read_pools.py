@@ -26,6 +26,7 @@ T4 = {
     "nodeTaints": ["sku=gpu:NoSchedule"],
     "powerState": {"code": "Running"},
     "upgradeSettings": {"maxSurge": "10%", "maxUnavailable": "0"},
+    "tags": {"stack": "dev"},
 }
 A100 = {**T4, "name": "a100f00d", "nodeLabels": {"azure-gpu/pool": "a100"}}
 OF_AZURE = {"eTag": "1", "provisioningState": "Succeeded", "nodeImageVersion": "2"}
@@ -44,6 +45,7 @@ DECLARED: dict[str, Any] = {
     "node_taints": ["sku=gpu:NoSchedule"],
     "upgrade_settings": containerservice.AgentPoolUpgradeSettingsArgs(max_surge="10%"),
     "vnet_subnet_id": None,
+    "tags": {"stack": "dev"},
 }
 
 
@@ -108,7 +110,7 @@ def test_pools_stay_in_the_inputs_while_each_is_as_declared() -> None:
     assert declared(three, DECLARED, a100).profiles == [A100, SENT, T4]
     assert declared(both, DECLARED, a100).profiles == [SENT, T4], "one is to come"
     later: Any = object.__new__(pulumi.Output)  # a real one needs a running program
-    assert declared(both, {**DECLARED, "vnet_subnet_id": later}).profiles == [SENT, T4]
+    assert declared(both, {**DECLARED, "vnet_subnet_id": later, "tags": {"stack": later}}).profiles == [SENT, T4]
     without = {key: value for key, value in T4.items() if key != "nodeTaints"}
     assert declared(InState((SENT, without), (SYSTEM, without)), {**DECLARED, "node_taints": []}).profiles == [SENT, without]
 
@@ -123,8 +125,10 @@ def test_pools_stay_in_the_inputs_while_each_is_as_declared() -> None:
         [{**DECLARED, "node_labels": {"azure-gpu/pool": "t4", "team": "vision"}}],
         [{**DECLARED, "node_labels": {}}],
         [{**DECLARED, "vm_size": "Standard_NC8as_T4_v3"}],
+        [{**DECLARED, "tags": {"stack": "dev", "cost": "7"}}],
+        [{**DECLARED, "tags": {}}],
     ],
-    ids=["gone", "larger", "a taint less", "surge", "a label more", "a label less", "another size"],
+    ids=["gone", "larger", "a taint less", "surge", "a label more", "a label less", "another size", "a tag more", "a tag less"],
 )
 def test_a_pool_that_is_declared_otherwise_leaves_all_to_their_own_resources(own: list[dict[str, Any]]) -> None:
     assert declared(InState((SENT, T4), (SYSTEM, T4)), *own).profiles == [DECLARED_SYSTEM]
