@@ -7,7 +7,7 @@ import pytest
 from tests.support import happy_cases
 from tests.support.embedded import EmbeddedAzure
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 @pytest.mark.parametrize("name", happy_cases.names("clusters"))

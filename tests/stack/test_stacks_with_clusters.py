@@ -205,6 +205,23 @@ def test_pools_that_are_declared_otherwise_than_a_refresh_read_them_are_the_pool
     assert stack.steps() == []
 
 
+def test_a_change_that_failed_halfway_is_not_undone_by_the_next_update(azure: EmbeddedAzure, stack: ProgramStack) -> None:
+    """The cluster has shown its pools before they were changed, and what the component knows of them is older still."""
+    said = with_cluster()
+    stack.configure({**said, "tags": {"cost": "7"}})
+    refused = azure.command("fault", "fail", "--method", "POST", "--path", "*/listClusterUserCredential", "--status", "409")
+    assert refused.returncode == 0, refused.stderr
+    try:
+        assert stack.pulumi("up", "--yes", "--skip-preview").returncode != 0
+    finally:
+        azure.command("fault", "clear")
+    stack.update()
+    assert {(each.get("tags") or {}).get("cost") for name, each in pools_in(azure, stack).items() if name != "system"} == {"7"}
+    stack.configure(said)
+    stack.update()
+    assert stack.steps() == []
+
+
 def test_pools_that_azure_shows_in_another_order_make_no_new_cluster(stack: ProgramStack) -> None:
     """Nobody promises their order, and the engine compares them by it: pulumi-azure-native issues 1298 and 1808."""
     refreshed(stack)
