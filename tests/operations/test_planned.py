@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from azure_gpu.aks.args import Login
 from azure_gpu.stack.file import StackFile
 from azure_gpu.stack.keys import config_key
 from azure_gpu_operations import planned
@@ -78,10 +77,11 @@ def test_a_plan_is_judged_on_another_day_where_one_is_named(file: Path) -> None:
 def test_what_the_provider_takes_from_the_environment_is_in_the_plan_as_in_the_programs(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv("ARM_CLIENT_ID", raising=False)
+    monkeypatch.delenv("ARM_METADATA_HOSTNAME", raising=False)
+    monkeypatch.setenv("ARM_CLIENT_ID", "11111111-aaaa-bbbb-cccc-000000000000")  # who runs it changes no plan
     assert "access" not in planned.settings(file).clusters["gpu"]
-    monkeypatch.setenv("ARM_CLIENT_ID", "11111111-aaaa-bbbb-cccc-000000000000")
-    assert planned.settings(file).clusters["gpu"].get("access", {}).get("login") == Login.SERVICE_PRINCIPAL
+    monkeypatch.setenv("ARM_METADATA_HOSTNAME", "management.example")
+    assert planned.settings(file).clusters["gpu"].get("access") == {"authority_host": "https://management.example/"}
 
 
 def test_a_section_is_declared_in_the_namespace_of_the_project(tmp_path: Path) -> None:
