@@ -19,6 +19,7 @@ from pulumi.runtime.mocks import MockCallArgs, MockMonitor, MockResourceArgs, Mo
 from pulumi.runtime.stack import Stack
 
 from azure_gpu.catalog.roles import NAMES
+from azure_gpu_operations.graph import sdk_aliases
 
 PROJECT = "azure-gpu"
 STACK = "test"
@@ -302,7 +303,8 @@ def declare(build: Callable[[], object], *, preview: bool = False, lookups: Mapp
         build()
         return pulumi.Output.from_input(root.outputs).apply(recorded.exports.update)
 
-    pulumi.runtime.test(program)()
+    with sdk_aliases.left_out():
+        pulumi.runtime.test(program)()
     return recorded
 
 

@@ -27,7 +27,7 @@ from azure_gpu.formats.stack_file import SECRET
 from azure_gpu.shared.provider_keys import SUBSCRIPTION_ID
 from azure_gpu.stack import look_ups
 from azure_gpu.stack.keys import config_key
-from azure_gpu_operations.graph import stand_ins
+from azure_gpu_operations.graph import sdk_aliases, stand_ins
 
 _SIGNATURE = "4dabf18193072939515e22adb298388d"  # how the engine marks a special value on the wire
 _STACK = "pulumi:pulumi:Stack"
@@ -135,7 +135,8 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
 
     problem = failure = ""
     try:
-        pulumi.runtime.test(program)()
+        with sdk_aliases.left_out():
+            pulumi.runtime.test(program)()
     except pulumi.RunError as error:
         problem = str(error)
     except Exception as error:  # noqa: BLE001  a program fails by anything
