@@ -83,6 +83,7 @@ def test_a_policy_is_told_with_its_assignment_the_property_and_the_key(
     assert "foundation.registry.overrides: {publicNetworkAccess: …}" in row["fix"]
 
 
+@pytest.mark.slow
 def test_what_a_service_refuses_is_told_with_its_code(
     connected: EmbeddedAzure, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -93,6 +94,7 @@ def test_what_a_service_refuses_is_told_with_its_code(
     assert row["message"].startswith("InvalidRequestContent: ")
 
 
+@pytest.mark.slow
 def test_without_the_right_to_ask_the_answer_is_incomplete(
     connected: EmbeddedAzure, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
