@@ -17,7 +17,7 @@ from azure_gpu_operations.guard import ending, held, kept, look, mark
 from azure_gpu_operations.guard.losses import NOTHING_ALLOWED, Allowed
 from azure_gpu_operations.machine_learning import deployment_logs
 from azure_gpu_operations.orphans import end_orphaned_hosts
-from azure_gpu_operations.stack import EngineError, Stack
+from azure_gpu_operations.stack import EngineError, Stack, backend_folder
 from azure_gpu_operations.stack_view import StackView, of_deployment
 
 Say = Callable[[str], None]
@@ -35,7 +35,7 @@ def bring_up(
     A package that a pool names has to be active before; a pool that goes before its successor comes is drained before. Nothing
     that holds data or serves traffic is replaced or deleted, except what is `allowed`.
     """
-    mend_backend(stack, say)
+    mend_backend(say)
     if allowed != NOTHING_ALLOWED:
         look.refuse_wrong_names(stack.deployment() if stack.exists() else {}, allowed)
     stack.create_if_missing()
@@ -63,7 +63,7 @@ def bring_up(
 def _update(stack: Stack, message: str, say: Say) -> None:
     """The update itself. Where it waits for deployments of endpoints, what they write is shown between the engine's lines."""
     shown = deployment_logs.shown(stack, say) if stack.declares("ml_endpoints") else nullcontext()
-    with tempfile.TemporaryDirectory() as folder, torn_state.kept(stack.backend_folder(), stack.project, stack.name):
+    with tempfile.TemporaryDirectory() as folder, torn_state.kept(backend_folder(), stack.project, stack.name):
         events = Path(folder) / "events.json"
         try:
             with shown:
@@ -83,7 +83,7 @@ def _take_in_lost(stack: Stack, events: Path, say: Say) -> None:
 
 def preview(stack: Stack, say: Say) -> None:
     """Shows what an update would change."""
-    mend_backend(stack, say)
+    mend_backend(say)
     stack.create_if_missing()
     dead.forget_gone(stack, settle(stack, say), say)
     pool_steps.check_packages(stack)
@@ -105,16 +105,16 @@ def bring_down(stack: Stack, say: Say, *, forget_unreachable: bool = False, let_
     if forget_unreachable:
         dead.forget_unreachable()
     pool_steps.tell_what_ends(stack, say)
-    with torn_state.kept(stack.backend_folder(), stack.project, stack.name):
+    with torn_state.kept(backend_folder(), stack.project, stack.name):
         stack.destroy()
     stack.remove()
     for line in kept.told(deployment):
         say(line)
 
 
-def mend_backend(stack: Stack, say: Say) -> None:
+def mend_backend(say: Say) -> None:
     """Removes what a dead engine has left half written, before anything is read."""
-    backend = stack.backend_folder()
+    backend = backend_folder()
     for file in repair.torn_attributes(backend) if backend is not None else ():
         say(f"the last run was killed while it wrote {file.name}, the checksum of a state: removed; the state is whole")
         file.unlink(missing_ok=True)
@@ -126,7 +126,7 @@ def settle(stack: Stack, say: Say) -> Mapping[str, Any]:
     """What a dead engine left: its lock is cancelled, its orphans are ended, what it was creating is taken in or forgotten.
     Returns the stack's deployment. What an engine that still runs is creating is left to it."""
     end_orphaned_hosts()
-    backend = stack.backend_folder()
+    backend = backend_folder()
     locks = repair.locks(backend, stack.project, stack.name) if backend is not None else repair.Locks()
     if locks.living:
         return stack.deployment()

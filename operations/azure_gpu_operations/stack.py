@@ -77,11 +77,6 @@ class Stack:
         asked = ("stack", "history", "--json", "--page-size", str(most), "--page", "1", "--stack", self.name)
         return json.loads(self._run(*asked, quiet=True) or "[]")
 
-    def backend_folder(self) -> Path | None:
-        """The folder of a file backend; None for any other backend."""
-        url = urlparse(os.environ.get("PULUMI_BACKEND_URL", ""))
-        return Path(unquote(url.path)) if url.scheme == "file" else None
-
     def cancel(self) -> None:
         self._run("cancel", "--yes", "--stack", self.name)
 
@@ -177,6 +172,12 @@ class Planned(NamedTuple):
     """As `pulumi preview --json` writes them: all where nothing is wrong, else those up to the first error."""
     errors: tuple[str, ...]
     """Why the engine wouldn't go on."""
+
+
+def backend_folder() -> Path | None:
+    """The folder of a file backend; None for any other backend."""
+    url = urlparse(os.environ.get("PULUMI_BACKEND_URL", ""))
+    return Path(unquote(url.path)) if url.scheme == "file" else None
 
 
 def stack_names(project_folder: Path) -> list[str]:

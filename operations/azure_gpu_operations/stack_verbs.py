@@ -100,7 +100,7 @@ def _down(options: argparse.Namespace) -> int:
     from azure_gpu_operations.commands import bring_down, mend_backend
     from azure_gpu_operations.guard import ending
 
-    mend_backend(stack_of(options, options.stack or "any"), _say)  # before the first command, which reads every state
+    mend_backend(_say)  # before the first command, which reads every state
     there = stack_names(project().program)
     if options.stack and options.stack not in there:
         _say(f"there is no stack {options.stack}")

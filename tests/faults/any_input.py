@@ -1,7 +1,7 @@
 """Stack files that are made up, or broken by a seed: each is read, planned and judged as the program does, and never crashes.
 
 Each input runs in a forked process together with a few others; where one of these takes more than it may, each runs alone. In: a
-seed and numbers. Out: the inputs that ended with a trace, or took more than `CPU_SECONDS` or `MORE_MB`.
+seed and numbers. Out: the inputs that ended with a trace, or took more than `CPU_SECONDS` or a process of more than `PEAK_MB`.
 """
 
 import gc
@@ -33,7 +33,7 @@ from tests.support.embedded import CHECKOUT
 from tests.support.happy_cases import CASES
 
 CPU_SECONDS = 2.0
-MORE_MB = 100.0  # than its process had when it was forked
+PEAK_MB = 200.0
 KINDS = ("generated", "mutated")
 _TOGETHER = 100  # inputs of one process
 _HANGS_SECONDS = 120  # of wall-clock time, for one input
@@ -129,16 +129,15 @@ def run(seed: int, numbers: Mapping[str, int], jobs: int) -> Iterator[tuple[int,
         kind, part, reading = running.pop(pid)
         with os.fdopen(reading, encoding="utf-8") as answer:
             said = answer.read()
-        at_first, failures = json.loads(said) if said else (0.0, [])
-        found = [Failed(kind, *each) for each in failures]
-        more = _peak_mb(used) - at_first
-        if len(part) > 1 and (not said or more > MORE_MB):
+        found = [Failed(kind, *each) for each in json.loads(said)] if said else []
+        peak = used.ru_maxrss / (1024 if sys.platform != "darwin" else 1024 * 1024)
+        if len(part) > 1 and (not said or peak > PEAK_MB):
             waiting += [(kind, range(each, each + 1)) for each in part]
             continue
         if not said:
             found = [Failed(kind, part[0], f"its process ended with {os.waitstatus_to_exitcode(status)}")]
-        elif more > MORE_MB:
-            found.append(Failed(kind, part[0], f"it took {more:.0f} MB"))
+        elif peak > PEAK_MB:
+            found.append(Failed(kind, part[0], f"its process took {peak:.0f} MB"))
         yield len(part), found
 
 
@@ -165,7 +164,6 @@ def _judged(text: str) -> None:
 
 def _in_child(seed: int, kind: str, part: Sequence[int], writing: int) -> NoReturn:
     found: list[tuple[int, str]] = []
-    at_first = _peak_mb(resource.getrusage(resource.RUSAGE_SELF))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     for number in part:
         signal.alarm(_HANGS_SECONDS)  # which ends the process
@@ -180,12 +178,8 @@ def _in_child(seed: int, kind: str, part: Sequence[int], writing: int) -> NoRetu
         if (took := time.process_time() - began) > CPU_SECONDS:
             found.append((number, f"it took {took:.1f} s"))
     with os.fdopen(writing, "w", encoding="utf-8") as stream:
-        stream.write(json.dumps((at_first, found)))
+        stream.write(json.dumps(found))
     os._exit(0)
-
-
-def _peak_mb(used: resource.struct_rusage) -> float:
-    return used.ru_maxrss / (1024 if sys.platform != "darwin" else 1024 * 1024)
 
 
 def _value(annotation: Any, chance: random.Random) -> Any:

@@ -14,18 +14,17 @@ import pulumi
 import pulumi_kubernetes as kubernetes
 from pulumi_azure_native import authorization, containerservice
 
-from azure_gpu.aks import kubeconfig as cluster_kubeconfig
+from azure_gpu.aks import kubeconfig as cluster_kubeconfig, who_runs
 from azure_gpu.aks.args import GpuClusterWiring
 from azure_gpu.aks.existing import ClusterFacts
 from azure_gpu.aks.spec import GpuClusterSpec
-from azure_gpu.aks.who_runs import name_of_default
 from azure_gpu.catalog import roles
 from azure_gpu.formats import azure_types
 from azure_gpu.kubernetes import reach
 from azure_gpu.kubernetes.reach import NotAllowedError, NotReachedError, Right
 from azure_gpu.shared import role_of_identity
 from azure_gpu.shared.hooks import called
-from azure_gpu.shared.look_up import answered, told
+from azure_gpu.shared.look_up import told
 from azure_gpu.shared.principals import Principal
 
 # Something concrete: a cluster may refuse a question about everything (`*`) to whoever may do everything. Source:
@@ -59,10 +58,7 @@ def admins(spec: GpuClusterSpec, parent: pulumi.Resource) -> tuple[Principal, ..
 
     Whether the latter is a person or a program isn't known: `az login` makes either of them the Azure CLI's.
     """
-    if spec.access.admins:
-        return spec.access.admins
-    runs = answered(lambda: authorization.get_client_config(opts=pulumi.InvokeOptions(parent=parent)))
-    return (Principal(runs.object_id, ""),)
+    return spec.access.admins or (Principal(who_runs.object_id(pulumi.InvokeOptions(parent=parent)), ""),)
 
 
 def kubeconfig(spec: GpuClusterSpec, facts: ClusterFacts, cluster: Cluster, parent: pulumi.Resource) -> pulumi.Output[str]:
@@ -123,7 +119,7 @@ def assign(
 
     return [
         role_of_identity.assign(
-            _name_of(name, admin) if spec.access.admins else name_of_default(name),
+            _name_of(name, admin) if spec.access.admins else who_runs.name_of_default(name),
             role=roles.AKS_RBAC_CLUSTER_ADMIN,
             scope=cluster.resource_id,
             principal_id=admin.object_id,
@@ -157,7 +153,7 @@ def _of_said(name: str, admin: Principal, facts: ClusterFacts) -> pulumi.Resourc
     """Who was the default before keeps the assignment, which Azure doesn't give twice."""
     was_default = facts.admin.lower() == admin.object_id.lower()
     return pulumi.ResourceOptions(
-        ignore_changes=_OF_ANY, aliases=[pulumi.Alias(name=name_of_default(name))] if was_default else None
+        ignore_changes=_OF_ANY, aliases=[pulumi.Alias(name=who_runs.name_of_default(name))] if was_default else None
     )
 
 

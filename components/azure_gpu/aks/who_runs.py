@@ -19,7 +19,7 @@ from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.sources import Dated, Source
 from azure_gpu.formats import azure_types
 from azure_gpu.shared import own_state
-from azure_gpu.shared.look_up import OF_STACK, AskedBy
+from azure_gpu.shared.look_up import OF_STACK, AskedBy, answered
 from azure_gpu.shared.provider_keys import PROVIDER, PROVIDER_VARIABLES
 
 METHOD = "AAD_LOGIN_METHOD"
@@ -83,9 +83,14 @@ def _login(spec: GpuClusterSpec, environment: Mapping[str, str]) -> Sequence[Pro
     ]
 
 
+def object_id(opts: pulumi.InvokeOptions) -> str:
+    """Of who runs the program. RunError where that can't be read."""
+    return answered(lambda: authorization.get_client_config(opts=opts)).object_id
+
+
 def _runs(asked_by: AskedBy) -> str:
     try:
-        return authorization.get_client_config(opts=asked_by.opts).object_id
-    except Exception as error:  # noqa: BLE001  the SDK raises nothing narrower for a failed look-up
+        return object_id(asked_by.opts)
+    except pulumi.RunError as error:
         pulumi.log.debug(f"who runs the program can't be read: {error}")
         return ""

@@ -20,6 +20,15 @@ class Passing(NamedTuple):
     """Why Azure refuses, for the user."""
     most_minutes: int
 
+    @property
+    def told(self) -> str:
+        """What is said when it is tried again."""
+        return f"{self.why}; it is tried again for up to {self.most_minutes} minutes"
+
+    def is_over(self, tried: int) -> bool:
+        """Whether the pauses between so many tries have taken as long as it may last."""
+        return sum(map(pause, range(1, tried))) >= self.most_minutes * 60
+
 
 # Operations on a cluster, its pools or an endpoint take 2 to 20 minutes:
 # Azure/terraform-azurerm-avm-res-containerservice-managedcluster pull request 160 (2026-02-24); Microsoft Learn,

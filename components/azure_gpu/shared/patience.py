@@ -48,12 +48,12 @@ def hooks(component: pulumi.Resource, roles: NewRoles | None = None) -> pulumi.R
             pulumi.log.warn(f"{args.name}: {fix}", component)
         if passing is None:
             return False
-        if sum(map(pause, range(1, tried))) >= passing.most_minutes * 60:
+        if passing.is_over(tried):
             text = f"{args.name}: {passing.why}, after {passing.most_minutes} minutes; the next up goes on"
             pulumi.log.warn(text, component)
             return False
         if tried == 1:
-            pulumi.log.info(f"{args.name}: {passing.why}; it is tried again for up to {passing.most_minutes} minutes", component)
+            pulumi.log.info(f"{args.name}: {passing.told}", component)
         await asyncio.sleep(pause(tried))
         return True
 

@@ -57,9 +57,22 @@ def part_of(found: Sequence[There], last_day: str) -> Part:
     return part
 
 
+def _needs(part: Part, key: str, said: object) -> None:
+    """A part of the foundation, unless something has said it otherwise."""
+    part.sections.setdefault("foundation", {}).setdefault(key, said)
+
+
 def _existing(part: Part, key: str, text: str) -> None:
     """A part of the foundation that is used as it is, unless the stack takes it over."""
-    part.sections.setdefault("foundation", {}).setdefault(key, {"existing": text})
+    _needs(part, key, {"existing": text})
+
+
+def _speaks_as_stack(one: There, part: Part) -> bool:
+    """Whether it has an identity of a user's, which is the stack's then."""
+    identities = list((one.body.get("identity") or {}).get("userAssignedIdentities") or {})
+    if identities:
+        _existing(part, "identity", identities[0])
+    return bool(identities)
 
 
 def _home(one: There, part: Part) -> None:
@@ -193,11 +206,8 @@ def _account(one: There, part: Part, last_day: str) -> None:
     if storage.get("storageAccountId"):
         _existing(part, "storage", storage["storageAccountId"])
     else:
-        part.sections.setdefault("foundation", {}).setdefault("storage", "create")
-    identities = list((one.body.get("identity") or {}).get("userAssignedIdentities") or {})
-    if identities:
-        _existing(part, "identity", identities[0])
-    else:
+        _needs(part, "storage", "create")
+    if not _speaks_as_stack(one, part):
         _identity_of_stack(part)
     for key, value in _given(account_name=one.name, location=one.body["location"], opts=dict(PROTECTED)).items():
         part.put("batch_account", key, value)
@@ -213,9 +223,7 @@ def _pool(one: There, part: Part, last_day: str) -> None:
     if "batch_account" not in part.sections:
         part.put("batch_account", "existing", one.id.scope)
     of = one.properties
-    identities = list((one.body.get("identity") or {}).get("userAssignedIdentities") or {})
-    if identities:
-        _existing(part, "identity", identities[0])
+    _speaks_as_stack(one, part)
     machines: Body = of["deploymentConfiguration"]["virtualMachineConfiguration"]
     image: Body = machines["imageReference"]
     network = of.get("networkConfiguration") or {}
@@ -346,7 +354,7 @@ _MANAGED = {"AllowInternetOutbound": "internet_outbound", "AllowOnlyApprovedOutb
 
 def _identity_of_stack(part: Part) -> None:
     """What pulls images from the registry; a new one where nothing has said another."""
-    part.sections.setdefault("foundation", {}).setdefault("identity", "create")
+    _needs(part, "identity", "create")
 
 
 def _is_gpu_cluster(one: There) -> bool:
@@ -384,15 +392,13 @@ def _endpoint(one: There, part: Part, last_day: str) -> None:
     of = one.properties
     if "ml_workspace" not in part.sections:
         part.put("ml_workspace", "existing", one.id.scope)
-    identities = list((one.body.get("identity") or {}).get("userAssignedIdentities") or {})
-    if identities:
-        _existing(part, "identity", identities[0])
+    speaks_as_stack = _speaks_as_stack(one, part)
     deployments = {each.name: _deployment(each.body) for each in one.within}
     said = _given(
         endpoint_name=one.name,
         auth=_AUTH[str(of["authMode"]).lower()],
         network="private" if of.get("publicNetworkAccess") == "Disabled" else "public",
-        identity="stack" if identities else "system",
+        identity="stack" if speaks_as_stack else "system",
         description=of.get("description"),
         deployments=deployments,
         traffic={name: share for name, share in (of.get("traffic") or {}).items() if share},

@@ -119,19 +119,18 @@ class JobRun:
 
     def _started(self) -> str:
         """The execution's name, once the role by which the job pulls its image works."""
-        tried, waited = 0, 0.0
+        tried = 0
         while True:
             try:
                 return self._jobs.start(self._job, self._template)
             except AzureError as error:
+                tried += 1
                 passing = passing_refusals.find(str(error))
-                if passing is None or waited >= passing.most_minutes * 60:
+                if passing is None or passing.is_over(tried):
                     raise
-            if tried == 0:
-                self._output.say(f"{passing.why}; it is tried again for up to {passing.most_minutes} minutes")
-            tried += 1
-            waited += (pause := passing_refusals.pause(tried))
-            self._sleep(pause)
+            if tried == 1:
+                self._output.say(passing.told)
+            self._sleep(passing_refusals.pause(tried))
 
     def follow(self) -> Outcome:
         minutes = self._request.timeout_minutes
