@@ -46,6 +46,7 @@ def variables(folder: LocalFolder, identity: Identity, url: str, now: Mapping[st
         "ARM_CLIENT_ID": identity.client_id,
         "ARM_CLIENT_SECRET": identity.client_secret,
         "AZURE_AUTHORITY_HOST": f"{url}/",  # kubelogin wants the slash
+        "AAD_LOGIN_METHOD": "spn",  # kubelogin, as the provider: else it does what the kubeconfig says
         "SSL_CERT_FILE": str(folder.ca_bundle),
         "REQUESTS_CA_BUNDLE": str(folder.ca_bundle),
         "NO_PROXY": ",".join([*exceptions, *LOOPBACK]),

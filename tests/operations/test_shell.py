@@ -155,6 +155,11 @@ def test_nothing_is_sent_or_installed_unasked_and_the_users_own_configuration_is
     }
 
 
+def test_kubelogin_asks_the_cli_there_however_it_logs_in_elsewhere(shell: Shell) -> None:
+    done = shell.run("--", "sh", "-c", 'echo "${AAD_LOGIN_METHOD-unset} $ARM_CLIENT_ID"', **CONNECTED, AAD_LOGIN_METHOD="spn")
+    assert done.stdout == f"unset {CONNECTED['ARM_CLIENT_ID']}\n", done.stderr
+
+
 def test_without_a_secret_it_is_left_to_az_login(shell: Shell) -> None:
     stack = "config:\n  azure-native:subscriptionId: aaaa\n  azure-native:tenantId: bbbb\n"
     (shell.state / "Pulumi.dev.yaml").write_text(stack)

@@ -203,9 +203,13 @@ class ProgramStack:
         self, command: list[str], more: Mapping[str, str] | None = None, *, cwd: Path = CHECKOUT
     ) -> "subprocess.CompletedProcess[str]":
         environment = {**self.environment, **(more or {})}
-        return subprocess.run(
-            command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False
-        )
+        try:
+            return subprocess.run(
+                command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False
+            )
+        except subprocess.TimeoutExpired as late:
+            said = b"".join(each for each in (late.stdout, late.stderr) if each).decode(errors="replace")
+            raise AssertionError(f"{' '.join(command)} took more than {LIMIT_SECONDS} s and had said:\n{said}") from None
 
 
 @contextmanager

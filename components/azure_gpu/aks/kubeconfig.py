@@ -46,8 +46,9 @@ def with_kubelogin(
 ) -> str:
     """Server and certificate of `config`, with a user who logs in by kubelogin. JSON, which is YAML, in a fixed order."""
     cluster = cast(Mapping[str, Any], config["clusters"][0]["cluster"])
-    # Of the environment kubelogin takes the host for workload identity alone (its v0.2.13, pkg/internal/token/options.go).
-    host = ("--authority-host", authority_host) if authority_host and login in (Login.SERVICE_PRINCIPAL, Login.OIDC) else ()
+    # Of the environment kubelogin takes the host for workload identity alone (its v0.2.13, pkg/internal/token/options.go). It
+    # ignores the host where it asks the Azure CLI; AAD_LOGIN_METHOD=spn in the environment needs it.
+    host = ("--authority-host", authority_host) if authority_host and login is not Login.WORKLOAD_IDENTITY else ()
     discovery = ("--disable-instance-discovery",) if disable_instance_discovery else ()
     run = {
         "apiVersion": "client.authentication.k8s.io/v1beta1",

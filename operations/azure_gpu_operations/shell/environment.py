@@ -35,7 +35,8 @@ def variables(
     path = now.get("PATH", os.defpath)
     path = os.pathsep.join((path, str(clients))) if clients else path
     return {
-        **now,
+        # How kubelogin logs in elsewhere: it would come before the Azure CLI, which the contexts of this shell name.
+        **{name: value for name, value in now.items() if name != "AAD_LOGIN_METHOD"},
         "AZURE_CONFIG_DIR": str(folder),
         "KUBECONFIG": now.get("KUBECONFIG") or os.pathsep.join(kubeconfigs),
         "AZURE_EXTENSION_DIR": str(folder / "cliextensions"),
