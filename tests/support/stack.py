@@ -21,7 +21,7 @@ from tests.support import warm_python
 from tests.support.embedded import CHECKOUT, SUBSCRIPTION, EmbeddedAzure
 from tests.support.times import STARTED
 
-LIMIT_SECONDS = 300
+LIMIT_SECONDS = 500
 
 
 @dataclass(frozen=True, slots=True)
