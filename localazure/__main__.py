@@ -1,9 +1,10 @@
-"""The embedded Azure's commands: serve, start, stop, status, env, connect, request-quotas, fault.
+"""The embedded Azure's commands: serve, start, stop, status, env, connect, request-quotas, place, fault.
 
 Exit codes: 0 done, 1 refused or failed with one line on standard error, 2 wrong usage, 3 (`status` alone) no server runs.
 """
 
 import argparse
+import json
 import sys
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
@@ -61,6 +62,12 @@ def _parser() -> argparse.ArgumentParser:
     connecting = command("connect", _connect, "Write the stack's configuration, connected to this server, and print its path.")
     connecting.add_argument("stack")
     command("request-quotas", _request_quotas, "Request the GPU quotas that accounts and environments lack, as in the portal.")
+    placing = command(
+        "place", _place, "Put resources there that a stack names by their ids, and print whose place was taken, as JSON."
+    )
+    placing.add_argument(
+        "file", type=Path, help='JSON: {"location": …, "resources": [{"id", "section", "location"}], "people": […]}'
+    )
     _add_faults(command("fault", _fault_list, "Make the server fail on purpose."))
     return parser
 
@@ -197,13 +204,33 @@ def _connect(folder: LocalFolder, checkout: Path, options: argparse.Namespace) -
 
 
 def _request_quotas(folder: LocalFolder, checkout: Path, options: argparse.Namespace) -> int:  # noqa: ARG001
+    for granted in quota_requests.request(_asking(folder)):
+        print(f"quota requested and granted: {granted.quota} of {granted.resource}")
+    return 0
+
+
+def _place(folder: LocalFolder, checkout: Path, options: argparse.Namespace) -> int:  # noqa: ARG001
+    from azure_gpu.formats.arm_ids import parse
+    from localazure import surroundings  # here: it knows all types, and takes a while to load
+
+    try:
+        told = json.loads(options.file.read_text(encoding="utf-8"))
+        named = [(parse(each["id"]), each) for each in told["resources"]]
+        expected = [surroundings.Expected(id_, each["section"], each["location"]) for id_, each in named if id_ is not None]
+        people, location = list(told["people"]), str(told["location"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise CommandError(f"{options.file}: not what `place` reads: {error}") from None
+    print(json.dumps(surroundings.place(_asking(folder), expected, people, location)._asdict()))
+    return 0
+
+
+def _asking(folder: LocalFolder) -> Callable[[str, str, Any], tuple[int, dict[str, Any]]]:
+    """Asks the running server as the service principal that stacks sign in with."""
     from localazure.entra.tokens import Tokens  # here, because every other command would wait for what signs tokens
 
     server = lifecycle.running(folder)
     token = Tokens(identities.load(folder), server.url, lambda: datetime.now(UTC)).issue(server.url)
-    for granted in quota_requests.request(lambda method, path, body: endpoint.ask(folder, server, method, path, body, token)):
-        print(f"quota requested and granted: {granted.quota} of {granted.resource}")
-    return 0
+    return lambda method, path, body: endpoint.ask(folder, server, method, path, body, token)
 
 
 def _fault_add(folder: LocalFolder, checkout: Path, options: argparse.Namespace) -> int:  # noqa: ARG001

@@ -1,0 +1,134 @@
+"""What a stack finds in Azure: resources that it names by their ids, made here with what their services require and no more.
+
+In: a running server, asked over ARM as by any other client, and the ids. Out: the principals of people, and which ids couldn't be
+made. A resource group and the resources around one are made too.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from azure_gpu.formats import azure_types
+from azure_gpu.formats.arm_ids import ArmId, parse
+from azure_gpu.formats.azure_types import AzureType
+from localazure.arm.kind import merged
+from localazure.kinds.undeclared import PRIVATE_ZONE
+from localazure.services import SUBSCRIPTION
+from localazure.shapes import default_api_version
+
+Ask = Callable[[str, str, Any], tuple[int, dict[str, Any]]]  # method, path with its query, body; status and answer
+
+# The embedded Azure takes the id of one of these without looking for it.
+NOT_SERVED = ("Microsoft.Compute/snapshots",)
+GROUPS_VERSION = "2024-03-01"
+_ELSEWHERE = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/elsewhere/providers"
+_PEOPLE = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/people/providers/Microsoft.ManagedIdentity/userAssignedIdentities"
+_DISK, _GATEWAY = f"{_ELSEWHERE}/Microsoft.Compute/snapshots/disk", f"{_ELSEWHERE}/Microsoft.Network/natGateways/out"
+_TYPES = {each.arm_type.lower(): each for each in (*azure_types.ALL, PRIVATE_ZONE)}
+_NODES = {"name": "system", "mode": "System", "count": 1, "vmSize": "Standard_D4s_v5", "type": "VirtualMachineScaleSets"}
+# What the service requires beside a location, by type.
+_REQUIRED: dict[AzureType, dict[str, Any]] = {
+    azure_types.REGISTRY: {"sku": {"name": "Basic"}},
+    azure_types.STORAGE_ACCOUNT: {"kind": "StorageV2", "sku": {"name": "Standard_LRS"}},
+    azure_types.VIRTUAL_NETWORK: {"properties": {"addressSpace": {"addressPrefixes": ["172.20.0.0/16"]}}},
+    azure_types.SUBNET: {"properties": {"addressPrefix": "172.20.1.0/24"}},
+    azure_types.MANAGED_CLUSTER: {
+        "identity": {"type": "SystemAssigned"},
+        "properties": {"dnsPrefix": "theirs", "agentPoolProfiles": [_NODES]},
+    },
+    azure_types.GALLERY_IMAGE: {
+        "properties": {
+            "osType": "Linux",
+            "osState": "Generalized",
+            "hyperVGeneration": "V2",
+            "identifier": {"publisher": "p", "offer": "o", "sku": "s"},
+        }
+    },
+    azure_types.GALLERY_IMAGE_VERSION: {"properties": {"storageProfile": {"osDiskImage": {"source": {"id": _DISK}}}}},
+}
+# What a subnet has, by the section that names it: a group reaches the internet by its subnet's NAT gateway alone.
+_SUBNETS: dict[str, dict[str, Any]] = {
+    "container_groups": {
+        "delegations": [{"name": "groups", "properties": {"serviceName": "Microsoft.ContainerInstance/containerGroups"}}],
+        "natGateway": {"id": _GATEWAY},
+    }
+}
+
+
+class Expected(NamedTuple):
+    """A resource that a stack expects."""
+
+    id: ArmId
+    section: str  # of the stack file that names it
+    location: str
+
+
+class Placed(NamedTuple):
+    """What was made."""
+
+    principals: dict[str, str]  # by whom the stack names: the object id of the identity in its place
+    left_out: dict[str, str]  # ids that couldn't be made, and why
+
+
+def around(of: ArmId) -> list[ArmId]:
+    """A resource group, what lies in it, and so on, up to the resource itself."""
+    parent = None if of.is_type(azure_types.RESOURCE_GROUP.arm_type) else parse(of.scope)
+    return [*(around(parent) if parent else ()), of]
+
+
+def identity_of(person: str) -> ArmId:
+    """The identity that stands in the place of somebody in the directory."""
+    found = parse(f"{_PEOPLE}/{person}")
+    assert found is not None
+    return found
+
+
+def body_of(each: ArmId, expected: Expected, decided: Mapping[str, Any] | None = None) -> tuple[dict[str, Any], str] | None:
+    """What a PUT sends, and its api-version; None for what isn't made. `decided`: properties that its owner chose."""
+    azure_type = _TYPES.get(each.type.lower())
+    if azure_type is None or any(each.is_type(one) for one in NOT_SERVED):
+        return None
+    placed = (
+        {} if azure_type is azure_types.SUBNET else {"location": "global" if azure_type is PRIVATE_ZONE else expected.location}
+    )
+    body = merged(placed, _REQUIRED.get(azure_type, {}))
+    body = merged(body, {"properties": dict(decided)}) if decided else body
+    if azure_type is azure_types.SUBNET:
+        body = merged(body, {"properties": _SUBNETS.get(expected.section, {})})
+    return body, GROUPS_VERSION if azure_type is azure_types.RESOURCE_GROUP else default_api_version(azure_type)
+
+
+def place(ask: Ask, resources: Iterable[Expected], people: Iterable[str], location: str) -> Placed:
+    """Makes them, and an identity in the place of each of the people. What is there already stays as it is."""
+    made: set[str] = set()
+    placed = Placed({}, {})
+    for expected in resources:
+        for each in around(expected.id):
+            if each.key not in made:
+                made.add(each.key)
+                _make(ask, each, expected, placed)
+    for person in people:
+        identity = identity_of(person)
+        for each in around(identity):
+            if each.key not in made:
+                made.add(each.key)
+                _make(ask, each, Expected(identity, "", location), placed)
+        _, answer = ask("GET", f"{identity.text}?api-version={default_api_version(azure_types.USER_ASSIGNED_IDENTITY)}", None)
+        principal = (answer.get("properties") or {}).get("principalId")
+        if principal:
+            placed.principals[person] = str(principal)
+    return placed
+
+
+def _make(ask: Ask, each: ArmId, expected: Expected, placed: Placed) -> None:
+    requested = body_of(each, expected)
+    if requested is None:
+        return
+    body, version = requested
+    path = f"{each.text}?api-version={version}"
+    status, _ = ask("GET", path, None)
+    if status < 400:
+        return
+    status, answer = ask("PUT", path, body)
+    if status >= 400:
+        error = answer.get("error") or {}
+        placed.left_out[each.text] = f"{error.get('code')}: {error.get('message')}"

@@ -1,0 +1,163 @@
+"""What a stack costs before and after a change: idle, expected and at most, by part.
+
+In: both states of the stack as graphs, which have list prices an hour. Out: `StackCosts`. A cost that isn't known stays so. Pure.
+
+A month has 730 hours, as Azure's price pages count it. What is expected is what idles, and the rest for `busy_hours` of the
+month: an assumption, which the report names.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import date
+
+from azure_gpu.catalog.prices import packaged
+from azure_gpu.catalog.prices.container_apps import Meter, packaged_meters
+from azure_gpu_operations.graph import kinds, words
+from azure_gpu_operations.graph.machines import Machines
+from azure_gpu_operations.graph.model import Graph, Part
+from azure_gpu_operations.review.model import Amount, Budget, Costs, PartCosts, StackCosts
+
+MONTH_HOURS = 730
+BUSY_HOURS = 160.0  # of a month, in which all machines that there can be are there; 8 hours on 20 days
+_NOTHING = Amount(0.0, 0)
+_SECTIONS = {
+    kinds.GROUP: "container_groups.{}",
+    kinds.JOB: "jobs.{}",
+    kinds.POOL: "pools.{}",
+    kinds.CLUSTER: "clusters.{}",
+    kinds.ENDPOINT: "ml_endpoints.{}",
+    kinds.COMPUTE: "ml_workspace.computes.{}",
+    "azuregpu:index:GpuVm": "vms.{}",
+}
+
+
+def costs(before: Graph | None, after: Graph | None, busy_hours: float, monthly_usd: float | None = None) -> StackCosts:
+    """`before` and `after`: None where the stack isn't there, or couldn't be read. `monthly_usd`: the stack file's budget."""
+    ours, theirs = _by_path(before), _by_path(after)
+    rows: list[PartCosts] = []
+    for path in dict.fromkeys((*theirs, *ours)):
+        was, now = ours.get(path), theirs.get(path)
+        told = now or was
+        assert told is not None
+        rows.append(
+            PartCosts(
+                part=path,
+                kind=told.noun,
+                machines_before=_machines(was),
+                machines_after=_machines(now),
+                before=of_parts([was], busy_hours) if was else None,
+                after=of_parts([now], busy_hours) if now else None,
+                price_dates=tuple(sorted({day.isoformat() for part in (was, now) if part for day in _days(part)})),
+            )
+        )
+    rows.sort(key=lambda row: (row.before == row.after and row.machines_before == row.machines_after, row.part))
+    total = of_parts(theirs.values(), busy_hours) if after is not None else None
+    return StackCosts(
+        busy_hours=busy_hours,
+        before=of_parts(ours.values(), busy_hours) if before is not None else None,
+        after=total,
+        parts=tuple(rows),
+        budget=held_against(monthly_usd, total) if monthly_usd is not None and total is not None else None,
+    )
+
+
+def held_against(monthly_usd: float, total: Costs) -> Budget:
+    """A budget and what is expected. Not known to be under where a cost isn't known."""
+    spent = total.expected_month
+    is_over = True if spent.known > monthly_usd else None if spent.unknown else False
+    return Budget(monthly_usd, spent, is_over)
+
+
+def of_parts(parts: Iterable[Part], busy_hours: float) -> Costs:
+    """All of them together."""
+    listed = list(parts)
+    idle, most = _sum(each.idle_cost for each in listed), _sum(each.most_cost for each in listed)
+    on_demand = _sum(_on_demand(each) for each in listed)
+    busy = min(busy_hours, MONTH_HOURS)
+    gpus_idle, gpus_most = _gpus(listed, at_most=False), _gpus(listed, at_most=True)
+    return Costs(
+        idle_hour=idle,
+        most_hour=most,
+        idle_month=_times(idle, MONTH_HOURS),
+        expected_month=_sum(_expected(each, busy) for each in listed),
+        most_month=_times(most, MONTH_HOURS),
+        on_demand_most_hour=on_demand,
+        gpu_hours_idle_month=None if gpus_idle is None else gpus_idle * MONTH_HOURS,
+        gpu_hours_expected_month=None
+        if gpus_idle is None or gpus_most is None
+        else gpus_idle * (MONTH_HOURS - busy) + gpus_most * busy,
+        gpu_hours_most_month=None if gpus_most is None else gpus_most * MONTH_HOURS,
+    )
+
+
+def _by_path(graph: Graph | None) -> dict[str, Part]:
+    """What costs something, by where the stack file has it."""
+    parts = graph.parts if graph is not None else ()
+    return {_SECTIONS.get(each.type, "{}").format(each.name): each for each in parts if each.has_cost and not each.exists}
+
+
+def _expected(part: Part, busy: float) -> float | None:
+    if part.idle_cost is None or part.most_cost is None:
+        return None
+    return part.idle_cost * (MONTH_HOURS - busy) + part.most_cost * busy
+
+
+def _sum(amounts: Iterable[float | None]) -> Amount:
+    listed = list(amounts)
+    return Amount(sum(each for each in listed if each is not None), sum(each is None for each in listed))
+
+
+def _times(amount: Amount, hours: float) -> Amount:
+    return Amount(amount.known * hours, amount.unknown)
+
+
+def _on_demand(part: Part) -> float | None:
+    """At most, as if nothing of it were Spot."""
+    cost = part.most_cost
+    for each in part.machines:
+        if not each.spot:
+            continue
+        regular, spot = packaged().on_demand(each.size, part.location), packaged().spot(each.size, part.location)
+        if cost is None or each.most is None or regular is None or spot is None:
+            return None
+        cost += float(regular.usd_hour - spot.usd_hour) * each.most
+    return cost
+
+
+def _gpus(parts: Sequence[Part], *, at_most: bool) -> float | None:
+    total = 0.0
+    for part in parts:
+        for each in part.machines:
+            in_one = gpus_of(each)
+            if not in_one:
+                continue
+            count = each.most if at_most else _idle(part, each)
+            if count is None:
+                return None
+            total += in_one * count
+    return total
+
+
+def _idle(part: Part, machines: Machines) -> int | None:
+    return 0 if part.type == kinds.JOB else machines.idle
+
+
+def gpus_of(machines: Machines) -> int:
+    """How many GPUs one of them has, by what the picture calls it: `T4`, `2 x A100`."""
+    number, times, _ = machines.gpu.partition(" x ")
+    return 0 if not machines.gpu else int(number) if times and number.isdigit() else 1
+
+
+def _machines(part: Part | None) -> str:
+    return "; ".join(words.machines(each) for each in part.machines) if part is not None else ""
+
+
+def _days(part: Part) -> Iterable[date]:
+    """Of the prices that its costs are made of."""
+    for each in part.machines:
+        price = packaged().spot(each.size, part.location) if each.spot else packaged().on_demand(each.size, part.location)
+        if price is not None:
+            yield price.day
+    if part.type == kinds.JOB and part.most_cost is not None:
+        meters = (Meter.VCPU, Meter.MEMORY, *(each for each in Meter if each.value in {one.gpu for one in part.machines}))
+        rows = (packaged_meters().per_second(meter, part.location) for meter in meters)
+        yield from (row.day for row in rows if row is not None)

@@ -1,0 +1,110 @@
+"""The git repository of a project: what a change touches, and files as they were at a commit.
+
+In: the folder of the project. Out: commits, paths, files. RepositoryError, whose text is for the user, where git can't tell.
+"""
+
+import io
+import os
+import subprocess
+import tarfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+
+class RepositoryError(Exception):
+    """What git was asked for isn't there. The text is for the user."""
+
+
+class Repository:
+    """`folder`: any folder of it, such as the project's."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        try:
+            self.root = Path(self._text("rev-parse", "--show-toplevel").strip())
+        except RepositoryError:
+            raise RepositoryError(f"{folder} isn't in a git repository; a review compares with a commit") from None
+
+    def commit(self, reference: str) -> str:
+        """The commit that a name means: 40 hex digits."""
+        if reference.startswith("-"):
+            raise RepositoryError(f"--base: this is no name of a commit; given: {reference!r}; fix: name a branch or a commit")
+        try:
+            return self._text("rev-parse", "--verify", "--quiet", f"{reference}^{{commit}}").strip()
+        except RepositoryError:
+            raise RepositoryError(
+                f"--base: the repository has no such commit; given: {reference!r}; fix: `git fetch origin {reference}`; "
+                "in a workflow, check out with `fetch-depth: 0`"
+            ) from None
+
+    def common_ancestor(self, base: str, head: str) -> str:
+        """Where the change begins: what the base branch has got since then isn't part of it. The base itself where the two have
+        nothing in common."""
+        try:
+            return self._text("merge-base", base, head).strip() or base
+        except RepositoryError:
+            return base
+
+    def head(self) -> str:
+        """The commit that is checked out, with `+` behind it where a file of it is changed, new or gone."""
+        commit = self._text("rev-parse", "--verify", "HEAD").strip()
+        return f"{commit}+" if self._text("status", "--porcelain").strip() else commit
+
+    def date_of(self, commit: str) -> str:
+        """The day of a commit, YYYY-MM-DD in UTC."""
+        return self._text("show", "-s", "--format=%cd", "--date=format-local:%Y-%m-%d", commit, utc=True).strip()
+
+    def changed(self, base: str) -> tuple[str, ...]:
+        """The paths of all files that the folders now have otherwise than the commit, from the root on: changed, new, or gone."""
+        tracked = self._text("diff", "--name-only", "-z", "--no-renames", base).split("\0")
+        new = self._text("ls-files", "--others", "--exclude-standard", "-z", "--full-name", str(self.root)).split("\0")
+        return tuple(sorted({each for each in (*tracked, *new) if each}))
+
+    def text_at(self, commit: str, path: str) -> str | None:
+        """A file's text at a commit; None where it isn't there, or no text. `path`: from the root on."""
+        done = self._run("show", f"{commit}:{path}")
+        if done.returncode != 0:
+            return None
+        try:
+            return done.stdout.decode()
+        except UnicodeDecodeError:
+            return None
+
+    def names_at(self, commit: str, folder: str) -> tuple[str, ...]:
+        """The names in a folder at a commit. `folder`: from the root on, "" for the root itself."""
+        found = self._text("ls-tree", "--name-only", "-z", f"{commit}:{folder}" if folder else commit).split("\0")
+        return tuple(each for each in found if each)
+
+    def export(self, commit: str, target: Path) -> None:
+        """Writes all files of a commit into a folder, which must not be there yet."""
+        done = self._run("-C", str(self.root), "archive", "--format=tar", commit)
+        if done.returncode != 0:
+            raise RepositoryError(f"git can't write the files of {commit[:12]}: {_last_line(done.stderr)}")
+        target.mkdir(parents=True)
+        with tarfile.open(fileobj=io.BytesIO(done.stdout)) as archive:
+            archive.extractall(target, filter="data")
+
+    def _text(self, *words: str, utc: bool = False) -> str:
+        done = self._run(*words, utc=utc)
+        if done.returncode != 0:
+            raise RepositoryError(f"`git {words[0]}` failed: {_last_line(done.stderr)}")
+        return done.stdout.decode(errors="replace")
+
+    def _run(self, *words: str, utc: bool = False) -> "subprocess.CompletedProcess[bytes]":
+        environment = {**os.environ, "TZ": "UTC"} if utc else None
+        try:
+            return subprocess.run(["git", *words], cwd=self.folder, capture_output=True, check=False, env=environment)
+        except FileNotFoundError:
+            raise RepositoryError("`git` isn't on PATH; install it first") from None
+
+
+def _last_line(text: bytes) -> str:
+    lines = text.decode(errors="replace").strip().splitlines()
+    return lines[-1] if lines else "without a word"
+
+
+def stack_files(names: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Of the names in a project's folder those that may be stack files: the stack, and the file."""
+    for name in sorted(names):
+        if name.startswith("Pulumi.") and name.endswith(".yaml") and len(name) > len("Pulumi.yaml"):
+            yield name.removeprefix("Pulumi.").removesuffix(".yaml"), name

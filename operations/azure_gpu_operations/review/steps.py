@@ -1,0 +1,201 @@
+"""What the engine plans, resource by resource, with what changes of each and what forces a replacement.
+
+In: the steps of `pulumi preview --json --show-replacement-steps`. Out: `Planned` resources, in the order in which the engine has
+them. Pure.
+
+The engine's JSON tells no reason where a `replacementTrigger` forces a replacement (engine 3.259.0), and its detailed diff
+is null there; so what changes is read from the old and the new inputs, and what forces it from `replaceOnChanges` too.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple, cast
+
+from azure_gpu_operations.review.model import SECRET, UNKNOWN_YET, Operation, Property
+
+Step = Mapping[str, Any]
+
+# How the engine writes what isn't known before an `up`: sdk/go/common/resource/plugin/rpc.go, UnknownStringValue and its like.
+_UNKNOWN = {
+    "04da6b54-80e4-46f7-96ec-b56ff0331ba9",  # a text
+    "1c4a061d-8072-4f0a-a4cb-0ff528b18fe7",  # a truth value
+    "3eeb2bf0-c639-47a8-9e75-3b44932eb421",  # a number
+    "6a19a0b0-7e62-4c92-b797-7f8e31da9cc2",  # a list
+    "dd056dcd-154b-4c76-9bd3-c8f88648b5ff",  # an object
+}
+_SIGNATURE = "4dabf18193072939515e22adb298388d"  # the key by which the engine marks a special value in JSON
+_SECRETS = "1b47061264138c4ac30d75fd1eb44270"
+
+_OPERATIONS = {
+    "same": Operation.SAME,
+    "refresh": Operation.SAME,
+    "read": Operation.READ,
+    "read-replacement": Operation.READ,
+    "read-discard": Operation.SAME,
+    "discard-replaced": Operation.SAME,
+    "remove-pending-replace": Operation.SAME,
+    "import": Operation.IMPORT,
+    "create": Operation.CREATE,
+    "update": Operation.UPDATE,
+    "delete": Operation.DELETE,
+    "replace": Operation.REPLACE,
+    "create-replacement": Operation.REPLACE,
+    "delete-replaced": Operation.REPLACE,
+    "import-replacement": Operation.REPLACE,
+}
+_WORST = tuple(Operation)
+
+
+class Planned(NamedTuple):
+    """What happens to one resource."""
+
+    urn: str
+    type: str
+    name: str
+    parent: str  # urn; "": the stack
+    operation: Operation
+    old: Mapping[str, Any]  # inputs; empty where there is none
+    new: Mapping[str, Any]
+    id: str  # in Azure, before; "": it isn't there
+    properties: tuple[Property, ...]
+    is_component: bool
+    depends_on: Mapping[str, tuple[str, ...]]  # urns whose outputs an input is made of, by the input
+
+
+def worst(operations: Iterable[Operation]) -> Operation:
+    """The one that matters most; SAME of none."""
+    return max(operations, key=_WORST.index, default=Operation.SAME)
+
+
+def planned(steps: Iterable[Step], deployment: Mapping[str, Any]) -> list[Planned]:
+    """Also what stays as it is, which the engine doesn't list. `deployment`: the state before. ValueError where a
+    step isn't one of the engine's."""
+    by_urn: dict[str, list[Step]] = {}
+    for step in steps:
+        try:
+            by_urn.setdefault(str(step["urn"]), []).append(step)
+        except (KeyError, TypeError):
+            raise ValueError("a step of the preview has no URN") from None
+    resources: list[Mapping[str, Any]] = deployment.get("resources") or []
+    stay = [each for each in resources if str(each["urn"]) not in by_urn and not each.get("delete")]
+    known = {
+        str(_part(step, "oldState").get("urn") or "") for of_it in by_urn.values() for step in of_it
+    }  # others by an alias now
+    return [_merged(urn, of_it) for urn, of_it in by_urn.items()] + [_stays(each) for each in stay if each["urn"] not in known]
+
+
+def _stays(state: Mapping[str, Any]) -> Planned:
+    urn, inputs = str(state["urn"]), state.get("inputs") or {}
+    return Planned(
+        urn=urn,
+        type=str(state["type"]),
+        name=urn.rsplit("::", 1)[-1],
+        parent=str(state.get("parent") or ""),
+        operation=Operation.SAME,
+        old=inputs,
+        new=inputs,
+        id=str(state.get("id") or ""),
+        properties=(),
+        is_component=not state.get("custom"),
+        depends_on={},
+    )
+
+
+def _merged(urn: str, steps: list[Step]) -> Planned:
+    operation = worst(_OPERATIONS.get(str(step.get("op")), Operation.UPDATE) for step in steps)
+    # Of a replacement the step that makes the new one has the reasons.
+    telling = next((step for step in steps if step.get("op") == "create-replacement"), steps[0])
+    old_state, new_state = _part(telling, "oldState"), _part(telling, "newState")
+    if operation is Operation.DELETE and len(steps) == 1:
+        new_state = {}
+    state = new_state or old_state
+    old, new = old_state.get("inputs") or {}, new_state.get("inputs") or {}
+    return Planned(
+        urn=urn,
+        type=str(state.get("type") or urn.split("::")[-2].rsplit("$", 1)[-1]),
+        name=urn.rsplit("::", 1)[-1],
+        parent=str(state.get("parent") or ""),
+        operation=operation,
+        old=old,
+        new=new,
+        id=str(old_state.get("id") or ""),
+        properties=tuple(_properties(operation, old, new, telling, new_state)),
+        is_component=not state.get("custom"),
+        depends_on=_dependencies(new_state),
+    )
+
+
+def _part(step: Step, key: str) -> Mapping[str, Any]:
+    found = step.get(key)
+    return cast(Mapping[str, Any], found) if isinstance(found, Mapping) else {}
+
+
+def _dependencies(state: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """Of each property. A dependency that a program states without a property is an order, and no reason."""
+    by_property: Mapping[str, Any] = state.get("propertyDependencies") or {}
+    return {key: tuple(str(urn) for urn in urns) for key, urns in by_property.items() if urns}
+
+
+def _properties(
+    operation: Operation, old: Mapping[str, Any], new: Mapping[str, Any], step: Step, state: Mapping[str, Any]
+) -> Iterator[Property]:
+    if operation not in (Operation.UPDATE, Operation.REPLACE):
+        return
+    before, after = dict(leaves(old)), dict(leaves(new))
+    detailed: Mapping[str, Any] = step.get("detailedDiff") or {}
+    forcing = {path for path, change in detailed.items() if str(change.get("kind")).endswith("replace")}
+    forcing |= {str(each) for each in step.get("replaceReasons") or ()}
+    if operation is Operation.REPLACE and not forcing:
+        forcing = {str(each) for each in state.get("replaceOnChanges") or ()}
+    for path in sorted(before.keys() | after.keys()):
+        one, other = before.get(path), after.get(path)
+        if one == other or _is_within_other(path, before, after):
+            continue
+        forces = operation is Operation.REPLACE and any(_is_at(path, each) for each in forcing)
+        if detailed and not forces and not any(_is_at(path, each) for each in detailed):
+            continue  # the provider takes both for the same
+        yield Property(path, one, other, forces)
+
+
+def _is_within_other(path: str, before: Mapping[str, str], after: Mapping[str, str]) -> bool:
+    """Whether the property is an empty object or list that has properties on the other side."""
+    mine, theirs = (before, after) if path in before else (after, before)
+    return path not in theirs and mine[path] in ("{}", "[]") and any(_is_at(each, path) for each in theirs)
+
+
+def _is_at(path: str, place: str) -> bool:
+    """Whether a property is the one at a place, or within it, or around it."""
+    one, other = path.replace('["', ".").replace('"]', ""), place.replace('["', ".").replace('"]', "")
+    return any(long == short or long.startswith((f"{short}.", f"{short}[")) for long, short in ((one, other), (other, one)))
+
+
+def leaves(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """Each value that is no mapping and no list with anything in it, as text, by its path as the engine writes it."""
+    if isinstance(value, Mapping):
+        mapping = cast(Mapping[str, Any], value)
+        if _SIGNATURE in mapping:
+            yield path, SECRET if mapping[_SIGNATURE] == _SECRETS else text_of(mapping)
+            return
+        if mapping or not path:
+            for key, inner in mapping.items():
+                if key != "__defaults":
+                    yield from leaves(inner, _below(path, str(key)))
+            return
+    if isinstance(value, list) and value:
+        for number, inner in enumerate(cast(list[Any], value)):
+            yield from leaves(inner, f"{path}[{number}]")
+        return
+    yield path, text_of(value)
+
+
+def _below(path: str, key: str) -> str:
+    if not key.replace("_", "a").replace("-", "a").isalnum():
+        return f'{path}["{key}"]'
+    return f"{path}.{key}" if path else key
+
+
+def text_of(value: Any) -> str:
+    """A value as a person reads it."""
+    if isinstance(value, str):
+        return UNKNOWN_YET if value in _UNKNOWN else value
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
