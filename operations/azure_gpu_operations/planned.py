@@ -56,12 +56,13 @@ def switched_off(file: Path, name: str, section: str = "") -> str:
     return ""
 
 
-def whole(file: Path) -> dict[str, Any]:
+def whole(file: Path, folder: Path | None = None) -> dict[str, Any]:
     """A file's configuration with what it extends, each value as it is and not as text; keys of the project without its
-    namespace."""
-    project_name = name_of(project().files)
+    namespace. `folder`: of the project whose file it is, where that isn't this process's."""
+    folder = folder or project().files
+    project_name = name_of(folder)
     given, _ = configuration(file, project_name)
-    merged = extended(given, project_name, project().files)
+    merged = extended(given, project_name, folder)
     if merged.problems:
         raise WrongStackFileError(f"{file.name}: " + "; ".join(map(str, merged.problems)))
     return {

@@ -29,6 +29,9 @@ VERBS = {
         "add_up_arguments",
     ),
     "preview": Verb("stack_verbs", "run `pulumi preview --diff`", "add_preview_arguments"),
+    "review": Verb(
+        "review.command", "what a change does to its stacks: what it replaces, loses and costs, against its base commit"
+    ),
     "drift": Verb("drift", "what Azure has otherwise than a stack's state; nothing is changed"),
     "wait": Verb("stack_verbs", "wait for a stack's container groups and show how they ended", "add_wait_arguments"),
     "down": Verb("stack_verbs", "run `pulumi destroy` and remove the stack; asks before", "add_down_arguments"),

@@ -90,7 +90,7 @@ def _judged(
     The engine stops planning at the first resource that is protected. So it plans on a copy of the state in which none is, where
     the secrets of the state can be read in a copy.
     """
-    whole = _planned_unprotected(stack, deployment) if stops else planned
+    whole = planned_unprotected(stack, deployment) if stops else planned
     lost = list(
         _with_others(_known_losses(stack, found, planned, stops) if whole is None else losses(found, whole.steps), deployment)
     )
@@ -139,8 +139,8 @@ def _with_others(lost: Sequence[Loss], deployment: Mapping[str, Any]) -> Iterato
             yield each._replace(others=others)
 
 
-def _planned_unprotected(stack: Stack, deployment: Mapping[str, Any]) -> Planned | None:
-    """None where no copy can be planned on."""
+def planned_unprotected(stack: Stack, deployment: Mapping[str, Any]) -> Planned | None:
+    """What an update would do if nothing of the stack were protected; None where no copy of the state can be planned on."""
     if (deployment.get("secrets_providers") or {}).get("type") not in _READABLE_ELSEWHERE:
         return None
     free = set(protected(deployment))

@@ -1,0 +1,47 @@
+"""What a review says of lines of stack files, for the pages on which changes are read.
+
+In: a `Review`. Out: objects of `file`, `line`, `level`, `title`, `message`, in the order of files and lines. Pure.
+"""
+
+from collections.abc import Iterator
+
+from azure_gpu_operations.review.model import Danger, Operation, Review, StackReview
+
+_DONE = {Operation.REPLACE: "replaced", Operation.DELETE: "deleted", Operation.UPDATE: "interrupted"}
+Annotation = dict[str, str | int]
+
+
+def annotations(review: Review) -> list[Annotation]:
+    """Those whose file is known; several of one line stay several."""
+    found = [each for stack in review.stacks for each in _of(stack)]
+    return sorted(found, key=lambda each: (str(each["file"]), int(each["line"]), str(each["title"])))
+
+
+def _of(stack: StackReview) -> Iterator[Annotation]:
+    causes: dict[tuple[str, int, str], list[Danger]] = {}
+    for each in stack.dangers:
+        if each.place.file:
+            causes.setdefault((each.place.file, each.place.line, each.cause), []).append(each)
+    for (file, line, cause), those in causes.items():
+        first = those[0]
+        others = f" and {len(those) - 1} more" if len(those) > 1 else ""
+        message = f"{first.what} {first.name}{others}: {_DONE[first.operation]} by {cause} ({first.before} -> {first.after})"
+        message += f"; lost: {first.lost}" if first.lost else ""
+        message += f"; milder: {first.milder}" if first.milder else ""
+        level = "error" if first.is_held else "warning"
+        yield {
+            "file": file,
+            "line": line,
+            "level": level,
+            "title": f"{stack.stack}: {_DONE[first.operation]}",
+            "message": message,
+        }
+    for each in (*stack.problems, *(one for one in stack.findings if one.is_new)):
+        if each.place.file:
+            yield {
+                "file": each.place.file,
+                "line": each.place.line,
+                "level": "error" if each.severity == "error" else "warning",
+                "title": f"{stack.stack}: {each.code}",
+                "message": each.message,
+            }

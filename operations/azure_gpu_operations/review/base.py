@@ -1,0 +1,251 @@
+"""The base commit's stacks on an embedded Azure of their own, where a change is previewed against them.
+
+In: a commit. Out: the state of its stack, and what the engine plans for the changed files. BaseError, whose text is for the user.
+
+A base is brought up once: its folder is called after the commit and after what brings it up, and stays in its place, since paths
+in a state are absolute. The base runs its own program and components on the Python packages of this process. Nothing of the state
+is protected on the copy, so that the engine plans everything. A base that was killed halfway is begun anew.
+"""
+
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+from azure_gpu.formats import bounded_yaml
+from azure_gpu.shared.installation import CHECKOUT
+from azure_gpu_operations.review import embedded, placeholders
+from azure_gpu_operations.review.embedded import EmbeddedAzure, engine
+from azure_gpu_operations.review.placeholders import Prepared
+from azure_gpu_operations.review.repository import Repository
+
+_KEPT = 4  # bases; older ones go
+_PACKAGES = ("components", "operations")
+_SALT = "encryptionsalt"
+_BEGUN = ".begun"
+
+
+class BaseError(Exception):
+    """A stack can't be brought up at the base, or the change can't be previewed. The text is for the user."""
+
+
+class Against(NamedTuple):
+    """What the engine plans for a change."""
+
+    deployment: Mapping[str, Any]
+    """The state at the base, with what it protects; {} where the stack is new."""
+    steps: list[Mapping[str, Any]]
+    """As `pulumi preview --json` writes them."""
+    errors: tuple[str, ...]
+    """Why the engine wouldn't go on."""
+    left_out: Mapping[str, str]
+    """Resources that exist by the stack file and couldn't be put there, and why."""
+
+
+class Base:
+    """The stacks of one commit, while their embedded Azure runs."""
+
+    def __init__(self, folder: Path, azure: EmbeddedAzure, project_folder: str) -> None:
+        self._folder = folder
+        self._azure = azure
+        self._project = self.checkout / project_folder
+
+    @property
+    def checkout(self) -> Path:
+        """The files of the commit."""
+        return self._folder / "checkout"
+
+    @property
+    def project(self) -> Path:
+        """The folder of the project there."""
+        return self._project
+
+    def original(self, stack: str, text: str) -> Path:
+        """The base's stack file as it is in the commit, in a folder of its own."""
+        file = self._folder / "original" / f"Pulumi.{stack}.yaml"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+        return file
+
+    def preview(self, stack: str, base: Prepared | None, head: Prepared, program: Path) -> Against:
+        """What `program` would do with `head` where `base` is up; None: the stack is new."""
+        deployment, left_out = self._brought_up(stack, base) if base is not None else ({}, {})
+        left_out = {
+            **left_out,
+            **self._configured(stack, head, self._of_head(stack), base_file=self._project / f"Pulumi.{stack}.yaml"),
+        }
+        file = self._of_head(stack)
+        environment = self._azure.environment()
+        if base is None:
+            folder = self._in_folder_of(file, program)
+            engine(("stack", "rm", stack, "--yes", "--preserve-config"), program, environment)  # of a review that was killed
+            self._engine(("stack", "init", stack, "--no-select"), folder, environment)
+            shutil.copy(folder / file.name, file)
+        self._encrypt(stack, head, file, program, environment)
+        words = ("preview", "--json", "--show-replacement-steps", "--stack", stack, "--config-file", str(file))
+        done = engine(words, program, environment, file)
+        if base is None:
+            self._engine(("stack", "rm", stack, "--yes", "--preserve-config"), program, environment)
+        try:
+            told: Mapping[str, Any] = json.loads(done.stdout)
+        except ValueError:
+            raise BaseError(f"the change can't be previewed: {_last(done.stderr or done.stdout)}") from None
+        wrong = tuple(str(each["message"]).strip() for each in told.get("diagnostics") or [] if each.get("severity") == "error")
+        if done.returncode != 0 and not wrong:
+            raise BaseError(f"the change can't be previewed: {_last(done.stderr)}")
+        return Against(deployment, list(told.get("steps") or []), wrong, left_out)
+
+    def _brought_up(self, stack: str, base: Prepared) -> tuple[Mapping[str, Any], Mapping[str, str]]:
+        kept = self._folder / f"{stack}.json"
+        if kept.is_file():
+            told = json.loads(kept.read_text(encoding="utf-8"))
+            if told.get("failed"):
+                raise BaseError(told["failed"])
+            return told["deployment"], told["left_out"]
+        kept.with_suffix(_BEGUN).touch()
+        environment = self._azure.environment(*(self.checkout / each for each in _PACKAGES if (self.checkout / each).is_dir()))
+        file = self._project / f"Pulumi.{stack}.yaml"
+        left_out = self._configured(stack, base, file)
+        done = engine(("stack", "init", stack, "--no-select"), self._project, environment)
+        if done.returncode != 0:
+            raise BaseError(f"the base's stack can't be made: {_last(done.stderr)}")
+        self._encrypt(stack, base, file, self._project, environment)
+        done = engine(("up", "--yes", "--skip-preview", "--stack", stack), self._project, environment, file)
+        if done.returncode != 0:
+            failed = f"the base doesn't come up: {_errors(done.stdout + done.stderr)}"
+            _write(kept, {"failed": failed})
+            raise BaseError(failed)
+        exported = self._engine(("stack", "export", "--stack", stack), self._project, environment)
+        deployment = json.loads(exported)["deployment"]
+        if any(each.get("protect") for each in deployment.get("resources") or []):
+            self._engine(("state", "unprotect", "--all", "--yes", "--stack", stack), self._project, environment)
+        _write(kept, {"deployment": deployment, "left_out": dict(left_out)})
+        return deployment, left_out
+
+    def _configured(self, stack: str, prepared: Prepared, target: Path, base_file: Path | None = None) -> Mapping[str, str]:
+        """Writes the file, connected, and puts there what it names. `base_file`: with the salt of the stack's secrets."""
+        wanted = {
+            "location": prepared.location or "westeurope",
+            "resources": [each._asdict() for each in prepared.resources],
+            "people": list(prepared.people),
+        }
+        placed = self._azure.place(wanted) if prepared.resources or prepared.people else {"principals": {}, "left_out": {}}
+        source = self._folder / "source"
+        source.mkdir(exist_ok=True)
+        text = placeholders.with_people(prepared.text, placed["principals"])
+        (source / f"Pulumi.{stack}.yaml").write_text(text, encoding="utf-8")
+        connected = self._azure.connect(stack, source)
+        content: dict[str, Any] = bounded_yaml.load(connected.read_text(encoding="utf-8"))
+        salted = bounded_yaml.load(base_file.read_text(encoding="utf-8")) if base_file is not None and base_file.is_file() else {}
+        salt = {_SALT: salted[_SALT]} if isinstance(salted, dict) and _SALT in salted else {}
+        rest = {key: value for key, value in content.items() if key != _SALT}
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(yaml.safe_dump({**salt, **rest}, sort_keys=False), encoding="utf-8")
+        return placed["left_out"]
+
+    def _encrypt(self, stack: str, prepared: Prepared, file: Path, folder: Path, environment: Mapping[str, str]) -> None:
+        for steps, value in prepared.secrets:
+            path = str(steps[0]) if len(steps) == 1 else f'["{steps[0]}"]' + "".join(_step(each) for each in steps[1:])
+            words = ("config", "set", "--secret", "--path", path, value, "--stack", stack, "--config-file", str(file))
+            self._engine(words if len(steps) > 1 else tuple(each for each in words if each != "--path"), folder, environment)
+
+    def _of_head(self, stack: str) -> Path:
+        return self._folder / "head" / f"Pulumi.{stack}.yaml"
+
+    def _in_folder_of(self, file: Path, program: Path) -> Path:
+        """A folder with the stack file and a project, which `stack init` writes into."""
+        folder = self._folder / "new"
+        folder.mkdir(exist_ok=True)
+        shutil.copy(program / "Pulumi.yaml", folder)
+        shutil.copy(file, folder / file.name)
+        return folder
+
+    def _engine(self, words: tuple[str, ...], folder: Path, environment: Mapping[str, str]) -> str:
+        done = engine(words, folder, environment)
+        if done.returncode != 0:
+            raise BaseError(f"`pulumi {' '.join(words[:2])}` failed: {_last(done.stderr or done.stdout)}")
+        return done.stdout
+
+
+@contextmanager
+def standing(repository: Repository, commit: str, project_folder: str, cache: Path) -> Iterator[Base]:
+    """The base of a commit, whose embedded Azure runs until the block ends. One review at a time uses a base."""
+    folder = cache / f"{commit[:12]}-{_maker()}"
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        os.utime(folder)
+        if _was_killed(folder):
+            for each in folder.iterdir():
+                if each.is_dir():
+                    shutil.rmtree(each)
+                elif each.name != "lock":
+                    each.unlink()
+        if not (folder / "checkout").is_dir():
+            shutil.rmtree(folder / "exported", ignore_errors=True)
+            repository.export(commit, folder / "exported")
+            (folder / "exported").rename(folder / "checkout")
+        azure = EmbeddedAzure(folder / "azure", folder / "checkout")
+        with azure.running(repository.date_of(commit)):
+            yield Base(folder, azure, project_folder)
+    _forget(cache, keep=folder)
+
+
+def _write(file: Path, content: Mapping[str, Any]) -> None:
+    """Whole or not at all; it is what says that a base is there."""
+    written = file.with_suffix(".new")
+    written.write_text(json.dumps(content), encoding="utf-8")
+    written.rename(file)
+
+
+def _was_killed(folder: Path) -> bool:
+    return any(not each.with_suffix(".json").is_file() for each in folder.glob(f"*{_BEGUN}"))
+
+
+def _forget(cache: Path, keep: Path) -> None:
+    """Removes the bases that were used longest ago, without those that are in use."""
+    found = sorted((each for each in cache.iterdir() if each.is_dir()), key=lambda each: each.stat().st_mtime, reverse=True)
+    for each in found[_KEPT:]:
+        if each == keep:
+            continue
+        with (each / "lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                continue
+            shutil.rmtree(each, ignore_errors=True)
+
+
+def _maker() -> str:
+    """What brings a base up: the embedded Azure, and how it is asked. Another one brings it up anew."""
+    digest = hashlib.sha256()
+    own = [Path(each) for each in (__file__, embedded.__file__, placeholders.__file__)]
+    for file in [*sorted((CHECKOUT / "localazure").glob("**/*.py")), *own] if CHECKOUT else own:
+        digest.update(file.name.encode() + b"\0" + file.read_bytes())
+    return digest.hexdigest()[:8]
+
+
+def _step(step: str | int) -> str:
+    return f"[{step}]" if isinstance(step, int) else f'["{step}"]'
+
+
+_SHOWN = 12  # lines of an engine's errors
+
+
+def _errors(text: str) -> str:
+    """The lines of an engine's output that say what is wrong."""
+    lines = [line.strip() for line in text.splitlines()]
+    wrong = [line for line in lines if line.startswith(("error:", "- ")) and "unhandled error" not in line]
+    return "; ".join(dict.fromkeys(wrong[:_SHOWN])) or _last(text)
+
+
+def _last(text: str) -> str:
+    lines = text.strip().splitlines()
+    return lines[-1] if lines else "without a word"

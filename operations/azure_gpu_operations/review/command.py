@@ -1,0 +1,160 @@
+"""`python -m operations review`: what a change does to its stacks: what it replaces, deletes, loses and costs.
+
+    review --base main                     every stack that the change touches, against the commit where it began
+    review --base main --stack prod        this stack alone; may be repeated
+    review --base main --out report        also report/comment.md, review.html, review.json and annotations.json
+    review --base main --live --stack prod the same against the deployed state, with a login
+
+The base commit's program and stack are brought up on an embedded Azure of their own, where nothing runs and nothing costs, and
+the change, committed or not, is previewed against it. No account and no secret is needed: secrets and what exists already have
+something else in their place, which the report names. A base stays for the next review.
+
+Exit codes: 0 reviewed, whatever is in it; 1 nothing could be reviewed; 2 the command line is wrong; 5 with --fail-on, where the
+report has what it names.
+"""
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from azure_gpu_operations.command_line import refuse
+from azure_gpu_operations.exit_codes import FAILED, FOUND, OK
+from azure_gpu_operations.project import name_of, project
+from azure_gpu_operations.review.costs import BUSY_HOURS
+from azure_gpu_operations.review.model import Outcome, Review, StackReview, as_data
+from azure_gpu_operations.review.repository import Repository, RepositoryError, stack_files
+from azure_gpu_operations.review.touched import StackFiles, touched
+
+DANGER, OVER_BUDGET, REJECTED = "danger", "over-budget", "rejected"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--base", required=True, metavar="REF", help="the commit or branch that the change is to go into")
+    parser.add_argument("--stack", action="append", default=[], help="only this stack; may be repeated")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="write the report there, for people and programs")
+    parser.add_argument("--live", action="store_true", help="against the deployed state; needs the stack's login and backend")
+    text = f"hours of a month in which all machines are there, for the expected cost (default {BUSY_HOURS:g})"
+    parser.add_argument("--busy-hours", type=float, default=BUSY_HOURS, metavar="N", help=text)
+    text = f"exit with {FOUND} where the report has it; may be repeated"
+    parser.add_argument("--fail-on", action="append", default=[], choices=(DANGER, OVER_BUDGET, REJECTED), help=text)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    from azure_gpu_operations.review.markdown import comment
+    from azure_gpu_operations.review.reviewing import reviewed_live, reviewed_on_embedded
+
+    if not 0 <= options.busy_hours <= 730:
+        return refuse(f"--busy-hours: a month has 730 hours; given: {options.busy_hours:g}")
+    try:
+        repository = Repository(project().files)
+        head = repository.head()
+        base = repository.common_ancestor(repository.commit(options.base), head.rstrip("+"))
+        folder = _folder(repository)
+        changed = repository.changed(base)
+        known = list(_known(repository, base, folder))
+        chosen = _chosen(known, options.stack, changed, name_of(project().files), folder)
+    except RepositoryError as error:
+        return refuse(error)
+    except _UnknownStackError as error:
+        return refuse(error)
+    began = time.monotonic()
+    if options.live:
+        stacks = reviewed_live(chosen, options.busy_hours, _say)
+    else:
+        stacks = reviewed_on_embedded(chosen, repository, base, folder, cache(), options.busy_hours, _say)
+    review = Review(
+        base=base,
+        head=head,
+        made=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        stacks=tuple(sorted(stacks, key=_place)),
+        changed_files=changed,
+    )
+    told = comment(review)
+    if options.out is not None:
+        _write(options.out, review, told)
+        _say(f"{options.out}: comment.md, review.html, review.json, annotations.json; {time.monotonic() - began:.0f} s")
+    else:
+        print(told)
+    if review.stacks and all(each.outcome is Outcome.FAILED for each in review.stacks):
+        return FAILED
+    return FOUND if _has(review, options.fail_on) else OK
+
+
+class _UnknownStackError(ValueError):
+    """The command line names a stack that neither commit has. The text is for the user."""
+
+
+def cache() -> Path:
+    """Where bases stay."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "azure-gpu" / "reviews"
+
+
+def _folder(repository: Repository) -> str:
+    """The project's folder from the root of the repository on: "", or with a slash at its end."""
+    relative = project().files.resolve().relative_to(repository.root.resolve()).as_posix()
+    return "" if relative == "." else f"{relative}/"
+
+
+def _known(repository: Repository, base: str, folder: str) -> Iterator[StackFiles]:
+    """All stack files of both, by the project's folder."""
+    try:
+        at_base = dict(stack_files(repository.names_at(base, folder.rstrip("/"))))
+    except RepositoryError:
+        at_base = {}  # the folder is new
+    now = dict(stack_files([each.name for each in project().files.iterdir()]))
+    for stack, file in sorted({**at_base, **now}.items()):
+        path = project().files / file
+        text = path.read_text(encoding="utf-8", errors="replace") if stack in now and path.is_file() else None
+        yield StackFiles(stack, f"{folder}{file}", repository.text_at(base, f"{folder}{file}"), text)
+
+
+def _chosen(
+    known: Sequence[StackFiles], named: Sequence[str], changed: Sequence[str], project_name: str, folder: str
+) -> list[StackFiles]:
+    if not named:
+        return touched(known, changed, project_name, folder)
+    by_name = {each.stack: each for each in known}
+    unknown = [each for each in named if each not in by_name]
+    if unknown:
+        raise _UnknownStackError(
+            f"--stack: no such stack file; given: {', '.join(unknown)}; allowed: {', '.join(by_name) or 'none'}"
+        )
+    return [by_name[each] for each in dict.fromkeys(named)]
+
+
+def _write(out: Path, review: Review, told: str) -> None:
+    from azure_gpu_operations.review.annotations import annotations
+
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "comment.md").write_text(told, encoding="utf-8")
+    (out / "review.json").write_text(json.dumps(as_data(review), indent=2) + "\n", encoding="utf-8")
+    (out / "annotations.json").write_text(json.dumps(annotations(review), indent=2) + "\n", encoding="utf-8")
+
+
+def _has(review: Review, wanted: Sequence[str]) -> bool:
+    return any(
+        (DANGER in wanted and any(danger.is_held for danger in each.dangers))
+        or (REJECTED in wanted and each.outcome is Outcome.REJECTED)
+        or (
+            OVER_BUDGET in wanted
+            and each.costs is not None
+            and each.costs.budget is not None
+            and each.costs.budget.is_over is True
+        )
+        for each in review.stacks
+    )
+
+
+def _place(stack: StackReview) -> tuple[bool, bool, str]:
+    """What matters most comes first."""
+    return not any(each.is_held for each in stack.dangers), stack.outcome is not Outcome.REJECTED, stack.stack
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)

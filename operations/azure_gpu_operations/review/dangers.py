@@ -1,0 +1,182 @@
+"""What is replaced, deleted or interrupted by a change: what forces it, what is lost, and what would spare it.
+
+In: what the engine plans, the state that it begins with, and which keys of the stack file differ. Out: `Danger`s, first those of
+what holds data or serves traffic. Pure.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from azure_gpu.catalog.sizes import SIZES
+from azure_gpu.formats import azure_types
+from azure_gpu.shared.installation import COMMAND
+from azure_gpu_operations.compare import Difference
+from azure_gpu_operations.guard import losses
+from azure_gpu_operations.guard.held import Held
+from azure_gpu_operations.review.model import UNKNOWN_YET, Danger, Operation
+from azure_gpu_operations.review.parts import Owner, followers, path_of
+from azure_gpu_operations.review.places import NOWHERE, Places
+from azure_gpu_operations.review.steps import Planned
+
+# Keys that name everything, or say where everything is: they force a replacement wherever they are part of a name.
+_OF_ALL = ("team", "location", "project", "stack")
+
+
+class _Kind(NamedTuple):
+    what: str  # in the user's words
+    lost: str  # where it goes; "": nothing that lasts
+    milder: str = ""
+
+
+# What goes with a resource that holds no data and yet is missed. By type of Azure.
+_MISSED = {
+    azure_types.BATCH_POOL.token: _Kind("Batch pool", "the tasks that run on its nodes"),
+    azure_types.AGENT_POOL.token: _Kind("GPU pool", "the pods on its nodes, which Kubernetes starts elsewhere where it has room"),
+    azure_types.MANAGED_CLUSTER.token: _Kind("cluster", "everything that runs on it, and its address"),
+    azure_types.CONTAINER_GROUP.token: _Kind("container group", "what runs in it, its files and its address"),
+    azure_types.VIRTUAL_MACHINE.token: _Kind("virtual machine", "what runs on it, and its own disk"),
+    azure_types.ML_COMPUTE.token: _Kind("ML compute", "the jobs that run on it"),
+    azure_types.ML_ONLINE_DEPLOYMENT.token: _Kind("ML deployment", "the requests that it serves"),
+    azure_types.JOB.token: _Kind("GPU job", "its executions that run, and the list of earlier ones"),
+    azure_types.MANAGED_ENVIRONMENT.token: _Kind("job environment", "its GPU quota, which is granted to one environment"),
+    azure_types.USER_ASSIGNED_IDENTITY.token: _Kind("identity", "roles that others have given it"),
+}
+
+
+# Of which a new one can stand beside the old one, by the key `replace`.
+_SIDE_BY_SIDE = (azure_types.BATCH_POOL.token, azure_types.AGENT_POOL.token, azure_types.ML_COMPUTE.token)
+
+
+# How long one operation takes. Azure/terraform-azurerm-avm-res-containerservice-managedcluster pull request 160 (2026-02-24);
+# Microsoft Learn, machine-learning/how-to-troubleshoot-online-endpoints, 409 (2026-11).
+_MINUTES = dict.fromkeys(
+    (
+        azure_types.MANAGED_CLUSTER.token,
+        azure_types.AGENT_POOL.token,
+        azure_types.ML_ONLINE_ENDPOINT.token,
+        azure_types.ML_ONLINE_DEPLOYMENT.token,
+    ),
+    "2 to 20",
+)
+
+
+class Change(NamedTuple):
+    """What a change is about, beside the plan."""
+
+    found: Sequence[Planned]
+    owners: Mapping[str, Owner]
+    held: Sequence[Held]  # of the state that the plan begins with
+    differences: Sequence[Difference]  # of the two stack files
+    places: Places
+
+
+def dangers(change: Change, steps: Iterable[Mapping[str, Any]]) -> list[Danger]:
+    """Each resource that is missed when it goes. What goes because another one does is told there too."""
+    found = {each.urn: each for each in change.found}
+    held = {each.urn: each for each in change.held}
+    lost = {each.held.urn: each for each in losses.losses(change.held, steps)}
+    forced = followers(change.found)
+    told: list[Danger] = []
+    for urn, each in found.items():
+        if each.operation not in (Operation.REPLACE, Operation.DELETE):
+            continue
+        kind = _kind(each, held.get(urn))
+        if kind is None:
+            continue
+        owner = change.owners.get(urn, Owner("", ""))
+        cause = _cause(_first(each, forced), change)
+        loss = lost.get(urn)
+        told.append(
+            Danger(
+                operation=each.operation,
+                what=kind.what,
+                name=each.name,
+                azure_name=each.id.rsplit("/", 1)[-1],
+                part=path_of(each, owner),
+                lost=kind.lost,
+                cause=cause.key if cause else "",
+                before=cause.first if cause else None,
+                after=cause.second if cause else None,
+                place=change.places.of(cause.key) if cause else NOWHERE,
+                milder=_milder(each, loss, kind, cause),
+                minutes=_MINUTES.get(each.type, ""),
+                quota=_quota(each),
+                refused=f"{loss.option} {each.name}" if loss is not None else "",
+                is_held=urn in held,
+            )
+        )
+    return sorted(told, key=lambda each: (not each.is_held, each.operation is not Operation.DELETE, each.part, each.name))
+
+
+def _kind(each: Planned, held: Held | None) -> _Kind | None:
+    if held is not None and not held.is_group:
+        return _Kind(held.what, held.lost)
+    return _MISSED.get(each.type)
+
+
+def _first(each: Planned, forced: Mapping[str, Planned]) -> Planned:
+    """The resource whose own arguments force it: itself, or the one that it follows in the end."""
+    seen: set[str] = set()
+    while each.urn in forced and each.urn not in seen:
+        seen.add(each.urn)
+        each = forced[each.urn]
+    return each
+
+
+def _cause(first: Planned, change: Change) -> Difference | None:
+    """The key of the stack file that forces it: of those below its own part, the one whose value is among what forces; else the
+    only one there; else a key that names everything. None where the file doesn't say: the program has changed."""
+    owner = change.owners.get(first.urn, Owner("", ""))
+    own, part = path_of(first, owner), owner.path
+    forcing = [one for one in first.properties if one.forces]
+    values = {value for one in forcing for value in (one.before, one.after) if value and value != UNKNOWN_YET}
+    for path in dict.fromkeys((own, part)):
+        below = [each for each in change.differences if path and (each.key == path or each.key.startswith(f"{path}."))]
+        exact = [each for each in below if values & {_plain(each.first), _plain(each.second)}]
+        if exact or below:
+            return (exact or below)[0]
+    named = [each for each in change.differences if each.key in _OF_ALL]
+    if named:
+        return named[0]
+    return change.differences[0] if len(change.differences) == 1 and first.operation is not Operation.DELETE else None
+
+
+def _plain(text: str | None) -> str:
+    """A value that is written as JSON, as text."""
+    return (text or "").strip('"')
+
+
+def _milder(each: Planned, loss: losses.Loss | None, kind: _Kind, cause: Difference | None) -> str:
+    if cause is not None and cause.key == "team":
+        return f"set team back to {_plain(cause.first)}; to name another owner, add a tag below tags"
+    if loss is not None:
+        return losses.problem(loss).fix
+    if each.type in _SIDE_BY_SIDE and each.operation is Operation.REPLACE:
+        drain = f"`{COMMAND} drain` before it lets running tasks end; " if each.type == azure_types.BATCH_POOL.token else ""
+        if _is_drained_first(each):
+            return (
+                f"{drain}`replace: side-by-side` has the new one there before the old one goes, where the quota has room for both"
+            )
+        return f"{drain}the new one is there before the old one goes; `replace: drain-first` needs no quota for both"
+    if each.operation is Operation.DELETE and cause is not None and cause.second is None:
+        return f"put {cause.key} back; with `enabled: false` it stays in the file, and goes as well"
+    if kind.milder:
+        return kind.milder
+    return ""
+
+
+def _is_drained_first(each: Planned) -> bool:
+    """Whether the new one takes the old one's name, and so comes after it."""
+    renamed = {one.path for one in each.properties}
+    return not any(path in renamed for path in ("agentPoolName", "computeName", "poolName"))
+
+
+def _quota(each: Planned) -> str:
+    """What both need together while they are there side by side."""
+    if each.operation is not Operation.REPLACE:
+        return ""
+    size = next((one.after for one in each.properties if one.path.rpartition(".")[2] == "vmSize"), None)
+    known = SIZES.find(size) if size and size != UNKNOWN_YET else None
+    if known is None:
+        return ""
+    return f"{known.quota_vcpus or known.vcpus} vCPUs of {known.series.quota_family} for each new machine"

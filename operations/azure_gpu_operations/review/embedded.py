@@ -1,0 +1,114 @@
+"""An embedded Azure for a review: started, connected, stopped; and the engine's environment on it.
+
+In: its state folder. Out: commands of `python -m localazure` and of the engine. EmbeddedAzureError, whose text is for the user.
+The embedded Azure is another room: it is run and not imported.
+"""
+
+import importlib.util
+import json
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from azure_gpu.shared.installation import CHECKOUT
+from azure_gpu.stack.secret_values import FILE_VARIABLE
+
+_ROOM = "localazure"
+_ENGINE_BIN = ".local/engine-bin"  # where `make engine` writes the folder of the `pulumi` that it has built
+
+
+class EmbeddedAzureError(Exception):
+    """It can't do what is needed. The text is for the user."""
+
+
+class EmbeddedAzure:
+    """`state`: its folder. `checkout`: what images are built from."""
+
+    def __init__(self, state: Path, checkout: Path) -> None:
+        self.state = state
+        self._checkout = checkout
+
+    @contextmanager
+    def running(self, as_of: str) -> Iterator[None]:
+        """From here until the block ends. `as_of`: the day at which services judge."""
+        engine = engine_folder()
+        self._command("start", "--weather", "calm", "--as-of", as_of, *(["--engine-bin", str(engine)] if engine else []))
+        try:
+            yield
+        finally:
+            self._command("stop")
+
+    def connect(self, stack: str, folder: Path) -> Path:
+        """A copy of the folder's `Pulumi.<stack>.yaml`, connected to it."""
+        return Path(self._command("connect", stack, checkout=folder).strip().splitlines()[-1])
+
+    def place(self, wanted: Mapping[str, Any]) -> dict[str, Any]:
+        """Puts what a stack names there: `principals`, and `left_out`."""
+        file = self.state / "place.json"
+        file.write_text(json.dumps(wanted), encoding="utf-8")
+        return json.loads(self._command("place", str(file)))
+
+    def environment(self, *packages: Path) -> dict[str, str]:
+        """Of the engine. `packages`: folders whose Python packages come before all others."""
+        found = dict(os.environ)
+        for line in (self.state / "env").read_text(encoding="utf-8").splitlines():
+            for word in shlex.split(line)[1:]:  # behind `export`
+                name, _, value = word.partition("=")
+                found[name] = value.replace("$PATH", found.get("PATH", os.defpath))
+        found["PATH"] = os.pathsep.join((str(Path(sys.executable).parent), found.get("PATH", os.defpath)))
+        found.pop("VIRTUAL_ENV", None)
+        found.pop("PYTHONPATH", None)
+        if packages:
+            found["PYTHONPATH"] = os.pathsep.join(map(str, packages))
+        return found
+
+    def _command(self, *words: str, checkout: Path | None = None) -> str:
+        command = [sys.executable, "-m", _ROOM, "--state", str(self.state), "--checkout", str(checkout or self._checkout), *words]
+        done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            said = done.stderr.strip().splitlines() or ["without a word"]
+            raise EmbeddedAzureError(f"the embedded Azure can't {words[0]}: {said[-1]}")
+        return done.stdout
+
+
+def refuse_where_there_is_none() -> None:
+    """EmbeddedAzureError where this installation has no embedded Azure."""
+    if CHECKOUT is None or not (CHECKOUT / _ROOM).is_dir():
+        raise EmbeddedAzureError(
+            "this installation has no embedded Azure, which a review brings the base up on; fix: review with --live and a login, "
+            "or run it in a checkout of azure-gpu"
+        )
+    if importlib.util.find_spec("uvicorn") is None:
+        raise EmbeddedAzureError(
+            "the embedded Azure's packages aren't installed here; fix: `make .venv/ready`, and use `.venv/bin/python`"
+        )
+
+
+def engine_folder() -> Path | None:
+    """The folder of the `pulumi` that this checkout has built; None: the one on PATH."""
+    file = CHECKOUT / _ENGINE_BIN if CHECKOUT else None
+    return Path(file.read_text(encoding="utf-8").strip()) if file is not None and file.is_file() else None
+
+
+def engine(
+    words: Sequence[str], folder: Path, environment: Mapping[str, str], stack_file: Path | None = None
+) -> "subprocess.CompletedProcess[str]":
+    """Runs `pulumi`, however it ends."""
+    own = {FILE_VARIABLE: str(stack_file)} if stack_file is not None else {}
+    try:
+        return subprocess.run(
+            ["pulumi", *words, "--non-interactive"],
+            cwd=folder,
+            env={**environment, **own},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    except FileNotFoundError:
+        raise EmbeddedAzureError("`pulumi` isn't on PATH; fix: `make engine` builds it in a checkout, or install it") from None

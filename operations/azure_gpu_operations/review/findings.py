@@ -1,0 +1,45 @@
+"""Problems and warnings of a stack file on the lines that they are about.
+
+In: problems of the library, or the lines that a program has ended with. Out: `Finding`s. Pure.
+"""
+
+import re
+from collections.abc import Iterable
+
+from azure_gpu.catalog.problems import Problem, Severity
+from azure_gpu_operations.review.model import Finding
+from azure_gpu_operations.review.places import Places
+
+_LINE = re.compile(r"^\s*- (?P<path>[^:\s]+(?:\[[^\]]*\])?[^:\s]*): (?P<message>.+)$")
+_UNREAD = "UNREAD"  # the code of what a program says and the library doesn't
+
+
+def of_problems(problems: Iterable[Problem], places: Places, before: Iterable[Problem]) -> tuple[Finding, ...]:
+    """`before`: those of the base, which aren't news."""
+    known = {str(each) for each in before}
+    return tuple(
+        Finding(
+            severity="error" if each.severity is Severity.ERROR else "warning",
+            code=each.code.value,
+            path=each.path,
+            message=str(each),
+            place=places.of(each.path),
+            is_new=str(each) not in known,
+        )
+        for each in problems
+    )
+
+
+def of_errors(errors: Iterable[str], places: Places) -> tuple[tuple[Finding, ...], tuple[str, ...]]:
+    """What a preview has ended with: the problems that the program lists, and every other line."""
+    found: dict[str, Finding] = {}
+    rest: list[str] = []
+    for error in errors:
+        for line in error.splitlines():
+            match = _LINE.match(line)
+            if match:
+                message = f"{match['path']}: {match['message']}"
+                found[message] = Finding("error", _UNREAD, match["path"], message, places.of(match["path"]), is_new=True)
+            elif line.strip() and "problem" not in line and "unhandled error" not in line:
+                rest.append(line.strip())
+    return tuple(found.values()), tuple(dict.fromkeys(rest))

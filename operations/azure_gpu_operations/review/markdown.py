@@ -1,0 +1,276 @@
+"""A review as the one comment of a pull request.
+
+In: a `Review`. Out: Markdown of at most `LIMIT` characters that begins with `MARKER`. Pure.
+
+First what is replaced or deleted, then totals, then the rest, folded. Whatever has to be cut, the first lines and the totals
+stay. Texts of a stack can't act: no mention, no link, no HTML, no line of their own.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from azure_gpu_operations.review.model import Amount, Budget, Costs, Danger, Operation, Outcome, Part, Review, StackReview
+
+MARKER = "<!-- azure-gpu-review -->"
+LIMIT = 60_000
+_SHOWN_DANGERS = 5  # of a stack, before the rest is folded
+_TOGETHER = 3  # that one key forces are told in one line
+_LONGEST = 120  # characters of a value
+_DONE = {Operation.REPLACE: "replaced", Operation.DELETE: "deleted", Operation.UPDATE: "interrupted"}
+_PLURAL = {
+    Operation.DELETE: "to delete",
+    Operation.REPLACE: "to replace",
+    Operation.UPDATE: "to update",
+    Operation.CREATE: "to create",
+    Operation.IMPORT: "to import",
+}
+_CUT = "\n*Cut: the whole report is in the artifact, `review.html`.*\n"
+_MAIL = re.compile(r"[\w.+-]+@[\w-]+(\.[\w-]+)+")
+
+
+def comment(review: Review, limit: int = LIMIT) -> str:
+    """The comment."""
+    head = "\n".join([MARKER, *_head(review), ""])
+    bodies = ["\n".join(_body(stack)) for stack in review.stacks]
+    foot = "\n".join(["", *_foot(review), ""])
+    room = limit - len(head) - len(foot) - len(_CUT)
+    kept: list[str] = []
+    for body in bodies:
+        if len(body) + 1 > room:
+            return (head + "\n".join(kept) + _CUT + foot)[:limit]
+        kept.append(body)
+        room -= len(body) + 1
+    return (head + "\n".join(kept) + foot)[:limit]
+
+
+def _head(review: Review) -> Iterator[str]:
+    if not review.stacks:
+        yield "**No stack is changed.**"
+        return
+    for stack in review.stacks:
+        yield f"### Stack {code(stack.stack)}: {_summary(stack)}"
+        told = list(_told(stack.dangers))
+        yield from (f"- {each}" for each in told[:_SHOWN_DANGERS])
+        if len(told) > _SHOWN_DANGERS:
+            yield f"- and {len(told) - _SHOWN_DANGERS} more, below"
+        for each in stack.problems[:_SHOWN_DANGERS]:
+            yield f"- :no_entry: {text(each.message)}{_at(each.place.file, each.place.line)}"
+        if stack.outcome in (Outcome.FAILED,):
+            yield from (f"- :grey_question: {text(each)}" for each in stack.missing[:_SHOWN_DANGERS])
+        cost = _cost_line(stack)
+        if cost:
+            yield cost
+
+
+def _summary(stack: StackReview) -> str:
+    match stack.outcome:
+        case Outcome.REJECTED:
+            count = len(stack.problems)
+            return f"rejected, {count} problem{'' if count == 1 else 's'}"
+        case Outcome.FAILED:
+            return "not reviewed"
+        case Outcome.DELETED:
+            return "its file is deleted; what is up stays up, and costs, until `python -m operations down` ends it"
+        case Outcome.UNCHANGED:
+            return f"unchanged, {stack.unchanged} resources"
+        case _:
+            counts = [f"{number} {words}" for operation, words in _PLURAL.items() if (number := stack.count(operation))]
+            told = ", ".join([*counts, f"{stack.unchanged} unchanged"])
+            return f"new: {told}" if stack.outcome is Outcome.NEW else told
+
+
+def _told(dangers: Sequence[Danger]) -> Iterator[str]:
+    """A line each, and one line for all those that the same key forces."""
+    by_cause: dict[object, list[Danger]] = {}
+    for each in dangers:
+        by_cause.setdefault((each.cause, each.before, each.after) if each.cause else each.name, []).append(each)
+    for those in by_cause.values():
+        if len(those) < _TOGETHER:
+            yield from map(_danger, those)
+        else:
+            yield _dangers(those)
+
+
+def _dangers(those: Sequence[Danger]) -> str:
+    first, held = those[0], [each for each in those if each.is_held]
+    sign = ":red_circle:" if held else ":warning:"
+    done = " and ".join(dict.fromkeys(_DONE[each.operation] for each in those))
+    names = ", ".join(f"**{each.what} {code(each.name)}** ({text(each.lost)})" for each in held)
+    others = [f"{each.what} {code(each.name)}" for each in those if not each.is_held]
+    refused = " ".join(each.refused for each in those if each.refused)
+    pieces = [
+        f"{sign} {code(first.cause)}: {_change(first.before, first.after)}{_at(first.place.file, first.place.line)}: "
+        f"**{len(those)} are {done}**" + (f", with what they hold: {names}" if held else ""),
+        f"also {', '.join(others)}" if others else "",
+        f"milder: {text(first.milder)}" if first.milder else "",
+        f"`operations up` refuses it without {code(refused)}" if refused else "",
+    ]
+    return "; ".join(filter(None, pieces))
+
+
+def _danger(each: Danger) -> str:
+    sign = ":red_circle:" if each.is_held else ":warning:"
+    words = [f"{sign} **{each.what} {code(each.name)} is {_DONE[each.operation]}**"]
+    if each.cause:
+        words.append(f"by {code(each.cause)}: {_change(each.before, each.after)}{_at(each.place.file, each.place.line)}")
+    told = " ".join(words)
+    details = [
+        f"lost: {text(each.lost)}" if each.lost else "",
+        f"{text(each.minutes)} minutes" if each.minutes else "",
+        f"needs meanwhile: {text(each.quota)}" if each.quota else "",
+        f"milder: {text(each.milder)}" if each.milder else "",
+        f"`operations up` refuses it without {code(each.refused)}" if each.refused else "",
+    ]
+    return "; ".join(filter(None, [told, *details]))
+
+
+def _change(before: str | None, after: str | None) -> str:
+    return f"{code(before) if before is not None else 'not set'} -> {code(after) if after is not None else 'not set'}"
+
+
+def _at(file: str, line: int) -> str:
+    return f" ({code(f'{file}:{line}')})" if file and line else ""
+
+
+def _cost_line(stack: StackReview) -> str:
+    costs = stack.costs
+    if costs is None or (costs.before is None and costs.after is None):
+        return ""
+    told = [
+        f"**USD a month** idle: {_pair(costs.before, costs.after, 'idle_month')}",
+        f"expected: {_pair(costs.before, costs.after, 'expected_month')}",
+        f"most: {_pair(costs.before, costs.after, 'most_month')}",
+        f"an hour at most: {_pair(costs.before, costs.after, 'most_hour')}",
+    ]
+    line = "; ".join(told)
+    return line + (f". {_budget(costs.budget)}" if costs.budget is not None else "")
+
+
+def _budget(budget: Budget) -> str:
+    told = {True: ":red_circle: over", False: "within", None: "not known whether within"}[budget.is_over]
+    return f"Expected is {told} the budget of {budget.monthly_usd:,.0f} USD"
+
+
+def _pair(before: Costs | None, after: Costs | None, name: str) -> str:
+    was, now = (_amount(getattr(each, name)) if each is not None else "0" for each in (before, after))
+    return was if was == now else f"{was} -> **{now}**"
+
+
+def _amount(amount: Amount) -> str:
+    """A cost that isn't known is never 0."""
+    if not amount.unknown:
+        return f"{amount.known:,.2f}"
+    return f"at least {amount.known:,.2f} ({amount.unknown} not known)" if amount.known else "not known"
+
+
+def _body(stack: StackReview) -> Iterator[str]:
+    yield ""
+    if len(stack.dangers) >= _TOGETHER:
+        yield from _folded(f"{stack.stack}: all that is replaced or deleted", [f"- {_danger(each)}" for each in stack.dangers])
+    if stack.parts:
+        yield from _folded(f"{stack.stack}: changes by part", [line for part in stack.parts for line in _part(part)])
+    yield from _costs(stack)
+    shown = [each for each in stack.findings if each.is_new]
+    if shown:
+        lines = [f"- {code(each.code)} {text(each.message)}{_at(each.place.file, each.place.line)}" for each in shown]
+        yield from _folded(f"{stack.stack}: {len(shown)} new warning{'' if len(shown) == 1 else 's'}", lines)
+    if stack.placeholders:
+        lines = [f"- {code(each.path)}: {text(each.why)}" for each in stack.placeholders]
+        yield from _folded(f"{stack.stack}: values with something else in their place here", lines)
+    if stack.missing:
+        yield from _folded(f"{stack.stack}: what this report lacks", [f"- {text(each)}" for each in stack.missing])
+
+
+def _folded(title: str, lines: Sequence[str]) -> Iterator[str]:
+    yield f"<details><summary>{_html(title)}</summary>"
+    yield ""
+    yield from lines
+    yield ""
+    yield "</details>"
+    yield ""
+
+
+def _part(part: Part) -> Iterator[str]:
+    counts = {operation: sum(each.operation is operation for each in part.resources) for operation in _DONE | _PLURAL}
+    told = ", ".join(f"{count} {operation.value}" for operation, count in counts.items() if count)
+    yield f"- **{part.component} {code(part.name) if part.name else ''}**: {told}, {part.unchanged} unchanged"
+    for each in part.resources:
+        follows = f", as {code(each.follows)} is" if each.follows else ""
+        yield f"  - {each.operation.value} {code(each.name)} ({code(each.type)}){follows}"
+        for one in each.properties:
+            forces = " **forces it**" if one.forces else ""
+            yield f"    - {code(one.path)}: {_change(one.before, one.after)}{forces}"
+
+
+def _costs(stack: StackReview) -> Iterator[str]:
+    costs = stack.costs
+    if costs is None or not costs.parts:
+        return
+    lines = [
+        "| part | machines | idle USD/h | at most USD/h | expected USD/month | price of |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for each in costs.parts:
+        machines = each.machines_after or "-"
+        if each.machines_before != each.machines_after:
+            machines = f"{each.machines_before or '-'} -> {each.machines_after or '-'}"
+        cells = [f"{_pair(each.before, each.after, name)}" for name in ("idle_hour", "most_hour", "expected_month")]
+        lines.append(
+            f"| {code(each.part)} | {_cell(machines)} | {' | '.join(cells)} | {', '.join(each.price_dates) or 'not known'} |"
+        )
+    lines.append("")
+    lines.append(
+        "List prices of machines; storage, registry, logs and network aren't counted. Expected: all machines for "
+        f"{costs.busy_hours:g} of 730 hours."
+    )
+    after = costs.after
+    if after is not None:
+        spot = _amount(after.on_demand_most_hour)
+        hours = " / ".join("not known" if each is None else f"{each:,.0f}" for each in _gpu_hours(after))
+        lines.append(f"Without Spot an hour at most: {spot} USD. GPU-hours a month, idle / expected / at most: {hours}.")
+    yield from _folded(f"{stack.stack}: costs", lines)
+
+
+def _gpu_hours(costs: Costs) -> tuple[float | None, float | None, float | None]:
+    return costs.gpu_hours_idle_month, costs.gpu_hours_expected_month, costs.gpu_hours_most_month
+
+
+def _foot(review: Review) -> Iterator[str]:
+    if review.missing:
+        yield from (f"- {text(each)}" for each in review.missing)
+    lanes = {stack.lane.value for stack in review.stacks}
+    against = "the deployed state" if lanes == {"live"} else "the base commit on an embedded Azure"
+    yield f"<sub>{review.head[:12]} against {against}, {review.base[:12]}; {review.made}</sub>"
+
+
+def code(value: str) -> str:
+    """A text of a stack as code: on one line, without an end of its own."""
+    plain = _one_line(value).replace("`", "'")
+    return f"`{plain}`" if plain.strip() else "`''`"
+
+
+def text(value: str) -> str:
+    """A text in a sentence. What is between backquotes in it is code; nothing else of it acts, and nobody is called."""
+    plain = _one_line(value)
+    pieces = plain.split("`")
+    if len(pieces) % 2 == 0:  # one backquote has no other
+        pieces = [plain.replace("`", "'")]
+    return "".join(code(each) if number % 2 else _escaped(each) for number, each in enumerate(pieces))
+
+
+def _escaped(plain: str) -> str:
+    escaped = re.sub(r"([\\*\[\]<|~#]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))", r"\\\1", plain)
+    return escaped.replace("@", "@\u200b")
+
+
+def _cell(value: str) -> str:
+    return text(value)
+
+
+def _one_line(value: str) -> str:
+    plain = _MAIL.sub("[e-mail]", "".join(each if each.isprintable() else " " for each in value))
+    return plain if len(plain) <= 4 * _LONGEST else plain[: 4 * _LONGEST - 1] + "…"
+
+
+def _html(value: str) -> str:
+    return _one_line(value).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

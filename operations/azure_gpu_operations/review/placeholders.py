@@ -1,0 +1,156 @@
+"""A stack file as an embedded Azure can take it: secrets and what lies in a team's own Azure have something in their place.
+
+In: a file's text. Out: `Prepared`. Pure.
+
+What takes a value's place keeps its form and differs where the values differ: the same value has the same one at the base and in
+the change, so that what isn't changed shows no difference.
+"""
+
+import base64
+import hashlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, cast
+
+import yaml
+
+from azure_gpu.formats import arm_ids, bounded_yaml
+from azure_gpu.formats.stack_file import Steps
+from azure_gpu.shared.provider_keys import PROVIDER, SUBSCRIPTION_ID
+from azure_gpu.stack.keys import config_key
+from azure_gpu_operations.review.model import Placeholder
+
+# Subscriptions of an embedded Azure: its own, and another one.
+OWN, OTHER = "00000000-0000-0000-0000-000000000000", "00000000-0000-0000-0000-000000000001"
+_ENCRYPTION = ("encryptionsalt", "secretsprovider", "encryptedkey")
+_PEOPLE = ("users", "groups", "service_principals")
+_GUID = re.compile(r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$")
+_SUBSCRIPTION = re.compile(r"(?i)^(/subscriptions/)([^/]+)(?=/|$)")
+
+
+class Named(NamedTuple):
+    """A resource that the file names by its id."""
+
+    id: str
+    section: str
+    location: str
+
+
+class Prepared(NamedTuple):
+    """A stack file for an embedded Azure."""
+
+    text: str
+    """YAML without a secret, and with nobody's subscription in it."""
+    secrets: tuple[tuple[Steps, str], ...]
+    """Where secrets are, and what is to be encrypted there."""
+    resources: tuple[Named, ...]
+    """What has to be there."""
+    people: tuple[str, ...]
+    """Object ids of the directory, in whose place others have to be put."""
+    location: str
+    placeholders: tuple[Placeholder, ...]
+
+
+class NoStackFileError(ValueError):
+    """The text is no stack file. The text of the error is for the user."""
+
+
+def prepared(text: str, project: str) -> Prepared:
+    """`project`: its name, which is the namespace of its keys."""
+    try:
+        content = bounded_yaml.load(text) or {}
+    except bounded_yaml.BoundedYamlError as error:
+        raise NoStackFileError(str(error)) from None
+    config = content.get("config") or {} if isinstance(content, dict) else None
+    if not isinstance(config, dict):
+        raise NoStackFileError("a stack file is a mapping with the key `config`, which is a mapping too")
+    whole, given = cast(dict[str, Any], content), cast(dict[str, Any], config)
+    location = str(given.get(config_key("location", project)) or "")
+    own = str(given.get(SUBSCRIPTION_ID) or "")
+    secrets: list[tuple[Steps, str]] = []
+    placeholders: list[Placeholder] = []
+    kept: dict[str, Any] = {}
+    for key, value in given.items():
+        if str(key).startswith(f"{PROVIDER}:"):
+            continue  # where the provider finds its cloud: the embedded Azure's own
+        path = str(key).removeprefix(config_key("", project))
+        kept[str(key)] = _readable(value, (str(key),), path, secrets, placeholders, own)
+    rest = {key: value for key, value in whole.items() if key not in (*_ENCRYPTION, "config", "environment")}
+    if "environment" in whole:
+        placeholders.append(Placeholder("environment", "environments of Pulumi ESC aren't read"))
+    named = {
+        each.id.lower(): each
+        for key, value in kept.items()
+        for each in _named(value, key.removeprefix(config_key("", project)), location)
+    }
+    people = tuple(dict.fromkeys(each for value in kept.values() for each in _people(value)))
+    return Prepared(
+        text=yaml.safe_dump({**rest, "config": kept}, sort_keys=False),
+        secrets=tuple(secrets),
+        resources=tuple(named.values()),
+        people=people,
+        location=location,
+        placeholders=tuple(placeholders),
+    )
+
+
+def with_people(text: str, principals: Mapping[str, str]) -> str:
+    """The file with other object ids in the place of people."""
+    for person, principal in principals.items():
+        text = text.replace(person, principal)
+    return text
+
+
+def _readable(
+    value: Any, steps: Steps, path: str, secrets: list[tuple[Steps, str]], placeholders: list[Placeholder], own: str
+) -> Any:
+    if isinstance(value, dict):
+        mapping = cast(dict[Any, Any], value)
+        if set(mapping) == {"secure"}:
+            secrets.append((steps, _stand_in(path, str(mapping["secure"]))))
+            placeholders.append(Placeholder(path, "a secret, which can't be read here"))
+            return ""
+        return {
+            str(key): _readable(inner, (*steps, str(key)), f"{path}.{key}", secrets, placeholders, own)
+            for key, inner in mapping.items()
+        }
+    if isinstance(value, list):
+        listed = cast(list[Any], value)
+        return [
+            _readable(inner, (*steps, number), f"{path}[{number}]", secrets, placeholders, own)
+            for number, inner in enumerate(listed)
+        ]
+    if isinstance(value, str) and (found := _SUBSCRIPTION.match(value)) and arm_ids.parse(value) is not None:
+        elsewhere = bool(own) and found[2].lower() != own.lower()
+        placeholders.append(Placeholder(path, "exists already: something of its type is put there, with Azure's defaults"))
+        return _SUBSCRIPTION.sub(rf"\g<1>{OTHER if elsewhere else OWN}", value)
+    return value
+
+
+def _stand_in(path: str, ciphertext: str) -> str:
+    """Base64 of 64 bytes, which is the form of most keys of Azure."""
+    return base64.b64encode(hashlib.sha512(f"{path}\0{ciphertext}".encode()).digest()).decode()
+
+
+def _named(value: Any, section: str, location: str) -> Iterator[Named]:
+    if isinstance(value, dict):
+        mapping = cast(dict[str, Any], value)
+        own = mapping.get("location")
+        for inner in mapping.values():
+            yield from _named(inner, section, own if isinstance(own, str) else location)
+    elif isinstance(value, list):
+        for inner in cast(list[Any], value):
+            yield from _named(inner, section, location)
+    elif isinstance(value, str) and arm_ids.parse(value) is not None:
+        yield Named(value, section, location)
+
+
+def _people(value: Any, *, listed: bool = False) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, inner in cast(dict[str, Any], value).items():
+            yield from _people(inner, listed=key in _PEOPLE)
+    elif isinstance(value, list):
+        for inner in cast(Sequence[Any], value):
+            yield from _people(inner, listed=listed)
+    elif listed and isinstance(value, str) and _GUID.match(value):
+        yield value

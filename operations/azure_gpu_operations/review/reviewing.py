@@ -1,0 +1,153 @@
+"""Reviews of several stacks, one after another, each whole or with what it lacks.
+
+In: stack files of both commits. Out: a `StackReview` each. What goes wrong with one of them is in its review, and ends none of
+the others.
+"""
+
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from azure_gpu.formats import stack_file
+from azure_gpu.stack.common_file import EXTENDS
+from azure_gpu.stack.keys import config_key
+from azure_gpu_operations.guard.look import planned_unprotected
+from azure_gpu_operations.project import name_of, project
+from azure_gpu_operations.review import placeholders
+from azure_gpu_operations.review.base import Against, Base, BaseError, standing
+from azure_gpu_operations.review.embedded import EmbeddedAzureError, refuse_where_there_is_none
+from azure_gpu_operations.review.model import Lane, Outcome, StackReview
+from azure_gpu_operations.review.placeholders import NoStackFileError, Prepared
+from azure_gpu_operations.review.places import Places, Text
+from azure_gpu_operations.review.repository import Repository, RepositoryError
+from azure_gpu_operations.review.stack_report import Compared, report
+from azure_gpu_operations.review.touched import StackFiles
+from azure_gpu_operations.stack import EngineError, Stack
+
+Say = Callable[[str], None]
+
+
+def reviewed_on_embedded(
+    chosen: Sequence[StackFiles], repository: Repository, base: str, folder: str, cache: Path, busy_hours: float, say: Say
+) -> list[StackReview]:
+    """Against the base commit on an embedded Azure. `folder`: the project's, from the root of the repository on. `cache`: where
+    bases stay."""
+    found = [_deleted(each, Lane.EMBEDDED) for each in chosen if each.head is None]
+    there = [each for each in chosen if each.head is not None]
+    if not there:
+        return found
+    with ExitStack() as stack:
+        try:
+            refuse_where_there_is_none()
+            say(f"base {base[:12]}: starting an embedded Azure for it")
+            standing_base = stack.enter_context(standing(repository, base, folder, cache))
+        except (EmbeddedAzureError, RepositoryError, OSError) as error:
+            return [*found, *(_failed(each, Lane.EMBEDDED, str(error)) for each in there)]
+        for each in there:
+            say(f"{each.stack}: bringing the base up, and previewing the change against it")
+            found.append(_timed(lambda each=each: _on_embedded(each, standing_base, busy_hours)))
+    return found
+
+
+def reviewed_live(chosen: Sequence[StackFiles], busy_hours: float, say: Say) -> list[StackReview]:
+    """Against the deployed state, by the login and the backend of this process."""
+    found = [_deleted(each, Lane.LIVE) for each in chosen if each.head is None]
+    for each in chosen:
+        if each.head is not None:
+            say(f"{each.stack}: previewing the change against what is deployed")
+            found.append(_timed(lambda each=each: _live(each, busy_hours)))
+    return found
+
+
+def _on_embedded(each: StackFiles, base: Base, busy_hours: float) -> StackReview:
+    project_name = name_of(project().files)
+    try:
+        head = placeholders.prepared(each.head or "", project_name)
+    except NoStackFileError as error:
+        return _failed(each, Lane.EMBEDDED, f"{each.file}: {error}")
+    before: Prepared | None = None
+    missing: list[str] = []
+    if each.base is not None:
+        try:
+            before = placeholders.prepared(each.base, project_name)
+        except NoStackFileError as error:
+            missing.append(f"the base's {each.file} can't be read, so that everything is shown as new: {error}")
+    try:
+        against = base.preview(each.stack, before, head, project().program)
+    except (BaseError, EmbeddedAzureError, OSError) as error:
+        return _failed(each, Lane.EMBEDDED, str(error))
+    missing += [f"{id_} can't be put there: {why}" for id_, why in against.left_out.items()]
+    base_file = base.original(each.stack, each.base) if before is not None and each.base is not None else None
+    return report(_compared(each, Lane.EMBEDDED, against, base_file, base.project, head, missing), busy_hours)
+
+
+def _live(each: StackFiles, busy_hours: float) -> StackReview:
+    stack = Stack(project().program, each.stack)
+    try:
+        deployment = stack.deployment()
+        told = stack.planned()
+        if told.errors:
+            told = planned_unprotected(stack, deployment) or told
+    except EngineError as error:
+        return _failed(each, Lane.LIVE, f"nothing can be previewed: {error}")
+    against = Against(deployment, told.steps, told.errors, {})
+    if each.base is None:
+        return report(_compared(each, Lane.LIVE, against, None, None, None, []), busy_hours)
+    with tempfile.TemporaryDirectory() as folder:
+        base_file = Path(folder) / Path(each.file).name
+        base_file.write_text(each.base, encoding="utf-8")
+        return report(_compared(each, Lane.LIVE, against, base_file, project().files, None, []), busy_hours)
+
+
+def _compared(
+    each: StackFiles,
+    lane: Lane,
+    against: Against,
+    base_file: Path | None,
+    base_project: Path | None,
+    head: Prepared | None,
+    missing: Sequence[str],
+) -> Compared:
+    return Compared(
+        stack=each.stack,
+        file=each.file,
+        lane=lane,
+        base_file=base_file,
+        head_file=project().files / Path(each.file).name,
+        base_project=base_project if base_file is not None else None,
+        program=project().program,
+        places=Places(_texts(each), name_of(project().files)),
+        deployment=against.deployment,
+        steps=against.steps,
+        errors=against.errors,
+        placeholders=head.placeholders if head is not None else (),
+        missing=tuple(missing),
+    )
+
+
+def _texts(each: StackFiles) -> list[Text]:
+    """The stack's own file, and the one that it extends."""
+    texts = [Text(each.file, each.head or "")]
+    try:
+        name = stack_file.configuration(each.head or "").get(config_key(EXTENDS, name_of(project().files)))
+        if name:
+            path = each.file.removesuffix(Path(each.file).name) + name
+            texts.append(Text(path, (project().files / name).read_text(encoding="utf-8")))
+    except (stack_file.StackFileError, OSError, ValueError):
+        pass
+    return texts
+
+
+def _deleted(each: StackFiles, lane: Lane) -> StackReview:
+    return StackReview(each.stack, each.file, lane, Outcome.DELETED)
+
+
+def _failed(each: StackFiles, lane: Lane, why: str) -> StackReview:
+    return StackReview(each.stack, each.file, lane, Outcome.FAILED, missing=(why,))
+
+
+def _timed(review: Callable[[], StackReview]) -> StackReview:
+    began = time.monotonic()
+    return review()._replace(seconds=round(time.monotonic() - began, 1))

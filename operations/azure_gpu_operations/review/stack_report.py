@@ -1,0 +1,184 @@
+"""The review of one stack from what the engine plans and from both of its files.
+
+In: `Compared`. Out: a `StackReview`. Neither the engine nor Azure is asked here; the costs run the program without an engine.
+"""
+
+import contextlib
+import json
+import tempfile
+from collections.abc import Mapping, Sequence
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+from azure_gpu.catalog.problems import Problem, Severity
+from azure_gpu.formats.dates import parse_day
+from azure_gpu.stack.common_file import EXTENDS
+from azure_gpu.stack.keys import config_key
+from azure_gpu_operations import compare, planned
+from azure_gpu_operations.compare import Difference
+from azure_gpu_operations.graph import reading, recorded
+from azure_gpu_operations.graph.model import Graph
+from azure_gpu_operations.guard.held import held
+from azure_gpu_operations.planned import WrongStackFileError
+from azure_gpu_operations.project import name_of
+from azure_gpu_operations.review import dangers, findings, steps
+from azure_gpu_operations.review.costs import costs
+from azure_gpu_operations.review.model import Finding, Lane, Outcome, Placeholder, StackReview
+from azure_gpu_operations.review.parts import owners, parts, without_noise
+from azure_gpu_operations.review.places import Places
+
+_BUDGET = "budget.monthly_usd"
+
+
+class Compared(NamedTuple):
+    """A stack at the base and as it is now."""
+
+    stack: str
+    file: str  # from the root of the repository
+    lane: Lane
+    base_file: Path | None  # None: the base doesn't have it
+    head_file: Path
+    base_project: Path | None  # the project's folder at the base; None: the same as now
+    program: Path
+    places: Places
+    deployment: Mapping[str, Any]  # that the plan begins with
+    steps: Sequence[Mapping[str, Any]]
+    errors: tuple[str, ...]
+    placeholders: tuple[Placeholder, ...]
+    missing: tuple[str, ...]
+
+
+def report(compared: Compared, busy_hours: float) -> StackReview:
+    """Everything that is known; what isn't is in `missing`."""
+    missing = list(compared.missing)
+    problems_now, before = _problems(compared, missing)
+    found_now = findings.of_problems(problems_now, compared.places, before)
+    if compared.errors:
+        told, rest = findings.of_errors(compared.errors, compared.places)
+        rejected = _joined(told, tuple(each for each in found_now if each.severity == "error"))
+        missing += [f"the engine says: {line}" for line in rest]
+        return StackReview(
+            compared.stack,
+            compared.file,
+            compared.lane,
+            Outcome.REJECTED if rejected else Outcome.FAILED,
+            problems=rejected,
+            findings=tuple(each for each in found_now if each.severity != "error"),
+            placeholders=compared.placeholders,
+            missing=tuple(missing),
+        )
+    try:
+        every = steps.planned(compared.steps, compared.deployment)
+    except ValueError as error:
+        missing.append(f"the engine's plan can't be read: {error}")
+        return StackReview(
+            compared.stack,
+            compared.file,
+            compared.lane,
+            Outcome.FAILED,
+            placeholders=compared.placeholders,
+            missing=tuple(missing),
+        )
+    found = without_noise(every)
+    changed, unchanged = parts(found)
+    about = dangers.Change(found, owners(found), held(compared.deployment), _differences(compared, missing), compared.places)
+    outcome = Outcome.NEW if compared.base_file is None else Outcome.CHANGED if changed else Outcome.UNCHANGED
+    return StackReview(
+        compared.stack,
+        compared.file,
+        compared.lane,
+        outcome,
+        dangers=tuple(dangers.dangers(about, compared.steps)),
+        parts=tuple(changed),
+        unchanged=unchanged,
+        costs=costs(*_graphs(compared, missing), busy_hours, _budget(compared)),
+        findings=found_now,
+        placeholders=compared.placeholders,
+        missing=tuple(missing),
+    )
+
+
+def _joined(told: tuple[Finding, ...], known: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """What the program says, with the codes of the library's own problems."""
+    by_message = {each.message: each for each in known}
+    return tuple(by_message.get(each.message, each) for each in told) or known
+
+
+def _problems(compared: Compared, missing: list[str]) -> tuple[tuple[Problem, ...], tuple[Problem, ...]]:
+    """Those of the file as it is now, and those of the base's."""
+    now: tuple[Problem, ...] = ()
+    before: tuple[Problem, ...] = ()
+    try:
+        now = planned.inventory(compared.program, compared.head_file, compared.stack).problems
+    except WrongStackFileError as error:
+        missing.append(f"warnings: {error}")
+    if compared.base_file is not None:
+        with contextlib.suppress(WrongStackFileError):
+            folder = compared.base_project or compared.program
+            before = planned.inventory(folder, compared.base_file, compared.stack).problems
+    return tuple(each for each in now if each.severity in (Severity.ERROR, Severity.WARNING)), before
+
+
+def _differences(compared: Compared, missing: list[str]) -> Sequence[Difference]:
+    if compared.base_file is None:
+        return ()
+    try:
+        return list(
+            compare.differences(planned.whole(compared.base_file, compared.base_project), planned.whole(compared.head_file))
+        )
+    except WrongStackFileError as error:
+        missing.append(f"which key forces a replacement: {error}")
+        return ()
+
+
+def _graphs(compared: Compared, missing: list[str]) -> tuple[Graph | None, Graph | None]:
+    """Both by the program as it is now, so that what differs is the stack and not a price list."""
+    if compared.base_file is None:
+        return None, _graph(compared, compared.head_file, "after", missing)
+    with tempfile.TemporaryDirectory() as folder:
+        before = _graph(compared, _alone(compared, compared.base_file, Path(folder)), "before", missing)
+    return before, _graph(compared, compared.head_file, "after", missing)
+
+
+def _alone(compared: Compared, base_file: Path, folder: Path) -> Path:
+    """The base's file with what the file that it extends had then."""
+    try:
+        given, _ = planned.configuration(base_file, name_of(compared.program))
+        key = config_key(EXTENDS, name_of(compared.program))
+        if key not in given or compared.base_project is None:
+            return base_file
+        merged = planned.whole(base_file, compared.base_project)
+    except WrongStackFileError:
+        return base_file
+    merged.pop(EXTENDS, None)
+    named = {key if ":" in key else config_key(key, name_of(compared.program)): value for key, value in merged.items()}
+    file = folder / base_file.name
+    file.write_text(yaml.safe_dump({"config": named}, sort_keys=False), encoding="utf-8")
+    return file
+
+
+def _graph(compared: Compared, file: Path, when: str, missing: list[str]) -> Graph | None:
+    try:
+        found = recorded.record(compared.program, file, compared.stack)
+    except (WrongStackFileError, recorded.WrongStackError, recorded.ProgramError) as error:
+        lines = str(error).strip().splitlines()
+        missing.append(f"costs {when} the change: {lines[-1].strip() if lines else 'the program failed'}")
+        return None
+    return reading.graph_of(found, parse_day(found.as_of) or _today())
+
+
+def _budget(compared: Compared) -> float | None:
+    try:
+        told: Any = planned.whole(compared.head_file).get("budget")
+    except WrongStackFileError:
+        return None
+    told = json.loads(told) if isinstance(told, str) else told
+    amount = told.get("monthly_usd") if isinstance(told, dict) else None
+    return float(amount) if isinstance(amount, int | float) else None
+
+
+def _today() -> date:
+    return datetime.now(UTC).date()
