@@ -152,7 +152,7 @@ class Base:
 
     def _encrypt(self, stack: str, prepared: Prepared, file: Path, folder: Path, environment: Mapping[str, str]) -> None:
         for steps, value in prepared.secrets:
-            path = str(steps[0]) if len(steps) == 1 else f'["{steps[0]}"]' + "".join(_step(each) for each in steps[1:])
+            path = str(steps[0]) + "".join(_step(each) for each in steps[1:])
             words = ("config", "set", "--secret", "--path", path, value, "--stack", stack, "--config-file", str(file))
             self._engine(words if len(steps) > 1 else tuple(each for each in words if each != "--path"), folder, environment)
 

@@ -54,7 +54,7 @@ class EmbeddedAzure:
         return json.loads(self._command("place", str(file)))
 
     def environment(self, *packages: Path) -> dict[str, str]:
-        """Of the engine. `packages`: folders whose Python packages come before all others."""
+        """Of the engine. `packages`: folders whose Python packages come before all others, in the place of this process's."""
         found = dict(os.environ)
         for line in (self.state / "env").read_text(encoding="utf-8").splitlines():
             for word in shlex.split(line)[1:]:  # behind `export`
@@ -62,7 +62,6 @@ class EmbeddedAzure:
                 found[name] = value.replace("$PATH", found.get("PATH", os.defpath))
         found["PATH"] = os.pathsep.join((str(Path(sys.executable).parent), found.get("PATH", os.defpath)))
         found.pop("VIRTUAL_ENV", None)
-        found.pop("PYTHONPATH", None)
         if packages:
             found["PYTHONPATH"] = os.pathsep.join(map(str, packages))
         return found

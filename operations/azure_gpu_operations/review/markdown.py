@@ -15,7 +15,7 @@ MARKER = "<!-- azure-gpu-review -->"
 LIMIT = 60_000
 _SHOWN_DANGERS = 5  # of a stack, before the rest is folded
 _TOGETHER = 3  # that one key forces are told in one line
-_LONGEST = 120  # characters of a value
+_LONGEST = 480  # characters of a text
 _DONE = {Operation.REPLACE: "replaced", Operation.DELETE: "deleted", Operation.UPDATE: "interrupted"}
 _PLURAL = {
     Operation.DELETE: "to delete",
@@ -95,8 +95,8 @@ def _dangers(those: Sequence[Danger]) -> str:
     first, held = those[0], [each for each in those if each.is_held]
     sign = ":red_circle:" if held else ":warning:"
     done = " and ".join(dict.fromkeys(_DONE[each.operation] for each in those))
-    names = ", ".join(f"**{each.what} {code(each.name)}** ({text(each.lost)})" for each in held)
-    others = [f"{each.what} {code(each.name)}" for each in those if not each.is_held]
+    names = ", ".join(f"**{text(each.what)} {code(each.name)}** ({text(each.lost)})" for each in held)
+    others = [f"{text(each.what)} {code(each.name)}" for each in those if not each.is_held]
     refused = " ".join(each.refused for each in those if each.refused)
     pieces = [
         f"{sign} {code(first.cause)}: {_change(first.before, first.after)}{_at(first.place.file, first.place.line)}: "
@@ -110,7 +110,7 @@ def _dangers(those: Sequence[Danger]) -> str:
 
 def _danger(each: Danger) -> str:
     sign = ":red_circle:" if each.is_held else ":warning:"
-    words = [f"{sign} **{each.what} {code(each.name)} is {_DONE[each.operation]}**"]
+    words = [f"{sign} **{text(each.what)} {code(each.name)} is {_DONE[each.operation]}**"]
     if each.cause:
         words.append(f"by {code(each.cause)}: {_change(each.before, each.after)}{_at(each.place.file, each.place.line)}")
     told = " ".join(words)
@@ -193,7 +193,7 @@ def _folded(title: str, lines: Sequence[str]) -> Iterator[str]:
 def _part(part: Part) -> Iterator[str]:
     counts = {operation: sum(each.operation is operation for each in part.resources) for operation in _DONE | _PLURAL}
     told = ", ".join(f"{count} {operation.value}" for operation, count in counts.items() if count)
-    yield f"- **{part.component} {code(part.name) if part.name else ''}**: {told}, {part.unchanged} unchanged"
+    yield f"- **{text(part.component)} {code(part.name) if part.name else ''}**: {told}, {part.unchanged} unchanged"
     for each in part.resources:
         follows = f", as {code(each.follows)} is" if each.follows else ""
         yield f"  - {each.operation.value} {code(each.name)} ({code(each.type)}){follows}"
@@ -215,9 +215,8 @@ def _costs(stack: StackReview) -> Iterator[str]:
         if each.machines_before != each.machines_after:
             machines = f"{each.machines_before or '-'} -> {each.machines_after or '-'}"
         cells = [f"{_pair(each.before, each.after, name)}" for name in ("idle_hour", "most_hour", "expected_month")]
-        lines.append(
-            f"| {code(each.part)} | {_cell(machines)} | {' | '.join(cells)} | {', '.join(each.price_dates) or 'not known'} |"
-        )
+        dates = text(", ".join(each.price_dates)) or "not known"
+        lines.append(" | ".join(["", *map(_cell, [code(each.part), text(machines), *cells, dates]), ""]).strip())
     lines.append("")
     lines.append(
         "List prices of machines; storage, registry, logs and network aren't counted. Expected: all machines for "
@@ -259,18 +258,20 @@ def text(value: str) -> str:
 
 
 def _escaped(plain: str) -> str:
-    escaped = re.sub(r"([\\*\[\]<|~#]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))", r"\\\1", plain)
-    return escaped.replace("@", "@\u200b")
+    escaped = re.sub(r"([\\*\[\]|~#]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))", r"\\\1", plain)
+    return escaped.replace("&", "&amp;").replace("<", "&lt;").replace("@", "@\u200b")
 
 
-def _cell(value: str) -> str:
-    return text(value)
+def _cell(written: str) -> str:
+    """Of a table, where a bar ends a cell also in code."""
+    return re.sub(r"(?<!\\)\|", r"\\|", written)
 
 
 def _one_line(value: str) -> str:
-    plain = _MAIL.sub("[e-mail]", "".join(each if each.isprintable() else " " for each in value))
-    return plain if len(plain) <= 4 * _LONGEST else plain[: 4 * _LONGEST - 1] + "…"
+    cut = value if len(value) <= _LONGEST else value[: _LONGEST - 1] + "…"
+    return _MAIL.sub("[e-mail]", "".join(each if each.isprintable() else " " for each in cut))
 
 
 def _html(value: str) -> str:
-    return _one_line(value).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    plain = _one_line(value).replace("`", "'")
+    return plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("@", "@\u200b").replace("#", "#\u200b")

@@ -76,13 +76,13 @@ class Repository:
         return tuple(each for each in found if each)
 
     def export(self, commit: str, target: Path) -> None:
-        """Writes all files of a commit into a folder, which must not be there yet."""
+        """Writes the files of a commit into a folder, which must not be there yet; without links that lead elsewhere."""
         done = self._run("-C", str(self.root), "archive", "--format=tar", commit)
         if done.returncode != 0:
             raise RepositoryError(f"git can't write the files of {commit[:12]}: {_last_line(done.stderr)}")
         target.mkdir(parents=True)
         with tarfile.open(fileobj=io.BytesIO(done.stdout)) as archive:
-            archive.extractall(target, filter="data")
+            archive.extractall(target, filter=_within)  # noqa: S202 - by tarfile's own filter for data
 
     def _text(self, *words: str, utc: bool = False) -> str:
         done = self._run(*words, utc=utc)
@@ -96,6 +96,14 @@ class Repository:
             return subprocess.run(["git", *words], cwd=self.folder, capture_output=True, check=False, env=environment)
         except FileNotFoundError:
             raise RepositoryError("`git` isn't on PATH; install it first") from None
+
+
+def _within(member: tarfile.TarInfo, path: str) -> tarfile.TarInfo | None:
+    """A file of an archive; None for what would be, or lead, outside of its folder."""
+    try:
+        return tarfile.data_filter(member, path)
+    except tarfile.FilterError:
+        return None
 
 
 def _last_line(text: bytes) -> str:

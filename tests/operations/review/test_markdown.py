@@ -1,0 +1,83 @@
+"""The comment of a review: what comes first, what survives a cut, and that no text of a stack acts."""
+
+import re
+import time
+
+import pytest
+from markdown_it import MarkdownIt
+
+from azure_gpu_operations.review.markdown import LIMIT, MARKER, code, comment, text
+from azure_gpu_operations.review.model import Amount, Lane, Outcome, Review, StackReview
+from tests.operations.review import sample
+
+
+def test_what_holds_data_is_in_the_first_ten_lines_with_its_key_its_cost_and_the_milder_way() -> None:
+    first = "\n".join(comment(sample.sample()).splitlines()[:10])
+    assert first.startswith(MARKER)
+    assert "storage account" in first
+    assert "`team`" in first
+    assert "milder:" in first
+    assert "USD a month" in first
+    assert "Standard_NC" in first
+
+
+def test_a_stack_that_nothing_changes_is_one_line() -> None:
+    told = comment(Review("b" * 40, "a" * 40, "2026-11-25T00:00:00Z", ()))
+    assert "No stack is changed" in told
+    unchanged = StackReview("dev", "Pulumi.dev.yaml", Lane.EMBEDDED, Outcome.UNCHANGED, unchanged=42)
+    assert "### Stack `dev`: unchanged, 42 resources" in comment(Review("b" * 40, "a" * 40, "", (unchanged,)))
+
+
+@pytest.mark.parametrize("resources", [200, 2_000])
+def test_totals_survive_a_cut(resources: int) -> None:
+    large = sample.large(resources)
+    whole = comment(large)
+    assert len(whole) <= LIMIT
+    for stack in large.stacks:
+        assert f"### Stack `{stack.stack}`" in whole
+    assert whole.count("USD a month") == sum(stack.costs is not None for stack in large.stacks)
+    cut = comment(large, limit=8_000)
+    assert len(cut) <= 8_000
+    assert "whole report is in the artifact" in cut
+    assert "USD a month" in cut
+
+
+def test_two_thousand_resources_take_less_than_two_seconds() -> None:
+    large = sample.large(2_000)
+    began = time.process_time()
+    comment(large)
+    assert time.process_time() - began < 2
+
+
+def test_a_cost_that_is_not_known_is_never_0() -> None:
+    told = comment(sample.sample())
+    for stack in sample.sample().stacks:
+        if stack.costs is not None and stack.costs.after is not None and stack.costs.after.idle_month.unknown:
+            assert "not known" in told
+    costs = sample.costs(0.0, 0.0, unknown=1)
+    assert costs.idle_month == Amount(0.0, 1)
+
+
+def test_texts_of_a_stack_cannot_act() -> None:
+    told = comment(sample.hostile())
+    assert all(line.replace("\u200b", "").isprintable() for line in told.splitlines())
+    tokens = [each for block in MarkdownIt("commonmark").enable("table").parse(told) for each in (block, *(block.children or ()))]
+    html = " ".join(each.content for each in tokens if each.type in ("html_block", "html_inline"))
+    tags = {each.strip("</>").split()[0] for each in re.findall(r"<[^>]*>", html)}
+    assert tags <= {"details", "summary", "sub", "!--"}
+    assert [each.attrs for each in tokens if each.type in ("link_open", "image")] == []
+    shown = " ".join(each.content for each in tokens if each.type in ("text", "html_block"))
+    assert re.findall(r"@\w+", shown) == []
+    assert re.findall(r"(?<!&)#\d+", html) == []
+
+
+def test_code_ends_where_it_should() -> None:
+    assert code("a`b") == "`a'b`"
+    assert code("") == "`''`"
+    assert code("one\ntwo") == "`one two`"
+
+
+def test_a_sentence_keeps_its_code_and_calls_nobody() -> None:
+    assert text("run `up --stack a_b` for @team, see [x](y) <b>") == "run `up --stack a_b` for @\u200bteam, see \\[x\\](y) &lt;b>"
+    assert text("an odd ` one") == "an odd ' one"
+    assert text("mail jo@example.com") == "mail [e-mail]".replace("[", "\\[").replace("]", "\\]")

@@ -1,0 +1,211 @@
+"""A pull request against its base commit, on the real engine and an embedded Azure that the review starts by itself."""
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.support.readme_commands import copied
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+
+MINE, THEIRS = "11111111-2222-3333-4444-555555555555", "66666666-7777-8888-9999-000000000000"
+TEAM = f"""# A team's own environment, with secrets and what it has already.
+encryptionsalt: v1:5CEWwYpvYlU=:v1:0000000000000000:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA==
+config:
+  azure-native:subscriptionId: {MINE}
+  azure-native:tenantId: {THEIRS}
+  azure-native:useOidc: "true"
+  azure-gpu:team: vision
+  azure-gpu:location: eastus
+  azure-gpu:as_of: "2026-11-25"
+  azure-gpu:foundation:
+    identity: create
+    storage: create
+    registry:
+      existing: /subscriptions/{THEIRS}/resourceGroups/shared/providers/Microsoft.ContainerRegistry/registries/company
+  azure-gpu:batch_account: create
+  azure-gpu:pools:
+    train:
+      size: Standard_NC4as_T4_v3
+      autoscale: {{scenario: pending_tasks, max_nodes: 2}}
+      expires_after: "2026-12-31"
+    other:
+      size: Standard_NC4as_T4_v3
+      autoscale: {{scenario: pending_tasks, max_nodes: 1}}
+      expires_after: "2026-12-31"
+  azure-gpu:jobs:
+    nightly:
+      image: mcr.microsoft.com/azuredocs/samples-tf-mnist-demo:gpu
+      gpu: T4
+      cpu: 4
+      memory_in_gib: 16
+      secret_environment:
+        TOKEN:
+          secure: v1:abcdefgh
+      expires_after: "2026-12-31"
+"""
+
+
+class Clone:
+    """A team's repository with the program in it, and what a review of its changes says."""
+
+    def __init__(self, folder: Path, engine_bin: Path, cache: Path) -> None:
+        self.folder = copied(folder, installed=True)
+        self._environment = {
+            **{name: value for name, value in os.environ.items() if not name.startswith(("ARM_", "PULUMI_"))},
+            "PATH": f"{engine_bin}:{os.environ['PATH']}",
+            "PYTHONPATH": os.pathsep.join(str(self.folder / room) for room in ("components", "operations")),
+            "XDG_CACHE_HOME": str(cache),
+        }
+        for name in [each.name for each in self.folder.glob("Pulumi.*.yaml")]:
+            (self.folder / name).unlink()
+        self.write(TEAM)
+        self.git("init", "-q", "-b", "main")
+        (self.folder / ".git/info/exclude").write_text(".venv\n")
+        self.base = self.commit()
+
+    def git(self, *words: str) -> str:
+        who = ("-c", "user.name=n", "-c", "user.email=e@example.com", "-c", "commit.gpgsign=false")
+        return subprocess.run(["git", *who, *words], cwd=self.folder, capture_output=True, text=True, check=True).stdout.strip()
+
+    def commit(self) -> str:
+        self.git("add", "--all")
+        self.git("commit", "-qm", "m")
+        return self.git("rev-parse", "HEAD")
+
+    def write(self, text: str, name: str = "Pulumi.prod.yaml") -> None:
+        (self.folder / name).write_text(text)
+
+    def review(self, *words: str, base: str = "", code: int = 0) -> "Report":
+        out = self.folder.parent / "out"
+        command = [str(self.folder / ".venv/bin/python"), "-m", "operations", "review", "--base", base or self.base]
+        done = subprocess.run(
+            [*command, "--out", str(out), *words],
+            cwd=self.folder,
+            env=self._environment,
+            capture_output=True,
+            text=True,
+            timeout=600,
+            check=False,
+        )
+        assert done.returncode == code, done.stdout + done.stderr + (out / "comment.md").read_text()
+        assert "Traceback" not in done.stderr
+        return Report(out)
+
+    def restore(self) -> None:
+        self.git("reset", "-q", "--hard", self.base)
+        self.git("clean", "-qfd", "--", "components", "Pulumi.new.yaml")
+
+
+class Report:
+    """What a review has written."""
+
+    def __init__(self, out: Path) -> None:
+        self.comment = (out / "comment.md").read_text()
+        self.annotations: list[dict[str, Any]] = json.loads((out / "annotations.json").read_text())
+        told = json.loads((out / "review.json").read_text())
+        self.stacks: dict[str, dict[str, Any]] = {each["stack"]: each for each in told["stacks"]}
+
+    @property
+    def first(self) -> str:
+        """The first ten lines of the comment."""
+        return "\n".join(self.comment.splitlines()[:10])
+
+    def operations(self, stack: str = "prod") -> dict[str, str]:
+        """What happens to each resource that changes."""
+        return {each["name"]: each["operation"] for part in self.stacks[stack]["parts"] for each in part["resources"]}
+
+
+@pytest.fixture(scope="module")
+def clone(engine_bin: Path, tmp_path_factory: pytest.TempPathFactory) -> Clone:
+    folder = tmp_path_factory.mktemp("review")
+    return Clone(folder / "clone", engine_bin, folder / "cache")
+
+
+@pytest.fixture(autouse=True)
+def restored(clone: Clone) -> Iterator[None]:
+    yield
+    clone.restore()
+
+
+def line_of(text: str, part: str) -> int:
+    return next(number for number, line in enumerate(text.splitlines(), 1) if part in line)
+
+
+def test_one_gpu_size_shows_what_is_replaced_what_it_costs_and_the_milder_way(clone: Clone) -> None:
+    text = TEAM.replace("train:\n      size: Standard_NC4as_T4_v3", "train:\n      size: Standard_NC8as_T4_v3")
+    clone.write(text)
+    found = clone.review()
+    assert found.operations() == {"train-pool": "replace"}
+    assert "Batch pool `train-pool` is replaced" in found.first
+    assert "`pools.train.size`: `Standard_NC4as_T4_v3` -> `Standard_NC8as_T4_v3`" in found.first
+    assert "`replace: drain-first`" in found.first
+    assert "USD a month" in found.first
+    [costs] = [each for each in found.stacks["prod"]["costs"]["parts"] if each["part"] == "pools.train"]
+    assert 0 < costs["before"]["most_hour"]["known"] < costs["after"]["most_hour"]["known"]
+    [told] = found.annotations
+    assert (told["file"], told["line"]) == ("Pulumi.prod.yaml", line_of(text, "NC8as_T4_v3"))
+    assert [each["path"] for each in found.stacks["prod"]["placeholders"]] == [
+        "foundation.registry.existing",
+        "jobs.nightly.secret_environment.TOKEN",
+    ]
+    assert "v1:abcdefgh" not in found.comment
+
+
+def test_another_team_would_lose_the_storage_account(clone: Clone) -> None:
+    clone.write(TEAM.replace("team: vision", "team: sound"))
+    found = clone.review("--fail-on", "danger", code=5)
+    assert found.operations()["foundation-storage"] == "replace"
+    assert "storage account `foundation-storage`" in found.first
+    assert "its blobs" in found.first
+    assert "set team back to vision" in found.first
+    assert "--replace foundation-storage" in found.first
+    assert found.annotations[0]["line"] == line_of(TEAM, "team: vision")
+
+
+def test_what_the_program_rejects_is_the_report_on_its_line(clone: Clone) -> None:
+    text = TEAM.replace("train:\n      size: Standard_NC4as_T4_v3", "train:\n      size: Standard_NC6")
+    clone.write(text)
+    found = clone.review("--fail-on", "rejected", code=5)
+    assert found.stacks["prod"]["outcome"] == "rejected"
+    assert "pools.train.size" in found.first
+    assert {each["line"] for each in found.annotations} == {line_of(text, "Standard_NC6")}
+
+
+def test_a_change_of_a_component_shows_in_every_stack(clone: Clone) -> None:
+    file = clone.folder / "components/azure_gpu/catalog/services/batch/autoscale.py"
+    before = file.read_text()
+    file.write_text(before.replace("DEFAULT_INTERVAL = timedelta(minutes=15)", "DEFAULT_INTERVAL = timedelta(minutes=10)"))
+    assert file.read_text() != before
+    found = clone.review()
+    assert found.operations() == {"train-pool": "update", "other-pool": "update"}
+    assert found.stacks["prod"]["dangers"] == []
+
+
+def test_a_new_stack_and_one_whose_file_goes(clone: Clone) -> None:
+    (clone.folder / "Pulumi.prod.yaml").rename(clone.folder / "Pulumi.new.yaml")
+    found = clone.review()
+    assert found.stacks["prod"]["outcome"] == "deleted"
+    assert found.stacks["new"]["outcome"] == "new"
+    assert set(found.operations("new").values()) == {"create"}
+    assert found.stacks["new"]["unchanged"] == 0
+
+
+def test_a_base_that_does_not_come_up_is_said_in_a_line(clone: Clone) -> None:
+    content = yaml.safe_load(TEAM)
+    content["config"]["azure-gpu:pools"]["train"]["size"] = "Standard_NC6"
+    clone.write(yaml.safe_dump(content))
+    broken = clone.commit()
+    clone.write(TEAM)
+    found = clone.review(base=broken, code=1)
+    assert found.stacks["prod"]["outcome"] == "failed"
+    [why] = found.stacks["prod"]["missing"]
+    assert why.startswith("the base doesn't come up: ")
+    assert "pools.train.size" in why
+    assert "not reviewed" in found.first
