@@ -39,7 +39,7 @@ PROVED := $(filter-out documents,$(STACK))
 # What tests and measurements find first on PATH.
 TOOLS := $(CURDIR)/.venv/bin:$$(cat $(STATE)/engine-bin):$$(cat $(STATE)/kubernetes-bin)
 
-.PHONY: help up quotas storage down preview status env shell test times replay conformance lint docs bench mutants faults lock ready engine kubernetes azurite clean
+.PHONY: help up quotas storage down preview status env shell test times replay conformance lint docs bench mutants faults lock ready engine kubernetes azurite browser pictures clean
 .DEFAULT_GOAL := help
 
 help: ## what can be made
@@ -77,6 +77,7 @@ shell: ready ## your shell with the Azure CLI, signed in to the embedded Azure
 	@$(CONNECTED) $(PYTHON) -m operations shell
 
 test: .venv/ready engine kubernetes azurite ## the tests that aren't slow; ALL=1 for all of them
+	@$(if $(ALL),$(MAKE) -s --no-print-directory browser > /dev/null || true)
 	@PATH="$(TOOLS):$$PATH" $(PYTHON) -m pytest -p tests.support.distribution -n $(WORKERS) --dist loadfile $(if $(ALL),--hypothesis-profile=thorough,-m "not slow") $(if $(TIMES),-p tests.support.times --times $(TIMES)) $(TESTS)
 
 times: ## where the time of all tests goes, as a table in .local/times.txt: rooms, files, tests, and what they start
@@ -120,6 +121,8 @@ lock: .venv/ready ## renew the locked files after a change of versions in requir
 	  --generate-hashes --no-header -o requirements-deploy.txt
 	$(UV) pip compile -q --universal components/pyproject.toml --extra operations --group pyproject.toml:tests \
 	  -c .local/versions.txt --python-version 3.11 --generate-hashes --no-header -o requirements-local.txt
+	$(UV) pip compile -q --universal --group pyproject.toml:browser -c requirements-local.txt --python-version 3.11 \
+	  --generate-hashes --no-header -o requirements-browser.txt
 	$(UV) pip compile -q --universal operations/azure_gpu_operations/shell/azure-cli.in --python-version 3.11 \
 	  --generate-hashes --no-header -o operations/azure_gpu_operations/shell/azure-cli.lock
 
@@ -140,6 +143,14 @@ kubernetes: prerequisites ## build what clusters on the embedded Azure need: 5 t
 # Blob storage of the embedded Azure, from npm into the cache.
 azurite: .venv/ready prerequisites
 	@$(PYTHON) -m localazure.blobs.installation > /dev/null
+
+browser: .venv/browser ## what tests of pages need: Playwright, axe-core, and a Chromium where the machine has none: 130 MB, once
+	@$(PYTHON) -m tests.browser.installation
+
+.venv/browser: requirements-browser.txt .venv/ready
+	@echo "installing Playwright" >&2
+	@$(UV) pip install -q --python $(PYTHON) --require-hashes -r requirements-browser.txt
+	@touch $@
 
 .venv/ready: requirements-local.txt components/pyproject.toml
 	@sh engine/prerequisites.sh python

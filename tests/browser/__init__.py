@@ -1,0 +1,1 @@
+"""A real Chromium for tests of pages: how it comes onto a machine, and how a test drives it."""
