@@ -13,7 +13,7 @@ from azure_gpu_operations.review.model import Outcome, Review, StackReview
 from azure_gpu_operations.review.page import dangers, money
 from azure_gpu_operations.review.page.markup import DONE, WORST_FIRST, Row, scrollable, table
 from azure_gpu_operations.review.page.stack_section import counts, missing, section
-from azure_gpu_operations.review.page.texts import code, cut, html, name
+from azure_gpu_operations.review.page.texts import code, cut, html, name, readable
 from azure_gpu_operations.review.page.whose import label
 
 _COMMIT = 10  # characters of a commit that are shown
@@ -114,9 +114,9 @@ def _filters(review: Review) -> Iterator[str]:
     used = {resource.operation for stack in review.stacks for part in stack.parts for resource in part.resources}
     used |= {one.operation for stack in review.stacks for one in stack.dangers}
     yield '<form id="filters" role="search" aria-label="Filters" hidden>'
-    yield _select("stack", "Stack", {each: cut(each, _OPTION) for each in stacks})
+    yield _select("stack", "Stack", {each: cut(readable(each), _OPTION) for each in stacks})
     yield _select("operation", "Operation", {each.value: DONE[each] for each in WORST_FIRST if each in used})
-    yield _select("part", "Part", {each: cut(each, _OPTION) for each in parts})
+    yield _select("part", "Part", {each: cut(readable(each), _OPTION) for each in parts})
     yield '<label>Text <input type="search" name="text" autocomplete="off" spellcheck="false"></label>'
     yield '<button type="reset">Clear</button> <button type="button" id="unfold">Open all parts</button>'
     yield '<p id="shown" role="status"></p></form>'

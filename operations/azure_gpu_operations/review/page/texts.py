@@ -1,21 +1,25 @@
 """Makes texts of a stack harmless for an HTML page, and long ones short.
 
 A text is shown as it is where it can be read, and named by code point where it can't: control characters would end a line or a
-file, and bidirectional overrides would let one name read as another.
+file, and bidirectional overrides would let one name read as another. E-mail addresses are left out: a page is passed on.
 """
 
+import re
 import unicodedata
 from html import escape
 
 # Joiners, of which emoji and several scripts are made, and the line ends and tabs of scripts.
 _KEPT = frozenset("\n\t\u200c\u200d")
+_MAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+")  # begins at a word's first letter, or long texts take for ever
 NAME = 160  # characters of a name that a heading has
 _LONG = 400  # of a value that is shown whole
 _AROUND = 60  # of what is the same around a difference
 
 
 def readable(text: str) -> str:
-    """The text with what can't be seen named by its code point: `⟨U+202E⟩`."""
+    """The text with what can't be seen named by its code point, `⟨U+202E⟩`, and without e-mail addresses."""
+    if "@" in text:
+        text = _MAIL.sub("[e-mail]", text)
     return text if text.isprintable() else "".join(map(_readable, text))
 
 
@@ -37,7 +41,7 @@ def code(text: str) -> str:
 
 def name(text: str) -> str:
     """A name as a heading can have it: its beginning, where it is long."""
-    return f"<bdi>{html(cut(text))}</bdi>" if text.strip() else '<span class="note">without a name</span>'
+    return f"<bdi>{escape(cut(readable(text)))}</bdi>" if text.strip() else '<span class="note">without a name</span>'
 
 
 def cut(text: str, length: int = NAME) -> str:
@@ -46,11 +50,13 @@ def cut(text: str, length: int = NAME) -> str:
 
 def value(text: str, tag: str = "code") -> str:
     """One that there is nothing to compare with; a long one folded."""
-    return f"<{tag}>{html(cut(text, _LONG))}</{tag}>{_whole(text) if len(text) > _LONG else ''}"
+    shown = readable(text)
+    return f"<{tag}>{escape(cut(shown, _LONG))}</{tag}>{_whole(shown) if len(shown) > _LONG else ''}"
 
 
 def compared(before: str, after: str) -> tuple[str, str]:
     """Both as HTML, with what differs marked. Of long ones what is around it, and the whole folded."""
+    before, after = readable(before), readable(after)
     start = _same(before, after)
     end = _same(before[start:][::-1], after[start:][::-1])
     return _marked(before, start, len(before) - end, "del"), _marked(after, start, len(after) - end, "ins")
@@ -63,12 +69,12 @@ def _marked(text: str, start: int, stop: int, tag: str) -> str:
         first = first if len(first) <= _AROUND else f"…{first[-_AROUND:]}"
         last = cut(last, _AROUND)
         differs = cut(differs, _LONG)
-    marked = f"<{tag}>{html(differs)}</{tag}>" if differs else ""
-    return f"<code>{html(first)}{marked}{html(last)}</code>{_whole(text) if is_long else ''}"
+    marked = f"<{tag}>{escape(differs)}</{tag}>" if differs else ""
+    return f"<code>{escape(first)}{marked}{escape(last)}</code>{_whole(text) if is_long else ''}"
 
 
 def _whole(text: str) -> str:
-    return f"<details><summary>all {len(text):,} characters</summary>{code(text)}</details>"
+    return f"<details><summary>all {len(text):,} characters</summary><code>{escape(text)}</code></details>"
 
 
 def _same(left: str, right: str) -> int:
