@@ -130,6 +130,37 @@ def test_the_first_lines_say_what_is_lost_its_cause_and_the_milder_way() -> None
     assert "at least 167.76 → at least 212.88" in first
 
 
+def test_what_one_argument_forces_stands_together_with_its_cause_told_once() -> None:
+    text = Read(page(team())).text
+    first = " ".join(text[: text.index("Stack prod")].split())
+
+    assert "12 replaced, 1 deleted in stack prod" in first
+    assert first.count("team: vision → perception, Pulumi.prod.yaml:10") == 1
+    assert first.count("which keeps the account under its name") == 1
+    assert "replaced storage account data3. Lost: its blobs: data, models and what tasks left; Takes: about 2 minutes" in first
+    assert "3 more" in first
+
+
+def test_milder_ways_that_differ_stay_with_what_they_are_for() -> None:
+    review = team()
+    (stack,) = review.stacks
+    dangers = (stack.dangers[0], stack.dangers[1]._replace(milder="do `that`", quota="8 vCPUs"))
+
+    text = Read(page(review._replace(stacks=(stack._replace(dangers=dangers),)))).text
+
+    assert "Instead: set foundation.storage.name: visionproddata36e230c0" in text
+    assert "Quota meanwhile: 8 vCPUs; Instead: do that; Refused: operations up does it only with" in text
+
+
+def team() -> Review:
+    """A changed team, which replaces twelve accounts and deletes one."""
+    review = sample.sample()
+    one = review.stacks[0].dangers[0]
+    dangers = [one._replace(azure_name=f"data{index}") for index in range(12)]
+    dangers.append(one._replace(operation=Operation.DELETE, azure_name="data12", part="container_groups.check"))
+    return review._replace(stacks=(review.stacks[0]._replace(dangers=tuple(dangers)),))
+
+
 def test_a_rejected_stack_has_its_problems_and_no_costs_of_zero() -> None:
     review = Review(
         sample.BASE, sample.HEAD, "2026-11-26T09:30:00Z", (sample.rejected(),), missing=("the cost of dev: no price",)

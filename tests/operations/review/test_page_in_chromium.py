@@ -11,6 +11,7 @@ from azure_gpu_operations.review.model import Review
 from azure_gpu_operations.review.page import page
 from tests.browser.driving import Opened
 from tests.operations.review import sample
+from tests.operations.review.test_page import team
 
 pytestmark = pytest.mark.slow
 
@@ -22,6 +23,7 @@ _REVIEWS = {
     "nothing": sample.nothing(),
     "rejected": _REJECTED,
     "large": sample.large(120),
+    "team": team(),
 }
 _ALL_OF_LARGE = 2_000
 _PICTURE = (
@@ -42,9 +44,15 @@ def _shown_resources(tab: Any) -> int:
     return tab.locator(".part:not([hidden]) .resource:not([hidden])").count()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", [_PHONE, _DESK], ids=["phone", "desk"])
-@pytest.mark.parametrize("name", list(_REVIEWS))
+@pytest.mark.parametrize(
+    ("name", "size", "scheme"),
+    [
+        *((name, size, scheme) for name in _REVIEWS for size, scheme in ((_PHONE, "dark"), (_DESK, "light"))),
+        ("sample", _PHONE, "light"),
+        ("sample", _DESK, "dark"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else str(value["width"]),
+)
 def test_everybody_can_read_it(chromium: Any, files: dict[str, Path], name: str, size: dict[str, int], scheme: str) -> None:
     opened = Opened(chromium, files[name], viewport=size, color_scheme=scheme)
     if name != "large":
@@ -97,6 +105,24 @@ def test_stack_and_part_leave_the_rest_out(chromium: Any, files: dict[str, Path]
     tab.get_by_text("0 of 8 resources").wait_for()
     assert tab.get_by_role("combobox", name="Stack").input_value() == ""
     assert opened.said == []
+    opened.close()
+
+
+def test_filters_reach_into_what_one_argument_forces(chromium: Any, files: dict[str, Path]) -> None:
+    opened = Opened(chromium, files["team"], viewport=_DESK)
+    tab = opened.page
+    shown = tab.locator(".together li:not([hidden])")
+    assert shown.count() == 13
+
+    tab.get_by_role("combobox", name="Operation").select_option("deleted")
+    assert [each.inner_text().split()[3] for each in shown.all()] == ["data12."]  # its fold has been opened
+    tab.get_by_role("searchbox", name="Text").fill("perception, pulumi.prod.yaml:10")
+    assert shown.count() == 1
+    tab.get_by_role("searchbox", name="Text").fill("perception, pulumi.prod.yaml:11")
+    assert not tab.locator(".together").is_visible()
+    tab.get_by_role("button", name="Clear").click()
+    tab.locator(".together").wait_for()
+    assert tab.locator(".together li:visible").count() == 10
     opened.close()
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from azure_gpu_operations.graph.words import NOT_COUNTED
 from azure_gpu_operations.review.model import Amount, Budget, Costs, Part, PartCosts, StackCosts
 from azure_gpu_operations.review.page import chart, money
-from azure_gpu_operations.review.page.markup import Row, scrollable, table
+from azure_gpu_operations.review.page.markup import Row, now_then, scrollable, table
 from azure_gpu_operations.review.page.texts import code, html, name
 from azure_gpu_operations.review.page.whose import part_of
 
@@ -81,16 +81,12 @@ def _chart(parts: Sequence[PartCosts]) -> Iterator[str]:
 def _row(one: PartCosts, parts: Sequence[Part]) -> Row:
     days = tuple(dict.fromkeys((*one.price_dates[:1], *one.price_dates[-1:])))
     cells = (
-        _now_then(html(one.machines_before) or money.NOTHING, html(one.machines_after) or money.NOTHING),
+        now_then(html(one.machines_before) or money.NOTHING, html(one.machines_after) or money.NOTHING),
         *(
-            _now_then(*(money.amount(_amount(each, field)) for each in (one.before, one.after)))
+            now_then(*(money.amount(_amount(each, field)) for each in (one.before, one.after)))
             for field in ("idle_month", "expected_month", "most_month")
         ),
         html(" to ".join(days)) or money.NOTHING,
     )
     heading = f'{code(one.part) if one.part.strip() else name(one.part)} <span class="note">{html(one.kind)}</span>'
     return Row(heading, cells, f' data-item data-part="{html(part_of(one.part, parts))}"')
-
-
-def _now_then(before: str, after: str) -> str:
-    return before if before == after else f"{before} → <strong>{after}</strong>"

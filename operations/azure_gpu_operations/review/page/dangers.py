@@ -1,38 +1,112 @@
-"""Writes what is replaced, deleted or interrupted: what is lost, the argument that forces it, and the milder way."""
+"""Writes what is replaced, deleted or interrupted: what is lost, the argument that forces it, and the milder way.
 
-from collections.abc import Iterator
+What one argument forces in a stack stands together, so that a changed team reads as one change and not as twenty.
+"""
 
-from azure_gpu_operations.review.model import Danger, Operation, StackReview
-from azure_gpu_operations.review.page.markup import DONE, badge, optional, place, with_code
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from azure_gpu_operations.review.model import Danger, Operation, Review, StackReview
+from azure_gpu_operations.review.page.markup import DONE, badge, listed, optional, place, with_code
 from azure_gpu_operations.review.page.texts import code, html, name
 from azure_gpu_operations.review.page.whose import part_of
 
+_OPEN_GROUPS = 8  # of the first lines; more of them are folded
+_OPEN_TOGETHER = 10  # of what one argument forces
 
-def item(one: Danger, stack: StackReview) -> str:
-    """One item of a list."""
+
+def of_review(review: Review) -> Iterator[str]:
+    """All of them, in the review's order."""
+    groups = [_group(each, stack) for stack in review.stacks for each in _together(stack.dangers)]
+    yield from _list(groups[:_OPEN_GROUPS])
+    if rest := groups[_OPEN_GROUPS:]:
+        yield f"<details><summary>{len(rest):,} more changes that replace, delete or interrupt</summary>"
+        yield from _list(rest)
+        yield "</details>"
+
+
+def _together(dangers: Sequence[Danger]) -> list[list[Danger]]:
+    """By the argument that forces them; one without a known argument stays by itself."""
+    groups: dict[object, list[Danger]] = defaultdict(list)
+    for index, each in enumerate(dangers):
+        groups[(each.cause, each.before, each.after, each.place) if each.cause else index].append(each)
+    return list(groups.values())
+
+
+def _list(items: Sequence[str]) -> Iterator[str]:
+    if items:
+        yield '<ul class="dangers">'
+        yield from items
+        yield "</ul>"
+
+
+def _group(those: Sequence[Danger], stack: StackReview) -> str:
+    worst = max((each.operation for each in those), key=list(Operation).index)
+    kind = f"danger {worst}{' held' if any(each.is_held for each in those) else ''}"
+    where = f" in stack {name(stack.stack)}"
+    common = list(_common(those))
+    if len(those) == 1:
+        rows = [*common, *_own(those[0], those)]
+        return f'<li class="{kind}" {_item(those[0], stack)}><p class="what">{_title(those[0])}{where}</p>{_described(rows)}</li>'
+    counted = {each: sum(_done(one) == each for one in those) for each in dict.fromkeys(map(_done, those))}
+    lines = [f"<li {_item(each, stack)}>{_title(each)}{_tail(each, those)}</li>" for each in those]
+    shown = f"<ul>{''.join(lines[:_OPEN_TOGETHER])}</ul>"
+    if rest := lines[_OPEN_TOGETHER:]:
+        shown += f"<details><summary>{len(rest):,} more</summary><ul>{''.join(rest)}</ul></details>"
+    heading = f'<p class="what"><strong>{listed((number, done) for done, number in counted.items())}</strong>{where}</p>'
+    return f'<li class="{kind} together" data-stack="{html(stack.stack)}">{heading}{_described(common)}{shown}</li>'
+
+
+def _item(one: Danger, stack: StackReview) -> str:
+    """What filters know it by."""
     part = html(part_of(one.part, stack.parts))
-    done = "interrupted" if one.operation is Operation.UPDATE else DONE[one.operation]
-    rows = "".join(f"<div><dt>{term}</dt><dd>{content}</dd></div>" for term, content in _rows(one))
-    return (
-        f'<li class="danger {one.operation}{" held" if one.is_held else ""}" data-item data-operation="{one.operation}"'
-        f' data-part="{part}" data-stack="{html(stack.stack)}"><p class="what">{badge(one.operation, done)} {html(one.what)}'
-        f" <strong>{name(one.azure_name or one.name)}</strong> in stack {name(stack.stack)}</p><dl>{rows}</dl></li>"
-    )
+    return f'data-item data-operation="{one.operation}" data-part="{part}" data-stack="{html(stack.stack)}"'
 
 
-def _rows(one: Danger) -> Iterator[tuple[str, str]]:
-    cause = code(one.cause) if one.cause else ""
-    if one.before is not None or one.after is not None:
-        cause += f": {optional(one.before)} → {optional(one.after)}"
-    if cause or one.place.file:
-        yield "Because of", f"{cause}{place(one.place)}".removeprefix(", ")
+def _title(one: Danger) -> str:
+    return f"{badge(one.operation, _done(one))} {html(one.what)} <strong>{name(one.azure_name or one.name)}</strong>"
+
+
+def _done(one: Danger) -> str:
+    return "interrupted" if one.operation is Operation.UPDATE else DONE[one.operation]
+
+
+def _common(those: Sequence[Danger]) -> Iterator[tuple[str, str]]:
+    """What all have from their argument."""
+    first = those[0]
+    cause = code(first.cause) if first.cause else ""
+    if first.before is not None or first.after is not None:
+        cause += f": {optional(first.before)} → {optional(first.after)}"
+    if cause or first.place.file:
+        yield "Because of", f"{cause}{place(first.place)}".removeprefix(", ")
+    if first.milder and _is_common_milder(those):
+        yield "Instead", with_code(first.milder)
+
+
+def _is_common_milder(those: Sequence[Danger]) -> bool:
+    return len({each.milder for each in those}) == 1
+
+
+def _own(one: Danger, those: Sequence[Danger]) -> Iterator[tuple[str, str]]:
+    """What it has by itself."""
     if one.is_held or one.lost:
         yield "Lost", html(one.lost) or "it holds data or serves traffic; what is lost isn't known"
     if one.minutes:
         yield "Takes", f"{html(one.minutes)} minutes"
     if one.quota:
         yield "Quota meanwhile", html(one.quota)
-    if one.milder:
+    if one.milder and not _is_common_milder(those):
         yield "Instead", with_code(one.milder)
     if one.refused:
         yield "Refused", f"<code>operations up</code> does it only with {code(one.refused)}"
+
+
+def _tail(one: Danger, those: Sequence[Danger]) -> str:
+    """The same on one line."""
+    rows = [f'<span class="note">{term}:</span> {content}' for term, content in _own(one, those)]
+    return f". {'; '.join(rows)}" if rows else ""
+
+
+def _described(rows: Sequence[tuple[str, str]]) -> str:
+    lines = "".join(f"<div><dt>{term}</dt><dd>{content}</dd></div>" for term, content in rows)
+    return f"<dl>{lines}</dl>" if lines else ""

@@ -11,13 +11,12 @@ from pathlib import Path
 
 from azure_gpu_operations.review.model import Outcome, Review, StackReview
 from azure_gpu_operations.review.page import dangers, money
-from azure_gpu_operations.review.page.markup import DONE, WORST_FIRST, Row, scrollable, table
+from azure_gpu_operations.review.page.markup import DONE, WORST_FIRST, Row, now_then, scrollable, table
 from azure_gpu_operations.review.page.stack_section import counts, missing, section
 from azure_gpu_operations.review.page.texts import code, cut, html, name, readable
 from azure_gpu_operations.review.page.whose import label
 
 _COMMIT = 10  # characters of a commit that are shown
-_OPEN_DANGERS = 8  # of the first lines; more of them are folded
 _OPTION = 60  # characters of a name in a list of filters
 
 
@@ -59,25 +58,13 @@ def _commit(commit: str) -> str:
 def _first_lines(review: Review) -> Iterator[str]:
     yield '<section aria-labelledby="first"><h2 id="first">What to look at first</h2>'
     yield f'<p class="verdict">{_verdict(review)}</p>'
-    items = [dangers.item(one, stack) for stack in review.stacks for one in stack.dangers]
-    yield from _danger_list(items[:_OPEN_DANGERS])
-    if rest := items[_OPEN_DANGERS:]:
-        yield f"<details><summary>{len(rest):,} more that are replaced, deleted or interrupted</summary>"
-        yield from _danger_list(rest)
-        yield "</details>"
+    yield from dangers.of_review(review)
     if review.stacks:
         headings = ("Stack", "Expected, now → then", "Change", "At most, then", "Resources")
         rows = (_stack_row(stack, number) for number, stack in enumerate(review.stacks))
         yield from scrollable("Stacks", table("Stacks, USD a month", headings, rows, text_columns=(4,)))
     yield from missing(review.missing)
     yield "</section>"
-
-
-def _danger_list(items: list[str]) -> Iterator[str]:
-    if items:
-        yield '<ul class="dangers">'
-        yield from items
-        yield "</ul>"
 
 
 def _verdict(review: Review) -> str:
@@ -103,7 +90,7 @@ def _stack_row(stack: StackReview, number: int) -> Row:
         return Row(heading, (none, none, none, counts(stack)))
     before, after = stack.costs.before, stack.costs.after
     now, then = before.expected_month if before else None, after.expected_month if after else None
-    expected = f"{money.amount(now)} → {money.amount(then)}"
+    expected = now_then(money.amount(now), money.amount(then))
     return Row(heading, (expected, money.change(now, then), money.amount(after.most_month if after else None), counts(stack)))
 
 

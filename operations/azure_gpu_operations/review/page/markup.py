@@ -1,4 +1,4 @@
-"""Pieces of HTML that the page is made of. `table`, `scrollable` and `badge` take HTML, the others take texts of a stack."""
+"""Pieces of HTML that the page is made of. What takes texts of a stack escapes them."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -50,6 +50,11 @@ def scrollable(name: str, content: Iterable[str]) -> Iterator[str]:
 
 def badge(operation: Operation, text: str = "") -> str:
     return f'<span class="badge {operation}">{text or DONE[operation]}</span>'
+
+
+def now_then(before: str, after: str) -> str:
+    """`1.32 → 1.88`; once where both are the same."""
+    return before if before == after else f"{before} → <strong>{after}</strong>"
 
 
 def listed(numbers: Iterable[tuple[int, str]]) -> str:

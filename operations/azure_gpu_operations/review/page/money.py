@@ -4,12 +4,14 @@ from azure_gpu_operations.review.model import Amount
 
 NOT_KNOWN = "not known"
 NOTHING = "-"
+_WHOLE_CENTS = 10  # from which on nobody reads smaller ones
 
 
 def usd(value: float) -> str:
-    """`1,234.50`, and `0.0926`: up to four digits, and never fewer than two."""
-    text = f"{value:,.4f}"
-    return text.removesuffix("0").removesuffix("0")
+    """`1,234.50`, and `0.0926`: small ones with up to four digits."""
+    if abs(value) >= _WHOLE_CENTS:
+        return f"{value:,.2f}"
+    return f"{value:,.4f}".removesuffix("0").removesuffix("0")
 
 
 def amount(one: Amount | None) -> str:

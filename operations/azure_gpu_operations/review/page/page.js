@@ -19,9 +19,22 @@
   const resources = items.filter((item) => item.part).length;
   const parts = [...document.querySelectorAll(".part")];
   const stacks = [...document.querySelectorAll("section.stack")];
+  const groups = [...document.querySelectorAll(".together")];
+  const folds = [...document.querySelectorAll(".dangers + details, .together > details")];
   const opened = new Set(); // by the filters, which close them again
 
-  const words = (item) => (item.text ??= lower(`${item.part?.querySelector("summary").textContent ?? ""} ${item.node.textContent}`));
+  const unfold = (node, isMatch) => {
+    if (isMatch && !node.open) {
+      node.open = true;
+      opened.add(node);
+    } else if (!isMatch && opened.delete(node)) {
+      node.open = false;
+    }
+  };
+
+  // With what stands once for several: a part's heading, the argument that forces a group.
+  const shared = (item) => item.part?.querySelector("summary") ?? item.node.closest(".together")?.querySelector("dl");
+  const words = (item) => (item.text ??= lower(`${shared(item)?.textContent ?? ""} ${item.node.textContent}`));
   const wanted = () => Object.fromEntries(FIELDS.map((name) => [name, form.elements[name].value]));
   const differs = (wish, has) => wish !== "" && has !== undefined && wish !== has;
 
@@ -46,14 +59,10 @@
     for (const part of parts) {
       const isEmpty = part.querySelector(".resource") === null && !isNarrow && !differs(filter.part, part.dataset.part);
       part.hidden = !matching.has(part) && !isEmpty;
-      const shouldOpen = isNarrow && count <= FEW && matching.has(part);
-      if (shouldOpen && !part.open) {
-        part.open = true;
-        opened.add(part);
-      } else if (!shouldOpen && opened.delete(part)) {
-        part.open = false;
-      }
+      unfold(part, isNarrow && count <= FEW && matching.has(part));
     }
+    for (const fold of folds) unfold(fold, isNarrow && fold.querySelector("[data-item]:not([hidden])") !== null);
+    for (const group of groups) group.hidden = group.querySelector("[data-item]:not([hidden])") === null;
     for (const stack of stacks) stack.hidden = differs(filter.stack, stack.dataset.stack);
     document.getElementById("shown").textContent = `${count.toLocaleString("en")} of ${resources.toLocaleString("en")} resources`;
   };
