@@ -147,6 +147,9 @@ azurite: .venv/ready prerequisites
 browser: .venv/browser ## what tests of pages need: Playwright, axe-core, and a Chromium where the machine has none: 130 MB, once
 	@$(PYTHON) -m tests.browser.installation
 
+pictures: browser ## take the pictures of README.md again: a review's page, and its comment
+	@PYTHONPATH=.:components:operations $(PYTHON) -m tests.browser.pictures docs/images
+
 .venv/browser: requirements-browser.txt .venv/ready
 	@echo "installing Playwright" >&2
 	@$(UV) pip install -q --python $(PYTHON) --require-hashes -r requirements-browser.txt
