@@ -130,9 +130,11 @@ def _chosen(
 
 def _write(out: Path, review: Review, told: str) -> None:
     from azure_gpu_operations.review.annotations import annotations
+    from azure_gpu_operations.review.page import page
 
     out.mkdir(parents=True, exist_ok=True)
     (out / "comment.md").write_text(told, encoding="utf-8")
+    (out / "review.html").write_text(page(review), encoding="utf-8")
     (out / "review.json").write_text(json.dumps(as_data(review), indent=2) + "\n", encoding="utf-8")
     (out / "annotations.json").write_text(json.dumps(annotations(review), indent=2) + "\n", encoding="utf-8")
 

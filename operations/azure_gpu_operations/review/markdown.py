@@ -59,7 +59,7 @@ def _head(review: Review) -> Iterator[str]:
             yield from (f"- :grey_question: {text(each)}" for each in stack.missing[:_SHOWN_DANGERS])
         cost = _cost_line(stack)
         if cost:
-            yield cost
+            yield from ("", cost)  # a line of its own, and not the last entry's
 
 
 def _summary(stack: StackReview) -> str:
@@ -112,7 +112,8 @@ def _danger(each: Danger) -> str:
     sign = ":red_circle:" if each.is_held else ":warning:"
     words = [f"{sign} **{text(each.what)} {code(each.name)} is {_DONE[each.operation]}**"]
     if each.cause:
-        words.append(f"by {code(each.cause)}: {_change(each.before, each.after)}{_at(each.place.file, each.place.line)}")
+        changed = f": {_change(each.before, each.after)}" if each.before is not None or each.after is not None else ""
+        words.append(f"by {code(each.cause)}{changed}{_at(each.place.file, each.place.line)}")
     told = " ".join(words)
     details = [
         f"lost: {text(each.lost)}" if each.lost else "",
@@ -147,8 +148,12 @@ def _cost_line(stack: StackReview) -> str:
 
 
 def _budget(budget: Budget) -> str:
-    told = {True: ":red_circle: over", False: "within", None: "not known whether within"}[budget.is_over]
-    return f"Expected is {told} the budget of {budget.monthly_usd:,.0f} USD"
+    told = {
+        True: ":red_circle: the expected cost is over",
+        False: "The expected cost is within",
+        None: "It isn't known whether it is within",
+    }
+    return f"{told[budget.is_over]} the budget of {budget.monthly_usd:,.0f} USD"
 
 
 def _pair(before: Costs | None, after: Costs | None, name: str) -> str:

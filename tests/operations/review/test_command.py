@@ -102,6 +102,7 @@ def test_a_deleted_stack_file_needs_no_azure(git: Git, tmp_path: Path) -> None:
     assert (told["form"], told["stacks"][0]["outcome"], told["changed_files"]) == (1, "deleted", ["Pulumi.old.yaml"])
     assert told["head"] == f"{git.first}+"
     assert json.loads((tmp_path / "out" / "annotations.json").read_text()) == []
+    assert "Pulumi.old.yaml" in (tmp_path / "out" / "review.html").read_text()
 
 
 def test_exit_codes_say_what_was_found(git: Git, reviewed: Callable[..., None]) -> None:
