@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+import os
 import re
 import subprocess
 import sys
@@ -241,20 +242,26 @@ def test_two_long_values_show_what_differs_and_fold_the_rest() -> None:
     assert "all 10,003 characters" in after
 
 
+_MEASURED = """
+import json, pathlib, resource
+from azure_gpu_operations.review.page import page
+from tests.operations.review import sample
+
+text = page(sample.large(2_000))
+used = resource.getrusage(resource.RUSAGE_SELF)
+status = pathlib.Path("/proc/self/status")  # Linux counts the memory of the process that started this one into `ru_maxrss`
+peak = [line.split()[1] for line in status.read_text().splitlines() if line.startswith("VmHWM:")] if status.exists() else []
+print(json.dumps([len(text), used.ru_utime + used.ru_stime, int(peak[0]) / 1024 if peak else used.ru_maxrss / 1024**2]))
+"""
+
+
 def test_2000_resources_take_less_than_2_seconds_and_300_mib() -> None:
     """Seconds of the processor: on a busy machine they are the same."""
-    code = (
-        "import json, resource; from azure_gpu_operations.review.page import page; from tests.operations.review import sample\n"
-        "text = page(sample.large(2_000)); used = resource.getrusage(resource.RUSAGE_SELF)\n"
-        "print(json.dumps([len(text), used.ru_utime + used.ru_stime, used.ru_maxrss]))"
-    )
-    paths = ":".join(["components", "operations", "."])
     root = Path(__file__).parents[3]
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=root, env={"PYTHONPATH": paths}, capture_output=True, text=True, check=True
-    )
+    paths = {"PYTHONPATH": os.pathsep.join(("components", "operations", "."))}
+    done = subprocess.run([sys.executable, "-c", _MEASURED], cwd=root, env=paths, capture_output=True, text=True, check=True)
 
-    length, seconds, memory = json.loads(done.stdout)
+    length, seconds, mebibytes = json.loads(done.stdout)
     assert length > 2_000 * 500
     assert seconds < 2
-    assert memory / (1024 if sys.platform == "linux" else 1024**2) < 300
+    assert mebibytes < 300
