@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 
-from azure_gpu_operations.graph.words import NOT_COUNTED
 from azure_gpu_operations.review.model import Amount, Budget, Costs, Part, PartCosts, StackCosts
 from azure_gpu_operations.review.page import chart, money
 from azure_gpu_operations.review.page.markup import Row, now_then, scrollable, table
 from azure_gpu_operations.review.page.texts import code, html, name
 from azure_gpu_operations.review.page.whose import part_of
 
+_COUNTED = "USD. List prices of machines; storage, registry, logs and network aren't counted."
 _TOTALS = (
     ("a month, while nothing runs", "idle_month"),
     ("a month, expected", "expected_month"),
@@ -29,7 +29,7 @@ def of_stack(costs: StackCosts, parts: Sequence[Part]) -> Iterator[str]:
     if costs.before is None and costs.after is None:
         yield "<p>Nothing is known of the costs.</p>"
     else:
-        yield f"<p>USD. {NOT_COUNTED} Expected: busy for {costs.busy_hours:,.0f} of 730 hours a month.{_unknown(costs)}</p>"
+        yield f"<p>{_COUNTED} Expected: busy for {costs.busy_hours:,.0f} of 730 hours a month.{_unknown(costs)}</p>"
         yield from table("All parts", ("USD", "Now", "Then", "Change"), _totals(costs.before, costs.after), kind="totals")
     if costs.budget is not None:
         yield f"<p>{_budget(costs.budget)}</p>"
