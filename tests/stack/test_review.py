@@ -3,14 +3,15 @@
 import json
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from tests.support.readme_commands import copied
+from tests.support.embedded import EmbeddedAzure
+from tests.support.readme_commands import copied, login
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -52,6 +53,23 @@ config:
 """
 
 
+LIVE = """config:
+  azure-native:subscriptionId: 00000000-0000-0000-0000-000000000000
+  azure-gpu:team: vision
+  azure-gpu:location: eastus
+  azure-gpu:as_of: "2026-11-25"
+  azure-gpu:foundation:
+    identity: create
+    storage: create
+  azure-gpu:batch_account: create
+  azure-gpu:pools:
+    train:
+      size: Standard_NC4as_T4_v3
+      autoscale: {scenario: pending_tasks, max_nodes: 1}
+      expires_after: "2026-12-31"
+"""
+
+
 class Clone:
     """A team's repository with the program in it, and what a review of its changes says."""
 
@@ -82,18 +100,21 @@ class Clone:
     def write(self, text: str, name: str = "Pulumi.prod.yaml") -> None:
         (self.folder / name).write_text(text)
 
-    def review(self, *words: str, base: str = "", code: int = 0) -> "Report":
-        out = self.folder.parent / "out"
-        command = [str(self.folder / ".venv/bin/python"), "-m", "operations", "review", "--base", base or self.base]
-        done = subprocess.run(
-            [*command, "--out", str(out), *words],
+    def run(self, *words: str, login: Mapping[str, str] | None = None) -> "subprocess.CompletedProcess[str]":
+        """`python -m operations` there. `login`: the environment of somebody who is signed in."""
+        return subprocess.run(
+            [str(self.folder / ".venv/bin/python"), "-m", "operations", *words],
             cwd=self.folder,
-            env=self._environment,
+            env={**self._environment, **(login or {}), "PYTHONPATH": self._environment["PYTHONPATH"]},
             capture_output=True,
             text=True,
             timeout=600,
             check=False,
         )
+
+    def review(self, *words: str, base: str = "", code: int = 0, login: Mapping[str, str] | None = None) -> "Report":
+        out = self.folder.parent / "out"
+        done = self.run("review", "--base", base or self.base, "--out", str(out), *words, login=login)
         assert done.returncode == code, done.stdout + done.stderr + (out / "comment.md").read_text()
         assert "Traceback" not in done.stderr
         return Report(out)
@@ -209,3 +230,29 @@ def test_a_base_that_does_not_come_up_is_said_in_a_line(clone: Clone) -> None:
     assert why.startswith("the base doesn't come up: ")
     assert "pools.train.size" in why
     assert "not reviewed" in found.first
+
+
+def test_with_a_login_it_is_against_what_is_deployed_also_where_that_is_protected(
+    clone: Clone, azure: EmbeddedAzure, engine_bin: Path
+) -> None:
+    signed_in = login(azure, engine_bin)
+    clone.write(LIVE, "Pulumi.live.yaml")
+    done = clone.run("up", "--stack", "live", login=signed_in)
+    assert done.returncode == 0, done.stdout + done.stderr
+    text = (clone.folder / "Pulumi.live.yaml").read_text()  # with the salt that the engine has written
+    base = clone.commit()
+    try:
+        clone.write(text.replace("Standard_NC4as_T4_v3", "Standard_NC8as_T4_v3"), "Pulumi.live.yaml")
+        found = clone.review("--live", "--stack", "live", base=base, login=signed_in)
+        assert found.stacks["live"]["lane"] == "live"
+        assert found.operations("live") == {"train-pool": "replace"}
+        assert "`pools.train.size`" in found.first
+        clone.write(text.replace("vision", "sound"), "Pulumi.live.yaml")
+        found = clone.review("--live", "--stack", "live", base=base, login=signed_in)
+        assert found.operations("live")["foundation-storage"] == "replace"
+        assert "storage account `foundation-storage`" in found.first
+    finally:
+        clone.write(text, "Pulumi.live.yaml")
+        clone.run("pulumi", "state", "unprotect", "--all", "--yes", "--stack", "live", login=signed_in)
+        ended = clone.run("down", "--stack", "live", "--yes", login=signed_in)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
