@@ -3,13 +3,14 @@
 In: a stack, limits, and `say`, which shows a line to the user. Out: nothing; an exception names what failed.
 """
 
+import json
 import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any
 
-from azure_gpu_operations import groups, pool_steps, registration, repair, started_jobs, torn_state
+from azure_gpu_operations import groups, pool_steps, registration, repair, saved_plan, started_jobs, torn_state
 from azure_gpu_operations.azure import Arm
 from azure_gpu_operations.clusters import dead
 from azure_gpu_operations.connection import connection_of
@@ -17,6 +18,7 @@ from azure_gpu_operations.guard import ending, held, kept, look, mark
 from azure_gpu_operations.guard.losses import NOTHING_ALLOWED, Allowed
 from azure_gpu_operations.machine_learning import deployment_logs
 from azure_gpu_operations.orphans import end_orphaned_hosts
+from azure_gpu_operations.saved_plan import SavedPlan
 from azure_gpu_operations.stack import EngineError, Stack, backend_folder
 from azure_gpu_operations.stack_view import StackView, of_deployment
 
@@ -28,18 +30,27 @@ class WorkFailedError(Exception):
 
 
 def bring_up(
-    stack: Stack, limit_seconds: float, say: Say, *, start_jobs: bool = False, allowed: Allowed = NOTHING_ALLOWED
+    stack: Stack,
+    limit_seconds: float,
+    say: Say,
+    *,
+    start_jobs: bool = False,
+    allowed: Allowed = NOTHING_ALLOWED,
+    plan: SavedPlan | None = None,
 ) -> None:
     """Settles what a killed run left, updates the stack, starts its jobs if requested, and waits for its container groups.
 
     A package that a pool names has to be active before; a pool that goes before its successor comes is drained before. Nothing
-    that holds data or serves traffic is replaced or deleted, except what is `allowed`.
+    that holds data or serves traffic is replaced or deleted, except what is `allowed`. `plan`: the update does what it says, and
+    nothing else; StalePlanError where it was made for another state.
     """
     mend_backend(say)
     if allowed != NOTHING_ALLOWED:
         look.refuse_wrong_names(stack.deployment() if stack.exists() else {}, allowed)
     stack.create_if_missing()
     deployment = dead.forget_gone(stack, settle(stack, say), say)
+    if plan is not None:
+        saved_plan.refuse_stale(plan, deployment)
     pool_steps.check_packages(stack)
     message = mark.message(stack)
     may_drain = pool_steps.may_drain(deployment)
@@ -53,21 +64,24 @@ def bring_up(
     registration.before_first(stack, deployment, say)
     if looked.let_go:
         stack.unprotect(looked.let_go)
-    _update(stack, message, say)
+    _update(stack, message, say, plan)
     view = _view(stack)
     failed = started_jobs.run_each(view, say) if start_jobs and view.jobs else []
     failed += _wait(view, limit_seconds, say)
     _raise(failed)
 
 
-def _update(stack: Stack, message: str, say: Say) -> None:
+def _update(stack: Stack, message: str, say: Say, plan: SavedPlan | None) -> None:
     """The update itself. Where it waits for deployments of endpoints, what they write is shown between the engine's lines."""
     shown = deployment_logs.shown(stack, say) if stack.declares("ml_endpoints") else nullcontext()
     with tempfile.TemporaryDirectory() as folder, torn_state.kept(backend_folder(), stack.project, stack.name):
-        events = Path(folder) / "events.json"
+        events, engine_plan = Path(folder) / "events.json", Path(folder) / "plan.json"
+        if plan is not None:
+            engine_plan.write_text(json.dumps(plan.engine), encoding="utf-8")
         try:
             with shown:
-                stack.up(message, line_by_line=not isinstance(shown, nullcontext), events=events)
+                by_line = not isinstance(shown, nullcontext)
+                stack.up(message, line_by_line=by_line, events=events, plan=engine_plan if plan is not None else None)
         except EngineError:
             _take_in_lost(stack, events, say)
             raise
@@ -81,13 +95,19 @@ def _take_in_lost(stack: Stack, events: Path, say: Say) -> None:
         _settle_pending(stack, repair.with_pending(stack.deployment(), lost), say)
 
 
-def preview(stack: Stack, say: Say) -> None:
-    """Shows what an update would change."""
+def preview(stack: Stack, say: Say, file: Path | None = None) -> None:
+    """Shows what an update would change. `file`: takes the plan, for a later `up`."""
     mend_backend(say)
     stack.create_if_missing()
-    dead.forget_gone(stack, settle(stack, say), say)
+    deployment = dead.forget_gone(stack, settle(stack, say), say)
     pool_steps.check_packages(stack)
-    stack.preview()
+    if file is None:
+        stack.preview()
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        engine_plan = Path(folder) / "plan.json"
+        stack.preview(engine_plan)
+        saved_plan.write(file, stack.name, saved_plan.state_of(deployment), engine_plan)
 
 
 def bring_down(stack: Stack, say: Say, *, forget_unreachable: bool = False, let_go: bool = False) -> None:

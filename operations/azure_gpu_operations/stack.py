@@ -107,8 +107,9 @@ class Stack:
             raise EngineError("; ".join(wrong) or _ended(words, done))
         return told.get("steps") or []
 
-    def preview(self) -> None:
-        self._run("preview", "--diff", *self._update_options())
+    def preview(self, plan: Path | None = None) -> None:
+        """`plan`: a file that the engine writes its plan into."""
+        self._run("preview", "--diff", *(("--save-plan", str(plan)) if plan else ()), *self._update_options())
 
     def planned(self, backend: str = "") -> "Planned":
         """What an update would do. `backend`: the URL of another one than the stack's own, which holds a copy of its state."""
@@ -123,11 +124,13 @@ class Stack:
             raise EngineError(_ended(words, done))
         return Planned(told.get("steps") or [], tuple(each.strip().removeprefix("error: ") for each in wrong))
 
-    def up(self, message: str, *, line_by_line: bool = False, events: Path | None = None) -> None:
+    def up(self, message: str, *, line_by_line: bool = False, events: Path | None = None, plan: Path | None = None) -> None:
         """`message`: what the stack's history calls the update. `line_by_line`: also in a terminal, where others write lines
-        meanwhile. `events`: a file that the engine writes its events into, a line of JSON each."""
+        meanwhile. `events`: a file that the engine writes its events into, a line of JSON each. `plan`: the engine's own, to
+        which it holds the update."""
         words = ("up", "--yes", "--skip-preview", "--message", message, *self._update_options())
-        self._run(*words, *(("--event-log", str(events)) if events else ()), line_by_line=line_by_line)
+        files = (*(("--event-log", str(events)) if events else ()), *(("--plan", str(plan)) if plan else ()))
+        self._run(*words, *files, line_by_line=line_by_line)
 
     def unprotect(self, urns: Iterable[str]) -> None:
         """Lets the engine delete and replace these, until an update protects them again."""

@@ -2,19 +2,26 @@
 
     up --stack S                       settle what a killed run left, reject what would delete data, run `pulumi up`, wait
     up --stack S --replace NAME        the same, and let NAME be replaced although it holds data or serves traffic
+    up --stack S --plan FILE           the same, and do what the plan says or nothing at all
     preview --stack S                  settle as `up` does, then run `pulumi preview --diff`
+    preview --stack S --save-plan FILE the same, and write the plan for a later `up`
     wait --stack S                     wait for the stack's container groups and show how they ended
     down --stack S                     run `pulumi destroy` and remove the stack; asks before, requires --yes off a terminal
     down --all --yes                   every stack of the backend, where all of them are on the embedded Azure
 
-Exit codes: 0 all went well, 1 something failed, 2 the command line is wrong.
+A plan holds what was planned, secrets encrypted, and for which state: `up --plan` refuses one where another update came between.
+
+Exit codes: 0 all went well, 1 something failed, 2 the command line is wrong, 4 the state has moved on since the plan was made.
 """
 
 import argparse
+import sys
 from functools import partial
+from pathlib import Path
 
-from azure_gpu_operations import stack_options
+from azure_gpu_operations import saved_plan, stack_options
 from azure_gpu_operations.command_line import refuse
+from azure_gpu_operations.exit_codes import STALE_PLAN
 from azure_gpu_operations.guard import losses
 from azure_gpu_operations.guard.look import UnknownNameError
 from azure_gpu_operations.project import project
@@ -32,12 +39,15 @@ def add_up_arguments(parser: argparse.ArgumentParser) -> None:
     for option, does in ((losses.REPLACE, "replaced"), (losses.DELETE, "deleted")):
         text = f"let NAME be {does} although it holds data or serves traffic; may be repeated: foundation-storage"
         parser.add_argument(option, action="append", default=[], metavar="NAME", help=text)
+    text = "what `preview --save-plan` has written: what isn't in it is refused"
+    parser.add_argument("--plan", type=Path, metavar="FILE", help=text)
     parser.add_argument("--start-jobs", action="store_true", help="start each manual job once, and show its log")
     parser.set_defaults(run=_up)
 
 
 def add_preview_arguments(parser: argparse.ArgumentParser) -> None:
     _add_stack(parser)
+    parser.add_argument("--save-plan", type=Path, metavar="FILE", help="write the plan there, for `up --plan FILE`")
     parser.set_defaults(run=_preview)
 
 
@@ -73,17 +83,22 @@ def _up(options: argparse.Namespace) -> int:
     )  # here: Azure's clients take longer to load than a command line to be rejected
 
     allowed = losses.Allowed(tuple(options.replace), tuple(options.delete))
+    stack = stack_of(options)
     try:
-        bring_up(stack_of(options), options.wait_minutes * 60, _say, start_jobs=options.start_jobs, allowed=allowed)
-    except UnknownNameError as error:
+        plan = saved_plan.read(options.plan, stack.name) if options.plan else None
+        bring_up(stack, options.wait_minutes * 60, _say, start_jobs=options.start_jobs, allowed=allowed, plan=plan)
+    except (UnknownNameError, saved_plan.PlanError) as error:
         return refuse(error)
+    except saved_plan.StalePlanError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return STALE_PLAN
     return 0
 
 
 def _preview(options: argparse.Namespace) -> int:
     from azure_gpu_operations.commands import preview
 
-    preview(stack_of(options), _say)
+    preview(stack_of(options), _say, options.save_plan)
     return 0
 
 
