@@ -89,10 +89,14 @@ replay: .venv/ready kubernetes azurite ## send recorded sessions with the real A
 conformance: .venv/ready engine azurite ## this project's requests sent to a subscription, see docs/conformance.md; EMBEDDED=1 for the embedded Azure
 	@PATH="$(TOOLS):$$PATH" $(PYTHON) -m tests.conformance --level $(LEVEL) --ceiling $(CEILING) $(if $(LOCATION),--location $(LOCATION)) $(if $(EMBEDDED),--embedded) $(if $(CLEAN),--clean)
 
-lint: .venv/ready ## format, style, types
+lint: .venv/ready ## format, style, types, workflows
 	$(PYTHON) -m ruff format --check .
 	$(PYTHON) -m ruff check .
 	$(PYTHON) -m pyright
+	.venv/bin/zizmor -q --offline .github
+	@folder="$$(python3 engine/build.py actionlint)"; code=$$?; \
+	  if [ $$code = 2 ]; then echo "the workflows aren't checked by actionlint: Go is missing" >&2; exit 0; fi; \
+	  [ $$code = 0 ] && set -x && "$$folder/actionlint" -shellcheck .venv/bin/shellcheck -pyflakes ""
 
 docs: .venv/ready ## write every generated page again: settings, components, catalog, coverage, weather, the stack's picture
 	$(PYTHON) -m azure_gpu.stack.settings_reference schema > docs/settings.schema.json

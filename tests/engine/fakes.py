@@ -51,7 +51,7 @@ elif arguments[0] == "build":
         time.sleep(0.02)
     if (records / "fail").exists():
         sys.exit((records / "fail").read_text())
-    version = re.search(r"(?:version\\.Version|gitVersion|gitTag)=(\\S+)", " ".join(arguments))[1]
+    version = re.search(r"(?:version\\.Version|gitVersion|gitTag|actionlint\\.version)=(\\S+)", " ".join(arguments))[1]
     output.write_text(f"#!/bin/sh\\ncase $0 in */etcd) echo etcd Version: 3.6.8;; *) echo {version};; esac\\n")
     output.chmod(0o755)
 """

@@ -116,6 +116,7 @@ class Runner:
         self.played: dict[str, dict[str, Any]] = {}  # verbs of `operations`, as played.py plays them
         self._log = folder / "played.jsonl"
         self._folder = folder
+        folder.mkdir(exist_ok=True)
         self._environment = environment
         self._engine = engine
         self._count = 0
@@ -224,21 +225,19 @@ class Runner:
                 "ACTIONS_ID_TOKEN_REQUEST_TOKEN": RUNNER,
             }
         environment |= {key: substituted(value, contexts, {}) for key, value in job.get("env", {}).items()}
-        state = _State(workflow, contexts, environment, temporary, temporary, Job(name, "success"), run)
+        state = State(workflow, contexts, environment, temporary, temporary, Job(name, "success"), run)
         for step in job["steps"]:
             self._step(step, state)
-        if state.work != temporary:
-            self._tidy(state.work)
         return state.job
 
     def _tidy(self, work: Path) -> None:
-        """Takes away what a job has left beside the files of its checkout, so that the next one of that commit begins anew."""
+        """Takes away what an earlier job has left beside the files of this checkout."""
         [first] = [first for place, first in self.repository.places.values() if place == work]
         for each in work.iterdir():
             if each.name not in first:
                 shutil.rmtree(each) if each.is_dir() else each.unlink()
 
-    def _step(self, step: Any, state: "_State") -> None:
+    def _step(self, step: Any, state: "State") -> None:
         title = step.get("name") or step.get("uses", "").partition("@")[0]
         contexts, job = state.contexts, state.job
         done = Step(title, "skipped")
@@ -251,17 +250,17 @@ class Runner:
                 done.outcome, done.output = self._action(step["uses"], given, state)
             else:
                 own = {key: substituted(value, contexts, {}) for key, value in step.get("env", {}).items()}
-                done.outcome, done.output = self._bash(step, own, state)
+                done.outcome, done.output = self.bash(step, own, state)
         if done.outcome == "failure":
             job.result = "failure"
         if "id" in step:
             contexts["steps"][step["id"]] = {"outputs": state.last_outputs, "outcome": done.outcome}
         state.last_outputs = {}
 
-    def _action(self, uses: str, given: Mapping[str, str], state: "_State") -> tuple[str, str]:
+    def _action(self, uses: str, given: Mapping[str, str], state: "State") -> tuple[str, str]:
         name = uses.partition("@")[0]
         if name == "actions/checkout":
-            self._check_out(given, state)
+            self.check_out(given, state)
         elif name == "actions/upload-artifact":
             return self._upload(given, state)
         elif uses.startswith("./"):
@@ -272,7 +271,7 @@ class Runner:
             assert name in _SET_UP, f"nobody plays {uses}"
         return "success", ""
 
-    def _check_out(self, given: Mapping[str, str], state: "_State") -> None:
+    def check_out(self, given: Mapping[str, str], state: "State") -> None:
         assert given.get("persist-credentials") == "false"
         ref = given.get("ref") or state.contexts["github"]["sha"]
         commit = self.repository.git("rev-parse", "--verify", f"{ref}^{{commit}}").strip()
@@ -283,6 +282,7 @@ class Runner:
             self._clone(work, *key)
             self.repository.places[key] = (work, {each.name for each in work.iterdir()} - {".local"})
         state.work = self.repository.places[key][0]
+        self._tidy(state.work)
         if (state.work / "Makefile").exists():
             self._python(state)
 
@@ -300,12 +300,12 @@ class Runner:
             git("sparse-checkout", "set", sparse)
         git("checkout", "-q", "--detach", commit)
 
-    def _python(self, state: "_State") -> None:
+    def _python(self, state: "State") -> None:
         """`.venv` of the checkout: this environment's, on the checkout's own code."""
         work, plays = state.work, state.temporary / "played"
         folder = work / ".venv" / "bin"
         folder.mkdir(parents=True)
-        plays.mkdir()
+        plays.mkdir(exist_ok=True)
         program = folder / "python"
         program.write_text(
             textwrap.dedent(f"""\
@@ -325,7 +325,7 @@ class Runner:
             (work / ".local").mkdir()
             (work / ".local" / "engine-bin").write_text(f"{self._engine}\n")
 
-    def _upload(self, given: Mapping[str, str], state: "_State") -> tuple[str, str]:
+    def _upload(self, given: Mapping[str, str], state: "State") -> tuple[str, str]:
         path = state.work / given["path"]
         if not path.exists():
             assert given["if-no-files-found"] in ("ignore", "error")
@@ -335,7 +335,7 @@ class Runner:
         self.github.leave(state.run.id, given["name"], {str(each.relative_to(root)): each.read_bytes() for each in files})
         return "success", ""
 
-    def _bash(self, step: Any, own: Mapping[str, str], state: "_State") -> tuple[str, str]:
+    def bash(self, step: Any, own: Mapping[str, str], state: "State") -> tuple[str, str]:
         lines = substituted(step["run"], state.contexts, {})
         script = state.temporary / "script.sh"
         script.write_text(lines)
@@ -375,7 +375,9 @@ class Runner:
 
 
 @dataclass
-class _State:
+class State:
+    """A job while it runs. `work`: its checkout, or where nothing is checked out yet."""
+
     workflow: str
     contexts: dict[str, Any]
     environment: dict[str, str]

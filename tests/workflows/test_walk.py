@@ -153,7 +153,7 @@ def test_a_branch_is_reviewed_against_what_is_deployed_too_and_forks_are_not(
     runner.commands()
     live = well(runner.run("review-live.yml", "pull_request", opened, commit=head))
     assert runner.commands() == [["review", "--live", "--base", repository.main, "--out", "review"]]
-    assert "signed in as client" in live.jobs["review"]["Sign in to Azure"].output
+    assert "signed in as client" in live.jobs["live"]["Sign in to Azure"].output
     well(post(runner, github, repository, live))
     [body] = github.bodies(9)
     assert body.index("by the state") < body.index("by the embedded Azure")

@@ -56,8 +56,12 @@ def main(arguments: list[str]) -> int:
 def _write(stack: str, other: str, last_day: str) -> None:
     folder = project().files
     source = folder / f"Pulumi.{other}.yaml"
-    text = source.read_text(encoding="utf-8")
-    encrypted = [".".join(str(step) for step in steps) for steps in stack_file.encrypted(text)]
+    try:
+        encrypted = [".".join(map(str, steps)) for steps in stack_file.encrypted(source.read_text(encoding="utf-8"))]
+    except OSError as error:
+        raise planned.WrongStackFileError(f"{source} can't be read: {error.strerror}") from None
+    except (UnicodeDecodeError, StackFileError) as error:
+        raise planned.WrongStackFileError(f"{source}: {error}") from None
     if encrypted:
         raise planned.WrongStackFileError(
             f"{source.name} has encrypted values, which only its own stack can read: {', '.join(encrypted)}; "
