@@ -17,6 +17,7 @@ from localazure.entra import identity as identities
 from localazure.errors import CommandError
 from localazure.fault import AT_ONCE, FIELDS, KINDS, PATH, QUOTA_SERVICES, REGISTRATION_STATES, RESTRICTION_REASONS, STANDING
 from localazure.folder import LocalFolder
+from localazure.still import choice
 from localazure.weather import state
 from localazure.weather.parts import PARTS
 
@@ -53,6 +54,12 @@ def _parser() -> argparse.ArgumentParser:
     starting = command("start", _start, "Start the server in the background and wait until it answers.")
     for each in (serving, starting):
         each.add_argument("--weather", choices=state.KINDS, help="rough: as Azure is, the default; kept for later starts")
+        each.add_argument(
+            choice.OPTION,
+            action="store_true",
+            help="start no process for what is declared, so that a stack to preview against comes up in seconds; decided by the "
+            "first start of a state folder",
+        )
         each.add_argument("--as-of", type=_day, help="the date at which services judge; a tag goes before it; default: today")
     starting.add_argument("--engine-bin", type=Path, help="the folder of a `pulumi` that isn't on PATH")
     starting.add_argument("--kubernetes-bin", type=Path, help="the folder of Kubernetes' programs; kept for later starts")
@@ -162,14 +169,22 @@ def _serve(folder: LocalFolder, checkout: Path, options: argparse.Namespace) -> 
     from localazure.serving import serve  # here, because every other command would wait for what a server needs
 
     try:
-        serve(folder, checkout, options.as_of, options.weather)
+        serve(folder, checkout, options.as_of, options.weather, nothing_runs=options.nothing_runs)
     except KeyboardInterrupt:
         sys.stderr.write("localazure: interrupted\n")
     return 0
 
 
 def _start(folder: LocalFolder, checkout: Path, options: argparse.Namespace) -> int:
-    started, fresh = lifecycle.start(folder, checkout, options.as_of, options.engine_bin, options.kubernetes_bin, options.weather)
+    started, fresh = lifecycle.start(
+        folder,
+        checkout,
+        options.as_of,
+        options.engine_bin,
+        options.kubernetes_bin,
+        options.weather,
+        nothing_runs=options.nothing_runs,
+    )
     print(f"embedded Azure {'started' if fresh else 'already running'} at {started.url}")
     return 0
 
@@ -186,7 +201,9 @@ def _status(folder: LocalFolder, checkout: Path, options: argparse.Namespace) ->
         return NOT_RUNNING
     weather, answers = state.kept(folder.weather), endpoint.answers(folder, last)
     how = "answers" if answers else "runs, but doesn't answer yet"
-    print(f"embedded Azure {how} at {last.url}, process {last.process.pid}, as of {last.as_of or 'today'}, in {weather} weather")
+    still = ", with nothing running on it" if choice.kept(folder) else ""
+    as_of = last.as_of or "today"
+    print(f"embedded Azure {how} at {last.url}, process {last.process.pid}, as of {as_of}, in {weather} weather{still}")
     return 0
 
 

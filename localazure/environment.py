@@ -15,6 +15,7 @@ from localazure.entra.identity import Identity
 from localazure.folder import SECRET_MODE, LocalFolder, write_whole
 from localazure.kubernetes import programs
 from localazure.services import SUBSCRIPTION
+from localazure.still import choice
 
 LOOPBACK = ("localhost", "127.0.0.1")
 
@@ -23,7 +24,8 @@ def write(folder: LocalFolder, identity: Identity, url: str, engine_bin: Path | 
     """Writes the file. `url`: where the server answers. `engine_bin`: the folder of a `pulumi` that is not on PATH."""
     found = variables(folder, identity, url, os.environ)
     lines = [f"export {name}={shlex.quote(value)}" for name, value in found.items()]
-    first = [str(Path(sys.executable).parent), *(str(each) for each in (engine_bin, programs.told(folder)) if each)]
+    still = folder.still_programs if choice.kept(folder) else None
+    first = [str(Path(sys.executable).parent), *(str(each) for each in (still, engine_bin, programs.told(folder)) if each)]
     lines.append(f'export PATH={":".join(shlex.quote(part) for part in first)}:"$PATH"')
     write_whole(folder.environment, "\n".join(lines) + "\n", SECRET_MODE)
 
@@ -50,4 +52,5 @@ def variables(folder: LocalFolder, identity: Identity, url: str, now: Mapping[st
         "SSL_CERT_FILE": str(folder.ca_bundle),
         "REQUESTS_CA_BUNDLE": str(folder.ca_bundle),
         "NO_PROXY": ",".join([*exceptions, *LOOPBACK]),
+        **choice.variables(folder),
     }

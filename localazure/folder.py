@@ -78,6 +78,21 @@ class LocalFolder:
         return self.root / "weather"
 
     @property
+    def nothing_runs(self) -> Path:
+        """There where nothing runs on the server of this folder: no process is started for what is declared."""
+        return self.root / "nothing-runs"
+
+    @property
+    def still_programs(self) -> Path:
+        """First on PATH where nothing runs: programs that would ask what runs."""
+        return self.root / "still"
+
+    @property
+    def still_kubeconfig(self) -> Path:
+        """The cluster of whoever isn't given one, where nothing runs."""
+        return self.still_programs / "kubeconfig"
+
+    @property
     def start_lock(self) -> Path:
         """Held by whoever starts or stops the server."""
         return self.root / "start.lock"

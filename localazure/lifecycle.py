@@ -14,6 +14,7 @@ from localazure.errors import CommandError
 from localazure.folder import LocalFolder, write_whole
 from localazure.lock import locked
 from localazure.process import POLL_SECONDS
+from localazure.still import choice
 from localazure.weather import state
 
 START_SECONDS = 60
@@ -27,13 +28,16 @@ def start(
     engine_bin: Path | None,
     kubernetes_bin: Path | None = None,
     weather: str | None = None,
+    *,
+    nothing_runs: bool = False,
 ) -> tuple[Endpoint, bool]:
     """Starts the server in the background, waits until it answers, and writes the environment. False: it ran already.
 
-    `kubernetes_bin`: where the programs of Kubernetes lie; `weather`: rough or calm. Both are remembered in the folder, for this
-    server and those after it.
+    `kubernetes_bin`: where the programs of Kubernetes lie; `weather`: rough or calm; `nothing_runs`: start no process for what is
+    declared. All are remembered in the folder, for this server and those after it.
     """
     from localazure import environment, kubernetes_plugin, plugin  # here, because only a start needs them
+    from localazure.still import kubernetes_api
 
     folder.create()
     if kubernetes_bin is not None:
@@ -46,15 +50,13 @@ def start(
                 f"the server runs already, with the date {running.as_of or 'of today'} and not {as_of}; "
                 "`python -m localazure stop` first"
             )
-        if weather is not None:
-            kept = state.kept(folder.weather)
-            if not fresh and weather != kept:
-                raise CommandError(
-                    f"the server runs already, in {kept} weather and not {weather}; `python -m localazure stop` first"
-                )
-            write_whole(folder.weather, f"{weather}\n")
+        if weather is not None and not fresh and weather != (kept := state.kept(folder.weather)):
+            raise CommandError(f"the server runs already, in {kept} weather and not {weather}; `python -m localazure stop` first")
+        choice.settle(folder, weather, nothing_runs=nothing_runs)
         child = _spawn(folder, checkout, as_of) if fresh else None
         answering = _wait_until_it_answers(folder, child)
+        if choice.kept(folder):
+            kubernetes_api.install(folder, answering.url)
         environment.write(folder, identities.load(folder), answering.url, engine_bin)
         for each in (plugin, kubernetes_plugin):
             each.install(folder.pulumi_home, Path(sys.executable), checkout)

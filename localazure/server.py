@@ -22,18 +22,15 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from localazure import activity_log, kinds, tls
-from localazure.apps.executions import Executions
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Caller
 from localazure.arm.paths import segments_of
 from localazure.arm.router import Arm
 from localazure.arm.store import Store
-from localazure.batch.pools import Pools
 from localazure.batch.service.app import DataPlane
 from localazure.batch.work import Work
 from localazure.blobs import hosts
-from localazure.blobs.service import Blobs
-from localazure.containers.images import Images, default_cache
+from localazure.containers.images import default_cache
 from localazure.containers.runtime import Runtime
 from localazure.entra import identity as identities
 from localazure.entra.endpoints import Directory, Endpoints
@@ -43,15 +40,12 @@ from localazure.folder import LocalFolder
 from localazure.kinds import federated_credentials
 from localazure.kubernetes import authorization_routes, image_access, programs
 from localazure.kubernetes.authorization_routes import ClusterRoutes
-from localazure.kubernetes.clusters import Clusters, Surroundings
-from localazure.kubernetes.pools import ClusterPools
+from localazure.kubernetes.clusters import Surroundings
 from localazure.lists.deviations import Deviations
 from localazure.machines import identity_tokens
-from localazure.machines.machines import Machines
-from localazure.machines.ml_jobs import JobRunner
 from localazure.ml.bodies import GONE
-from localazure.ml.service import OnlineEndpoints
 from localazure.services import Clock, Services, Settings
+from localazure.still import kubernetes_api, parts
 from localazure.weather.state import Weather
 
 HEADER = ("x-local-azure", "embedded")
@@ -69,6 +63,7 @@ class Start:
     as_of: date | None
     weather: Weather = field(default_factory=Weather)
     clock: Clock | None = None  # of a test; else the real time
+    nothing_runs: bool = False  # no process is started for what is declared
 
 
 class AbortableProtocol(HttpToolsProtocol):
@@ -98,6 +93,7 @@ def application(start: Start) -> ASGIApp:
     store = Store(start.folder.database)
     deviations = Deviations()
     weather = start.weather
+    made = parts.STILL if start.nothing_runs else parts.RUNNING
     services = Services(
         store=store,
         settings=Settings(
@@ -107,19 +103,20 @@ def application(start: Start) -> ASGIApp:
             tenant_id=identity.tenant_id,
             client_id=identity.client_id,
             principal_id=identity.principal_id,
+            nothing_runs=start.nothing_runs,
         ),
         clock=clock,
         tokens=tokens,
         deviations=deviations,
-        images=Images(default_cache(), store),
+        images=made.images(default_cache(), store),
         runtime=Runtime(start.folder.containers),
-        executions=Executions(store, Runtime(start.folder.replicas), clock.now, clock.stamp),
+        executions=made.executions(store, Runtime(start.folder.replicas), clock.now, clock.stamp),
         weather=weather,
     )
-    services.blobs = Blobs(services)
+    services.blobs = made.blobs(services)
     services.batch_work = Work(start.folder.batch_database, clock.now)
-    services.batch_pools = Pools(services)
-    services.clusters = Clusters(
+    services.batch_pools = made.batch_pools(services)
+    services.clusters = made.clusters(
         Surroundings(
             folder=start.folder.clusters,
             programs=lambda: programs.found(start.folder),
@@ -129,10 +126,10 @@ def application(start: Start) -> ASGIApp:
             issuer=tokens.issuer,
         )
     )
-    services.cluster_pools = ClusterPools(services)
-    services.endpoints = OnlineEndpoints(services, start.folder.ml_endpoints)
-    services.machines = Machines(services, start.folder.machines, start.folder.machine_containers)
-    services.ml_jobs = JobRunner(services, start.folder.ml_jobs)
+    services.cluster_pools = made.cluster_pools(services)
+    services.endpoints = made.endpoints(services, start.folder.ml_endpoints)
+    services.machines = made.machines(services, start.folder.machines, start.folder.machine_containers)
+    services.ml_jobs = made.ml_jobs(services, start.folder.ml_jobs)
     arm = Arm(services, kinds.ALL)
     batch = DataPlane(services)
 
@@ -189,6 +186,7 @@ def application(start: Start) -> ASGIApp:
             *batch.routes(),
             *ClusterRoutes(services).routes(),
             *image_access.routes(services),
+            *(kubernetes_api.routes() if start.nothing_runs else ()),
             *(route for kind in kinds.ALL for route in kind.routes(services)),
             Mount("/", app=_http_alone(arm)),
         ],

@@ -44,6 +44,7 @@ class Settings:
     tenant_id: str
     client_id: str  # application id of the one service principal
     principal_id: str  # object id of the same
+    nothing_runs: bool = False  # what is declared is kept and shown, and no process is started for it
 
     @property
     def checkout_url(self) -> str:

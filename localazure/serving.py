@@ -6,19 +6,21 @@ from pathlib import Path
 
 from localazure import endpoint, server, tls
 from localazure.endpoint import Endpoint
-from localazure.folder import LocalFolder, write_whole
+from localazure.folder import LocalFolder
 from localazure.lock import locked
 from localazure.process import this_process
 from localazure.server import Start
+from localazure.still import choice
 from localazure.weather.state import Weather, kept
 
 
-def serve(folder: LocalFolder, checkout: Path, as_of: date | None, weather: str | None) -> None:
-    """Serves in this process until it is asked to end. CommandError where the folder has a server already."""
+def serve(
+    folder: LocalFolder, checkout: Path, as_of: date | None, weather: str | None = None, *, nothing_runs: bool = False
+) -> None:
+    """Serves in this process until it is asked to end. CommandError where a server runs for the folder, or it can't be so."""
     folder.create()
     with locked(folder.server_lock, wait=False):
-        if weather is not None:
-            write_whole(folder.weather, f"{weather}\n")
+        still = choice.settle(folder, weather, nothing_runs=nothing_runs)
         last = endpoint.read(folder)
         port, sockets = endpoint.bind(last.port if last else 0)
         tls.write_bundle(folder)
@@ -26,4 +28,5 @@ def serve(folder: LocalFolder, checkout: Path, as_of: date | None, weather: str 
         logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
         logging.getLogger("uvicorn.access").setLevel(logging.WARNING)
         kind = Weather(kept(folder.weather))
-        server.serve(Start(folder=folder, checkout=checkout, port=port, as_of=as_of, weather=kind), sockets)
+        start = Start(folder=folder, checkout=checkout, port=port, as_of=as_of, weather=kind, nothing_runs=still)
+        server.serve(start, sockets)

@@ -46,6 +46,16 @@ def not_implemented(what: str) -> ArmError:
     return ArmError(501, "NotImplemented", f"The embedded Azure does not implement {what}.")
 
 
+def nothing_runs(what: str) -> ArmError:
+    """501: this server was started with nothing running on it, and so has no `what`."""
+    return ArmError(
+        501,
+        "NotImplemented",
+        f"Nothing runs on this embedded Azure, which was started with --nothing-runs, so there is no {what}; on one of another "
+        "state folder (--state) there is.",
+    )
+
+
 def conflict(message: str, code: str = "Conflict") -> ArmError:
     return ArmError(409, code, message)
 

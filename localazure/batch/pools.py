@@ -35,6 +35,8 @@ _SAVE_SECONDS = 0.05  # changes of a pool within this time are kept together
 class Pools:
     """All pools of this server."""
 
+    pool = Pool
+
     def __init__(self, services: "Services") -> None:
         self._services = services
         self._folder: Path = services.settings.state / "batch"
@@ -57,7 +59,7 @@ class Pools:
             spelt = name or (stored.id.name if stored else key.pool)
             record = one_pool.new_record(spelt, location, self._now())
             record["body"] = body
-            pool = self._pools[key] = Pool(key, record, self._near(key))
+            pool = self._pools[key] = self.pool(key, record, self._near(key))
             pool.begin()
         else:
             pool.apply(body)
@@ -207,7 +209,7 @@ class Pools:
         for name, record in self._services.store.documents(_DOCUMENTS).items():
             key = PoolKey(*record.pop("key"))
             if key in wanted:
-                self._pools[key] = Pool(key, record, self._near(key))
+                self._pools[key] = self.pool(key, record, self._near(key))
             else:  # the server before was killed while ARM made it or took it away
                 self._services.store.delete_document(name)
         known = {node.record["folder"] for pool in self._pools.values() for node in pool.nodes}

@@ -98,9 +98,12 @@ class Blobs:
     async def ensure_container(self, account_name: str, container: str) -> None:
         """Makes a container where there is none of this name, as Azure's services do in an account that they keep things in."""
         account = self._access.account(account_name)
-        await self._desk.ensure(Address(account_name, container))
+        await self._ensure(Address(account_name, container))
         if self._services.store.get(container_key(account, container)) is None:
             record(account, container, {"publicAccess": "None"}, self._services)
+
+    async def _ensure(self, address: Address) -> None:
+        await self._desk.ensure(address)
 
     async def exists(self, account_name: str, container: str, blob: str) -> bool:
         return self._keeper.has_content and await self._desk.exists(Address(account_name, container, blob))

@@ -39,6 +39,12 @@ def begin(resource: Resource, services: Services) -> None:
     services.store.put(resource)
 
 
+def leave_stopped(resource: Resource, services: Services) -> None:
+    """A run that is over before anything of it has started."""
+    resource.private[STOPPED] = True
+    services.store.put(resource)
+
+
 def has_begun(resource: Resource) -> bool:
     return RUN in resource.private
 

@@ -16,7 +16,9 @@ _STATE_KEYS = ("state", "startTime", "finishTime", "exitCode", "detailStatus")
 
 def group_state(states: Mapping[str, State], init: Collection[str] = (), *, stopped: bool) -> str:
     """Pending, Running, Succeeded, Failed or Stopped."""
-    if not states or not all(state["current"] for state in states.values()):
+    if not states:
+        return "Stopped" if stopped else "Pending"
+    if not all(state["current"] for state in states.values()):
         return "Pending"
     if not stopped and has_failed(states, init):
         return "Failed"  # what waits for it learns that a moment later

@@ -190,6 +190,9 @@ class ContainerGroups(Kind):
         return {}
 
     async def _start(self, resource: Resource, services: Services) -> None:
+        if services.settings.nothing_runs:
+            runs.leave_stopped(resource, services)
+            return
         await runs.run(resource, services)
         await runs.until_init_containers_have_run(resource, services)
 

@@ -126,7 +126,8 @@ class Jobs(Kind):
     async def started(self, services: Services) -> None:
         jobs = services.store.of_type(self.arm_type)
         await services.executions.adopt({job.key: _work(job.key, services) for job in jobs})
-        self._clock = asyncio.create_task(schedule.keep(services, self._begin))
+        if not services.settings.nothing_runs:
+            self._clock = asyncio.create_task(schedule.keep(services, self._begin))
 
     async def stopping(self, services: Services) -> None:
         if self._clock is not None:

@@ -94,7 +94,9 @@ async def _built(request: Body, registry: str, record: Body, services: Services)
 
 
 def _context(location: str, registry: str, unpacked: Path, services: Services) -> Path:
-    """The folder that is built: of the checkout, or unpacked from what was uploaded."""
+    """The folder that is built: of the checkout, or unpacked from what was uploaded. Where nothing is built, a name for it."""
+    if services.settings.nothing_runs:
+        return Path(location)
     if uploaded_sources.is_uploaded(location):
         return uploaded_sources.unpack(location, registry, unpacked, services.settings.state)
     return build_sources.context_of(location, services.settings)

@@ -78,6 +78,8 @@ class VirtualMachineExtensions(Kind):
         resource = change.resource
         if machine is None or resource is None:
             raise refusals.extensions_need_power()
+        if change.services.settings.nothing_runs:
+            return {}
         await machine.early.wait()
         await self._applied(change, machine, resource)
         return {}

@@ -49,6 +49,8 @@ class VirtualMachineRunCommands(Kind):
 
     async def provision(self, change: Change) -> Body:
         machine = self._machine(change)
+        if change.services.settings.nothing_runs:
+            return {}
         await machine.early.wait()
         await change.services.machines.commands.begin(machine, change.id.name.lower(), self._script(change, machine))
         return await self._settled(change, machine)

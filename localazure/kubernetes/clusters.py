@@ -86,7 +86,12 @@ class Clusters:
 
     def kubeconfig(self, key: str, who: str, form: str = "") -> str:
         """What AKS hands out, as YAML. `who`: "admin", "user", "monitoring"; `form`: "exec" or "azure"."""
-        return kubeconfigs.handed_out(self.shape(key), self.server(key), self._records.folder(key).pki, who, form)
+        admin = self._records.folder(key).pki.pair("admin")
+        return kubeconfigs.handed_out(self.shape(key), self.server(key), self._authority(key), admin, who, form)
+
+    def _authority(self, key: str) -> Path:
+        """The certificate that vouches for its API server."""
+        return self._records.folder(key).pki.authority
 
     def api(self, key: str) -> KubeApi:
         """A client with every right, kept and closed here."""

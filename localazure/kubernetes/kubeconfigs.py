@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from localazure.kubernetes.model import ENTRA_SERVER_APP, ClusterShape
-from localazure.kubernetes.pki import Pair, Pki
+from localazure.kubernetes.pki import Pair
 
 ENTRA_CLIENT_APP = "80faf920-1908-4b52-b5ef-a8e7bedfc67a"  # with which a person logs in to any AKS cluster
 _INSTALL_HINT = "\nkubelogin is not installed which is required to connect to AAD enabled cluster.\n\nTo learn more, please go to https://aka.ms/aks/kubelogin\n"
@@ -40,13 +40,13 @@ def by_files(server: str, authority: Path, pair: Pair) -> dict[str, Any]:
     return config("kubernetes", {"server": server, "certificate-authority": str(authority)}, user)
 
 
-def handed_out(shape: ClusterShape, server: str, pki: Pki, who: str, form: str = "") -> str:
+def handed_out(shape: ClusterShape, server: str, authority: Path, admin: Pair, who: str, form: str = "") -> str:
     """What AKS answers for `who`, as YAML. `form`: "exec" or "azure", which says how a user of Entra signs in."""
-    cluster = {"certificate-authority-data": _data(pki.authority), "server": server}
+    cluster = {"certificate-authority-data": _data(authority), "server": server}
     account = f"{_ACCOUNTS[who]}_{shape.resource_group}_{shape.name}"
     context = f"{shape.name}-admin" if who == ADMIN else shape.name
     entra = shape.entra and who == USER
-    user = _by_kubelogin(shape.tenant_id, form) if entra else _by_certificate(pki.pair("admin"))
+    user = _by_kubelogin(shape.tenant_id, form) if entra else _by_certificate(admin)
     return yaml.safe_dump(config(shape.name, cluster, user, account, context), sort_keys=False, width=4096)
 
 

@@ -76,9 +76,7 @@ class Provider(Plugin):
     @_answers_errors
     def Configure(self, request: provider_pb2.ConfigureRequest, context: grpc.ServicerContext) -> provider_pb2.ConfigureResponse:  # noqa: N802, ARG002
         settings = read_settings(configured(request), self._environment)
-        # Nothing is asked of the cluster yet: many a plan needs nothing of it.
-        api = Api(settings.access, read_s=settings.read_s or READ_S) if settings.access else None
-        cluster = Cluster(api, settings.problem)
+        cluster = self._cluster_of(settings)
         self._work = Work(settings, cluster, Resources(Waiting(cluster, self._stopping, self._log.status), settings))
         return provider_pb2.ConfigureResponse(supportsPreview=True, supports_autonaming_configuration=True, acceptSecrets=True)
 
@@ -198,6 +196,11 @@ class Provider(Plugin):
         _refuse(request.type)
 
     # What the methods share
+
+    def _cluster_of(self, settings: Settings) -> Cluster:
+        """Nothing is asked of it yet: many a plan needs nothing of it."""
+        api = Api(settings.access, read_s=settings.read_s or READ_S) if settings.access else None
+        return Cluster(api, settings.problem)
 
     def _tried_create(self, kind: Kind, marked: Properties) -> Properties:
         """What would be created. The inputs where only doing it could tell: with unknowns, without the namespace or the kind."""

@@ -32,6 +32,8 @@ TICK_SECONDS = 15.0  # between looks at what happens at a certain time
 class Machines:
     """All of them."""
 
+    machine = Machine
+
     def __init__(self, services: "Services", folder: Path, containers: Path) -> None:
         self._services = services
         self._folder = folder
@@ -65,7 +67,7 @@ class Machines:
         settings = model.read(resource)
         machine = self._machines.get(resource.key)
         if machine is None:
-            machine = Machine(settings, one_machine.new_record(settings, self._services.clock.stamp()), self._around)
+            machine = self.machine(settings, one_machine.new_record(settings, self._services.clock.stamp()), self._around)
             self._machines[resource.key] = machine
         machine.settings = settings
         if machine.power not in UP or machine.agent is None:
@@ -144,7 +146,7 @@ class Machines:
             if resource is None:  # the server before was killed while ARM took it away
                 self._services.store.delete_document(name)
                 continue
-            self._machines[resource.key] = Machine(model.read(resource), record, self._around)
+            self._machines[resource.key] = self.machine(model.read(resource), record, self._around)
         known = {one.record["folder"] for one in self._machines.values()}
         for folder in self._folder.glob("*/"):
             if folder.name not in known:

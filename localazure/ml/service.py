@@ -56,10 +56,8 @@ class OnlineEndpoints:
 
     async def started(self) -> None:
         """Takes up what an earlier server left."""
+        self._apply_all()
         store = self._services.store
-        for endpoint in store.of_type(azure_types.ML_ONLINE_ENDPOINT.arm_type):
-            if endpoint.private.get(KEYS):
-                self.apply(endpoint)
         groups: list[str] = []
         for deployment in store.of_type(azure_types.ML_ONLINE_DEPLOYMENT.arm_type):
             record = self._record(deployment.key)
@@ -104,6 +102,11 @@ class OnlineEndpoints:
     def forget(self, endpoint: Resource) -> None:
         self._live.pop((endpoint.location, endpoint.id.name.lower()), None)
 
+    def _apply_all(self) -> None:
+        for endpoint in self._services.store.of_type(azure_types.ML_ONLINE_ENDPOINT.arm_type):
+            if endpoint.private.get(KEYS):
+                self.apply(endpoint)
+
     def _share(self, endpoint: Resource) -> None:
         live = self._live.get((endpoint.location, endpoint.id.name.lower()))
         if live is not None:
@@ -137,7 +140,7 @@ class OnlineEndpoints:
         except Exception:
             await running.halt(generation)
             raise
-        self._services.store.put_document(f"{_DOCUMENT}{deployment.key}", {SERVING: generation.document()})  # and no NEXT
+        self._serves_now(deployment.key, generation.document())
         self._share_of(deployment)
 
     async def remove(self, deployment: Resource) -> None:
@@ -150,7 +153,7 @@ class OnlineEndpoints:
         for each in self._record(deployment.key).values():
             await running.discard(Generation(**each))
         self._running.pop(deployment.key, None)
-        self._services.store.delete_document(f"{_DOCUMENT}{deployment.key}")
+        self._forget(deployment.key)
         self._initializer_log(deployment.key).path.unlink(missing_ok=True)
         self._build_log(deployment.key).unlink(missing_ok=True)
 
@@ -247,6 +250,13 @@ class OnlineEndpoints:
 
     def _record(self, key: str) -> dict[str, Body]:
         return self._services.store.document(f"{_DOCUMENT}{key}") or {}
+
+    def _serves_now(self, key: str, generation: Body) -> None:
+        """And none is to take its place."""
+        self._services.store.put_document(f"{_DOCUMENT}{key}", {SERVING: generation})
+
+    def _forget(self, key: str) -> None:
+        self._services.store.delete_document(f"{_DOCUMENT}{key}")
 
     def _remember(self, key: str, what: str, generation: Generation) -> None:
         self._services.store.put_document(f"{_DOCUMENT}{key}", {**self._record(key), what: generation.document()})

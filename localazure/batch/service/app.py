@@ -29,6 +29,7 @@ from localazure.batch.service.nodes import Nodes
 from localazure.batch.service.pools import Pools
 from localazure.batch.service.tasks import Tasks
 from localazure.services import Services
+from localazure.still import live
 
 PREFIX = "/batch"
 # Of azure-batch 15.1; of azure-batch 14.2 and the 15.0.0b1 in azure-cli 2.91; and of what came between them.
@@ -95,6 +96,7 @@ class DataPlane:
         path = _pattern(asked.segments)
         found = self._operations.get((asked.method, path))
         if found is not None:
+            live.check_batch(asked.method, path, self._services)
             return found
         if any(known == path for _, known in self._operations):
             raise BatchError("UnsupportedHttpVerb")

@@ -1,0 +1,16 @@
+"""Pools of Batch that get no node, so that no task finds one. What a pool is to have, in numbers or by a formula, is shown."""
+
+from localazure.arm.store import Body
+from localazure.batch.pool import Pool
+from localazure.batch.pools import Pools
+
+
+class EmptyPool(Pool):
+    """Its resizes end at once, without nodes and without an error."""
+
+    def _grow(self, count: int, *, dedicated: bool) -> list[Body]:  # noqa: ARG002
+        return []
+
+
+class EmptyPools(Pools):
+    pool = EmptyPool

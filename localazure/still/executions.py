@@ -1,0 +1,10 @@
+"""Executions of Container Apps jobs, of which none begins: neither by a schedule nor because somebody asks."""
+
+from localazure.apps.executions import Executions, Work
+from localazure.arm.errors import nothing_runs
+from localazure.arm.store import Body
+
+
+class NoExecutions(Executions):
+    def begin(self, job_key: str, record: Body, work: Work) -> None:  # noqa: ARG002
+        raise nothing_runs("execution of a job")

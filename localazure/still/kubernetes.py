@@ -1,0 +1,48 @@
+"""Clusters of AKS without a control plane: what a cluster is asked to be is kept and its certificates are made.
+
+At the address that its kubeconfigs name the embedded Azure answers, as `kubernetes_api` says. The programs of Kubernetes needn't be
+on the machine.
+"""
+
+import asyncio
+from pathlib import Path
+
+from localazure.arm.errors import nothing_runs
+from localazure.kubernetes.client import KubeApi
+from localazure.kubernetes.clusters import Clusters
+from localazure.kubernetes.model import ClusterShape
+from localazure.kubernetes.pool_state import ClusterState
+from localazure.kubernetes.pools import ClusterPools
+from localazure.still import kubernetes_api
+
+
+class StillClusters(Clusters):
+    async def apply(self, shape: ClusterShape) -> None:
+        async with self._locks[shape.key.lower()]:
+            folder = self._records.folder(shape.key)
+            folder.make()
+            self._records.asked_for(shape)
+            await asyncio.to_thread(folder.pki.make)
+
+    def server(self, key: str) -> str:
+        return kubernetes_api.server(self._around.url, self._records.folder(key).id)
+
+    def _authority(self, key: str) -> Path:  # noqa: ARG002
+        return self._around.authority
+
+    def api(self, key: str) -> KubeApi:  # noqa: ARG002
+        raise nothing_runs("API server of a cluster")
+
+    async def started(self) -> None:
+        """There is nothing to take up."""
+
+    async def _switch(self, key: str, power: str) -> None:
+        async with self._locks[key.lower()]:
+            self._records.write({**self._records.of(key), "power": power})
+
+
+class StillClusterPools(ClusterPools):
+    """Nodes are there as ARM counts them, and nobody waits for one, drains one, or scales."""
+
+    def _runs(self, state: ClusterState) -> bool:  # noqa: ARG002
+        return False

@@ -1,0 +1,27 @@
+"""Virtual machines without a process: one has the power that ARM shows, and nothing that is declared for it runs on it."""
+
+from localazure.machines.machine import RUNNING, Machine
+from localazure.machines.machines import Machines
+
+
+class StillMachine(Machine):
+    """Up at once, and down again without anything to end."""
+
+    async def adopt(self) -> bool:
+        self.early.set()
+        return True
+
+    def install_programs(self) -> None:
+        """It has no file system."""
+
+    async def _up(self) -> None:
+        self.record["boots"] += 1
+        self.early.set()
+        self.enter(RUNNING)
+
+    async def _down(self) -> None:
+        """Nothing runs on it."""
+
+
+class StillMachines(Machines):
+    machine = StillMachine
