@@ -50,6 +50,14 @@ def own_azure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedAzur
 
 
 @pytest.fixture(scope="session")
+def still_azure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedAzure]:
+    """One on which nothing runs, shared by the tests of one worker."""
+    server = EmbeddedAzure(tmp_path_factory.mktemp("still"), nothing_runs=True)
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="session")
 def engine_bin() -> Path:
     """The folder of a `pulumi` of the pinned version or later; built where the machine has none."""
     done = subprocess.run([sys.executable, "engine/build.py"], cwd=CHECKOUT, stdout=subprocess.PIPE, text=True, check=True)

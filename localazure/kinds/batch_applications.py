@@ -51,7 +51,8 @@ class BatchApplications(Kind):
         if change.previous is None and len(store.of_type(self.arm_type, change.id.scope)) >= MOST_OF_ACCOUNT:
             raise refusal(409, "ApplicationQuotaReached", f"A Batch account has at most {MOST_OF_ACCOUNT} applications.")
         default = properties.get("defaultVersion")
-        if default and store.get(f"{change.id.key}/versions/{default}") is None:
+        there = change.services.settings.nothing_runs or store.get(f"{change.id.key}/versions/{default}") is not None
+        if default and not there:
             # azure-mgmt-batch 19.0.0, ApplicationProperties.default_version: the name of an existing package alone
             reason = f"The application '{change.id.name}' has no version '{default}'."
             raise refusal(404, "ApplicationPackageNotFound", "The specified application package does not exist.", Reason=reason)

@@ -1,7 +1,6 @@
 """Clusters of AKS without a control plane: what a cluster is asked to be is kept and its certificates are made.
 
-At the address that its kubeconfigs name the embedded Azure answers, as `kubernetes_api` says. The programs of Kubernetes needn't be
-on the machine.
+At the address that its kubeconfigs name the embedded Azure answers, as `kubernetes_api` says. No program is needed.
 """
 
 import asyncio

@@ -1,8 +1,8 @@
 """What answers at the address of a cluster where nothing runs: whether it is there, and whether a caller may do something.
 
 A program asks that before it puts anything onto a cluster, and waits for its role to work. Everything else is refused in
-Kubernetes' form. No token is looked at, since there is nothing to be had. The server is the embedded Azure itself, and `kubelogin`
-a file of its state folder that hands out a token which nobody checks: a program may run it where it isn't installed.
+Kubernetes' form. No token is looked at, since there is nothing to be had. The server is the embedded Azure itself; `kubelogin` is
+a file of its state folder that hands out a token which nobody checks, as programs run it, also where it isn't installed.
 """
 
 import base64

@@ -70,10 +70,13 @@ class Renewed(httpx.Auth):
 class EmbeddedAzure:
     """One server. `client` speaks to it with a token; `url` and `ca_bundle` are for other clients."""
 
-    def __init__(self, state: Path, *, as_of: str = "", weather: str = "calm", checkout: Path = CHECKOUT) -> None:
+    def __init__(
+        self, state: Path, *, as_of: str = "", weather: str = "calm", checkout: Path = CHECKOUT, nothing_runs: bool = False
+    ) -> None:
         self.state = state
         self.checkout = checkout
         self._options = ["--weather", weather, *(["--as-of", as_of] if as_of else [])]
+        self._options += ["--nothing-runs"] if nothing_runs else []
         self.start()
 
     # The process

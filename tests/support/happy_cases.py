@@ -82,6 +82,25 @@ def up(
             stack.end()
 
 
+@contextmanager
+def declared(name: str, azure: EmbeddedAzure, engine_bin: Path, folder: Path) -> Iterator[ProgramStack]:
+    """The stack of a case after one `up` on an embedded Azure on which nothing runs: nothing was built or uploaded before.
+
+    `folder`: an empty one.
+    """
+    case = yaml.safe_load((CASES / f"{name}.yaml").read_text())
+    with there(azure, on(azure, case["says"]), case.get("azure_answers", {})) as says:
+        if "edges" in says:
+            _connect(says, name, (azure.state / "still" / "kubeconfig").read_text(), folder, has_namespaces=True)
+        stack = ProgramStack(azure, f"t{uuid.uuid4().hex[:8]}", says, engine_bin=engine_bin)
+        try:
+            stack.create()
+            stack.update()
+            yield stack
+        finally:
+            stack.end()
+
+
 def stays(stack: ProgramStack) -> None:
     """Nothing is left to change, also after services did what they do by themselves, and a refresh that saw it."""
     assert stack.steps() == []
@@ -145,7 +164,7 @@ def without_uploads(says: Mapping[str, Any]) -> dict[str, Any]:
     return first
 
 
-def _connect(says: dict[str, Any], name: str, device: str, folder: Path) -> None:
+def _connect(says: dict[str, Any], name: str, device: str, folder: Path, *, has_namespaces: bool = False) -> None:
     """Connects every edge to the device, each in a namespace of its own there: its administrator makes it, or the stack does."""
     kubeconfig = yaml.safe_load(device)
     [context] = kubeconfig["contexts"]
@@ -156,7 +175,7 @@ def _connect(says: dict[str, Any], name: str, device: str, folder: Path) -> None
     for edge, said in says["edges"].items():
         said |= {"namespace": f"{name.rsplit('.', 1)[1]}-{edge}".replace("_", "-")}
         said |= {"kubeconfig": file.read_text()} if "kubeconfig" in said else {"kubeconfig_file": str(file)}
-        if not said.get("create_namespace"):
+        if not said.get("create_namespace") and not has_namespaces:
             made = ["kubectl", "--kubeconfig", str(file), "create", "namespace", said["namespace"]]
             subprocess.run([str(needed() / made[0]), *made[1:]], check=True, capture_output=True)
 

@@ -136,10 +136,10 @@ def kubeconfig(server: str = NOBODY, **user: Any) -> str:
 
 
 @contextmanager
-def plugin(environment: dict[str, str] | None = None) -> Iterator[KubernetesEngine]:
+def plugin(environment: dict[str, str] | None = None, kind: type[Provider] = Provider) -> Iterator[KubernetesEngine]:
     """A plugin that isn't configured yet."""
     lines = Lines()
-    provider = Provider(environment=environment or {}, log=lines)
+    provider = kind(environment=environment or {}, log=lines)
     server, port = start(provider)
     with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
         engine = KubernetesEngine(provider_pb2_grpc.ResourceProviderStub(channel))

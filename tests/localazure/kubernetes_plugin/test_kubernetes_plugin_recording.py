@@ -1,0 +1,98 @@
+"""The plugin where nothing runs: what is declared is recorded, and nobody is asked."""
+
+from collections.abc import Iterator
+
+import grpc
+import pytest
+
+from localazure.kubernetes_plugin.recording import Recorder
+from localazure.plugin.wire import Secret, from_struct
+from tests.localazure.kubernetes_plugin.conftest import (
+    CONFIG_MAP,
+    KubernetesEngine,
+    checked_raw,
+    details_of,
+    kubeconfig,
+    plugin,
+    with_kind,
+)
+
+INPUTS = {"metadata": {"name": "settings", "namespace": "team"}, "data": {"a": "1"}}
+SECRET, JOB = "kubernetes:core/v1:Secret", "kubernetes:batch/v1:Job"
+QUEUE = "kubernetes:kueue.x-k8s.io/v1beta1:LocalQueue"
+
+
+@pytest.fixture
+def engine() -> Iterator[KubernetesEngine]:
+    with plugin(kind=Recorder) as found:
+        found.configure(kubeconfig=kubeconfig())  # of a server that doesn't answer
+        yield found
+
+
+def test_an_object_is_its_inputs(engine: KubernetesEngine) -> None:
+    made = engine.made(CONFIG_MAP, INPUTS)
+    assert made.id == "team/settings"
+    shown = {key: value for key, value in made.state.items() if not key.startswith("__")}
+    assert shown == with_kind(CONFIG_MAP, INPUTS)
+    assert made.state["__inputs"] == with_kind(CONFIG_MAP, INPUTS)
+    assert made.diff(INPUTS).changes == made.diff(INPUTS).DIFF_NONE
+    assert engine.lines.all == [], "that nobody is asked is no news"
+
+
+def test_a_change_is_told_and_recorded(engine: KubernetesEngine) -> None:
+    made = engine.made(CONFIG_MAP, INPUTS)
+    manager = made.state["__fieldManager"]
+    assert list(made.diff({**INPUTS, "data": {"a": "2"}}).replaces) == ["data.a"]
+    labelled = {**INPUTS, "metadata": {**INPUTS["metadata"], "labels": {"b": "c"}}}
+    assert not made.diff(labelled).replaces
+    assert made.update(labelled)["metadata"]["labels"] == {"b": "c"}
+    assert made.state["__fieldManager"] == manager
+    assert made.diff(labelled).changes == made.diff(labelled).DIFF_NONE
+
+
+def test_a_refresh_finds_what_was_recorded_and_a_deletion_asks_nobody(engine: KubernetesEngine) -> None:
+    made = engine.made(CONFIG_MAP, INPUTS)
+    inputs, state = made.inputs, made.state
+    assert made.refresh()
+    assert (made.inputs, made.state) == (inputs, state)
+    made.delete()
+
+
+def test_what_would_be_imported_is_not_there(engine: KubernetesEngine) -> None:
+    assert engine.read(CONFIG_MAP, "team/settings", {}, {}).id == ""
+
+
+def test_a_job_is_there_at_once_and_an_object_whose_kind_no_server_knows(engine: KubernetesEngine) -> None:
+    pods = {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "x"}]}}
+    job = engine.made(JOB, {"metadata": {"name": "train", "namespace": "team"}, "spec": {"template": pods}})
+    assert "status" not in job.state
+    queue = engine.made(QUEUE, {"metadata": {"name": "gpus"}, "spec": {"clusterQueue": "all"}})
+    assert queue.id == "default/gpus"
+    assert queue.diff({"metadata": {"name": "gpus"}, "spec": {"clusterQueue": "some"}}).diffs == ["spec"]
+
+
+def test_a_name_is_made_as_ever(engine: KubernetesEngine) -> None:
+    made = engine.made(CONFIG_MAP, {"data": {"a": "1"}})
+    assert made.object_name.startswith("thing-")
+    assert made.id == f"default/{made.object_name}"
+
+
+def test_secrets_stay_secrets(engine: KubernetesEngine) -> None:
+    checked = checked_raw(engine, SECRET, {"metadata": {"name": "token"}, "stringData": {"t": "hush"}})
+    answer = engine.create(SECRET, checked)
+    found = from_struct(answer.properties, keep_secrets=True)
+    assert found["stringData"] == Secret({"t": "hush"})
+    assert found["__inputs"]["stringData"] == Secret({"t": "hush"})
+
+
+def test_a_preview_shows_the_inputs(engine: KubernetesEngine) -> None:
+    assert engine.planned(CONFIG_MAP, INPUTS) == with_kind(CONFIG_MAP, INPUTS)
+    made = engine.made(CONFIG_MAP, INPUTS)
+    assert made.update({**INPUTS, "immutable": True}, preview=True)["immutable"] is True
+    assert engine.lines.all == []
+
+
+def test_what_the_plugin_does_not_know_is_refused_as_ever(engine: KubernetesEngine) -> None:
+    with pytest.raises(grpc.RpcError) as refused:
+        engine.made("kubernetes:helm.sh/v3:Release", {"chart": "x"})
+    assert "Helm" in details_of(refused.value)
