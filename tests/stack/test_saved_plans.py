@@ -1,12 +1,10 @@
 """A plan is saved, reviewed and carried out as it is, or refused: `preview --save-plan` and `up --plan`."""
 
-import json
 from pathlib import Path
 
 import pytest
 
-from azure_gpu_operations import saved_plan
-from azure_gpu_operations.exit_codes import FAILED, OK, STALE_PLAN, WRONG_COMMAND_LINE
+from azure_gpu_operations.exit_codes import FAILED, OK, STALE_PLAN
 from tests.support.embedded import EmbeddedAzure
 from tests.support.stack import ProgramStack
 
@@ -57,31 +55,3 @@ def test_what_is_not_in_the_plan_is_refused_by_the_engine_and_the_plan_has_had_i
     assert (other.returncode, colours(shared)) == (FAILED, {"red"}), other.stdout + other.stderr
     shared.configure(configuration("green"))
     assert shared.operations("up", "--plan", plan).returncode == STALE_PLAN
-
-
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("{", "is no saved plan: it isn't JSON"),
-        ("[]", "is no saved plan of form 1"),
-        (json.dumps({"form": 2, "stack": "s", "state": "", "plan": {}}), "is no saved plan of form 1"),
-        (json.dumps({"form": 1, "stack": "another", "state": "", "plan": {}}), "is a plan of stack another, and not of"),
-    ],
-)
-def test_a_file_that_is_no_plan_of_the_stack_is_refused_in_a_line(
-    azure: EmbeddedAzure, shared: ProgramStack, tmp_path: Path, text: str, told: str
-) -> None:
-    file = tmp_path / "plan.json"
-    file.write_text(text)
-    shared.configure(configuration("red"))
-    done = shared.operations("up", "--plan", str(file))
-    assert (done.returncode, done.stderr.count("\n")) == (WRONG_COMMAND_LINE, 1), done.stderr
-    assert told in done.stderr
-
-
-def test_the_same_state_is_the_same_however_its_secrets_are_encrypted_now() -> None:
-    def deployment(ciphertext: str, time: str) -> dict[str, object]:
-        return {"manifest": {"time": time}, "resources": [{"inputs": {"password": {"ciphertext": ciphertext}}}]}
-
-    assert saved_plan.state_of(deployment("v1:a", "1")) == saved_plan.state_of(deployment("v1:b", "1"))
-    assert saved_plan.state_of(deployment("v1:a", "1")) != saved_plan.state_of(deployment("v1:a", "2"))

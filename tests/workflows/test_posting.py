@@ -77,6 +77,15 @@ def test_a_closed_one_another_commit_and_a_fork_that_is_gone_get_nothing(github:
     assert (github.comments, github.check_runs) == ([], {})
 
 
+@pytest.mark.parametrize("conclusion", ["skipped", "cancelled", "action_required", None])
+def test_a_run_that_has_not_run_writes_nothing(github: GitHub, conclusion: str | None) -> None:
+    """`review-live` of a fork is skipped, a fork's first run waits for an approval."""
+    run = reviewed(github, github.open_pull(1, HEAD, "patch", fork=True), comment("text"))
+    github.runs[run]["conclusion"] = conclusion
+    assert "nothing was written" in posting.post_review(repository(github), run)
+    assert github.comments == []
+
+
 @pytest.mark.parametrize(("path", "event"), [(".github/workflows/tests.yml", "pull_request"), (REVIEW, "push")])
 def test_a_run_that_reviews_nothing_is_refused(github: GitHub, path: str, event: str) -> None:
     pull = github.open_pull(1, HEAD, "patch", fork=True)
@@ -169,9 +178,9 @@ def test_an_artifact_that_is_no_archive_or_has_expired_is_said_too(github: GitHu
 def test_more_bytes_than_an_answer_may_have_are_not_read(github: GitHub) -> None:
     pull = github.open_pull(1, HEAD, "patch", fork=True)
     run = reviewed(github, pull, comment("text"))
-    github.artifacts[0]["data"] = b"\0" * 34_000_000
+    github.artifacts[0]["data"] = b"\0" * 17_000_000
     posting.post_review(repository(github), run)
-    assert "answers more than 33,554,432 bytes" in github.bodies(1)[0]
+    assert "answers more than 16,777,216 bytes" in github.bodies(1)[0]
 
 
 def test_the_newest_artifact_of_a_run_that_ran_again_is_taken(github: GitHub) -> None:

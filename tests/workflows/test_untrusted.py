@@ -97,6 +97,15 @@ def test_e_mail_addresses_control_characters_and_turned_text_are_out() -> None:
     assert untrusted.harmless("a\x1b[31mb\u202ec\u2066d\x00") == "a[31mbcd"
 
 
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize(
+    "piece", ["a.", "a-", "&#", "&#1", "](", "](https://learn.microsoft.com/", "<", "@", "`", "> ", "[", "#"]
+)
+def test_a_text_that_is_made_to_take_long_does_not(piece: str) -> None:
+    text = f"{MARKER}\n" + piece * ((untrusted.MOST_COMMENT - 100) // len(piece))
+    assert len(untrusted.comment_of(text)) < 2 * untrusted.MOST_COMMENT
+
+
 def test_a_line_is_no_command_of_gitlab() -> None:
     assert [line[:1] for line in untrusted.harmless("/approve\n  /close\n> /merge").splitlines()] == [NOTHING] * 3
 

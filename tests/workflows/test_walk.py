@@ -161,6 +161,8 @@ def test_a_branch_is_reviewed_against_what_is_deployed_too_and_forks_are_not(
     fork = github.open_pull(10, head, "branch", fork=True)
     skipped = runner.run("review-live.yml", "pull_request", event(fork, "opened", repository.main), commit=head)
     assert skipped.conclusion == "skipped"
+    assert post(runner, github, repository, skipped).conclusion == "skipped"
+    assert github.bodies(10) == []
 
 
 def test_what_was_merged_is_deployed_from_its_plan_and_a_stale_plan_is_refused(

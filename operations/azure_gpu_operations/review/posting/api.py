@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 LIMIT_SECONDS = 60.0
 PAUSES_SECONDS = (1.0, 4.0)  # before a GET is sent again
-MOST_BYTES = 32 * 1024 * 1024  # of an answer
+MOST_BYTES = 16 * 1024 * 1024  # of an answer
 _MOST_SHOWN = 300  # characters of a refusal
 _AGAIN = (429, 500, 502, 503, 504)
 _NEXT = re.compile(r'<([^>]+)>;\s*rel="next"')

@@ -32,6 +32,7 @@ ARTIFACT = "review"
 LANES = {".github/workflows/review.yml": "embedded", ".github/workflows/review-live.yml": "live"}
 _AGAINST = {"embedded": "the base commit, on an embedded Azure", "live": "what is deployed"}
 _A_REQUEST = 50  # annotations of a check run
+_ENDED = ("success", "failure", "timed_out")  # and not `skipped`, `cancelled` or `action_required`: it has run
 _ROUNDS = 4  # of writing and looking
 DRIFT_LABEL = "drift"
 _MOST_DRIFT = 50_000
@@ -54,6 +55,8 @@ def post_review(repository: Repository, run_id: int) -> str:
     lane = LANES.get(str(run["path"]).partition("@")[0])
     if lane is None or run["event"] != "pull_request":
         raise HostError(f"run {run_id} is of {run['path']} for {run['event']}, which reviews no pull request")
+    if run["conclusion"] not in _ENDED:
+        return f"nothing was written: the run is {run['conclusion'] or 'not over'}"
     pulls = list(_pulls_of(repository, run))
     if not pulls:
         return f"nothing was written: {run['head_sha'][:7]} isn't the head of an open pull request any more"
@@ -103,7 +106,7 @@ def _read(repository: Repository, run: Any, lane: str) -> tuple[str, list[Annota
             missing.append(str(error))
     about = (
         f"<sub>Review of {run['head_sha'][:7]} against {_AGAINST[lane]}, as [its own run]({run['html_url']}) wrote it; "
-        f"that run ended with {run.get('conclusion') or 'no result'}.</sub>"
+        f"that run ended with {run['conclusion']}.</sub>"
     )
     told = [f"**There is no whole review**: {each}." for each in missing]
     return "\n\n".join([about, *told, *([text] if text else [])]), annotations
