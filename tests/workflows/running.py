@@ -117,7 +117,7 @@ class Runner:
         self._log = folder / "played.jsonl"
         self._folder = folder
         folder.mkdir(exist_ok=True)
-        self._environment = environment
+        self.environment = dict(environment)
         self._engine = engine
         self._count = 0
 
@@ -203,7 +203,7 @@ class Runner:
         contexts["github"] = {**contexts["github"], "token": self.github.token(permissions)}
         contexts["runner"] = {"os": "Linux", "temp": str(temporary)}
         environment = {
-            **self._environment,
+            **self.environment,
             "CI": "true",
             "GITHUB_ACTIONS": "true",
             "GITHUB_API_URL": self.github.url,

@@ -125,6 +125,28 @@ def test_a_fork_is_reviewed_and_its_next_push_edits_the_same_comment(
     assert runner.environments == []
 
 
+def test_the_real_review_of_another_size_comes_into_the_comment_whole(
+    runner: Runner, github: GitHub, repository: Repository, tmp_path: Path
+) -> None:
+    del runner.played["review"]
+    runner.environment["XDG_CACHE_HOME"] = str(tmp_path / "cache")  # bases stay there
+    text = (CHECKOUT / "Pulumi.lite.yaml").read_text()
+    larger = text.replace("size: Standard_NC4as_T4_v3", "size: Standard_NC8as_T4_v3", 1)
+    head = repository.commit("a larger machine", {"Pulumi.lite.yaml": larger}, repository.main)
+    pull = github.open_pull(6, head, "larger", fork=True)
+    reviewed = well(runner.run("review.yml", "pull_request", event(pull, "opened", repository.main), commit=head))
+    well(post(runner, github, repository, reviewed))
+    [body] = github.bodies(6)
+    assert "There is no whole review" not in body
+    first = "\n".join(body.splitlines()[:14])
+    assert ("Standard_NC8as_T4_v3" in first, "replace" in first) == (True, True), body[:3000]
+    [artifact] = github.artifacts
+    assert artifact["name"] == "review"
+    [check] = github.check_runs.values()
+    [line] = [number for number, each in enumerate(larger.splitlines(), 1) if "NC8as" in each]
+    assert ("Pulumi.lite.yaml", line) in {(each["path"], each["start_line"]) for each in check["output"]["annotations"]}
+
+
 def test_a_review_that_fails_is_posted_all_the_same(runner: Runner, github: GitHub, repository: Repository) -> None:
     head = repository.commit("wrong", {"Pulumi.dev.yaml": "config: {x: y}\n"}, repository.main)
     pull = github.open_pull(8, head, "wrong", fork=True)
