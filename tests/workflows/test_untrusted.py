@@ -9,8 +9,11 @@ import pytest
 from hypothesis import given, strategies as st
 from markdown_it import MarkdownIt
 
+from azure_gpu_operations.review.markdown import comment
+from azure_gpu_operations.review.model import Review
 from azure_gpu_operations.review.posting import untrusted
 from azure_gpu_operations.review.posting.untrusted import MARKER, UntrustedError
+from tests.operations.review import sample
 
 NOTHING = "\u200b"
 # How GitHub finds mentions and numbers in the text that it shows: a word character before takes the meaning away.
@@ -90,6 +93,13 @@ def test_what_a_report_is_made_of_stays() -> None:
         untrusted.harmless("`x < y`, a & b, `&lt;`, &#124;, ghcr.io/x@sha256:0")
         == "`x < y`, a & b, `&lt;`, &#124;, ghcr.io/x@sha256:0"
     )
+
+
+@pytest.mark.parametrize("review", [sample.sample(), sample.nothing(), sample.hostile()])
+def test_a_report_looks_as_it_was_written(review: Review) -> None:
+    written = comment(review)
+    shown = untrusted.comment_of(written)
+    assert shown.replace(NOTHING, "").strip() == written.removeprefix(MARKER).replace(NOTHING, "").strip()
 
 
 def test_e_mail_addresses_control_characters_and_turned_text_are_out() -> None:
