@@ -25,7 +25,7 @@ from azure_gpu.ml.workspace.workspace import MlWorkspace
 from azure_gpu.shared.context import OfStack
 from azure_gpu.shared.refusal import refuse, warn
 from azure_gpu.shared.wired import Wired
-from azure_gpu.stack import ended, keep, other_stacks, own_source, secret_values, switches, written_by
+from azure_gpu.stack import ended, keep, other_stacks, own_source, secret_values, switches, taken_down, written_by
 from azure_gpu.stack.look_ups import BY_PROVIDER
 from azure_gpu.stack.plan import plan as make_plan
 from azure_gpu.stack.settings import read
@@ -44,6 +44,7 @@ settings = read(
     pulumi.get_project(),
     outputs_of=other_stacks.by_engine,
     own_source=own_source.find,
+    ended_of=taken_down.by_engine,
 )
 plan = make_plan(settings, BY_PROVIDER, pulumi.get_project(), pulumi.get_stack())
 refuse(plan.problems)
@@ -160,4 +161,6 @@ pulumi.export("endpoints", {name: endpoint.endpoint_id for name, endpoint in end
 pulumi.export("scoring_uris", {name: endpoint.scoring_uri for name, endpoint in endpoints.items()})  # where requests go, by name
 pulumi.export("idle_cost", {**idle_costs, **(workspace.idle_cost if workspace else {})})  # USD an hour, null: not known
 pulumi.export("expires_at", {**ends, **(workspace.expires_at if workspace else {})})  # RFC 3339 instants, null: no end
+if settings.taken_down:
+    pulumi.export(taken_down.OUTPUT, dict(settings.taken_down))  # ends by paths of parts that aren't declared any more
 pulumi.export("hourly_cost", {**costs, **(workspace.hourly_cost if workspace else {})})  # USD while it runs, null: not known

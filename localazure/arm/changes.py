@@ -12,7 +12,7 @@ from typing import Any
 from starlette.responses import Response
 
 from azure_gpu.formats.arm_ids import RESOURCE_GROUP_TYPE, ArmId, parse
-from localazure.arm import answers, asked_version, checks, removal
+from localazure.arm import answers, asked_version, checks, management_locks, removal
 from localazure.arm.as_of import request_date
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Caller, Change, Kind, merged
@@ -105,6 +105,7 @@ class Changes:
         if previous is not None:
             checks.group_of(resource_id, self._store)
             self.refuse_while_busy(kind, previous)
+        management_locks.check("write", resource_id, self._store)
         conflicts.check(resource_id, body, self._services)
         change = self.prepared(kind, resource_id, body, caller)
         record = change.resource = self._record(change)
@@ -145,6 +146,7 @@ class Changes:
             running = self._store.operation_in_progress(resource.key)
             if running is not None and running.kind == "delete":
                 return self._accepted(kind, resource, running)
+            management_locks.check("delete", resource.id, self._store)
             kind.check_removal(resource, self._services)
             conflicts.check(resource.id, None, self._services)
             await self._operations.cancel(resource.key)

@@ -23,6 +23,7 @@ from localazure.kinds.logs import LogWorkspaces
 from localazure.kinds.maintenance_configurations import MaintenanceConfigurations
 from localazure.kinds.managed_clusters import ManagedClusters
 from localazure.kinds.managed_environments import ManagedEnvironments
+from localazure.kinds.management_locks import ManagementLocks
 from localazure.kinds.ml_assets import (
     CodeContainers,
     CodeVersions,
@@ -67,6 +68,7 @@ ALL: tuple[Kind, ...] = (
     ResourceGroups(),
     UserAssignedIdentities(),
     RoleAssignments(),
+    ManagementLocks(),
     StorageAccounts(),
     BlobServices(),
     BlobContainers(),

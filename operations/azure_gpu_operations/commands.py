@@ -5,7 +5,7 @@ In: a stack, limits, and `say`, which shows a line to the user. Out: nothing; an
 
 import json
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any
@@ -64,15 +64,16 @@ def bring_up(
     registration.before_first(stack, deployment, say)
     if looked.let_go:
         stack.unprotect(looked.let_go)
-    _update(stack, message, say, plan)
+    update(stack, message, say, plan=plan)
     view = _view(stack)
     failed = started_jobs.run_each(view, say) if start_jobs and view.jobs else []
     failed += _wait(view, limit_seconds, say)
     _raise(failed)
 
 
-def _update(stack: Stack, message: str, say: Say, plan: SavedPlan | None) -> None:
-    """The update itself. Where it waits for deployments of endpoints, what they write is shown between the engine's lines."""
+def update(stack: Stack, message: str, say: Say, targets: Collection[str] = (), plan: SavedPlan | None = None) -> None:
+    """The update itself. Where it waits for deployments of endpoints, what they write is shown between the engine's lines.
+    `targets`: URNs of what alone is updated; none: everything. `plan`: what it is held to."""
     shown = deployment_logs.shown(stack, say) if stack.declares("ml_endpoints") else nullcontext()
     with tempfile.TemporaryDirectory() as folder, torn_state.kept(backend_folder(), stack.project, stack.name):
         events, engine_plan = Path(folder) / "events.json", Path(folder) / "plan.json"
@@ -80,8 +81,13 @@ def _update(stack: Stack, message: str, say: Say, plan: SavedPlan | None) -> Non
             engine_plan.write_text(json.dumps(plan.engine), encoding="utf-8")
         try:
             with shown:
-                by_line = not isinstance(shown, nullcontext)
-                stack.up(message, line_by_line=by_line, events=events, plan=engine_plan if plan is not None else None)
+                stack.up(
+                    message,
+                    line_by_line=not isinstance(shown, nullcontext),
+                    events=events,
+                    targets=targets,
+                    plan=engine_plan if plan is not None else None,
+                )
         except EngineError:
             _take_in_lost(stack, events, say)
             raise
@@ -110,11 +116,12 @@ def preview(stack: Stack, say: Say, file: Path | None = None) -> None:
         saved_plan.write(file, stack.name, saved_plan.state_of(deployment), engine_plan)
 
 
-def bring_down(stack: Stack, say: Say, *, forget_unreachable: bool = False, let_go: bool = False) -> None:
+def bring_down(stack: Stack, say: Say, *, forget_unreachable: bool = False, let_go: bool = False, quiet: bool = False) -> None:
     """Destroys the stack's resources and removes the stack. `mend_backend` is to be called before.
 
     `forget_unreachable`: what is on a cluster that doesn't answer, and that isn't the stack's own, is left there and forgotten.
-    `let_go`: what is protected goes too; without it, ProtectedError before anything is destroyed.
+    `let_go`: what is protected goes too; without it, ProtectedError before anything is destroyed. `quiet`: the engine's own
+    output isn't shown.
     """
     deployment = settle(stack, say)
     if not let_go:
@@ -126,7 +133,7 @@ def bring_down(stack: Stack, say: Say, *, forget_unreachable: bool = False, let_
         dead.forget_unreachable()
     pool_steps.tell_what_ends(stack, say)
     with torn_state.kept(backend_folder(), stack.project, stack.name):
-        stack.destroy()
+        stack.destroy(quiet=quiet)
     stack.remove()
     for line in kept.told(deployment):
         say(line)

@@ -1,8 +1,9 @@
 """What Azure has otherwise than the stack's state, and what the next `up` repairs of it.
 
 In: a stack. Out: a line for each difference; exit code 0 where there is none. Nothing is changed, in Azure or in the state. What
-services change by themselves isn't drift: the nodes that an autoscaler counts, a cluster that somebody has stopped. What an
-endpoint has otherwise is read by a preview of the program.
+services change by themselves isn't drift: the nodes that an autoscaler counts, a cluster that somebody has stopped. An endpoint
+that `stop` has stopped is named, and isn't drift either: it is as its state says. What an endpoint has otherwise is read by a
+preview of the program.
 """
 
 import argparse
@@ -13,6 +14,7 @@ from functools import partial
 from typing import Any, NamedTuple, cast
 
 from azure_gpu.aks import read_pools
+from azure_gpu.formats.tags import STOPPED_SINCE
 from azure_gpu.ml.endpoint.traffic import DRIFT_PATH
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu.stack import service_changes
@@ -60,6 +62,8 @@ def run(options: argparse.Namespace) -> int:
     except EngineError as error:
         print(f"error: {error}", file=sys.stderr)
         return FAILED
+    for line in stopped(steps):
+        _say(line)
     for each in found:
         _say(f"{each.name} ({each.type}){': ' if each.path else ''}{each.path}: {printable(each.told)}")
     if not found:
@@ -85,6 +89,14 @@ def of_endpoints(steps: Sequence[Step]) -> list[Difference]:
         if told and step["op"] != "same":
             found.append(Difference(_name(step), ENDPOINT, "", str(told)))
     return found
+
+
+def stopped(steps: Sequence[Step]) -> Iterator[str]:
+    """A line for each endpoint that is stopped, by what Azure shows of it. `steps`: a refresh's."""
+    for step in steps:
+        since = (_state(step, "newState", "outputs").get("tags") or {}).get(STOPPED_SINCE)
+        if _token(step) == ENDPOINT and since:
+            yield f"{_name(step)} ({ENDPOINT}): stopped since {printable(str(since))}, until `{COMMAND} start`"
 
 
 def _of_step(step: Step, own_pools: set[str]) -> Iterator[Difference]:

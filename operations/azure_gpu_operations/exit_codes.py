@@ -5,6 +5,7 @@ FAILED = 1  # what was requested failed; standard error has the reason in one li
 WRONG_COMMAND_LINE = 2  # the command line is wrong, or the stack can't take it: nothing was started or changed
 NO_GPU = 3  # `prove --require-gpu`: no GPU was seen
 DRIFTED = 3  # `drift`: Azure differs from the state
+PAST_LEFT = 3  # `end --past`: something lies past its end and is still there
 NOT_EXPLAINED = 3  # `explain`: something failed, and the reason isn't known
 STALE_PLAN = 4  # `up --plan`: the stack's state has moved on since the plan was made; nothing was changed
 FOUND = 5  # `review --fail-on`: the report has what the option names

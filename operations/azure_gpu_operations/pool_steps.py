@@ -4,7 +4,7 @@ In: a stack and `say`. Out: nothing; WrongPackagesError where nodes couldn't get
 pools, and Azure's clients for them aren't loaded: that takes half a second of every `up`.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import closing
 from typing import Any
 
@@ -88,11 +88,12 @@ def replaced_first(steps: Iterable[Mapping[str, Any]]) -> Iterator[str]:
             yield str(old.get("id"))
 
 
-def tell_what_ends(stack: Stack, say: Say) -> None:
-    """Tasks that run on pools which are about to go. Where Batch can't be asked, nothing is told: nobody is kept from ending."""
+def tell_what_ends(stack: Stack, say: Say, within: Collection[str] | None = None) -> None:
+    """Tasks that run on pools which are about to go. Where Batch can't be asked, nothing is told: nobody is kept from ending.
+    `within`: the URNs of what alone goes; None: everything."""
     deployment = stack.deployment()
     connection = connection_of(deployment)
-    held = _ids(deployment, _POOL)
+    held = [str(each["id"]) for each in _resources(deployment, _POOL) if within is None or each["urn"] in within]
     if connection is None or not held:
         return
     from azure_gpu_operations.batch.account import BatchAccount, batch_account_of

@@ -91,8 +91,7 @@ class Stack:
 
     def refresh(self, urns: Iterable[str]) -> None:
         """Reads these resources anew, and no others."""
-        targets = [word for urn in urns for word in ("--target", urn)]
-        self._run("refresh", "--yes", "--skip-preview", *targets, *self._update_options())
+        self._run("refresh", "--yes", "--skip-preview", *_targets(urns), *self._update_options())
 
     def refreshed(self) -> list[Mapping[str, Any]]:
         """What a refresh would change in the state, as steps. Nothing is changed."""
@@ -124,11 +123,19 @@ class Stack:
             raise EngineError(_ended(words, done))
         return Planned(told.get("steps") or [], tuple(each.strip().removeprefix("error: ") for each in wrong))
 
-    def up(self, message: str, *, line_by_line: bool = False, events: Path | None = None, plan: Path | None = None) -> None:
+    def up(
+        self,
+        message: str,
+        *,
+        line_by_line: bool = False,
+        events: Path | None = None,
+        targets: Iterable[str] = (),
+        plan: Path | None = None,
+    ) -> None:
         """`message`: what the stack's history calls the update. `line_by_line`: also in a terminal, where others write lines
-        meanwhile. `events`: a file that the engine writes its events into, a line of JSON each. `plan`: the engine's own, to
-        which it holds the update."""
-        words = ("up", "--yes", "--skip-preview", "--message", message, *self._update_options())
+        meanwhile. `events`: a file that the engine writes its events into, a line of JSON each. `targets`: URNs of what alone is
+        updated; none: everything. `plan`: the engine's own, to which it holds the update."""
+        words = ("up", "--yes", "--skip-preview", "--message", message, *_targets(targets), *self._update_options())
         files = (*(("--event-log", str(events)) if events else ()), *(("--plan", str(plan)) if plan else ()))
         self._run(*words, *files, line_by_line=line_by_line)
 
@@ -153,8 +160,11 @@ class Stack:
         """Whether its configuration has the section."""
         return config_key(section, self.project) in self.configuration()
 
-    def destroy(self) -> None:
-        self._run("destroy", "--yes", "--skip-preview", *self._update_options())
+    def destroy(self, targets: Iterable[str] = (), *, quiet: bool = False) -> None:
+        """`targets`: URNs of what alone is destroyed, all of it that can be; none: everything."""
+        alone = _targets(targets)
+        further = ["--continue-on-error"] if alone else []
+        self._run("destroy", "--yes", "--skip-preview", *alone, *further, *self._update_options(), quiet=quiet)
 
     def remove(self) -> None:
         """Removes the empty stack, not its configuration file."""
@@ -175,6 +185,10 @@ class Planned(NamedTuple):
     """As `pulumi preview --json` writes them: all where nothing is wrong, else those up to the first error."""
     errors: tuple[str, ...]
     """Why the engine wouldn't go on."""
+
+
+def _targets(urns: Iterable[str]) -> list[str]:
+    return [word for urn in urns for word in ("--target", urn)]
 
 
 def backend_folder() -> Path | None:

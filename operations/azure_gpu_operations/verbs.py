@@ -35,13 +35,19 @@ VERBS = {
     "drift": Verb("drift", "what Azure has otherwise than a stack's state; nothing is changed"),
     "wait": Verb("stack_verbs", "wait for a stack's container groups and show how they ended", "add_wait_arguments"),
     "down": Verb("stack_verbs", "run `pulumi destroy` and remove the stack; asks before", "add_down_arguments"),
+    "end": Verb("past_end.command", "list what lies past its end, in one stack or in all, or take it down; asks before"),
     "run": Verb(
         "run.command",
         "run a script, a workload or an image here, or on a stack's job, pool, cluster, edge or machine",
     ),
     "logs": Verb("run.attached", "show the log of a run that was started before, from any machine", "add_logs_arguments"),
     "fetch": Verb("run.attached", "fetch the files that a run has left, from any machine", "add_fetch_arguments"),
-    "stop": Verb("run.attached", "stop a run that was started before, from any machine", "add_stop_arguments"),
+    "stop": Verb(
+        "stop_and_start",
+        "stop a run, or an online endpoint, whose machines go and whose address and keys stay",
+        "add_stop_arguments",
+    ),
+    "start": Verb("stop_and_start", "start an online endpoint that was stopped", "add_start_arguments"),
     "access": Verb("access", "whether you may read and write a stack's blobs, and the role that lets you"),
     "prove": Verb(
         "prove.command", "show on every service of a stack that work runs there: on which device, how fast, at what cost"

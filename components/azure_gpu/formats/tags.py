@@ -7,6 +7,7 @@ Source: Microsoft Learn, azure-resource-manager/management/tag-resources.
 AS_OF = "as-of"  # YYYY-MM-DD; the date at which the resource was asked for. Only where the configuration sets `as_of`
 EXPIRES_AT = "expires-at"  # RFC 3339 instant, UTC; after it a GPU should be gone
 PROJECT = "project"  # the Pulumi project
+STOPPED_SINCE = "stopped-since"  # RFC 3339 instant, UTC; on an online endpoint whose deployments `operations stop` has taken away
 STACK = "stack"  # the Pulumi stack
 TEAM = "team"  # who owns it
 

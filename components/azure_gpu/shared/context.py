@@ -19,7 +19,8 @@ from azure_gpu.shared.naming import physical_name
 
 Tags = Mapping[str, pulumi.Input[str]]
 """Tags of a resource by key."""
-_OWN_KEYS = (keys.AS_OF, keys.EXPIRES_AT, keys.PROJECT, keys.STACK, keys.TEAM)
+_WRITTEN_KEYS = (keys.AS_OF, keys.EXPIRES_AT, keys.PROJECT, keys.STACK, keys.TEAM)
+_OWN_KEYS = (*_WRITTEN_KEYS, keys.STOPPED_SINCE)
 
 
 class StackArgs(TypedDict):
@@ -306,7 +307,7 @@ def check_tags(user_tags: Tags, path: str) -> list[Problem]:
         if key.lower() in _OWN_KEYS  # Azure takes a tag's key in any letter case for the same key
     ]
     shown = {key: known(value) or "" for key, value in user_tags.items()}
-    return [*taken, *tags.check(shown, path, most=tags.MOST_TAGS - len(_OWN_KEYS))]
+    return [*taken, *tags.check(shown, path, most=tags.MOST_TAGS - len(_WRITTEN_KEYS))]
 
 
 def declared(decided: str, given: pulumi.Input[str] | None) -> pulumi.Input[str] | None:

@@ -14,7 +14,7 @@ from azure_gpu.shared import own_state
 
 _COMPUTE = re.compile(r"ml_workspace\.computes\.(?P<name>[^.]+)")
 _PART = re.compile(r"(?P<section>\w+)\.(?P<name>[^.]+)")
-_TOKENS = {
+TOKENS = {
     "container_groups": "azuregpu:index:ContainerGroup",
     "jobs": "azuregpu:index:ServerlessGpuJob",
     "pools": "azuregpu:index:BatchPool",
@@ -43,7 +43,7 @@ def _declared_as(part: str) -> tuple[str, str]:
     if compute:
         return "azure-native:machinelearningservices:Compute", f"ml-compute-{compute['name']}"
     found = _PART.fullmatch(part)
-    return (_TOKENS.get(found["section"], ""), found["name"]) if found else ("", "")
+    return (TOKENS.get(found["section"], ""), found["name"]) if found else ("", "")
 
 
 def told(problems: Iterable[Problem], parts: Collection[str]) -> list[Problem]:

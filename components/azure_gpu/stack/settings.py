@@ -5,7 +5,7 @@ of a wrong type; what is wrong is left out of the arguments.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -35,7 +35,7 @@ from azure_gpu.shared.part import PartArgs
 from azure_gpu.shared.provider_keys import SUBSCRIPTION_ID
 from azure_gpu.shared.validation import check, is_map, key_hints, written
 from azure_gpu.shared.workloads import Workload, WorkloadName
-from azure_gpu.stack import common_file, entry_options, keep, other_stacks, secret_values, switches
+from azure_gpu.stack import common_file, entry_options, keep, other_stacks, secret_values, switches, taken_down
 from azure_gpu.stack.entry_options import EntryOptions
 from azure_gpu.stack.file import StackFile
 from azure_gpu.stack.keys import PROJECT, config_key
@@ -67,8 +67,9 @@ class Settings:
     own_source: OwnSource | None = None  # None: the file sets `image_source`, or nothing is built
     kept: frozenset[str] = frozenset()  # sections whose parts stay when the stack is destroyed
     off: tuple[str, ...] = ()  # paths of what `enabled: false` switches off, which is in none of the above
+    taken_down: Mapping[str, str] = field(default_factory=dict[str, str])  # paths of ended parts that are up no more, as well
     problems: list[Problem]
-    warnings: list[Problem]  # of secrets
+    warnings: list[Problem]  # of secrets, and of parts that were taken down
 
     def opts_of(self, section: str, name: str = "") -> pulumi.ResourceOptions | None:
         """The engine's options of an entry's component, such as `pools`, `train`; no name where the section is the entry."""
@@ -87,11 +88,12 @@ def read(
     folder: Path = Path(),
     outputs_of: other_stacks.Reader = other_stacks.by_nobody,
     own_source: Callable[[], str] = nowhere,
+    ended_of: taken_down.Reader = taken_down.by_nobody,
 ) -> Settings:
     """The settings in the engine's configuration, whose keys are `namespace:key`; those of `project` are read, with the file that
     they extend. `today` is the day of the run, YYYY-MM-DD; `encrypted`: which of the values are secrets; `folder`: where paths
     begin; `outputs_of` reads other stacks, where a value refers to one; `own_source` finds the workloads'
-    sources, where the file doesn't set them."""
+    sources, where the file doesn't set them; `ended_of` tells which past parts were taken down."""
     given: dict[str, object] = {}
     whole = common_file.extended(configuration, project, folder)
     for key, text in whole.configuration.items():
@@ -102,18 +104,20 @@ def read(
     checked = check(given, StackFile, "")
     # What is needed and missing has its problem; left empty, it doesn't keep the rest from being judged.
     entries, opts = _without_options({"team": "", "location": "", **(checked.value or {})})
-    left = switches.without_off(entries, StackFile)
+    gone = ended_of(taken_down.past(entries, today))
+    left = switches.without_off(taken_down.without(entries, gone), StackFile)
     sections, kept, of_kept = keep.taken_out(left.sections)
     file = cast(StackFile, sections)
     of_secrets = secret_values.problems(encrypted, given)
     problems = [*whole.problems, *of_stacks, *errors(of_secrets), *checked.problems, *_of_another_project(configuration, project)]
     for path, said in opts.items():
         problems += entry_options.problems(said, path.partition(".")[0], f"{path}.opts")
-    problems += [*switches.problems(left), *of_kept]
+    problems += [*switches.problems(left, gone), *of_kept]
     warnings = [each for each in of_secrets if each.severity is Severity.WARNING]
-    warnings += secret_values.likely(given, encrypted)
+    warnings += [*secret_values.likely(given, encrypted), *taken_down.warnings(gone)]
     found = _arguments(file, opts, configuration, today, problems, warnings)
-    return replace(_with_sources(found, own_source), off=left.off, kept=kept)
+    off = tuple(path for path in left.off if path not in gone)
+    return replace(_with_sources(found, own_source), off=off, taken_down=gone, kept=kept)
 
 
 def _with_sources(settings: Settings, own_source: Callable[[], str]) -> Settings:

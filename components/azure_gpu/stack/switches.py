@@ -5,7 +5,7 @@ off, and a problem for each part that is on and needs one that is off. Dates, si
 judged by what is left, so a part that is off is refused for its keys and types alone.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Annotated, Any, NamedTuple, NotRequired, TypedDict, cast, get_args, is_typeddict
 
 import pulumi
@@ -44,15 +44,15 @@ def without_off(sections: Sections, annotation: Any) -> Left:
     return Left(left, tuple(off))
 
 
-def problems(left: Left) -> Iterator[Problem]:
-    """What is on and needs what is off."""
+def problems(left: Left, ended: Collection[str] = ()) -> Iterator[Problem]:
+    """What is on and needs what is off. `ended`: which of that is off because it was taken down after its last day."""
     sections, off = left
     for key, section in _HELD.items():
         if key in off and sections.get(section):
             yield _holds_others(key, section, [f"{section}.{name}" for name in sections[section]])
     for reference in _references(sections, off):
         if reference.part in off:
-            yield _needs_another(reference)
+            yield _needs_ended(reference) if reference.part in ended else _needs_another(reference)
 
 
 def announce(off: Sequence[str]) -> None:
@@ -154,6 +154,17 @@ def _holds_others(key: str, section: str, others: Sequence[str]) -> Problem:
         value=False,
         allowed=f"true while one of {section} is on",
         fix=f"remove it, or write enabled: false for {' and '.join(others)} too",
+    )
+
+
+def _needs_ended(reference: _Reference) -> Problem:
+    return Problem(
+        path=reference.path,
+        message=f"this needs {reference.part}, whose last day has passed and which was taken down",
+        value=reference.value,
+        allowed="parts that are up",
+        fix=f"write a later {reference.part}.expires_after, or remove what needs it",
+        code=Code.NOT_FOUND,
     )
 
 

@@ -6,7 +6,7 @@ an existing one, are kept: the provider says that it can't reach them, and `down
 """
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import Any, NamedTuple
 
@@ -65,9 +65,9 @@ def forget_gone(stack: Stack, deployment: Mapping[str, Any], say: Say) -> Mappin
     return stack.deployment()
 
 
-def forget_dead(stack: Stack, deployment: Mapping[str, Any], say: Say) -> None:
-    """Before a destruction."""
-    found = [each for each in held(deployment) if each.objects]
+def forget_dead(stack: Stack, deployment: Mapping[str, Any], say: Say, within: Collection[str] | None = None) -> None:
+    """Before a destruction. `within`: the URNs of what alone is destroyed; None: everything."""
+    found = [each for each in held(deployment) if each.objects and (within is None or each.providers <= set(within))]
     connection = connection_of(deployment)
     if not found or connection is None:
         return

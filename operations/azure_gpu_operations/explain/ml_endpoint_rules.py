@@ -10,6 +10,7 @@ from collections.abc import Callable
 from azure_gpu.catalog import roles
 from azure_gpu.catalog.services.machine_learning.endpoints import RESERVED, managed
 from azure_gpu.catalog.sizes import SIZES
+from azure_gpu.formats.tags import STOPPED_SINCE
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.explain import ml_deployment_rules, ml_phrases, phrases, refusal_rules
 from azure_gpu_operations.explain.facts import Cause, Facts, Finding
@@ -234,6 +235,12 @@ def _coming(case: EndpointCase) -> Finding | None:
 def _without_traffic(case: EndpointCase) -> Finding | None:
     if case.endpoint is None or any(case.endpoint.traffic.values()):
         return None
+    if since := case.endpoint.tags.get(STOPPED_SINCE):
+        return Finding(
+            Cause.NO_TRAFFIC,
+            f"it is stopped since {since}: its address and keys stay, and every request is answered with 404",
+            f"{COMMAND} start {case.name} --stack STACK",
+        )
     if not case.deployments:
         return Finding(
             Cause.NO_TRAFFIC, "it has no deployment, so every request is answered with 404", "declare one in `deployments`"

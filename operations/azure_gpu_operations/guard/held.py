@@ -75,6 +75,10 @@ class Held(NamedTuple):
         return _WHAT[self.type][1]
 
     @property
+    def holds_data(self) -> bool:
+        return self.type in _DATA
+
+    @property
     def is_group(self) -> bool:
         return self.type in _GROUP
 

@@ -20,6 +20,7 @@ from functools import partial
 from typing import Any
 
 from azure_gpu.formats import bounded_yaml, yaml_edit
+from azure_gpu.formats.tags import STOPPED_SINCE
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations import stack_options
 from azure_gpu_operations.command_line import refuse
@@ -140,22 +141,31 @@ def _earlier(stack: Stack, name: str) -> Iterator[Mapping[str, Any]]:
 
 
 def _fits(stack: Stack, name: str, after: Mapping[str, int]) -> None:
-    """Refuses traffic for a deployment that Azure has and that failed; one that isn't there yet comes before its traffic."""
+    """Refuses traffic for an endpoint that is stopped, and for a deployment that Azure has and that failed; one that isn't there
+    yet comes before its traffic."""
     found = of_deployment(stack.name, stack.deployment()) if stack.exists() else None
     endpoint_id = found.endpoints.get(name) if found is not None else None
     if found is None or not endpoint_id:
         return
-    failed = [each for each in _failed(found, endpoint_id) if after.get(each)]
+    stopped, all_failed = _state(found, endpoint_id)
+    if stopped:
+        raise traffic.WrongTrafficError(
+            f"{name} is stopped since {stopped}; start it first: {COMMAND} start {name} --stack {stack.name}"
+        )
+    failed = [each for each in all_failed if after.get(each)]
     if failed:
         raise traffic.WrongTrafficError(
             f"{failed[0]} failed when it was deployed and answers nothing; see why: {COMMAND} explain {name} --stack {stack.name}"
         )
 
 
-def _failed(found: StackView, endpoint_id: str) -> list[str]:
+def _state(found: StackView, endpoint_id: str) -> tuple[str, list[str]]:
+    """Since when the endpoint is stopped, "" where it isn't; which of its deployments failed."""
     from azure_gpu_operations.azure import Arm  # here, as in `_change`
     from azure_gpu_operations.machine_learning import endpoints
 
     logging.getLogger("azure.identity").setLevel(logging.ERROR)
     with closing(Arm(found.connection)) as arm:
-        return [each.name for each in endpoints.deployments(arm, endpoint_id) if each.state == "Failed"]
+        endpoint = endpoints.get(arm, endpoint_id)
+        since = endpoint.tags.get(STOPPED_SINCE, "") if endpoint is not None else ""
+        return since, [each.name for each in endpoints.deployments(arm, endpoint_id) if each.state == "Failed"]

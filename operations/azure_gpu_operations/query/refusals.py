@@ -48,7 +48,8 @@ _ENDPOINT = {
     ),
     404: _Row(
         "there is no deployment that takes this request: none has traffic, or none is called so, or the address is wrong",
-        "give a deployment traffic in the stack's file, or name one that is there with --deployment",
+        "give a deployment traffic in the stack's file, or name one that is there with --deployment; where it was stopped, "
+        f"`{COMMAND} start ENDPOINT --stack STACK`",
     ),
     405: _Row("it doesn't take this method", "images and arrays are sent with POST, to the path /score"),
     408: _Row(

@@ -1,15 +1,13 @@
-"""`python -m operations logs NAME`, `stop NAME` and `fetch NAME`: runs that were started before, by anybody, from any machine.
+"""`python -m operations logs NAME` and `fetch NAME`: runs that were started before, by anybody, from any machine.
 
     logs run-train-20261123-120000-ab12 --stack S     its log from the beginning, and on until it ends; its exit code is ours
-    stop run-train-20261123-120000-ab12 --stack S     ends it in Azure
     fetch run-train-20261123-120000-ab12 --into out --stack S    what it left, by --output, into a folder
 
 NAME is what `run` calls it: an execution of a job, a Batch job, a Kubernetes Job, a run-command of a machine, a job of a
 workspace. `running` lists what runs now. Ctrl-C ends `logs` and not the run.
 
-Exit codes: of `logs` that of the program, 125 where the run failed and not what it ran, 130 after Ctrl-C; of `stop` 0, 1 where it
-may still run; of `fetch` 0, 1 where the run hasn't uploaded everything, and what is there is fetched; 2 where the stack has no
-such run.
+Exit codes: of `logs` that of the program, 125 where the run failed and not what it ran, 130 after Ctrl-C; of `fetch` 0, 1 where
+the run hasn't uploaded everything, and what is there is fetched; 2 where the stack has no such run.
 """
 
 import argparse
@@ -35,11 +33,6 @@ def add_logs_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=_logs, failure_code=FAILED_RUN)
 
 
-def add_stop_arguments(parser: argparse.ArgumentParser) -> None:
-    _add(parser)
-    parser.set_defaults(run=_stop)
-
-
 def add_fetch_arguments(parser: argparse.ArgumentParser) -> None:
     _add(parser)
     parser.add_argument("--into", type=Path, required=True, metavar="FOLDER", help="where files go; made where it isn't there")
@@ -60,7 +53,8 @@ def _logs(options: argparse.Namespace) -> int:
         return WRONG_COMMAND_LINE if run is None else follow(run, output, options.stack).code
 
 
-def _stop(options: argparse.Namespace) -> int:
+def stop(options: argparse.Namespace) -> int:
+    """Ends the run that the options name, as `operations stop` does; the exit code."""
     with _found(options, on_screen()) as run:
         if run is None:
             return WRONG_COMMAND_LINE
@@ -92,6 +86,14 @@ def _fetch(options: argparse.Namespace) -> int:
         return refused([Problem("NAME", "no file of such a run is kept", options.name, fix=fix, code=Code.NOT_FOUND)])
     print(carried.fetched(count, options.into))
     return OK
+
+
+def is_there(stack: StackView, options: argparse.Namespace) -> bool:
+    """Whether the stack has a run with the name that the options give."""
+    from azure_gpu_operations.azure import Arm
+
+    with closing(Arm(stack.connection)) as arm:
+        return _find(arm, stack, options, on_screen()) is not None
 
 
 @contextmanager

@@ -324,7 +324,7 @@ class MlEndpoint(pulumi.ComponentResource):
 
     def _announce(self) -> None:
         """What it costs to have the endpoint at all. In a preview alone, as an update shows its preview first."""
-        if not pulumi.runtime.is_dry_run() or not self._spec.managed:
+        if not pulumi.runtime.is_dry_run() or not self._spec.managed or self._spec.stopped_since:
             return
         idle = self._spec.idle.text(self._spec.context.day)
         pulumi.log.info(f"while nobody asks it costs {idle}: machines that Azure manages never go to zero", self)

@@ -5,6 +5,7 @@ every later change of it is made by a template, which Pulumi doesn't compare wit
 found here, and the template is sent again. One plain look-up for each endpoint; a stack that has none yet reads nothing.
 """
 
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -14,6 +15,7 @@ from pulumi_azure_native import machinelearningservices as ml
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats import arm_ids, azure_types
 from azure_gpu.formats.arm_ids import ArmId
+from azure_gpu.ml.endpoint import stopping
 from azure_gpu.ml.endpoint.spec import MlEndpointSpec, Shown
 from azure_gpu.shared import existing, own_state
 from azure_gpu.shared.look_up import OF_STACK, AskedBy
@@ -28,7 +30,7 @@ _COMPARED = ("authMode", "publicNetworkAccess", "description")
 def look_up(
     specs: Mapping[str, MlEndpointSpec], asked_by: AskedBy = OF_STACK, *, of_stack_file: bool = True
 ) -> tuple[dict[str, MlEndpointSpec], list[Problem]]:
-    """The specs of endpoints by the names of their components, with what Azure shows of them."""
+    """The specs of endpoints by the names of their components, with what Azure shows of them; none runs behind a stopped one."""
     state = own_state.resources(of_stack_file=of_stack_file) if specs else None
     found: dict[str, MlEndpointSpec] = {}
     problems: list[Problem] = []
@@ -47,6 +49,10 @@ def look_up(
         )
         problems += more
         found[name] = replace(spec, shown=shown, auth_mode_at_creation=_at_creation(name, known, state or {}))
+        instant = stopping.since(id_.text, found[name], stopping.requested(os.environ))
+        if instant:
+            found[name] = stopping.stopped(found[name], instant)
+            problems.append(stopping.warning(name, found[name]))
     return found, problems
 
 

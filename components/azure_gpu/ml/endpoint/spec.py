@@ -53,6 +53,7 @@ class MlEndpointSpec:
     uses: tuple[SizeUse, ...]  # of managed deployments, with the most instances
     shown: Shown | None = None  # None: the stack has none yet, or it can't be read
     auth_mode_at_creation: str = ""  # of the endpoint that the stack has, as Azure spells it; empty: it has none
+    stopped_since: str = ""  # RFC 3339: no deployment is declared until it is started; empty: it isn't stopped
 
     @property
     def managed(self) -> bool:

@@ -1,0 +1,62 @@
+"""Endpoints that are stopped: the address and its keys stay, and no deployment is declared until they are started.
+
+A managed deployment has at least one instance, and Azure has nothing that stops an endpoint (Azure/mlops-v2 issue 48,
+2022-08-15), so what is taken away are the deployments. Whether an endpoint is stopped is a tag on it in Azure, which every
+program reads before it declares: all checkouts and pipelines agree, and no `up` starts it by the way.
+
+In: the endpoints as they are declared, what Azure shows of them, and what `operations stop` and `start` request of this run by an
+environment variable. Out: the endpoints as they are to be, and a warning for each that is stopped.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import cast
+
+from azure_gpu.catalog.prices.hourly_cost import NOTHING
+from azure_gpu.catalog.problems import Problem, Severity
+from azure_gpu.formats.tags import STOPPED_SINCE
+from azure_gpu.ml.endpoint.spec import MlEndpointSpec
+from azure_gpu.shared.installation import COMMAND
+
+REQUEST_VARIABLE = "AZURE_GPU_STOPPED_ENDPOINTS"
+"""JSON of this run's requests: by the endpoint's ARM id in lower case, the instant since which it is stopped; "" starts it."""
+
+
+def requested(environment: Mapping[str, str]) -> Mapping[str, str]:
+    """What this run is to stop and to start, by ARM id."""
+    try:
+        found = json.loads(environment.get(REQUEST_VARIABLE) or "{}")
+    except ValueError:
+        return {}
+    return {key.lower(): str(value) for key, value in cast(dict[str, object], found).items()} if isinstance(found, dict) else {}
+
+
+def since(endpoint_id: str, spec: MlEndpointSpec, requests: Mapping[str, str]) -> str:
+    """Since when an endpoint is stopped; "" where it isn't."""
+    shown = spec.shown.tags.get(STOPPED_SINCE, "") if spec.shown is not None else ""
+    return requests.get(endpoint_id.lower(), shown)
+
+
+def stopped(spec: MlEndpointSpec, instant: str) -> MlEndpointSpec:
+    """The endpoint without what runs behind it."""
+    return replace(
+        spec,
+        deployments={},
+        traffic={},
+        mirror={},
+        uses=(),
+        idle=NOTHING,
+        tags={**spec.tags, STOPPED_SINCE: instant},
+        stopped_since=instant,
+    )
+
+
+def warning(name: str, spec: MlEndpointSpec) -> Problem:
+    """What a preview and an `up` say of an endpoint that is stopped."""
+    return Problem(
+        spec.path,
+        f"it is stopped since {spec.stopped_since}: its address and keys stay, its deployments and traffic aren't declared",
+        fix=f"{COMMAND} start {name} --stack {spec.context.stack}",
+        severity=Severity.WARNING,
+    )

@@ -1,0 +1,51 @@
+"""Management locks: kept on any scope, listed for a scope with all below it, enforced by `localazure.arm.management_locks`.
+
+Source: Azure/azure-rest-api-specs, specification/resources/resource-manager/Microsoft.Authorization/locks/stable/2020-05-01.
+Owners and filters of lists aren't imitated.
+"""
+
+from azure_gpu.formats.arm_ids import SUBSCRIPTION_TYPE, ArmId, parse
+from azure_gpu.formats.azure_types import AzureType
+from localazure.arm.errors import ArmError, not_implemented
+from localazure.arm.kind import Change, Kind
+from localazure.arm.management_locks import CAN_NOT_DELETE, LOCK_TYPE, READ_ONLY
+from localazure.arm.store import Resource
+from localazure.services import SUBSCRIPTIONS, Services
+
+# Not among the types that the project declares: nothing of it makes a lock.
+MANAGEMENT_LOCK = AzureType(
+    "azure-native:authorization:ManagementLockByScope", LOCK_TYPE, "/{scope}/providers/Microsoft.Authorization/locks/{lockName}"
+)
+
+
+class ManagementLocks(Kind):
+    """An extension of any scope: subscription, resource group or resource."""
+
+    azure_type = MANAGEMENT_LOCK
+    location = "none"
+    patchable = False
+    shows_state = False
+
+    def not_found(self, resource_id: ArmId) -> ArmError:
+        return ArmError(404, "LockNotFound", f"The lock '{resource_id.name}' could not be found.")
+
+    def check(self, change: Change) -> None:
+        _check_scope(change.id.scope, change.services)
+        level = change.properties.get("level")
+        if level not in (CAN_NOT_DELETE, READ_ONLY):
+            message = f"The lock level '{level}' is not valid. It takes {CAN_NOT_DELETE} or {READ_ONLY}."
+            raise ArmError(400, "InvalidLockLevel", message, target="properties.level")
+
+    def listed(self, scope: str, conditions: str, services: Services) -> list[Resource]:
+        if conditions:
+            raise not_implemented(f"$filter on the list of '{self.arm_type}'")
+        _check_scope(scope, services)
+        return services.store.of_type(self.arm_type, scope)
+
+
+def _check_scope(text: str, services: Services) -> None:
+    scope = parse(text)
+    if scope is not None and scope.is_type(SUBSCRIPTION_TYPE) and scope.subscription in SUBSCRIPTIONS:
+        return
+    if scope is None or services.store.get(scope.key) is None:
+        raise ArmError(404, "ResourceNotFound", f"The scope '{text}' of the lock was not found.")

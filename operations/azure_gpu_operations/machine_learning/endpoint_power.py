@@ -1,0 +1,187 @@
+"""Stopping and starting an online endpoint: its deployments are taken away, and come back, by the stack's own program.
+
+In: a stack and an endpoint's name. Out: the endpoint without deployments, or with them. The engine does both, on what belongs to
+the endpoint alone, so that the state is what Azure has at any time: its traffic goes first, since Azure deletes no deployment
+that has some, and comes last. The program is told by an environment variable; from then on a tag on the endpoint tells it.
+"""
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from azure_gpu.formats import azure_types
+from azure_gpu.formats.tags import STOPPED_SINCE
+from azure_gpu.ml.endpoint.stopping import REQUEST_VARIABLE
+from azure_gpu.shared.installation import COMMAND
+from azure_gpu_operations.azure import Arm
+from azure_gpu_operations.commands import mend_backend, settle, update
+from azure_gpu_operations.connection import connection_of
+from azure_gpu_operations.machine_learning import endpoints
+from azure_gpu_operations.stack import EngineError, Stack
+from azure_gpu_operations.stack_view import of_deployment
+from azure_gpu_operations.terminal import some
+
+_DEPLOYMENT = azure_types.ML_ONLINE_DEPLOYMENT.token
+_CREATING = ("create", "create-replacement")
+Say = Callable[[str], None]
+Resource = Mapping[str, Any]
+
+
+class WrongRequestError(Exception):
+    """What was requested doesn't fit, and nothing was changed. The text is for the user."""
+
+
+class Power(NamedTuple):
+    """What Azure shows of an endpoint."""
+
+    stopped_since: str
+    """RFC 3339; "" where it isn't stopped."""
+    deployments: tuple[str, ...]
+    scoring_uri: str
+
+
+def stop(stack: Stack, name: str, say: Say) -> None:
+    """EngineError where it fails on the way; the same again goes on."""
+    deployment, endpoint_id = _settled(stack, name, say)
+    power = _power(deployment, endpoint_id, name, stack)
+    if power.stopped_since and not power.deployments:
+        say(f"{name} is stopped already, since {power.stopped_since}")
+        return
+    resources: Sequence[Resource] = deployment.get("resources") or []
+    own = below(resources, component_of(resources, endpoint_id))
+    if kept := sorted(_name(each) for each in own if each.get("protect") and each["type"] == _DEPLOYMENT):
+        raise WrongRequestError(
+            f"{some(kept)} of {name} is protected, and stopping would delete it; nothing was changed; fix: "
+            f"{COMMAND} pulumi state unprotect URN --stack {stack.name}"
+        )
+    say(f"stopping {name}: {', '.join(power.deployments) or 'no deployment'}; its address and its keys stay")
+    instant = power.stopped_since or datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    _change(stack, name, endpoint_id, instant, deployment, say)
+    left = _power(stack.deployment(), endpoint_id, name, stack).deployments
+    if left:
+        raise EngineError(f"{name} still has {', '.join(left)}, which the stack didn't make, and which cost what they did")
+    say(f"{name} is stopped and costs nothing; {power.scoring_uri} stays its address")
+    say(f"to bring it back: {COMMAND} start {name} --stack {stack.name}")
+
+
+def start(stack: Stack, name: str, say: Say) -> None:
+    """EngineError where it fails on the way; the same again goes on."""
+    deployment, endpoint_id = _settled(stack, name, say)
+    power = _power(deployment, endpoint_id, name, stack)
+    if not power.stopped_since:
+        if power.deployments:
+            say(f"{name} isn't stopped; it has {', '.join(power.deployments)}")
+            return
+        raise WrongRequestError(
+            f"{name} isn't stopped, and has no deployment; `{COMMAND} up --stack {stack.name}` deploys what the stack file has"
+        )
+    say(f"starting {name}, stopped since {power.stopped_since}")
+    _change(stack, name, endpoint_id, "", deployment, say)
+    after = _power(stack.deployment(), endpoint_id, name, stack)
+    declared = ", ".join(after.deployments) or "no deployment: the stack file declares none"
+    say(f"{name} has {declared}; it answers at {after.scoring_uri}")
+
+
+def _change(stack: Stack, name: str, endpoint_id: str, instant: str, deployment: Mapping[str, Any], say: Say) -> None:
+    """Stops the endpoint, or with an `instant` of "" starts it."""
+    component = component_of(deployment.get("resources") or [], endpoint_id)
+    with _requested(endpoint_id, instant):
+        planned = stack.planned()
+        if planned.errors:
+            raise EngineError("\n".join(planned.errors))
+        urns = targets(planned.steps, component)
+        if new := sorted(_name(each) for each in planned.steps if each["op"] in _CREATING and each["urn"] not in urns):
+            # The Python SDK ends a program that declares a new resource which isn't a target, and whose identity it can't read.
+            raise WrongRequestError(
+                f"the stack file has what isn't up yet: {some(new)}; nothing was changed; fix: bring it up first, by "
+                f"`{COMMAND} up --stack {stack.name}`, or take it out"
+            )
+        update(stack, f"{'stop' if instant else 'start'} {name}", say, urns)
+
+
+def component_of(resources: Sequence[Resource], endpoint_id: str) -> str:
+    """The URN of what an endpoint belongs to, deployments and traffic beside it. WrongRequestError where the state lacks it."""
+    for each in resources:
+        of_type = each["type"] == azure_types.ML_ONLINE_ENDPOINT.token
+        if of_type and str(each.get("id") or "").lower() == endpoint_id.lower() and each.get("parent"):
+            return str(each["parent"])
+    raise WrongRequestError(
+        f"the state has no endpoint {endpoint_id.rsplit('/', 1)[-1]}, though the outputs name it; run `pulumi refresh` and `up`"
+    )
+
+
+def below(resources: Sequence[Resource], urn: str) -> list[Resource]:
+    """A component with everything that lies in it, in the order of the state, which has parents first."""
+    urns = {urn}
+    found: list[Resource] = []
+    for each in resources:
+        if each["urn"] in urns or each.get("parent") in urns:
+            urns.add(str(each["urn"]))
+            found.append(each)
+    return found
+
+
+def targets(steps: Sequence[Mapping[str, Any]], component: str) -> list[str]:
+    """The URNs of what a plan does to a component, and of what it creates because that depends on it. `steps`: as
+    `pulumi preview --json` has them."""
+    planned: dict[str, Mapping[str, Any]] = {}
+    for step in steps:
+        planned[str(step["urn"])] = step
+    states = {urn: (step.get("newState") or step.get("oldState") or {}) for urn, step in planned.items()}
+    chosen = [str(each["urn"]) for each in below([{"urn": urn, **state} for urn, state in states.items()], component)]
+    found = dict.fromkeys(chosen)
+    while chosen:
+        needed = _needs(states.get(chosen.pop(), {}))
+        new = [each for each in needed if each in planned and each not in found and planned[each]["op"] in _CREATING]
+        found |= dict.fromkeys(new)
+        chosen += new
+    return list(found)
+
+
+def _needs(state: Resource) -> Iterator[str]:
+    yield from (str(each) for each in state.get("dependencies") or [])
+    if state.get("provider"):
+        yield str(state["provider"]).rpartition("::")[0]
+    if state.get("parent"):
+        yield str(state["parent"])
+
+
+def _settled(stack: Stack, name: str, say: Say) -> tuple[Mapping[str, Any], str]:
+    """The deployment without what a killed run left, and the endpoint's ARM id."""
+    mend_backend(say)
+    deployment = settle(stack, say)
+    found = of_deployment(stack.name, deployment)
+    if found is None or name not in found.endpoints:
+        raise WrongRequestError(f"stack {stack.name} has no endpoint {name}")
+    return deployment, found.endpoints[name]
+
+
+def _power(deployment: Mapping[str, Any], endpoint_id: str, name: str, stack: Stack) -> Power:
+    connection = connection_of(deployment)
+    assert connection is not None  # else the stack had no endpoint
+    with closing(Arm(connection)) as arm:
+        endpoint = endpoints.get(arm, endpoint_id)
+        if endpoint is None:
+            raise WrongRequestError(
+                f"{name} isn't in Azure: somebody has deleted it; to make it anew, run "
+                f"`{COMMAND} pulumi refresh --stack {stack.name}` and `up`"
+            )
+        names = tuple(sorted(each.name for each in endpoints.deployments(arm, endpoint_id)))
+    return Power(endpoint.tags.get(STOPPED_SINCE, ""), names, endpoint.scoring_uri)
+
+
+@contextmanager
+def _requested(endpoint_id: str, instant: str) -> Iterator[None]:
+    """What the engine starts meanwhile is told to stop the endpoint, or to start it."""
+    os.environ[REQUEST_VARIABLE] = json.dumps({endpoint_id: instant})
+    try:
+        yield
+    finally:
+        del os.environ[REQUEST_VARIABLE]
+
+
+def _name(resource: Resource) -> str:
+    return str(resource["urn"]).rsplit("::", 1)[-1]

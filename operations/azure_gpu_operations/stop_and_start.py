@@ -1,0 +1,84 @@
+"""`python -m operations stop NAME --stack S` and `start ENDPOINT --stack S`: a run is ended, an online endpoint is stopped.
+
+    stop run-train-20261123-120000-ab12 --stack S    ends the run in Azure
+    stop digits --stack S                            takes the endpoint's machines away; its address and its keys stay
+    start digits --stack S                           brings them back, with the deployments and the traffic of the stack file
+
+NAME of `stop` is an endpoint as the stack file calls it, or a run as `run` and `running` call it, whoever started it. Where it is
+both, --as says which. A stopped endpoint has no deployments and costs nothing; it answers requests with an error. It stays
+stopped through every `up`, which says so, until `start`; `drift` says so too. `start` deploys what the stack file declares by
+then, which takes minutes. Both change only what belongs to the endpoint, whatever else has changed in the stack file.
+
+Exit codes: 0 it is stopped or started, 1 it failed, or a run may still run, 2 the stack has no such run or endpoint.
+"""
+
+import argparse
+from functools import partial
+
+from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu_operations import stack_options
+from azure_gpu_operations.command_line import refuse
+from azure_gpu_operations.exit_codes import OK
+from azure_gpu_operations.run.unknown import unknown
+from azure_gpu_operations.stack_view import StackView, view
+
+ENDPOINT, RUN = "endpoint", "run"
+_say = partial(print, flush=True)
+
+
+def add_stop_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME", help="an endpoint of the stack, or a run as `run` and `running` call it")
+    parser.add_argument("--as", dest="kind", choices=(ENDPOINT, RUN), help="what NAME is, where the stack has both")
+    _add_stack(parser)
+    parser.set_defaults(run=_stop)
+
+
+def add_start_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="ENDPOINT", help="its name in the stack file")
+    _add_stack(parser)
+    parser.set_defaults(run=_start)
+
+
+def _add_stack(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--stack", required=True, help="the stack's name")
+    stack_options.add_config_folder(parser)
+
+
+def _stop(options: argparse.Namespace) -> int:
+    from azure_gpu_operations.run import attached  # here: Azure's clients take longer to load than a command line to be refused
+
+    found = view(stack_options.stack_of(options))
+    if options.kind == ENDPOINT and options.name not in found.endpoints:
+        return _no_endpoint(found, options.name)
+    if options.kind == RUN or options.name not in found.endpoints:
+        return attached.stop(options)
+    if options.kind is None and attached.is_there(found, options):
+        message, fix = "the stack has an endpoint and a run of this name", f"add --as {ENDPOINT}, or --as {RUN}"
+        return refuse(Problem("NAME", message, options.name, fix=fix))
+    return _power(options, stops=True)
+
+
+def _start(options: argparse.Namespace) -> int:
+    found = view(stack_options.stack_of(options))
+    if options.name not in found.endpoints:
+        return _no_endpoint(found, options.name)
+    return _power(options, stops=False)
+
+
+def _no_endpoint(found: StackView, name: str) -> int:
+    known = sorted(found.endpoints)
+    if not known:
+        fix = "give it one: a section `ml_endpoints` in its file, then `up`"
+        return refuse(Problem("NAME", "the stack has no endpoint", name, fix=fix, code=Code.NOT_FOUND))
+    return refuse(unknown("NAME", "the stack has no such endpoint", name, known))
+
+
+def _power(options: argparse.Namespace, *, stops: bool) -> int:
+    from azure_gpu_operations.machine_learning import endpoint_power
+
+    change = endpoint_power.stop if stops else endpoint_power.start
+    try:
+        change(stack_options.stack_of(options), options.name, _say)
+    except endpoint_power.WrongRequestError as error:
+        return refuse(error)
+    return OK

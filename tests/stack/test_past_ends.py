@@ -1,0 +1,135 @@
+"""What lies past its end, on the real engine and the embedded Azure: listed, taken down, not brought back by the next `up`."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from azure_gpu.stack.taken_down import OUTPUT
+from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
+from tests.support.stack import ProgramStack
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+ENDS, LATER = {"expires_after": "2026-11-30"}, {"expires_after": "2027-01-31"}
+AFTER = ("--as-of", "2026-12-05")
+JOB = "azuregpu:index:ServerlessGpuJob"
+LOCKS_VERSION = "2020-05-01"
+
+
+def says(day: str, jobs: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"team": "tests", "location": "eastus", "as_of": day, "jobs": jobs, "protect_data": True, **more}
+
+
+@pytest.fixture
+def stack(azure: EmbeddedAzure, engine_bin: Path) -> Iterator[ProgramStack]:
+    made = ProgramStack(azure, "ending", says("2026-11-21", {"first": ENDS, "second": LATER}), engine_bin=engine_bin)
+    made.become(says("2026-11-21", {"first": ENDS, "second": LATER}))
+    yield made
+    made.end()
+
+
+def jobs_of(stack: ProgramStack) -> list[str]:
+    return sorted(each["urn"].split("::")[-1] for each in stack.exported()["resources"] if each["type"] == JOB)
+
+
+def ended(stack: ProgramStack, *words: str) -> tuple[int, dict[str, Any]]:
+    done = stack.operations("end", "--past", *AFTER, "--json", *words)
+    assert done.returncode in (0, 3), done.stdout + done.stderr
+    return done.returncode, json.loads(done.stdout)
+
+
+def test_a_part_is_listed_taken_down_and_not_brought_back_while_the_rest_goes_on(stack: ProgramStack) -> None:
+    done = stack.operations("end", "--past", "--as-of", "2026-11-30", "--yes")
+    assert (done.returncode, done.stdout) == (0, "nothing of stack ending lies past its end at 2026-11-30T00:00:00Z\n"), (
+        done.stderr
+    )
+
+    done = stack.operations("end", "--past", *AFTER)
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert "  jobs.first (ServerlessGpuJob): past its end; ended 2026-12-01T00:00:00Z, 4 days ago; " in done.stdout
+    assert "1 part lies past the end and still there\nto take down what doesn't stay, add --yes\n" in done.stdout
+    assert jobs_of(stack) == ["first", "second"]
+
+    code, told = ended(stack, "--yes")
+    [found] = told["stacks"]
+    assert (code, told["left"], [(part["path"], part["state"]) for part in found["parts"]]) == (
+        0,
+        0,
+        [("jobs.first", "taken down")],
+    )
+    assert (found["every_part_is_past"], found["destroyed_as_a_whole"], found["error"]) == (False, False, None)
+    assert jobs_of(stack) == ["second"]
+    names = [
+        each["name"]
+        for each in stack.azure.get(f"/subscriptions/{SUBSCRIPTION}/providers/Microsoft.App/jobs", "2025-01-01").json()["value"]
+    ]
+    assert [name for name in names if "ending" in name and "first" in name] == []
+    assert ended(stack) == (0, {**told, "stacks": [{**found, "parts": [], "notes": []}]})
+
+    # The next `up` from the same file, with a change of something else, brings that and not the part; the one after it neither.
+    later = says("2026-12-05", {"first": ENDS, "second": {**LATER, "cpu": 8}})
+    stack.configure(later)
+    for planned in ({("update", "second-job")}, set[tuple[str, str]]()):
+        assert {(step.operation, step.name) for step in stack.steps()} == planned
+        said = stack.update()
+        assert "jobs.first.expires_after: its last day has passed and it was taken down: it isn't declared until " in said
+    assert stack.outputs()[OUTPUT] == {"jobs.first": "2026-12-01T00:00:00Z"}
+    assert "first" not in stack.outputs()["jobs"]
+
+    # A new part with a past day is refused as before; a later day brings the old one back.
+    stack.configure(says("2026-12-05", {"first": ENDS, "third": ENDS, "second": LATER}))
+    refused = stack.up()
+    assert refused.returncode != 0
+    assert "jobs.third.expires_after: the last day has to lie after 2026-12-05" in refused.stdout + refused.stderr
+    stack.configure(says("2026-12-05", {"first": LATER, "second": {**LATER, "cpu": 8}}))
+    assert ("create", "first-job") in {(step.operation, step.name) for step in stack.steps()}
+    stack.update()
+    assert OUTPUT not in stack.outputs()
+
+
+def test_what_is_protected_or_locked_stays_and_says_why(stack: ProgramStack) -> None:
+    [urn] = [each["urn"] for each in stack.exported()["resources"] if each["urn"].endswith("::first-job")]
+    job = stack.outputs()["jobs"]["first"]
+    assert stack.pulumi("state", "protect", urn, "--yes").returncode == 0
+    code, told = ended(stack, "--yes")
+    [part] = told["stacks"][0]["parts"]
+    assert (code, part["state"]) == (3, "stays")
+    assert part["why"].startswith("first-job is protected; fix: python -m operations pulumi state unprotect URN --stack ending")
+    assert stack.pulumi("state", "unprotect", urn, "--yes").returncode == 0
+
+    lock = f"{job}/providers/Microsoft.Authorization/locks/keep"
+    made = stack.azure.put(lock, {"properties": {"level": "CanNotDelete", "notes": "for the audit"}}, LOCKS_VERSION)
+    assert made.status_code == 201, made.text
+    code, told = ended(stack, "--yes")
+    [part] = told["stacks"][0]["parts"]
+    assert (code, part["state"]) == (3, "stays")
+    assert (
+        part["why"]
+        == f"the lock keep (CanNotDelete) on {job.rsplit('/', 1)[-1]} in Azure keeps it; fix: delete the lock, if it is yours"
+    )
+    assert stack.azure.get(job, "2025-01-01").status_code == 200
+    assert stack.azure.delete(lock, LOCKS_VERSION).status_code == 200
+    assert ended(stack, "--yes")[0] == 0
+    assert jobs_of(stack) == ["second"]
+
+
+def test_a_stack_whose_every_part_is_past_goes_as_a_whole_only_where_it_is_short_lived(stack: ProgramStack) -> None:
+    stack.become(says("2026-11-21", {"first": ENDS}, foundation={"storage": "create", "identity": "create"}))
+    done = stack.operations("end", "--past", *AFTER)
+    assert (
+        "every part of it is past its end; to take down the rest with its data: python -m operations down --stack ending"
+        in done.stdout
+    )
+    code, told = ended(stack, "--yes")
+    assert (code, told["stacks"][0]["destroyed_as_a_whole"], jobs_of(stack)) == (0, False, [])
+    assert "foundation-storage" in {each["urn"].split("::")[-1] for each in stack.exported()["resources"]}
+
+    stack.become(says("2026-11-21", {"again": ENDS}, foundation={"storage": "create", "identity": "create"}, protect_data=False))
+    code, told = ended(stack, "--yes")
+    assert (code, told["stacks"][0]["destroyed_as_a_whole"]) == (0, True)
+    assert stack.names() == []
+    assert (
+        stack.azure.get(f"/subscriptions/{SUBSCRIPTION}/resourceGroups/azure-gpu-tests-ending", "2024-03-01").status_code == 404
+    )

@@ -1,0 +1,133 @@
+"""Stopping and starting an endpoint, on the real engine and the embedded Azure: its address and keys stay, its machines don't."""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from azure_gpu.formats.tags import STOPPED_SINCE
+from tests.support.embedded import EmbeddedAzure
+from tests.support.light_endpoint import Endpoint, foundation, serving, uploaded
+from tests.support.stack import ProgramStack, Step
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+TWO: dict[str, dict[str, Any]] = {"blue": {}, "green": {}}
+SHARED = {"blue": 90, "green": 10}
+API = "2025-12-01"
+
+
+class Served:
+    """A stack with an endpoint of two deployments."""
+
+    def __init__(self, azure: EmbeddedAzure, engine_bin: Path) -> None:
+        self.stack = ProgramStack(azure, "resting", foundation(), engine_bin=engine_bin)
+        self.stack.become(foundation())
+        self.uri = uploaded(azure, self.stack.outputs()["storage"])
+        self.stack.become(self.says())
+        self.endpoint = Endpoint(self.stack)
+
+    def says(self, **endpoint: Any) -> dict[str, Any]:
+        return serving(self.uri, TWO, **{"traffic": SHARED, **endpoint})
+
+    def key(self) -> str:
+        return self.endpoint.azure.post(f"{self.endpoint.id}/listKeys", API).json()["primaryKey"]
+
+
+@pytest.fixture(scope="module")
+def served(azure: EmbeddedAzure, engine_bin: Path) -> Iterator[Served]:
+    made = Served(azure, engine_bin)
+    yield made
+    made.stack.end()
+
+
+def test_a_stopped_endpoint_keeps_address_and_key_stays_stopped_and_comes_back_as_it_was(served: Served) -> None:
+    stack, endpoint = served.stack, served.endpoint
+    key, address = served.key(), endpoint.shown()["properties"]["scoringUri"]
+
+    done = stack.operations("stop", "colours")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "stopping colours: blue, green; its address and its keys stay" in done.stdout
+    shown = endpoint.shown()
+    assert (endpoint.deployments(), shown["properties"]["traffic"]) == ([], {})
+    assert (served.key(), shown["properties"]["scoringUri"]) == (key, address)
+    since = shown["tags"][STOPPED_SINCE]
+    with endpoint.client() as client:
+        assert endpoint.ask(client).status_code == 404
+    assert stack.outputs()["idle_cost"]["colours"] == 0
+    kinds = [each["type"] for each in stack.exported()["resources"]]
+    assert "azure-native:machinelearningservices:OnlineDeployment" not in kinds
+
+    again = stack.operations("stop", "colours")
+    assert (again.returncode, again.stdout) == (0, f"colours is stopped already, since {since}\n"), again.stderr
+
+    drift = stack.operations("drift")
+    assert drift.returncode == 0, drift.stdout + drift.stderr
+    assert f": stopped since {since}, until `python -m operations start`" in drift.stdout
+
+    promoted = stack.operations("promote", "colours", "green")
+    assert promoted.returncode == 2
+    assert f"colours is stopped since {since}; start it first: python -m operations start colours --stack " in promoted.stderr
+
+    explained = stack.operations("explain", "colours")
+    assert f"it is stopped since {since}" in explained.stdout, explained.stdout + explained.stderr
+
+    # An `up` with another change, refreshed before or not, brings that change and starts nothing.
+    stack.configure(served.says(description="at rest"))
+    assert stack.pulumi("refresh", "--yes", "--skip-preview").returncode == 0
+    assert stack.steps() == [Step("update", "azure-native:resources:Deployment", "colours-traffic")]
+    said = stack.update()
+    assert f"ml_endpoints.colours: it is stopped since {since}: its address and keys stay" in said
+    assert endpoint.deployments() == []
+    assert endpoint.shown()["properties"]["description"] == "at rest"
+    assert stack.steps() == []
+
+    done = stack.operations("start", "colours")
+    assert done.returncode == 0, done.stdout + done.stderr
+    shown = endpoint.shown()
+    assert (endpoint.deployments(), shown["properties"]["traffic"]) == (["blue", "green"], SHARED)
+    assert (served.key(), shown["properties"]["scoringUri"]) == (key, address)
+    assert STOPPED_SINCE not in shown["tags"]
+    assert sum(endpoint.colours(20).values()) == 20
+    assert stack.steps() == []
+    drift = stack.operations("drift")
+    assert "stopped" not in drift.stdout, drift.stdout + drift.stderr
+
+    again = stack.operations("start", "colours")
+    assert (again.returncode, again.stdout) == (0, "colours isn't stopped; it has blue, green\n"), again.stderr
+
+
+def test_stopping_and_starting_change_nothing_else_that_the_file_has_changed(served: Served) -> None:
+    stack, endpoint = served.stack, served.endpoint
+    stack.become(served.says())
+    stack.configure({**served.says(), "jobs": {"night": {"expires_after": "2026-12-31"}}})
+    done = stack.operations("stop", "colours")
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "error: the stack file has what isn't up yet: " in done.stderr
+    assert "night-job" in done.stderr
+    assert endpoint.deployments() == ["blue", "green"]
+
+    other = served.says(traffic={"green": 100})
+    other["foundation"]["log_workspace"] = {"create": True, "overrides": {"retentionInDays": 60}}
+    stack.configure(other)
+    workspace = {(step.operation, step.name) for step in stack.steps()} - {("update", "colours-traffic")}
+    assert workspace == {("update", "foundation-logs")}
+    done = stack.operations("stop", "colours")
+    assert done.returncode == 0, done.stdout + done.stderr
+    done = stack.operations("start", "colours")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert endpoint.colours(10) == Counter(green=10)
+    assert {(step.operation, step.name) for step in stack.steps()} == workspace
+
+
+def test_what_isn_t_there_is_refused_in_one_line(served: Served) -> None:
+    for words, said in (
+        (("start", "coulours"), "error: NAME: the stack has no such endpoint; given: 'coulours'; allowed: colours; "),
+        (("stop", "coulours", "--as", "endpoint"), "error: NAME: the stack has no such endpoint; given: 'coulours'; "),
+        (("stop", "coulours"), "error: NAME: the stack resting has no such run; given: 'coulours'; "),
+    ):
+        done = served.stack.operations(*words)
+        assert done.returncode == 2, done.stdout + done.stderr
+        assert done.stderr.startswith(said), done.stderr
+        assert done.stderr.count("\n") == 1
