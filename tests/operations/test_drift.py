@@ -49,6 +49,15 @@ def test_what_is_gone_is_told_and_what_only_azure_says_is_not() -> None:
     assert drift.differences([outputs_alone, gone]) == [Difference("models", ACCOUNT, "", "isn't in Azure any more")]
 
 
+def test_a_stopped_endpoint_is_named_and_is_no_drift() -> None:
+    tags = {"tags": {"stopped-since": "2026-11-25T20:00:00Z"}}
+    steps = [step(ENDPOINT, "digits-endpoint", {}, tags, "tags"), step(ENDPOINT, "letters-endpoint", {}, {})]
+    assert drift.differences(steps) == []
+    assert list(drift.stopped(steps)) == [
+        f"digits-endpoint ({ENDPOINT}): stopped since 2026-11-25T20:00:00Z, until `{COMMAND} start`"
+    ]
+
+
 def test_what_services_change_by_themselves_is_no_drift() -> None:
     scaled = step(POOL, "shared-pool-t4", T4, {**T4, "count": 2}, "count", "powerState.code")
     stopped = {**SYSTEM, "count": 3, "powerState": {"code": "Stopped"}, "nodeImageVersion": "2"}

@@ -27,11 +27,17 @@ def stack(azure: EmbeddedAzure, engine_bin: Path) -> Iterator[ProgramStack]:
     made = ProgramStack(azure, "ending", says("2026-11-21", {"first": ENDS, "second": LATER}), engine_bin=engine_bin)
     made.become(says("2026-11-21", {"first": ENDS, "second": LATER}))
     yield made
-    made.end()
+    if made.name in made.names():
+        made.end()
 
 
 def jobs_of(stack: ProgramStack) -> list[str]:
     return sorted(each["urn"].split("::")[-1] for each in stack.exported()["resources"] if each["type"] == JOB)
+
+
+def change_protection(stack: ProgramStack, word: str, urn: str) -> None:
+    done = stack.operations("pulumi", "state", word, "--yes", urn)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def ended(stack: ProgramStack, *words: str) -> tuple[int, dict[str, Any]]:
@@ -71,8 +77,10 @@ def test_a_part_is_listed_taken_down_and_not_brought_back_while_the_rest_goes_on
     # The next `up` from the same file, with a change of something else, brings that and not the part; the one after it neither.
     later = says("2026-12-05", {"first": ENDS, "second": {**LATER, "cpu": 8}})
     stack.configure(later)
-    for planned in ({("update", "second-job")}, set[tuple[str, str]]()):
-        assert {(step.operation, step.name) for step in stack.steps()} == planned
+    for changed in (True, False):
+        steps = stack.steps()
+        assert ("second-job" in {step.name for step in steps}, bool(steps)) == (changed, changed)
+        assert {step.operation for step in steps} <= {"update"}
         said = stack.update()
         assert "jobs.first.expires_after: its last day has passed and it was taken down: it isn't declared until " in said
     assert stack.outputs()[OUTPUT] == {"jobs.first": "2026-12-01T00:00:00Z"}
@@ -92,12 +100,12 @@ def test_a_part_is_listed_taken_down_and_not_brought_back_while_the_rest_goes_on
 def test_what_is_protected_or_locked_stays_and_says_why(stack: ProgramStack) -> None:
     [urn] = [each["urn"] for each in stack.exported()["resources"] if each["urn"].endswith("::first-job")]
     job = stack.outputs()["jobs"]["first"]
-    assert stack.pulumi("state", "protect", urn, "--yes").returncode == 0
+    change_protection(stack, "protect", urn)
     code, told = ended(stack, "--yes")
     [part] = told["stacks"][0]["parts"]
     assert (code, part["state"]) == (3, "stays")
     assert part["why"].startswith("first-job is protected; fix: python -m operations pulumi state unprotect URN --stack ending")
-    assert stack.pulumi("state", "unprotect", urn, "--yes").returncode == 0
+    change_protection(stack, "unprotect", urn)
 
     lock = f"{job}/providers/Microsoft.Authorization/locks/keep"
     made = stack.azure.put(lock, {"properties": {"level": "CanNotDelete", "notes": "for the audit"}}, LOCKS_VERSION)

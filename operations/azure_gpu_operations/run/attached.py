@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING
 
 from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu_operations import stack_options
+from azure_gpu_operations.command_line import refuse
 from azure_gpu_operations.exit_codes import FAILED, FAILED_RUN, OK, WRONG_COMMAND_LINE
-from azure_gpu_operations.run.command import on_screen, refused
+from azure_gpu_operations.run.command import on_screen
 from azure_gpu_operations.run.protocol import Output, Run
 from azure_gpu_operations.stack_view import StackView, view
 
@@ -70,7 +71,7 @@ def _fetch(options: argparse.Namespace) -> int:
     stack = view(stack_options.stack_of(options))
     if not stack.storage:
         message = "the stack has no storage account, in which runs keep files"
-        return refused([Problem("--stack", message, stack.name, fix="add `storage: create` to the stack's foundation")])
+        return refuse(Problem("--stack", message, stack.name, fix="add `storage: create` to the stack's foundation"))
     with closing(Arm(stack.connection)) as arm, closing(Blobs(arm, stack.storage)) as blobs:
         is_under_way = carried.is_under_way(blobs, options.name) or on_batch.is_under_way(arm, stack, options.name)
         count = carried.fetch(blobs, options.name, options.into.expanduser())
@@ -83,7 +84,7 @@ def _fetch(options: argparse.Namespace) -> int:
         return FAILED
     if not count:
         fix = "`run` says under which name a run's files lie; only what --output names is kept"
-        return refused([Problem("NAME", "no file of such a run is kept", options.name, fix=fix, code=Code.NOT_FOUND)])
+        return refuse(Problem("NAME", "no file of such a run is kept", options.name, fix=fix, code=Code.NOT_FOUND))
     print(carried.fetched(count, options.into))
     return OK
 
@@ -106,7 +107,7 @@ def _found(options: argparse.Namespace, output: Output) -> Iterator[Run | None]:
         run = _find(arm, stack, options, output)
         if run is None:
             fix = "`running` lists what runs; a run that went well is removed from its pool or cluster when it ends"
-            refused([Problem("NAME", f"the stack {stack.name} has no such run", options.name, fix=fix, code=Code.NOT_FOUND)])
+            refuse(Problem("NAME", f"the stack {stack.name} has no such run", options.name, fix=fix, code=Code.NOT_FOUND))
         yield run
 
 

@@ -1,15 +1,18 @@
 """What somebody else has changed on an endpoint is found by one plain look-up, and is the template's to repair."""
 
+import json
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from azure_gpu.formats.tags import STOPPED_SINCE
 from azure_gpu.ml.endpoint import shown as endpoint_shown
 from azure_gpu.ml.endpoint.args import MlEndpointWiring
 from azure_gpu.ml.endpoint.endpoint import LEFT_TO_TEMPLATE, MlEndpoint
 from azure_gpu.ml.endpoint.shown import drift
 from azure_gpu.ml.endpoint.spec import Shown
+from azure_gpu.ml.endpoint.stopping import REQUEST_VARIABLE
 from azure_gpu.ml.endpoint.traffic import DRIFT_PATH
 from azure_gpu.shared.wired import Wired
 from tests.components.ml.ml_endpoints import (
@@ -162,3 +165,40 @@ def test_what_is_made_anew_is_created_as_it_is_declared() -> None:
     endpoint = recorded.one(ENDPOINT)
     assert not endpoint.ignore_changes
     assert endpoint.replacement_trigger == ["AMLToken", "onprem", "group/identity"]
+
+
+STOPPED = "2026-11-25T20:00:00Z"
+
+
+def stopped_in_azure(**properties: Any) -> dict[str, Any]:
+    found = of_azure(traffic={}, **properties)
+    return {**found, "tags": {**found["tags"], STOPPED_SINCE: STOPPED}}
+
+
+def test_a_stopped_endpoint_declares_no_deployment_and_keeps_its_tag() -> None:
+    found = up(stopped_in_azure())
+    assert found.of_type(DEPLOYMENT) == []
+    [endpoint] = template_of(found)["resources"]
+    assert (endpoint["properties"]["traffic"], endpoint["tags"][STOPPED_SINCE]) == ({}, STOPPED)
+    assert template_of(found)["metadata"]["drift"] == ""
+
+
+def test_one_run_can_be_told_to_stop_and_to_start_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(REQUEST_VARIABLE, json.dumps({ID: STOPPED}))
+    found = up(of_azure())
+    assert found.of_type(DEPLOYMENT) == []
+    assert template_of(found)["metadata"]["drift"].startswith(
+        "traffic is blue 90, green 10; tag stopped-since is not set (since "
+    )
+    monkeypatch.setenv(REQUEST_VARIABLE, json.dumps({ID: ""}))
+    found = up(stopped_in_azure())
+    assert len(found.of_type(DEPLOYMENT)) == 2
+    [endpoint] = template_of(found)["resources"]
+    assert endpoint["properties"]["traffic"] == {"blue": 90, "green": 10}
+    assert STOPPED_SINCE not in endpoint["tags"]
+
+
+@pytest.mark.parametrize("said", ["", "not JSON", "[]", json.dumps({"/subscriptions/another": STOPPED})])
+def test_what_a_run_is_told_of_others_changes_nothing(said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(REQUEST_VARIABLE, said)
+    assert len(up(of_azure()).of_type(DEPLOYMENT)) == 2
