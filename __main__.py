@@ -14,6 +14,7 @@ from azure_gpu.aks.cluster import GpuCluster
 from azure_gpu.aks.login import login_from
 from azure_gpu.batch.account.account import BatchAccount
 from azure_gpu.batch.pool.pool import BatchPool
+from azure_gpu.budget.budget import Budget
 from azure_gpu.container_apps.environment.environment import JobEnvironment
 from azure_gpu.container_apps.job.job import ServerlessGpuJob
 from azure_gpu.container_instances.group import ContainerGroup
@@ -62,6 +63,9 @@ foundation = Foundation(
     "foundation", Wired(settings.foundation, plan.foundation), keep.options(plan.kept, "foundation", opts_of("foundation"))
 )
 shared: OfStack = {**foundation.surroundings, "stack": settings.stack}
+budget = None
+if settings.budget is not None:
+    budget = Budget("budget", Wired({**settings.budget, **shared}, plan.budget), opts_of("budget"))
 groups = {
     name: ContainerGroup(name, Wired({**settings.container_groups[name], **shared}, spec), opts_of("container_groups", name))
     for name, spec in plan.container_groups.items()
@@ -141,6 +145,7 @@ pulumi.export("identity", foundation.identity_id)  # ARM id, null: none
 pulumi.export("serving_identity", foundation.serving_identity_id)  # ARM id, null: none
 pulumi.export("registry", foundation.registry_id)  # ARM id, null: none
 pulumi.export("storage", foundation.storage_account_id)  # ARM id, null: none
+pulumi.export("budget", budget.budget_id if budget else None)  # ARM id, null: none
 pulumi.export("batch_account", account.account_id if account else None)  # ARM id, null: none
 pulumi.export("container_groups", {name: group.group_id for name, group in groups.items()})  # ARM ids by name
 pulumi.export("job_environments", {region: each.environment_id for region, each in environments.items()})  # ARM ids by region

@@ -18,7 +18,7 @@ from localazure.shapes import default_api_version
 Ask = Callable[[str, str, Any], tuple[int, dict[str, Any]]]  # method, path with its query, body; status and answer
 
 # The embedded Azure takes the id of one of these without looking for it.
-NOT_SERVED = ("Microsoft.Compute/snapshots",)
+NOT_SERVED = ("Microsoft.Compute/snapshots", "Microsoft.Insights/actionGroups")
 GROUPS_VERSION = "2024-03-01"
 _ELSEWHERE = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/elsewhere/providers"
 _PEOPLE = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/people/providers/Microsoft.ManagedIdentity/userAssignedIdentities"

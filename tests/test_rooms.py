@@ -25,7 +25,7 @@ LEVELS = (
     {"shared"},
     {"foundation", "kubernetes"},
     {"images"},
-    {"aks", "batch", "container_apps", "container_instances", "edge", "ml", "vm"},
+    {"aks", "batch", "budget", "container_apps", "container_instances", "edge", "ml", "vm"},
     {"stack"},
 )
 NO_PULUMI = ("components/azure_gpu/catalog", "components/azure_gpu/formats", "workloads")

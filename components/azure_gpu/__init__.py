@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from azure_gpu.batch.account.args import BatchAccountArgs
     from azure_gpu.batch.pool.args import BatchPoolArgs
     from azure_gpu.batch.pool.pool import BatchPool
+    from azure_gpu.budget.args import BudgetArgs
+    from azure_gpu.budget.budget import Budget
     from azure_gpu.container_apps.environment.args import JobEnvironmentArgs
     from azure_gpu.container_apps.environment.environment import JobEnvironment
     from azure_gpu.container_apps.job.args import ServerlessGpuJobArgs
@@ -52,6 +54,8 @@ else:
         "BatchAccountArgs": "batch.account.args",
         "BatchPool": "batch.pool.pool",
         "BatchPoolArgs": "batch.pool.args",
+        "Budget": "budget.budget",
+        "BudgetArgs": "budget.args",
         "ContainerGroup": "container_instances.group",
         "ContainerGroupArgs": "container_instances.args",
         "EdgeSharing": "edge.sharing",
@@ -95,6 +99,8 @@ __all__ = [
     "BatchAccountArgs",
     "BatchPool",
     "BatchPoolArgs",
+    "Budget",
+    "BudgetArgs",
     "ContainerGroup",
     "ContainerGroupArgs",
     "EdgeSharing",

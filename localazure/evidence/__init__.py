@@ -29,6 +29,7 @@ _SERVICES = {
     "kinds/autoscale": "Microsoft.Insights",
     "kinds/batch": "Microsoft.Batch",
     "kinds/blob": "Microsoft.Storage",
+    "kinds/budgets": "Microsoft.Consumption",
     "kinds/build_sources": "Microsoft.ContainerRegistry",
     "kinds/container_group": "Microsoft.ContainerInstance",
     "kinds/diagnostic": "Microsoft.Insights",

@@ -8,6 +8,7 @@ from localazure.kinds.batch_applications import BatchApplicationPackages, BatchA
 from localazure.kinds.batch_pools import BatchPools
 from localazure.kinds.blob_containers import BlobContainers
 from localazure.kinds.blob_services import BlobServices
+from localazure.kinds.budgets import Budgets
 from localazure.kinds.container_groups import ContainerGroups
 from localazure.kinds.diagnostic_settings import DiagnosticSettings
 from localazure.kinds.federated_credentials import FederatedIdentityCredentials
@@ -98,6 +99,7 @@ ALL: tuple[Kind, ...] = (
     AgentPools(),
     MaintenanceConfigurations(),
     DiagnosticSettings(),
+    Budgets(),
     MlOnlineEndpoints(),
     MlOnlineDeployments(),
     KeyVaults(),

@@ -37,6 +37,7 @@ IN_PROPERTIES = {
 
 # ... and these lie beside `properties` in these resources alone.
 ALSO_BESIDE = {
+    "consumption:Budget": frozenset({"eTag"}),
     "compute:VirtualMachine": frozenset({"placement", "plan", "resources"}),
     "containerservice:ManagedCluster": frozenset({"eTag"}),
     "kubernetesconfiguration:Extension": frozenset({"plan"}),

@@ -43,6 +43,7 @@ COMPUTED: dict[str, Callable[[str, dict[str, Any]], dict[str, Any]]] = {
     "azure-native:operationalinsights:Workspace": lambda _, inputs: {"name": inputs["workspaceName"]},
     "azure-native:batch:BatchAccount": lambda _, inputs: {"name": inputs["accountName"]},
     "azure-native:batch:Pool": lambda _, inputs: {"name": inputs["poolName"]},
+    "azure-native:consumption:Budget": lambda _, inputs: {"name": inputs["budgetName"]},
     "azure-native:app:Job": lambda _, inputs: {"name": inputs["jobName"]},
     "azure-native:containerinstance:ContainerGroup": lambda _, inputs: {"name": inputs["containerGroupName"]},
     "azure-native:compute:VirtualMachine": lambda _, inputs: {"name": inputs["vmName"]},

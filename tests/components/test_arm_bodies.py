@@ -10,6 +10,8 @@ from azure_gpu.batch.account.account import BatchAccount
 from azure_gpu.batch.account.args import BatchAccountWiring
 from azure_gpu.batch.pool.args import BatchPoolWiring
 from azure_gpu.batch.pool.pool import BatchPool
+from azure_gpu.budget.args import BudgetWiring
+from azure_gpu.budget.budget import Budget
 from azure_gpu.container_apps.environment.args import GpuModel, JobEnvironmentSettings
 from azure_gpu.container_apps.environment.environment import JobEnvironment
 from azure_gpu.container_apps.job.args import ServerlessGpuJobWiring
@@ -26,7 +28,7 @@ from azure_gpu.shared.wired import Wired
 from localazure.shapes import default_api_version, to_arm
 from tests.components.foundation.test_foundation import EVERYTHING
 from tests.components.ml import ml_workspaces
-from tests.components.recording import Registration, declare
+from tests.components.recording import SUBSCRIPTION, Registration, declare
 from tests.components.settings_of import STACK_ARGS, args_of
 from tests.components.test_cases import cases, declared_by
 from tests.oracle.arm_types import FOLDER, MISSING_REASON, WITHOUT_A_FILE, arm_problems
@@ -95,6 +97,13 @@ EVENT: dict[str, Any] = {
 }
 
 
+BUDGET: dict[str, Any] = {
+    "monthly_usd": 500,
+    "emails": ["a@example.com"],
+    "contact_roles": ["Owner"],
+    "action_groups": [f"/subscriptions/{SUBSCRIPTION}/resourceGroups/a/providers/Microsoft.Insights/actionGroups/b"],
+    "resource_groups": ["nodes"],
+}
 ACCOUNT: dict[str, Any] = {"applications": {"tool": {"default_version": "1"}}}
 POOL: dict[str, Any] = {
     "size": "Standard_NC4as_T4_v3",
@@ -184,6 +193,7 @@ def declared() -> list[Registration]:
     def build() -> None:
         foundation = Foundation("foundation", Wired(EVERYTHING))
         stands_on: OfStack = {"stack": STACK_ARGS, **foundation.surroundings}
+        Budget("budget", Wired(args_of(BudgetWiring, stands_on, BUDGET)))
         ContainerGroup("train", Wired(args_of(ContainerGroupWiring, GROUP, stands_on, {"workload": "mnist"})))
         ContainerGroup("several", Wired(args_of(ContainerGroupWiring, stands_on, SEVERAL)))
         ContainerGroup("in-a-network", Wired(args_of(ContainerGroupWiring, stands_on, PRIVATE)))

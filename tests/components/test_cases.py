@@ -14,6 +14,7 @@ import yaml
 from azure_gpu.aks.cluster import GpuCluster
 from azure_gpu.batch.account.account import BatchAccount
 from azure_gpu.batch.pool.pool import BatchPool
+from azure_gpu.budget.budget import Budget
 from azure_gpu.container_apps.environment.environment import JobEnvironment
 from azure_gpu.container_apps.job.job import ServerlessGpuJob
 from azure_gpu.container_instances.group import ContainerGroup
@@ -78,9 +79,11 @@ def declared_by(case: dict[str, Any], *, preview: bool = False) -> Recorded:
 
         for name, edge in settings.edges.items():
             EdgeSharing(name, Wired({**edge, **stands_on}))
-        clusters = {
-            name: GpuCluster(name, Wired({**cluster, **stands_on})).of_workspace for name, cluster in settings.clusters.items()
-        }
+        of_clusters = {name: GpuCluster(name, Wired({**cluster, **stands_on})) for name, cluster in settings.clusters.items()}
+        clusters = {name: cluster.of_workspace for name, cluster in of_clusters.items()}
+        if settings.budget is not None:
+            beside = [*settings.budget.get("resource_groups", ()), *(each.node_resource_group for each in of_clusters.values())]
+            Budget("budget", Wired({**settings.budget, **stands_on, **({"resource_groups": beside} if beside else {})}))
         vms = {name: GpuVm(name, Wired({**vm, **stands_on, "images": images})).of_workspace for name, vm in settings.vms.items()}
         if settings.ml_workspace is not None:
             workspace = MlWorkspace("ml", Wired({**settings.ml_workspace, **stands_on, "clusters": clusters, "vms": vms}))
@@ -132,6 +135,7 @@ TOKENS = {
     "azure-native:machinelearningservices:OnlineEndpoint",
     "azure-native:machinelearningservices:OnlineDeployment",
     "azure-native:compute:VirtualMachine",
+    "azure-native:consumption:Budget",
 }
 
 

@@ -40,6 +40,7 @@ GOOD: dict[str, dict[str, Any]] = {
         "batch_account": f"{GROUP}/Microsoft.Batch/batchAccounts/pools",
         "size": "Standard_NC4as_T4_v3",
     },
+    "Budget": {"resource_group_name": "mine", "monthly_usd": 500},
     "ContainerGroup": {**PARTS, "image": "python:3.11"},
     "EdgeSharing": {"namespace": "jobs", "kubeconfig": KUBECONFIG.replace("auth-provider: {name: azure}", "token: none")},
     "Foundation": {"location": "westeurope", "identity": "create"},

@@ -44,7 +44,7 @@ def test_the_public_names_are_the_components_and_their_arguments() -> None:
     of_components = [name for each in components for name in (each.name, f"{each.name}Args")]
     assert sorted(azure_gpu.__all__) == sorted([*of_components, "Refused"])
     assert [getattr(azure_gpu, each.name) for each in components] == [each.of for each in components]
-    assert len(components) == 12
+    assert len(components) == 13
 
 
 @pytest.mark.parametrize("name", [name for name in azure_gpu.__all__ if not name.endswith("Args") and name != "Refused"])

@@ -64,6 +64,7 @@ KNOWN_DIFFERENCES: dict[tuple[str, str, str], str] = {
     ("Microsoft.KeyVault/vaults", ".properties.vaultUri", "read-only here"): "the service sets it",
     ("Microsoft.Insights/components", ".properties.Name", "only there"): "it repeats the name",
     ("Microsoft.Insights/components", ".properties", "required here"): "what it holds is required",
+    ("Microsoft.Consumption/budgets", ".properties", "required here"): "what it holds is required",
     **{
         ("Microsoft.MachineLearningServices/workspaces", f".properties.{name}", "only here"): "clients send it at other versions"
         for name in ("allowRecoverSoftDeletedWorkspace", "allowRoleAssignmentOnRG", "softDeleteEnabled")

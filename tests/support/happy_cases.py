@@ -43,7 +43,7 @@ _ANY_IMAGE = "docker.io/library/python:3.11"
 FAMILIES = {
     "batch": ("pool",),
     "clusters": ("cluster",),
-    "containers": ("container_group", "foundation"),
+    "containers": ("budget", "container_group", "foundation"),
     "edges": ("edge",),
     "jobs_and_machines": ("job", "vm"),
     "machine_learning": ("ml_endpoint", "ml_workspace"),

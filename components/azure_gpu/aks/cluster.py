@@ -97,6 +97,8 @@ class GpuCluster(AttachableCluster):
     """Object id of the cluster's own identity; None for an existing cluster."""
     kubelet_principal_id: pulumi.Output[str]
     """Object id of the identity that its nodes pull images as."""
+    node_resource_group: pulumi.Output[str] | None
+    """Name of the resource group that AKS makes for its machines and disks; None for an existing cluster."""
     agent_pools: pulumi.Output[dict[str, Any]] | None
     """What the next program needs to know of the pools in the cluster's inputs; None for an existing cluster."""
     of_workspace: ClusterOfWorkspace
@@ -136,6 +138,7 @@ class GpuCluster(AttachableCluster):
         self._new_roles = patience.NewRoles(self)
         self._again = patience.hooks(self, self._new_roles)
         self.identity_principal_id = self.agent_pools = None
+        self.node_resource_group = None if spec.existing else pulumi.Output.from_input(spec.node_resource_group)
         cluster = self._existing(wired.asked_by) if spec.existing else self._cluster(facts.pools)
         pools: dict[str, containerservice.AgentPool] = {}
         for pool, each in spec.pools.items():  # AKS changes one at a time, and refuses another with 409
@@ -177,6 +180,7 @@ class GpuCluster(AttachableCluster):
                 "oidc_issuer_url": self.oidc_issuer_url,
                 "identity_principal_id": self.identity_principal_id,
                 "kubelet_principal_id": self.kubelet_principal_id,
+                "node_resource_group": self.node_resource_group,
                 "namespace": self.namespace,
                 "gpu_pools": self.gpu_pools,
                 read_pools.RECORD: self.agent_pools,

@@ -14,6 +14,7 @@ _GUID = "Microsoft Learn, rest/api/authorization/role-assignments/create: the na
 _TROUBLESHOOTING = "Microsoft Learn, container-instances/container-instances-troubleshooting, the version of 2024-08-29"
 _CAF = "aztfmod/terraform-provider-azurecaf issue 226, which lists Azure's rules, 2023-03-06"
 _MAINTENANCE = "the service's own refusal, quoted in Azure/ARO-HCP pull request 3260, 2025-11-11"
+_AZURE_TEMPLATES = "Microsoft Learn, azure/templates/microsoft.consumption/budgets, read 2026-11-26"
 _TYPES = "Azure/bicep-types-az at 1f896de2 (2026-08-20)"
 _ML = "assumed to be the pattern of 2023-04-01 in Azure/azure-rest-api-specs; the types of 2025-12-01 name none"
 _ML_LIMITS = "Microsoft Learn, machine-learning/how-to-manage-quotas, read 2026-11-20"
@@ -84,6 +85,9 @@ RULES: dict[str, NameRule] = {
     ),
     "Microsoft.Resources/deployments": _rule(
         1, 64, "letters, digits, underscores, parentheses, hyphens and periods", r"[-\w.()]+"
+    ),
+    "Microsoft.Consumption/budgets": _rule(
+        1, 63, "letters a to z, digits, underscores and hyphens", r"[A-Za-z0-9_-]+", _AZURE_TEMPLATES
     ),
     "Microsoft.Authorization/roleAssignments": _rule(
         36, 36, "a GUID", r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", _GUID

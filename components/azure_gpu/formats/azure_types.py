@@ -114,7 +114,11 @@ DIAGNOSTIC_SETTING = AzureType(
     "Microsoft.Insights/diagnosticSettings",
     "/{resourceUri}/providers/Microsoft.Insights/diagnosticSettings/{name}",
 )
-
+BUDGET = AzureType(
+    "azure-native:consumption:Budget",
+    "Microsoft.Consumption/budgets",
+    "/{scope}/providers/Microsoft.Consumption/budgets/{budgetName}",
+)
 KEY_VAULT = _in_group("keyvault:Vault", "Microsoft.KeyVault/vaults", "vaultName")
 INSIGHTS_COMPONENT = _in_group("applicationinsights:Component", "Microsoft.Insights/components", "resourceName")
 AUTOSCALE_SETTING = _in_group("monitor:AutoscaleSetting", "Microsoft.Insights/autoscaleSettings", "autoscaleSettingName")
@@ -190,6 +194,7 @@ ALL = (
     AGENT_POOL,
     MAINTENANCE_CONFIGURATION,
     DIAGNOSTIC_SETTING,
+    BUDGET,
     KEY_VAULT,
     INSIGHTS_COMPONENT,
     AUTOSCALE_SETTING,

@@ -26,6 +26,7 @@ _TYPES: Mapping[str, tuple[AzureType, ...]] = {
         azure_types.LOG_WORKSPACE,
         azure_types.STORAGE_ACCOUNT,
     ),
+    "budget": (azure_types.BUDGET,),
     "container_groups": (azure_types.CONTAINER_GROUP,),
     "jobs": (azure_types.JOB,),
     "job_environment": (azure_types.MANAGED_ENVIRONMENT,),

@@ -10,6 +10,7 @@ from typing import Annotated, NotRequired, TypedDict
 from azure_gpu.aks.args import GpuClusterSettings, GpuPoolArgs
 from azure_gpu.batch.account.args import BatchAccountSettings
 from azure_gpu.batch.pool.args import BatchPoolSettings
+from azure_gpu.budget.args import BudgetSettings
 from azure_gpu.container_apps.environment.args import GpuModelName
 from azure_gpu.container_apps.job.args import ServerlessGpuJobSettings
 from azure_gpu.container_instances.args import ContainerGroupSettings
@@ -30,6 +31,10 @@ from azure_gpu.vm.args import GpuVmSettings
 
 class FoundationEntry(FoundationSettings, Entry):
     """The foundation, and the engine's options for it."""
+
+
+class BudgetEntry(BudgetSettings, Entry, Switched):
+    """What a month may cost, who is told, and the engine's options for it."""
 
 
 class ContainerGroupEntry(ContainerGroupSettings, Entry, Switched):
@@ -141,6 +146,9 @@ class StackFile(TypedDict):
     overwritten ones. False for a stack that lives for a day. Default: true."""
     foundation: NotRequired[FoundationEntry]
     """What everything stands on, each part `create` or `existing: <id>`. Default: a resource group."""
+    budget: NotRequired[BudgetEntry]
+    """What a month of the stack may cost, as `monthly_usd: 500`, and who is told when it is more: a budget in Azure, which
+    notifies and stops nothing. Default: none."""
     container_groups: NotRequired[Mapping[str, ContainerGroupEntry]]
     """Container groups by name. Default: none."""
     jobs: NotRequired[Mapping[str, JobEntry]]

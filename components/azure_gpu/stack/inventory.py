@@ -95,6 +95,8 @@ class Inventory:
     clusters: tuple[str, ...]  # ARM ids of existing ones
     group: str  # name of the existing resource group that everything goes into; empty where one is created
     ml_workspace: str  # ARM id of an existing one; empty where it is created, or there is none
+    monthly_budget: float | None  # USD; None: the stack has no budget
+    budget_scope: str  # what the budget is of: empty where there is none, `subscription` or `group`
 
 
 def take(
@@ -135,6 +137,7 @@ def of_plan(settings: Settings, plan: Plan) -> Inventory:
         names=_with_kept(
             plan,
             *_foundation_names(foundation),
+            *([_name(azure_types.BUDGET, plan.budget.name, "budget")] if plan.budget else ()),
             *_group_names(plan.container_groups),
             *_job_names(plan.jobs, [spec for spec, _ in plan.environments.values()]),
             *_batch_names(settings, plan),
@@ -157,6 +160,8 @@ def of_plan(settings: Settings, plan: Plan) -> Inventory:
         clusters=tuple(spec.existing.text for spec in clusters.values() if spec.existing is not None),
         group=foundation.resource_group.name if foundation.resource_group.existing else "",
         ml_workspace=_existing_workspace(plan),
+        monthly_budget=plan.budget.monthly_usd if plan.budget else None,
+        budget_scope="" if plan.budget is None else "subscription" if plan.budget.of_subscription else "group",
     )
 
 

@@ -5,6 +5,7 @@ the same answers of the look-ups and the same files that the settings name, a pl
 """
 
 from dataclasses import dataclass, replace
+from typing import cast
 
 from azure_gpu.aks.existing import ClusterFacts
 from azure_gpu.aks.resolve import resolve as resolve_cluster
@@ -15,6 +16,9 @@ from azure_gpu.batch.account.spec import AccountFacts, BatchAccountSpec
 from azure_gpu.batch.pool import rules as pool_rules
 from azure_gpu.batch.pool.resolve import resolve as resolve_pool
 from azure_gpu.batch.pool.spec import BatchPoolSpec, PoolPlace
+from azure_gpu.budget import spec as budget_spec
+from azure_gpu.budget.args import BudgetSettings
+from azure_gpu.budget.spec import BudgetSpec
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.container_apps.environment import spec as environment_spec
 from azure_gpu.container_apps.environment.args import GpuModel
@@ -53,6 +57,7 @@ class Plan:
 
     context: Context
     foundation: tuple[FoundationSpec, Found]
+    budget: BudgetSpec | None
     container_groups: dict[str, ContainerGroupSpec]
     environments: dict[str, tuple[JobEnvironmentSpec, dict[str, str]]]  # by region; workload profiles by GPU
     jobs: dict[str, ServerlessGpuJobSpec]
@@ -83,6 +88,7 @@ def plan(settings: Settings, look_ups: LookUps, project: str, stack: str) -> Pla
     of_images = {name: image_spec.of_pool(each) for name, each in images.items()}
     pools = planner.pools(of_foundation, account, of_images)
     clusters = planner.clusters(of_foundation)
+    budget = planner.budget(clusters)
     edges = planner.edges()
     vms = planner.vms(of_images)
     workspace = planner.ml_workspace(of_foundation, clusters, vms)
@@ -106,6 +112,7 @@ def plan(settings: Settings, look_ups: LookUps, project: str, stack: str) -> Pla
     return Plan(
         context=context,
         foundation=foundation,
+        budget=budget,
         container_groups=groups,
         environments=environments,
         jobs=jobs,
@@ -237,6 +244,17 @@ class _Planner:
             planned[name] = spec, replace(facts, pools=in_state.get(name, facts.pools), admin=admin)
             self.add([*problems, *rules.missing_for_cluster(name, said, spec, foundation), *more, *of_runner])
         return planned
+
+    def budget(self, clusters: dict[str, tuple[GpuClusterSpec, ClusterFacts]]) -> BudgetSpec | None:
+        """Machines of clusters that the stack creates cost in groups of their own."""
+        said = self._settings.budget
+        if said is None:
+            return None
+        of_nodes = [spec.node_resource_group for spec, _ in clusters.values() if spec.existing is None]
+        whole = {**said, "resource_groups": [*said.get("resource_groups", ()), *of_nodes]}
+        spec, problems = budget_spec.resolve(cast(BudgetSettings, whole), self._context)
+        self.add(problems)
+        return spec
 
     def edges(self) -> dict[str, EdgeSharingSpec]:
         specs: dict[str, EdgeSharingSpec] = {}

@@ -15,6 +15,7 @@ from azure_gpu.aks import login
 from azure_gpu.aks.args import DEFAULT_ON_CLUSTER, DEFAULT_WORKLOAD_IDENTITY, GpuClusterSettings
 from azure_gpu.batch.account.args import BatchAccountSettings
 from azure_gpu.batch.pool.args import BatchPoolSettings, ContainersArgs
+from azure_gpu.budget.args import BudgetSettings
 from azure_gpu.catalog import regions
 from azure_gpu.catalog.problems import Problem, Severity, errors
 from azure_gpu.container_apps.environment.args import GpuModelName, JobEnvironmentSettings
@@ -52,6 +53,7 @@ class Settings:
 
     stack: StackArgs
     foundation: FoundationWiring
+    budget: BudgetSettings | None
     container_groups: Mapping[str, ContainerGroupSettings]
     jobs: Mapping[str, ServerlessGpuJobSettings]
     job_environments: Mapping[str, JobEnvironmentSettings]  # by region
@@ -201,6 +203,7 @@ def _arguments(
     return Settings(
         stack=stack,
         foundation=foundation,
+        budget=file.get("budget"),
         container_groups=groups,
         jobs=jobs,
         job_environments=_job_environments(jobs, file),

@@ -495,6 +495,7 @@ def overrides_of(token: str, component: str, name: str) -> tuple[str, ...] | Non
     """Where a stack file has the `overrides` of a resource: of its type, its component and its logical name. None: nowhere."""
     within = {
         **{azure_type.token: ("foundation", key) for azure_type, key in _FOUNDATION.items() if component == "foundation"},
+        azure_types.BUDGET.token: ("budget",),
         azure_types.BATCH_ACCOUNT.token: ("batch_account",),
         azure_types.MANAGED_CLUSTER.token: ("clusters", component),
         azure_types.AGENT_POOL.token: ("clusters", component, "gpu_pools", name.removeprefix(f"{component}-pool-")),

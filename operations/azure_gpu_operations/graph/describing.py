@@ -75,6 +75,9 @@ def _notes(head: Resource, members: Sequence[Resource]) -> Iterator[str]:
     built = [name.rpartition("build-")[2] for name in deployed]
     if built:
         yield f"builds {', '.join(sorted(built))}"
+    if head.type == kinds.BUDGET:
+        amount = next(each.inputs["amount"] for each in members if each.type == azure_types.BUDGET.token)
+        yield f"{amount:,g} a month"
     jobs = [str(_at(each.inputs.get("metadata"), "name") or each.name) for each in members if each.type == _JOB_ON_CLUSTER]
     if jobs:
         yield f"{'job' if len(jobs) == 1 else 'jobs'} {', '.join(sorted(jobs))}"

@@ -37,6 +37,7 @@ POOL = f"{_COMPONENT}BatchPool"
 GROUP = f"{_COMPONENT}ContainerGroup"
 ENDPOINT = f"{_COMPONENT}MlEndpoint"
 ML_WORKSPACE = f"{_COMPONENT}MlWorkspace"
+BUDGET = f"{_COMPONENT}Budget"
 IDENTITY = azure_types.USER_ASSIGNED_IDENTITY.token
 REGISTRY = azure_types.REGISTRY.token
 LOGS = azure_types.LOG_WORKSPACE.token
@@ -58,6 +59,7 @@ KINDS = {
     COMPUTE: Kind("ML compute", Layer.WORK, "runs on", has_cost=True),
     ENDPOINT: Kind("ML endpoint", Layer.WORK, "uses", has_cost=True),
     RESOURCE_GROUP: Kind("resource group", Layer.PLACE, "is in"),
+    BUDGET: Kind("budget", Layer.PLACE, "counts in"),
     f"{_COMPONENT}JobEnvironment": Kind("job environment", Layer.PLACE, "runs in"),
     f"{_COMPONENT}BatchAccount": Kind("Batch account", Layer.PLACE, "runs in"),
     CLUSTER: Kind("AKS cluster", Layer.PLACE, "runs on", has_cost=True),

@@ -37,6 +37,7 @@ _NAMED_BY = {
     "azure-native:storage:StorageAccount": "accountName",
     "azure-native:batch:BatchAccount": "accountName",
     "azure-native:batch:Pool": "poolName",
+    "azure-native:consumption:Budget": "budgetName",
     "azure-native:app:Job": "jobName",
     "azure-native:containerinstance:ContainerGroup": "containerGroupName",
     "azure-native:compute:VirtualMachine": "vmName",

@@ -25,7 +25,17 @@ from azure_gpu_operations.stack import Stack
 
 # Sections that name, place and shape nothing of what is held. A section that isn't here decides.
 _HARMLESS = (
-    *("as_of", "assign_roles", "container_groups", "edges", "gallery_images", "image_source", "job_environment", "jobs"),
+    *(
+        "as_of",
+        "assign_roles",
+        "budget",
+        "container_groups",
+        "edges",
+        "gallery_images",
+        "image_source",
+        "job_environment",
+        "jobs",
+    ),
     *("pools", "tags", "vms"),
 )
 # Of a section that decides, what names, places and shapes nothing of what is held either.

@@ -39,6 +39,7 @@ _LONGEST_VALUE = 80  # characters
 _IDENTIFIERS = re.compile(r"Policy identifiers: '(\[.*\])'", re.DOTALL)
 # The keys of a stack file by the components that they declare; `{}` is the name of the entry.
 _SECTIONS = {
+    "Budget": "budget",
     "JobEnvironment": "job_environment",
     "ServerlessGpuJob": "jobs.{}",
     "BatchAccount": "batch_account",
@@ -59,6 +60,7 @@ _OF_FOUNDATION = {
 }
 # The resource that `overrides` of an entry changes, by the entry's component.
 _OVERRIDDEN = {
+    "Budget": azure_types.BUDGET.arm_type,
     "JobEnvironment": azure_types.MANAGED_ENVIRONMENT.arm_type,
     "ServerlessGpuJob": azure_types.JOB.arm_type,
     "BatchAccount": azure_types.BATCH_ACCOUNT.arm_type,

@@ -37,7 +37,9 @@ class EmbeddedAzure:
     def running(self, as_of: str) -> Iterator[None]:
         """From here until the block ends. `as_of`: the day at which services judge."""
         engine = engine_folder()
-        self._command("start", "--weather", "calm", "--nothing-runs", "--as-of", as_of, *(["--engine-bin", str(engine)] if engine else []))
+        self._command(
+            "start", "--weather", "calm", "--nothing-runs", "--as-of", as_of, *(["--engine-bin", str(engine)] if engine else [])
+        )
         try:
             yield
         finally:

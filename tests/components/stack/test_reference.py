@@ -10,6 +10,7 @@ FOLDER = Path(__file__).parents[3] / "docs" / "components"
 COMPONENTS = [
     "BatchAccount",
     "BatchPool",
+    "Budget",
     "ContainerGroup",
     "EdgeSharing",
     "Foundation",

@@ -53,7 +53,7 @@ def switched(annotation: Any, path: str = "") -> Iterator[str]:
 def test_every_part_but_the_foundation_can_be_switched_off() -> None:
     assert set(switched(StackFile)) == {
         *(f"{section}.*" for section in ("container_groups", "jobs", "gallery_images", "pools", "clusters", "edges", "vms")),
-        *("batch_account", "clusters.*.gpu_pools.*"),
+        *("batch_account", "budget", "clusters.*.gpu_pools.*"),
         *(
             "ml_workspace",
             "ml_workspace.computes.*",
