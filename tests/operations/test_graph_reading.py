@@ -53,6 +53,7 @@ def test_a_stack_has_its_parts_by_layer_with_the_words_of_its_file() -> None:
     ]
     assert part(graphs.graph("edge.happy.everything"), "box").notes == ("jobs cuda-sample1, report, train",)
     assert part(graphs.graph("edge.happy.everything"), "registry").notes == ("builds mnist",)
+    assert part(graphs.graph("budget.happy.everything"), "budget").notes == ("460.5 a month",)
 
 
 def test_what_depends_on_what_is_told_in_words_of_what_it_depends_on() -> None:

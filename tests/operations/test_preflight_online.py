@@ -263,6 +263,26 @@ def test_rights_are_asked_of_an_existing_resource_group(
 
 
 @pytest.mark.slow
+def test_the_right_to_make_a_budget_is_asked_where_the_budget_lies(
+    connected: EmbeddedAzure, preflight: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    group = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/rg-with-budget"
+    connected.put(group, {"location": "westeurope"}, "2024-03-01")
+    parts = {"resource_group": {"existing": group}}
+    for beside, scope in (({}, "resource group rg-with-budget"), ({"resource_groups": ["o"]}, f"subscription {SUBSCRIPTION}")):
+        budget = {"monthly_usd": 500, **beside}
+        stack_file(tmp_path, connected, team="vision", location="westeurope", foundation=parts, budget=budget)
+        code, report = preflight("--stack", "mine", "--config-folder", str(tmp_path))
+        assert (code, report["missing"]) == (0, {})
+        assert rows(report, "write budgets", scope) == [("ok", "this login may make the stack's budget", "")]
+        assert answers(report, "registration", "Microsoft.Consumption") == {"ok"}
+    fault(connected, "forbid", "Microsoft.Consumption/budgets/write")
+    code, report = preflight("--stack", "mine", "--config-folder", str(tmp_path))
+    assert (code, answers(report, "write budgets")) == (1, {"no right"})
+
+
+@pytest.mark.slow
 def test_a_stack_without_a_file_is_a_wrong_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main("--stack", "nobody", "--config-folder", str(tmp_path)) == 2
     said = capsys.readouterr().err

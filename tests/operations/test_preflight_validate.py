@@ -22,6 +22,7 @@ config:
   azure-gpu:location: westeurope
   azure-gpu:as_of: "2026-11-21"
   azure-gpu:foundation: {identity: create, registry: create, log_workspace: create, storage: create}
+  azure-gpu:budget: {monthly_usd: 500, emails: [team@example.com]}
   azure-gpu:container_groups: {web: {image: "python:3.11", cpu: 1, memory_in_gb: 1}}
   azure-gpu:jobs: {train: {gpu: T4, workload: vector_add, expires_after: "2026-12-31"}}
   azure-gpu:batch_account: create
@@ -91,6 +92,20 @@ def test_what_a_service_refuses_is_told_with_its_code(
     file.write_text(file.read_text().replace("cpu: 1,", "overrides: {restartPolicy: 5}, cpu: 1,"))
     code, [row], _ = judged(folder, capsys)
     assert (code, row["subject"]) == (1, "container_groups.web")
+    assert row["message"].startswith("InvalidRequestContent: ")
+
+
+@pytest.mark.slow
+def test_a_budget_is_judged_at_its_group_and_told_with_its_key(
+    connected: EmbeddedAzure, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = folder / "Pulumi.mine.yaml"
+    head = STACK.partition("  azure-gpu:budget:")[0]
+    file.write_text(f"{head}  azure-gpu:budget: {{monthly_usd: 500}}\n")
+    assert [each["answer"] for each in judged(folder, capsys)[1]] == ["ok"]
+    file.write_text(f"{head}  azure-gpu:budget: {{monthly_usd: 500, overrides: {{amount: much}}}}\n")
+    code, [row], _ = judged(folder, capsys)
+    assert (code, row["subject"]) == (1, "budget")
     assert row["message"].startswith("InvalidRequestContent: ")
 
 

@@ -96,7 +96,7 @@ class Inventory:
     group: str  # name of the existing resource group that everything goes into; empty where one is created
     ml_workspace: str  # ARM id of an existing one; empty where it is created, or there is none
     monthly_budget: float | None  # USD; None: the stack has no budget
-    budget_scope: str  # what the budget is of: empty where there is none, `subscription` or `group`
+    budget_of_subscription: bool  # whether the budget is the subscription's; else it is the resource group's
 
 
 def take(
@@ -161,7 +161,7 @@ def of_plan(settings: Settings, plan: Plan) -> Inventory:
         group=foundation.resource_group.name if foundation.resource_group.existing else "",
         ml_workspace=_existing_workspace(plan),
         monthly_budget=plan.budget.monthly_usd if plan.budget else None,
-        budget_scope="" if plan.budget is None else "subscription" if plan.budget.of_subscription else "group",
+        budget_of_subscription=plan.budget is not None and plan.budget.of_subscription,
     )
 
 

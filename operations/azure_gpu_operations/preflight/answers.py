@@ -23,6 +23,7 @@ from azure_gpu_operations.preflight.needs import WantedName
 from azure_gpu_operations.preflight.rows import Answer, Row, of_problems, unread
 
 ASSIGN_ROLES = "Microsoft.Authorization/roleAssignments/write"
+WRITE_BUDGETS = "Microsoft.Consumption/budgets/write"
 _REGISTERED = "registered"
 
 Outcomes = Mapping[Key, Outcome[Any]]
@@ -67,6 +68,24 @@ def rights(outcomes: Outcomes, scope: str) -> list[Row]:
             message=f"this login may not assign roles: none of its own allows {ASSIGN_ROLES}",
             fix="ask for the role Role Based Access Control Administrator or Owner, or set assign_roles to false, which prints "
             "the commands for an administrator",
+        )
+    ]
+
+
+def budget_rights(outcome: Outcome[list[Permission]], scope: str) -> list[Row]:
+    """Whether a budget may be made."""
+    check = "write budgets"
+    if outcome.value is None:
+        return [unread(scope, check, Key(What.RIGHTS))]
+    if any(allows(permission, WRITE_BUDGETS) for permission in outcome.value):
+        return [Row(subject=scope, check=check, answer=Answer.OK, message="this login may make the stack's budget")]
+    return [
+        Row(
+            subject=scope,
+            check=check,
+            answer=Answer.NO_RIGHT,
+            message=f"this login may not make the stack's budget: none of its own roles allows {WRITE_BUDGETS}",
+            fix="ask for the role Cost Management Contributor, Contributor or Owner, or remove budget from the stack file",
         )
     ]
 

@@ -115,7 +115,7 @@ def readers(
         Key(What.PROVIDERS): partial(_providers, client(ResourceManagementClient)),
         Key(What.RIGHTS): partial(_rights_in_group, client(AuthorizationManagementClient), group)
         if group
-        else partial(_rights, login, subscription_id),
+        else partial(rights, login, subscription_id),
     }
     compute, batch, learning = (
         client(ComputeManagementClient),
@@ -150,7 +150,8 @@ def _providers(client: ResourceManagementClient) -> dict[str, str]:
     return {str(each.namespace).lower(): _text(each.registration_state) for each in client.providers.list()}
 
 
-def _rights(login: SignIn, subscription_id: str) -> list[Permission]:
+def rights(login: SignIn, subscription_id: str) -> list[Permission]:
+    """What this login may do in a subscription."""
     path = f"/subscriptions/{subscription_id}/providers/Microsoft.Authorization/permissions"
     rows = get_list(path, PERMISSIONS_VERSION, login, retries())
     return [Permission(tuple(row.get("actions") or ()), tuple(row.get("notActions") or ())) for row in rows]

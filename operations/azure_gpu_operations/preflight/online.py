@@ -53,6 +53,8 @@ def ask(
     log_workspace: str = "",
     region: str = "",
     stack: str = "",
+    has_budget: bool = False,
+    budget_of_subscription: bool = False,
     limit_seconds: float = LIMIT_SECONDS,
 ) -> Found:
     """`namespaces` are those of resource providers, `group` is an existing resource group, `own` the ids of what the stack has,
@@ -75,11 +77,16 @@ def ask(
         readers[flag] = partial(features.state, login, connection.subscription_id, retries())
     readers |= environment_quotas.readers(login, environments)
     readers |= deleted_logs.readers(login, connection.subscription_id, log_workspace)
+    of_budget = lists.Key(lists.What.RIGHTS)
+    if has_budget and budget_of_subscription and group:  # a role on the group alone doesn't reach it
+        of_budget = lists.Key(lists.What.RIGHTS, f"subscription {connection.subscription_id}")
+        readers[of_budget] = partial(lists.rights, login, connection.subscription_id)
     outcomes = fetch(readers, limit_seconds=limit_seconds)
     scope = f"resource group {group}" if group else f"subscription {connection.subscription_id}"
     rows = [
         *answers.registrations(outcomes, namespaces),
         *(answers.rights(outcomes, scope) if assigns_roles else ()),
+        *(answers.budget_rights(outcomes[of_budget], of_budget.place or scope) if has_budget else ()),
         *answers.offers(outcomes, sized, as_of),
         *features.rows(with_feature, outcomes[flag].value if with_feature else None),
         *answers.quota_rows(outcomes, wanted, batch_account, beside, ml_beside),

@@ -43,6 +43,8 @@ class Inventory:
     log_workspace: str = ""  # ARM id of the one that is created; empty where none is
     assigns_roles: bool = True
     group: str = ""
+    monthly_budget: float | None = None  # USD; None: the stack has no budget
+    budget_of_subscription: bool = False  # else it is the resource group's
 
 
 def take(project_folder: Path, file: Path, stack: str, as_of: str) -> Inventory:
@@ -79,4 +81,6 @@ def _inventory(taken: inventory.Inventory) -> Inventory:
         log_workspace=taken.log_workspace,
         assigns_roles=taken.assigns_roles,
         group=taken.group,
+        monthly_budget=taken.monthly_budget,
+        budget_of_subscription=taken.budget_of_subscription,
     )

@@ -268,7 +268,8 @@ def _nested(group: str, resources: list[dict[str, Any]], is_made: bool) -> dict[
         "apiVersion": DEPLOYMENTS,
         "name": f"in-{group}"[:64],
         "resourceGroup": group,
-        **({"dependsOn": [group]} if is_made else {}),
+        # By its type: a budget of the subscription may have the same name.
+        **({"dependsOn": [f"[resourceId('{RESOURCE_GROUP_TYPE}', '{group}')]"]} if is_made else {}),
         "properties": {
             "mode": "Incremental",
             "expressionEvaluationOptions": {"scope": "inner"},
