@@ -47,8 +47,8 @@ the project: in a project of another name they stand behind that. Beside them st
   it is, whatever its section says, until the day is a later one or the part is removed; the rest of the stack goes on. Where
   Azure has announced that a size, an image, a version or another thing in use ends before that day, preview warns, however
   far away the end is.
-- **`budget`** is what a month of the stack may cost, in USD: a budget in Azure, by which it sends mails and stops nothing. It is the
-  resource group's, and counts what others have in a group that exists, too. Nodes of a cluster cost in a group of their own:
+- **`budget`** is what a month of the stack may cost, in USD: a budget in Azure, by which it sends mails and stops nothing. It is
+  the resource group's, and counts what others have in a group that exists, too. Nodes of a cluster cost in a group of their own:
   with one, the budget is the subscription's, filtered by the groups. It needs `Microsoft.Consumption/budgets/write` there, which
   Owner, Contributor and Cost Management Contributor have. Azure counts in the currency of the billing account; where that isn't
   USD, set `billing_amount`. A budget starts with the month of its first `up` and keeps that start.
