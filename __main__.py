@@ -64,7 +64,7 @@ foundation = Foundation(
 )
 shared: OfStack = {**foundation.surroundings, "stack": settings.stack}
 budget = None
-if settings.budget is not None:
+if settings.budget is not None and settings.budget_in_azure:
     budget = Budget("budget", Wired({**settings.budget, **shared}, plan.budget), opts_of("budget"))
 groups = {
     name: ContainerGroup(name, Wired({**settings.container_groups[name], **shared}, spec), opts_of("container_groups", name))

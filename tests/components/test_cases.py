@@ -81,7 +81,7 @@ def declared_by(case: dict[str, Any], *, preview: bool = False) -> Recorded:
             EdgeSharing(name, Wired({**edge, **stands_on}))
         of_clusters = {name: GpuCluster(name, Wired({**cluster, **stands_on})) for name, cluster in settings.clusters.items()}
         clusters = {name: cluster.of_workspace for name, cluster in of_clusters.items()}
-        if settings.budget is not None:
+        if settings.budget is not None and settings.budget_in_azure:
             beside = [*settings.budget.get("resource_groups", ()), *(each.node_resource_group for each in of_clusters.values())]
             Budget("budget", Wired({**settings.budget, **stands_on, **({"resource_groups": beside} if beside else {})}))
         vms = {name: GpuVm(name, Wired({**vm, **stands_on, "images": images})).of_workspace for name, vm in settings.vms.items()}

@@ -49,6 +49,17 @@ def test_a_budget_of_a_stack_file_comes_up_changes_in_place_and_goes(azure: Embe
     assert changed["notifications"].keys() == {"actual_GreaterThan_90_Percent", "forecasted_GreaterThan_100_Percent"}
     assert changed["timePeriod"] == made["timePeriod"]
 
+    # Somebody changes it by hand: it is shown once it was read, and put right.
+    theirs = azure.get(budget, VERSION).json()
+    theirs["properties"] |= {"amount": 10_000, "notifications": {}}
+    assert azure.put(budget, theirs, VERSION).status_code == 200
+    refreshed = stack.pulumi("refresh", "--yes", "--skip-preview")
+    assert refreshed.returncode == 0, refreshed.stdout + refreshed.stderr
+    assert stack.steps() == [Step("update", TYPE, "budget-budget")]
+    stack.update()
+    assert azure.get(budget, VERSION).json()["properties"] == changed
+    assert stack.steps() == []
+
     config["budget"]["enabled"] = False
     stack.become(config)
     assert "budget" not in stack.outputs()

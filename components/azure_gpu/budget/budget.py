@@ -27,7 +27,7 @@ from pulumi_azure_native import consumption
 from azure_gpu.budget.args import BudgetArgs, BudgetWiring
 from azure_gpu.budget.spec import BudgetSpec, Threshold, resolve
 from azure_gpu.foundation import common
-from azure_gpu.shared import overrides
+from azure_gpu.shared import overrides, patience
 from azure_gpu.shared.context import resolve_stack
 from azure_gpu.shared.wired import Wired, together
 
@@ -80,6 +80,7 @@ class Budget(pulumi.ComponentResource):
             opts=pulumi.ResourceOptions(
                 parent=self,
                 ignore_changes=["timePeriod.startDate"],
+                hooks=patience.hooks(self),
                 transformations=overrides.applied(wiring.get("overrides"), self),
             ),
         )

@@ -56,6 +56,13 @@ KNOWN = (
         "Microsoft Learn, azure-monitor/logs/delete-workspace (2023-07-30)",
     ),
     Known(
+        ("not associated with a valid offer type",),
+        "the offer of this subscription has no budgets in Azure, and one that is new may have none for 48 hours: set "
+        "budget.in_azure: false, with which the amount counts for `operations review` alone",
+        "Azure/azure-powershell issue 11642 (2021-05-03); Microsoft Learn, cost-management-billing/costs/"
+        "tutorial-acm-create-budgets (2020-05-27)",
+    ),
+    Known(
         ("requestdisallowedbypolicy",),
         "a policy of your company denies it: change what the message names, or ask the policy's owner for an exemption",
         "Microsoft Learn, azure-resource-manager/troubleshooting/error-policy-requestdisallowedbypolicy",

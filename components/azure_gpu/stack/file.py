@@ -36,6 +36,10 @@ class FoundationEntry(FoundationSettings, Entry):
 class BudgetEntry(BudgetSettings, Entry, Switched):
     """What a month may cost, who is told, and the engine's options for it."""
 
+    in_azure: NotRequired[bool]
+    """False makes no budget in Azure, such as where the subscription's offer has none or the right to make one is missing: the
+    amount counts for `operations review` alone. Default: true."""
+
 
 class ContainerGroupEntry(ContainerGroupSettings, Entry, Switched):
     """A container group, and the engine's options for it."""

@@ -96,6 +96,7 @@ class Inventory:
     group: str  # name of the existing resource group that everything goes into; empty where one is created
     ml_workspace: str  # ARM id of an existing one; empty where it is created, or there is none
     monthly_budget: float | None  # USD; None: the stack has no budget
+    budget_in_azure: bool  # whether there is more of the budget than its amount
     budget_of_subscription: bool  # whether the budget is the subscription's; else it is the resource group's
 
 
@@ -137,7 +138,7 @@ def of_plan(settings: Settings, plan: Plan) -> Inventory:
         names=_with_kept(
             plan,
             *_foundation_names(foundation),
-            *([_name(azure_types.BUDGET, plan.budget.name, "budget")] if plan.budget else ()),
+            *([_name(azure_types.BUDGET, plan.budget.name, "budget")] if plan.budget and settings.budget_in_azure else ()),
             *_group_names(plan.container_groups),
             *_job_names(plan.jobs, [spec for spec, _ in plan.environments.values()]),
             *_batch_names(settings, plan),
@@ -161,6 +162,7 @@ def of_plan(settings: Settings, plan: Plan) -> Inventory:
         group=foundation.resource_group.name if foundation.resource_group.existing else "",
         ml_workspace=_existing_workspace(plan),
         monthly_budget=plan.budget.monthly_usd if plan.budget else None,
+        budget_in_azure=settings.budget_in_azure,
         budget_of_subscription=plan.budget is not None and plan.budget.of_subscription,
     )
 

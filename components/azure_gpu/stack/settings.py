@@ -54,6 +54,7 @@ class Settings:
     stack: StackArgs
     foundation: FoundationWiring
     budget: BudgetSettings | None
+    budget_in_azure: bool  # else there is no more of it than its amount
     container_groups: Mapping[str, ContainerGroupSettings]
     jobs: Mapping[str, ServerlessGpuJobSettings]
     job_environments: Mapping[str, JobEnvironmentSettings]  # by region
@@ -200,10 +201,12 @@ def _arguments(
         foundation["image_source"] = file["image_source"]
     if "assign_roles" in file:
         foundation["assign_roles"] = file["assign_roles"]
+    budget, in_azure = _budget(file)
     return Settings(
         stack=stack,
         foundation=foundation,
-        budget=file.get("budget"),
+        budget=budget,
+        budget_in_azure=in_azure,
         container_groups=groups,
         jobs=jobs,
         job_environments=_job_environments(jobs, file),
@@ -219,6 +222,15 @@ def _arguments(
         problems=problems,
         warnings=warnings,
     )
+
+
+def _budget(file: StackFile) -> tuple[BudgetSettings | None, bool]:
+    """As its component takes it, and whether Azure gets it."""
+    if "budget" not in file:
+        return None, False
+    said: dict[str, Any] = dict(file["budget"])
+    in_azure = bool(said.pop("in_azure", True))
+    return cast(BudgetSettings, said), in_azure
 
 
 def _of_library(

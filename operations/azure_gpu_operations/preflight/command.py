@@ -101,7 +101,7 @@ def run(options: argparse.Namespace) -> int:
             region=taken.region,
             batch_account_id=taken.batch_account_id or _of_type(own, azure_types.BATCH_ACCOUNT.arm_type),
             stack=options.stack or "",
-            has_budget=taken.monthly_budget is not None,
+            makes_budget=taken.makes_budget,
             budget_of_subscription=taken.budget_of_subscription,
         )
         judged, unjudged = _validated(options, file, connection) if options.validate and file else ([], {})

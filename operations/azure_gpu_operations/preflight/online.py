@@ -53,7 +53,7 @@ def ask(
     log_workspace: str = "",
     region: str = "",
     stack: str = "",
-    has_budget: bool = False,
+    makes_budget: bool = False,
     budget_of_subscription: bool = False,
     limit_seconds: float = LIMIT_SECONDS,
 ) -> Found:
@@ -78,7 +78,7 @@ def ask(
     readers |= environment_quotas.readers(login, environments)
     readers |= deleted_logs.readers(login, connection.subscription_id, log_workspace)
     of_budget = lists.Key(lists.What.RIGHTS)
-    if has_budget and budget_of_subscription and group:  # a role on the group alone doesn't reach it
+    if makes_budget and budget_of_subscription and group:  # a role on the group alone doesn't reach it
         of_budget = lists.Key(lists.What.RIGHTS, f"subscription {connection.subscription_id}")
         readers[of_budget] = partial(lists.rights, login, connection.subscription_id)
     outcomes = fetch(readers, limit_seconds=limit_seconds)
@@ -86,7 +86,7 @@ def ask(
     rows = [
         *answers.registrations(outcomes, namespaces),
         *(answers.rights(outcomes, scope) if assigns_roles else ()),
-        *(answers.budget_rights(outcomes[of_budget], of_budget.place or scope) if has_budget else ()),
+        *(answers.budget_rights(outcomes[of_budget], of_budget.place or scope) if makes_budget else ()),
         *answers.offers(outcomes, sized, as_of),
         *features.rows(with_feature, outcomes[flag].value if with_feature else None),
         *answers.quota_rows(outcomes, wanted, batch_account, beside, ml_beside),

@@ -43,7 +43,7 @@ class Inventory:
     log_workspace: str = ""  # ARM id of the one that is created; empty where none is
     assigns_roles: bool = True
     group: str = ""
-    monthly_budget: float | None = None  # USD; None: the stack has no budget
+    makes_budget: bool = False
     budget_of_subscription: bool = False  # else it is the resource group's
 
 
@@ -81,6 +81,6 @@ def _inventory(taken: inventory.Inventory) -> Inventory:
         log_workspace=taken.log_workspace,
         assigns_roles=taken.assigns_roles,
         group=taken.group,
-        monthly_budget=taken.monthly_budget,
+        makes_budget=taken.budget_in_azure,
         budget_of_subscription=taken.budget_of_subscription,
     )
