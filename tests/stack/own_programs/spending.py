@@ -5,7 +5,7 @@ from datetime import datetime, tzinfo
 import pulumi
 import pulumi_azure_native as azure_native
 
-from azure_gpu import Budget
+from azure_gpu import Budget, BudgetArgs
 from azure_gpu.shared import program
 
 config = pulumi.Config()
@@ -21,12 +21,8 @@ program.datetime = Day  # the clock of this program alone
 provider = azure_native.Provider("azure", **config.require_object("login"))
 ours = pulumi.ResourceOptions(provider=provider)
 group = azure_native.resources.ResourceGroup("group", location="eastus", opts=ours)
-others: dict[str, str] = {"budget_name": config.require("budget_name")} if config.get("budget_name") else {}
-budget = Budget(
-    "spend",
-    resource_group_name=group.name,
-    monthly_usd=config.require_float("monthly"),
-    opts=pulumi.ResourceOptions(providers=[provider]),
-    **others,
-)
+args: BudgetArgs = {"resource_group_name": group.name, "monthly_usd": config.require_float("monthly")}
+if name := config.get("budget_name"):
+    args["budget_name"] = name
+budget = Budget("spend", args, pulumi.ResourceOptions(providers=[provider]))
 pulumi.export("budget", budget.budget_id)
