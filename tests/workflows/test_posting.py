@@ -77,6 +77,16 @@ def test_a_closed_one_another_commit_and_a_fork_that_is_gone_get_nothing(github:
     assert (github.comments, github.check_runs) == ([], {})
 
 
+def test_a_fork_that_says_what_is_deployed_is_not_believed(github: GitHub) -> None:
+    """Its pull request may change `review-live.yml`, so that it runs there without Azure."""
+    for number, fork in ((1, True), (2, False)):
+        pull = github.open_pull(number, HEAD, f"patch-{number}", fork=fork)
+        run = reviewed(github, pull, comment("nothing of what is deployed changes"))
+        github.runs[run]["path"] = ".github/workflows/review-live.yml"
+        posting.post_review(repository(github), run)
+    assert [len(github.bodies(number)) for number in (1, 2)] == [0, 1]
+
+
 @pytest.mark.parametrize("conclusion", ["skipped", "cancelled", "action_required", None])
 def test_a_run_that_has_not_run_writes_nothing(github: GitHub, conclusion: str | None) -> None:
     """`review-live` of a fork is skipped, a fork's first run waits for an approval."""

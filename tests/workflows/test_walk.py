@@ -1,6 +1,7 @@
 """A pull request's whole way through the workflows, each `run:` line by bash: reviewed, reviewed again, merged, deployed.
 
-The verbs that ask Azure are played; `tests/stack/test_saved_plans.py` and `test_drift.py` have the real ones.
+The verbs that ask Azure are played: a job signs in by a token of GitHub's, which the embedded Azure doesn't take.
+`tests/stack/test_saved_plans.py` has the real ones. `review` is played for the texts, and real once.
 """
 
 import json
@@ -57,7 +58,7 @@ def runner(github: GitHub, repository: Repository, engine_bin: Path, tmp_path: P
     state = tmp_path / "state"
     state.write_text("1")
     made.played = {
-        "review": review("nothing changes"),  # delete this line when the verb is there
+        "review": review("nothing changes"),  # for the texts of these tests; one of them has the real review
         "end": {},  # delete this line when the verb is there
         "preview": {"state": str(state), "output": "~ 1 to update"},
         "up": {"state": str(state), "output": "updated"},

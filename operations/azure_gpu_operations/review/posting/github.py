@@ -29,8 +29,9 @@ from azure_gpu_operations.review.posting.untrusted import (
 AUTHOR = "github-actions[bot]"  # who comments with a workflow's own token
 ARTIFACT = "review"
 # The workflows whose artifacts are taken, and the section that each writes.
-LANES = {".github/workflows/review.yml": "embedded", ".github/workflows/review-live.yml": "live"}
-_AGAINST = {"embedded": "the base commit, on an embedded Azure", "live": "what is deployed"}
+EMBEDDED, LIVE = "embedded", "live"
+LANES = {".github/workflows/review.yml": EMBEDDED, ".github/workflows/review-live.yml": LIVE}
+_AGAINST = {EMBEDDED: "the base commit, on an embedded Azure", LIVE: "what is deployed"}
 _A_REQUEST = 50  # annotations of a check run
 _ENDED = ("success", "failure", "timed_out")  # and not `skipped`, `cancelled` or `action_required`: it has run
 _ROUNDS = 4  # of writing and looking
@@ -57,6 +58,8 @@ def post_review(repository: Repository, run_id: int) -> str:
         raise HostError(f"run {run_id} is of {run['path']} for {run['event']}, which reviews no pull request")
     if run["conclusion"] not in _ENDED:
         return f"nothing was written: the run is {run['conclusion'] or 'not over'}"
+    if lane == LIVE and (run.get("head_repository") or {}).get("id") != run["repository"]["id"]:
+        return "nothing was written: a fork hasn't seen what is deployed, whatever its run says"
     pulls = list(_pulls_of(repository, run))
     if not pulls:
         return f"nothing was written: {run['head_sha'][:7]} isn't the head of an open pull request any more"
