@@ -14,6 +14,7 @@ import yaml
 from azure_gpu.aks.cluster import GpuCluster
 from azure_gpu.batch.account.account import BatchAccount
 from azure_gpu.batch.pool.pool import BatchPool
+from azure_gpu.budget.args import BudgetWiring
 from azure_gpu.budget.budget import Budget
 from azure_gpu.container_apps.environment.environment import JobEnvironment
 from azure_gpu.container_apps.job.job import ServerlessGpuJob
@@ -29,7 +30,7 @@ from azure_gpu.stack.settings import read
 from azure_gpu.vm.vm import GpuVm
 from tests.components.answering import clusters_that_answer
 from tests.components.recording import KEYS, PROJECT, STACK, Recorded, Registration, declare
-from tests.components.settings_of import TODAY, all_problems, configuration, encrypted
+from tests.components.settings_of import TODAY, all_problems, args_of, configuration, encrypted
 
 CASES = Path(__file__).parent / "cases"
 
@@ -82,8 +83,8 @@ def declared_by(case: dict[str, Any], *, preview: bool = False) -> Recorded:
         of_clusters = {name: GpuCluster(name, Wired({**cluster, **stands_on})) for name, cluster in settings.clusters.items()}
         clusters = {name: cluster.of_workspace for name, cluster in of_clusters.items()}
         if settings.budget is not None and settings.budget_in_azure:
-            beside = [*settings.budget.get("resource_groups", ()), *(each.node_resource_group for each in of_clusters.values())]
-            Budget("budget", Wired({**settings.budget, **stands_on, **({"resource_groups": beside} if beside else {})}))
+            of_nodes = [each.node_resource_group for each in of_clusters.values()]
+            Budget("budget", Wired(args_of(BudgetWiring, {"resource_groups": of_nodes}, settings.budget, stands_on)))
         vms = {name: GpuVm(name, Wired({**vm, **stands_on, "images": images})).of_workspace for name, vm in settings.vms.items()}
         if settings.ml_workspace is not None:
             workspace = MlWorkspace("ml", Wired({**settings.ml_workspace, **stands_on, "clusters": clusters, "vms": vms}))

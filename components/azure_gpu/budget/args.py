@@ -40,9 +40,9 @@ class BudgetSettings(TypedDict):
     action_groups: NotRequired[Sequence[OpenInput[str]]]
     """ARM ids of action groups of Azure Monitor, at most 50, such as one whose runbook stops machines. Default: none."""
     resource_groups: NotRequired[Sequence[OpenInput[str]]]
-    """Names of further resource groups of the subscription whose costs count, such as that of an existing cluster's nodes. With
-    one, the budget is the subscription's, filtered by these groups and the stack's, and needs the right to write budgets there.
-    Default: none; of a stack file, those of the nodes of clusters that it creates."""
+    """Names of further resource groups of the subscription whose costs count, such as `node_resource_group` of a cluster. With
+    one, the budget is the subscription's, filtered by these groups and the stack's, and needs the right to write budgets there;
+    `[]` leaves it with the stack's group. Default: none; of a stack file, those of the nodes of clusters that it creates."""
     budget_name: NotRequired[str]
     """Plain: the name in Azure; another name is another budget. Default: made of project, stack and team."""
     overrides: NotRequired[Annotated[Overrides, OverridesOf(azure_types.BUDGET)]]

@@ -251,7 +251,7 @@ class _Planner:
         if said is None:
             return None
         of_nodes = [spec.node_resource_group for spec, _ in clusters.values() if spec.existing is None]
-        whole = {**said, "resource_groups": [*said.get("resource_groups", ()), *of_nodes]}
+        whole = {"resource_groups": of_nodes, **said}
         spec, problems = budget_spec.resolve(cast(BudgetSettings, whole), self._context)
         self.add(problems)
         return spec

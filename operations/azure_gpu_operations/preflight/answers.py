@@ -72,9 +72,11 @@ def rights(outcomes: Outcomes, scope: str) -> list[Row]:
     ]
 
 
-def budget_rights(outcome: Outcome[list[Permission]], scope: str) -> list[Row]:
-    """Whether a budget may be made."""
-    check = "write budgets"
+def budget_rights(outcome: Outcome[list[Permission]], scope: str, *, of_subscription: bool) -> list[Row]:
+    """Whether a budget may be made. `of_subscription`: it is filtered by resource groups."""
+    check, otherwise = "write budgets", "or set budget.in_azure: false, with which it counts for `operations review` alone"
+    if of_subscription:
+        otherwise = f"or write budget.resource_groups: [], which leaves it with the stack's resource group, {otherwise}"
     if outcome.value is None:
         return [unread(scope, check, Key(What.RIGHTS))]
     if any(allows(permission, WRITE_BUDGETS) for permission in outcome.value):
@@ -85,7 +87,7 @@ def budget_rights(outcome: Outcome[list[Permission]], scope: str) -> list[Row]:
             check=check,
             answer=Answer.NO_RIGHT,
             message=f"this login may not make the stack's budget: none of its own roles allows {WRITE_BUDGETS}",
-            fix="ask for the role Cost Management Contributor, Contributor or Owner, or remove budget from the stack file",
+            fix=f"ask for the role Cost Management Contributor, Contributor or Owner, {otherwise}",
         )
     ]
 

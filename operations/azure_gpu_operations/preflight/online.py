@@ -86,7 +86,11 @@ def ask(
     rows = [
         *answers.registrations(outcomes, namespaces),
         *(answers.rights(outcomes, scope) if assigns_roles else ()),
-        *(answers.budget_rights(outcomes[of_budget], of_budget.place or scope) if makes_budget else ()),
+        *(
+            answers.budget_rights(outcomes[of_budget], of_budget.place or scope, of_subscription=budget_of_subscription)
+            if makes_budget
+            else ()
+        ),
         *answers.offers(outcomes, sized, as_of),
         *features.rows(with_feature, outcomes[flag].value if with_feature else None),
         *answers.quota_rows(outcomes, wanted, batch_account, beside, ml_beside),

@@ -121,5 +121,9 @@ def test_an_inventory_has_the_amount_and_what_azure_gets_of_it() -> None:
         False,
         ["budget"],
     )
+    cluster = {"gpu_pools": {"t4": {"size": "Standard_NC4as_T4_v3"}}, "expires_after": "2026-12-31"}
+    for budget, of_subscription in (({}, True), ({"resource_groups": []}, False)):
+        said = {"budget": {"monthly_usd": 500, **budget}, "clusters": {"shared": cluster}}
+        assert inventory.take(configuration(said), PROJECT, STACK, TODAY).budget_of_subscription is of_subscription
     there = taken(in_azure=False, resource_groups=["nodes"])
     assert (there.monthly_budget, there.budget_in_azure, there.budget_of_subscription, budgets(there)) == (500, False, True, [])
