@@ -43,6 +43,11 @@ class Recorder(Provider):
     def Delete(self, request: provider_pb2.DeleteRequest, context: grpc.ServicerContext) -> Empty:  # noqa: N802, ARG002
         return Empty()
 
+    @property
+    def _settings(self) -> Settings:
+        """A change is shown, also where it would be skipped for a cluster that doesn't answer."""
+        return super()._settings._replace(skip_update_unreachable=False)
+
     def _cluster_of(self, settings: Settings) -> Cluster:  # noqa: ARG002
         return Cluster(None, "nothing runs on this embedded Azure")
 
