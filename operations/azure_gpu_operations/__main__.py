@@ -15,7 +15,8 @@ from azure_gpu_operations.exit_codes import FAILED
 _EXIT_CODES = """\
 exit codes: 0 all went well, 1 something failed (told in one line), 2 the command line is wrong. `run` and `logs` have the
 program's own, 2 where nothing was started, 124 after --timeout, 125 where the run failed and not what it ran, 130 after Ctrl-C.
-`explain` has 0 where it found no failure, 1 where it explained one, 3 where it can't explain one."""
+`explain` has 0 where it found no failure, 1 where it explained one, 3 where it can't explain one. `drift` has 3 where Azure
+differs from the state, `end --past` where something past its end is left."""
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -138,3 +138,13 @@ def test_before_an_update_a_stopped_cluster_is_told_and_nothing_is_forgotten(azu
     dead.forget_gone(stack, stack.deployment(), lines.append)
     assert lines == [f"the cluster aks is stopped, and what is on it can't be compared; az aks start --ids {ID}"]
     assert stack.found == deployment()
+
+
+@pytest.mark.parametrize(("within", "forgets"), [((CLUSTER, POOL, PROVIDER, NAMESPACE, JOB), True), ((EDGE,), False)])
+def test_where_parts_alone_are_destroyed_only_their_clusters_are_asked(
+    within: tuple[str, ...], forgets: bool, azure: dict[str, Any]
+) -> None:
+    stack: Any = HeldStack(deployment())
+    azure["silent"] = True
+    dead.forget_dead(stack, stack.deployment(), print, within=within)
+    assert (JOB not in stack.urns) == forgets

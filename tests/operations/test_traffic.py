@@ -179,6 +179,6 @@ def test_a_deployment_that_failed_gets_no_traffic(
     outputs = {"type": "pulumi:pulumi:Stack", "outputs": {"endpoints": {"digits": "/e"}}}
     monkeypatch.setattr(Stack, "exists", lambda self: True)
     monkeypatch.setattr(Stack, "deployment", lambda self: {"resources": [provider, outputs]})
-    monkeypatch.setattr(traffic_command, "_failed", lambda view, endpoint_id: ["green"] if endpoint_id == "/e" else [])
+    monkeypatch.setattr(traffic_command, "_state", lambda view, endpoint_id: ("", ["green"] if endpoint_id == "/e" else []))
     assert main(["promote", "digits", "green", "--stack", "dev", "--config-folder", str(folder)]) == 2
     assert "operations explain digits --stack dev" in capsys.readouterr().err

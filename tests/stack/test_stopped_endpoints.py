@@ -131,3 +131,17 @@ def test_what_isn_t_there_is_refused_in_one_line(served: Served) -> None:
         assert done.returncode == 2, done.stdout + done.stderr
         assert done.stderr.startswith(said), done.stderr
         assert done.stderr.count("\n") == 1
+
+
+def test_after_its_last_day_an_endpoint_is_neither_stopped_nor_started(served: Served) -> None:
+    stack = served.stack
+    ends = {"expires_after": "2026-11-30"}
+    stack.become(served.says(**ends))
+    stack.configure({**served.says(**ends), "as_of": "2026-12-05"})
+    done = stack.operations("stop", "colours")
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert done.stderr.startswith("error: the last day of colours has passed, and nothing of it is changed any more; fix: write")
+    assert served.endpoint.deployments() == ["blue", "green"]
+    done = stack.operations("end", "--past", "--as-of", "2026-12-05", "--yes")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert served.endpoint.azure.get(served.endpoint.id, API).status_code == 404

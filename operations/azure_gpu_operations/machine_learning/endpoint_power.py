@@ -13,12 +13,15 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from azure_gpu.formats import azure_types
+from azure_gpu.formats.dates import parse_day
 from azure_gpu.formats.tags import STOPPED_SINCE
 from azure_gpu.ml.endpoint.stopping import REQUEST_VARIABLE
 from azure_gpu.shared.installation import COMMAND
+from azure_gpu.stack.keys import config_key
 from azure_gpu_operations.azure import Arm
 from azure_gpu_operations.commands import mend_backend, settle, update
 from azure_gpu_operations.connection import connection_of
+from azure_gpu_operations.jobs import instant
 from azure_gpu_operations.machine_learning import endpoints
 from azure_gpu_operations.stack import EngineError, Stack
 from azure_gpu_operations.stack_view import of_deployment
@@ -47,6 +50,7 @@ def stop(stack: Stack, name: str, say: Say) -> None:
     """EngineError where it fails on the way; the same again goes on."""
     deployment, endpoint_id = _settled(stack, name, say)
     power = _power(deployment, endpoint_id, name, stack)
+    _refuse_ended(deployment, name, stack)
     if power.stopped_since and not power.deployments:
         say(f"{name} is stopped already, since {power.stopped_since}")
         return
@@ -58,8 +62,8 @@ def stop(stack: Stack, name: str, say: Say) -> None:
             f"{COMMAND} pulumi state unprotect URN --stack {stack.name}"
         )
     say(f"stopping {name}: {', '.join(power.deployments) or 'no deployment'}; its address and its keys stay")
-    instant = power.stopped_since or datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-    _change(stack, name, endpoint_id, instant, deployment, say)
+    since = power.stopped_since or datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    _change(stack, name, endpoint_id, since, deployment, say)
     left = _power(stack.deployment(), endpoint_id, name, stack).deployments
     if left:
         raise EngineError(f"{name} still has {', '.join(left)}, which the stack didn't make, and which cost what they did")
@@ -78,6 +82,7 @@ def start(stack: Stack, name: str, say: Say) -> None:
         raise WrongRequestError(
             f"{name} isn't stopped, and has no deployment; `{COMMAND} up --stack {stack.name}` deploys what the stack file has"
         )
+    _refuse_ended(deployment, name, stack)
     say(f"starting {name}, stopped since {power.stopped_since}")
     _change(stack, name, endpoint_id, "", deployment, say)
     after = _power(stack.deployment(), endpoint_id, name, stack)
@@ -85,10 +90,10 @@ def start(stack: Stack, name: str, say: Say) -> None:
     say(f"{name} has {declared}; it answers at {after.scoring_uri}")
 
 
-def _change(stack: Stack, name: str, endpoint_id: str, instant: str, deployment: Mapping[str, Any], say: Say) -> None:
-    """Stops the endpoint, or with an `instant` of "" starts it."""
+def _change(stack: Stack, name: str, endpoint_id: str, since: str, deployment: Mapping[str, Any], say: Say) -> None:
+    """Stops the endpoint, or with a `since` of "" starts it."""
     component = component_of(deployment.get("resources") or [], endpoint_id)
-    with _requested(endpoint_id, instant):
+    with _requested(endpoint_id, since):
         planned = stack.planned()
         if planned.errors:
             raise EngineError("\n".join(planned.errors))
@@ -99,7 +104,7 @@ def _change(stack: Stack, name: str, endpoint_id: str, instant: str, deployment:
                 f"the stack file has what isn't up yet: {some(new)}; nothing was changed; fix: bring it up first, by "
                 f"`{COMMAND} up --stack {stack.name}`, or take it out"
             )
-        update(stack, f"{'stop' if instant else 'start'} {name}", say, urns)
+        update(stack, f"{'stop' if since else 'start'} {name}", say, urns)
 
 
 def component_of(resources: Sequence[Resource], endpoint_id: str) -> str:
@@ -173,10 +178,22 @@ def _power(deployment: Mapping[str, Any], endpoint_id: str, name: str, stack: St
     return Power(endpoint.tags.get(STOPPED_SINCE, ""), names, endpoint.scoring_uri)
 
 
+def _refuse_ended(deployment: Mapping[str, Any], name: str, stack: Stack) -> None:
+    """After its last day the program changes nothing of an endpoint."""
+    found = of_deployment(stack.name, deployment)
+    end = instant(found.expires_at.get(name)) if found is not None else None
+    day = parse_day(stack.configuration().get(config_key("as_of", stack.project), "")) or datetime.now(UTC).date()
+    if end is not None and end.date() <= day:
+        raise WrongRequestError(
+            f"the last day of {name} has passed, and nothing of it is changed any more; fix: write a later expires_after, and "
+            f"`up`, or take it down: {COMMAND} end --past --stack {stack.name}"
+        )
+
+
 @contextmanager
-def _requested(endpoint_id: str, instant: str) -> Iterator[None]:
+def _requested(endpoint_id: str, since: str) -> Iterator[None]:
     """What the engine starts meanwhile is told to stop the endpoint, or to start it."""
-    os.environ[REQUEST_VARIABLE] = json.dumps({endpoint_id: instant})
+    os.environ[REQUEST_VARIABLE] = json.dumps({endpoint_id: since})
     try:
         yield
     finally:
