@@ -1,8 +1,9 @@
 """Stopping and starting an online endpoint: its deployments are taken away, and come back, by the stack's own program.
 
-In: a stack and an endpoint's name. Out: the endpoint without deployments, or with them. The engine does both, on what belongs to
-the endpoint alone, so that the state is what Azure has at any time: its traffic goes first, since Azure deletes no deployment
-that has some, and comes last. The program is told by an environment variable; from then on a tag on the endpoint tells it.
+In: a stack and an endpoint's name. Out: the endpoint without deployments, or with them. The engine does both, on what belongs
+to the endpoint alone, so that the state is what Azure has at any time. The traffic goes first and comes last: no request is
+sent to a deployment that goes, or that isn't there yet. The program is told by an environment variable; from then on a tag on
+the endpoint tells it.
 """
 
 import json
