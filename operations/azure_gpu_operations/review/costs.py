@@ -9,6 +9,7 @@ month: an assumption, which the report names.
 from collections.abc import Iterable, Sequence
 from datetime import date
 
+from azure_gpu.catalog.budgets import Verdict, standing
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.prices.container_apps import Meter, packaged_meters
 from azure_gpu_operations.graph import kinds, words
@@ -61,10 +62,10 @@ def costs(before: Graph | None, after: Graph | None, busy_hours: float, monthly_
 
 
 def held_against(monthly_usd: float, total: Costs) -> Budget:
-    """A budget and what is expected. Not known to be under where a cost isn't known."""
+    """A budget and what is expected."""
     spent = total.expected_month
-    is_over = True if spent.known > monthly_usd else None if spent.unknown else False
-    return Budget(monthly_usd, spent, is_over)
+    verdict = standing(spent.known, spent.unknown, monthly_usd).verdict
+    return Budget(monthly_usd, spent, None if verdict is Verdict.UNKNOWN else verdict is Verdict.OVER)
 
 
 def of_parts(parts: Iterable[Part], busy_hours: float) -> Costs:

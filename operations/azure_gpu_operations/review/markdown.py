@@ -8,7 +8,9 @@ stay. Texts of a stack can't act: no mention, no link, no HTML, no line of their
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
+from azure_gpu.catalog.budgets import standing
 from azure_gpu_operations.review.model import Amount, Budget, Costs, Danger, Operation, Outcome, Part, Review, StackReview
 
 MARKER = "<!-- azure-gpu-review -->"
@@ -25,22 +27,31 @@ _PLURAL = {
     Operation.IMPORT: "to import",
 }
 _CUT = "\n*Cut: the whole report is in the artifact, `review.html`.*\n"
-_MAIL = re.compile(r"[\w.+-]+@[\w-]+(\.[\w-]+)+")
+_REST = "\n*The rest is cut.*"
+_MAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(\.[\w-]+)+")
+
+
+class Section(NamedTuple):
+    """What is folded under a title."""
+
+    title: str
+    lines: list[str]
 
 
 def comment(review: Review, limit: int = LIMIT) -> str:
     """The comment."""
     head = "\n".join([MARKER, *_head(review), ""])
-    bodies = ["\n".join(_body(stack)) for stack in review.stacks]
     foot = "\n".join(["", *_foot(review), ""])
     room = limit - len(head) - len(foot) - len(_CUT)
     kept: list[str] = []
-    for body in bodies:
-        if len(body) + 1 > room:
-            return (head + "\n".join(kept) + _CUT + foot)[:limit]
-        kept.append(body)
-        room -= len(body) + 1
-    return (head + "\n".join(kept) + foot)[:limit]
+    cut = ""
+    for stack in review.stacks:
+        for section in _sections(stack):
+            folded = _within(section, room)
+            cut = cut if folded == _folded(section) else _CUT
+            kept.append(folded)
+            room -= len(folded)
+    return (head + "".join(kept) + cut + foot)[:limit]
 
 
 def _head(review: Review) -> Iterator[str]:
@@ -148,12 +159,9 @@ def _cost_line(stack: StackReview) -> str:
 
 
 def _budget(budget: Budget) -> str:
-    told = {
-        True: ":red_circle: the expected cost is over",
-        False: "The expected cost is within",
-        None: "It isn't known whether it is within",
-    }
-    return f"{told[budget.is_over]} the budget of {budget.monthly_usd:,.0f} USD"
+    spent = budget.expected_month
+    sign = ":red_circle: " if budget.is_over else ""
+    return f"{sign}The expected cost: {standing(spent.known, spent.unknown, budget.monthly_usd)}"
 
 
 def _pair(before: Costs | None, after: Costs | None, name: str) -> str:
@@ -168,31 +176,40 @@ def _amount(amount: Amount) -> str:
     return f"at least {amount.known:,.2f} ({amount.unknown} not known)" if amount.known else "not known"
 
 
-def _body(stack: StackReview) -> Iterator[str]:
-    yield ""
+def _sections(stack: StackReview) -> Iterator[Section]:
     if len(stack.dangers) >= _TOGETHER:
-        yield from _folded(f"{stack.stack}: all that is replaced or deleted", [f"- {_danger(each)}" for each in stack.dangers])
+        yield Section(f"{stack.stack}: all that is replaced or deleted", [f"- {_danger(each)}" for each in stack.dangers])
     if stack.parts:
-        yield from _folded(f"{stack.stack}: changes by part", [line for part in stack.parts for line in _part(part)])
+        yield Section(f"{stack.stack}: changes by part", [line for part in stack.parts for line in _part(part)])
     yield from _costs(stack)
     shown = [each for each in stack.findings if each.is_new]
     if shown:
         lines = [f"- {code(each.code)} {text(each.message)}{_at(each.place.file, each.place.line)}" for each in shown]
-        yield from _folded(f"{stack.stack}: {len(shown)} new warning{'' if len(shown) == 1 else 's'}", lines)
+        yield Section(f"{stack.stack}: {len(shown)} new warning{'' if len(shown) == 1 else 's'}", lines)
     if stack.placeholders:
         lines = [f"- {code(each.path)}: {text(each.why)}" for each in stack.placeholders]
-        yield from _folded(f"{stack.stack}: values with something else in their place here", lines)
+        yield Section(f"{stack.stack}: values with something else in their place here", lines)
     if stack.missing:
-        yield from _folded(f"{stack.stack}: what this report lacks", [f"- {text(each)}" for each in stack.missing])
+        yield Section(f"{stack.stack}: what this report lacks", [f"- {text(each)}" for each in stack.missing])
 
 
-def _folded(title: str, lines: Sequence[str]) -> Iterator[str]:
-    yield f"<details><summary>{_html(title)}</summary>"
-    yield ""
-    yield from lines
-    yield ""
-    yield "</details>"
-    yield ""
+def _folded(section: Section) -> str:
+    return "\n".join(["", f"<details><summary>{_html(section.title)}</summary>", "", *section.lines, "", "</details>", ""])
+
+
+def _within(section: Section, room: int) -> str:
+    """As much of it as there is room for; "" where that is none of its lines."""
+    whole = _folded(section)
+    if len(whole) <= room:
+        return whole
+    shown: list[str] = []
+    left = room - len(_folded(Section(section.title, [_REST])))
+    for line in section.lines:
+        left -= len(line) + 1
+        if left < 0:
+            break
+        shown.append(line)
+    return _folded(Section(section.title, [*shown, _REST])) if shown else ""
 
 
 def _part(part: Part) -> Iterator[str]:
@@ -207,7 +224,7 @@ def _part(part: Part) -> Iterator[str]:
             yield f"    - {code(one.path)}: {_change(one.before, one.after)}{forces}"
 
 
-def _costs(stack: StackReview) -> Iterator[str]:
+def _costs(stack: StackReview) -> Iterator[Section]:
     costs = stack.costs
     if costs is None or not costs.parts:
         return
@@ -232,7 +249,7 @@ def _costs(stack: StackReview) -> Iterator[str]:
         spot = _amount(after.on_demand_most_hour)
         hours = " / ".join("not known" if each is None else f"{each:,.0f}" for each in _gpu_hours(after))
         lines.append(f"Without Spot an hour at most: {spot} USD. GPU-hours a month, idle / expected / at most: {hours}.")
-    yield from _folded(f"{stack.stack}: costs", lines)
+    yield Section(f"{stack.stack}: costs", lines)
 
 
 def _gpu_hours(costs: Costs) -> tuple[float | None, float | None, float | None]:

@@ -33,6 +33,7 @@ _SINGLE = {
     "BatchAccount": "batch_account",
     "MlWorkspace": "ml_workspace",
     "JobEnvironment": "job_environment",
+    "Budget": "budget",
 }
 # Keys inside a part by component: what a resource is called behind the part's name, and the key.
 _INSIDE = {

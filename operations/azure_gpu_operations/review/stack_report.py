@@ -4,7 +4,6 @@ In: `Compared`. Out: a `StackReview`. Neither the engine nor Azure is asked here
 """
 
 import contextlib
-import json
 import tempfile
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
@@ -13,7 +12,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from azure_gpu.catalog.problems import Problem, Severity
+from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats.dates import parse_day
 from azure_gpu.stack.common_file import EXTENDS
 from azure_gpu.stack.keys import config_key
@@ -29,8 +28,6 @@ from azure_gpu_operations.review.costs import costs
 from azure_gpu_operations.review.model import Finding, Lane, Outcome, Placeholder, StackReview
 from azure_gpu_operations.review.parts import owners, parts, without_noise
 from azure_gpu_operations.review.places import Places
-
-_BUDGET = "budget.monthly_usd"
 
 
 class Compared(NamedTuple):
@@ -54,7 +51,7 @@ class Compared(NamedTuple):
 def report(compared: Compared, busy_hours: float) -> StackReview:
     """Everything that is known; what isn't is in `missing`."""
     missing = list(compared.missing)
-    problems_now, before = _problems(compared, missing)
+    problems_now, before, monthly_usd = _problems(compared, missing)
     found_now = findings.of_problems(problems_now, compared.places, before)
     if compared.errors:
         told, rest = findings.of_errors(compared.errors, compared.places)
@@ -94,7 +91,7 @@ def report(compared: Compared, busy_hours: float) -> StackReview:
         dangers=tuple(dangers.dangers(about, compared.steps)),
         parts=tuple(changed),
         unchanged=unchanged,
-        costs=costs(*_graphs(compared, missing), busy_hours, _budget(compared)),
+        costs=costs(*_graphs(compared, missing), busy_hours, monthly_usd),
         findings=found_now,
         placeholders=compared.placeholders,
         missing=tuple(missing),
@@ -107,19 +104,21 @@ def _joined(told: tuple[Finding, ...], known: tuple[Finding, ...]) -> tuple[Find
     return tuple(by_message.get(each.message, each) for each in told) or known
 
 
-def _problems(compared: Compared, missing: list[str]) -> tuple[tuple[Problem, ...], tuple[Problem, ...]]:
-    """Those of the file as it is now, and those of the base's."""
+def _problems(compared: Compared, missing: list[str]) -> tuple[tuple[Problem, ...], tuple[Problem, ...], float | None]:
+    """Those of the file as it is now, those of the base's, and the budget of now."""
     now: tuple[Problem, ...] = ()
     before: tuple[Problem, ...] = ()
+    monthly_usd: float | None = None
     try:
-        now = planned.inventory(compared.program, compared.head_file, compared.stack).problems
+        inventory = planned.inventory(compared.program, compared.head_file, compared.stack)
+        now, monthly_usd = inventory.problems, inventory.monthly_budget
     except WrongStackFileError as error:
         missing.append(f"warnings: {error}")
     if compared.base_file is not None:
         with contextlib.suppress(WrongStackFileError):
             folder = compared.base_project or compared.program
             before = planned.inventory(folder, compared.base_file, compared.stack).problems
-    return tuple(each for each in now if each.severity in (Severity.ERROR, Severity.WARNING)), before
+    return now, before, monthly_usd
 
 
 def _differences(compared: Compared, missing: list[str]) -> Sequence[Difference]:
@@ -168,16 +167,6 @@ def _graph(compared: Compared, file: Path, when: str, missing: list[str]) -> Gra
         missing.append(f"costs {when} the change: {lines[-1].strip() if lines else 'the program failed'}")
         return None
     return reading.graph_of(found, parse_day(found.as_of) or _today())
-
-
-def _budget(compared: Compared) -> float | None:
-    try:
-        told: Any = planned.whole(compared.head_file).get("budget")
-    except WrongStackFileError:
-        return None
-    told = json.loads(told) if isinstance(told, str) else told
-    amount = told.get("monthly_usd") if isinstance(told, dict) else None
-    return float(amount) if isinstance(amount, int | float) else None
 
 
 def _today() -> date:

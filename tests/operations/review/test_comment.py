@@ -37,7 +37,9 @@ def test_totals_survive_a_cut(resources: int) -> None:
         assert f"### Stack `{stack.stack}`" in whole
     assert whole.count("USD a month") == sum(stack.costs is not None for stack in large.stacks)
     cut = comment(large, limit=8_000)
-    assert len(cut) <= 8_000
+    assert 6_000 < len(cut) <= 8_000
+    assert cut.count("<details>") == cut.count("</details>") > 0
+    assert "The rest is cut" in cut
     assert "whole report is in the artifact" in cut
     assert "USD a month" in cut
 
