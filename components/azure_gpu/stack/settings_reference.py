@@ -7,7 +7,7 @@ import argparse
 import json
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from azure_gpu.shared.validation import OUTPUT, schema
 from azure_gpu.stack.file import StackFile
@@ -76,21 +76,42 @@ def reference(stack_file: dict[str, Any]) -> str:
 
 
 def rows_below(node: dict[str, Any], path: str) -> Iterator[str]:
-    """The keys below a key, at any depth. What a user names is `<name>`."""
+    """The rows of the keys below a key, at any depth."""
+    for key in keys_below(node, path):
+        yield row(key.path, key.node, key.needed)
+
+
+class Key(NamedTuple):
+    """A key of a stack file or of a component's arguments."""
+
+    path: str  # what a user names is `<name>`, an entry of a list `[]`
+    node: dict[str, Any]  # its JSON Schema
+    needed: bool
+
+
+def every_key(stack_file: dict[str, Any]) -> Iterator[Key]:
+    """All keys of a stack file, in its order."""
+    for key, node in stack_file["properties"].items():
+        yield Key(key, node, key in stack_file["required"])
+        yield from keys_below(node, key)
+
+
+def keys_below(node: dict[str, Any], path: str) -> Iterator[Key]:
+    """The keys below a key, at any depth."""
     if "additionalProperties" in node and "properties" not in node:
-        yield from rows_below(node["additionalProperties"], f"{path}.<name>")
+        yield from keys_below(node["additionalProperties"], f"{path}.<name>")
         return
     if "items" in node:
-        yield from rows_below(node["items"], f"{path}[]")
+        yield from keys_below(node["items"], f"{path}[]")
         return
-    written = _written_out(node)
+    written = written_out(node)
     for key, below in written.get("properties", {}).items():
         here = f"{path}.{key}" if path else key
-        yield row(here, below, key in written["required"])
-        yield from rows_below(below, here)
+        yield Key(here, below, key in written["required"])
+        yield from keys_below(below, here)
 
 
-def _written_out(node: dict[str, Any]) -> dict[str, Any]:
+def written_out(node: dict[str, Any]) -> dict[str, Any]:
     """The object that a shorthand stands for; any other node as it is."""
     match node:
         case {"anyOf": [{"enum": _}, written]}:

@@ -195,8 +195,8 @@ class MlEndpointSettings(TypedDict):
     """managed: machines that Azure runs; or the name of a Kubernetes compute under `computes`. Default: managed."""
     auth: NotRequired[AuthName]
     """entra: a token of Entra and a role on the endpoint, nothing to keep secret, not on Kubernetes; key: one of two keys that
-    never expire; aml_token: a token of the workspace's, for some hours. Another one makes a new endpoint. Default: entra, on
-    Kubernetes aml_token."""
+    never expire; aml_token: a token of the workspace's, for some hours. Another one is set on the endpoint that is there, and
+    refuses whoever signs on in the earlier way. Default: entra, on Kubernetes aml_token."""
     network: NotRequired[EndpointNetworkName]
     """From where it is asked. public: from everywhere, by those who can sign on; private: through the workspace's private
     endpoint alone. Not on Kubernetes, where the extension's router says it. Default: private in a workspace that isn't public,

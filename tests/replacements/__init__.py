@@ -1,0 +1,1 @@
+"""The replacement table: what a change of each argument of each component does, tried on the real engine."""
