@@ -193,6 +193,8 @@ class Pool:
             self._resizing.cancel()
         for task in self._restoring:
             task.cancel()
+        for node in self.nodes:
+            node.enter("leavingpool")  # before a task is given up, which would else be given to a node here again
         await asyncio.gather(*(self.near.runs.give_up(node, REMOVED) for node in self.nodes))
         await asyncio.gather(*self._going, *(node.leave() for node in self.nodes))
         self.nodes.clear()

@@ -38,6 +38,7 @@ class Outcome:
     """What the change of one variant does."""
 
     steps: list[Step] = field(default_factory=list[Step])
+    planned: list[Mapping[str, Any]] = field(default_factory=list[Mapping[str, Any]])  # the same as the engine writes them
     refused_before: list[str] = field(default_factory=list[str])  # why the stack isn't declared at all
     refused: list[str] = field(default_factory=list[str])  # why the change isn't planned
 
@@ -142,6 +143,8 @@ def _add(found: Mapping[str, Outcome], step: Mapping[str, Any]) -> None:
     *_, kinds, name_there = step["urn"].split("::")
     prefix, separator, name = name_there.partition(SEPARATOR)
     operation, kind = _OPERATIONS.get(step["op"]), kinds.rsplit("$", 1)[-1]
+    if separator and prefix in found:
+        found[prefix].planned.append(json.loads(json.dumps(step).replace(f"::{prefix}{SEPARATOR}", "::")))
     if not separator or operation is None or prefix not in found or kind.startswith(COMPONENT):
         return
     urn = f"{step['urn'].rsplit('::', 1)[0]}::{name}"

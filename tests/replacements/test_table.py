@@ -7,25 +7,56 @@ from pathlib import Path
 
 import pytest
 
-from azure_gpu_operations.review import replacements
+from azure_gpu_operations import compare
+from azure_gpu_operations.guard import losses
+from azure_gpu_operations.guard.held import held
+from azure_gpu_operations.review import dangers, replacements, steps
+from azure_gpu_operations.review.model import Operation
+from azure_gpu_operations.review.parts import owners, parts, without_noise
+from azure_gpu_operations.review.places import Places
 from azure_gpu_operations.review.replacements import Effect
 from tests.replacements import renew, tried
 from tests.replacements.changes import Change, changes_of, places, value_at, with_objects
 from tests.replacements.engine import Outcome, Step
 from tests.replacements.stacks import Stack
+from tests.replacements.tried import Tried
 from tests.upgrades import plans, records
 
-DRAWN = 12
+DRAWN = 20
 SEED = os.environ.get("REPLACEMENTS_SEED", "24")
 
 
-@pytest.mark.slow
-def test_rows_that_are_drawn_are_what_the_engine_plans(engine_bin: Path) -> None:
+@pytest.fixture(scope="module")
+def drawn(engine_bin: Path) -> list[Tried]:
     """REPLACEMENTS_SEED draws others. After a change on purpose: `python -m tests.replacements.renew --renew PATTERN`."""
     of_engine = [row for row in replacements.rows() if row.effect not in (Effect.NOT_TRIED, Effect.REFUSED, Effect.NOTHING)]
-    drawn = random.Random(SEED).sample(of_engine, DRAWN)
-    differences = renew.differences(tried.again(drawn, engine_bin))
+    return tried.again(random.Random(SEED).sample(of_engine, DRAWN), engine_bin)
+
+
+@pytest.mark.slow
+def test_rows_that_are_drawn_are_what_the_engine_plans(drawn: list[Tried]) -> None:
+    differences = renew.differences(tried.rows_of(drawn))
     assert differences == [], "\n".join(differences)
+
+
+@pytest.mark.slow
+def test_a_review_shows_the_drawn_changes_as_they_are(drawn: list[Tried]) -> None:
+    """Each resource with what happens to it, and of whatever is replaced the key that forces it."""
+    for row, change, outcome in drawn:
+        found = without_noise(steps.planned(outcome.planned, {}))
+        shown = {(each.operation.value, each.name, each.type) for part in parts(found)[0] for each in part.resources}
+        assert shown == {
+            (each.operation, each.name, each.type) for each in outcome.steps if not each.type.startswith("pulumi:")
+        }, row
+        differences = list(compare.differences(change.before, change.after))
+        before = {"resources": [each["oldState"] for each in outcome.planned if each.get("oldState")]}
+        told = dangers.dangers(
+            dangers.Change(found, owners(found), held(before), differences, Places([], "azure-gpu")), outcome.planned
+        )
+        forced = [each for each in told if each.operation is Operation.REPLACE]
+        assert {each.cause for each in forced} <= {each.key for each in differences}, row
+        of_data = {each.name for each in told if each.is_held}
+        assert of_data == {each.held.name for each in losses.losses(held(before), outcome.planned) if not each.held.is_group}, row
 
 
 @pytest.mark.slow

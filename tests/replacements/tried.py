@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from azure_gpu_operations.review import interruptions
 from azure_gpu_operations.review.replacements import Effect, Row, Updated
@@ -194,13 +194,28 @@ def _weight(row: Row) -> tuple[int, int, int]:
     return _ORDER.index(row.effect), interruptions.ORDER.index(row.interruption.interrupts), len(touched)
 
 
-def again(rows: Sequence[Row], engine_bin: Path) -> list[Row]:
-    """The rows, with what the change that each shows does now. ValueError where there is no such change any more."""
+class Tried(NamedTuple):
+    """A change that a row shows, and what it does now."""
+
+    row: Row
+    change: Change
+    outcome: Outcome
+
+
+def again(rows: Sequence[Row], engine_bin: Path) -> list[Tried]:
+    """The changes that the rows show, tried once more. ValueError where there is no such change any more."""
     changes = [(row, change) for row in rows for change in _shown(row)]
+    outcomes = outcomes_of([change for _, change in changes], engine_bin)
+    return [Tried(row, change, outcome) for (row, change), outcome in zip(changes, outcomes, strict=True)]
+
+
+def rows_of(found: Sequence[Tried]) -> list[Row]:
+    """The rows as they would be by this."""
     now: dict[str, list[Row]] = defaultdict(list)
-    for (row, change), outcome in zip(changes, outcomes_of([change for _, change in changes], engine_bin), strict=True):
+    for row, change, outcome in found:
         effect = effect_of(row.argument, outcome)
         now[row.argument].append(replace(_row(row.argument, row.component, change, outcome, effect), also=row.also))
+    rows = list(dict.fromkeys(each.row for each in found))
     return [row if row in now[row.argument] else now[row.argument][0] for row in rows]
 
 

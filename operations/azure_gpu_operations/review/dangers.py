@@ -11,8 +11,10 @@ from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.formats import azure_types
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.compare import Difference
+from azure_gpu_operations.graph.kinds import kind_of
 from azure_gpu_operations.guard import losses
 from azure_gpu_operations.guard.held import Held
+from azure_gpu_operations.review.interruptions import Interrupts, of_step
 from azure_gpu_operations.review.model import UNKNOWN_YET, Danger, Operation
 from azure_gpu_operations.review.parts import Owner, followers, path_of
 from azure_gpu_operations.review.places import NOWHERE, Places
@@ -78,9 +80,10 @@ def dangers(change: Change, steps: Iterable[Mapping[str, Any]]) -> list[Danger]:
     forced = followers(change.found)
     told: list[Danger] = []
     for urn, each in found.items():
-        if each.operation not in (Operation.REPLACE, Operation.DELETE):
-            continue
-        kind = _kind(each, held.get(urn))
+        if each.operation is Operation.UPDATE:
+            kind = _interrupted(each)
+        else:
+            kind = _kind(each, held.get(urn)) if each.operation in (Operation.REPLACE, Operation.DELETE) else None
         if kind is None:
             continue
         owner = change.owners.get(urn, Owner("", ""))
@@ -102,16 +105,25 @@ def dangers(change: Change, steps: Iterable[Mapping[str, Any]]) -> list[Danger]:
                 minutes=_MINUTES.get(each.type, ""),
                 quota=_quota(each),
                 refused=f"{loss.option} {each.name}" if loss is not None else "",
-                is_held=urn in held,
+                is_held=urn in held and each.operation is not Operation.UPDATE,
             )
         )
-    return sorted(told, key=lambda each: (not each.is_held, each.operation is not Operation.DELETE, each.part, each.name))
+    return sorted(told, key=lambda each: (not each.is_held, -list(Operation).index(each.operation), each.part, each.name))
 
 
 def _kind(each: Planned, held: Held | None) -> _Kind | None:
     if held is not None and not held.is_group:
         return _Kind(held.what, held.lost)
     return _MISSED.get(each.type)
+
+
+def _interrupted(each: Planned) -> _Kind | None:
+    """What an update of it ends or keeps waiting; None where nothing, or where that isn't known."""
+    found = of_step("update", each.type, [one.path for one in each.properties])
+    if found.interrupts not in (Interrupts.YES, Interrupts.CAN):
+        return None
+    known = _MISSED.get(each.type) or _Kind(kind_of(each.type).noun, "")
+    return _Kind(known.what, found.what if found.interrupts is Interrupts.YES else f"possibly {found.what}")
 
 
 def _first(each: Planned, forced: Mapping[str, Planned]) -> Planned:

@@ -27,7 +27,7 @@ TAGS_BELOW = {"properties": {"tags": {"set-by": "overrides"}}}  # of what Azure 
 OF_TYPE: dict[str, dict[str, Any]] = {
     each.token: TAGS_BELOW
     for each in (azure_types.ML_MODEL_VERSION, azure_types.ML_ENVIRONMENT_VERSION, azure_types.ML_CODE_VERSION)
-}
+} | {azure_types.BUDGET.token: {"eTag": "overrides"}}  # it takes no tags
 
 
 def overridden(annotation: Any) -> OverridesOf | None:
@@ -80,6 +80,7 @@ def declared(name: str) -> dict[str, Any]:
 
 
 REACHED = {
+    "budget.happy.defaults",
     "foundation.happy.create",
     "container_group.happy.defaults",
     "job.happy.defaults",
@@ -98,7 +99,7 @@ def test_overrides_reach_every_resource_that_takes_them() -> None:
         for urn, resource in declared(name)["resources"].items():
             inputs: dict[str, Any] = resource["wire"]
             has = {**inputs.get("tags", {}), **inputs.get("properties", {}).get("tags", {})}
-            if has.get("set-by") == "overrides":
+            if "overrides" in (has.get("set-by"), inputs.get("eTag")):
                 reached.add(urn.split("::")[-2].rpartition("$")[2])
     assert reached == wanted
 

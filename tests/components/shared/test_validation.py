@@ -1,8 +1,9 @@
 """Forms of annotations that settings use, on TypedDicts of this file's own."""
 
+import asyncio
 import importlib
 import pkgutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from types import ModuleType
 from typing import Any, Literal, NotRequired, TypedDict, get_args, get_origin
@@ -48,6 +49,16 @@ class Group(Named, Share):
     """Volumes by name."""
     parameters: NotRequired[dict[str, Any]]
     """Whatever a template asks for."""
+
+
+@pytest.fixture
+def loop() -> Iterator[None]:
+    """An event loop, which an output needs, and which another file's tests may have closed."""
+    made = asyncio.new_event_loop()
+    asyncio.set_event_loop(made)
+    yield
+    made.close()
+    asyncio.set_event_loop(asyncio.new_event_loop())
 
 
 def test_objects_by_name_are_checked_at_any_depth() -> None:
@@ -174,6 +185,7 @@ def test_an_enumeration_is_taken_as_member_and_as_text() -> None:
     assert schema(Machine)["properties"]["tier"]["enum"] == ["free", "standard"]
 
 
+@pytest.mark.usefixtures("loop")
 def test_an_output_is_taken_where_an_input_is_annotated() -> None:
     output = pulumi.Output.from_input("x")
     given = {"network": output, "tags": {"a": output, "b": "c"}, "password": output}
@@ -181,6 +193,7 @@ def test_an_output_is_taken_where_an_input_is_annotated() -> None:
     assert (checked.value, checked.problems) == (given, [])
 
 
+@pytest.mark.usefixtures("loop")
 @pytest.mark.parametrize("key", ["tier", "switch", "only", "tags", "names", "count"])
 def test_an_output_is_refused_where_the_value_decides(key: str) -> None:
     [problem] = check({key: pulumi.Output.from_input("x")}, Machine, "m").problems

@@ -109,6 +109,20 @@ def test_without_a_changed_key_the_program_has_changed() -> None:
     assert (found.cause, found.place.file) == ("", "")
 
 
+def test_an_update_that_interrupts_is_told_and_another_is_not() -> None:
+    group = component("ContainerGroup", "web")
+    old = child(group, azure_types.CONTAINER_GROUP.token, "web-group", {"cpu": "1", "tags": {"a": "b"}})
+
+    def told(inputs: dict[str, Any]) -> list[Danger]:
+        step = {"op": "update", "urn": old["urn"], "oldState": old, "newState": {**old, "inputs": inputs}}
+        return of([group, old], [step], Difference("container_groups.web.cpu", "1", "2"))
+
+    [found] = told({"cpu": "2", "tags": {"a": "b"}})
+    assert (found.operation, found.cause, found.is_held) == (Operation.UPDATE, "container_groups.web.cpu", False)
+    assert found.lost == "all containers of the group are restarted in place"
+    assert told({"cpu": "1", "tags": {"a": "c"}}) == []
+
+
 def test_a_pool_of_a_cluster_is_at_its_own_key() -> None:
     cluster = component("GpuCluster", "shared")
     pool = child(
