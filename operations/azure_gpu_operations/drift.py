@@ -3,25 +3,29 @@
 In: a stack. Out: a line for each difference; exit code 0 where there is none. Nothing is changed, in Azure or in the state. What
 services change by themselves isn't drift: the nodes that an autoscaler counts, a cluster that somebody has stopped. An endpoint
 that `stop` has stopped is named, and isn't drift either: it is as its state says. What an endpoint has otherwise is read by a
-preview of the program.
+preview of the program. What nobody declared in the stack's resource groups is named too, and is drift with --undeclared.
 """
 
 import argparse
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from functools import partial
 from typing import Any, NamedTuple, cast
 
 from azure_gpu.aks import read_pools
+from azure_gpu.formats import azure_types
 from azure_gpu.formats.tags import STOPPED_SINCE
 from azure_gpu.ml.endpoint.traffic import DRIFT_PATH
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu.stack import service_changes
 from azure_gpu.stack.service_changes import CLUSTER, ENDPOINT, POOL
 from azure_gpu_operations import stack_options
+from azure_gpu_operations.connection import connection_of
 from azure_gpu_operations.exit_codes import DRIFTED, FAILED, OK
-from azure_gpu_operations.stack import EngineError
+from azure_gpu_operations.guard.strangers import created, strangers
+from azure_gpu_operations.stack import EngineError, Stack
 from azure_gpu_operations.terminal import printable
 
 _POOLS = "agentPoolProfiles"
@@ -46,6 +50,8 @@ class Difference(NamedTuple):
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--stack", required=True, help="the stack's name")
     stack_options.add_config_folder(parser)
+    text = "count what lies in the stack's resource groups and nobody declared as a difference"
+    parser.add_argument("--undeclared", action="store_true", help=text)
     parser.set_defaults(run=run)
 
 
@@ -66,12 +72,39 @@ def run(options: argparse.Namespace) -> int:
         _say(line)
     for each in found:
         _say(f"{each.name} ({each.type}){': ' if each.path else ''}{each.path}: {printable(each.told)}")
+    others = list(_undeclared(stack))
+    for line in others:
+        _say(printable(line))
+    if others and options.undeclared:
+        return DRIFTED
     if not found:
         _say(f"Azure has stack {stack.name} as its state says")
         return OK
     count = "1 difference" if len(found) == 1 else f"{len(found)} differences"
     _say(f"{count}; `{COMMAND} pulumi refresh --stack {stack.name}` and then `up` repair what the stack file declares")
     return DRIFTED
+
+
+def _undeclared(stack: Stack) -> Iterator[str]:
+    """What lies in the resource groups that the stack has created and isn't the stack's. Services put things there by themselves,
+    such as the alert rules of Application Insights; so they are told, and are no difference unless that is requested."""
+    deployment = stack.deployment()
+    connection = connection_of(deployment)
+    groups = [str(each["id"]) for each in created(deployment) if each["type"] == azure_types.RESOURCE_GROUP.token]
+    if connection is None or not groups:
+        return
+    import requests
+    from azure.core.exceptions import AzureError as AzureCoreError
+
+    from azure_gpu_operations.azure import Arm, AzureError, first_line  # loads Azure's clients, which takes half a second
+
+    try:
+        with closing(Arm(connection)) as arm:
+            for group in groups:
+                for each in strangers(arm, group, deployment):
+                    yield f"{each}, in resource group {group.rsplit('/', 1)[-1]}: nobody declared it in this stack"
+    except (AzureError, AzureCoreError, requests.RequestException) as error:
+        yield f"what else is in its resource groups can't be read ({first_line(error)})"
 
 
 def differences(steps: Sequence[Step]) -> list[Difference]:

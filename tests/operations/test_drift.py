@@ -100,6 +100,9 @@ class OfStack:
             raise self.steps
         return self.steps
 
+    def deployment(self) -> dict[str, Any]:
+        return {"resources": []}
+
     def planned(self) -> Planned:
         return self.of_preview
 

@@ -261,6 +261,7 @@ def _foot(review: Review) -> Iterator[str]:
         yield from (f"- {text(each)}" for each in review.missing)
     lanes = {stack.lane.value for stack in review.stacks}
     against = "the deployed state" if lanes == {"live"} else "the base commit on an embedded Azure"
+    yield "<sub>Quota and capacity aren't asked here: `python -m operations preflight` does, with a login.</sub><br>"
     yield f"<sub>{review.head[:12]} against {against}, {review.base[:12]}; {review.made}</sub>"
 
 
