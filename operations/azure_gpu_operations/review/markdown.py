@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from azure_gpu.catalog.budgets import standing
+from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.review.model import Amount, Budget, Costs, Danger, Operation, Outcome, Part, Review, StackReview
 
 MARKER = "<!-- azure-gpu-review -->"
@@ -81,7 +82,7 @@ def _summary(stack: StackReview) -> str:
         case Outcome.FAILED:
             return "not reviewed"
         case Outcome.DELETED:
-            return "its file is deleted; what is up stays up, and costs, until `python -m operations down` ends it"
+            return f"its file is deleted; what is up stays up, and costs, until `{COMMAND} down` ends it"
         case Outcome.UNCHANGED:
             return f"unchanged, {stack.unchanged} resources"
         case _:
@@ -261,7 +262,7 @@ def _foot(review: Review) -> Iterator[str]:
         yield from (f"- {text(each)}" for each in review.missing)
     lanes = {stack.lane.value for stack in review.stacks}
     against = "the deployed state" if lanes == {"live"} else "the base commit on an embedded Azure"
-    yield "<sub>Quota and capacity aren't asked here: `python -m operations preflight` does, with a login.</sub><br>"
+    yield f"<sub>Quota and capacity aren't asked here: `{COMMAND} preflight` does, with a login.</sub><br>"
     yield f"<sub>{review.head[:12]} against {against}, {review.base[:12]}; {review.made}</sub>"
 
 
