@@ -40,6 +40,13 @@ config:
       size: Standard_NC4as_T4_v3
       autoscale: {{scenario: pending_tasks, max_nodes: 1}}
       expires_after: "2026-12-31"
+  azure-gpu:edges:
+    box:
+      kubeconfig_file: nowhere.kubeconfig
+      context: second
+      namespace: vision
+      create_namespace: true
+      sharing: {{strategy: mps}}
   azure-gpu:jobs:
     nightly:
       image: mcr.microsoft.com/azuredocs/samples-tf-mnist-demo:gpu
@@ -175,6 +182,7 @@ def test_one_gpu_size_shows_what_is_replaced_what_it_costs_and_the_milder_way(cl
     assert [each["path"] for each in found.stacks["prod"]["placeholders"]] == [
         "foundation.registry.existing",
         "jobs.nightly.secret_environment.TOKEN",
+        "edges.box.kubeconfig_file",
     ]
     assert "v1:abcdefgh" not in found.comment
 

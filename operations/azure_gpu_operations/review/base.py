@@ -67,9 +67,9 @@ class Base:
         """The folder of the project there."""
         return self._project
 
-    def original(self, stack: str, text: str) -> Path:
-        """The base's stack file as it is in the commit, in a folder of its own."""
-        file = self._folder / "original" / f"Pulumi.{stack}.yaml"
+    def offline(self, stack: str, commit: str, text: str) -> Path:
+        """A stack file for what is decided without Azure. `commit`: `base` or `head`."""
+        file = self._folder / f"offline-{commit}" / f"Pulumi.{stack}.yaml"
         file.parent.mkdir(exist_ok=True)
         file.write_text(text, encoding="utf-8")
         return file
@@ -151,7 +151,8 @@ class Base:
         return placed["left_out"]
 
     def _encrypt(self, stack: str, prepared: Prepared, file: Path, folder: Path, environment: Mapping[str, str]) -> None:
-        for steps, value in prepared.secrets:
+        edges = ((steps, self._azure.kubeconfig(context)) for steps, context in prepared.edges)
+        for steps, value in (*prepared.secrets, *edges):
             path = str(steps[0]) + "".join(_step(each) for each in steps[1:])
             words = ("config", "set", "--secret", "--path", path, value, "--stack", stack, "--config-file", str(file))
             self._engine(words if len(steps) > 1 else tuple(each for each in words if each != "--path"), folder, environment)

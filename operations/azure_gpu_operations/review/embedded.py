@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from azure_gpu.formats import bounded_yaml
 from azure_gpu.shared.installation import CHECKOUT
 from azure_gpu.stack.secret_values import FILE_VARIABLE
 
@@ -54,6 +55,13 @@ class EmbeddedAzure:
         file = self.state / "place.json"
         file.write_text(json.dumps(wanted), encoding="utf-8")
         return json.loads(self._command("place", str(file)))
+
+    def kubeconfig(self, context: str) -> str:
+        """Of a cluster that takes everything and runs nothing. `context`: what its one context is called; "": any name."""
+        found: dict[str, Any] = bounded_yaml.load((self.state / "still" / "kubeconfig").read_text(encoding="utf-8"))
+        if context:
+            found["contexts"][0]["name"] = found["current-context"] = context
+        return json.dumps(found)
 
     def environment(self, *packages: Path) -> dict[str, str]:
         """Of the engine. `packages`: folders whose Python packages come before all others, in the place of this process's."""

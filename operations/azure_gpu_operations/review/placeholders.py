@@ -43,6 +43,8 @@ class Prepared(NamedTuple):
     """YAML without a secret, and with nobody's subscription in it."""
     secrets: tuple[tuple[Steps, str], ...]
     """Where secrets are, and what is to be encrypted there."""
+    edges: tuple[tuple[Steps, str], ...]
+    """Where kubeconfigs of clusters at the edge belong, and which context each has to have; "": any."""
     resources: tuple[Named, ...]
     """What has to be there."""
     people: tuple[str, ...]
@@ -75,6 +77,8 @@ def prepared(text: str, project: str) -> Prepared:
             continue  # where the provider finds its cloud: the embedded Azure's own
         path = str(key).removeprefix(config_key("", project))
         kept[str(key)] = _readable(value, (str(key),), path, secrets, placeholders, own)
+    edges = tuple(_without_kubeconfigs(kept, config_key("edges", project), placeholders))
+    secrets = [each for each in secrets if each[0] not in {steps for steps, _ in edges}]
     rest = {key: value for key, value in whole.items() if key not in (*_ENCRYPTION, "config", "environment")}
     if "environment" in whole:
         placeholders.append(Placeholder("environment", "environments of Pulumi ESC aren't read"))
@@ -87,11 +91,29 @@ def prepared(text: str, project: str) -> Prepared:
     return Prepared(
         text=yaml.safe_dump({**rest, "config": kept}, sort_keys=False),
         secrets=tuple(secrets),
+        edges=edges,
         resources=tuple(named.values()),
         people=people,
         location=location,
         placeholders=tuple(placeholders),
     )
+
+
+def without_kubeconfig_files(text: str, project: str) -> str:
+    """The file as what is decided without Azure reads it: kubeconfigs that lie in files of their own, which may not be here, are
+    encrypted values. The text itself where it has none. `text`: one that `prepared` takes."""
+    content = cast(dict[str, Any], bounded_yaml.load(text) or {})
+    config = cast(dict[str, Any], content.get("config") or {})
+    edges = config.get(config_key("edges", project))
+    found = [
+        cast(dict[str, Any], edge)
+        for edge in (cast(dict[str, Any], edges).values() if isinstance(edges, dict) else ())
+        if isinstance(edge, dict) and "kubeconfig_file" in edge and "kubeconfig" not in edge
+    ]
+    for edge in found:
+        del edge["kubeconfig_file"]
+        edge["kubeconfig"] = {"secure": ""}
+    return yaml.safe_dump(content, sort_keys=False) if found else text
 
 
 def with_people(text: str, principals: Mapping[str, str]) -> str:
@@ -125,6 +147,21 @@ def _readable(
         placeholders.append(Placeholder(path, "exists already: something of its type is put there, with Azure's defaults"))
         return _SUBSCRIPTION.sub(rf"\g<1>{OTHER if elsewhere else OWN}", value)
     return value
+
+
+def _without_kubeconfigs(kept: dict[str, Any], section: str, placeholders: list[Placeholder]) -> Iterator[tuple[Steps, str]]:
+    """Takes the kubeconfigs of clusters at the edge out, which a review must not ask."""
+    edges = kept.get(section)
+    for name, edge in cast(dict[str, Any], edges).items() if isinstance(edges, dict) else ():
+        if not isinstance(edge, dict):
+            continue
+        given = cast(dict[str, Any], edge)
+        found = [key for key in ("kubeconfig", "kubeconfig_file") if key in given]
+        if len(found) == 1:  # else the program says what is wrong
+            del given[found[0]]
+            placeholders.append(Placeholder(f"edges.{name}.{found[0]}", "a cluster that takes everything and runs nothing"))
+            context = given.get("context")
+            yield (section, str(name), "kubeconfig"), context if isinstance(context, str) else ""
 
 
 def _stand_in(path: str, ciphertext: str) -> str:

@@ -79,8 +79,14 @@ def _on_embedded(each: StackFiles, base: Base, busy_hours: float) -> StackReview
     except (BaseError, EmbeddedAzureError, OSError) as error:
         return _failed(each, Lane.EMBEDDED, str(error))
     missing += [f"{id_} can't be put there: {why}" for id_, why in against.left_out.items()]
-    base_file = base.original(each.stack, each.base) if before is not None and each.base is not None else None
-    return report(_compared(each, Lane.EMBEDDED, against, base_file, base.project, head, missing), busy_hours)
+    texts = {"head": each.head, "base": each.base if before is not None else None}
+    offline = {
+        commit: base.offline(each.stack, commit, placeholders.without_kubeconfig_files(text, project_name))
+        for commit, text in texts.items()
+        if text is not None
+    }
+    compared = _compared(each, Lane.EMBEDDED, against, offline.get("base"), base.project, head, missing)
+    return report(compared._replace(head_file=offline["head"]) if "head" in offline else compared, busy_hours)
 
 
 def _live(each: StackFiles, busy_hours: float) -> StackReview:

@@ -6,7 +6,7 @@ import pytest
 import yaml
 from hypothesis import given, strategies as st
 
-from azure_gpu_operations.review.placeholders import OTHER, OWN, NoStackFileError, prepared, with_people
+from azure_gpu_operations.review.placeholders import OTHER, OWN, NoStackFileError, prepared, with_people, without_kubeconfig_files
 
 MINE, THEIRS = "11111111-2222-3333-4444-555555555555", "66666666-7777-8888-9999-000000000000"
 PERSON = "aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee"
@@ -95,3 +95,22 @@ def test_a_file_without_secrets_and_ids_stays_as_it_is(config: dict[str, object]
     kept = {key: value for key, value in config.items() if not key.startswith("azure-native:")}
     found = prepared(yaml.safe_dump({"config": config}), "azure-gpu")
     assert (yaml.safe_load(found.text)["config"], found.secrets, found.resources) == (kept, (), ())
+
+
+def test_a_kubeconfig_of_a_teams_own_is_neither_read_nor_asked() -> None:
+    text = """config:
+  azure-gpu:edges:
+    file: {kubeconfig_file: edge.kubeconfig, context: second}
+    text: {kubeconfig: {secure: v1:abc}}
+    both: {kubeconfig: a, kubeconfig_file: b}
+"""
+    found = prepared(text, "azure-gpu")
+    section = "azure-gpu:edges"
+    assert found.edges == (((section, "file", "kubeconfig"), "second"), ((section, "text", "kubeconfig"), ""))
+    assert found.secrets == ()
+    edges = yaml.safe_load(found.text)["config"][section]
+    assert edges == {"file": {"context": "second"}, "text": {}, "both": {"kubeconfig": "a", "kubeconfig_file": "b"}}
+    offline = yaml.safe_load(without_kubeconfig_files(text, "azure-gpu"))["config"][section]
+    assert offline["file"] == {"context": "second", "kubeconfig": {"secure": ""}}
+    assert offline["both"] == {"kubeconfig": "a", "kubeconfig_file": "b"}
+    assert without_kubeconfig_files(TEXT, "azure-gpu") == TEXT
