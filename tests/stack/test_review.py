@@ -25,11 +25,10 @@ config:
   azure-gpu:team: vision
   azure-gpu:location: eastus
   azure-gpu:as_of: "2026-11-25"
+  azure-gpu:extends: Pulumi.common.yaml
   azure-gpu:foundation:
     identity: create
     storage: create
-    registry:
-      existing: /subscriptions/{THEIRS}/resourceGroups/shared/providers/Microsoft.ContainerRegistry/registries/company
   azure-gpu:batch_account: create
   azure-gpu:pools:
     train:
@@ -60,6 +59,11 @@ config:
 """
 
 
+COMMON = f"""config:
+  azure-gpu:foundation:
+    registry:
+      existing: /subscriptions/{THEIRS}/resourceGroups/shared/providers/Microsoft.ContainerRegistry/registries/company
+"""
 LIVE = """config:
   azure-native:subscriptionId: 00000000-0000-0000-0000-000000000000
   azure-gpu:team: vision
@@ -91,6 +95,7 @@ class Clone:
         for name in [each.name for each in self.folder.glob("Pulumi.*.yaml")]:
             (self.folder / name).unlink()
         self.write(TEAM)
+        self.write(COMMON, "Pulumi.common.yaml")
         self.git("init", "-q", "-b", "main")
         (self.folder / ".git/info/exclude").write_text(".venv\n")
         self.base = self.commit()
@@ -99,9 +104,11 @@ class Clone:
         who = ("-c", "user.name=n", "-c", "user.email=e@example.com", "-c", "commit.gpgsign=false")
         return subprocess.run(["git", *who, *words], cwd=self.folder, capture_output=True, text=True, check=True).stdout.strip()
 
-    def commit(self) -> str:
+    def commit(self, day: str = "") -> str:
         self.git("add", "--all")
-        self.git("commit", "-qm", "m")
+        environment = {**os.environ, "GIT_COMMITTER_DATE": f"{day}T12:00:00Z"} if day else None
+        who = ("-c", "user.name=n", "-c", "user.email=e@example.com", "-c", "commit.gpgsign=false")
+        subprocess.run(["git", *who, "commit", "-qm", "m"], cwd=self.folder, env=environment, check=True)
         return self.git("rev-parse", "HEAD")
 
     def write(self, text: str, name: str = "Pulumi.prod.yaml") -> None:
@@ -214,7 +221,7 @@ def test_a_change_of_a_component_shows_in_every_stack(clone: Clone) -> None:
     assert file.read_text() != before
     found = clone.review()
     assert found.operations() == {"train-pool": "update", "other-pool": "update"}
-    assert found.stacks["prod"]["dangers"] == []
+    assert {each["operation"] for each in found.stacks["prod"]["dangers"]} == {"update"}  # fewer nodes may end tasks
 
 
 def test_a_new_stack_and_one_whose_file_goes(clone: Clone) -> None:
@@ -224,6 +231,18 @@ def test_a_new_stack_and_one_whose_file_goes(clone: Clone) -> None:
     assert found.stacks["new"]["outcome"] == "new"
     assert set(found.operations("new").values()) == {"create"}
     assert found.stacks["new"]["unchanged"] == 0
+
+
+def test_a_base_whose_dates_have_passed_comes_up_at_the_day_of_its_commit(clone: Clone) -> None:
+    text = LIVE.replace('  azure-gpu:as_of: "2026-11-25"\n', "")
+    clone.write(text.replace("2026-12-31", "2026-11-24"))
+    old = clone.commit("2026-11-20")
+    clone.write(text.replace("2026-12-31", "2099-12-31"))
+    found = clone.review(base=old)
+    assert found.operations() == {"train-pool": "update"}
+    [pool] = [each for part in found.stacks["prod"]["parts"] for each in part["resources"]]
+    assert [one["path"] for one in pool["properties"]] == ["tags.expires-at"]
+    assert any("as of 2026-11-20" in each for each in found.stacks["prod"]["missing"])
 
 
 def test_a_base_that_does_not_come_up_is_said_in_a_line(clone: Clone) -> None:

@@ -5,7 +5,7 @@ In: a `Review`. Out: objects of `file`, `line`, `level`, `title`, `message`, in 
 
 from collections.abc import Iterator
 
-from azure_gpu_operations.review.model import Danger, Operation, Review, StackReview
+from azure_gpu_operations.review.model import Danger, Operation, Review, StackReview, without_mail
 
 _DONE = {Operation.REPLACE: "replaced", Operation.DELETE: "deleted", Operation.UPDATE: "interrupted"}
 Annotation = dict[str, str | int]
@@ -14,6 +14,8 @@ Annotation = dict[str, str | int]
 def annotations(review: Review) -> list[Annotation]:
     """Those whose file is known; several of one line stay several."""
     found = [each for stack in review.stacks for each in _of(stack)]
+    for each in found:
+        each["message"] = without_mail(str(each["message"]))
     return sorted(found, key=lambda each: (str(each["file"]), int(each["line"]), str(each["title"])))
 
 

@@ -7,6 +7,7 @@ in a state are absolute. The base runs its own program and components on the Pyt
 is protected on the copy, so that the engine plans everything. A base that was killed halfway is begun anew.
 """
 
+import contextlib
 import fcntl
 import hashlib
 import json
@@ -45,16 +46,19 @@ class Against(NamedTuple):
     """As `pulumi preview --json` writes them."""
     errors: tuple[str, ...]
     """Why the engine wouldn't go on."""
-    left_out: Mapping[str, str]
+    left_out: Mapping[str, str] = {}
     """Resources that exist by the stack file and couldn't be put there, and why."""
+    judged_at: str = ""
+    """The day at which both are judged, that of the base's commit: today the base's program would refuse it. "": today."""
 
 
 class Base:
     """The stacks of one commit, while their embedded Azure runs."""
 
-    def __init__(self, folder: Path, azure: EmbeddedAzure, project_folder: str) -> None:
+    def __init__(self, folder: Path, azure: EmbeddedAzure, project_folder: str, day: str) -> None:
         self._folder = folder
         self._azure = azure
+        self._day = day
         self._project = self.checkout / project_folder
 
     @property
@@ -76,7 +80,8 @@ class Base:
 
     def preview(self, stack: str, base: Prepared | None, head: Prepared, program: Path) -> Against:
         """What `program` would do with `head` where `base` is up; None: the stack is new."""
-        deployment, left_out = self._brought_up(stack, base) if base is not None else ({}, {})
+        kept = self._brought_up(stack, base) if base is not None else {}
+        deployment, left_out = kept.get("deployment") or {}, kept.get("left_out") or {}
         left_out = {
             **left_out,
             **self._configured(stack, head, self._of_head(stack), base_file=self._project / f"Pulumi.{stack}.yaml"),
@@ -89,6 +94,10 @@ class Base:
             self._engine(("stack", "init", stack, "--no-select"), folder, environment)
             shutil.copy(folder / file.name, file)
         self._encrypt(stack, head, file, program, environment)
+        judged_at = "" if head.as_of else str(kept.get("judged_at") or "")
+        if judged_at:  # as the base: the day is a tag of everything, and a change of one makes outputs unknown
+            day = ("config", "set", head.as_of_key, judged_at, "--stack", stack, "--config-file", str(file))
+            self._engine(day, program, environment)
         words = ("preview", "--json", "--show-replacement-steps", "--stack", stack, "--config-file", str(file))
         done = engine(words, program, environment, file)
         if base is None:
@@ -100,15 +109,15 @@ class Base:
         wrong = tuple(str(each["message"]).strip() for each in told.get("diagnostics") or [] if each.get("severity") == "error")
         if done.returncode != 0 and not wrong:
             raise BaseError(f"the change can't be previewed: {_last(done.stderr)}")
-        return Against(deployment, list(told.get("steps") or []), wrong, left_out)
+        return Against(deployment, list(told.get("steps") or []), wrong, left_out, judged_at)
 
-    def _brought_up(self, stack: str, base: Prepared) -> tuple[Mapping[str, Any], Mapping[str, str]]:
+    def _brought_up(self, stack: str, base: Prepared) -> Mapping[str, Any]:
         kept = self._folder / f"{stack}.json"
         if kept.is_file():
             told = json.loads(kept.read_text(encoding="utf-8"))
             if told.get("failed"):
                 raise BaseError(told["failed"])
-            return told["deployment"], told["left_out"]
+            return told
         kept.with_suffix(_BEGUN).touch()
         environment = self._azure.environment(*(self.checkout / each for each in _PACKAGES if (self.checkout / each).is_dir()))
         file = self._project / f"Pulumi.{stack}.yaml"
@@ -117,17 +126,24 @@ class Base:
         if done.returncode != 0:
             raise BaseError(f"the base's stack can't be made: {_last(done.stderr)}")
         self._encrypt(stack, base, file, self._project, environment)
-        done = engine(("up", "--yes", "--skip-preview", "--stack", stack), self._project, environment, file)
+        up = ("up", "--yes", "--skip-preview", "--stack", stack)
+        done = engine(up, self._project, environment, file)
+        judged_at = self._day if done.returncode != 0 and _is_refused(done.stdout) and not base.as_of else ""
+        if judged_at:  # by the program, which judges by today: a date may have passed since the commit
+            self._engine(("config", "set", base.as_of_key, judged_at, "--stack", stack), self._project, environment)
+            done = engine(up, self._project, environment, file)
         if done.returncode != 0:
             failed = f"the base doesn't come up: {_errors(done.stdout + done.stderr)}"
-            _write(kept, {"failed": failed})
+            if _is_refused(done.stdout):  # else another try may go well
+                _write(kept, {"failed": failed})
             raise BaseError(failed)
         exported = self._engine(("stack", "export", "--stack", stack), self._project, environment)
         deployment = json.loads(exported)["deployment"]
         if any(each.get("protect") for each in deployment.get("resources") or []):
             self._engine(("state", "unprotect", "--all", "--yes", "--stack", stack), self._project, environment)
-        _write(kept, {"deployment": deployment, "left_out": dict(left_out)})
-        return deployment, left_out
+        told = {"deployment": deployment, "left_out": dict(left_out), "judged_at": judged_at}
+        _write(kept, told)
+        return told
 
     def _configured(self, stack: str, prepared: Prepared, target: Path, base_file: Path | None = None) -> Mapping[str, str]:
         """Writes the file, connected, and puts there what it names. `base_file`: with the salt of the stack's secrets."""
@@ -194,9 +210,11 @@ def standing(repository: Repository, commit: str, project_folder: str, cache: Pa
             repository.export(commit, folder / "exported")
             (folder / "exported").rename(folder / "checkout")
         azure = EmbeddedAzure(folder / "azure", folder / "checkout")
-        with azure.running(repository.date_of(commit)):
-            yield Base(folder, azure, project_folder)
-    _forget(cache, keep=folder)
+        day = repository.date_of(commit)
+        with azure.running(day):
+            yield Base(folder, azure, project_folder, day)
+    with contextlib.suppress(OSError):  # another review may remove the same
+        _forget(cache, keep=folder)
 
 
 def _write(file: Path, content: Mapping[str, Any]) -> None:
@@ -207,7 +225,14 @@ def _write(file: Path, content: Mapping[str, Any]) -> None:
 
 
 def _was_killed(folder: Path) -> bool:
-    return any(not each.with_suffix(".json").is_file() for each in folder.glob(f"*{_BEGUN}"))
+    return any(not _is_whole(each.with_suffix(".json")) for each in folder.glob(f"*{_BEGUN}"))
+
+
+def _is_whole(file: Path) -> bool:
+    try:
+        return isinstance(json.loads(file.read_text(encoding="utf-8")), dict)
+    except (OSError, ValueError):
+        return False
 
 
 def _forget(cache: Path, keep: Path) -> None:
@@ -235,6 +260,11 @@ def _maker() -> str:
 
 def _step(step: str | int) -> str:
     return f"[{step}]" if isinstance(step, int) else f'["{step}"]'
+
+
+def _is_refused(text: str) -> bool:
+    """Whether the program has listed what is wrong, before it created anything."""
+    return any(line.strip().startswith("- ") for line in text.splitlines()) and "nothing was created" in text
 
 
 _SHOWN = 12  # lines of an engine's errors

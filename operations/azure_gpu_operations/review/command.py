@@ -9,8 +9,8 @@ The base commit's program and stack are brought up on an embedded Azure of their
 the change, committed or not, is previewed against it. No account and no secret is needed: secrets and what exists already have
 something else in their place, which the report names. A base stays for the next review.
 
-Exit codes: 0 reviewed, whatever is in it; 1 nothing could be reviewed; 2 the command line is wrong; 5 with --fail-on, where the
-report has what it names.
+Exit codes: 0 reviewed, whatever is in it; 1 nothing could be reviewed, with --fail-on also where one stack couldn't; 2 the
+command line is wrong; 5 with --fail-on, where the report has what it names.
 """
 
 import argparse
@@ -28,8 +28,12 @@ from azure_gpu_operations.project import name_of, project
 from azure_gpu_operations.review.costs import BUSY_HOURS
 from azure_gpu_operations.review.model import Outcome, Review, StackReview, as_data
 from azure_gpu_operations.review.repository import Repository, RepositoryError, stack_files
-from azure_gpu_operations.review.touched import StackFiles, touched
+from azure_gpu_operations.review.touched import StackFiles, extended, touched
 
+_NO_ANCESTOR = (
+    "where the change began isn't known, so that what the base has got since then shows as undone; fix: fetch the whole history "
+    "(`fetch-depth: 0`, `git fetch --unshallow`)"
+)
 DANGER, OVER_BUDGET, REJECTED = "danger", "over-budget", "rejected"
 
 
@@ -54,11 +58,11 @@ def run(options: argparse.Namespace) -> int:
     try:
         repository = Repository(project().files)
         head = repository.head()
-        base = repository.common_ancestor(repository.commit(options.base), head.rstrip("+"))
+        base, is_common = repository.common_ancestor(repository.commit(options.base), head.rstrip("+"))
         folder = _folder(repository)
         changed = repository.changed(base)
         known = list(_known(repository, base, folder))
-        chosen = _chosen(known, options.stack, changed, name_of(project().files), folder)
+        chosen = _chosen(known, options.stack, changed, folder)
     except RepositoryError as error:
         return refuse(error)
     except _UnknownStackError as error:
@@ -74,6 +78,7 @@ def run(options: argparse.Namespace) -> int:
         made=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         stacks=tuple(sorted(stacks, key=_place)),
         changed_files=changed,
+        missing=() if is_common else (_NO_ANCESTOR,),
     )
     told = comment(review)
     if options.out is not None:
@@ -81,7 +86,8 @@ def run(options: argparse.Namespace) -> int:
         _say(f"{options.out}: comment.md, review.html, review.json, annotations.json; {time.monotonic() - began:.0f} s")
     else:
         print(told)
-    if review.stacks and all(each.outcome is Outcome.FAILED for each in review.stacks):
+    failed = [each.outcome is Outcome.FAILED for each in review.stacks]
+    if failed and (any(failed) if options.fail_on else all(failed)):  # what nobody has seen is no reason to go on
         return FAILED
     return FOUND if _has(review, options.fail_on) else OK
 
@@ -108,17 +114,34 @@ def _known(repository: Repository, base: str, folder: str) -> Iterator[StackFile
     except RepositoryError:
         at_base = {}  # the folder is new
     now = dict(stack_files([each.name for each in project().files.iterdir()]))
+    project_name = name_of(project().files)
     for stack, file in sorted({**at_base, **now}.items()):
         path = project().files / file
-        text = path.read_text(encoding="utf-8", errors="replace") if stack in now and path.is_file() else None
-        yield StackFiles(stack, f"{folder}{file}", repository.text_at(base, f"{folder}{file}"), text)
+        head = path.read_text(encoding="utf-8", errors="replace") if stack in now and path.is_file() else None
+        before = repository.text_at(base, f"{folder}{file}")
+        base_extends, head_extends = (extended(text, project_name, folder) for text in (before, head))
+        yield StackFiles(
+            stack,
+            f"{folder}{file}",
+            before,
+            head,
+            base_extends,
+            head_extends,
+            repository.text_at(base, base_extends) if base_extends else None,
+            _text_of(repository.root / head_extends) if head_extends else None,
+        )
 
 
-def _chosen(
-    known: Sequence[StackFiles], named: Sequence[str], changed: Sequence[str], project_name: str, folder: str
-) -> list[StackFiles]:
+def _text_of(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def _chosen(known: Sequence[StackFiles], named: Sequence[str], changed: Sequence[str], folder: str) -> list[StackFiles]:
     if not named:
-        return touched(known, changed, project_name, folder)
+        return touched(known, changed, folder)
     by_name = {each.stack: each for each in known}
     unknown = [each for each in named if each not in by_name]
     if unknown:

@@ -31,9 +31,18 @@ _SECTIONS = {
 }
 
 
-def costs(before: Graph | None, after: Graph | None, busy_hours: float, monthly_usd: float | None = None) -> StackCosts:
-    """`before` and `after`: None where the stack isn't there, or couldn't be read. `monthly_usd`: the stack file's budget."""
+def costs(
+    before: Graph | None,
+    after: Graph | None,
+    busy_hours: float,
+    monthly_usd: float | None = None,
+    *,
+    unread: tuple[bool, bool] = (False, False),
+) -> StackCosts:
+    """`before` and `after`: None where the stack isn't there, or couldn't be read, which `unread` says of each; then its costs
+    aren't known, and not 0. `monthly_usd`: the stack file's budget."""
     ours, theirs = _by_path(before), _by_path(after)
+    unread_before, unread_after = (_unknown(1) if each else None for each in unread)
     rows: list[PartCosts] = []
     for path in dict.fromkeys((*theirs, *ours)):
         was, now = ours.get(path), theirs.get(path)
@@ -45,16 +54,19 @@ def costs(before: Graph | None, after: Graph | None, busy_hours: float, monthly_
                 kind=told.noun,
                 machines_before=_machines(was),
                 machines_after=_machines(now),
-                before=of_parts([was], busy_hours) if was else None,
-                after=of_parts([now], busy_hours) if now else None,
+                before=of_parts([was], busy_hours) if was else unread_before,
+                after=of_parts([now], busy_hours) if now else unread_after,
                 price_dates=tuple(sorted({day.isoformat() for part in (was, now) if part for day in _days(part)})),
             )
         )
     rows.sort(key=lambda row: (row.before == row.after and row.machines_before == row.machines_after, row.part))
     total = of_parts(theirs.values(), busy_hours) if after is not None else None
+    parts = max(1, len(rows))
+    if unread[1]:
+        total = _unknown(parts)
     return StackCosts(
         busy_hours=busy_hours,
-        before=of_parts(ours.values(), busy_hours) if before is not None else None,
+        before=_unknown(parts) if unread[0] else of_parts(ours.values(), busy_hours) if before is not None else None,
         after=total,
         parts=tuple(rows),
         budget=held_against(monthly_usd, total) if monthly_usd is not None and total is not None else None,
@@ -88,6 +100,12 @@ def of_parts(parts: Iterable[Part], busy_hours: float) -> Costs:
         else gpus_idle * (MONTH_HOURS - busy) + gpus_most * busy,
         gpu_hours_most_month=None if gpus_most is None else gpus_most * MONTH_HOURS,
     )
+
+
+def _unknown(parts: int) -> Costs:
+    """Of so many parts, of which nothing is known."""
+    none = Amount(0.0, parts)
+    return Costs(none, none, none, none, none, none, None, None, None)
 
 
 def _by_path(graph: Graph | None) -> dict[str, Part]:

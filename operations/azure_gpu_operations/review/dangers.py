@@ -145,6 +145,8 @@ def _cause(first: Planned, change: Change) -> Difference | None:
     for path in dict.fromkeys((own, part)):
         below = [each for each in change.differences if path and (each.key == path or each.key.startswith(f"{path}."))]
         exact = [each for each in below if values & {_plain(each.first), _plain(each.second)}]
+        if first.operation is Operation.DELETE and len(below) > 1 and all(each.second is None for each in below):
+            return Difference(path, None, None)  # the whole part
         if exact or below:
             return (exact or below)[0]
     named = [each for each in change.differences if each.key in _OF_ALL]

@@ -4,6 +4,7 @@ In: its state folder. Out: commands of `python -m localazure` and of the engine.
 The embedded Azure is another room: it is run and not imported.
 """
 
+import contextlib
 import importlib.util
 import json
 import os
@@ -44,7 +45,8 @@ class EmbeddedAzure:
         try:
             yield
         finally:
-            self._command("stop")
+            with contextlib.suppress(EmbeddedAzureError):  # what was found out stays; the next start takes a server that is left
+                self._command("stop")
 
     def connect(self, stack: str, folder: Path) -> Path:
         """A copy of the folder's `Pulumi.<stack>.yaml`, connected to it."""

@@ -11,6 +11,9 @@ from azure_gpu_operations.review.model import Finding
 from azure_gpu_operations.review.places import Places
 
 _LINE = re.compile(r"^\s*- (?P<path>[^:\s]+(?:\[[^\]]*\])?[^:\s]*): (?P<message>.+)$")
+# What frames the list of problems, and the engine's own words about a program that ended.
+_HEADING = re.compile(r"^(\d+ problems? in the configuration|an unhandled error occurred: program exited)")
+_TRACE = "Traceback (most recent call last)"
 _UNREAD = "UNREAD"  # the code of what a program says and the library doesn't
 
 
@@ -40,6 +43,8 @@ def of_errors(errors: Iterable[str], places: Places) -> tuple[tuple[Finding, ...
             if match:
                 message = f"{match['path']}: {match['message']}"
                 found[message] = Finding("error", _UNREAD, match["path"], message, places.of(match["path"]), is_new=True)
-            elif line.strip() and "problem" not in line and "unhandled error" not in line:
+            elif line.strip() and not _HEADING.match(line.strip()):
                 rest.append(line.strip())
+        if any(line.startswith(_TRACE) for line in rest):  # the program's own: its last line says what it is
+            rest = [*(line for line in rest if not line.startswith(("File ", _TRACE)))][-1:]
     return tuple(found.values()), tuple(dict.fromkeys(rest))

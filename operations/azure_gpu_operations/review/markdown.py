@@ -12,12 +12,24 @@ from typing import NamedTuple
 
 from azure_gpu.catalog.budgets import standing
 from azure_gpu.shared.installation import COMMAND
-from azure_gpu_operations.review.model import Amount, Budget, Costs, Danger, Operation, Outcome, Part, Review, StackReview
+from azure_gpu_operations.review.model import (
+    Amount,
+    Budget,
+    Costs,
+    Danger,
+    Operation,
+    Outcome,
+    Part,
+    Review,
+    StackReview,
+    without_mail,
+)
 
 MARKER = "<!-- azure-gpu-review -->"
 LIMIT = 60_000
 _SHOWN_DANGERS = 5  # of a stack, before the rest is folded
 _TOGETHER = 3  # that one key forces are told in one line
+_MOST_NAMES = 8  # of resources in one line
 _LONGEST = 480  # characters of a text
 _DONE = {Operation.REPLACE: "replaced", Operation.DELETE: "deleted", Operation.UPDATE: "interrupted"}
 _PLURAL = {
@@ -29,7 +41,6 @@ _PLURAL = {
 }
 _CUT = "\n*Cut: the whole report is in the artifact, `review.html`.*\n"
 _REST = "\n*The rest is cut.*"
-_MAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(\.[\w-]+)+")
 
 
 class Section(NamedTuple):
@@ -107,15 +118,15 @@ def _dangers(those: Sequence[Danger]) -> str:
     first, held = those[0], [each for each in those if each.is_held]
     sign = ":red_circle:" if held else ":warning:"
     done = " and ".join(dict.fromkeys(_DONE[each.operation] for each in those))
-    names = ", ".join(f"**{text(each.what)} {code(each.name)}** ({text(each.lost)})" for each in held)
-    others = [f"{text(each.what)} {code(each.name)}" for each in those if not each.is_held]
-    refused = " ".join(each.refused for each in those if each.refused)
+    names = _some([f"**{text(each.what)} {code(each.name)}** ({text(each.lost)})" for each in held])
+    others = _some([f"{text(each.what)} {code(each.name)}" for each in those if not each.is_held])
+    refused = _some([code(each.refused) for each in those if each.refused])
     pieces = [
-        f"{sign} {code(first.cause)}: {_change(first.before, first.after)}{_at(first.place.file, first.place.line)}: "
+        f"{sign} {code(first.cause)}{_changed(first)}{_at(first.place.file, first.place.line)}: "
         f"**{len(those)} are {done}**" + (f", with what they hold: {names}" if held else ""),
-        f"also {', '.join(others)}" if others else "",
+        f"also {others}" if others else "",
         f"milder: {text(first.milder)}" if first.milder else "",
-        f"`operations up` refuses it without {code(refused)}" if refused else "",
+        f"`operations up` refuses it without {refused}" if refused else "",
     ]
     return "; ".join(filter(None, pieces))
 
@@ -124,8 +135,7 @@ def _danger(each: Danger) -> str:
     sign = ":red_circle:" if each.is_held else ":warning:"
     words = [f"{sign} **{text(each.what)} {code(each.name)} is {_DONE[each.operation]}**"]
     if each.cause:
-        changed = f": {_change(each.before, each.after)}" if each.before is not None or each.after is not None else ""
-        words.append(f"by {code(each.cause)}{changed}{_at(each.place.file, each.place.line)}")
+        words.append(f"by {code(each.cause)}{_changed(each)}{_at(each.place.file, each.place.line)}")
     told = " ".join(words)
     details = [
         f"lost: {text(each.lost)}" if each.lost else "",
@@ -135,6 +145,15 @@ def _danger(each: Danger) -> str:
         f"`operations up` refuses it without {code(each.refused)}" if each.refused else "",
     ]
     return "; ".join(filter(None, [told, *details]))
+
+
+def _changed(each: Danger) -> str:
+    return f": {_change(each.before, each.after)}" if each.before is not None or each.after is not None else ""
+
+
+def _some(written: Sequence[str]) -> str:
+    more = f" and {len(written) - _MOST_NAMES} more" if len(written) > _MOST_NAMES else ""
+    return ", ".join(written[:_MOST_NAMES]) + more
 
 
 def _change(before: str | None, after: str | None) -> str:
@@ -292,8 +311,8 @@ def _cell(written: str) -> str:
 
 
 def _one_line(value: str) -> str:
-    cut = value if len(value) <= _LONGEST else value[: _LONGEST - 1] + "…"
-    return _MAIL.sub("[e-mail]", "".join(each if each.isprintable() else " " for each in cut))
+    plain = without_mail("".join(each if each.isprintable() else " " for each in value[: 4 * _LONGEST]))
+    return plain if len(plain) <= _LONGEST else plain[: _LONGEST - 1] + "…"
 
 
 def _html(value: str) -> str:

@@ -4,6 +4,7 @@
 state: whoever shows them makes them harmless for where they are shown. Secrets are `SECRET` already.
 """
 
+import re
 from enum import StrEnum
 from typing import Any, NamedTuple, cast
 
@@ -203,8 +204,16 @@ class Review(NamedTuple):
     missing: tuple[str, ...] = ()  # what concerns no single stack
 
 
+_MAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]+(\.[\w-]+)+")
+
+
+def without_mail(text: str) -> str:
+    """A text without e-mail addresses, which a report shows to more people than a stack file does."""
+    return _MAIL.sub("[e-mail]", text) if "@" in text else text
+
+
 def as_data(review: Review) -> dict[str, Any]:
-    """As JSON takes it: objects with the fields above, under `form`."""
+    """As JSON takes it: objects with the fields above, under `form`, without e-mail addresses."""
     return {"form": FORM, **_plain(review)}
 
 
@@ -212,7 +221,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, StrEnum):
         return value.value
     if not isinstance(value, tuple):
-        return value
+        return without_mail(value) if isinstance(value, str) else value
     names: tuple[str, ...] = getattr(value, "_fields", ())
     items = cast(tuple[Any, ...], value)
     return {name: _plain(each) for name, each in zip(names, items, strict=True)} if names else [_plain(each) for each in items]

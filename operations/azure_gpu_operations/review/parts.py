@@ -164,23 +164,9 @@ def _resource(each: Planned, forced: Mapping[str, Planned]) -> Resource:
 _NOISE = re.compile(r"^(azureApiVersion$|properties\.template\.metadata\.|__)")
 
 
-def without_noise(found: Iterable[Planned], injected: Iterable[str] = ()) -> list[Planned]:
-    """Without properties that tell a reader nothing, and without updates that consist of them: the version of the API, what a
-    template only carries along. `injected`: paths that the review itself has set in one of the two."""
-    ignored = set(injected)
-    kept: list[Planned] = []
-    for each in found:
-        shown = tuple(one for one in each.properties if not _is_noise(one, each.type) and one.path not in ignored)
-        operation = each.operation
-        if (
-            operation is Operation.UPDATE
-            and each.properties
-            and not shown
-            and all(one.path in ignored for one in each.properties)
-        ):
-            operation = Operation.SAME
-        kept.append(each._replace(properties=shown, operation=operation))
-    return kept
+def without_noise(found: Iterable[Planned]) -> list[Planned]:
+    """Without properties that tell a reader nothing: the version of the API, what a template only carries along."""
+    return [each._replace(properties=tuple(one for one in each.properties if not _is_noise(one, each.type))) for each in found]
 
 
 def _is_noise(one: Property, type_: str) -> bool:

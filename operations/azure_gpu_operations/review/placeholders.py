@@ -17,6 +17,7 @@ import yaml
 from azure_gpu.formats import arm_ids, bounded_yaml
 from azure_gpu.formats.stack_file import Steps
 from azure_gpu.shared.provider_keys import PROVIDER, SUBSCRIPTION_ID
+from azure_gpu.stack.common_file import EXTENDS, merge
 from azure_gpu.stack.keys import config_key
 from azure_gpu_operations.review.model import Placeholder
 
@@ -50,11 +51,31 @@ class Prepared(NamedTuple):
     people: tuple[str, ...]
     """Object ids of the directory, in whose place others have to be put."""
     location: str
+    as_of: str
+    """The day that the file itself sets; "": none."""
+    as_of_key: str
     placeholders: tuple[Placeholder, ...]
 
 
 class NoStackFileError(ValueError):
     """The text is no stack file. The text of the error is for the user."""
+
+
+def with_common(text: str, common: str | None, project: str) -> str:
+    """A stack's file with what the file that it extends has, which it then extends no more. The text itself where it extends
+    none, or where one of the two can't be read, which the program says. `common`: that file's text; None: it isn't there."""
+    key = config_key(EXTENDS, project)
+    try:
+        content, under = bounded_yaml.load(text), bounded_yaml.load(common or "")
+        config = cast(dict[str, Any], cast(dict[str, Any], content)["config"])
+        below = cast(dict[str, Any], cast(dict[str, Any], under)["config"])
+        if key not in config or key in below:
+            return text
+        own = {each: value for each, value in below.items() if str(each).startswith(config_key("", project))}
+        merged = {each: value for each, value in merge(own, config).items() if each != key}
+    except (bounded_yaml.BoundedYamlError, KeyError, TypeError, AttributeError):
+        return text
+    return yaml.safe_dump({**cast(dict[str, Any], content), "config": merged}, sort_keys=False)
 
 
 def prepared(text: str, project: str) -> Prepared:
@@ -95,6 +116,8 @@ def prepared(text: str, project: str) -> Prepared:
         resources=tuple(named.values()),
         people=people,
         location=location,
+        as_of=str(given.get(config_key("as_of", project)) or ""),
+        as_of_key=config_key("as_of", project),
         placeholders=tuple(placeholders),
     )
 

@@ -22,8 +22,8 @@ class Repository:
         self.folder = folder
         try:
             self.root = Path(self._text("rev-parse", "--show-toplevel").strip())
-        except RepositoryError:
-            raise RepositoryError(f"{folder} isn't in a git repository; a review compares with a commit") from None
+        except RepositoryError as error:
+            raise RepositoryError(f"{folder} can't be reviewed, since a review compares with a commit: {error}") from None
 
     def commit(self, reference: str) -> str:
         """The commit that a name means: 40 hex digits."""
@@ -37,13 +37,13 @@ class Repository:
                 "in a workflow, check out with `fetch-depth: 0`"
             ) from None
 
-    def common_ancestor(self, base: str, head: str) -> str:
-        """Where the change begins: what the base branch has got since then isn't part of it. The base itself where the two have
-        nothing in common."""
+    def common_ancestor(self, base: str, head: str) -> tuple[str, bool]:
+        """Where the change begins: what the base branch has got since then isn't part of it. The base itself, and False, where
+        that isn't known, as in a shallow clone."""
         try:
-            return self._text("merge-base", base, head).strip() or base
+            return self._text("merge-base", base, head).strip(), True
         except RepositoryError:
-            return base
+            return base, False
 
     def head(self) -> str:
         """The commit that is checked out, with `+` behind it where a file of it is changed, new or gone."""

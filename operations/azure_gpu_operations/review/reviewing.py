@@ -4,16 +4,16 @@ In: stack files of both commits. Out: a `StackReview` each. What goes wrong with
 the others.
 """
 
+import tarfile
 import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from azure_gpu.formats import stack_file
-from azure_gpu.stack.common_file import EXTENDS
-from azure_gpu.stack.keys import config_key
+from azure_gpu.formats.stack_file import StackFileError
 from azure_gpu_operations.guard.look import planned_unprotected
+from azure_gpu_operations.planned import WrongStackFileError
 from azure_gpu_operations.project import name_of, project
 from azure_gpu_operations.review import placeholders
 from azure_gpu_operations.review.base import Against, Base, BaseError, standing
@@ -27,6 +27,8 @@ from azure_gpu_operations.review.touched import StackFiles
 from azure_gpu_operations.stack import EngineError, Stack
 
 Say = Callable[[str], None]
+# What may go wrong with one stack: its files, its base, the disk, what the engine or an earlier review has written.
+_EXPECTED = (BaseError, EmbeddedAzureError, StackFileError, WrongStackFileError, OSError, ValueError, KeyError)
 
 
 def reviewed_on_embedded(
@@ -43,7 +45,7 @@ def reviewed_on_embedded(
             refuse_where_there_is_none()
             say(f"base {base[:12]}: starting an embedded Azure for it")
             standing_base = stack.enter_context(standing(repository, base, folder, cache))
-        except (EmbeddedAzureError, RepositoryError, OSError) as error:
+        except (*_EXPECTED, RepositoryError, tarfile.TarError) as error:
             return [*found, *(_failed(each, Lane.EMBEDDED, str(error)) for each in there)]
         for each in there:
             say(f"{each.stack}: bringing the base up, and previewing the change against it")
@@ -63,30 +65,40 @@ def reviewed_live(chosen: Sequence[StackFiles], busy_hours: float, say: Say) -> 
 
 def _on_embedded(each: StackFiles, base: Base, busy_hours: float) -> StackReview:
     project_name = name_of(project().files)
+    missing: list[str] = []
     try:
-        head = placeholders.prepared(each.head or "", project_name)
+        head_text = placeholders.with_common(each.head or "", each.head_common, project_name)
+        head = placeholders.prepared(head_text, project_name)
+        base_text = None if each.base is None else placeholders.with_common(each.base, each.base_common, project_name)
+        before = _before(each, base_text, project_name, missing)
+        against = base.preview(each.stack, before, head, project().program)
+        if against.judged_at:
+            missing.append(
+                f"today the base is rejected, so that both are previewed as of {against.judged_at}, the day of its commit"
+            )
+        missing += [f"{id_} can't be put there: {why}" for id_, why in against.left_out.items()]
+        texts = {"head": head_text, "base": base_text if before is not None else None}
+        offline = {
+            commit: base.offline(each.stack, commit, placeholders.without_kubeconfig_files(text, project_name))
+            for commit, text in texts.items()
+            if text is not None
+        }
+        compared = _compared(each, Lane.EMBEDDED, against, offline.get("base"), base.project, head, missing)
+        return report(compared._replace(head_file=offline["head"]), busy_hours)
     except NoStackFileError as error:
         return _failed(each, Lane.EMBEDDED, f"{each.file}: {error}")
-    before: Prepared | None = None
-    missing: list[str] = []
-    if each.base is not None:
-        try:
-            before = placeholders.prepared(each.base, project_name)
-        except NoStackFileError as error:
-            missing.append(f"the base's {each.file} can't be read, so that everything is shown as new: {error}")
-    try:
-        against = base.preview(each.stack, before, head, project().program)
-    except (BaseError, EmbeddedAzureError, OSError) as error:
+    except _EXPECTED as error:
         return _failed(each, Lane.EMBEDDED, str(error))
-    missing += [f"{id_} can't be put there: {why}" for id_, why in against.left_out.items()]
-    texts = {"head": each.head, "base": each.base if before is not None else None}
-    offline = {
-        commit: base.offline(each.stack, commit, placeholders.without_kubeconfig_files(text, project_name))
-        for commit, text in texts.items()
-        if text is not None
-    }
-    compared = _compared(each, Lane.EMBEDDED, against, offline.get("base"), base.project, head, missing)
-    return report(compared._replace(head_file=offline["head"]) if "head" in offline else compared, busy_hours)
+
+
+def _before(each: StackFiles, text: str | None, project_name: str, missing: list[str]) -> Prepared | None:
+    if text is None:
+        return None
+    try:
+        return placeholders.prepared(text, project_name)
+    except NoStackFileError as error:
+        missing.append(f"the base's {each.file} can't be read, so that everything is shown as new: {error}")
+        return None
 
 
 def _live(each: StackFiles, busy_hours: float) -> StackReview:
@@ -96,15 +108,19 @@ def _live(each: StackFiles, busy_hours: float) -> StackReview:
         told = stack.planned()
         if told.errors:
             told = planned_unprotected(stack, deployment) or told
+        against = Against(deployment, told.steps, told.errors)
+        if each.base is None:
+            return report(_compared(each, Lane.LIVE, against, None, None, None, []), busy_hours)
+        with tempfile.TemporaryDirectory() as folder:
+            base_file = Path(folder) / Path(each.file).name
+            base_file.write_text(
+                placeholders.with_common(each.base, each.base_common, name_of(project().files)), encoding="utf-8"
+            )
+            return report(_compared(each, Lane.LIVE, against, base_file, project().files, None, []), busy_hours)
     except EngineError as error:
         return _failed(each, Lane.LIVE, f"nothing can be previewed: {error}")
-    against = Against(deployment, told.steps, told.errors, {})
-    if each.base is None:
-        return report(_compared(each, Lane.LIVE, against, None, None, None, []), busy_hours)
-    with tempfile.TemporaryDirectory() as folder:
-        base_file = Path(folder) / Path(each.file).name
-        base_file.write_text(each.base, encoding="utf-8")
-        return report(_compared(each, Lane.LIVE, against, base_file, project().files, None, []), busy_hours)
+    except _EXPECTED as error:
+        return _failed(each, Lane.LIVE, str(error))
 
 
 def _compared(
@@ -130,20 +146,14 @@ def _compared(
         errors=against.errors,
         placeholders=head.placeholders if head is not None else (),
         missing=tuple(missing),
+        judged_at=against.judged_at,
     )
 
 
 def _texts(each: StackFiles) -> list[Text]:
     """The stack's own file, and the one that it extends."""
-    texts = [Text(each.file, each.head or "")]
-    try:
-        name = stack_file.configuration(each.head or "").get(config_key(EXTENDS, name_of(project().files)))
-        if name:
-            path = each.file.removesuffix(Path(each.file).name) + name
-            texts.append(Text(path, (project().files / name).read_text(encoding="utf-8")))
-    except (stack_file.StackFileError, OSError, ValueError):
-        pass
-    return texts
+    own = Text(each.file, each.head or "")
+    return [own, Text(each.head_extends, each.head_common)] if each.head_common is not None else [own]
 
 
 def _deleted(each: StackFiles, lane: Lane) -> StackReview:

@@ -4,25 +4,19 @@ In: `Compared`. Out: a `StackReview`. Neither the engine nor Azure is asked here
 """
 
 import contextlib
-import tempfile
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml
-
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats.dates import parse_day
-from azure_gpu.stack.common_file import EXTENDS
-from azure_gpu.stack.keys import config_key
 from azure_gpu_operations import compare, planned
 from azure_gpu_operations.compare import Difference
 from azure_gpu_operations.graph import reading, recorded
 from azure_gpu_operations.graph.model import Graph
 from azure_gpu_operations.guard.held import held
 from azure_gpu_operations.planned import WrongStackFileError
-from azure_gpu_operations.project import name_of
 from azure_gpu_operations.review import dangers, findings, steps
 from azure_gpu_operations.review.costs import costs
 from azure_gpu_operations.review.model import Finding, Lane, Outcome, Placeholder, StackReview
@@ -36,7 +30,7 @@ class Compared(NamedTuple):
     stack: str
     file: str  # from the root of the repository
     lane: Lane
-    base_file: Path | None  # None: the base doesn't have it
+    base_file: Path | None  # with what it extends; None: the base doesn't have it
     head_file: Path
     base_project: Path | None  # the project's folder at the base; None: the same as now
     program: Path
@@ -46,13 +40,14 @@ class Compared(NamedTuple):
     errors: tuple[str, ...]
     placeholders: tuple[Placeholder, ...]
     missing: tuple[str, ...]
+    judged_at: str = ""  # the day of the base's commit, where the engine judged both at that day; "": today
 
 
 def report(compared: Compared, busy_hours: float) -> StackReview:
     """Everything that is known; what isn't is in `missing`."""
     missing = list(compared.missing)
-    problems_now, before, monthly_usd = _problems(compared, missing)
-    found_now = findings.of_problems(problems_now, compared.places, before)
+    problems_now, problems_before, monthly_usd = _problems(compared, missing)
+    found_now = findings.of_problems(problems_now, compared.places, problems_before)
     if compared.errors:
         told, rest = findings.of_errors(compared.errors, compared.places)
         rejected = _joined(told, tuple(each for each in found_now if each.severity == "error"))
@@ -82,7 +77,17 @@ def report(compared: Compared, busy_hours: float) -> StackReview:
     found = without_noise(every)
     changed, unchanged = parts(found)
     about = dangers.Change(found, owners(found), held(compared.deployment), _differences(compared, missing), compared.places)
-    outcome = Outcome.NEW if compared.base_file is None else Outcome.CHANGED if changed else Outcome.UNCHANGED
+    before, after = _graphs(compared, missing)
+    rejected = tuple(each for each in found_now if compared.judged_at and each.severity == "error")
+    outcome = (
+        Outcome.REJECTED
+        if rejected
+        else Outcome.NEW
+        if compared.base_file is None
+        else Outcome.CHANGED
+        if changed
+        else Outcome.UNCHANGED
+    )
     return StackReview(
         compared.stack,
         compared.file,
@@ -91,8 +96,11 @@ def report(compared: Compared, busy_hours: float) -> StackReview:
         dangers=tuple(dangers.dangers(about, compared.steps)),
         parts=tuple(changed),
         unchanged=unchanged,
-        costs=costs(*_graphs(compared, missing), busy_hours, monthly_usd),
-        findings=found_now,
+        costs=costs(
+            before, after, busy_hours, monthly_usd, unread=(compared.base_file is not None and before is None, after is None)
+        ),
+        problems=rejected,
+        findings=tuple(each for each in found_now if each not in rejected),
         placeholders=compared.placeholders,
         missing=tuple(missing),
     )
@@ -137,26 +145,7 @@ def _graphs(compared: Compared, missing: list[str]) -> tuple[Graph | None, Graph
     """Both by the program as it is now, so that what differs is the stack and not a price list."""
     if compared.base_file is None:
         return None, _graph(compared, compared.head_file, "after", missing)
-    with tempfile.TemporaryDirectory() as folder:
-        before = _graph(compared, _alone(compared, compared.base_file, Path(folder)), "before", missing)
-    return before, _graph(compared, compared.head_file, "after", missing)
-
-
-def _alone(compared: Compared, base_file: Path, folder: Path) -> Path:
-    """The base's file with what the file that it extends had then."""
-    try:
-        given, _ = planned.configuration(base_file, name_of(compared.program))
-        key = config_key(EXTENDS, name_of(compared.program))
-        if key not in given or compared.base_project is None:
-            return base_file
-        merged = planned.whole(base_file, compared.base_project)
-    except WrongStackFileError:
-        return base_file
-    merged.pop(EXTENDS, None)
-    named = {key if ":" in key else config_key(key, name_of(compared.program)): value for key, value in merged.items()}
-    file = folder / base_file.name
-    file.write_text(yaml.safe_dump({"config": named}, sort_keys=False), encoding="utf-8")
-    return file
+    return _graph(compared, compared.base_file, "before", missing), _graph(compared, compared.head_file, "after", missing)
 
 
 def _graph(compared: Compared, file: Path, when: str, missing: list[str]) -> Graph | None:

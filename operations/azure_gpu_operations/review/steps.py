@@ -72,6 +72,8 @@ def planned(steps: Iterable[Step], deployment: Mapping[str, Any]) -> list[Planne
     step isn't one of the engine's."""
     by_urn: dict[str, list[Step]] = {}
     for step in steps:
+        if (_part(step, "oldState") if isinstance(step, Mapping) else {}).get("delete"):
+            continue  # what an earlier update has replaced, and not deleted yet
         try:
             by_urn.setdefault(str(step["urn"]), []).append(step)
         except (KeyError, TypeError):
@@ -149,7 +151,8 @@ def _properties(
         forcing = {str(each) for each in state.get("replaceOnChanges") or ()}
     for path in sorted(before.keys() | after.keys()):
         one, other = before.get(path), after.get(path)
-        if one == other or _is_within_other(path, before, after):
+        is_secret = one == other == SECRET and any(_is_at(path, each) for each in detailed)
+        if (one == other and not is_secret) or _is_within_other(path, before, after):
             continue
         forces = operation is Operation.REPLACE and any(_is_at(path, each) for each in forcing)
         if detailed and not forces and not any(_is_at(path, each) for each in detailed):

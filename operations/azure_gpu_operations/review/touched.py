@@ -2,10 +2,11 @@
 
 In: the paths that it changes, and the stack files of both commits. Out: the stacks, in order. Pure.
 
-A stack is touched by its own file, by the one that it extends, by a workload that it names, and by the program and the library,
-which touch all of them. The extended files themselves are no stacks.
+A stack is touched by its own file, by the one that it extends, by a workload or a file that either names, and by the program and
+the library, which touch all of them. The extended files themselves are no stacks.
 """
 
+import posixpath
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -26,34 +27,38 @@ class StackFiles(NamedTuple):
     file: str  # from the root of the repository
     base: str | None
     head: str | None
+    base_extends: str = ""  # the file that it extends, from the root of the repository; "": none
+    head_extends: str = ""
+    base_common: str | None = None  # that file's text
+    head_common: str | None = None
 
 
-def touched(files: Iterable[StackFiles], changed: Sequence[str], project: str, folder: str) -> list[StackFiles]:
-    """`project`: its name. `folder`: the project's, from the root of the repository on, "" or with a slash at its end."""
+def extended(text: str | None, project: str, folder: str) -> str:
+    """The path of the file that a stack's text extends, from the root of the repository on; "" where it extends none."""
+    try:
+        configuration: Mapping[str, str] = stack_file.configuration(text or "")
+    except stack_file.StackFileError:
+        return ""
+    name = configuration.get(config_key(EXTENDS, project))
+    return posixpath.normpath(folder + name) if name else ""
+
+
+def touched(files: Iterable[StackFiles], changed: Sequence[str], folder: str) -> list[StackFiles]:
+    """`folder`: the project's, from the root of the repository on, "" or with a slash at its end."""
     listed = list(files)
     own = [each.removeprefix(folder) for each in changed if each.startswith(folder)]
-    extended = {name for each in listed for text in (each.base, each.head) if text for name in _extended(text, project)}
-    stacks = [each for each in listed if each.file.removeprefix(folder) not in extended]
+    commons = {name for each in listed for name in (each.base_extends, each.head_extends)}
+    stacks = [each for each in listed if each.file not in commons]
     if any(each in _PROGRAM or each.startswith(_LIBRARY) for each in own):
         return stacks
-    workloads = {match[1] for each in own if (match := _WORKLOAD.match(each))}
-    names = set(own)
-    return [each for each in stacks if _is_touched(each, names, workloads, project, folder)]
+    words = {match[1] for each in own if (match := _WORKLOAD.match(each))}
+    # Files that a stack may name: those that aren't stacks' own, and whose name is more than a word of a sentence.
+    words |= {each for each in own if "." in each and not each.startswith("Pulumi.") and not each.endswith((".md", ".py"))}
+    return [each for each in stacks if _is_touched(each, set(changed), words)]
 
 
-def _is_touched(each: StackFiles, names: set[str], workloads: set[str], project: str, folder: str) -> bool:
-    if each.file.removeprefix(folder) in names:
+def _is_touched(each: StackFiles, changed: set[str], words: set[str]) -> bool:
+    if {each.file, each.base_extends, each.head_extends} & changed:
         return True
-    texts = [text for text in (each.base, each.head) if text]
-    if any(name in names for text in texts for name in _extended(text, project)):
-        return True
-    return any(re.search(rf"\b{re.escape(workload)}\b", text) for workload in workloads for text in texts)
-
-
-def _extended(text: str, project: str) -> Sequence[str]:
-    try:
-        configuration: Mapping[str, str] = stack_file.configuration(text)
-    except stack_file.StackFileError:
-        return ()
-    name = configuration.get(config_key(EXTENDS, project))
-    return (name,) if name else ()
+    texts = [text for text in (each.base, each.head, each.base_common, each.head_common) if text]
+    return any(re.search(rf"(?<![\w./-]){re.escape(word)}(?![\w/-])", text) for word in words for text in texts)

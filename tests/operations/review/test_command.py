@@ -85,7 +85,17 @@ def test_a_wrong_word_is_one_line(git: Git, words: list[str], said: str, capsys:
 def test_outside_of_a_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(command, "project", lambda: Project(tmp_path, tmp_path))
     assert main(["review", "--base", "main"]) == 2
-    assert "isn't in a git repository" in capsys.readouterr().err
+    error = capsys.readouterr().err.strip()
+    assert "not a git repository" in error
+    assert "\n" not in error
+
+
+def test_a_clone_without_the_base_says_so(git: Git, capsys: pytest.CaptureFixture[str]) -> None:
+    git("checkout", "-q", "--orphan", "alone")
+    git.write("README.md", "another beginning")
+    git.commit()
+    assert main(["review", "--base", "main"]) == 0
+    assert "fetch-depth: 0" in capsys.readouterr().out
 
 
 def test_a_change_that_touches_no_stack_is_reviewed_at_once(git: Git, capsys: pytest.CaptureFixture[str]) -> None:
@@ -118,8 +128,9 @@ def test_exit_codes_say_what_was_found(git: Git, reviewed: Callable[..., None]) 
         (stack(costs=over), "over-budget", 5),
         (stack(outcome=Outcome.REJECTED), "rejected", 5),
         (stack(outcome=Outcome.FAILED), "danger", 1),
+        ((stack(), stack(stack="other", outcome=Outcome.FAILED)), "danger", 1),  # nobody has seen what is in it
     ):
-        reviewed(found)
+        reviewed(*(found if isinstance(found[0], StackReview) else (found,)))
         assert main(["review", "--base", "main", "--fail-on", option]) == code
     reviewed(stack(dangers=(danger,)))
     assert main(["review", "--base", "main"]) == 0
@@ -134,8 +145,8 @@ def test_a_branch_is_reviewed_from_where_it_began(git: Git) -> None:
     git.commit()
     git("checkout", "-q", "change")
     repository = Repository(git.root)
-    base = repository.common_ancestor(repository.commit("main"), repository.head())
-    assert base == git.first
+    base, is_common = repository.common_ancestor(repository.commit("main"), repository.head())
+    assert (base, is_common) == (git.first, True)
     assert repository.changed(base) == ("Pulumi.dev.yaml",)
 
 

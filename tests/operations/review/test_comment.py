@@ -44,6 +44,18 @@ def test_totals_survive_a_cut(resources: int) -> None:
     assert "USD a month" in cut
 
 
+def test_one_key_that_forces_two_thousand_leaves_room_for_the_rest() -> None:
+    large = sample.large(2_000)
+    [stack, *others] = large.stacks
+    one = stack.dangers[0] if stack.dangers else next(each for each in sample.sample().stacks if each.dangers).dangers[0]
+    forced = tuple(one._replace(name=f"a-pool-with-a-long-name-{number}", cause="team") for number in range(2_000))
+    told = comment(large._replace(stacks=(stack._replace(dangers=forced), *others)))
+    assert len(told) <= LIMIT
+    assert "and 1992 more" in told.splitlines()[2]
+    assert "USD a month" in told
+    assert told.rstrip().endswith("</sub>")
+
+
 def test_two_thousand_resources_take_less_than_two_seconds() -> None:
     large = sample.large(2_000)
     began = time.process_time()
@@ -82,4 +94,5 @@ def test_code_ends_where_it_should() -> None:
 def test_a_sentence_keeps_its_code_and_calls_nobody() -> None:
     assert text("run `up --stack a_b` for @team, see [x](y) <b>") == "run `up --stack a_b` for @\u200bteam, see \\[x\\](y) &lt;b>"
     assert text("an odd ` one") == "an odd ' one"
+    assert "@exa" not in text("x" * 470 + " jo@example.com")
     assert text("mail jo@example.com") == "mail [e-mail]".replace("[", "\\[").replace("]", "\\]")

@@ -73,6 +73,15 @@ def test_rows_are_by_the_key_of_the_stack_file_and_changed_ones_first() -> None:
     assert (found.before.most_hour.known, found.after.most_hour.known) == (pytest.approx(2.7), pytest.approx(3.9))
 
 
+def test_a_side_that_could_not_be_read_is_not_known_and_not_nothing() -> None:
+    found = costs(None, graph(part("a", 1.0, 2.0), part("b", 1.0, 2.0)), 160, unread=(True, False))
+    assert found.before is not None
+    assert (found.before.most_month, found.before.gpu_hours_most_month) == (Amount(0.0, 2), None)
+    assert all(row.before is not None and row.before.most_hour == Amount(0.0, 1) for row in found.parts)
+    new = costs(None, graph(part("a", 1.0, 2.0)), 160)
+    assert new.before is None
+
+
 def test_what_exists_costs_the_stack_nothing() -> None:
     assert costs(None, graph(part("theirs", 1.0, 1.0, exists=True)), 160).parts == ()
 

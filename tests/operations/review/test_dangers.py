@@ -104,6 +104,14 @@ def test_what_the_file_no_longer_has_is_deleted_by_that() -> None:
     assert found.milder.startswith("put pools.train.size back")
 
 
+def test_a_part_that_goes_as_a_whole_is_named_as_a_whole() -> None:
+    step = {"op": "delete", "urn": TRAIN_POOL["urn"], "oldState": TRAIN_POOL}
+    gone = [Difference("pools.train.autoscale.max_nodes", "2", None), Difference("pools.train.size", "a", None)]
+    [found] = of([TRAIN, TRAIN_POOL], [step], *gone)
+    assert (found.cause, found.before, found.after) == ("pools.train", None, None)
+    assert found.milder.startswith("put pools.train back")
+
+
 def test_without_a_changed_key_the_program_has_changed() -> None:
     [found] = of([TRAIN, TRAIN_POOL], [replaced(TRAIN_POOL, {"vmSize": "B"}, ["vmSize"])])
     assert (found.cause, found.place.file) == ("", "")

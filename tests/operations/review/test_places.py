@@ -51,6 +51,9 @@ def test_what_a_program_rejects_is_on_its_lines_and_the_rest_is_kept() -> None:
         ("pools.train.size", 6, "pools.train.size: retired since 2023; given: 'A'; fix: use B")
     ]
     assert rest == ("the disk is full",)
+    trace = 'Traceback (most recent call last):\n  File "/x/__main__.py", line 1, in <module>\nKeyError: no problem'
+    assert of_errors(["a problem with the plugin: no space left"], PLACES)[1] == ("a problem with the plugin: no space left",)
+    assert of_errors([trace], PLACES)[1] == ("KeyError: no problem",)
 
 
 def test_what_the_base_has_too_is_no_news() -> None:
