@@ -22,6 +22,7 @@ class ManagementLocks(Kind):
     """An extension of any scope: subscription, resource group or resource."""
 
     azure_type = MANAGEMENT_LOCK
+    extra_api_versions = frozenset({"2015-01-01"})  # of a package in the pinned `az`
     location = "none"
     patchable = False
     shows_state = False
