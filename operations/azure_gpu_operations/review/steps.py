@@ -72,18 +72,22 @@ def planned(steps: Iterable[Step], deployment: Mapping[str, Any]) -> list[Planne
     step isn't one of the engine's."""
     by_urn: dict[str, list[Step]] = {}
     for step in steps:
-        if (_part(step, "oldState") if isinstance(step, Mapping) else {}).get("delete"):
-            continue  # what an earlier update has replaced, and not deleted yet
         try:
             by_urn.setdefault(str(step["urn"]), []).append(step)
         except (KeyError, TypeError):
             raise ValueError("a step of the preview has no URN") from None
+    by_urn = {urn: news for urn, of_it in by_urn.items() if (news := [step for step in of_it if not _is_left_over(step)])}
     resources: list[Mapping[str, Any]] = deployment.get("resources") or []
     stay = [each for each in resources if str(each["urn"]) not in by_urn and not each.get("delete")]
     known = {
         str(_part(step, "oldState").get("urn") or "") for of_it in by_urn.values() for step in of_it
     }  # others by an alias now
     return [_merged(urn, of_it) for urn, of_it in by_urn.items()] + [_stays(each) for each in stay if each["urn"] not in known]
+
+
+def _is_left_over(step: Step) -> bool:
+    """Whether it deletes what an earlier update has replaced, and not deleted yet: no news."""
+    return step.get("op") in ("delete", "delete-replaced") and bool(_part(step, "oldState").get("delete"))
 
 
 def _stays(state: Mapping[str, Any]) -> Planned:
