@@ -37,6 +37,11 @@ def variables(state: Path, stack: str, environment: Mapping[str, str]) -> dict[s
     file = state / FILE
     if environment.get(BACKEND) or not (state / f"Pulumi.{stack}.yaml").is_file() or not file.is_file():
         return None
+    return exported(file, environment)
+
+
+def exported(file: Path, environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables of a state folder's file, on top of this environment's PATH."""
     found: dict[str, str] = {}
     for line in file.read_text(encoding="utf-8").splitlines():
         for word in shlex.split(line)[1:]:  # behind `export`

@@ -20,6 +20,12 @@ def printable(text: str) -> str:
     return "".join(each if each.isprintable() else " " for each in text)
 
 
+def last_line(text: str) -> str:
+    """Of what a program has said, where its last line says why it ended."""
+    lines = text.strip().splitlines()
+    return lines[-1] if lines else "without a word"
+
+
 # ECMA-48: colours and the like (SGR); other control sequences; strings for the terminal (OSC, DCS, SOS, PM, APC); other escapes.
 _COLOUR = r"\x1b\[[0-9;:]*m"
 _ACTED_UPON = re.compile(

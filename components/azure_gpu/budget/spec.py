@@ -1,6 +1,5 @@
 """What is decided of a budget, and how: `BudgetSpec`, `resolve` and its problems."""
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -13,11 +12,11 @@ from azure_gpu.catalog import names
 from azure_gpu.catalog.budgets import MOST_CONTACTS, MOST_NOTIFICATIONS, MOST_PERCENT, SPECIFICATION
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats import arm_ids, azure_types
+from azure_gpu.formats.mail_address import is_address
 from azure_gpu.shared.context import Context, known
 
 PATH = "budget"  # where a stack file has it
 ACTION_GROUP = "Microsoft.Insights/actionGroups"
-_MAIL = re.compile(r"[^@\s;,]+@[^@\s;,]+\.[^@\s;,]+")
 
 
 class Threshold(NamedTuple):
@@ -126,7 +125,7 @@ def _contacts(spec: BudgetSpec, path: str) -> Iterator[Problem]:
             )
     for index, address in enumerate(spec.emails):
         text = known(address)
-        if text is not None and _MAIL.fullmatch(text) is None:
+        if text is not None and not is_address(text):
             here = f"{path}.emails[{index}]"
             yield Problem(
                 here, "this is no mail address", text, "one address, such as team@example.com", "write one address an entry"

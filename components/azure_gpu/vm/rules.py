@@ -14,6 +14,7 @@ from azure_gpu.catalog.services.machines import admins, power, security, shutdow
 from azure_gpu.catalog.services.vm_image_table import IMAGES
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes.model import Size
+from azure_gpu.formats.mail_address import is_address
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu.shared.validation import written
 from azure_gpu.shared.wording import give_secret
@@ -22,7 +23,6 @@ from azure_gpu.vm.spec import GpuVmSpec
 
 DISK_GB = (30, 4095)  # of a disk that a system starts from
 _ZONE = re.compile(r"[123]")
-_MAIL = re.compile(r"[^@\s;,]+@[^@\s;,]+\.[^@\s;,]+")
 _SIZE_NAME = re.compile(r"(?:(?:Standard|Basic)_)?[A-Za-z][A-Za-z0-9_-]{0,60}", re.IGNORECASE)
 
 
@@ -131,7 +131,7 @@ def _shutdown(said: ShutdownArgs, path: str) -> Iterator[Problem]:
         return
     time, zone = said.get("time", DEFAULT_SHUTDOWN), said.get("timezone", shutdown.UTC)
     yield from shutdown.check(time, zone, f"{here}.time", f"{here}.timezone")
-    if "mail_to" in said and _MAIL.fullmatch(said["mail_to"]) is None:
+    if "mail_to" in said and not is_address(said["mail_to"]):
         yield Problem(f"{here}.mail_to", "this is no mail address", value=said["mail_to"], allowed="one address", fix="write one")
 
 

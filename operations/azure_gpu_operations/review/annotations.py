@@ -5,9 +5,9 @@ In: a `Review`. Out: objects of `file`, `line`, `level`, `title`, `message`, in 
 
 from collections.abc import Iterator
 
-from azure_gpu_operations.review.model import Danger, Operation, Review, StackReview, without_mail
+from azure_gpu_operations.review.causes import DONE
+from azure_gpu_operations.review.model import Danger, Review, StackReview, without_mail
 
-_DONE = {Operation.REPLACE: "replaced", Operation.DELETE: "deleted", Operation.UPDATE: "interrupted"}
 Annotation = dict[str, str | int]
 
 
@@ -27,7 +27,7 @@ def _of(stack: StackReview) -> Iterator[Annotation]:
     for (file, line, cause), those in causes.items():
         first = those[0]
         others = f" and {len(those) - 1} more" if len(those) > 1 else ""
-        message = f"{first.what} {first.name}{others}: {_DONE[first.operation]} by {cause} ({first.before} -> {first.after})"
+        message = f"{first.what} {first.name}{others}: {DONE[first.operation]} by {cause} ({first.before} -> {first.after})"
         message += f"; lost: {first.lost}" if first.lost else ""
         message += f"; milder: {first.milder}" if first.milder else ""
         level = "error" if first.is_held else "warning"
@@ -35,7 +35,7 @@ def _of(stack: StackReview) -> Iterator[Annotation]:
             "file": file,
             "line": line,
             "level": level,
-            "title": f"{stack.stack}: {_DONE[first.operation]}",
+            "title": f"{stack.stack}: {DONE[first.operation]}",
             "message": message,
         }
     for each in (*stack.problems, *(one for one in stack.findings if one.is_new)):

@@ -26,6 +26,7 @@ from azure_gpu_operations.review import embedded, placeholders
 from azure_gpu_operations.review.embedded import EmbeddedAzure, engine
 from azure_gpu_operations.review.placeholders import Prepared
 from azure_gpu_operations.review.repository import Repository
+from azure_gpu_operations.terminal import last_line
 
 _KEPT = 4  # bases; older ones go
 _PACKAGES = ("components", "operations")
@@ -105,10 +106,10 @@ class Base:
         try:
             told: Mapping[str, Any] = json.loads(done.stdout)
         except ValueError:
-            raise BaseError(f"the change can't be previewed: {_last(done.stderr or done.stdout)}") from None
+            raise BaseError(f"the change can't be previewed: {last_line(done.stderr or done.stdout)}") from None
         wrong = tuple(str(each["message"]).strip() for each in told.get("diagnostics") or [] if each.get("severity") == "error")
         if done.returncode != 0 and not wrong:
-            raise BaseError(f"the change can't be previewed: {_last(done.stderr)}")
+            raise BaseError(f"the change can't be previewed: {last_line(done.stderr)}")
         return Against(deployment, list(told.get("steps") or []), wrong, left_out, judged_at)
 
     def _brought_up(self, stack: str, base: Prepared) -> Mapping[str, Any]:
@@ -124,7 +125,7 @@ class Base:
         left_out = self._configured(stack, base, file)
         done = engine(("stack", "init", stack, "--no-select"), self._project, environment)
         if done.returncode != 0:
-            raise BaseError(f"the base's stack can't be made: {_last(done.stderr)}")
+            raise BaseError(f"the base's stack can't be made: {last_line(done.stderr)}")
         self._encrypt(stack, base, file, self._project, environment)
         up = ("up", "--yes", "--skip-preview", "--stack", stack)
         done = engine(up, self._project, environment, file)
@@ -187,7 +188,7 @@ class Base:
     def _engine(self, words: tuple[str, ...], folder: Path, environment: Mapping[str, str]) -> str:
         done = engine(words, folder, environment)
         if done.returncode != 0:
-            raise BaseError(f"`pulumi {' '.join(words[:2])}` failed: {_last(done.stderr or done.stdout)}")
+            raise BaseError(f"`pulumi {' '.join(words[:2])}` failed: {last_line(done.stderr or done.stdout)}")
         return done.stdout
 
 
@@ -274,9 +275,4 @@ def _errors(text: str) -> str:
     """The lines of an engine's output that say what is wrong."""
     lines = [line.strip() for line in text.splitlines()]
     wrong = [line for line in lines if line.startswith(("error:", "- ")) and "unhandled error" not in line]
-    return "; ".join(dict.fromkeys(wrong[:_SHOWN])) or _last(text)
-
-
-def _last(text: str) -> str:
-    lines = text.strip().splitlines()
-    return lines[-1] if lines else "without a word"
+    return "; ".join(dict.fromkeys(wrong[:_SHOWN])) or last_line(text)

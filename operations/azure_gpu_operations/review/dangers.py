@@ -27,7 +27,6 @@ _OF_ALL = ("team", "location", "project", "stack")
 class _Kind(NamedTuple):
     what: str  # in the user's words
     lost: str  # where it goes; "": nothing that lasts
-    milder: str = ""
 
 
 # What goes with a resource that holds no data and yet is missed. By type of Azure.
@@ -101,7 +100,7 @@ def dangers(change: Change, steps: Iterable[Mapping[str, Any]]) -> list[Danger]:
                 before=cause.first if cause else None,
                 after=cause.second if cause else None,
                 place=change.places.of(cause.key) if cause else NOWHERE,
-                milder=_milder(each, loss, kind, cause),
+                milder=_milder(each, loss, cause),
                 minutes=_MINUTES.get(each.type, ""),
                 quota=_quota(each),
                 refused=f"{loss.option} {each.name}" if loss is not None else "",
@@ -160,7 +159,7 @@ def _plain(text: str | None) -> str:
     return (text or "").strip('"')
 
 
-def _milder(each: Planned, loss: losses.Loss | None, kind: _Kind, cause: Difference | None) -> str:
+def _milder(each: Planned, loss: losses.Loss | None, cause: Difference | None) -> str:
     if cause is not None and cause.key == "team":
         return f"set team back to {_plain(cause.first)}; to name another owner, add a tag below tags"
     if loss is not None:
@@ -174,8 +173,6 @@ def _milder(each: Planned, loss: losses.Loss | None, kind: _Kind, cause: Differe
         return f"{drain}the new one is there before the old one goes; `replace: drain-first` needs no quota for both"
     if each.operation is Operation.DELETE and cause is not None and cause.second is None:
         return f"put {cause.key} back; with `enabled: false` it stays in the file, and goes as well"
-    if kind.milder:
-        return kind.milder
     return ""
 
 

@@ -8,7 +8,6 @@ import contextlib
 import importlib.util
 import json
 import os
-import shlex
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,6 +18,8 @@ from typing import Any
 from azure_gpu.formats import bounded_yaml
 from azure_gpu.shared.installation import CHECKOUT
 from azure_gpu.stack.secret_values import FILE_VARIABLE
+from azure_gpu_operations import local_connection
+from azure_gpu_operations.terminal import last_line
 
 _ROOM = "localazure"
 _ENGINE_BIN = ".local/engine-bin"  # where `make engine` writes the folder of the `pulumi` that it has built
@@ -67,11 +68,7 @@ class EmbeddedAzure:
 
     def environment(self, *packages: Path) -> dict[str, str]:
         """Of the engine. `packages`: folders whose Python packages come before all others, in the place of this process's."""
-        found = dict(os.environ)
-        for line in (self.state / "env").read_text(encoding="utf-8").splitlines():
-            for word in shlex.split(line)[1:]:  # behind `export`
-                name, _, value = word.partition("=")
-                found[name] = value.replace("$PATH", found.get("PATH", os.defpath))
+        found = {**os.environ, **local_connection.exported(self.state / local_connection.FILE, os.environ)}
         found["PATH"] = os.pathsep.join((str(Path(sys.executable).parent), found.get("PATH", os.defpath)))
         found.pop("VIRTUAL_ENV", None)
         if packages:
@@ -82,8 +79,7 @@ class EmbeddedAzure:
         command = [sys.executable, "-m", _ROOM, "--state", str(self.state), "--checkout", str(checkout or self._checkout), *words]
         done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False)
         if done.returncode != 0:
-            said = done.stderr.strip().splitlines() or ["without a word"]
-            raise EmbeddedAzureError(f"the embedded Azure can't {words[0]}: {said[-1]}")
+            raise EmbeddedAzureError(f"the embedded Azure can't {words[0]}: {last_line(done.stderr)}")
         return done.stdout
 
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from azure_gpu.catalog.budgets import standing
 from azure_gpu.shared.installation import COMMAND
+from azure_gpu_operations.review.causes import DONE, together
 from azure_gpu_operations.review.model import (
     Amount,
     Budget,
@@ -31,7 +32,6 @@ _SHOWN_DANGERS = 5  # of a stack, before the rest is folded
 _TOGETHER = 3  # that one key forces are told in one line
 _MOST_NAMES = 8  # of resources in one line
 _LONGEST = 480  # characters of a text
-_DONE = {Operation.REPLACE: "replaced", Operation.DELETE: "deleted", Operation.UPDATE: "interrupted"}
 _PLURAL = {
     Operation.DELETE: "to delete",
     Operation.REPLACE: "to replace",
@@ -104,10 +104,7 @@ def _summary(stack: StackReview) -> str:
 
 def _told(dangers: Sequence[Danger]) -> Iterator[str]:
     """A line each, and one line for all those that the same key forces."""
-    by_cause: dict[object, list[Danger]] = {}
-    for each in dangers:
-        by_cause.setdefault((each.cause, each.before, each.after) if each.cause else each.name, []).append(each)
-    for those in by_cause.values():
+    for those in together(dangers):
         if len(those) < _TOGETHER:
             yield from map(_danger, those)
         else:
@@ -117,7 +114,7 @@ def _told(dangers: Sequence[Danger]) -> Iterator[str]:
 def _dangers(those: Sequence[Danger]) -> str:
     first, held = those[0], [each for each in those if each.is_held]
     sign = ":red_circle:" if held else ":warning:"
-    done = " and ".join(dict.fromkeys(_DONE[each.operation] for each in those))
+    done = " and ".join(dict.fromkeys(DONE[each.operation] for each in those))
     names = _some([f"**{text(each.what)} {code(each.name)}** ({text(each.lost)})" for each in held])
     others = _some([f"{text(each.what)} {code(each.name)}" for each in those if not each.is_held])
     refused = _some([code(each.refused) for each in those if each.refused])
@@ -133,7 +130,7 @@ def _dangers(those: Sequence[Danger]) -> str:
 
 def _danger(each: Danger) -> str:
     sign = ":red_circle:" if each.is_held else ":warning:"
-    words = [f"{sign} **{text(each.what)} {code(each.name)} is {_DONE[each.operation]}**"]
+    words = [f"{sign} **{text(each.what)} {code(each.name)} is {DONE[each.operation]}**"]
     if each.cause:
         words.append(f"by {code(each.cause)}{_changed(each)}{_at(each.place.file, each.place.line)}")
     told = " ".join(words)
@@ -233,7 +230,7 @@ def _within(section: Section, room: int) -> str:
 
 
 def _part(part: Part) -> Iterator[str]:
-    counts = {operation: sum(each.operation is operation for each in part.resources) for operation in _DONE | _PLURAL}
+    counts = {operation: sum(each.operation is operation for each in part.resources) for operation in DONE | _PLURAL}
     told = ", ".join(f"{count} {operation.value}" for operation, count in counts.items() if count)
     yield f"- **{text(part.component)} {code(part.name) if part.name else ''}**: {told}, {part.unchanged} unchanged"
     for each in part.resources:

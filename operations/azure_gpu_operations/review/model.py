@@ -204,7 +204,7 @@ class Review(NamedTuple):
     missing: tuple[str, ...] = ()  # what concerns no single stack
 
 
-_MAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]+(\.[\w-]+)+")
+_MAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+")  # begins at a word's first letter, or long texts take for ever
 
 
 def without_mail(text: str) -> str:

@@ -10,6 +10,8 @@ import tarfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from azure_gpu_operations.terminal import last_line
+
 
 class RepositoryError(Exception):
     """What git was asked for isn't there. The text is for the user."""
@@ -28,7 +30,7 @@ class Repository:
     def commit(self, reference: str) -> str:
         """The commit that a name means: 40 hex digits."""
         if reference.startswith("-"):
-            raise RepositoryError(f"--base: this is no name of a commit; given: {reference!r}; fix: name a branch or a commit")
+            raise RepositoryError(f"--base: not the name of a commit; given: {reference!r}; fix: name a branch or a commit")
         try:
             return self._text("rev-parse", "--verify", "--quiet", f"{reference}^{{commit}}").strip()
         except RepositoryError:
@@ -79,7 +81,9 @@ class Repository:
         """Writes the files of a commit into a folder, which must not be there yet; without links that lead elsewhere."""
         done = self._run("-C", str(self.root), "archive", "--format=tar", commit)
         if done.returncode != 0:
-            raise RepositoryError(f"git can't write the files of {commit[:12]}: {_last_line(done.stderr)}")
+            raise RepositoryError(
+                f"git can't write the files of {commit[:12]}: {last_line(done.stderr.decode(errors='replace'))}"
+            )
         target.mkdir(parents=True)
         with tarfile.open(fileobj=io.BytesIO(done.stdout)) as archive:
             archive.extractall(target, filter=_within)  # noqa: S202 - by tarfile's own filter for data
@@ -87,7 +91,7 @@ class Repository:
     def _text(self, *words: str, utc: bool = False) -> str:
         done = self._run(*words, utc=utc)
         if done.returncode != 0:
-            raise RepositoryError(f"`git {words[0]}` failed: {_last_line(done.stderr)}")
+            raise RepositoryError(f"`git {words[0]}` failed: {last_line(done.stderr.decode(errors='replace'))}")
         return done.stdout.decode(errors="replace")
 
     def _run(self, *words: str, utc: bool = False) -> "subprocess.CompletedProcess[bytes]":
@@ -104,11 +108,6 @@ def _within(member: tarfile.TarInfo, path: str) -> tarfile.TarInfo | None:
         return tarfile.data_filter(member, path)
     except tarfile.FilterError:
         return None
-
-
-def _last_line(text: bytes) -> str:
-    lines = text.decode(errors="replace").strip().splitlines()
-    return lines[-1] if lines else "without a word"
 
 
 def stack_files(names: Sequence[str]) -> Iterator[tuple[str, str]]:

@@ -69,7 +69,7 @@ def stack(**more: object) -> StackReview:
     ("words", "said"),
     [
         (["--base", "nowhere"], "no such commit"),
-        (["--base", "-x"], "no name of a commit"),
+        (["--base", "-x"], "not the name of a commit"),
         (["--base", "main", "--stack", "absent"], "no such stack file; given: absent; allowed: dev, old"),
         (["--base", "main", "--busy-hours", "731"], "a month has 730 hours"),
     ],

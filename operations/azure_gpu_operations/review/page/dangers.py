@@ -3,11 +3,12 @@
 What one argument forces in a stack stands together, so that a changed team reads as one change and not as twenty.
 """
 
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from azure_gpu_operations.review.causes import DONE, together
 from azure_gpu_operations.review.model import Danger, Operation, Review, StackReview
-from azure_gpu_operations.review.page.markup import DONE, badge, listed, optional, place, with_code
+from azure_gpu_operations.review.page.markup import badge, listed, optional, place, with_code
 from azure_gpu_operations.review.page.texts import code, html, name
 from azure_gpu_operations.review.page.whose import part_of
 
@@ -17,20 +18,12 @@ _OPEN_TOGETHER = 10  # of what one argument forces
 
 def of_review(review: Review) -> Iterator[str]:
     """All of them, in the review's order."""
-    groups = [_group(each, stack) for stack in review.stacks for each in _together(stack.dangers)]
+    groups = [_group(each, stack) for stack in review.stacks for each in together(stack.dangers)]
     yield from _list(groups[:_OPEN_GROUPS])
     if rest := groups[_OPEN_GROUPS:]:
         yield f"<details><summary>{len(rest):,} more changes that replace, delete or interrupt</summary>"
         yield from _list(rest)
         yield "</details>"
-
-
-def _together(dangers: Sequence[Danger]) -> list[list[Danger]]:
-    """By the argument that forces them; one without a known argument stays by itself."""
-    groups: dict[object, list[Danger]] = defaultdict(list)
-    for index, each in enumerate(dangers):
-        groups[(each.cause, each.before, each.after, each.place) if each.cause else index].append(each)
-    return list(groups.values())
 
 
 def _list(items: Sequence[str]) -> Iterator[str]:
@@ -48,7 +41,7 @@ def _group(those: Sequence[Danger], stack: StackReview) -> str:
     if len(those) == 1:
         rows = [*common, *_own(those[0], those)]
         return f'<li class="{kind}" {_item(those[0], stack)}><p class="what">{_title(those[0])}{where}</p>{_described(rows)}</li>'
-    counted = {each: sum(_done(one) == each for one in those) for each in dict.fromkeys(map(_done, those))}
+    counted = Counter(DONE[one.operation] for one in those)
     lines = [f"<li {_item(each, stack)}>{_title(each)}{_tail(each, those)}</li>" for each in those]
     shown = f"<ul>{''.join(lines[:_OPEN_TOGETHER])}</ul>"
     if rest := lines[_OPEN_TOGETHER:]:
@@ -64,11 +57,7 @@ def _item(one: Danger, stack: StackReview) -> str:
 
 
 def _title(one: Danger) -> str:
-    return f"{badge(one.operation, _done(one))} {html(one.what)} <strong>{name(one.azure_name or one.name)}</strong>"
-
-
-def _done(one: Danger) -> str:
-    return "interrupted" if one.operation is Operation.UPDATE else DONE[one.operation]
+    return f"{badge(one.operation, DONE[one.operation])} {html(one.what)} <strong>{name(one.azure_name or one.name)}</strong>"
 
 
 def _common(those: Sequence[Danger]) -> Iterator[tuple[str, str]]:

@@ -4,13 +4,13 @@ A text is shown as it is where it can be read, and named by code point where it 
 file, and bidirectional overrides would let one name read as another. E-mail addresses are left out: a page is passed on.
 """
 
-import re
 import unicodedata
 from html import escape
 
+from azure_gpu_operations.review.model import without_mail
+
 # Joiners, of which emoji and several scripts are made, and the line ends and tabs of scripts.
 _KEPT = frozenset("\n\t\u200c\u200d")
-_MAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+")  # begins at a word's first letter, or long texts take for ever
 NAME = 160  # characters of a name that a heading has
 _LONG = 400  # of a value that is shown whole
 _AROUND = 60  # of what is the same around a difference
@@ -18,8 +18,7 @@ _AROUND = 60  # of what is the same around a difference
 
 def readable(text: str) -> str:
     """The text with what can't be seen named by its code point, `⟨U+202E⟩`, and without e-mail addresses."""
-    if "@" in text:
-        text = _MAIL.sub("[e-mail]", text)
+    text = without_mail(text)
     return text if text.isprintable() else "".join(map(_readable, text))
 
 

@@ -1,0 +1,16 @@
+"""Dangers that one argument forces, told together wherever a review is shown, and the words for what happens to them. Pure."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from azure_gpu_operations.review.model import Danger, Operation
+
+DONE = {Operation.REPLACE: "replaced", Operation.DELETE: "deleted", Operation.UPDATE: "interrupted"}
+
+
+def together(dangers: Sequence[Danger]) -> list[list[Danger]]:
+    """By the argument that forces them; one without a known argument stays by itself."""
+    groups: dict[object, list[Danger]] = defaultdict(list)
+    for index, each in enumerate(dangers):
+        groups[(each.cause, each.before, each.after, each.place) if each.cause else index].append(each)
+    return list(groups.values())
