@@ -48,6 +48,7 @@ def test_the_commands_run_as_they_stand_and_leave_nothing(azure: EmbeddedAzure, 
     commands = commands_in(README)
     environment = {**login(azure, engine_bin), "IMAGE_SOURCE": f"{azure.url}/checkout.git#HEAD"}
     outputs = walked(commands, copied(tmp_path / "clone", installed=True), environment)
+    azure.delete(assignment, "2022-04-01")  # other tests share this subscription
     said = list(zip(commands, outputs, strict=True))
     asked = [output for command, output in said if " query " in command]
     assert "blue" in asked[0]

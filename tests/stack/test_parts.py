@@ -54,7 +54,8 @@ def test_two_stacks_share_an_identity_and_a_registry_and_neither_takes_the_other
 
     def assigned() -> list[tuple[str, str]]:
         found = azure.get(f"{registry}/providers/Microsoft.Authorization/roleAssignments", "2022-04-01").json()["value"]
-        return [(each["name"], each["properties"]["roleDefinitionId"][-36:]) for each in found]
+        here = [each for each in found if each["properties"]["scope"] == registry]
+        return [(each["name"], each["properties"]["roleDefinitionId"][-36:]) for each in here]
 
     parts = {"identity": {"existing": identity}, "registry": {"existing": registry}}
     config: dict[str, Any] = {"team": "vision", "location": "eastus", "foundation": parts}

@@ -15,7 +15,7 @@ def test_a_killed_agent_is_followed_by_one_that_takes_its_pods_up(agent: NodeAge
     inits = [{"name": "before", "image": IMAGE, "command": shell("echo once")}]
     apply(agent, namespace, pod("kept", {"command": shell("echo begun; sleep 1000")}, initContainers=inits))
     apply(agent, namespace, pod("ends", {"command": shell("sleep 1; exit 4")}, restartPolicy="Never"))
-    in_phase(agent, namespace, "kept", "Running")
+    until(lambda: _ready(status(agent, namespace, "kept")), "kept to be ready")
     in_phase(agent, namespace, "ends", "Running")
     before = status(agent, namespace, "kept")
     agent.kill()
@@ -61,6 +61,10 @@ def test_pods_of_a_node_that_is_gone_go_with_it_and_a_deployments_come_up_elsewh
     agent.nodes(record(FIRST))
     until(lambda: _where(agent, namespace) == [FIRST], "the pod to come up on the other node")
     assert SECOND not in agent.kubectl("get", "nodes", "-o", "name")
+
+
+def _ready(found: dict[str, Any]) -> bool:
+    return any(each["ready"] for each in found.get("containerStatuses", []))
 
 
 def _prefer(pool: str) -> dict[str, Any]:
