@@ -1,4 +1,4 @@
-"""The GPU pools of a cluster: what can be asked of them, their defaults, and every reason to refuse them.
+"""The GPU pools of a cluster: what can be asked of them, their defaults, and what is refused of them.
 
 In: `GpuPoolArgs` and the cluster that they are in. Out: `GpuPoolSpec`s with all defaults filled in, and problems. What AKS takes
 is known to `catalog.services.aks`; how GPUs are shared is judged with what stands on the cluster.

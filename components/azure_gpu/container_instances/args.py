@@ -1,4 +1,4 @@
-"""The arguments of a container group, with their defaults."""
+"""The arguments of a container group. Those of one container, with their defaults, are in `container.py`."""
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum

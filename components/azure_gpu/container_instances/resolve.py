@@ -11,7 +11,7 @@ from azure_gpu.container_instances import (
     file as group_file,
     network as group_network,
     registries as group_registries,
-    service as group_service,
+    rules as group_rules,
     volumes as group_volumes,
 )
 from azure_gpu.container_instances.args import (
@@ -90,10 +90,10 @@ def _resolve(name: str, said: ContainerGroupSettings, context: Context) -> tuple
         *group_network.problems_of(said, spec.network, containers, path, context.subscription_id, alone=alone),
         *group_volumes.problems_of(spec.volumes, all_containers, path),
         *group_registries.problems_of(said.get("registries", []), path),
-        *group_service.zone_problems(spec.zones, path),
+        *group_rules.zone_problems(spec.zones, path),
         *check_tags(own_tags, f"{path}.tags"),
         *check_region(said.get("location"), f"{path}.location"),
-        *lifecycle.through(lambda on: group_service.problems_of(spec, path, on), day, last_day(said.get("expires_after"))),
+        *lifecycle.through(lambda on: group_rules.problems_of(spec, path, on), day, last_day(said.get("expires_after"))),
     ]
     return spec, problems
 

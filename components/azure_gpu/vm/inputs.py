@@ -1,4 +1,5 @@
-"""What a virtual machine is sent to Azure with: its image, disk, administrators, boot and identity.
+"""What a virtual machine is sent to Azure with: its image, disk, administrators, security and identity. Its size, priority and
+boot diagnostics are in `vm.py`.
 
 In: a spec, and the arguments with what is wired. Out: inputs of the machine. Nothing is decided here.
 """

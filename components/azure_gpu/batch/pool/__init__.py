@@ -1,1 +1,1 @@
-"""A Batch pool: its component, its arguments, and every reason to refuse them."""
+"""A Batch pool: its component, its arguments, and what it refuses by itself. What Batch refuses is in the catalog."""

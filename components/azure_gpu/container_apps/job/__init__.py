@@ -1,1 +1,2 @@
-"""A serverless GPU job: its component, its arguments, and every reason to refuse them."""
+"""A serverless GPU job: its component, its arguments, and what it refuses by itself. What Container Apps refuses is in the
+catalog."""

@@ -287,7 +287,7 @@ class MlEndpoint(pulumi.ComponentResource):
             location=self._location,
             target_resource_uri=deployment.id,
             enabled=True,
-            profiles=inputs.rules(spec.autoscale, name, deployment.id),
+            profiles=inputs.autoscale_profiles(spec.autoscale, name, deployment.id),
             tags=spec.tags,
             opts=self._child,
         )

@@ -1,5 +1,7 @@
 """What is sent to Azure for the deployments of an online endpoint, and for the rules by which they grow.
 
+The body of the endpoint itself is in `endpoint.py`; `traffic.py` sends it again with each change.
+
 In: a `DeploymentSpec`, and the workspace with its assets. Out: arguments for the resources of pulumi-azure-native.
 """
 
@@ -77,7 +79,9 @@ def deployment(
     )
 
 
-def rules(spec: Autoscale, deployment_name: str, deployment_id: pulumi.Input[str]) -> list[monitor.AutoscaleProfileArgs]:
+def autoscale_profiles(
+    spec: Autoscale, deployment_name: str, deployment_id: pulumi.Input[str]
+) -> list[monitor.AutoscaleProfileArgs]:
     """The one profile of a managed deployment: each metric adds an instance above its value, and takes one away far below."""
     return [
         monitor.AutoscaleProfileArgs(
