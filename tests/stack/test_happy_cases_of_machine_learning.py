@@ -18,4 +18,4 @@ def test_a_happy_case_comes_up_at_the_first_try(
     name: str, azure: EmbeddedAzure, engine_bin: Path, scoring_models: Path, tmp_path: Path
 ) -> None:
     with happy_cases.up(name, azure, engine_bin, tmp_path, saved_model=scoring_models / "colours") as stack:
-        happy_cases.stays(stack)
+        happy_cases.stays(stack, drift=happy_cases.has_most(name))

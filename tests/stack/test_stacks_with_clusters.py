@@ -17,6 +17,7 @@ from azure_gpu.shared import sdk_types
 from localazure.plugin import projection
 from tests.localazure.kubernetes.gpu_cluster import pod
 from tests.stack.configurations import with_cluster
+from tests.stack.conftest import calm
 from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
 from tests.support.stack import ProgramStack, Step
 
@@ -214,7 +215,7 @@ def test_a_change_that_failed_halfway_is_not_undone_by_the_next_update(azure: Em
     try:
         assert stack.pulumi("up", "--yes", "--skip-preview").returncode != 0
     finally:
-        azure.command("fault", "clear")
+        calm(azure)
     stack.update()
     assert {(each.get("tags") or {}).get("cost") for name, each in pools_in(azure, stack).items() if name != "system"} == {"7"}
     stack.configure(said)
