@@ -25,6 +25,11 @@ def cache_folder(name: str) -> Path:
     return root / "azure-gpu" / name
 
 
+def is_ours(folder: Path) -> bool:
+    """Whether a folder on PATH is one of this cache, which is judged as such and by nothing else."""
+    return folder == cache_folder(folder.name)
+
+
 def ensure(final: Path, problem: Callable[[Path], str | None], fill: Callable[[Path, Path], None], progress: Progress) -> None:
     """Makes sure that `final` is there and good.
 
@@ -42,12 +47,20 @@ def ensure(final: Path, problem: Callable[[Path], str | None], fill: Callable[[P
             result, scratch = workspace / "result", workspace / "scratch"
             result.mkdir()
             scratch.mkdir()
-            if final.exists():
-                final.rename(workspace / "broken")
             fill(result, scratch)
+            _take_away(final, workspace)
             result.rename(final)
+        except BaseException:
+            _take_away(final, workspace)
+            raise
         finally:
             _remove(workspace)
+
+
+def _take_away(final: Path, workspace: Path) -> None:
+    """Until its successor is there, a folder stays in place: what isn't good any more may still be in use."""
+    if final.exists():
+        final.rename(workspace / "old")
 
 
 def _remove(folder: Path) -> None:

@@ -4,7 +4,6 @@ What PATH has of them is linked where it is recent enough; the rest is built: on
 kubelogin. `node-streams` is ours: with it the nodes of the embedded Azure stream into pods, by Kubernetes' own library.
 """
 
-import hashlib
 import os
 import re
 import shutil
@@ -35,7 +34,6 @@ _CLIENTS = {_KUBECTL: ("version --client", VERSION), _LOGIN: ("--version", _LOGI
 _ANSWERS = {**_SERVERS, **_CLIENTS}  # how each is asked for its version, and the one that is pinned
 _NAMES = (*_ANSWERS, _STREAMS)
 _STAMPED = "k8s.io/component-base/version"
-_SOURCES = "sources"  # the digest of our own part of what was built
 
 
 def problem(folder: Path) -> str | None:
@@ -45,7 +43,7 @@ def problem(folder: Path) -> str | None:
     for name in _NAMES:
         if not os.access(folder / name, os.X_OK):
             return f"{name} is missing or can't be executed"
-    if not (folder / _SOURCES).exists() or (folder / _SOURCES).read_text(encoding="ascii") != _digest():
+    if not pins.made_of(folder, KUBERNETES, KUBELOGIN):
         return "it was built out of other sources"
     for name, (_, pinned) in _ANSWERS.items():
         version = _version(folder / name, name)
@@ -94,21 +92,13 @@ def builder(progress: Progress, log: Path) -> Callable[[Path, Path], None]:
         if _LOGIN not in linked:
             tag = f"-ldflags=-s -w -X main.gitTag={_LOGIN_VERSION}"
             go.build(go_program, KUBELOGIN, result / _LOGIN, [tag], scratch=scratch, log=log, progress=progress)
-        (result / _SOURCES).write_text(_digest(), encoding="ascii")
+        pins.note(result, KUBERNETES, KUBELOGIN)
         wrong = problem(result)
         if wrong is not None:
             raise go.BuildError(f"the build ended, but {wrong}")
         progress.say(f"built Kubernetes {VERSION} in {progress.elapsed()}")
 
     return build
-
-
-def _digest() -> str:
-    """Of both modules' own files, which decide what is built together with the versions that they pin."""
-    files = sorted(
-        file for module in (KUBERNETES, KUBELOGIN) for file in module.folder.iterdir() if file.suffix in (".go", ".mod")
-    )
-    return hashlib.sha256(b"\0".join(file.name.encode() + b"\0" + file.read_bytes() for file in files)).hexdigest()
 
 
 @cache

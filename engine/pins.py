@@ -1,13 +1,15 @@
 """The pinned versions, read from the Go modules that hold them: `engine/<name>/go.mod` is their only home.
 
-In: the folder of a Go module. Out: `GoModule`.
+In: the folder of a Go module. Out: `GoModule`, and whether what was built out of such folders still fits them.
 """
 
+import hashlib
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
 _DIRECTIVE = re.compile(r"^(go|tool) (\S+)$", re.MULTILINE)
+_SOURCES = "sources"  # the file with the digest, beside what was built
 _REQUIRE = re.compile(r"^(?:require )?\t?(\S+/\S+) (v\S+)(?: // indirect)?$", re.MULTILINE)
 
 
@@ -27,3 +29,19 @@ def read(folder: Path) -> GoModule:
     directives = dict(_DIRECTIVE.findall(text))
     major, minor = directives["go"].split(".")[:2]
     return GoModule(folder, directives.get("tool", "."), (int(major), int(minor)), dict(_REQUIRE.findall(text)))
+
+
+def note(folder: Path, *modules: GoModule) -> None:
+    """Writes into `folder` what it was built out of: the modules' own files, programs and pins."""
+    (folder / _SOURCES).write_text(_digest(*modules), encoding="ascii")
+
+
+def made_of(folder: Path, *modules: GoModule) -> bool:
+    """Whether `folder` was built out of the modules as they are now."""
+    note = folder / _SOURCES
+    return note.exists() and note.read_text(encoding="ascii") == _digest(*modules)
+
+
+def _digest(*modules: GoModule) -> str:
+    files = sorted(file for module in modules for file in module.folder.rglob("*") if file.suffix in (".go", ".mod"))
+    return hashlib.sha256(b"\0".join(file.name.encode() + b"\0" + file.read_bytes() for file in files)).hexdigest()

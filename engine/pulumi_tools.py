@@ -1,6 +1,7 @@
 """Pulumi's command line and Python language host: whether a folder holds them, where PATH has them, and how they are built.
 
-The command line and the language host need different versions of one Go module, so each is pinned in a module of its own.
+The command line and the language host need different versions of one Go module, so each is pinned in a module of its own. The
+host that is served is an old one, and lies behind one of our own: `pulumi/hosts/` says what that adds.
 """
 
 import os
@@ -8,19 +9,22 @@ import re
 import shutil
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
-from engine import go, pins
+from engine import cache, go, pins
 from engine.answers import answer
 from engine.progress import Progress
 
 COMMAND_LINE = pins.read(Path(__file__).with_name("pulumi"))
+FRONT = replace(COMMAND_LINE, tool="./hosts")  # our own part of a language host; it generates packages as the command line does
 LANGUAGE_HOST = pins.read(Path(__file__).with_name("language-python"))
 _SDK = "github.com/pulumi/pulumi/sdk/v3"
 VERSION = COMMAND_LINE.requires["github.com/pulumi/pulumi/pkg/v3"]
 
 _PROGRAM = "pulumi"
 _HOST = "pulumi-language-python"
+SERVED = "-served"  # ends the name of the host that is behind ours, which finds it by that
 _HOST_EXEC = "pulumi-language-python-exec"  # what the host runs; a Python file, which it looks for beside itself
 
 
@@ -28,9 +32,11 @@ def problem(folder: Path) -> str | None:
     """What is wrong with `folder` as the home of the pinned tools; None where it is complete and the program answers."""
     if not folder.is_dir():
         return "it isn't there"
-    for name in (_PROGRAM, _HOST, _HOST_EXEC):
+    for name in (_PROGRAM, _HOST, _HOST + SERVED, _HOST_EXEC):
         if not os.access(folder / name, os.X_OK):
             return f"{name} is missing or can't be executed"
+    if not pins.made_of(folder, COMMAND_LINE, LANGUAGE_HOST):
+        return "it was built out of other sources"
     version = _version(folder / _PROGRAM)
     return None if version == VERSION else f"`pulumi version` answers {version or 'nothing'} instead of {VERSION}"
 
@@ -41,6 +47,8 @@ def on_path() -> tuple[Path | None, str]:
     if program is None:
         return None, "pulumi is not on PATH"
     folder = Path(program).parent
+    if cache.is_ours(folder):
+        return None, f"{program} is a build of this project"
     version = _version(Path(program))
     if not _new_enough(version):
         return None, f"{program} is {version or 'of no known version'}, and {VERSION} or later is needed"
@@ -60,22 +68,30 @@ def builder(progress: Progress, log: Path) -> Callable[[Path, Path], None]:
         progress.say(
             f"building Pulumi {VERSION} and its Python language host, once: 5 to 8 minutes on two cores "
             f"(this machine has {os.cpu_count()})\n"
-            f"  kept in {log.parent} (130 MB), beside what Go keeps in its own caches (about 3.5 GB)"
+            f"  kept in {log.parent} (160 MB), beside what Go keeps in its own caches (about 3.5 GB)"
         )
-        # Without the stamp the program prints an empty version, which the Automation API refuses.
-        for module, name, tags in ((COMMAND_LINE, _PROGRAM, ["-tags=osusergo,grpcnotrace"]), (LANGUAGE_HOST, _HOST, [])):
-            stamp = f"-ldflags=-s -w -X {_SDK}/go/common/version.Version={module.requires[_SDK]}"
-            go.build(go_program, module, result / name, [*tags, stamp], scratch=scratch, log=log, progress=progress)
+        tags = ["-tags=osusergo,grpcnotrace"]
+        programs = ((COMMAND_LINE, _PROGRAM, tags), (FRONT, _HOST, []), (LANGUAGE_HOST, _HOST + SERVED, []))
+        for module, name, options in programs:
+            stamped = [*options, stamp(module)]
+            go.build(go_program, module, result / name, stamped, scratch=scratch, log=log, progress=progress)
         # The host's own module has an older copy of this file; it must fit the version of the Python package.
         source = go.module_folder(go_program, COMMAND_LINE, _SDK) / "python" / "cmd" / _HOST_EXEC
         shutil.copyfile(source, result / _HOST_EXEC)
         (result / _HOST_EXEC).chmod(0o755)
+        pins.note(result, COMMAND_LINE, LANGUAGE_HOST)
         wrong = problem(result)
         if wrong is not None:
             raise go.BuildError(f"the build ended, but {wrong}")
         progress.say(f"built Pulumi {VERSION} in {progress.elapsed()}")
 
     return build
+
+
+def stamp(module: pins.GoModule) -> str:
+    """The linker's option that tells a program of Pulumi its version. Without it the command line prints an empty one, which the
+    Automation API refuses."""
+    return f"-ldflags=-s -w -X {_SDK}/go/common/version.Version={module.requires[_SDK]}"
 
 
 def _new_enough(version: str | None) -> bool:
