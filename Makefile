@@ -98,10 +98,12 @@ lint: .venv/ready ## format, style, types, workflows
 	  if [ $$code = 2 ]; then echo "the workflows aren't checked by actionlint: Go is missing" >&2; exit 0; fi; \
 	  [ $$code = 0 ] && set -x && "$$folder/actionlint" -shellcheck .venv/bin/shellcheck -pyflakes ""
 
-docs: .venv/ready ## write every generated page again: settings, components, replacements, catalog, coverage, weather, the stack's picture
+docs: .venv/ready ## write every generated page again: settings, components, their package schema, replacements, catalog, coverage, weather, the stack's picture
 	$(PYTHON) -m azure_gpu.stack.settings_reference schema > docs/settings.schema.json
 	$(PYTHON) -m azure_gpu.stack.settings_reference reference > docs/settings.md
 	$(PYTHON) -m azure_gpu.stack.component_reference docs/components
+	$(PYTHON) -m azure_gpu.host --schema > components/azure_gpu/host/schema.json.new
+	mv components/azure_gpu/host/schema.json.new components/azure_gpu/host/schema.json
 	$(PYTHON) -m localazure.shapes.bodies > components/azure_gpu/formats/arm_bodies.json.new
 	mv components/azure_gpu/formats/arm_bodies.json.new components/azure_gpu/formats/arm_bodies.json
 	$(PYTHON) -m operations catalog > docs/catalog.md

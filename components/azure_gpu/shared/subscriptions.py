@@ -12,15 +12,15 @@ from pulumi.runtime.config import is_config_secret
 from azure_gpu.shared import sdk_types
 from azure_gpu.shared.provider_keys import PROVIDER
 
-# By the stack, for a process may run more than one.
+# By the stack, for a process may run more than one; the provider of other languages runs one and has no resource for it.
 _made: WeakKeyDictionary[pulumi.Resource, dict[str, pulumi.ProviderResource]] = WeakKeyDictionary()
+_made_by_host: dict[str, pulumi.ProviderResource] = {}
 
 
 def as_configured(subscription: str) -> pulumi.ProviderResource:
     """The provider of a subscription, declared once a stack. What the environment says, it reads by itself."""
     root = get_root_resource()
-    assert root is not None  # a program runs
-    providers = _made.setdefault(root, {})
+    providers = _made.setdefault(root, {}) if root is not None else _made_by_host
     if subscription not in providers:
         login = azure_native.ProviderArgs(**_login())
         login.subscription_id = subscription

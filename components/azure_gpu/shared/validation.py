@@ -71,11 +71,11 @@ def _own_checks(annotation: Any) -> list[Any]:
 
 def _check(value: object, annotation: Any, path: str) -> Checked:
     if is_output(value):
-        return Checked(value) if _takes_outputs(annotation) else _unknown_value(path, annotation)
+        return Checked(value) if takes_outputs(annotation) else _unknown_value(path, annotation)
     kind = form(annotation)
     shown = None if _may_hold_secrets(annotation) else value
     if isinstance(value, pulumi.Resource):
-        return Checked(value) if isinstance(value, _components(annotation)) else _wrong_resource(path, value, annotation)
+        return Checked(value) if isinstance(value, components_of(annotation)) else _wrong_resource(path, value, annotation)
     if kind is Any:
         return Checked(value)
     if is_typeddict(kind):
@@ -90,7 +90,7 @@ def _check(value: object, annotation: Any, path: str) -> Checked:
         return _wrong_type(path, shown, value, f"a {kind_name(kind)}")
     if _is_a(value, kind):
         return Checked(value)
-    wanted = " or ".join([f"a {kind_name(each)}" for each in _components(annotation)] + [_WORDS[kind]])
+    wanted = " or ".join([f"a {kind_name(each)}" for each in components_of(annotation)] + [_WORDS[kind]])
     return _wrong_type(path, shown, value, wanted)
 
 
@@ -129,22 +129,22 @@ def is_output(value: object) -> bool:
 def form(annotation: Any) -> Any:
     """The form in which a stack file gives what is annotated, and to which the other forms of a union are short or beside it:
     `T` of `pulumi.Input[T]`, the object of `Object | bool`, the enum of `Enum | Literal[…]`, the text of `Component | str`."""
-    kinds = [each for each in _alternatives(annotation) if not _is_output_type(each) and get_origin(each) is not Literal]
+    kinds = [each for each in alternatives(annotation) if not _is_output_type(each) and get_origin(each) is not Literal]
     plain = [each for each in kinds if not _is_class(each, pulumi.Resource)]
     return next((each for each in plain if each is Any or not _is_scalar(each)), (plain or kinds)[0])
 
 
 def may_be_secret(annotation: Any) -> bool:
     """Whether it is a `pulumi.Input`, whose value is kept secret where it is one."""
-    return annotation is not Any and _takes_outputs(annotation) and not _is_open(annotation)
+    return annotation is not Any and takes_outputs(annotation) and not _is_open(annotation)
 
 
-def _alternatives(annotation: Any) -> list[Any]:
+def alternatives(annotation: Any) -> list[Any]:
     """What a union is made of, at any depth; anything else by itself."""
     if get_origin(annotation) is Annotated:
-        return _alternatives(get_args(annotation)[0])
+        return alternatives(get_args(annotation)[0])
     if get_origin(annotation) in (Union, UnionType):
-        return [kind for each in get_args(annotation) for kind in _alternatives(each)]
+        return [kind for each in get_args(annotation) for kind in alternatives(each)]
     return [annotation]
 
 
@@ -168,14 +168,15 @@ def _is_scalar(annotation: Any) -> bool:
 
 
 @functools.cache
-def _takes_outputs(annotation: Any) -> bool:
-    return any(each is Any or _is_output_type(each) for each in _alternatives(annotation))
+def takes_outputs(annotation: Any) -> bool:
+    """Whether a value that is known only while resources are created may stand there."""
+    return any(each is Any or _is_output_type(each) for each in alternatives(annotation))
 
 
 @functools.cache
-def _components(annotation: Any) -> tuple[type, ...]:
+def components_of(annotation: Any) -> tuple[type, ...]:
     """The components that an annotation takes."""
-    return tuple(each for each in _alternatives(annotation) if _is_class(each, pulumi.Resource))
+    return tuple(each for each in alternatives(annotation) if _is_class(each, pulumi.Resource))
 
 
 def kind_name(component: type) -> str:
@@ -195,10 +196,10 @@ def _unknown_value(path: str, annotation: Any) -> Checked:
 
 
 def _wrong_resource(path: str, value: pulumi.Resource, annotation: Any) -> Checked:
-    words = [f"a {kind_name(each)}" for each in _components(annotation)]
-    if _takes_outputs(annotation) or not words:
+    words = [f"a {kind_name(each)}" for each in components_of(annotation)]
+    if takes_outputs(annotation) or not words:
         words.append(_description(form(annotation)))
-    fix = "give its id" if _takes_outputs(annotation) else ""
+    fix = "give its id" if takes_outputs(annotation) else ""
     problem = Problem(path=path, message=f"a {type(value).__name__} isn't taken here", allowed=" or ".join(words), fix=fix)
     return Checked(None, [problem], usable=False)
 
@@ -281,16 +282,16 @@ def _kind(value: object) -> str:
 def _written_out(value: object, wanted: Any) -> object:
     """The two shorthands: `create` stands for `{create: true}`, where `create` is the first key and no other is needed; `true`
     stands for `{enabled: true}`, where `enabled` is."""
-    [shorthand] = _shorthands(wanted) or [None]
-    if shorthand == _SWITCH:
+    [shorthand] = shorthands(wanted) or [None]
+    if shorthand == SWITCH:
         return {shorthand: value} if isinstance(value, bool) else value
     return {shorthand: True} if shorthand is not None and value == shorthand else value
 
 
-_SWITCH = "enabled"
+SWITCH = "enabled"
 
 
-def _shorthands(wanted: Any) -> list[str]:
+def shorthands(wanted: Any) -> list[str]:
     """The word that may stand for a whole object, or the key that true and false stand for; none for most."""
     return [] if wanted.__required_keys__ else [key for key, hint in list(key_hints(wanted).items())[:1] if hint is bool]
 
@@ -378,8 +379,8 @@ def schema(annotation: Any, *, in_program: bool = False) -> dict[str, Any]:
     names = {str: "string", int: "integer", float: "number", bool: "boolean"}
     forms: list[dict[str, Any]] = [{"type": names[kind]}] if kind in names else []
     if in_program:
-        forms = [*({"title": kind_name(each)} for each in _components(annotation)), *forms]
-        forms += [{"title": OUTPUT}] if _takes_outputs(annotation) else []
+        forms = [*({"title": kind_name(each)} for each in components_of(annotation)), *forms]
+        forms += [{"title": OUTPUT}] if takes_outputs(annotation) else []
     elif may_be_secret(annotation):
         forms.append(_ENCRYPTED)
     return forms[0] if len(forms) == 1 else {"anyOf": forms}
@@ -397,8 +398,8 @@ def _object_schema(wanted: Any, in_program: bool) -> dict[str, Any]:
         "required": sorted(wanted.__required_keys__),
         "additionalProperties": False,
     }
-    shorthands: list[Any] = [True, False] if _shorthands(wanted) == [_SWITCH] else _shorthands(wanted)
-    return {"anyOf": [{"enum": shorthands}, written]} if shorthands else written
+    short: list[Any] = [True, False] if shorthands(wanted) == [SWITCH] else shorthands(wanted)
+    return {"anyOf": [{"enum": short}, written]} if short else written
 
 
 def key_docstrings(wanted: Any) -> dict[str, str]:

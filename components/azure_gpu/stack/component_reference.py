@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any, cast, get_args, get_type_hints, is_typeddict
+from typing import Any, NamedTuple, cast, get_args, get_type_hints, is_typeddict
 
 import pulumi
 
@@ -94,7 +94,7 @@ def found() -> list[Component]:
 
 def pages(every: Sequence[Component]) -> dict[str, str]:
     """The text of every page by its file's name, the index included."""
-    lines = [f"| [{each.name}]({each.page}) | {_paragraphs(each)[0]} |" for each in every]
+    lines = [f"| [{each.name}]({each.page}) | {paragraphs(each)[0]} |" for each in every]
     return {INDEX: "\n".join([_INDEX_HEAD, *lines]) + "\n", **{each.page: page(each) for each in every}}
 
 
@@ -102,20 +102,20 @@ def page(component: Component) -> str:
     """The page of one component."""
     module = component.module.__name__.replace(".", "/")
     args = arguments(component.of)
-    outputs, others = _attributes(component.of)
+    rows = {output: [_row(each) for each in attributes(component.of) if each.is_output is output] for output in (True, False)}
     parts = [
         f"# {component.name}\n",
-        "\n\n".join(_paragraphs(component)),
+        "\n\n".join(paragraphs(component)),
         f"\nIn `{module}.py`; Pulumi's type is `azuregpu:index:{component.name}`.",
         f"\n## In a program\n\n```python\n{example(component)}```",
         f"\n## Arguments\n\n`{args.__name__}`: {_flowing(inspect.cleandoc(args.__doc__ or ''))}\n",
         TABLE,
         *rows_below(schema(args, in_program=True), ""),
         "\n## Outputs\n\n| output | type | |\n| --- | --- | --- |",
-        *outputs,
+        *rows[True],
     ]
-    if others:
-        parts += ["\nFor Python alone, and no outputs:\n", "| attribute | type | |\n| --- | --- | --- |", *others]
+    if rows[False]:
+        parts += ["\nFor Python alone, and no outputs:\n", "| attribute | type | |\n| --- | --- | --- |", *rows[False]]
     replacing = cast(Sequence[str], getattr(component.module, "REPLACING", ()))
     others_replacing = cast(Sequence[str], getattr(component.module, "REPLACING_WITHOUT_PATH", ()))
     if replacing:
@@ -135,7 +135,8 @@ def arguments(of: type[pulumi.ComponentResource]) -> Any:
     return next(each for each in get_args(given) if is_typeddict(each))
 
 
-def _paragraphs(component: Component) -> list[str]:
+def paragraphs(component: Component) -> list[str]:
+    """What the component's module says of it, each paragraph in one line."""
     text = inspect.cleandoc(component.module.__doc__ or "")
     return [_flowing(paragraph) for paragraph in text.split("\n\n")]
 
@@ -144,21 +145,32 @@ def _flowing(text: str) -> str:
     return " ".join(text.split())
 
 
-def _attributes(of: type[Any]) -> tuple[list[str], list[str]]:
-    """The rows of the outputs, and those of what is on the object besides."""
+class Attribute(NamedTuple):
+    """What a component's object has: an output, or what is for Python alone."""
+
+    name: str
+    annotation: str
+    meaning: str
+    is_output: bool
+
+
+def attributes(of: type[Any]) -> list[Attribute]:
+    """The attributes of a component's class that have a docstring, in its order."""
     [definition] = ast.parse(inspect.getsource(of)).body
-    outputs: list[str] = []
-    others: list[str] = []
+    found: list[Attribute] = []
     for statement, following in itertools.pairwise(cast(ast.ClassDef, definition).body):
         match statement, following:
             case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
                 meaning = _flowing(text).removesuffix(" Not an output.")
-                rows = outputs if meaning == _flowing(text) else others
-                annotation = ast.unparse(statement.annotation).replace("|", "\\|")
-                rows.append(f"| `{name}` | `{annotation}` | {meaning} |")
+                found.append(Attribute(name, ast.unparse(statement.annotation), meaning, meaning == _flowing(text)))
             case _:
                 pass
-    return outputs, others
+    return found
+
+
+def _row(attribute: Attribute) -> str:
+    annotation = attribute.annotation.replace("|", "\\|")
+    return f"| `{attribute.name}` | `{annotation}` | {attribute.meaning} |"
 
 
 def main() -> None:

@@ -1,0 +1,193 @@
+"""The provider that the engine runs: gives the schema, and constructs components for programs in other languages.
+
+What a component refuses reaches the program as it does in Python, every problem at once and each in one line, under the names of
+the schema. A component that is given to another is the one that this process has constructed, by its URN: the engine runs one
+process for all components of a deployment.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import json
+import sys
+import traceback
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from typing import Any, NoReturn, cast
+
+import grpc
+import pulumi
+import pulumi_azure_native  # noqa: F401  # pyright: ignore[reportUnusedImport] - knows references to its provider
+from google.protobuf.struct_pb2 import Struct
+from pulumi.errors import InputPropertiesError, InputPropertyErrorDetails
+from pulumi.provider import ConstructResult, Provider
+from pulumi.provider.server import ProviderServicer
+from pulumi.runtime import rpc
+from pulumi.runtime.proto import provider_pb2_grpc
+
+import azure_gpu
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.host.names import PACKAGE, camel, of_keys, respelt
+from azure_gpu.host.values import Given, Reader
+from azure_gpu.shared.refusal import Refused
+from azure_gpu.shared.validation import below, check, form, key_hints
+
+SCHEMA = files("azure_gpu.host") / "schema.json"
+_PROVIDER_OF = "pulumi:providers:"
+_ANY_SIZE = {"grpc.max_send_message_length": -1, "grpc.max_receive_message_length": -1}
+
+
+class Host(Provider):
+    """Constructs the components of the schema."""
+
+    def __init__(self, schema: str) -> None:
+        self._spec: dict[str, Any] = json.loads(schema)
+        super().__init__(self._spec["version"], schema)
+        self._names = of_keys(self._spec)
+        self._constructed: dict[str, pulumi.Resource] = {}  # by URN
+
+    def construct(
+        self, name: str, resource_type: str, inputs: Mapping[str, Any], options: pulumi.ResourceOptions | None = None
+    ) -> ConstructResult:
+        """`inputs`: what the engine sends, each as `Given`. Raises `InputPropertiesError` with whatever is wrong."""
+        if resource_type not in self._spec["resources"]:
+            raise InputPropertiesError(f"{PACKAGE} {self.version} has no component {resource_type}")
+        kind = resource_type.rpartition(":")[2]
+        wanted = getattr(azure_gpu, f"{kind}Args")
+        path = f'{kind}("{name}")'
+        reader = Reader(path, self._resource)
+        args = reader.arguments(cast(Mapping[str, Given], inputs), wanted)
+        if reader.problems:
+            self._refuse([*reader.problems, *check(args, wanted, path).problems], path, wanted)
+        try:
+            component = getattr(azure_gpu, kind)(name, args, options)
+        except Refused as refused:
+            self._refuse(refused.problems, path, wanted)
+        outputs: dict[str, Any] = self._spec["resources"][resource_type]["properties"]
+        attributes = {camel(each): each for each in type(component).__annotations__}
+        state = {output: self._on_wire(getattr(component, attributes[output]), spec) for output, spec in outputs.items()}
+        return ConstructResult(
+            self._kept(component),
+            {output: value for output, value in state.items() if value is not None},
+        )
+
+    def _refuse(self, problems: Sequence[Problem], path: str, wanted: Any) -> NoReturn:
+        """One line for each problem. No property is named as the engine finds it, who would show its value, also a secret's."""
+        count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+        errors = [
+            InputPropertyErrorDetails(property_path=_property(each.path, path, wanted), reason=self._reason(each))
+            for each in problems
+        ]
+        raise InputPropertiesError(f"{count} in {path}, nothing of it was declared:", errors)
+
+    def _reason(self, problem: Problem) -> str:
+        """A problem without its path, under the names of the schema."""
+        message, allowed, fix = (respelt(each, self._names) for each in (problem.message, problem.allowed, problem.fix))
+        return str(problem._replace(path="", message=message, allowed=allowed, fix=fix)).removeprefix(": ")
+
+    def _kept(self, component: pulumi.Resource) -> pulumi.Output[str]:
+        def keep(urn: str) -> str:
+            self._constructed[urn] = component
+            return urn
+
+        return component.urn.apply(keep)
+
+    def _resource(self, reference: Struct, path: str) -> pulumi.Resource | Problem:
+        urn = reference.fields["urn"].string_value
+        if urn in self._constructed:
+            return self._constructed[urn]
+        kind = urn.split("::")[2].rpartition("$")[2]
+        if kind.startswith(_PROVIDER_OF):
+            found = rpc.deserialize_property(reference)
+            if isinstance(found, pulumi.ProviderResource):
+                return found
+        if kind in self._spec["resources"]:
+            return Problem(
+                path=path,
+                message=f"this {kind.rpartition(':')[2]} belongs to another stack, or to another provider of {PACKAGE}",
+                value=urn,
+                allowed="a component that this program declares, with the same provider",
+                fix="give its parts by their ids",
+            )
+        return Problem(path=path, message=f"a {kind} isn't taken here", value=urn, fix="give its id")
+
+    def _on_wire(self, value: Any, spec: Mapping[str, Any]) -> Any:
+        """An output under the names of the schema."""
+        if isinstance(value, pulumi.Output):
+            known = cast("pulumi.Output[Any]", value)
+            return (
+                known.apply(lambda held: self._on_wire(held, spec)) if "$ref" in spec or "additionalProperties" in spec else known
+            )
+        if isinstance(value, Mapping):
+            entries = cast(Mapping[str, Any], value)
+            if "additionalProperties" in spec:
+                return {key: self._on_wire(each, spec["additionalProperties"]) for key, each in entries.items()}
+            if spec.get("$ref", "").startswith("#/types/"):
+                below: Mapping[str, Any] = self._spec["types"][spec["$ref"].removeprefix("#/types/")]["properties"]
+                return {camel(key): self._on_wire(each, below[camel(key)]) for key, each in entries.items()}
+        return cast(Any, value)
+
+
+def _property(place: str, path: str, wanted: Any) -> str:
+    """Where a problem is, under the names of the schema. What a user has named stays as it is."""
+    if not place.startswith(f"{path}."):
+        return place  # the component itself, or another one that it is given
+    annotation, found = wanted, [path]
+    for step in place.removeprefix(f"{path}.").split("."):
+        key, bracket, rest = step.partition("[")
+        found.append(f"{camel(key)}{bracket}{rest}" if key in _keys(annotation) else step)
+        annotation = below(annotation, key)
+        annotation = below(annotation, 0) if bracket else annotation
+    return ".".join(found)
+
+
+def _keys(annotation: Any) -> Mapping[str, Any]:
+    kind = form(annotation)
+    return key_hints(kind) if hasattr(kind, "__required_keys__") else {}
+
+
+class Servicer(ProviderServicer):
+    """The SDK's, which leaves reading the arguments to `Host`, and whose failures are one line."""
+
+    async def Construct(self, request: Any, context: Any) -> Any:  # noqa: N802  the protocol's name
+        try:
+            return await super()._construct(request, context)  # pyright: ignore[reportUnknownMemberType]
+        except InputPropertiesError as error:
+            await context.abort_with_status(self.create_grpc_invalid_properties_status(error.message, error.errors))
+        except Exception as error:  # noqa: BLE001  whatever it is, no call of Python is the program's business
+            pulumi.log.debug("".join(traceback.format_exception(error)))
+            await context.abort(grpc.StatusCode.UNKNOWN, _failure(error))
+
+    @staticmethod
+    async def _construct_inputs(inputs: Struct, input_dependencies: Any) -> dict[str, Any]:
+        return {
+            key: Given(value, frozenset(input_dependencies[key].urns) if key in input_dependencies else frozenset())
+            for key, value in inputs.fields.items()
+        }
+
+
+def _failure(error: Exception) -> str:
+    """What a user reads of a failure that is no refusal."""
+    if isinstance(error, pulumi.RunError):
+        return str(error)
+    return f"{type(error).__name__}: {error}"
+
+
+async def serve(host: Host, engine: str) -> None:
+    """Answers the engine at this address until it ends the process. Prints the port first."""
+    server = grpc.aio.server(options=list(_ANY_SIZE.items()))
+    provider_pb2_grpc.add_ResourceProviderServicer_to_server(Servicer(host, [], engine_address=engine), server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    print(port, flush=True)
+    await server.wait_for_termination()
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """What the engine runs, and `pulumi-resource-azuregpu`."""
+    parser = argparse.ArgumentParser(prog=f"pulumi-resource-{PACKAGE}", description="The components for the Pulumi engine.")
+    parser.add_argument("engine", help="address of the engine")
+    given, _ = parser.parse_known_args(sys.argv[1:] if arguments is None else list(arguments))  # the engine adds flags for logs
+    host = Host(SCHEMA.read_text(encoding="utf-8"))
+    with contextlib.suppress(KeyboardInterrupt):  # the engine's way to end it
+        asyncio.run(serve(host, given.engine))

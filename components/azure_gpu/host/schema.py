@@ -1,0 +1,259 @@
+"""The package schema of the components, from which every language's SDK is generated, made of the TypedDicts of their arguments.
+
+In: the components of the library. Out: a schema as https://www.pulumi.com/docs/iac/extending-pulumi/schema/ describes it:
+
+- a TypedDict is an object type, an enum or a literal is an enum type, a shorthand beside an object is a `oneOf`;
+- a component beside an ARM id is a `oneOf` of the resource and text;
+- what isn't an input is `plain`, as it decides what is declared; `secret` is what the state never shows. SDKs make a secret of
+  the whole of such a property, and so a map by names, which have to be known, isn't marked: the component marks its values.
+
+Defaults are in the descriptions alone, so that no language has one of its own.
+"""
+
+import inspect
+import json
+import re
+from collections.abc import Iterator, Mapping
+from enum import Enum
+from importlib.metadata import metadata
+from typing import Any, Literal, Union, cast, get_args, get_origin, is_typeddict
+
+import pulumi
+
+from azure_gpu.host.names import PACKAGE, camel, of_keys, respelt_in_quotes, token
+from azure_gpu.shared.validation import (
+    SWITCH,
+    alternatives,
+    components_of,
+    form,
+    is_map,
+    key_docstrings,
+    key_hints,
+    kind_name,
+    may_be_secret,
+    shorthands,
+    takes_outputs,
+)
+from azure_gpu.stack.component_reference import Component, arguments, attributes, found, paragraphs
+
+Spec = dict[str, Any]
+# Types that have one name in two modules of the library, by the module and that name.
+_NAMES = {
+    ("aks.args", "Driver"): "GpuPoolDriver",
+    ("batch.pool.args", "Replace"): "BatchPoolReplace",
+    ("batch.pool.mounts", "MountArgs"): "BatchMount",
+    ("catalog.services.batch.way", "Wanted"): "BatchDriver",
+    ("container_instances.args", "Network"): "ContainerGroupNetwork",
+    ("container_instances.container", "MountArgs"): "ContainerMount",
+    ("ml.workspace.args", "Network"): "WorkspaceNetwork",
+    ("ml.workspace.args", "Replace"): "ComputeReplace",
+    ("vm.args", "Driver"): "VmDriver",
+    ("vm.args", "Evicted"): "VmEviction",
+}
+_SCALARS: Mapping[Any, str] = {str: "string", int: "integer", float: "number", bool: "boolean"}
+_ANY = "pulumi.json#/Any"
+_SECRET_OUTPUTS = {("GpuCluster", "kubeconfig")}
+# Each SDK names the version of the schema as its own. https://www.pulumi.com/docs/iac/extending-pulumi/schema/#language
+_LANGUAGES = ("csharp", "go", "java", "nodejs", "python")
+_PLAINNESS = re.compile(r"^(Plain|Wired): (\w)")
+
+
+def package() -> Spec:
+    """The schema of the whole package."""
+    components = found()
+    written = _Types(components)
+    resources = {token(each.name): written.resource(each) for each in components}
+    about = metadata("azure-gpu")
+    spec = {
+        "name": PACKAGE,
+        "displayName": about["Name"],
+        "version": about["Version"],
+        "description": about["Summary"],
+        "keywords": ["azure", "gpu", "batch", "kubernetes", "machine-learning", "category/cloud", "kind/component"],
+        "license": about["License-Expression"],
+        "language": {each: {"respectSchemaVersion": True} for each in _LANGUAGES},
+        "types": dict(sorted(written.types.items())),
+        "resources": resources,
+    }
+    return _described(spec, of_keys(spec))
+
+
+def _described(spec: Any, names: frozenset[str]) -> Any:
+    """A schema whose descriptions name keys as it does."""
+    if isinstance(spec, list):
+        return [_described(each, names) for each in cast(list[Any], spec)]
+    if not isinstance(spec, dict):
+        return spec
+    return {
+        key: respelt_in_quotes(each, names) if key == "description" and isinstance(each, str) else _described(each, names)
+        for key, each in cast(Spec, spec).items()
+    }
+
+
+def text() -> str:
+    """The same as it is committed."""
+    return json.dumps(package(), indent=1, ensure_ascii=False) + "\n"
+
+
+def _is_choice(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Enum)
+
+
+class _Types:
+    """The named types of the package, each written when it is first met."""
+
+    def __init__(self, components: list[Component]) -> None:
+        self.types: dict[str, Spec] = {}
+        self._named: dict[str, Any] = {token(each.name): each.of for each in components}
+        self._components = {each.name for each in components}
+
+    def resource(self, component: Component) -> Spec:
+        wanted = arguments(component.of)
+        outputs = {
+            camel(each.name): self._output(component, each.name, each.annotation, each.meaning)
+            for each in attributes(component.of)
+            if each.is_output
+        }
+        optional = {camel(each.name) for each in attributes(component.of) if "None" in each.annotation.split(" | ")}
+        inputs = self._properties(wanted)
+        for key, spec in inputs.items():
+            if is_map(key_hints(wanted)[_snake(wanted, key)]):
+                spec.pop("secret", None)
+        return {
+            "description": "\n\n".join(paragraphs(component)),
+            "isComponent": True,
+            "properties": outputs,
+            "required": [key for key in outputs if key not in optional],
+            "inputProperties": inputs,
+            "requiredInputs": _required(wanted),
+        }
+
+    def _output(self, component: Component, name: str, annotation: str, meaning: str) -> Spec:
+        spec = self._type(eval(annotation, vars(component.module)), as_output=True)  # noqa: S307  source of the library
+        secret = {"secret": True} if (component.name, name) in _SECRET_OUTPUTS else {}
+        return {**spec, "description": meaning, **secret}
+
+    def _properties(self, wanted: Any, *, as_output: bool = False) -> dict[str, Spec]:
+        meanings = key_docstrings(wanted)
+        return {
+            camel(key): {
+                **self._type(hint, as_output=as_output),
+                "description": _PLAINNESS.sub(lambda found: found[2].upper(), " ".join(meanings[key].split())),
+                **({"secret": True} if not as_output and _is_secret(hint) else {}),
+                **_in_csharp(key, wanted),
+            }
+            for key, hint in key_hints(wanted).items()
+        }
+
+    def _type(self, annotation: Any, *, as_output: bool = False) -> Spec:
+        """The type of an annotation; plain, and so is what is in it, down to what is an input."""
+        plain = {} if as_output or takes_outputs(annotation) else {"plain": True}
+        forms = list(self._forms(annotation, as_output=as_output))
+        if len(forms) == 1:
+            return {**forms[0], **plain}
+        return {"oneOf": [{**each, **plain} for each in forms], **plain}
+
+    def _forms(self, annotation: Any, *, as_output: bool) -> Iterator[Spec]:
+        kind = _of_output(annotation) if as_output else form(annotation)
+        for each in components_of(annotation):
+            name = kind_name(each)
+            yield {"$ref": f"#/resources/{token(name)}" if name in self._components else _ANY}
+        if is_typeddict(kind):
+            short = shorthands(kind)
+            if short == [SWITCH]:
+                yield {"type": "boolean"}
+            elif short:
+                yield {"$ref": self._word(short[0])}
+            for word in _words(annotation) - {*short}:
+                yield {"$ref": self._word(word)}
+            yield {"$ref": self._object(kind, as_output=as_output)}
+        elif kind is Any:
+            yield {"$ref": _ANY}
+        elif get_origin(kind) is not None and is_map(kind):
+            yield {"type": "object", "additionalProperties": self._type(get_args(kind)[1], as_output=as_output)}
+        elif get_origin(kind) is not None:
+            yield {"type": "array", "items": self._type(get_args(kind)[0], as_output=as_output)}
+        elif _is_choice(kind):
+            yield {"$ref": self._choice(kind)}
+        elif kind in _SCALARS:
+            yield {"type": _SCALARS[kind]}
+
+    def _object(self, kind: Any, *, as_output: bool) -> str:
+        name = self._name(kind)
+        if name not in self.types:
+            self.types[name] = {}  # it may hold itself
+            self.types[name] = {
+                "type": "object",
+                "description": " ".join(inspect.cleandoc(kind.__doc__ or "").split()),
+                "properties": self._properties(kind, as_output=as_output),
+                "required": _required(kind),
+            }
+        return f"#/types/{name}"
+
+    def _choice(self, kind: type[Enum]) -> str:
+        name = self._name(kind)
+        self.types[name] = {
+            "type": "string",
+            "description": " ".join(inspect.cleandoc(kind.__doc__ or "").split()),
+            "enum": [{"name": _pascal(each.name), "value": each.value} for each in kind],
+        }
+        return f"#/types/{name}"
+
+    def _word(self, word: str) -> str:
+        """The type of one word that stands for a whole object."""
+        name = token(_pascal(word))
+        self.types[name] = {
+            "type": "string",
+            "description": f"The word that stands for an object with all defaults: {word}.",
+            "enum": [{"name": _pascal(word), "value": word}],
+        }
+        self._claim(name, word)
+        return f"#/types/{name}"
+
+    def _name(self, kind: type) -> str:
+        module = kind.__module__.removeprefix("azure_gpu.")
+        own = _NAMES.get((module, kind.__name__), re.sub("(Args|Settings)$", "", kind.__name__))
+        name = token(own)
+        self._claim(name, kind)
+        return name
+
+    def _claim(self, name: str, kind: object) -> None:
+        holder = self._named.setdefault(name, kind)
+        if holder != kind:
+            raise ValueError(f"{holder} and {kind} would both be {name}: name one of them in azure_gpu/host/schema.py")
+
+
+def _of_output(annotation: Any) -> Any:
+    """What a language shows of an output: `T` of `pulumi.Output[T]`, of `T | None` and of both."""
+    [kind] = [each for each in alternatives(annotation) if each is not type(None)]
+    return _of_output(get_args(kind)[0]) if get_origin(kind) is pulumi.Output else kind
+
+
+def _words(annotation: Any) -> set[str]:
+    """Literals that stand beside an object."""
+    if get_origin(annotation) not in (Union, type(int | str)):
+        return set()
+    return {word for each in get_args(annotation) if get_origin(each) is Literal for word in get_args(each)}
+
+
+def _is_secret(annotation: Any) -> bool:
+    """Whether the state never shows what is there: text, or what each name of a map holds."""
+    return may_be_secret(annotation) or (is_map(annotation) and may_be_secret(get_args(form(annotation))[1]))
+
+
+def _required(wanted: Any) -> list[str]:
+    return [camel(key) for key in key_hints(wanted) if key in wanted.__required_keys__]
+
+
+def _snake(wanted: Any, key: str) -> str:
+    return next(each for each in key_hints(wanted) if camel(each) == key)
+
+
+def _pascal(name: str) -> str:
+    return "".join(word[:1].upper() + word[1:].lower() for word in name.split("_"))
+
+
+def _in_csharp(key: str, wanted: type) -> Spec:
+    """C# has no member of the name of its class."""
+    own = re.sub("(Args|Settings)$", "", wanted.__name__)
+    return {"language": {"csharp": {"name": f"{own}Value"}}} if _pascal(key) == own else {}
