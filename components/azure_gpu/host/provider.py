@@ -18,7 +18,7 @@ from typing import Any, NoReturn, cast
 import grpc
 import pulumi
 import pulumi_azure_native  # noqa: F401  # pyright: ignore[reportUnusedImport] - knows references to its provider
-from google.protobuf.struct_pb2 import Struct
+from google.protobuf.struct_pb2 import NullValue, Struct
 from pulumi.errors import InputPropertiesError, InputPropertyErrorDetails
 from pulumi.provider import ConstructResult, Provider
 from pulumi.provider.server import ProviderServicer
@@ -51,14 +51,16 @@ class Host(Provider):
     ) -> ConstructResult:
         """`inputs`: what the engine sends, each as `Given`. Raises `InputPropertiesError` with whatever is wrong."""
         if resource_type not in self._spec["resources"]:
-            raise InputPropertiesError(f"{PACKAGE} {self.version} has no component {resource_type}")
+            raise pulumi.RunError(f"{PACKAGE} {self.version} has no component {resource_type}")
         kind = resource_type.rpartition(":")[2]
         wanted = getattr(azure_gpu, f"{kind}Args")
         path = f'{kind}("{name}")'
         reader = Reader(path, self._resource)
         args = reader.arguments(cast(Mapping[str, Given], inputs), wanted)
         if reader.problems:
-            self._refuse([*reader.problems, *check(args, wanted, path).problems], path, wanted)
+            unread = {each.path for each in reader.problems}
+            others = (each for each in check(args, wanted, path).problems if each.path not in unread)
+            self._refuse([*reader.problems, *others], path, wanted)
         try:
             component = getattr(azure_gpu, kind)(name, args, options)
         except Refused as refused:
@@ -68,14 +70,14 @@ class Host(Provider):
         state = {output: self._on_wire(getattr(component, attributes[output]), spec) for output, spec in outputs.items()}
         return ConstructResult(
             self._kept(component),
-            {output: value for output, value in state.items() if value is not None},
+            state,
         )
 
     def _refuse(self, problems: Sequence[Problem], path: str, wanted: Any) -> NoReturn:
         """One line for each problem. No property is named as the engine finds it, who would show its value, also a secret's."""
         count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
         errors = [
-            InputPropertyErrorDetails(property_path=_property(each.path, path, wanted), reason=self._reason(each))
+            InputPropertyErrorDetails(property_path=property_path(each.path, path, wanted), reason=self._reason(each))
             for each in problems
         ]
         raise InputPropertiesError(f"{count} in {path}, nothing of it was declared:", errors)
@@ -97,10 +99,8 @@ class Host(Provider):
         if urn in self._constructed:
             return self._constructed[urn]
         kind = urn.split("::")[2].rpartition("$")[2]
-        if kind.startswith(_PROVIDER_OF):
-            found = rpc.deserialize_property(reference)
-            if isinstance(found, pulumi.ProviderResource):
-                return found
+        if kind.startswith(_PROVIDER_OF) and (package := rpc.get_resource_package(kind.removeprefix(_PROVIDER_OF), "")):
+            return package.construct_provider(urn.split("::")[3], kind, urn)
         if kind in self._spec["resources"]:
             return Problem(
                 path=path,
@@ -128,7 +128,7 @@ class Host(Provider):
         return cast(Any, value)
 
 
-def _property(place: str, path: str, wanted: Any) -> str:
+def property_path(place: str, path: str, wanted: Any) -> str:
     """Where a problem is, under the names of the schema. What a user has named stays as it is."""
     if not place.startswith(f"{path}."):
         return place  # the component itself, or another one that it is given
@@ -157,6 +157,14 @@ class Servicer(ProviderServicer):
         except Exception as error:  # noqa: BLE001  whatever it is, no call of Python is the program's business
             pulumi.log.debug("".join(traceback.format_exception(error)))
             await context.abort(grpc.StatusCode.UNKNOWN, _failure(error))
+
+    async def _construct_response(self, result: ConstructResult) -> Any:
+        """With null for what there isn't: what is missing is unknown to a program in every preview."""
+        response = await super()._construct_response(result)
+        for name, value in result.state.items():
+            if value is None:
+                response.state.fields[name].null_value = NullValue.NULL_VALUE
+        return response
 
     @staticmethod
     async def _construct_inputs(inputs: Struct, input_dependencies: Any) -> dict[str, Any]:

@@ -18,8 +18,8 @@ from pulumi.resource import DependencyResource
 from pulumi.runtime import rpc
 
 from azure_gpu.catalog.problems import Problem
-from azure_gpu.host.names import by_wire_name, camel
-from azure_gpu.shared.validation import below, form, is_map, key_hints, may_be_secret, takes_outputs
+from azure_gpu.host.names import by_wire_name
+from azure_gpu.shared.validation import below, form, key_hints, may_be_secret, takes_outputs
 
 T = TypeVar("T")
 # How the engine marks a special value: sdk/go/common/resource/sig of pulumi/pulumi.
@@ -29,6 +29,9 @@ _SIGNATURE, _SECRET, _OUTPUT, _RESOURCE = (
     "d0e6a833031e9bbcd3f4e8bde6ca49a4",
     "5cf8f73096256a8f31e491e813e4eb8e",
 )
+
+
+_REFUSED = object()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,23 +72,13 @@ class Reader:
         """`wanted`: the TypedDict of the component's arguments."""
         names, hints, found = by_wire_name(key_hints(wanted)), key_hints(wanted), dict[str, Any]()
         for name, each in given.items():
-            key = self._key(name, names, self.path)
+            key = names.get(name, name)
             hint = hints.get(key, Any)
             around = _Around(each.dependencies) if not _says_what_it_depends_on(each.value) else _Around()
             value = self._read(each.value, hint, f"{self.path}.{key}", around)
-            if value is not None:
+            if value is not None and value is not _REFUSED:
                 found[key] = _without_sdks_mark(each.value, hint, value)
         return found
-
-    def _key(self, name: str, names: Mapping[str, str], path: str) -> str:
-        """The name in Python; a name that isn't in the schema stays as it is, for the component to refuse."""
-        if name in names:
-            return names[name]
-        if name in names.values():  # the spelling of Python, which no schema has
-            self.problems.append(
-                Problem(f"{path}.{name}", "there is no such key", name, ", ".join(names), f"did you mean {camel(name)}?")
-            )
-        return name
 
     def _read(self, value: Value, annotation: Any, path: str, around: _Around) -> Any:
         match value.WhichOneof("kind"):
@@ -95,7 +88,8 @@ class Reader:
                 if around.is_output and self._whole(annotation, around):
                     return _output(self._read(value, annotation, path, _Around()), around)
                 each = below(annotation, 0)
-                return [self._read(item, each, f"{path}[{at}]", around) for at, item in enumerate(value.list_value.values)]
+                items = [self._read(item, each, f"{path}[{at}]", around) for at, item in enumerate(value.list_value.values)]
+                return [item for item in items if item is not _REFUSED]
             case "number_value":
                 number = value.number_value
                 return self._leaf(int(number) if number.is_integer() else number, annotation, around)
@@ -124,7 +118,7 @@ class Reader:
             found = self.resource(struct, path)
             if isinstance(found, Problem):
                 self.problems.append(found)
-                return None
+                return _REFUSED
             return found
         return rpc.deserialize_property(struct)  # a file or an archive, which no argument takes
 
@@ -135,9 +129,9 @@ class Reader:
         names = by_wire_name(key_hints(kind)) if is_typeddict(kind) else {}
         found: dict[str, Any] = {}
         for name, value in struct.fields.items():
-            key = self._key(name, names, path) if is_typeddict(kind) else name
+            key = names.get(name, name)
             read = self._read(value, below(kind, key), f"{path}.{key}", around)
-            if read is not None or is_map(kind) or kind is Any:  # null of an object's key is as good as none
+            if read is not _REFUSED and (read is not None or not is_typeddict(kind)):  # null of a key is as good as none
                 found[key] = read
         return found
 

@@ -16,6 +16,7 @@ from google.protobuf.empty_pb2 import Empty
 from google.protobuf.json_format import MessageToDict, ParseDict
 from google.protobuf.struct_pb2 import Struct
 from pulumi.runtime._callbacks import _CallbackServicer  # pyright: ignore[reportPrivateUsage]
+from pulumi.runtime.mocks import MockMonitor
 from pulumi.runtime.proto import (
     engine_pb2_grpc,
     errors_pb2,
@@ -78,6 +79,8 @@ class Engine:
     _provider: provider_pb2_grpc.ResourceProviderStub
     _monitor: str
     _loop: asyncio.AbstractEventLoop
+    resources: dict[str, MockMonitor.ResourceRegistration]
+    """What the program itself has declared, by URN."""
     preview: bool = False
     hooks: list[str] = field(default_factory=list)
 
@@ -86,10 +89,10 @@ class Engine:
         kind: str,
         name: str,
         inputs: Mapping[str, Any],
-        dependencies: Mapping[str, list[str]] | None = None,
+        of_inputs: Mapping[str, list[str]] | None = None,
         **options: Any,
     ) -> Constructed:
-        """Raises `Refusal`. `inputs` by the names of the schema; `dependencies`: URNs by input, as older SDKs send them."""
+        """Raises `Refusal`. `inputs` by the names of the schema; `of_inputs`: URNs by input, as older SDKs send them."""
         request = provider_pb2.ConstructRequest(
             project=PROJECT,
             stack=STACK,
@@ -100,7 +103,7 @@ class Engine:
             name=name,
             inputs=ParseDict(dict(inputs), Struct()),
             inputDependencies={
-                key: provider_pb2.ConstructRequest.PropertyDependencies(urns=urns) for key, urns in (dependencies or {}).items()
+                key: provider_pb2.ConstructRequest.PropertyDependencies(urns=urns) for key, urns in (of_inputs or {}).items()
             },
             **options,
         )
@@ -211,7 +214,9 @@ def running(lookups: Mapping[str, Any], *, preview: bool = False) -> Iterator[En
     served, channel = loop.run_until_complete(host())
     try:
         with sdk_aliases.left_out():
-            yield Engine(recorded, provider_pb2_grpc.ResourceProviderStub(channel), address, loop, preview, hooks)
+            yield Engine(
+                recorded, provider_pb2_grpc.ResourceProviderStub(channel), address, loop, monitor.resources, preview, hooks
+            )
     finally:
         loop.run_until_complete(_CallbackServicer.shutdown())  # what the engine would call for hooks, kept by the class
         loop.run_until_complete(channel.close())

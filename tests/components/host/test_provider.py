@@ -3,16 +3,22 @@
 import dataclasses
 import json
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from pulumi.runtime.mocks import MockMonitor
+from pulumi.runtime.proto import alias_pb2
 
 import azure_gpu
+from azure_gpu.host.names import camel, of_keys, respelt
+from azure_gpu.host.provider import SCHEMA, property_path
+from tests.components import recording
 from tests.components.answering import clusters_that_answer
-from tests.components.host.engine import reference, running
+from tests.components.host.engine import SECRET, Engine, Refusal, output, reference, running, secret
 from tests.components.host.spelling import in_schema
-from tests.components.recording import Recorded, declare
-from tests.components.test_constructors import GOOD, LOOK_UPS
+from tests.components.recording import SUBSCRIPTION, Recorded, declare, readable
+from tests.components.test_constructors import GOOD, IN_A_PROGRAM, LOOK_UPS, alone, places, put, written
 
 
 def given(kind: str, args: dict[str, Any]) -> dict[str, Any]:
@@ -48,44 +54,304 @@ def test_a_component_is_what_it_is_in_python(kind: str) -> None:
     assert constructed.urn == f"urn:pulumi:test::azure-gpu::azuregpu:index:{kind}::mine"
 
 
-def test_a_component_that_is_given_to_another_is_what_it_is_in_python() -> None:
-    pool = {"size": "Standard_NC4as_T4_v3", "expires_after": "2099-03-31"}
-    cluster = {"gpu_pools": {"t4": {**pool, "max_nodes": 2}}}
-    cluster["gpu_pools"]["t4"].pop("expires_after")
-    deployments = {"blue": {"model": "/models/digits/versions/1", "instance_type": "Standard_NC4as_T4_v3"}}
+POOL: Any = {"size": "Standard_NC4as_T4_v3", "expires_after": "2099-03-31"}
+CLUSTER: Any = {"gpu_pools": {"t4": {"size": "Standard_NC4as_T4_v3", "max_nodes": 2}}, "expires_after": "2099-03-31"}
+DEPLOYMENTS: Any = {"blue": {"model": "/models/digits/versions/1", "instance_type": "Standard_NC4as_T4_v3"}}
+BASE: Any = {"location": "westeurope", "identity": "create", "storage": "create", "log_workspace": "create"}
+EXTENSION: Any = {"install": False}
 
+
+def test_a_component_that_is_given_to_another_is_what_it_is_in_python() -> None:
     def program() -> None:
-        base = azure_gpu.Foundation("base", location="westeurope", identity="create", storage="create", log_workspace="create")
+        base = azure_gpu.Foundation("base", BASE)
         account = azure_gpu.BatchAccount("batch", foundation=base)
-        _ = azure_gpu.BatchPool("train", foundation=base, batch_account=account, **pool)
+        image = azure_gpu.GalleryImage("drivers", foundation=base)
+        _ = azure_gpu.BatchPool("train", foundation=base, batch_account=account, **POOL)
         jobs = azure_gpu.JobEnvironment("jobs", foundation=base, gpus=["T4"])
         _ = azure_gpu.ServerlessGpuJob("nightly", job_environment=jobs, expires_after="2099-03-31", image="python:3.11")
-        gpu = azure_gpu.GpuCluster("gpu", foundation=base, expires_after="2099-03-31", **cluster)
-        ml = azure_gpu.MlWorkspace("ml", foundation=base, computes={"aks": {"cluster": gpu, "extension": {"install": False}}})
-        _ = azure_gpu.MlEndpoint("digits", workspace=ml, deployments=deployments, expires_after="2099-03-31")
+        gpu = azure_gpu.GpuCluster("gpu", CLUSTER | {"foundation": base})
+        computes: Any = {"aks": {"cluster": gpu, "extension": EXTENSION}}
+        ml = azure_gpu.MlWorkspace("ml", foundation=base, computes=computes)
+        _ = azure_gpu.MlEndpoint("digits", workspace=ml, deployments=DEPLOYMENTS, expires_after="2099-03-31")
+        assert image
 
     with clusters_that_answer():
         in_python = declare(program, lookups=LOOK_UPS)
         with running(LOOK_UPS) as engine:
 
-            def made(kind: str, name: str, /, **args: Any) -> dict[str, Any]:
-                urn = engine.construct(kind, name, args).urn
-                return reference(urn)
+            def made(kind: str, name: str, args: dict[str, Any], **others: Any) -> dict[str, Any]:
+                return reference(engine.construct(kind, name, given(kind, args) | others).urn)
 
-            parts = {"identity": "create", "storage": "create", "logWorkspace": "create"}
-            base = made("Foundation", "base", location="westeurope", **parts)
-            account = made("BatchAccount", "batch", foundation=base)
-            made("BatchPool", "train", foundation=base, batchAccount=account, **given("BatchPool", pool))
-            jobs = made("JobEnvironment", "jobs", foundation=base, gpus=["T4"])
-            made("ServerlessGpuJob", "nightly", jobEnvironment=jobs, expiresAfter="2099-03-31", image="python:3.11")
-            gpu = made("GpuCluster", "gpu", foundation=base, expiresAfter="2099-03-31", **given("GpuCluster", cluster))
-            ml = made("MlWorkspace", "ml", foundation=base, computes={"aks": {"cluster": gpu, "extension": {"install": False}}})
-            made(
-                "MlEndpoint",
-                "digits",
-                workspace=ml,
-                expiresAfter="2099-03-31",
-                **given("MlEndpoint", {"deployments": deployments}),
-            )
+            base = made("Foundation", "base", BASE)
+            account = made("BatchAccount", "batch", {}, foundation=base)
+            made("GalleryImage", "drivers", {}, foundation=base)
+            made("BatchPool", "train", POOL, foundation=base, batchAccount=account)
+            jobs = made("JobEnvironment", "jobs", {"gpus": ["T4"]}, foundation=base)
+            made("ServerlessGpuJob", "nightly", {"image": "python:3.11"}, jobEnvironment=jobs, expiresAfter="2099-03-31")
+            gpu = made("GpuCluster", "gpu", CLUSTER, foundation=base)
+            ml = made("MlWorkspace", "ml", {}, foundation=base, computes={"aks": {"cluster": gpu, "extension": EXTENSION}})
+            made("MlEndpoint", "digits", {"deployments": DEPLOYMENTS}, workspace=ml, expiresAfter="2099-03-31")
     assert differing(in_python, engine.recorded) == {}
     assert len(engine.recorded.registrations) > 60
+
+
+def refused(engine: Engine, kind: str, inputs: dict[str, Any]) -> Refusal:
+    with pytest.raises(Refusal) as refusal:
+        engine.construct(kind, "mine", inputs)
+    assert engine.recorded.registrations == []
+    return refusal.value
+
+
+@pytest.fixture(scope="module")
+def refusing() -> Iterator[Engine]:
+    """A deployment in which nothing is declared."""
+    with clusters_that_answer(), running(LOOK_UPS) as engine:
+        yield engine
+
+
+@pytest.mark.parametrize(("kind", "more", "path", "part"), IN_A_PROGRAM, ids=[f"{each[0]}.{each[2]}" for each in IN_A_PROGRAM])
+def test_what_is_wrong_is_told_in_the_words_of_the_library(
+    refusing: Engine, kind: str, more: dict[str, Any], path: str, part: str
+) -> None:
+    inputs = given(kind, {**alone(GOOD[kind]), **more})
+    told = refused(refusing, kind, inputs)
+    assert re.fullmatch(rf'\d+ problems? in {kind}\("mine"\), nothing of it was declared:', told.message)
+    steps = [camel(step) for step in path.split(".")]
+    [reason] = [reason for place, reason in told.properties if place == ".".join([f'{kind}("mine")', *steps])]
+    assert respelt(part, of_keys(json.loads(SCHEMA.read_text()))) in reason
+    assert "\n" not in reason
+
+
+def test_all_problems_are_told_at_once_under_the_names_of_the_schema(refusing: Engine) -> None:
+    pools = {"a_pool": {"size": "Standard_NC4as_T4_v3", "maxnodes": 4, "spot": {"eviction": "keep"}}}
+    inputs = {"resourceGroupName": "mine", "gpuPools": pools, "devicePlugin": "yes", "tier": 3}
+    told = refused(refusing, "GpuCluster", {**inputs, "startTask": 1})
+    assert told.message == '6 problems in GpuCluster("mine"), nothing of it was declared:'
+    found = {place.removeprefix('GpuCluster("mine").'): reason for place, reason in told.properties}
+    assert found["gpuPools.a_pool.maxnodes"].startswith(
+        "there is no such key; given: 'maxnodes'; allowed: size, minNodes, maxNodes,"
+    )
+    assert found["gpuPools.a_pool.maxnodes"].endswith("; fix: did you mean maxNodes?")
+    assert found["gpuPools.a_pool.spot.eviction"] == (
+        "this isn't one of the choices; given: 'keep'; allowed: delete, deallocate; fix: write one of delete, deallocate"
+    )
+    assert found["devicePlugin"].startswith("an object with enabled, ")
+    assert found["tier"].startswith("this isn't one of the choices; given: 3; allowed: free, standard, premium; ")
+    assert found["gpuPools.a_pool"].startswith("AKS takes no Linux pool of this name")
+    assert found["startTask"].startswith("there is no such key; given: 'startTask'; allowed: ")
+
+
+@pytest.mark.parametrize("kind", sorted(GOOD))
+def test_a_problem_at_any_key_is_told_where_the_program_has_it(kind: str) -> None:
+    wanted, path = getattr(azure_gpu, f"{kind}Args"), f'{kind}("mine")'
+    for steps, _ in places(wanted, ()):
+        inputs: Any = given(kind, put({}, steps, "here"))
+        reached, text = inputs, path
+        for step in steps:
+            key = step if isinstance(step, int) or step in reached else camel(step)
+            reached = reached[key]
+            text += f"[{key}]" if isinstance(key, int) else f".{key}"
+        assert reached == "here"
+        assert property_path(f"{path}.{written(steps)}", path, wanted) == text
+
+
+UNKNOWN = [output(known=False), output(known=False, secret=True), recording.UNKNOWN]
+OF_A_RESOURCE = [*UNKNOWN, output("Standard_NC4as_T4_v3", "urn:of:something"), secret("Standard_NC4as_T4_v3")]
+
+
+@pytest.mark.parametrize("value", OF_A_RESOURCE, ids=str)
+def test_what_decides_has_to_be_known(refusing: Engine, value: Any) -> None:
+    told = refused(refusing, "BatchPool", {**given("BatchPool", alone(GOOD["BatchPool"])), "size": value})
+    [(place, reason)] = told.properties
+    assert place == 'BatchPool("mine").size'
+    assert reason.startswith("this decides what is declared and has to be known, and an output isn't; allowed: text; fix: give")
+
+
+def test_an_output_that_is_known_and_of_nothing_is_a_value() -> None:
+    with running(LOOK_UPS) as engine:
+        engine.construct("ContainerGroup", "mine", {"resourceGroupName": output("mine"), "image": output("python:3.11")})
+    assert engine.recorded.one("azure-native:containerinstance:ContainerGroup").inputs["resourceGroupName"] == "mine"
+    assert ("azure-native:resources:getResourceGroup", {"resourceGroupName": "mine"}) in engine.recorded.lookups
+
+
+def test_an_input_may_be_known_later_and_be_secret() -> None:
+    urn = "urn:pulumi:test::azure-gpu::azure-native:resources:ResourceGroup::theirs"
+    with running(LOOK_UPS, preview=True) as engine:
+        engine.construct(
+            "ContainerGroup",
+            "mine",
+            {
+                "resourceGroupName": output("mine", urn),
+                "location": "westeurope",
+                "image": "python:3.11",
+                "groupName": recording.UNKNOWN,
+                "tags": {"later": output(known=False), "now": "here"},
+                "environment": {"OPEN": "yes"},
+                "secretEnvironment": {"TOKEN": output("hush", secret=True), "OTHER": secret("hush, too"), "TEXT": "hush as well"},
+            },
+        )
+    group = engine.recorded.one("azure-native:containerinstance:ContainerGroup")
+    assert (group.inputs["containerGroupName"], group.inputs["tags"]["later"]) == (recording.UNKNOWN, recording.UNKNOWN)
+    assert group.inputs["tags"]["now"] == "here"
+    assert urn in group.dependencies
+    [container] = group.inputs["containers"]
+    values = {each["name"]: each.get("secureValue", each.get("value")) for each in container["environmentVariables"]}
+    assert {"OPEN": "yes", "TOKEN": "hush", "OTHER": "hush, too", "TEXT": "hush as well"}.items() <= values.items()
+    assert "hush" not in readable(group.wire)
+
+
+def test_a_secret_around_known_names_is_a_secret_of_each_value() -> None:
+    inputs = {"resourceGroupName": "mine", "image": "python:3.11"}
+    with running(LOOK_UPS) as engine:
+        engine.construct("ContainerGroup", "mine", {**inputs, "secretEnvironment": output({"TOKEN": "hush"}, secret=True)})
+    group = engine.recorded.one("azure-native:containerinstance:ContainerGroup")
+    assert "hush" in str(group.inputs)
+    assert "hush" not in readable(group.wire)
+
+
+def test_what_an_older_sdk_says_of_a_whole_argument_holds_of_what_may_depend() -> None:
+    urn = "urn:pulumi:test::azure-gpu::azure-native:network:VirtualNetwork::theirs"
+    inputs = {"resourceGroupName": "mine", "image": "python:3.11", "tags": {"network": "theirs"}}
+    with running(LOOK_UPS) as engine:
+        engine.construct("ContainerGroup", "mine", inputs, {"tags": [urn], "image": [urn]})
+    group = engine.recorded.one("azure-native:containerinstance:ContainerGroup")
+    assert group.inputs["tags"]["network"] == "theirs"
+    assert urn in group.dependencies
+
+
+def test_text_that_an_sdk_has_made_a_secret_is_checked_and_stays_one() -> None:
+    good = given("EdgeSharing", GOOD["EdgeSharing"])
+    with clusters_that_answer(), running(LOOK_UPS) as engine:
+        made = engine.construct("EdgeSharing", "mine", {**good, "kubeconfig": output(good["kubeconfig"], secret=True)})
+        assert made.state["context"] == "theirs"
+        told = refused_of(engine, "EdgeSharing", {**good, "kubeconfig": secret("no: kubeconfig")})
+    assert [place for place, _ in told.properties] == ['EdgeSharing("other").kubeconfig']
+    assert "token: none" not in " ".join(readable(each.wire) for each in engine.recorded.registrations)
+
+
+def refused_of(engine: Engine, kind: str, inputs: dict[str, Any]) -> Refusal:
+    with pytest.raises(Refusal) as refusal:
+        engine.construct(kind, "other", inputs)
+    return refusal.value
+
+
+def test_null_of_overrides_removes_a_property() -> None:
+    inputs = {"resourceGroupName": "mine", "image": "python:3.11", "overrides": {"osType": None, "sku": "Dedicated"}}
+    with running(LOOK_UPS) as engine:
+        engine.construct("ContainerGroup", "mine", inputs)
+    group = engine.recorded.one("azure-native:containerinstance:ContainerGroup")
+    assert group.inputs["sku"] == "Dedicated"
+    assert "osType" not in group.inputs
+
+
+@pytest.mark.parametrize(
+    ("urn", "message", "fix"),
+    [
+        (
+            "urn:pulumi:other::azure-gpu::azuregpu:index:BatchAccount::theirs",
+            "this BatchAccount belongs to another stack, or to another provider of azuregpu",
+            "give its parts by their ids",
+        ),
+        (
+            "urn:pulumi:test::azure-gpu::azure-native:batch:BatchAccount::theirs",
+            "a azure-native:batch:BatchAccount isn't taken here",
+            "give its id",
+        ),
+    ],
+)
+def test_a_resource_that_the_host_has_not_made_is_refused(refusing: Engine, urn: str, message: str, fix: str) -> None:
+    inputs = {**given("BatchPool", alone(GOOD["BatchPool"])), "batchAccount": reference(urn)}
+    told = refused(refusing, "BatchPool", inputs)
+    assert ('BatchPool("mine").batchAccount', message) in [(place, reason.partition(";")[0]) for place, reason in told.properties]
+    assert any(reason.endswith(f"fix: {fix}") for _, reason in told.properties)
+
+
+def test_a_component_of_another_kind_is_refused_in_the_words_of_the_library() -> None:
+    with running(LOOK_UPS) as engine:
+        base = engine.construct("Foundation", "base", given("Foundation", GOOD["Foundation"])).urn
+        inputs = {**given("BatchPool", alone(GOOD["BatchPool"])), "batchAccount": reference(base)}
+        told = refused_of(engine, "BatchPool", inputs)
+    [reason] = [reason for place, reason in told.properties if place == 'BatchPool("other").batchAccount']
+    assert reason == "a Foundation isn't taken here; allowed: a BatchAccount or text; fix: give its id"
+
+
+def test_nobody_logged_in_is_told_in_one_line() -> None:
+    failing = {**LOOK_UPS, "azure-native:authorization:getClientConfig": "please run az login to set up an account"}
+    with running(failing) as engine:
+        told = refused(engine, "BatchAccount", {"resourceGroupName": "mine"})
+    [(place, reason)] = told.properties
+    assert place == 'BatchAccount("mine")'
+    assert reason.startswith("the provider's subscription can't be read: ")
+
+
+def test_a_fault_of_the_library_reaches_no_program_as_a_trace(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise KeyError("a fault of ours")
+
+    monkeypatch.setattr(azure_gpu, "BatchAccount", broken)
+    with running(LOOK_UPS) as engine:
+        told = refused(engine, "BatchAccount", {"resourceGroupName": "mine"})
+    assert (told.message, told.properties) == ("KeyError: 'a fault of ours'", [])
+
+
+PROVIDER = "urn:pulumi:test::azure-gpu::pulumi:providers:azure-native::theirs"
+
+
+def test_what_a_component_declares_and_looks_up_is_by_the_provider_that_it_is_given() -> None:
+    with running(LOOK_UPS) as engine:
+        engine.resources[PROVIDER] = MockMonitor.ResourceRegistration(PROVIDER, "id", {})
+        inputs = {"resourceGroupName": "mine", "monthlyUsd": 5, "otherSubscriptions": {SUBSCRIPTION: reference(PROVIDER)}}
+        engine.construct("Budget", "mine", inputs, providers={"azure-native": f"{PROVIDER}::id"})
+    assert engine.recorded.one("azure-native:consumption:Budget").provider == f"{PROVIDER}::id"
+    assert set(engine.recorded.lookup_providers) == {f"{PROVIDER}::id"}
+
+
+def test_options_of_the_engine_reach_the_component() -> None:
+    parent = "urn:pulumi:test::azure-gpu::my:own:Team::vision"
+    alias = alias_pb2.Alias(urn="urn:pulumi:test::azure-gpu::azuregpu:index:Budget::before")
+    with running(LOOK_UPS) as engine:
+        engine.construct(
+            "Budget",
+            "mine",
+            {"resourceGroupName": "mine", "monthlyUsd": 5},
+            parent=parent,
+            aliases=[alias],
+            protect=True,
+            dependencies=[parent],
+        )
+    component = engine.recorded.one("azuregpu:index:Budget")
+    assert (component.parent, component.protect, component.dependencies) == (parent, True, [parent])
+    assert component.aliases == [{"urn": alias.urn}]
+
+
+def test_a_component_that_is_not_there_is_refused_by_its_name() -> None:
+    with running(LOOK_UPS) as engine:
+        told = refused(engine, "GpuFarm", {})
+    assert told.message == f"azuregpu {azure_gpu.__version__} has no component azuregpu:index:GpuFarm"
+
+
+def test_outputs_have_the_names_of_the_schema_and_its_secrets_are_the_only_ones() -> None:
+    spec = json.loads(SCHEMA.read_text())["resources"]
+    secrets: set[str] = set()
+    with clusters_that_answer(), running(LOOK_UPS) as engine:
+        for kind in sorted(GOOD):
+            state = engine.construct(kind, "mine", given(kind, GOOD[kind])).state
+            properties = spec[f"azuregpu:index:{kind}"]
+            assert state.keys() == properties["properties"].keys()
+            assert {key for key in properties["required"] if state[key] is None} == set()
+            secrets |= {f"{kind}.{key}" for key, value in state.items() if isinstance(value, dict) and value.get("secret")}
+            secrets |= {f"{kind}.{key}" for key, value in state.items() if SECRET in str(value)}
+            if kind == "GpuCluster":
+                assert state["gpuPools"]["t4"]["resource"] == "nvidia.com/gpu"
+    marked = {
+        f"{token.rpartition(':')[2]}.{key}"
+        for token, each in spec.items()
+        for key, of in each["properties"].items()
+        if of.get("secret")
+    }
+    assert secrets == marked
+
+
+def test_the_schema_is_the_committed_one_and_its_version_the_packages() -> None:
+    with running({}) as engine:
+        assert engine.schema() == SCHEMA.read_text(encoding="utf-8")
