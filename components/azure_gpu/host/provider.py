@@ -29,7 +29,7 @@ import azure_gpu
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.host.names import PACKAGE, camel, of_keys, respelt
 from azure_gpu.host.values import Given, Reader
-from azure_gpu.shared.refusal import Refused
+from azure_gpu.shared.refusal import SPELLING, Refused
 from azure_gpu.shared.validation import below, check, form, key_hints
 
 SCHEMA = files("azure_gpu.host") / "schema.json"
@@ -61,6 +61,7 @@ class Host(Provider):
             unread = {each.path for each in reader.problems}
             others = (each for each in check(args, wanted, path).problems if each.path not in unread)
             self._refuse([*reader.problems, *others], path, wanted)
+        SPELLING.set(lambda problem: f"{property_path(problem.path, path, wanted)}: {self._reason(problem)}")
         try:
             component = getattr(azure_gpu, kind)(name, args, options)
         except Refused as refused:

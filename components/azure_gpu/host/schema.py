@@ -53,8 +53,12 @@ _NAMES = {
 _SCALARS: Mapping[Any, str] = {str: "string", int: "integer", float: "number", bool: "boolean"}
 _ANY = "pulumi.json#/Any"
 _SECRET_OUTPUTS = {("GpuCluster", "kubeconfig")}
-# Each SDK names the version of the schema as its own. https://www.pulumi.com/docs/iac/extending-pulumi/schema/#language
-_LANGUAGES = ("csharp", "go", "java", "nodejs", "python")
+# Each SDK names the version of the schema as its own. Go's generator leaves out the types of what is plain in a map or a list unless
+# it is asked for all (pkg v3.259.0, codegen/go/gen.go, populateDetailsForTypes).
+_LANGUAGES: Mapping[str, Spec] = {
+    **{each: {"respectSchemaVersion": True} for each in ("csharp", "java", "nodejs", "python")},
+    "go": {"respectSchemaVersion": True, "generateExtraInputTypes": True},
+}
 _PLAINNESS = re.compile(r"^(Plain|Wired): (\w)")
 
 
@@ -71,7 +75,7 @@ def package() -> Spec:
         "description": about["Summary"],
         "keywords": ["azure", "gpu", "batch", "kubernetes", "machine-learning", "category/cloud", "kind/component"],
         "license": about["License-Expression"],
-        "language": {each: {"respectSchemaVersion": True} for each in _LANGUAGES},
+        "language": dict(_LANGUAGES),
         "types": dict(sorted(written.types.items())),
         "resources": resources,
     }

@@ -1,12 +1,21 @@
 """How a component refuses: all problems at once, as one message without a traceback, before anything is declared."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 
 import pulumi
 
 from azure_gpu.catalog.problems import Problem, Severity, errors, render
 
 IN_A_STACK_FILE = "in the configuration, nothing was created"
+
+
+def _as_it_is(problem: Problem) -> str:
+    return str(problem)
+
+
+SPELLING: ContextVar[Callable[[Problem], str]] = ContextVar("SPELLING", default=_as_it_is)
+"""How a warning is written, for programs in a language with other names."""
 
 
 class Refused(pulumi.RunError):  # the engine prints a RunError's message alone; any other exception comes with a traceback
@@ -37,4 +46,4 @@ def warn(problems: Sequence[Problem], resource: pulumi.Resource | None = None) -
     """Shows the warnings among the problems in the engine's output."""
     for problem in problems:
         if problem.severity is Severity.WARNING:
-            pulumi.log.warn(str(problem), resource)
+            pulumi.log.warn(SPELLING.get()(problem), resource)

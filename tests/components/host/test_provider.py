@@ -3,12 +3,18 @@
 import dataclasses
 import json
 import re
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import grpc
 import pytest
+from google.protobuf.empty_pb2 import Empty
 from pulumi.runtime.mocks import MockMonitor
-from pulumi.runtime.proto import alias_pb2
+from pulumi.runtime.proto import alias_pb2, provider_pb2, provider_pb2_grpc
 
 import azure_gpu
 from azure_gpu.host.names import camel, of_keys, respelt
@@ -19,6 +25,8 @@ from tests.components.host.engine import SECRET, Engine, Refusal, output, refere
 from tests.components.host.spelling import in_schema
 from tests.components.recording import SUBSCRIPTION, Recorded, declare, readable
 from tests.components.test_constructors import GOOD, IN_A_PROGRAM, LOOK_UPS, alone, places, put, written
+
+FOLDER = Path(__file__).parents[3] / "components"
 
 
 def given(kind: str, args: dict[str, Any]) -> dict[str, Any]:
@@ -275,6 +283,14 @@ def test_a_component_of_another_kind_is_refused_in_the_words_of_the_library() ->
     assert reason == "a Foundation isn't taken here; allowed: a BatchAccount or text; fix: give its id"
 
 
+def test_what_is_warned_of_is_shown_under_the_names_of_the_schema() -> None:
+    inputs = {**given("GpuCluster", GOOD["GpuCluster"]), "kubernetesVersion": "1.35", "asOf": "2026-11-21"}
+    with clusters_that_answer(), running(LOOK_UPS) as engine:
+        engine.construct("GpuCluster", "mine", inputs)
+    [told] = [line for line in engine.recorded.log if line.startswith('GpuCluster("mine").kubernetesVersion: ')]
+    assert "retires on 2027-03-31" in told
+
+
 def test_nobody_logged_in_is_told_in_one_line() -> None:
     failing = {**LOOK_UPS, "azure-native:authorization:getClientConfig": "please run az login to set up an account"}
     with running(failing) as engine:
@@ -350,6 +366,21 @@ def test_outputs_have_the_names_of_the_schema_and_its_secrets_are_the_only_ones(
         if of.get("secret")
     }
     assert secrets == marked
+
+
+def test_the_folder_of_the_package_runs_as_a_plugin() -> None:
+    """As the engine runs it: with its own address, and flags for logs that it may add."""
+    command = [sys.executable, "-u", str(FOLDER), "127.0.0.1:1", "--logtostderr"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as plugin:
+        assert plugin.stdout is not None
+        port = int(plugin.stdout.readline())
+        with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
+            asked = provider_pb2_grpc.ResourceProviderStub(channel)
+            version = asked.GetPluginInfo(Empty()).version
+            schema = json.loads(asked.GetSchema(provider_pb2.GetSchemaRequest()).schema)
+        plugin.send_signal(signal.SIGINT)
+        assert (plugin.wait(), plugin.stdout.read()) == (0, "")
+    assert (version, schema["version"], schema["name"]) == (azure_gpu.__version__, azure_gpu.__version__, "azuregpu")
 
 
 def test_the_schema_is_the_committed_one_and_its_version_the_packages() -> None:
