@@ -37,24 +37,28 @@ from azure_gpu.shared.validation import (
 from azure_gpu.stack.component_reference import Component, arguments, attributes, found, paragraphs
 
 Spec = dict[str, Any]
-# Types that have one name in two modules of the library, by the module and that name.
+# All types of a package are in one place, so that a name says whose it is: what it begins with, by the package of the library.
+_WHOSE = {
+    "aks": "Cluster",
+    "batch": "Batch",
+    "container_apps": "Job",
+    "container_instances": "ContainerGroup",
+    "edge": "Edge",
+    "ml.endpoint": "Endpoint",
+    "ml.workspace": "Workspace",
+    "vm": "Vm",
+}
+# Names that say something else beside all others.
 _NAMES = {
-    ("aks.args", "Driver"): "GpuPoolDriver",
-    ("batch.pool.args", "Replace"): "BatchPoolReplace",
-    ("batch.pool.mounts", "MountArgs"): "BatchMount",
-    ("catalog.services.batch.way", "Wanted"): "BatchDriver",
-    ("container_instances.args", "Network"): "ContainerGroupNetwork",
-    ("container_instances.container", "MountArgs"): "ContainerMount",
-    ("ml.workspace.args", "Network"): "WorkspaceNetwork",
-    ("ml.workspace.args", "Replace"): "ComputeReplace",
-    ("vm.args", "Driver"): "VmDriver",
-    ("vm.args", "Evicted"): "VmEviction",
+    "azure_gpu.aks.cluster.PoolOfCluster": "ClusterPool",
+    "azure_gpu.catalog.services.batch.way.Wanted": "BatchDriver",
+    "azure_gpu.vm.args.Evicted": "VmEviction",
 }
 _SCALARS: Mapping[Any, str] = {str: "string", int: "integer", float: "number", bool: "boolean"}
 _ANY = "pulumi.json#/Any"
 _SECRET_OUTPUTS = {("GpuCluster", "kubeconfig")}
-# Each SDK names the version of the schema as its own. Go's generator leaves out the types of what is plain in a map or a list unless
-# it is asked for all (pkg v3.259.0, codegen/go/gen.go, populateDetailsForTypes).
+# Each SDK has the version of the schema. Go's generator leaves out the types of what is plain in a map or a list unless it is asked
+# for all (pkg v3.259.0, codegen/go/gen.go, populateDetailsForTypes).
 _LANGUAGES: Mapping[str, Spec] = {
     **{each: {"respectSchemaVersion": True} for each in ("csharp", "java", "nodejs", "python")},
     "go": {"respectSchemaVersion": True, "generateExtraInputTypes": True},
@@ -144,7 +148,6 @@ class _Types:
                 **self._type(hint, as_output=as_output),
                 "description": _PLAINNESS.sub(lambda found: found[2].upper(), " ".join(meanings[key].split())),
                 **({"secret": True} if not as_output and _is_secret(hint) else {}),
-                **_in_csharp(key, wanted),
             }
             for key, hint in key_hints(wanted).items()
         }
@@ -215,16 +218,24 @@ class _Types:
         return f"#/types/{name}"
 
     def _name(self, kind: type) -> str:
-        module = kind.__module__.removeprefix("azure_gpu.")
-        own = _NAMES.get((module, kind.__name__), re.sub("(Args|Settings)$", "", kind.__name__))
-        name = token(own)
+        name = token(_type_name(kind))
         self._claim(name, kind)
         return name
 
     def _claim(self, name: str, kind: object) -> None:
         holder = self._named.setdefault(name, kind)
         if holder != kind:
-            raise ValueError(f"{holder} and {kind} would both be {name}: name one of them in azure_gpu/host/schema.py")
+            raise ValueError(f"{holder} and {kind} would both be {name}: name one of them in _NAMES")
+
+
+def _type_name(kind: type) -> str:
+    """The name of a type, which begins with whose it is."""
+    if (given := _NAMES.get(f"{kind.__module__}.{kind.__name__}")) is not None:
+        return given
+    name = re.sub("(Args|Settings)$", "", kind.__name__)
+    module = kind.__module__.removeprefix("azure_gpu.")
+    whose = next((prefix for package, prefix in _WHOSE.items() if f"{module}.".startswith(f"{package}.")), "")
+    return name if name.startswith(whose) else whose + name.removeprefix("Ml")
 
 
 def _of_output(annotation: Any) -> Any:
@@ -255,9 +266,3 @@ def _snake(wanted: Any, key: str) -> str:
 
 def _pascal(name: str) -> str:
     return "".join(word[:1].upper() + word[1:].lower() for word in name.split("_"))
-
-
-def _in_csharp(key: str, wanted: type) -> Spec:
-    """C# has no member of the name of its class."""
-    own = re.sub("(Args|Settings)$", "", wanted.__name__)
-    return {"language": {"csharp": {"name": f"{own}Value"}}} if _pascal(key) == own else {}

@@ -22,7 +22,7 @@ class Break(NamedTuple):
     """One thing that breaks."""
 
     where: str
-    """What a changelog names: `BatchPool.size`, `StartTask.command`, `Tier`."""
+    """What a changelog names: `BatchPool.size`, `BatchStartTask.command`, `ClusterTier`."""
     what: str
 
     def __str__(self) -> str:

@@ -56,8 +56,8 @@ BREAKING: dict[str, tuple[Callable[[dict[str, Any]], object], list[str]]] = {
     ),
     "a key gone": (lambda schema: inputs(schema, "BatchPool").pop("size"), ["`BatchPool.size`: this key is gone"]),
     "a key of an object gone": (
-        lambda schema: of_type(schema, "StartTask")["properties"].pop("command"),
-        ["`StartTask.command`: this key is gone"],
+        lambda schema: of_type(schema, "BatchStartTask")["properties"].pop("command"),
+        ["`BatchStartTask.command`: this key is gone"],
     ),
     "plain made of an input": (
         lambda schema: inputs(schema, "BatchPool")["subnetId"].update(plain=True),
@@ -75,7 +75,7 @@ BREAKING: dict[str, tuple[Callable[[dict[str, Any]], object], list[str]]] = {
         lambda schema: inputs(schema, "BatchPool")["batchAccount"]["oneOf"].pop(),
         ["`BatchPool.batchAccount`: this key takes BatchAccount and took BatchAccount or string"],
     ),
-    "a choice gone": (lambda schema: of_type(schema, "Tier")["enum"].pop(), ["`Tier`: the choice premium is gone"]),
+    "a choice gone": (lambda schema: of_type(schema, "ClusterTier")["enum"].pop(), ["`ClusterTier`: the choice premium is gone"]),
     "a new key that is needed": (
         lambda schema: (
             inputs(schema, "Budget").update(owner={"type": "string"}),
@@ -84,17 +84,17 @@ BREAKING: dict[str, tuple[Callable[[dict[str, Any]], object], list[str]]] = {
         ["`Budget.owner`: this new key is needed"],
     ),
     "a key that is needed now": (
-        lambda schema: of_type(schema, "StartTask")["required"].append("retries"),
-        ["`StartTask.retries`: this key is needed now"],
+        lambda schema: of_type(schema, "BatchStartTask")["required"].append("retries"),
+        ["`BatchStartTask.retries`: this key is needed now"],
     ),
     "a type gone": (
         lambda schema: (
-            schema["types"].update({"azuregpu:index:Shutoff": schema["types"].pop("azuregpu:index:Shutdown")}),
+            schema["types"].update({"azuregpu:index:Shutoff": schema["types"].pop("azuregpu:index:VmShutdown")}),
             inputs(schema, "GpuVm")["shutdown"]["oneOf"][1].update({"$ref": "#/types/azuregpu:index:Shutoff"}),
         ),
         [
-            "`GpuVm.shutdown`: this key takes plain boolean or plain Shutoff and took plain boolean or plain Shutdown",
-            "`Shutdown`: this type is gone",
+            "`GpuVm.shutdown`: this key takes plain boolean or plain Shutoff and took plain boolean or plain VmShutdown",
+            "`VmShutdown`: this type is gone",
         ],
     ),
     "an output gone": (
@@ -124,12 +124,12 @@ HARMLESS: dict[str, Callable[[dict[str, Any]], object]] = {
     "other words": lambda schema: inputs(schema, "BatchPool")["size"].update(description="A size."),
     "a new key": lambda schema: inputs(schema, "BatchPool").update(colour={"type": "string", "plain": True}),
     "a new output": lambda schema: schema["resources"]["azuregpu:index:Budget"]["properties"].update(spent={"type": "number"}),
-    "a new choice": lambda schema: of_type(schema, "Tier")["enum"].append({"name": "Gold", "value": "gold"}),
+    "a new choice": lambda schema: of_type(schema, "ClusterTier")["enum"].append({"name": "Gold", "value": "gold"}),
     "an input made of plain": lambda schema: inputs(schema, "BatchPool")["size"].pop("plain"),
     "a number of a whole number": lambda schema: inputs(schema, "BatchPool")["taskSlots"].update(type="number"),
     "another form": lambda schema: inputs(schema, "BatchPool")["batchAccount"]["oneOf"].append({"type": "boolean"}),
     "any text for a choice": lambda schema: inputs(schema, "GpuCluster").update(tier={"type": "string", "plain": True}),
-    "a key that isn't needed any more": lambda schema: of_type(schema, "StartTask")["required"].clear(),
+    "a key that isn't needed any more": lambda schema: of_type(schema, "BatchStartTask")["required"].clear(),
 }
 
 
