@@ -39,11 +39,11 @@ PROVED := $(filter-out documents,$(STACK))
 # What tests and measurements find first on PATH.
 TOOLS := $(CURDIR)/.venv/bin:$$(cat $(STATE)/engine-bin):$$(cat $(STATE)/kubernetes-bin)
 
-.PHONY: help up quotas storage down preview status env shell test times replay conformance lint docs bench mutants faults lock ready engine kubernetes azurite browser pictures clean
+.PHONY: help up quotas storage down preview status env shell test times replay conformance lint docs bench bench-vector-add check-gpu mutants faults lock ready engine kubernetes azurite browser pictures clean
 .DEFAULT_GOAL := help
 
 help: ## what can be made
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
 up: needed := $(KUBERNETES)
 up: ready ## bring STACK up on the embedded Azure, then prove each of its services, in a table
@@ -115,6 +115,13 @@ docs: .venv/ready ## write every generated page again: settings, components, the
 
 bench: .venv/ready engine kubernetes azurite ## the figures that README.md speaks of, as ratios in one run
 	@PATH="$(TOOLS):$$PATH" $(PYTHON) -m tests.bench
+
+# Python alone, since a machine with a GPU may have nothing else of the project.
+bench-vector-add: ## the vector addition on a GPU as ratios to a copy on it, into docs/results.md
+	@python3 -m tests.bench.vector_add
+
+check-gpu: ## what only a GPU can show of the vector addition, in under 8 minutes, see workloads/vector_add/README.md
+	@workloads/vector_add/check_gpu.sh
 
 mutants: .venv/ready ## 120 small changes of the library, of which the tests have to notice all but 5 of 100
 	@PYTHONPATH=.:components:operations $(PYTHON) -m tests.mutation

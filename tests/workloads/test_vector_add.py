@@ -45,8 +45,9 @@ def test_every_element_is_verified_whatever_the_launch_shape(cpu_build: Path, el
     assert finished.lines[1].startswith("CPU asked for: ")
 
 
-def test_the_verification_finds_wrong_and_missing_elements_and_what_is_not_a_number(cpu_build: Path) -> None:
-    finished = run(["ctest", "--test-dir", cpu_build, "--output-on-failure", "--tests-regex", "^verify$"], cpu_build)
+@pytest.mark.parametrize("name", ["verify", "shape"])
+def test_the_verification_can_fail_and_the_index_arithmetic_holds_around_every_border(cpu_build: Path, name: str) -> None:
+    finished = run(["ctest", "--test-dir", cpu_build, "--output-on-failure", "--tests-regex", f"^{name}$"], cpu_build)
     assert finished.code == 0, finished.stdout
     assert "1 tests passed" in finished.stdout or "100% tests passed, 0 tests failed out of 1" in finished.stdout
 
@@ -78,12 +79,6 @@ def test_a_length_that_is_no_whole_number_is_refused(cpu_build: Path, text: str)
     assert finished.stderr == f"vector_add: --elements: '{text}' is not a whole number; allowed: 1 to 2199023254528\n"
 
 
-def test_more_blocks_than_a_launch_can_have_are_refused(cpu_build: Path) -> None:
-    finished = add(cpu_build, "--elements", "2147483648", "--threads", "1")
-    assert finished.code == 2
-    assert "2147483648 blocks; allowed: 2147483647" in finished.stderr
-
-
 def test_more_elements_than_memory_are_refused_before_any_work(cpu_build: Path) -> None:
     finished = add(cpu_build, "--elements", "1000000000000", "--threads", "1024")
     assert finished.code == 2
@@ -102,8 +97,33 @@ def test_requiring_a_gpu_and_asking_for_the_cpu_is_a_contradiction(cpu_build: Pa
     assert add(cpu_build, "--require-gpu", "--device=cpu").code == 2
 
 
+@pytest.mark.parametrize("option", ["--gpus=2", "--gpus=all", "--chunk=1000"])
+def test_the_cpu_takes_no_options_of_gpus(cpu_build: Path, option: str) -> None:
+    finished = add(cpu_build, "--device=cpu", option)
+    assert finished.code == 2
+    assert finished.stderr == (
+        "vector_add: --device: 'cpu' can't be combined with --gpus or --chunk, which are for CUDA devices\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("option", "allowed"), [("--gpus=0", "1 to 64"), ("--gpus=many", "1 to 64"), ("--chunk=0", "1 to 2199023254528")]
+)
+def test_gpus_and_chunks_have_a_range(cpu_build: Path, option: str, allowed: str) -> None:
+    finished = add(cpu_build, option)
+    assert finished.code == 2
+    assert finished.stderr.endswith(f"; allowed: {allowed}\n")
+    assert len(finished.stderr.splitlines()) == 1
+
+
+def test_several_gpus_are_required_where_they_are_asked_for(cpu_build: Path) -> None:
+    finished = add(cpu_build, "--gpus", "2")
+    assert finished.code == 3
+    assert finished.report["problems"] == ["--gpus 2: No CUDA compiler when this program was built"]
+
+
 def test_help_names_every_option(cpu_build: Path) -> None:
     finished = add(cpu_build, "--help")
     assert finished.code == 0
-    for option in ("--elements", "--threads", "--repeats", "--device", "--require-gpu"):
+    for option in ("--elements", "--threads", "--repeats", "--gpus", "--chunk", "--device", "--require-gpu"):
         assert option in finished.stdout

@@ -1,33 +1,54 @@
-// Where the kernel runs: the CPU or a CUDA device. In: vectors and launch shape. Out: the sum and a time per repeat.
+// Where the addition runs: the CPU or CUDA devices. In: vectors and launch shape. Out: the sum and a time per repeat.
 #pragma once
 
-#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "data.h"
+
 namespace vector_add {
 
-// How the kernel is launched. `blocks * threads` covers every element.
 struct Launch {
-  std::size_t blocks;
-  std::size_t threads;
-  std::size_t repeats;
+  std::uint64_t threads;  // of a block
+  std::uint64_t repeats;
+  std::uint64_t chunk = 0;  // elements that are on a device at a time; 0: all, or as many as its memory has room for
 };
 
-// What a run gave back. `sum` is empty until the kernel has written it; `seconds` has one entry per repeat.
+// How the vectors went to CUDA devices and back. Seconds are those of the slowest device; all of them work at the same time.
+struct Passages {
+  std::uint64_t chunk;   // elements of the largest
+  std::uint64_t chunks;  // of all devices
+  std::uint64_t slots;   // chunks of one device that are under way at a time, each in a stream of its own
+  bool pinned;           // whether the host's memory was page-locked, without which copies are slow and don't overlap
+  std::optional<double> to_device_seconds;    // both inputs; nothing where copies overlap with kernels
+  std::optional<double> from_device_seconds;  // the sum; likewise
+  std::vector<double> overlapped_seconds;     // per repeat, inputs, kernels and sum; empty where everything is on the device at once
+  std::uint64_t mismatches;                   // that the devices themselves counted
+};
+
+// What a run gave back.
 struct Run {
-  std::vector<float> sum;
-  std::vector<double> seconds;
+  HostVector sum;
+  std::vector<double> seconds;       // of the kernel, per repeat
+  std::uint64_t blocks = 0;          // of the largest launch
+  std::optional<Passages> passages;  // nothing on the CPU
 };
 
-// Whether CUDA can be used here. `name`, `memory_bytes` and `driver` are the device's when it can, `reason` says why when it can't.
 struct CudaDevice {
-  bool usable;
+  int index;
   std::string name;
+  std::uint64_t memory_bytes;
+};
+
+// The devices that can be used. `reason` says why there are fewer than were looked for.
+struct CudaDevices {
+  std::vector<CudaDevice> usable;
+  std::string driver;  // the newest CUDA version that the driver supports: 12.9
   std::string reason;
-  std::size_t memory_bytes = 0;
-  std::string driver = "";  // the newest CUDA version that the driver supports: 12.9
 };
 
 // The device, its driver or its memory refused; `what()` names the step and the error.
@@ -40,13 +61,16 @@ struct MemoryError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-CudaDevice find_cuda_device();
+// Looks for `wanted` devices, or for all where it is 0, in the driver's order.
+CudaDevices find_cuda_devices(std::size_t wanted);
 
-// Runs on CUDA device 0, printing the three lines of its progress. Throws DeviceError and MemoryError.
-Run run_on_cuda(const std::vector<float> &a, const std::vector<float> &b, const Launch &launch);
+// Runs on these devices, each with its share of the elements, printing the lines of its progress. Throws DeviceError and
+// MemoryError.
+Run run_on_cuda(const std::vector<CudaDevice> &devices, std::span<const float> a, std::span<const float> b, const Launch &launch);
 
-// Runs on one core of the CPU, block after block.
-Run run_on_cpu(const std::vector<float> &a, const std::vector<float> &b, const Launch &launch);
+// Runs on one core of the CPU, block after block; one thread takes all steps of a block, which has an element for each of its
+// threads. `blocks` is given by tests alone.
+Run run_on_cpu(std::span<const float> a, std::span<const float> b, const Launch &launch, std::optional<std::uint64_t> blocks = {});
 
 std::string cpu_name();
 

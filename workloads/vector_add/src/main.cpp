@@ -10,6 +10,7 @@
 #include "memory.h"
 #include "options.h"
 #include "report.h"
+#include "shape.h"
 #include "verify.h"
 
 namespace {
@@ -27,8 +28,8 @@ int fail(ExitCode code, const std::vector<std::string> &problems) {
 }
 
 // Linux hands out memory that it doesn't have and ends the process later, so the vectors are weighed beforehand.
-void require_host_memory(std::size_t elements) {
-  const std::size_t needed = 3 * sizeof(float) * elements;
+void require_host_memory(std::uint64_t elements) {
+  const std::uint64_t needed = three_vectors * elements;
   const auto available = available_host_memory();
   if (available && needed > *available) {
     throw MemoryError("not enough memory: " + std::to_string(elements) + " elements need " + readable_bytes(needed) + ", " +
@@ -37,33 +38,43 @@ void require_host_memory(std::size_t elements) {
 }
 
 int run(const Options &options) {
-  const CudaDevice cuda = options.device == Device::cpu ? CudaDevice{false, "", "CPU asked for"} : find_cuda_device();
-  if (!cuda.usable && (options.require_gpu || options.device == Device::cuda)) {
-    const std::string option = options.require_gpu ? "--require-gpu" : "--device cuda";
+  const CudaDevices cuda = options.device == Device::cpu ? CudaDevices{{}, "", "CPU asked for"} : find_cuda_devices(options.gpus);
+  const bool on_cpu = cuda.usable.empty();
+  const bool required = options.require_gpu || options.device == Device::cuda;
+  if ((on_cpu && required) || (options.gpus > 1 && cuda.usable.size() < options.gpus)) {
+    const std::string option = options.gpus > 1        ? "--gpus " + std::to_string(options.gpus)
+                               : options.require_gpu ? "--require-gpu"
+                                                     : "--device cuda";
     return fail(no_gpu, {option + ": " + cuda.reason});
   }
 
   require_host_memory(options.elements);
   std::cout << "[Vector addition of " << options.elements << " elements]" << std::endl;
-  const auto a = random_vector(options.elements, first_seed);
-  const auto b = random_vector(options.elements, second_seed);
-  const Launch launch{options.blocks(), options.threads, options.repeats};
-  if (!cuda.usable) {
-    std::cout << cuda.reason << ": the kernel body runs on the CPU, " << launch.blocks << " blocks of " << launch.threads
-              << " threads" << std::endl;
+  const HostVector a = random_vector(options.elements, first_seed);
+  const HostVector b = random_vector(options.elements, second_seed);
+  const Launch launch{options.threads, options.repeats, options.chunk};
+  if (on_cpu) {
+    std::cout << cuda.reason << ": the kernel body runs on the CPU, " << divided_up(options.elements, launch.threads) << " blocks of "
+              << launch.threads << " threads" << std::endl;
   }
-  const Run finished = cuda.usable ? run_on_cuda(a, b, launch) : run_on_cpu(a, b, launch);
+  const Run finished = on_cpu ? run_on_cpu(a, b, launch) : run_on_cuda(cuda.usable, a, b, launch);
 
   const Verification verification = verify(a, b, finished.sum);
-  const Result result{cuda.usable ? "cuda" : "cpu", cuda.usable ? cuda.name : cpu_name(), cuda.memory_bytes,
-                      cuda.driver, finished.seconds, verification.mismatches};
+  const std::uint64_t on_device = finished.passages ? finished.passages->mismatches : 0;
+  const std::string report = report_line(options, cuda, finished, verification.mismatches);
   if (verification.mismatches != 0) {
     std::cerr << "vector_add: " << verification.mismatches << " of " << options.elements
               << " elements are wrong; the first: " << verification.first << std::endl;
-    std::cout << "Test FAILED\n" << report_line(options, result) << std::endl;
+  }
+  if (finished.passages && on_device != verification.mismatches) {
+    std::cerr << "vector_add: the device counts " << on_device << " wrong elements, the host " << verification.mismatches
+              << ": a copy between them went wrong" << std::endl;
+  }
+  if (verification.mismatches != 0 || on_device != 0) {
+    std::cout << "Test FAILED\n" << report << std::endl;
     return wrong_result;
   }
-  std::cout << "Test PASSED\nDone\n" << report_line(options, result) << std::endl;
+  std::cout << "Test PASSED\nDone\n" << report << std::endl;
   return proved;
 }
 

@@ -3,10 +3,10 @@
 
 namespace vector_add {
 
-CudaDevice find_cuda_device() { return {false, "", "No CUDA compiler when this program was built"}; }
+CudaDevices find_cuda_devices(std::size_t) { return {{}, "", "No CUDA compiler when this program was built"}; }
 
-Run run_on_cuda(const std::vector<float> &, const std::vector<float> &, const Launch &) {
-  throw DeviceError(find_cuda_device().reason);
+Run run_on_cuda(const std::vector<CudaDevice> &, std::span<const float>, std::span<const float>, const Launch &) {
+  throw DeviceError(find_cuda_devices(1).reason);
 }
 
 }  // namespace vector_add

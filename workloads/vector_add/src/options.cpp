@@ -8,10 +8,11 @@
 namespace vector_add {
 namespace {
 
-constexpr std::size_t most_threads = 1024;       // a CUDA block, compute capability 2.0 and later
-constexpr std::size_t most_blocks = 2147483647;  // gridDim.x, compute capability 3.0 and later
-constexpr std::size_t most_elements = most_threads * most_blocks;
-constexpr std::size_t most_repeats = 1000000;
+constexpr std::uint64_t most_threads = 1024;  // a CUDA block, compute capability 2.0 and later
+// 2^41 less 1024: vectors of 8.8 TB, more than any memory holds, and far from where 64-bit arithmetic ends.
+constexpr std::uint64_t most_elements = 2199023254528;
+constexpr std::uint64_t most_repeats = 1000000;
+constexpr std::uint64_t most_gpus = 64;
 
 std::string quoted(std::string_view text) {
   std::string quoted_text = "'";
@@ -26,9 +27,9 @@ bool looks_like_number(std::string_view text) {
 }
 
 // A whole number within `least` and `most`, or a problem that names option, value and range.
-void read_number(std::string_view option, std::string_view text, std::size_t least, std::size_t most, std::size_t &into,
+void read_number(std::string_view option, std::string_view text, std::uint64_t least, std::uint64_t most, std::uint64_t &into,
                  std::vector<std::string> &problems) {
-  std::size_t value = 0;
+  std::uint64_t value = 0;
   const char *end = text.data() + text.size();
   const auto [stopped, error] = std::from_chars(text.data(), end, value);
   const bool whole = error == std::errc() && stopped == end && !text.empty();
@@ -57,6 +58,12 @@ void read_value(std::string_view option, std::string_view value, Parsed &parsed)
     read_number(option, value, 1, most_threads, options.threads, parsed.problems);
   } else if (option == "--repeats") {
     read_number(option, value, 1, most_repeats, options.repeats, parsed.problems);
+  } else if (option == "--chunk") {
+    read_number(option, value, 1, most_elements, options.chunk, parsed.problems);
+  } else if (option == "--gpus" && value == "all") {
+    options.gpus = 0;
+  } else if (option == "--gpus") {
+    read_number(option, value, 1, most_gpus, options.gpus, parsed.problems);
   } else if (const auto device = device_named(value)) {
     options.device = *device;
   } else {
@@ -65,19 +72,17 @@ void read_value(std::string_view option, std::string_view value, Parsed &parsed)
 }
 
 bool takes_value(std::string_view option) {
-  return option == "--elements" || option == "--threads" || option == "--repeats" || option == "--device";
+  return option == "--elements" || option == "--threads" || option == "--repeats" || option == "--chunk" || option == "--gpus" ||
+         option == "--device";
 }
 
 void check_together(Parsed &parsed) {
   const Options &options = parsed.options;
-  if (options.blocks() > most_blocks) {
-    std::ostringstream problem;
-    problem << "--elements, --threads: " << options.elements << " elements in blocks of " << options.threads << " threads need "
-            << options.blocks() << " blocks; allowed: " << most_blocks << "; use fewer elements or more threads";
-    parsed.problems.push_back(problem.str());
-  }
   if (options.require_gpu && options.device == Device::cpu) {
     parsed.problems.push_back("--require-gpu, --device: 'cpu' can't be combined with --require-gpu; leave one of them out");
+  }
+  if (options.device == Device::cpu && (options.gpus != 1 || options.chunk != 0)) {
+    parsed.problems.push_back("--device: 'cpu' can't be combined with --gpus or --chunk, which are for CUDA devices");
   }
 }
 
@@ -115,6 +120,8 @@ std::string help_text() {
        << "  --threads T             threads per block, 1 to " << most_threads << " (default " << defaults.threads << ")\n"
        << "  --repeats R             how often the kernel runs and is timed, 1 to " << most_repeats << " (default "
        << defaults.repeats << ")\n"
+       << "  --gpus N|all            CUDA devices, each with its share; N of them are then required (default " << defaults.gpus << ")\n"
+       << "  --chunk E               elements that are on a device at a time (default: all, or as many as its memory has room for)\n"
        << "  --device auto|cuda|cpu  auto takes the GPU where there is one (default auto)\n"
        << "  --require-gpu           end with code 3 where no GPU can be used\n"
        << "  --help                  this text\n\n"

@@ -1,7 +1,7 @@
 // The command line. In: argv. Out: options, or every problem in it at once.
 #pragma once
 
-#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,14 +12,14 @@ enum class Device { automatic, cuda, cpu };
 
 // The defaults are those of the run that the Azure Container Instances article shows.
 struct Options {
-  std::size_t elements = 50000;
-  std::size_t threads = 256;
-  std::size_t repeats = 10;
+  std::uint64_t elements = 50000;
+  std::uint64_t threads = 256;
+  std::uint64_t repeats = 10;
+  std::uint64_t chunk = 0;  // elements that are on a device at a time; 0: as many as its memory has room for
+  std::uint64_t gpus = 1;   // 0: all
   Device device = Device::automatic;
   bool require_gpu = false;
   bool help = false;
-
-  std::size_t blocks() const { return elements / threads + (elements % threads == 0 ? 0 : 1); }
 };
 
 struct Parsed {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 #include <sstream>
 
 namespace vector_add {
@@ -30,29 +31,46 @@ double median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
+// JSON for a bandwidth; null where nothing was measured, or faster than the clock can tell.
+std::string gb_per_second(std::uint64_t elements, int vectors, std::optional<double> seconds) {
+  if (!seconds || *seconds <= 0) {
+    return "null";
+  }
+  std::ostringstream json;
+  json << static_cast<double>(vectors) * sizeof(float) * static_cast<double>(elements) / *seconds / 1e9;
+  return json.str();
+}
+
 }  // namespace
 
-std::string report_line(const Options &options, const Result &result) {
-  const double middle = median(result.seconds);
-  const double bytes = 3.0 * sizeof(float) * static_cast<double>(options.elements);
+std::string report_line(const Options &options, const CudaDevices &devices, const Run &run, std::uint64_t mismatches) {
+  const bool cuda = !devices.usable.empty();
+  const double middle = median(run.seconds);
   std::ostringstream json;
-  json << "{\"workload\": \"vector_add\", \"device\": " << json_string(result.device)
-       << ", \"device_name\": " << json_string(result.device_name) << ", \"device_memory_mib\": ";
-  if (result.device_memory_bytes > 0) {
-    json << (result.device_memory_bytes >> 20);
+  json << "{\"workload\": \"vector_add\", \"device\": " << (cuda ? "\"cuda\"" : "\"cpu\"")
+       << ", \"device_name\": " << json_string(cuda ? devices.usable.front().name : cpu_name()) << ", \"device_memory_mib\": ";
+  if (cuda) {
+    json << (devices.usable.front().memory_bytes >> 20U);
   } else {
     json << "null";
   }
-  json << ", \"cuda_driver\": " << (result.cuda_driver.empty() ? "null" : json_string(result.cuda_driver)) << ", \"elements\": " << options.elements
-       << ", \"threads\": " << options.threads << ", \"blocks\": " << options.blocks() << ", \"repeats\": " << options.repeats
-       << ", \"seconds\": {\"min\": " << *std::min_element(result.seconds.begin(), result.seconds.end())
-       << ", \"median\": " << middle << "}, \"bandwidth_gb_per_s\": ";
-  if (middle > 0) {
-    json << bytes / middle / 1e9;
-  } else {
-    json << "null";  // faster than the clock can tell
+  json << ", \"cuda_driver\": " << (cuda ? json_string(devices.driver) : "null") << ", \"elements\": " << options.elements
+       << ", \"threads\": " << options.threads << ", \"blocks\": " << run.blocks << ", \"repeats\": " << options.repeats
+       << ", \"seconds\": {\"min\": " << *std::min_element(run.seconds.begin(), run.seconds.end()) << ", \"median\": " << middle
+       << "}, \"bandwidth_gb_per_s\": " << gb_per_second(options.elements, 3, middle);
+  if (run.passages) {
+    const Passages &passages = *run.passages;
+    const auto &overlapped = passages.overlapped_seconds;
+    json << ", \"gpus\": " << devices.usable.size() << ", \"chunks\": " << passages.chunks << ", \"chunk\": " << passages.chunk
+         << ", \"pinned\": " << (passages.pinned ? "true" : "false")
+         << ", \"to_device_gb_per_s\": " << gb_per_second(options.elements, 2, passages.to_device_seconds)
+         << ", \"from_device_gb_per_s\": " << gb_per_second(options.elements, 1, passages.from_device_seconds)
+         << ", \"overlapped_gb_per_s\": "
+         << gb_per_second(options.elements, 3, overlapped.empty() ? std::nullopt : std::optional(median(overlapped)))
+         << ", \"mismatches_on_device\": " << passages.mismatches;
   }
-  json << ", \"mismatches\": " << result.mismatches << ", \"passed\": " << (result.mismatches == 0 ? "true" : "false") << "}";
+  const bool passed = mismatches == 0 && (!run.passages || run.passages->mismatches == 0);
+  json << ", \"mismatches\": " << mismatches << ", \"passed\": " << (passed ? "true" : "false") << "}";
   return json.str();
 }
 

@@ -1,41 +1,41 @@
 #include "verify.h"
 
-#include <bit>
-#include <cmath>
-#include <cstdint>
 #include <limits>
+#include <mutex>
 #include <sstream>
 
+#include "addition.h"
+#include "parallel.h"
+
 namespace vector_add {
-namespace {
 
-// The host's own sum, by another way than the kernel's: doubles hold the sum of two floats so closely (53 bits are more
-// than twice 24 and two) that rounding twice gives the float which one correctly rounded float addition gives.
-float expected_sum(float a, float b) { return static_cast<float>(static_cast<double>(a) + static_cast<double>(b)); }
-
-bool same(float expected, float actual) {
-  return !std::isnan(actual) && std::bit_cast<std::uint32_t>(expected) == std::bit_cast<std::uint32_t>(actual);
-}
-
-}  // namespace
-
-Verification verify(const std::vector<float> &a, const std::vector<float> &b, const std::vector<float> &sum) {
-  Verification verification{0, ""};
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    const float expected = expected_sum(a[i], b[i]);
-    const float actual = i < sum.size() ? sum[i] : std::numeric_limits<float>::quiet_NaN();
-    if (same(expected, actual)) {
-      continue;
+Verification verify(std::span<const float> a, std::span<const float> b, std::span<const float> sum) {
+  constexpr std::uint64_t none = std::numeric_limits<std::uint64_t>::max();
+  const auto at = [sum](std::uint64_t i) { return i < sum.size() ? sum[i] : std::numeric_limits<float>::quiet_NaN(); };
+  std::mutex guard;
+  std::uint64_t mismatches = 0;
+  std::uint64_t first = none;
+  in_parts(a.size(), [&](Range part) {
+    std::uint64_t wrong = 0;
+    std::uint64_t first_wrong = none;
+    for (std::uint64_t i = part.first; i < part.first + part.count; ++i) {
+      if (!is_right(a[i], b[i], at(i))) {
+        first_wrong = wrong == 0 ? i : first_wrong;
+        ++wrong;
+      }
     }
-    if (verification.mismatches == 0) {
-      std::ostringstream text;
-      text.precision(std::numeric_limits<float>::max_digits10);
-      text << "element " << i << " is " << actual << ", expected " << expected << " = " << a[i] << " + " << b[i];
-      verification.first = text.str();
-    }
-    ++verification.mismatches;
+    const std::lock_guard held(guard);
+    mismatches += wrong;
+    first = smaller(first, first_wrong);
+  });
+  if (mismatches == 0) {
+    return {0, ""};
   }
-  return verification;
+  std::ostringstream text;
+  text.precision(std::numeric_limits<float>::max_digits10);
+  text << "element " << first << " is " << at(first) << ", expected " << expected_sum(a[first], b[first]) << " = " << a[first] << " + "
+       << b[first];
+  return {mismatches, text.str()};
 }
 
 }  // namespace vector_add
