@@ -36,6 +36,10 @@ skip() {
   echo "skipped $1: $2"
 }
 
+if [ ! -e /dev/nvidiactl ] && [ ! -e /dev/dxg ]; then
+  echo "no GPU: the driver's device files are missing"
+  exit 3
+fi
 check 180 build sh -c "cmake -S . -B build -DCMAKE_BUILD_TYPE=Release -DCMAKE_CUDA_ARCHITECTURES=native &&
   cmake --build build --parallel && test -x build/vector_add_bench"
 [ $failed = 0 ] || exit 1
@@ -61,6 +65,7 @@ if command -v compute-sanitizer > /dev/null; then
   for tool in memcheck racecheck initcheck synccheck; do
     full=$([ $tool = memcheck ] && echo "--leak-check full")
     for options in "--elements 1000003" "--elements 1000003 --chunk 100001"; do
+      # shellcheck disable=SC2086 # both are several words
       check 60 "$tool$(echo "$options" | tr -d ' ')" compute-sanitizer --tool $tool $full --error-exitcode 9 \
         $add --require-gpu --repeats 2 $options
     done
