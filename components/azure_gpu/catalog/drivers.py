@@ -120,13 +120,13 @@ ARCHITECTURES: dict[str, Architecture] = {
     )
 }
 
-_VERSION = re.compile(r"\d{3}(?:\.\d{1,3}){1,2}", re.ASCII)
-_CUDA = re.compile(r"(\d{1,2})(?:\.(\d{1,2}))?(?:\.\d+)*", re.ASCII)
+_VERSION = r"(?a)\d{3}(?:\.\d{1,3}){1,2}"
+_CUDA = r"(?a)(\d{1,2})(?:\.(\d{1,2}))?(?:\.\d+)*"
 
 
 def cuda_version(text: str) -> tuple[int, ...]:
     """`10.1` as (10, 1), `11` as (11,), `12.4.1` as (12, 4). Empty where the text is no version."""
-    found = _CUDA.fullmatch(text)
+    found = re.fullmatch(_CUDA, text)
     return tuple(int(part) for part in found.groups() if part is not None) if found else ()
 
 
@@ -154,7 +154,7 @@ def minimum_driver(cuda: str, *, windows: bool = False) -> str | None:
 def highest_cuda(driver: str, *, windows: bool = False) -> str | None:
     """The newest CUDA version that a driver is made for; None where it is older or of a newer branch than all that are known, or
     no version."""
-    if not _VERSION.fullmatch(driver) or _numbers(driver)[0] >= BRANCHES[-1] + _NEWER_BY:
+    if not re.fullmatch(_VERSION, driver) or _numbers(driver)[0] >= BRANCHES[-1] + _NEWER_BY:
         return None
     made_for = [toolkit.cuda for toolkit in TOOLKITS if _numbers(driver) >= _numbers(toolkit.first_driver(windows))]
     return made_for[-1] if made_for else None
@@ -162,14 +162,14 @@ def highest_cuda(driver: str, *, windows: bool = False) -> str | None:
 
 def branch_of(driver: str) -> int | None:
     """The branch of a driver, 470 for 470.82.01 and for Windows' 472.50; None where it is older than all that are known."""
-    if not _VERSION.fullmatch(driver):
+    if not re.fullmatch(_VERSION, driver):
         return None
     return max((branch for branch in BRANCHES if branch <= _numbers(driver)[0]), default=None)
 
 
 def check_driver(version: str, gpu: Gpu | None, path: str) -> list[Problem]:
     """What speaks against installing this driver of NVIDIA on a machine with this GPU. None: no GPU, or it isn't known."""
-    if not _VERSION.fullmatch(version):
+    if not re.fullmatch(_VERSION, version):
         return [
             Problem(
                 path=path,

@@ -48,7 +48,7 @@ class Lifecycle(NamedTuple):
 
     def end_in(self, region: str = "") -> Source | None:
         """The last day in a region; the general one where the region has no exception, or none is given."""
-        return self.end_elsewhere.get(regions.normalise(region), self.end)
+        return self.end_elsewhere.get(regions.normalise(region), self.end) if self.end_elsewhere else self.end
 
     def status(self, as_of: date, region: str = "") -> Status:
         """What it is on that day."""

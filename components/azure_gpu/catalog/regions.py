@@ -91,13 +91,13 @@ def check_known(region: str, path: str) -> list[Problem]:
     ]
 
 
-_NAME = re.compile(r"([a-z]{5,})[1-9]?")
+_NAME = r"([a-z]{5,})[1-9]?"
 
 
 def _may_be_new(name: str) -> bool:
     """Whether it has the form of a region's name and isn't one slip away from a known one. A region that differs from another by
     its number alone, as eastus3 does from eastus2, is no slip, nor is austriaeast one for australiaeast."""
-    form = _NAME.fullmatch(name)
+    form = re.fullmatch(_NAME, name)
     if form is None:
         return False
     words = {each.rstrip("123456789") for each in known()}

@@ -11,9 +11,9 @@ from datetime import date
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
+from functools import lru_cache
 from typing import NamedTuple
 
-from azure_gpu.catalog import regions
 from azure_gpu.catalog.lifecycle import Status
 from azure_gpu.catalog.prices import Price, PriceBook
 from azure_gpu.catalog.problems import Code, Problem, Severity
@@ -45,7 +45,9 @@ def find(size: Size, use: SizeUse, as_of: date, sizes: Sizes, prices: PriceBook,
     like = use._replace(needs=use.needs or usual_driver(size))
 
     candidates = [
-        one for one in sizes if _proposable(one, size, as_of) and _runs_same(one, size, use) and _sold_there(one, use, prices)
+        one
+        for one in _proposable(sizes, as_of)
+        if one is not size and _not_cut(one, size) and _runs_same(one, size, use) and _sold_there(one, use, prices)
     ]
     judged: dict[str, _Taken] = {}
 
@@ -60,7 +62,8 @@ def find(size: Size, use: SizeUse, as_of: date, sizes: Sizes, prices: PriceBook,
     whole = [candidate for candidate in named if not _lacks(candidate, size)]
     chosen = [candidate for candidate in whole if taken(candidate) is _Taken.YES][:MOST]
     room = MOST - 1 if lacking else MOST  # what a guide names is said, also where it loses something
-    likely = [one for one in candidates if _replaces(one, size)]
+    least = _memory(size)
+    likely = [one for one in candidates if _replaces(one, size, least)]
     second = [candidate for candidate in whole if candidate not in chosen]
     for candidate in sorted(likely, key=lambda one: _price_of(one, use, prices)):  # the rules are asked about few of them
         if len(chosen) >= room:
@@ -121,15 +124,24 @@ def _named(size: Size, sizes: Sizes, as_of: date) -> Iterator[Size]:
                 yield candidate
 
 
-def _proposable(candidate: Size, size: Size, as_of: date) -> bool:
-    """Sold on that day to everybody and with all its cores; its GPUs are known, and its end isn't announced.
+@lru_cache(maxsize=8)  # the same for every size that is replaced on a day
+def _proposable(sizes: Sizes, as_of: date) -> tuple[Size, ...]:
+    """Those that are sold on that day to everybody, whose GPUs are known, and whose end isn't announced.
 
     Azure closes a size to new subscriptions when it announces the end.
     """
-    constrained = candidate.vcpus != candidate.quota_vcpus and size.vcpus == size.quota_vcpus
-    sold = candidate.lifecycle.status(as_of) in (Status.GENERAL, Status.PREVIEW)
-    known = candidate.gpu_count is not None and not candidate.series.restricted
-    return candidate is not size and known and sold and not constrained
+    return tuple(
+        one
+        for one in sizes
+        if one.gpu_count is not None
+        and not one.series.restricted
+        and one.lifecycle.status(as_of) in (Status.GENERAL, Status.PREVIEW)
+    )
+
+
+def _not_cut(candidate: Size, size: Size) -> bool:
+    """Whether it is sold with all its cores, where the old size was."""
+    return candidate.vcpus == candidate.quota_vcpus or size.vcpus != size.quota_vcpus
 
 
 def _runs_same(candidate: Size, size: Size, use: SizeUse) -> bool:
@@ -144,21 +156,18 @@ def _runs_same(candidate: Size, size: Size, use: SizeUse) -> bool:
 def _sold_there(candidate: Size, use: SizeUse, prices: PriceBook) -> bool:
     """Whether a price list has it in the region, or anywhere as long as the region isn't known; a device of one's own sells
     nothing, and its rules list its sizes."""
-    sold = prices.regions_of(candidate.name)
-    if use.service is Service.STACK_EDGE:
-        return True
-    return regions.normalise(use.region) in sold if use.region else bool(sold)
+    return use.service is Service.STACK_EDGE or prices.has(candidate.name, use.region)
 
 
-def _replaces(candidate: Size, size: Size) -> bool:
-    """As many GPUs, at least the memory on each, and InfiniBand where the old size had it."""
+def _replaces(candidate: Size, size: Size, least: Fraction) -> bool:
+    """As many GPUs, at least the memory on each (`least`), and InfiniBand where the old size had it."""
     if size.rdma and not candidate.rdma:
         return False
     if size.gpu_count is None or candidate.gpu_count is None:
         return False
     if not size.gpu_count:  # no GPU: machines for MPI
         return not candidate.gpu_count and (candidate.vcpus or 0) >= (size.vcpus or 0)
-    return candidate.gpu_count >= size.gpu_count and _memory(candidate) >= _memory(size)
+    return candidate.gpu_count >= size.gpu_count and _memory(candidate) >= least
 
 
 def _memory(size: Size) -> Fraction:

@@ -52,6 +52,7 @@ class PriceBook:
         for row in rows:
             self._by_size.setdefault(row.size.lower(), {}).setdefault(row.region, []).append(row)
         self._unread = unread or {}
+        self._newest: dict[tuple[str, str, bool], Price | None] = {}  # by size, region, and whether Spot
 
     @classmethod
     def from_csv(cls, text: str) -> "PriceBook":
@@ -65,11 +66,11 @@ class PriceBook:
 
     def on_demand(self, size_name: str, region: str) -> Price | None:
         """The newest price of a machine that stays; None where none is known."""
-        return _newest((row.usd_hour, row) for row in self._rows(size_name, region))
+        return self._newest_of(size_name, region, spot=False)
 
     def spot(self, size_name: str, region: str) -> Price | None:
         """The newest price of a machine that Azure may take back; None where none is known."""
-        return _newest((row.usd_hour_spot, row) for row in self._rows(size_name, region))
+        return self._newest_of(size_name, region, spot=True)
 
     def cheapest(self, size_name: str, region: str = "", *, spot: bool = False) -> tuple[Price | None, str]:
         """The price in a region; without one, the lowest that is known and its region. None where none is known."""
@@ -82,8 +83,17 @@ class PriceBook:
         """The regions in which a price of the size is known, on demand or Spot. No proof that it can be deployed there."""
         return tuple(sorted(self._of(size_name)))
 
-    def _rows(self, size_name: str, region: str) -> list[PriceRow]:
-        return self._of(size_name).get(regions.normalise(region), [])
+    def has(self, size_name: str, region: str = "") -> bool:
+        """Whether a price of the size is known in the region; without one, anywhere."""
+        found = self._of(size_name)
+        return regions.normalise(region) in found if region else bool(found)
+
+    def _newest_of(self, size_name: str, region: str, *, spot: bool) -> Price | None:
+        key = (size_name, region, spot)  # searches for successors ask for the same ones again and again
+        if key not in self._newest:
+            rows = self._of(size_name).get(regions.normalise(region), [])
+            self._newest[key] = _newest((row.usd_hour_spot if spot else row.usd_hour, row) for row in rows)
+        return self._newest[key]
 
     def _of(self, size_name: str) -> Mapping[str, list[PriceRow]]:
         """The rows of a size by region."""

@@ -29,7 +29,7 @@ _SPOT = Source("Microsoft Learn, container-instances-spot-containers-overview", 
 _WINDOWS = Source("Microsoft Learn, container-instances/container-instances-overview", Dated.OBSERVED, date(2024, 8, 29))
 _NAMES = Source("Microsoft Learn, container-instances/container-instances-troubleshooting", Dated.OBSERVED, date(2024, 8, 29))
 _FAQ = Source("Microsoft Learn, container-instances/container-instances-faq", Dated.OBSERVED, date(2025, 11, 17))
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
+_VARIABLE = r"[A-Za-z_][A-Za-z0-9_]{0,62}"
 _VARIABLES = "the service's own refusal of a variable, quoted in a public deployment log; its length: " + str(_NAMES)
 
 
@@ -168,7 +168,7 @@ def _span(ports: range) -> str:
 
 def check_variable(name: str, path: str) -> list[Problem]:
     """One problem where the service takes no environment variable of this name."""
-    if _VARIABLE.fullmatch(name):
+    if re.fullmatch(_VARIABLE, name):
         return []
     return [
         Problem(
@@ -184,4 +184,4 @@ def check_variable(name: str, path: str) -> list[Problem]:
 
 def _spelling(name: str) -> str:
     fitting = re.sub(r"\W", "_", name, flags=re.ASCII)[:63]
-    return f"write {fitting!r}" if _VARIABLE.fullmatch(fitting) else "choose a name of these characters"
+    return f"write {fitting!r}" if re.fullmatch(_VARIABLE, fitting) else "choose a name of these characters"

@@ -155,7 +155,7 @@ def _bad_profile(request: SharingRequest, message: str, allowed: str) -> Problem
     )
 
 
-_MEMORY = re.compile(r"([1-9][0-9]{0,8})(G|M)")
+_MEMORY = r"([1-9][0-9]{0,8})(G|M)"
 
 
 def _limits(request: SharingRequest, gpu: Gpu | None) -> Iterator[Problem]:
@@ -172,7 +172,7 @@ def _limits(request: SharingRequest, gpu: Gpu | None) -> Iterator[Problem]:
         )
     if not request.pinned_memory_limit:
         return
-    match = _MEMORY.fullmatch(request.pinned_memory_limit)
+    match = re.fullmatch(_MEMORY, request.pinned_memory_limit)
     gib = Fraction(int(match[1]), 1 if match[2] == "G" else 1024) if match else None
     if gib is None or (gpu is not None and gib > gpu.memory_gib):
         most = f", at most {gpu.memory_gib}G on a {gpu.name}" if gpu is not None else ""

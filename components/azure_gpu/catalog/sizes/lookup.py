@@ -84,14 +84,14 @@ class Sizes:
         return next((size.name for other, size in self._by_key.items() if _is_slip(key, other)), "")
 
 
-_SEPARATORS = re.compile(r"[_-]")
-_LETTERS = re.compile(r"[a-z]+")
+_SEPARATORS = r"[_-]"
+_LETTERS = r"[a-z]+"
 
 
 def _is_slip(key: str, other: str) -> bool:
-    if _SEPARATORS.sub("", key) == _SEPARATORS.sub("", other):
+    if re.sub(_SEPARATORS, "", key) == re.sub(_SEPARATORS, "", other):
         return True
-    moved = sorted(key) == sorted(other) and _LETTERS.sub("", key) == _LETTERS.sub("", other)
+    moved = sorted(key) == sorted(other) and re.sub(_LETTERS, "", key) == re.sub(_LETTERS, "", other)
     return moved and spelling.is_slip(key, other)
 
 

@@ -19,7 +19,7 @@ _PAGE = "Microsoft Learn, articles/aks/supported-kubernetes-versions.md"
 SOURCE = Source(_PAGE, Dated.OBSERVED, date(2026, 8, 5))
 _EARLIER_SOURCE = Source(_PAGE, Dated.OBSERVED, date(2024, 10, 30))
 
-_WRITTEN = re.compile(r"([0-9]{1,3})\.([0-9]{1,3})(\.[0-9]{1,4})?")
+_WRITTEN = r"([0-9]{1,3})\.([0-9]{1,3})(\.[0-9]{1,4})?"
 
 
 class KubernetesVersion(NamedTuple):
@@ -80,7 +80,7 @@ VERSIONS: tuple[KubernetesVersion, ...] = (
 
 def number(version: str) -> tuple[int, int] | None:
     """Major and minor of `1.35` or `1.35.2`; None for anything else."""
-    match = _WRITTEN.fullmatch(version)
+    match = re.fullmatch(_WRITTEN, version)
     return (int(match[1]), int(match[2])) if match else None
 
 

@@ -17,18 +17,18 @@ NODES_WINDOW = "aksManagedNodeOSUpgradeSchedule"
 HOURS = (4, 24)
 
 
-_TIME = re.compile(r"(?:[01][0-9]|2[0-3]):[0-5][0-9]")
-_OFFSET = re.compile(r"[+-](?:0[0-9]|1[0-4]):[0-5][0-9]")
+_TIME = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]"
+_OFFSET = r"[+-](?:0[0-9]|1[0-4]):[0-5][0-9]"
 
 
 def check(start: str, hours: int, utc_offset: str, path: str) -> Iterator[Problem]:
     """What speaks against a window like this."""
-    if _TIME.fullmatch(start) is None:
+    if re.fullmatch(_TIME, start) is None:
         yield _problem(f"{path}.start", "this is no time of the day", start, "HH:MM, such as 02:00", 'write "02:00", in quotes')
     if not HOURS[0] <= hours <= HOURS[1]:
         allowed = f"{HOURS[0]} to {HOURS[1]} hours"
         yield _problem(f"{path}.hours", "a window of this length doesn't work with automatic upgrades", hours, allowed, "write 4")
-    if _OFFSET.fullmatch(utc_offset) is None:
+    if re.fullmatch(_OFFSET, utc_offset) is None:
         yield _problem(f"{path}.utc_offset", "this is no offset from UTC", utc_offset, "±HH:MM, such as +05:30", 'write "+00:00"')
 
 

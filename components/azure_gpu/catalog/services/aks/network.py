@@ -3,12 +3,18 @@
 In: ranges and choices as a user writes them. Out: problems. The network is Azure CNI's overlay.
 """
 
-import ipaddress
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
+from functools import cache
+from typing import TYPE_CHECKING
 
 from azure_gpu.catalog.problems import Problem, Severity, impossible
 from azure_gpu.catalog.sources import Dated, Source
+
+if TYPE_CHECKING:  # it loads with the first range that is looked at
+    import ipaddress
 
 RANGES_PAGE = Source("Microsoft Learn, articles/aks/api-server-authorized-ip-ranges.md", Dated.OBSERVED, date(2024, 5, 19))
 PRIVATE_PAGE = Source("Microsoft Learn, articles/aks/private-clusters.md", Dated.OBSERVED, date(2026, 8, 5))
@@ -21,7 +27,7 @@ NODE_PREFIX = 24  # of the pods' addresses, for each node
 LARGEST_SERVICES = 12  # the range of services has to be smaller than this prefix says
 MAX_PODS = (10, 250)
 
-_PRIVATE = tuple(ipaddress.IPv4Network(text) for text in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10"))
+_PRIVATE = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10")
 
 
 def check_ranges(ranges: Sequence[str], path: str) -> Iterator[Problem]:
@@ -85,6 +91,8 @@ def dns_address(services: str) -> str:
 
 
 def _network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
+    import ipaddress
+
     try:
         return ipaddress.ip_network(text)
     except ValueError:
@@ -93,11 +101,20 @@ def _network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
 
 def _is_private(network: ipaddress.IPv4Network | ipaddress.IPv6Network) -> bool:
     """Whether nobody has these addresses in the internet: the ranges of RFC 1918 and RFC 6598, which AKS's pages name."""
-    return isinstance(network, ipaddress.IPv4Network) and any(network.subnet_of(each) for each in _PRIVATE)
+    return network.version == 4 and any(network.subnet_of(each) for each in _private())
+
+
+@cache
+def _private() -> tuple[ipaddress.IPv4Network, ...]:
+    import ipaddress
+
+    return tuple(ipaddress.IPv4Network(text) for text in _PRIVATE)
 
 
 def _mended(text: str) -> str:
     """A range has to begin with its first address; often only that is wrong."""
+    import ipaddress
+
     try:
         return f"write {ipaddress.ip_network(text, strict=False)}"
     except ValueError:

@@ -42,8 +42,8 @@ IMMUTABLE: Mapping[str, Source] = {
     "spot": spot.SOURCE,
 }
 
-_NAME = re.compile(r"[a-z][a-z0-9]*")
-_NODE_IMAGE = re.compile(r"(?:[^.]*-)?([0-9]{6})\.([0-9]{1,2})\.([0-9]{1,3})")
+_NAME = r"[a-z][a-z0-9]*"
+_NODE_IMAGE = r"(?:[^.]*-)?([0-9]{6})\.([0-9]{1,2})\.([0-9]{1,3})"
 
 
 def check(request: PoolRequest, as_of: date) -> Iterator[Problem]:
@@ -79,7 +79,7 @@ def _shown(value: object) -> object:
 
 def _name(request: PoolRequest) -> Iterator[Problem]:
     most = NAME_LENGTHS[request.operating_system]
-    if _NAME.fullmatch(request.name) is None or len(request.name) > most:
+    if re.fullmatch(_NAME, request.name) is None or len(request.name) > most:
         yield Problem(
             path=request.at("name"),
             message=f"AKS takes no {request.operating_system} pool of this name, which has {len(request.name)} characters",
@@ -194,7 +194,7 @@ def _skip_driver_tag(request: PoolRequest, as_of: date) -> Iterator[Problem]:
 def _node_image(request: PoolRequest, as_of: date) -> Iterator[Problem]:
     if not request.node_image or request.size is None or request.size.series.name not in A10_SERIES:
         return
-    match = _NODE_IMAGE.fullmatch(request.node_image)
+    match = re.fullmatch(_NODE_IMAGE, request.node_image)
     path = request.at("node_image")
     if match is None:
         yield Problem(

@@ -42,9 +42,7 @@ ASKED_VCPUS = 4
 MOST_NODES = 1000  # of any pool
 FEWEST_VCPUS = 2  # fewer may not be used with AKS at all
 REFUSED = ("Standard_A0", "Standard_A1", "Standard_A1_v2", "Standard_F1", "Standard_F1s")  # by name, of one vCPU each
-_NAME = re.compile(
-    r"Standard_(?P<family>[A-Z]+)(?P<vcpus>[0-9]+)(?:-(?P<active>[0-9]+))?[a-z]*(?:_[A-Za-z0-9]+)*_v(?P<version>\d+)"
-)
+_NAME = r"Standard_(?P<family>[A-Z]+)(?P<vcpus>[0-9]+)(?:-(?P<active>[0-9]+))?[a-z]*(?:_[A-Za-z0-9]+)*_v(?P<version>\d+)"
 
 
 def is_size_name(size_name: str) -> bool:
@@ -54,7 +52,7 @@ def is_size_name(size_name: str) -> bool:
 
 def vcpus(size_name: str) -> int | None:
     """How many vCPUs the name of a size says; None where it doesn't, as those before the third version of a series."""
-    match = _NAME.fullmatch(normalise(size_name))
+    match = re.fullmatch(_NAME, normalise(size_name))
     if match is None or int(match["version"]) < 3:
         return None
     return int(match["active"] or match["vcpus"])

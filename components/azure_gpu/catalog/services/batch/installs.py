@@ -31,29 +31,27 @@ KEY_VAULT_TYPES = ("KeyVaultForLinux", "KeyVaultForWindows")
 
 
 # What fetches or builds much: a start task with it keeps every node from working for minutes.
-_LONG = re.compile(
-    r"docker pull|(?:apt|apt-get|yum|dnf)\s.*(?:upgrade|groupinstall)|conda (?:env )?(?:create|install)"
+_LONG = (
+    r"(?i)docker pull|(?:apt|apt-get|yum|dnf)\s.*(?:upgrade|groupinstall)|conda (?:env )?(?:create|install)"
     r"|pip3? install\s.*(?:torch|tensorflow|jax|cuda|-r )|git clone|\bcmake\b|\bmake (?:-j|all|install)"
-    r"|cuda_[\w.]+\.(?:run|exe)",
-    re.IGNORECASE,
+    r"|cuda_[\w.]+\.(?:run|exe)"
 )
 # Installers of drivers: the article's, NVIDIA's own files and packages, AMD's, Microsoft's for InfiniBand.
-_INSTALLS_DRIVER = re.compile(
-    r"gpudriversetup|nvidia-linux-[\w.-]*\.run|tesla-desktop|cuda-drivers|nvidia-(?:headless-|open-)?(?:driver|\d)|\bcuda_[\w.]*\.run"
-    r"|rocm-dkms|amdgpu-install|hpcvmdrivers|mlnx_?ofed",
-    re.IGNORECASE,
+_INSTALLS_DRIVER = (
+    r"(?i)gpudriversetup|nvidia-linux-[\w.-]*\.run|tesla-desktop|cuda-drivers|nvidia-(?:headless-|open-)?(?:driver|\d)|\bcuda_[\w.]*\.run"
+    r"|rocm-dkms|amdgpu-install|hpcvmdrivers|mlnx_?ofed"
 )
 _SHELLS = {OperatingSystem.WINDOWS: "cmd /c", OperatingSystem.LINUX: "/bin/sh -c"}
 _NEEDS_SHELL = {
-    OperatingSystem.WINDOWS: re.compile(r"%\w|&&|\|\||[<>|]"),
-    OperatingSystem.LINUX: re.compile(r"\$\w|\$\{|&&|\|\||[<>|;]"),
+    OperatingSystem.WINDOWS: r"%\w|&&|\|\||[<>|]",
+    OperatingSystem.LINUX: r"\$\w|\$\{|&&|\|\||[<>|;]",
 }
-_SHELL = re.compile(r"^\s*(?:\S*[/\\])?(?:cmd(?:\.exe)?|powershell(?:\.exe)?|pwsh|sh|bash)\s", re.IGNORECASE)
+_SHELL = r"(?i)^\s*(?:\S*[/\\])?(?:cmd(?:\.exe)?|powershell(?:\.exe)?|pwsh|sh|bash)\s"
 
 
 def installs_driver(command_line: str) -> bool:
     """Whether a command line calls an installer of drivers that is known by its name."""
-    return _INSTALLS_DRIVER.search(command_line) is not None
+    return re.search(_INSTALLS_DRIVER, command_line) is not None
 
 
 def install_problems(request: PoolRequest, as_of: date) -> Iterator[Problem]:
@@ -96,7 +94,7 @@ def _extension(request: PoolRequest, extension: ExtensionRequest, as_of: date) -
 def _start_task(request: PoolRequest, task: StartTask) -> Iterator[Problem]:
     path = request.at("start_task")
     shell = _SHELLS[request.operating_system]
-    if _NEEDS_SHELL[request.operating_system].search(task.command_line) and not _SHELL.match(task.command_line):
+    if re.search(_NEEDS_SHELL[request.operating_system], task.command_line) and not re.match(_SHELL, task.command_line):
         yield Problem(
             path=f"{path}.command_line",
             message="a start task doesn't run in a shell, so it expands no variables and knows no pipes",
@@ -106,7 +104,7 @@ def _start_task(request: PoolRequest, task: StartTask) -> Iterator[Problem]:
             code=Code.IMPOSSIBLE,
             severity=Severity.WARNING,  # such characters can be meant as they stand
         )
-    long = _LONG.search(task.command_line)
+    long = re.search(_LONG, task.command_line)
     if long is not None and task.wait_for_success:
         yield Problem(
             path=f"{path}.command_line",

@@ -7,7 +7,6 @@ The program starts in the task's shared folder, which has the same path on every
 Linux an MPI starts its processes over SSH from the first node.
 """
 
-import shlex
 from collections.abc import Iterator, Mapping
 from datetime import date
 from types import MappingProxyType
@@ -105,6 +104,8 @@ def _intel(program: str, processes: int) -> str:
 
 
 def _bash(script: str) -> str:
+    import shlex
+
     return f"/bin/bash -c {shlex.quote(script)}"
 
 

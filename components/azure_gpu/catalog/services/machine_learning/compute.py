@@ -38,7 +38,7 @@ COMPUTE_KINDS = (LEGACY_AKS, KUBERNETES, "AmlCompute", "ComputeInstance", "Virtu
 SSH_PORT = 22
 SERVICE_TAG = "AzureMachineLearning"  # the service's own addresses, as rules of networks name them
 
-_DURATION = re.compile(
+_DURATION = (
     r"P(?=[0-9T])(?:[0-9]+Y)?(?:[0-9]+M)?(?:[0-9]+W)?(?:[0-9]+D)?(?:T(?=[0-9])(?:[0-9]+H)?(?:[0-9]+M)?(?:[0-9]+(?:\.[0-9]+)?S)?)?"
 )
 
@@ -50,7 +50,7 @@ AKS_COMPUTE = Lifecycle(seen=INFERENCE_ARTICLE, end=CLIENTS[Client.SDK_V1].lifec
 
 def is_duration(text: str) -> bool:
     """Whether the text is a duration as ISO 8601 writes it: PT120S, P1DT2H."""
-    return _DURATION.fullmatch(text) is not None
+    return re.fullmatch(_DURATION, text) is not None
 
 
 class ClusterRequest(NamedTuple):

@@ -27,7 +27,7 @@ _SIGN_ON = Source("Microsoft Learn, machine-learning/how-to-authenticate-online-
 ONLINE_ENDPOINTS = Lifecycle(seen=LIST)
 MOST_INSTANCES = 50
 MOST_TIMEOUT_S = {MANAGED: 180, KUBERNETES: 300}  # of a request
-_NAME = re.compile(r"(?=.{3,32}\Z)[A-Za-z](?:-?[A-Za-z0-9])*")
+_NAME = r"(?=.{3,32}\Z)[A-Za-z](?:-?[A-Za-z0-9])*"
 
 
 class EndpointRequest(NamedTuple):
@@ -142,7 +142,7 @@ def deployment_problems(request: DeploymentRequest, as_of: date) -> list[Problem
 
 
 def _name(what: str, name: str, path: str) -> Iterator[Problem]:
-    if _NAME.fullmatch(name) is None:
+    if re.fullmatch(_NAME, name) is None:
         yield _refused(
             path,
             f"the name of {what} doesn't fit",

@@ -21,7 +21,7 @@ ONE_BIT_SGD = Source(
     "Microsoft Learn, cognitive-toolkit/cntk-1bit-sgd-license, named in the Workbench article", Dated.OBSERVED, date(2017, 9, 14)
 )
 LEAST_PYTHON = (3, 9)  # of the inference server; TensorFlow 2.21 takes 3.10
-_VERSION = re.compile(r"(\d+)(?:\.(\d+))?")
+_VERSION = r"(\d+)(?:\.(\d+))?"
 
 
 class AskedFor(NamedTuple):
@@ -42,7 +42,7 @@ def _of(one: AskedFor, gpu: bool, serves: bool) -> Iterator[Problem]:
     name, constraint = one.package.name, one.package.constraint
     if "cntk" in one.text.lower():
         yield from _cntk(one, gpu)
-    elif name == "python" and (version := _VERSION.search(constraint)):
+    elif name == "python" and (version := re.search(_VERSION, constraint)):
         if (int(version[1]), int(version[2] or 99)) < LEAST_PYTHON:
             yield _gone(one, "this Python has ended, and no package of today installs on it", "python=3.11", SERVER)
     elif name == "tensorflow-gpu":

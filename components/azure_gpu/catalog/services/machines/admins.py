@@ -3,8 +3,6 @@
 In: a name, a public key or a password. Out: problems, none of which shows a key or a password.
 """
 
-import base64
-import binascii
 import re
 from collections.abc import Iterator
 from datetime import date
@@ -45,7 +43,7 @@ REFUSED_PASSWORDS = frozenset(
 LONGEST_NAME = {OperatingSystem.LINUX: 64, OperatingSystem.WINDOWS: 20}
 PASSWORD_LENGTH = (8, 123)  # of Windows
 _KINDS_OF_CHARACTERS = (r"[a-z]", r"[A-Z]", r"\d", r"[\W_]")
-_LINUX_NAME = re.compile(r"[a-z_][a-z0-9_-]*")
+_LINUX_NAME = r"[a-z_][a-z0-9_-]*"
 
 
 def user_problems(name: str, operating_system: OperatingSystem, path: str) -> Iterator[Problem]:
@@ -56,7 +54,7 @@ def user_problems(name: str, operating_system: OperatingSystem, path: str) -> It
         yield _problem(path, "the name's length is wrong", name, f"1 to {longest} characters", "shorten it", API)
     elif operating_system is OperatingSystem.WINDOWS and (name.endswith(".") or re.search(r'["/\\\[\]:;|=,+*?<>@]', name)):
         yield _problem(path, "Windows doesn't take this as a user's name", name, "letters and digits", "write gpu", API)
-    elif operating_system is OperatingSystem.LINUX and not _LINUX_NAME.fullmatch(name):
+    elif operating_system is OperatingSystem.LINUX and not re.fullmatch(_LINUX_NAME, name):
         allowed = "small letters, digits, '_' and '-', a letter first"
         yield _problem(path, "Linux doesn't take this as a user's name", name, allowed, "write gpu", API)
 
@@ -96,6 +94,9 @@ def password_problems(text: str, path: str, fix: str) -> Iterator[Problem]:
 
 def _fields(encoded: str) -> list[bytes]:
     """The fields inside a key: each has its length before it. Empty where they don't fit."""
+    import base64  # and binascii with it, for the few that have keys
+    import binascii
+
     try:
         data = base64.b64decode(encoded, validate=True)
     except (binascii.Error, ValueError):
