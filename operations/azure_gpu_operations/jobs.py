@@ -4,8 +4,10 @@ In: bodies as the service answers them. Out: `Job` and `Execution`. Pure; `job_c
 """
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, NamedTuple
+
+from azure_gpu.formats.dates import instant
 
 API_VERSION = "2025-01-01"  # of the requests that no management client has a method for: replicas and the log's token
 MANUAL = "Manual"
@@ -131,17 +133,6 @@ def execution_of(body: Mapping[str, Any]) -> Execution:
             if each.get("image")
         },
     )
-
-
-def instant(text: str | None) -> datetime | None:
-    """An RFC 3339 instant; None where there is none, or one that isn't understood."""
-    if not text:
-        return None
-    try:
-        found = datetime.fromisoformat(text.replace("Z", "+00:00"))
-    except ValueError:
-        return None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def start_template(

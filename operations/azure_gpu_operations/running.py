@@ -19,9 +19,10 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
+from azure_gpu.formats.dates import instant
 from azure_gpu_operations import stack_options
 from azure_gpu_operations.connection import Connection
-from azure_gpu_operations.jobs import API_VERSION as JOBS_VERSION, instant
+from azure_gpu_operations.jobs import API_VERSION as JOBS_VERSION
 from azure_gpu_operations.project import project
 from azure_gpu_operations.running_report import POOL, Row, as_json, end_of, show
 from azure_gpu_operations.stack import stack_names

@@ -9,10 +9,10 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 from azure_gpu.formats import arm_ids
+from azure_gpu.formats.dates import instant
 from azure_gpu.formats.tags import EXPIRES_AT
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.console import columns, console
-from azure_gpu_operations.jobs import instant
 
 POOL = "Batch pool"
 NOT_KNOWN = "not known"

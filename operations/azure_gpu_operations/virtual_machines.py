@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from azure_gpu.formats import azure_types
+from azure_gpu.formats.dates import instant
 from azure_gpu_operations.azure import Arm
-from azure_gpu_operations.jobs import instant
 
 API_VERSION = "2024-11-01"
 MACHINE_TYPE = azure_types.VIRTUAL_MACHINE.arm_type

@@ -1,10 +1,10 @@
-"""Dates as users and the engine spell them.
+"""Dates and instants as users, the engine and Azure spell them.
 
 The engine turns an unquoted `2019-06-01` in a stack file into `2019-06-01 00:00:00 +0000 UTC`, so both mean the same day.
 """
 
 import re
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 _DAY = re.compile(r"(\d{4}-\d{2}-\d{2})(?: 00:00:00 \+0000 UTC|T00:00:00(?:\.0+)?Z)?")
 
@@ -25,3 +25,14 @@ def parse_day(text: str) -> date | None:
 def days_later(day: date, days: int) -> date:
     """So many days after `day`; the calendar's last day, in the year 9999, where that is further than it goes."""
     return day + timedelta(days=min(days, (date.max - day).days))
+
+
+def instant(text: str | None) -> datetime | None:
+    """An RFC 3339 instant; None where there is none, or one that isn't understood."""
+    if not text:
+        return None
+    try:
+        found = datetime.fromisoformat(text.replace("Z", "+00:00"))
+    except ValueError:
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)

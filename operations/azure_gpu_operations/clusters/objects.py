@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from azure_gpu.catalog.services.aks.pool import LABEL as POOL_LABEL
 from azure_gpu.catalog.services.aks.spot import LABEL as SPOT_LABEL
 from azure_gpu.formats import tags
-from azure_gpu_operations.jobs import instant
+from azure_gpu.formats.dates import instant
 
 _OLD_POOL_LABEL = "agentpool"
 SIZE_LABEL = "node.kubernetes.io/instance-type"

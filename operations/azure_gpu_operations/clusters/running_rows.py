@@ -9,13 +9,13 @@ from contextlib import closing
 from typing import NamedTuple
 
 from azure_gpu.catalog.services.aks.clusters import USD_HOUR
+from azure_gpu.formats.dates import instant
 from azure_gpu_operations.azure import Arm, AzureError
 from azure_gpu_operations.clusters import reach
 from azure_gpu_operations.clusters.arm_facts import API_VERSION, ClusterFacts, cluster_of, pool_of
 from azure_gpu_operations.clusters.errors import ClusterError
 from azure_gpu_operations.clusters.objects import JobSeen, NodeSeen, PodSeen, by_age, job_of, node_of, pod_of
 from azure_gpu_operations.clusters.prices import pool_price
-from azure_gpu_operations.jobs import instant
 from azure_gpu_operations.running_report import JOB_IN_CLUSTER, Row, end_of
 
 CLUSTER, POOL = "AKS cluster", "AKS pool"

@@ -13,10 +13,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from azure_gpu.formats import arm_ids
+from azure_gpu.formats.dates import instant
 from azure_gpu.stack.inventory import Name
 from azure_gpu_operations.azure import Arm, AzureError
 from azure_gpu_operations.explain.facts import Refusal
-from azure_gpu_operations.jobs import instant
 
 API_VERSION = "2015-04-01"
 DAYS = 7

@@ -6,11 +6,11 @@ In: a signed-in `Arm` and the group's id. Out: `Facts`.
 from collections.abc import Mapping
 from typing import Any
 
+from azure_gpu.formats.dates import instant
 from azure_gpu_operations.azure import Arm, AzureError
 from azure_gpu_operations.explain import activity_log
 from azure_gpu_operations.explain.facts import Container, Event, Facts, Kind
 from azure_gpu_operations.groups import API_VERSION
-from azure_gpu_operations.jobs import instant
 
 LAST_LINES = 15
 

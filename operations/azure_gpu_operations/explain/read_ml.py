@@ -6,10 +6,10 @@ In: a signed-in `Arm` and an ARM id. Out: the cases of `ml_facts`.
 from contextlib import closing
 from typing import Any
 
+from azure_gpu.formats.dates import instant
 from azure_gpu_operations.azure import Arm, AzureError
 from azure_gpu_operations.explain import activity_log
 from azure_gpu_operations.explain.ml_facts import ComputeCase, DeploymentCase, EndpointCase, JobCase
-from azure_gpu_operations.jobs import instant
 from azure_gpu_operations.machine_learning import endpoints, job_log
 from azure_gpu_operations.machine_learning.endpoints import API_VERSION, INFERENCE_SERVER, STORAGE_INITIALIZER, Endpoint, Logged
 

@@ -4,19 +4,15 @@ In: the inputs of a part's resources. Out: `Machines`. None where a number isn't
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple, cast
 
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.container_apps.environment.args import GpuModel
 from azure_gpu.formats import azure_types
-from azure_gpu.formats.autoscale_formula import evaluate, parse
+from azure_gpu.formats.autoscale_formula import bounds
 from azure_gpu_operations.graph.recorded import Resource
-from azure_gpu_operations.run.on_batch.formula_most import most_nodes
 
 _SPOT = "spot"
-_A_WEEK = [datetime(2026, 1, 5, tzinfo=UTC) + timedelta(hours=hours) for hours in range(7 * 24)]
-_EVERY = timedelta(seconds=30)
 
 
 class Machines(NamedTuple):
@@ -95,18 +91,8 @@ def _pool(inputs: Mapping[str, Any]) -> Machines:
     size, idle = str(inputs.get("vmSize", "")), idle_nodes(inputs)
     if _at(inputs, "scaleSettings", "fixedScale") is not None and idle is not None:
         return Machines("", size, gpu_of(size), sum(idle), sum(idle), spot=not idle[0] and idle[1] > 0)
-    most = most_nodes(_text(inputs, "scaleSettings", "autoScale", "formula"))
+    most = bounds.most_nodes(_text(inputs, "scaleSettings", "autoScale", "formula"))
     return Machines("", size, gpu_of(size), sum(idle) if idle is not None else None, most)
-
-
-class _Quiet:
-    """Nothing waits and nothing runs, for an hour already."""
-
-    def __init__(self, now: datetime) -> None:
-        self._times = [now - _EVERY * index for index in range(120, -1, -1)]
-
-    def series(self, variable: str) -> Sequence[tuple[datetime, float]]:  # noqa: ARG002 - the same for each
-        return [(time, 0.0) for time in self._times]
 
 
 def idle_nodes(pool: Mapping[str, Any]) -> tuple[int, int] | None:
@@ -115,11 +101,7 @@ def idle_nodes(pool: Mapping[str, Any]) -> tuple[int, int] | None:
     fixed = _at(pool, "scaleSettings", "fixedScale")
     if fixed is not None:
         return _count(fixed.get("targetDedicatedNodes")) or 0, _count(fixed.get("targetLowPriorityNodes")) or 0
-    formula, _ = parse(_text(pool, "scaleSettings", "autoScale", "formula"))
-    runs = [evaluate(formula, _Quiet(now), now) for now in _A_WEEK] if formula is not None else []
-    if not runs or any(run.error for run in runs):
-        return None
-    return max(((run.dedicated, run.spot) for run in runs), key=sum)
+    return bounds.idle_nodes(_text(pool, "scaleSettings", "autoScale", "formula"))
 
 
 def _node_pool(inputs: Mapping[str, Any], name: str) -> Machines:

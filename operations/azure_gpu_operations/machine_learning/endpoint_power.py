@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from azure_gpu.formats import azure_types
-from azure_gpu.formats.dates import parse_day
+from azure_gpu.formats.dates import instant, parse_day
 from azure_gpu.formats.tags import STOPPED_SINCE
 from azure_gpu.ml.endpoint.stopping import REQUEST_VARIABLE
 from azure_gpu.shared.installation import COMMAND
@@ -22,7 +22,6 @@ from azure_gpu.stack.keys import config_key
 from azure_gpu_operations.azure import Arm
 from azure_gpu_operations.commands import mend_backend, settle, update
 from azure_gpu_operations.connection import connection_of
-from azure_gpu_operations.jobs import instant
 from azure_gpu_operations.machine_learning import endpoints
 from azure_gpu_operations.stack import EngineError, Stack
 from azure_gpu_operations.stack_view import of_deployment

@@ -13,9 +13,9 @@ from azure_gpu.catalog.services.machine_learning.deployments import MANAGED
 from azure_gpu.catalog.services.machines import power
 from azure_gpu.catalog.services.machines.costs import MachineUse, cost
 from azure_gpu.catalog.size_use import OperatingSystem
+from azure_gpu.formats.dates import instant
 from azure_gpu_operations import virtual_machines
 from azure_gpu_operations.azure import Arm
-from azure_gpu_operations.jobs import instant
 from azure_gpu_operations.machine_learning import endpoints
 from azure_gpu_operations.machine_learning.endpoints import API_VERSION, Deployment, Endpoint
 from azure_gpu_operations.running_report import MACHINE, Row, end_of

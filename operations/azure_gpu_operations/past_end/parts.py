@@ -9,9 +9,9 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from azure_gpu.formats import azure_types
+from azure_gpu.formats.dates import instant
 from azure_gpu.formats.tags import EXPIRES_AT
 from azure_gpu.stack import ended
-from azure_gpu_operations.jobs import instant
 
 _ROOT = "pulumi:pulumi:Stack"
 _COMPUTE_PREFIX = "ml-compute-"  # of its logical name in the program

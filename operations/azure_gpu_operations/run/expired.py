@@ -3,7 +3,7 @@
 from datetime import date
 
 from azure_gpu.catalog.problems import Problem, Severity
-from azure_gpu_operations.jobs import instant
+from azure_gpu.formats.dates import instant
 from azure_gpu_operations.one_part import Kind
 from azure_gpu_operations.stack_view import StackView
 

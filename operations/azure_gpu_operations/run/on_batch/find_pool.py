@@ -9,11 +9,11 @@ from datetime import date
 
 from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.catalog.services.batch import sources
+from azure_gpu.formats.autoscale_formula.bounds import most_nodes
 from azure_gpu_operations.batch.pool_facts import PoolFacts
 from azure_gpu_operations.one_part import POOL
 from azure_gpu_operations.run import expired
 from azure_gpu_operations.run.on_batch.commands import container, needs_shell, whole_command, words_of
-from azure_gpu_operations.run.on_batch.formula_most import most_nodes
 from azure_gpu_operations.run.on_batch.wanted import Wanted
 from azure_gpu_operations.stack_view import StackView
 

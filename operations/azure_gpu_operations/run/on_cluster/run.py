@@ -25,6 +25,7 @@ from azure_gpu.catalog.prices.price_book import Price
 from azure_gpu.catalog.problems import Code, Problem, errors
 from azure_gpu.catalog.services.aks.workload_identity import CLIENT_ID_ANNOTATION, SERVICE_ACCOUNT, SOURCE
 from azure_gpu.formats import dates, tags
+from azure_gpu.formats.dates import instant
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.azure import Arm
 from azure_gpu_operations.clusters.api import ClusterApi
@@ -35,7 +36,6 @@ from azure_gpu_operations.clusters.places import Place
 from azure_gpu_operations.clusters.prices import node_price
 from azure_gpu_operations.clusters.reach import of_cluster, of_file
 from azure_gpu_operations.exit_codes import FAILED_RUN
-from azure_gpu_operations.jobs import instant
 from azure_gpu_operations.run import carried, names
 from azure_gpu_operations.run.carried import NO_FILES, Files, RunFiles
 from azure_gpu_operations.run.errors import RunError, WrongRunError

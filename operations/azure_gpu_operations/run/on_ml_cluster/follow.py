@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
-from azure_gpu_operations.jobs import instant
+from azure_gpu.formats.dates import instant
 from azure_gpu_operations.machine_learning.endpoints import API_VERSION
 from azure_gpu_operations.run import asking, gpu_confirmation
 from azure_gpu_operations.run.blob_tail import BlobTail, Read

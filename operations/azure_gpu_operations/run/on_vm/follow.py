@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
-from azure_gpu_operations.jobs import instant
+from azure_gpu.formats.dates import instant
 from azure_gpu_operations.run import asking, gpu_confirmation
 from azure_gpu_operations.run.blob_tail import BlobTail
 from azure_gpu_operations.virtual_machines import API_VERSION

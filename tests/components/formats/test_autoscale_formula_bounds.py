@@ -1,9 +1,9 @@
-"""How many nodes a pool under a formula can ever get."""
+"""The fewest and the most nodes that a pool under a formula can have."""
 
 import pytest
 
 from azure_gpu.catalog.services.batch.scenarios import Scenario, ScenarioRequest, formula
-from azure_gpu_operations.run.on_batch.formula_most import most_nodes
+from azure_gpu.formats.autoscale_formula.bounds import idle_nodes, most_nodes
 
 
 @pytest.mark.parametrize("scenario", [one for one in Scenario if one is not Scenario.SPOT_FALLBACK])
@@ -21,3 +21,16 @@ def test_a_formula_of_ones_own_is_as_large_as_it_gets() -> None:
 @pytest.mark.parametrize("text", ["", "no formula", "$TargetDedicatedNodes = 1 / 0;"])
 def test_where_the_formula_cannot_be_followed_nothing_is_said(text: str) -> None:
     assert most_nodes(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "nodes"),
+    [
+        ("$TargetDedicatedNodes = max(1, min(4, $PendingTasks.GetSample(1)));", (1, 0)),
+        ("$TargetLowPriorityNodes = time().hour > 6 ? 3 : 0;", (0, 3)),
+        ("$TargetDedicatedNodes = min(4, $PendingTasks.GetSample(1));", (0, 0)),
+        ("no formula", None),
+    ],
+)
+def test_the_nodes_that_stay_are_those_of_a_week_in_which_nothing_waits(text: str, nodes: tuple[int, int] | None) -> None:
+    assert idle_nodes(text) == nodes
