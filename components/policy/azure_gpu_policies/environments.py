@@ -1,0 +1,97 @@
+"""Secrets that stand in plain text in the environment of what runs.
+
+In: a resource that runs containers. Out: problems, which never show a value.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.formats import azure_types
+from azure_gpu.formats.likely_secrets import holds_secret, is_secret_name
+from azure_gpu_policies.known import at, entries, mapping, text
+from azure_gpu_policies.machines import CONTAINER_APP
+from azure_gpu_policies.model import Given, Level, Policy, Severity, texts
+from azure_gpu_policies.pods import pod_of
+from azure_gpu_policies.resources import Resource
+
+
+class Variable(NamedTuple):
+    """A variable with a plain value."""
+
+    name: str
+    value: str
+    path: str
+    instead: str  # as an instruction
+    source: str
+
+
+def _variables(resource: Resource) -> Iterator[Variable]:
+    """Whether the program keeps the value secret doesn't count: the service shows it to whoever may read the resource."""
+    found = resource.properties
+    pod = pod_of(resource)
+    if pod is not None:
+        instead = "put it into a Secret, and write valueFrom with secretKeyRef"
+        for container in pod.containers:
+            yield from _listed(container.properties, "env", container.path, instead, "Kubernetes, concepts/configuration/secret")
+    if resource.type == azure_types.CONTAINER_GROUP.token:
+        instead, page = (
+            "write secureValue in place of value",
+            "Microsoft Learn, container-instances/container-instances-environment-variables",
+        )
+        for key in ("initContainers", "containers"):
+            for index, each in entries(found, key):
+                yield from _listed(each, "environmentVariables", resource.path(f"{key}[{index}]"), instead, page)
+    if resource.type in (azure_types.JOB.token, CONTAINER_APP):
+        instead = "put it among configuration.secrets, and write secretRef in place of value"
+        for key in ("initContainers", "containers"):
+            for index, each in entries(found, "template", key):
+                here = resource.path(f"template.{key}[{index}]")
+                yield from _listed(each, "env", here, instead, "Microsoft Learn, container-apps/manage-secrets")
+    if resource.type == azure_types.ML_ONLINE_DEPLOYMENT.token:
+        given = mapping(found, "properties", "environmentVariables") or {}
+        instead = "write ${{keyvault:…}} or ${{azureml://connections/…}}, or read it by the endpoint's identity"
+        for name, value in given.items():
+            if isinstance(value, str) and not value.startswith("${{"):
+                path = resource.path(f"properties.environmentVariables.{name}")
+                yield Variable(name, value, path, instead, "Microsoft Learn, machine-learning/concept-secret-injection")
+    if resource.type == azure_types.BATCH_POOL.token:
+        instead = "let the task read it from a Key Vault by the pool's identity"
+        here = resource.path("startTask")
+        page = "Microsoft Learn, batch/security-best-practices"
+        yield from _listed(at(found, "startTask"), "environmentSettings", here, instead, page)
+
+
+def _listed(container: Any, key: str, path: str, instead: str, source: str) -> Iterator[Variable]:
+    for index, each in entries(container, key):
+        value = at(each, "value")
+        if isinstance(value, str) and value:
+            yield Variable(text(each, "name"), value, f"{path}.{key}[{index}].value", instead, source)
+
+
+def _plain_secrets(resource: Resource, given: Given) -> Iterator[Problem]:
+    allowed = given.words("variables")
+    for each in _variables(resource):
+        if each.name.lower() in allowed or not (is_secret_name(each.name) or holds_secret(each.value)):
+            continue
+        yield Problem(
+            path=each.path,
+            message=f"the variable {each.name} is likely to be a secret, and everybody who may read the resource reads it",
+            allowed="a reference to a secret",
+            fix=each.instead,
+            source=each.source,
+        )
+
+
+POLICIES = (
+    Policy(
+        name="plain-text-secret",
+        title="No secret in plain text",
+        description="Passwords, keys and tokens don't stand in plain text among the environment variables of what runs.",
+        level=Level.MANDATORY,
+        severity=Severity.CRITICAL,
+        fix="Put the value where the service keeps secrets, and refer to it; then renew it, for it was read.",
+        of_resource=_plain_secrets,
+        own_settings=(texts("variables", "Names of variables that look like secrets and are none"),),
+    ),
+)

@@ -1,0 +1,252 @@
+"""What everybody in the internet reaches.
+
+In: a resource. Out: problems. An endpoint that takes identities only is no fault by default, since nobody gets in without one;
+the setting `identity_is_enough` decides. What answers to everybody always is one.
+"""
+
+import ipaddress
+from collections.abc import Iterator, Sequence
+
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.services.aks import network
+from azure_gpu.formats import azure_types
+from azure_gpu_policies import keys
+from azure_gpu_policies.known import UNKNOWN, at, entries, is_word, text
+from azure_gpu_policies.machines import CONTAINER_APP
+from azure_gpu_policies.model import Given, Level, Policy, Severity, switch
+from azure_gpu_policies.resources import Resource
+
+_NETWORK_ACCESS = "publicNetworkAccess"
+_GROUP_PAGE = "Microsoft Learn, container-instances/container-instances-virtual-network-concepts"
+_ENDPOINT_PAGE = "Microsoft Learn, machine-learning/concept-secure-online-endpoint"
+_WORKSPACE_PAGE = "Microsoft Learn, machine-learning/how-to-configure-private-link"
+_STORAGE_PAGE = "Microsoft Learn, storage/common/storage-network-security"
+_ANONYMOUS_PAGE = "Microsoft Learn, storage/blobs/anonymous-read-access-prevent"
+_REGISTRY_PAGE = "Microsoft Learn, container-registry/container-registry-private-link"
+_PULL_PAGE = "Microsoft Learn, container-registry/anonymous-pull-access"
+_BATCH_PAGE = "Microsoft Learn, batch/private-connectivity"
+
+
+def _address(resource: Resource, _: Given) -> Iterator[Problem]:
+    """What runs answers at a public address, to whoever asks."""
+    found = resource.properties
+    if resource.type == azure_types.CONTAINER_GROUP.token and is_word(at(found, "ipAddress", "type"), "Public"):
+        yield Problem(
+            path=resource.path("ipAddress.type"),
+            message="everybody in the internet reaches the containers' ports, and Container Instances checks nobody",
+            value="Public",
+            allowed="Private with subnetIds, or no ipAddress",
+            fix="leave ipAddress out where nobody calls in, or put the group into a subnet and a gateway in front",
+            source=_GROUP_PAGE,
+        )
+    if resource.type == azure_types.ML_COMPUTE.token:
+        path = "properties.properties.remoteLoginPortPublicAccess"
+        if is_word(at(found, "properties", "properties", "remoteLoginPortPublicAccess"), "Enabled"):
+            yield Problem(
+                path=resource.path(path),
+                message="the SSH port of each node is open to everybody in the internet",
+                value="Enabled",
+                allowed="Disabled",
+                fix="write Disabled; `az ml compute connect-ssh` gets in without it",
+                source="Microsoft Learn, machine-learning/how-to-create-attach-compute-cluster",
+            )
+    if resource.type == CONTAINER_APP and at(found, "configuration", "ingress", "external") is True:
+        ingress = at(found, "configuration", "ingress")
+        if at(ingress, "ipSecurityRestrictions") is None and not is_word(at(ingress, "clientCertificateMode"), "require"):
+            yield Problem(
+                path=resource.path("configuration.ingress.external"),
+                message="everybody in the internet reaches the app, unless it checks callers by itself",
+                value=True,
+                allowed="false, or true with ipSecurityRestrictions",
+                fix="write external: false, or name the addresses that may call under ipSecurityRestrictions",
+                source="Microsoft Learn, container-apps/ingress-overview",
+            )
+
+
+def _anonymous(resource: Resource, _: Given) -> Iterator[Problem]:
+    """Data that is read without any proof of who asks."""
+    found = resource.properties
+    if resource.type == azure_types.STORAGE_ACCOUNT.token and at(found, "allowBlobPublicAccess") is True:
+        yield Problem(
+            path=resource.path("allowBlobPublicAccess"),
+            message="containers of this account can be made readable by everybody",
+            value=True,
+            allowed="false",
+            fix="write false, and give readers the role Storage Blob Data Reader",
+            source=_ANONYMOUS_PAGE,
+        )
+    if resource.type == azure_types.BLOB_CONTAINER.token:
+        access = text(found, "publicAccess")
+        if access and not is_word(access, "None"):
+            yield Problem(
+                path=resource.path("publicAccess"),
+                message="everybody reads what is in this container",
+                value=access,
+                allowed="None",
+                fix="write None, and give readers the role Storage Blob Data Reader",
+                source=_ANONYMOUS_PAGE,
+            )
+    if resource.type == azure_types.REGISTRY.token and at(found, "anonymousPullEnabled") is True:
+        yield Problem(
+            path=resource.path("anonymousPullEnabled"),
+            message="everybody pulls the images of this registry",
+            value=True,
+            allowed="false",
+            fix="write false, and give whoever pulls the role AcrPull",
+            source=_PULL_PAGE,
+        )
+
+
+def _ml_endpoint(resource: Resource, given: Given) -> Iterator[Problem]:
+    access = at(resource.properties, "properties", _NETWORK_ACCESS)
+    if resource.type != azure_types.ML_ONLINE_ENDPOINT.token or not _is_public(access):
+        return
+    if given["identity_is_enough"] and not any(True for _ in keys.ml_endpoint(resource)):
+        return
+    yield _public(resource, f"properties.{_NETWORK_ACCESS}", access, "the endpoint", _ENDPOINT_PAGE)
+
+
+def _ml_workspace(resource: Resource, given: Given) -> Iterator[Problem]:
+    """A workspace takes identities only. What it has where nothing is written, its API doesn't say."""
+    access = at(resource.properties, _NETWORK_ACCESS)
+    is_one = resource.type == azure_types.ML_WORKSPACE.token
+    if is_one and is_word(access, "Enabled") and not given["identity_is_enough"]:
+        yield _public(resource, _NETWORK_ACCESS, access, "the workspace", _WORKSPACE_PAGE)
+
+
+def _kubernetes_api(resource: Resource, given: Given) -> Iterator[Problem]:
+    found = resource.properties
+    profile = at(found, "apiServerAccessProfile")
+    ranges, private = at(profile, "authorizedIPRanges"), at(profile, "enablePrivateCluster")
+    if resource.type != azure_types.MANAGED_CLUSTER.token or UNKNOWN in (profile, ranges, private) or private is True:
+        return
+    if _is_word_disabled(at(found, _NETWORK_ACCESS)) or at(found, _NETWORK_ACCESS) is UNKNOWN:
+        return
+    named = [(index, str(each)) for index, each in entries(profile, "authorizedIPRanges")]
+    is_open = UNKNOWN in (ranges if isinstance(ranges, Sequence) else ())
+    everybody = [(index, each) for index, each in named if _is_everybody(each)]
+    if (named or is_open) and not everybody:
+        return
+    if given["identity_is_enough"] and not everybody and not any(True for _ in keys.cluster(resource)):
+        return
+    index, value = everybody[0] if everybody else (0, None)
+    yield Problem(
+        path=resource.path(f"apiServerAccessProfile.authorizedIPRanges{f'[{index}]' if everybody else ''}"),
+        message="everybody in the internet reaches the cluster's API server",
+        value=value,
+        allowed="addresses of your own, such as 203.0.113.0/24, or enablePrivateCluster: true",
+        fix="name the addresses of your people and pipelines, or make the cluster private",
+        source=str(network.RANGES_PAGE),
+    )
+
+
+def _storage(resource: Resource, given: Given) -> Iterator[Problem]:
+    found = resource.properties
+    access, action = at(found, _NETWORK_ACCESS), at(found, "networkRuleSet", "defaultAction")
+    if resource.type != azure_types.STORAGE_ACCOUNT.token or not _is_public(access) or action is UNKNOWN:
+        return
+    if is_word(action, "Deny") or (given["identity_is_enough"] and not any(True for _ in keys.storage(resource))):
+        return
+    yield _public(resource, _NETWORK_ACCESS, access, "the storage account", _STORAGE_PAGE, "networkRuleSet.defaultAction: Deny")
+
+
+def _registry(resource: Resource, given: Given) -> Iterator[Problem]:
+    found = resource.properties
+    access, action = at(found, _NETWORK_ACCESS), at(found, "networkRuleSet", "defaultAction")
+    if resource.type != azure_types.REGISTRY.token or not _is_public(access) or action is UNKNOWN or is_word(action, "Deny"):
+        return
+    if given["identity_is_enough"] and not any(True for _ in keys.registry(resource)):
+        return
+    yield _public(resource, _NETWORK_ACCESS, access, "the registry", _REGISTRY_PAGE, "networkRuleSet.defaultAction: Deny")
+
+
+def _batch(resource: Resource, given: Given) -> Iterator[Problem]:
+    found = resource.properties
+    access, action = at(found, _NETWORK_ACCESS), at(found, "networkProfile", "accountAccess", "defaultAction")
+    if resource.type != azure_types.BATCH_ACCOUNT.token or not _is_public(access) or action is UNKNOWN or is_word(action, "Deny"):
+        return
+    if given["identity_is_enough"] and not any(True for _ in keys.batch_account(resource)):
+        return
+    what = "networkProfile.accountAccess.defaultAction: Deny"
+    yield _public(resource, _NETWORK_ACCESS, access, "the Batch account", _BATCH_PAGE, what)
+
+
+def _endpoint(resource: Resource, given: Given) -> Iterator[Problem]:
+    for rule in (_ml_endpoint, _ml_workspace, _storage, _registry, _batch):
+        yield from rule(resource, given)
+
+
+def _is_public(access: object) -> bool:
+    """Azure's services have it where nothing else is written."""
+    return access is not UNKNOWN and not _is_word_disabled(access) and not is_word(access, "SecuredByPerimeter")
+
+
+def _is_word_disabled(access: object) -> bool:
+    return is_word(access, "Disabled")
+
+
+def _is_everybody(text_: str) -> bool:
+    try:
+        return ipaddress.ip_network(text_, strict=False).prefixlen == 0
+    except ValueError:
+        return False
+
+
+def _public(resource: Resource, path: str, value: object, what: str, source: str, instead: str = "") -> Problem:
+    or_else = f", or {instead} with the networks that may" if instead else ""
+    return Problem(
+        path=resource.path(path),
+        message=f"everybody in the internet reaches {what}",
+        value=value,
+        allowed=f"Disabled{or_else}",
+        fix=f"write Disabled and add a private endpoint{or_else}",
+        source=source,
+    )
+
+
+_IDENTITY = switch(
+    "identity_is_enough",
+    "Whether an endpoint may be public that takes identities of Entra only and no keys; false: private networks only",
+    True,
+)
+
+POLICIES = (
+    Policy(
+        name="public-address",
+        title="No open ports",
+        description="What runs on a GPU, or beside it, has no port that everybody in the internet reaches.",
+        level=Level.MANDATORY,
+        severity=Severity.HIGH,
+        fix="Leave the address out, or put a network and a gateway in front.",
+        of_resource=_address,
+    ),
+    Policy(
+        name="anonymous-read",
+        title="Nothing read by everybody",
+        description="Files and images are read by whoever has a role, and by nobody else.",
+        level=Level.MANDATORY,
+        severity=Severity.HIGH,
+        fix="Turn anonymous access off, and give readers a role.",
+        of_resource=_anonymous,
+    ),
+    Policy(
+        name="public-endpoint",
+        title="No public endpoint that takes keys",
+        description="Endpoints and workspaces of Azure ML, storage, registries and Batch accounts aren't reached by everybody.",
+        level=Level.MANDATORY,
+        severity=Severity.HIGH,
+        fix="Take identities only, or turn public network access off and add a private endpoint.",
+        of_resource=_endpoint,
+        own_settings=(_IDENTITY,),
+    ),
+    Policy(
+        name="public-kubernetes-api",
+        title="No API server that is open to everybody",
+        description="The API server of a cluster answers to known addresses or in its network only.",
+        level=Level.MANDATORY,
+        severity=Severity.HIGH,
+        fix="Name the addresses that may reach it, or make the cluster private.",
+        of_resource=_kubernetes_api,
+        own_settings=(_IDENTITY,),
+    ),
+)

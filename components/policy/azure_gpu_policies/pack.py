@@ -1,0 +1,112 @@
+"""The policies as Pulumi's: `serve` answers the engine until it goes.
+
+In: what the engine tells of each resource. Out: violations, one for each problem.
+"""
+
+import importlib
+from collections.abc import Mapping, Sequence
+from datetime import UTC, date, datetime
+from typing import Any, cast
+
+from azure_gpu.catalog.regions import normalise
+from azure_gpu_policies.known import UNKNOWN
+from azure_gpu_policies.model import Level, Policy
+from azure_gpu_policies.policies import ALL
+from azure_gpu_policies.resources import Resource, Stack, canonical
+
+NAME = "azure-gpu"
+
+
+def serve() -> None:
+    """Runs the pack. pulumi-policy is in the pack's own environment, and nothing else here needs it."""
+    sdk: Any = importlib.import_module("pulumi_policy")
+    declared = _Declared(importlib.import_module("pulumi_policy.proxy").UnknownValueError)
+    sdk.PolicyPack(name=NAME, policies=[_pulumi_policy(sdk, each, declared) for each in ALL])
+
+
+class _Declared:
+    """The inputs of resources, which the engine gives to policies of a resource only. Those of a stack get outputs from it, and
+    by those nobody sees in which account a pool lies."""
+
+    def __init__(self, unknown_error: type[Exception]) -> None:
+        self._unknown_error = unknown_error
+        self._inputs: dict[str, dict[str, Any]] = {}
+
+    def of_resource(self, args: Any) -> Resource:
+        properties = cast(dict[str, Any], self.plain(args.props))
+        self._inputs[args.urn] = properties
+        return self._resource(args, properties, args.opts.parent or "", {})
+
+    def of_stack(self, args: Any) -> Stack:
+        return Stack(self._of_stack(each) for each in args.resources)
+
+    def plain(self, value: Any) -> Any:
+        """Without the SDK's wrappers, which raise an error where a value isn't known."""
+        if isinstance(value, Mapping):
+            given = cast(Mapping[str, Any], value)
+            return {key: self._entry(given, key) for key in given}
+        if isinstance(value, Sequence) and not isinstance(value, str):
+            listed = cast(Sequence[Any], value)
+            return [self._entry(listed, index) for index in range(len(listed))]
+        if isinstance(value, float) and value.is_integer():
+            return int(value)
+        return value
+
+    def _entry(self, values: Any, key: str | int) -> Any:
+        try:
+            return self.plain(values[key])
+        except self._unknown_error:
+            return UNKNOWN
+
+    def _of_stack(self, found: Any) -> Resource:
+        """By its inputs: in a preview, outputs are open that a program leaves out."""
+        inputs = self._inputs.get(found.urn)
+        properties = inputs if inputs is not None else cast(dict[str, Any], self.plain(found.props))
+        depends = {key: tuple(each.urn for each in of_key) for key, of_key in found.property_dependencies.items()}
+        parent = found.parent.urn if found.parent is not None else ""
+        return self._resource(found, properties, parent, depends)
+
+    def _resource(self, found: Any, properties: dict[str, Any], parent: str, depends: dict[str, tuple[str, ...]]) -> Resource:
+        provider = cast(dict[str, Any], self.plain(found.provider.props)) if found.provider is not None else {}
+        location = provider.get("location")
+        return Resource(
+            urn=found.urn,
+            type=canonical(found.resource_type),
+            name=found.name,
+            properties=properties,
+            default_location=normalise(location) if isinstance(location, str) else "",
+            parent=parent,
+            depends=depends,
+        )
+
+
+def _pulumi_policy(sdk: Any, policy: Policy, declared: _Declared) -> Any:
+    of_resource = policy.of_resource is not None
+    made = sdk.ResourceValidationPolicy if of_resource else sdk.StackValidationPolicy
+
+    def resource(args: Any, report: Any) -> None:
+        for problem in policy.judge(declared.of_resource(args), args.get_config(), today()):
+            report(str(problem))
+
+    def stack(args: Any, report: Any) -> None:
+        for about, problem in policy.judge_stack(declared.of_stack(args), args.get_config(), today()):
+            report(str(problem), about.urn if about is not None else None)
+
+    return made(
+        name=policy.name,
+        description=policy.description,
+        validate=resource if of_resource else stack,
+        enforcement_level=_level(sdk, policy.level),
+        config_schema=sdk.PolicyConfigSchema(properties={each.name: dict(each.schema) for each in policy.settings}),
+        display_name=policy.title,
+        severity=sdk.Severity(policy.severity.value),
+        remediation_steps=policy.fix,
+    )
+
+
+def _level(sdk: Any, level: Level) -> Any:
+    return sdk.EnforcementLevel(level.value)
+
+
+def today() -> date:
+    return datetime.now(UTC).date()

@@ -1,0 +1,201 @@
+"""What a pod may do to its node, and how it asks for GPUs.
+
+In: a resource of Kubernetes that has or makes pods. Out: problems.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.services.aks import device_plugin
+from azure_gpu_policies.known import UNKNOWN, at, entries, is_open, mapping, text
+from azure_gpu_policies.model import Given, Level, Policy, Severity, texts
+from azure_gpu_policies.resources import Resource
+
+# Where the pod's own properties are, by kind.
+_SPECS: dict[str, tuple[str, ...]] = {
+    "Pod": ("spec",),
+    "CronJob": ("spec", "jobTemplate", "spec", "template", "spec"),
+    **dict.fromkeys(
+        ("DaemonSet", "Deployment", "Job", "ReplicaSet", "ReplicationController", "StatefulSet"), ("spec", "template", "spec")
+    ),
+}
+_STANDARDS = "Kubernetes, concepts/security/pod-security-standards"
+_DEVICES = "Kubernetes, tasks/manage-gpus/scheduling-gpus"
+_HOST_NAMESPACES = ("hostNetwork", "hostPID", "hostIPC")
+_VISIBLE = "NVIDIA_VISIBLE_DEVICES"
+_NO_DEVICES = ("void", "none", "")
+
+
+class Container(NamedTuple):
+    """A container of a pod, and where it is written."""
+
+    properties: Any
+    path: str
+
+
+class Pod(NamedTuple):
+    """A pod, or what a controller makes pods from."""
+
+    properties: Any
+    path: str
+
+    @property
+    def containers(self) -> Iterator[Container]:
+        for key in ("initContainers", "containers", "ephemeralContainers"):
+            for index, each in entries(self.properties, key):
+                yield Container(each, f"{self.path}.{key}[{index}]")
+
+
+def pod_of(resource: Resource) -> Pod | None:
+    """None for what has no pods."""
+    keys = _SPECS.get(resource.kind) if resource.is_kubernetes else None
+    if keys is None:
+        return None
+    return Pod(at(resource.properties, *keys), resource.path(".".join(keys)))
+
+
+def _privileged(resource: Resource, given: Given) -> Iterator[Problem]:
+    pod = pod_of(resource)
+    if pod is None or _is_of_the_nodes(resource, given):
+        return
+    for key in _HOST_NAMESPACES:
+        if at(pod.properties, key) is True:
+            yield Problem(
+                path=f"{pod.path}.{key}",
+                message="the pod sees the node's network, processes or memory as its own",
+                value=True,
+                allowed="false",
+                fix="remove it",
+                source=_STANDARDS,
+            )
+    for container in pod.containers:
+        if at(container.properties, "securityContext", "privileged") is True:
+            yield Problem(
+                path=f"{container.path}.securityContext.privileged",
+                message="the container may do anything on its node, and use each of its GPUs without asking for one",
+                value=True,
+                allowed="false",
+                fix=f"remove it; a pod gets a GPU by resources.limits with {device_plugin.GPU_RESOURCE}",
+                source=_STANDARDS,
+            )
+
+
+def _host_paths(resource: Resource, given: Given) -> Iterator[Problem]:
+    pod = pod_of(resource)
+    if pod is None or _is_of_the_nodes(resource, given):
+        return
+    allowed = [str(each).rstrip("/") for each in given["paths"]]
+    for index, each in entries(pod.properties, "volumes"):
+        host = at(each, "hostPath", "path")
+        if not isinstance(host, str) or any(host.rstrip("/") == one or host.startswith(f"{one}/") for one in allowed):
+            continue
+        yield Problem(
+            path=f"{pod.path}.volumes[{index}].hostPath.path",
+            message="the pod reads and writes files of its node",
+            value=host,
+            allowed=", ".join(allowed) or "no host path",
+            fix="use emptyDir for what goes with the pod, and a persistentVolumeClaim for what stays",
+            source=_STANDARDS,
+        )
+
+
+def _gpu_limits(resource: Resource, given: Given) -> Iterator[Problem]:
+    pod = pod_of(resource)
+    if pod is None or _is_of_the_nodes(resource, given):
+        return
+    for container in pod.containers:
+        resources = at(container.properties, "resources")
+        requests, limits = mapping(resources, "requests") or {}, mapping(resources, "limits") or {}
+        if is_open(resources):
+            continue
+        asked = [key for key in requests if _is_gpu(key)]
+        limited = [key for key in limits if _is_gpu(key)]
+        for key in asked:
+            if str(limits.get(key)) != str(requests[key]):
+                yield Problem(
+                    path=f"{container.path}.resources.limits.{key}",
+                    message="Kubernetes takes a request for GPUs with an equal limit only, and makes no pod otherwise",
+                    value=limits.get(key),
+                    allowed=str(requests[key]),
+                    fix=f"write limits: {{{key}: {requests[key]}}}, and leave requests out",
+                    source=_DEVICES,
+                )
+        if not asked and not limited:
+            yield from _unasked(container)
+
+
+def _unasked(container: Container) -> Iterator[Problem]:
+    """NVIDIA's runtime shows each GPU of the node to a container with this variable, whatever was asked for."""
+    for index, each in entries(container.properties, "env"):
+        value = at(each, "value")
+        if text(each, "name") == _VISIBLE and isinstance(value, str) and value not in _NO_DEVICES:
+            yield Problem(
+                path=f"{container.path}.env[{index}].value",
+                message="the container uses GPUs without asking for one, so that Kubernetes gives the same ones to others",
+                value=value,
+                allowed=f"resources.limits with {device_plugin.GPU_RESOURCE}",
+                fix=f"remove the variable, and write limits: {{{device_plugin.GPU_RESOURCE}: 1}}",
+                source=str(device_plugin.SOURCE),
+            )
+
+
+def _is_gpu(resource: str) -> bool:
+    """NVIDIA's, whole, shared or cut, and those of other vendors' plugins."""
+    vendor, _, name = resource.partition("/")
+    return (vendor == "nvidia.com" and name.startswith(("gpu", "mig-"))) or (vendor == "amd.com" and name == "gpu")
+
+
+def _is_of_the_nodes(resource: Resource, given: Given) -> bool:
+    """Whether it is among what serves the nodes, such as device plugins: in a namespace that is theirs, or one not known."""
+    namespace = at(resource.properties, "metadata", "namespace")
+    return namespace is UNKNOWN or (isinstance(namespace, str) and namespace.lower() in given.words("node_namespaces"))
+
+
+_NAMESPACES = texts(
+    "node_namespaces",
+    "Namespaces of what serves the nodes, such as drivers and device plugins, whose pods may do more: Kubernetes' own, AKS's for "
+    "GPUs, NVIDIA's for its operator",
+    ("kube-system", "gpu-resources", "gpu-operator"),
+)
+
+POLICIES = (
+    Policy(
+        name="kubernetes-privileged",
+        title="No privileged pods",
+        description="Pods aren't privileged and don't share the namespaces of their node.",
+        level=Level.MANDATORY,
+        severity=Severity.HIGH,
+        fix="Remove privileged, hostNetwork, hostPID and hostIPC.",
+        of_resource=_privileged,
+        own_settings=(_NAMESPACES,),
+    ),
+    Policy(
+        name="kubernetes-host-path",
+        title="No files of the node",
+        description="Pods don't mount folders of their node.",
+        level=Level.MANDATORY,
+        severity=Severity.HIGH,
+        fix="Use emptyDir or a persistentVolumeClaim.",
+        of_resource=_host_paths,
+        own_settings=(
+            texts(
+                "paths",
+                "Folders of a node that pods may mount, with what is below them: programs of the Multi-Process "
+                "Service need its pipes",
+                (device_plugin.MPS_ROOT,),
+            ),
+            _NAMESPACES,
+        ),
+    ),
+    Policy(
+        name="kubernetes-gpu-limits",
+        title="GPUs by limits",
+        description="A container gets GPUs by its limits, which are equal to its requests.",
+        level=Level.MANDATORY,
+        severity=Severity.MEDIUM,
+        fix=f"Write resources.limits with {device_plugin.GPU_RESOURCE}.",
+        of_resource=_gpu_limits,
+        own_settings=(_NAMESPACES,),
+    ),
+)

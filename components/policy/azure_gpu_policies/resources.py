@@ -1,0 +1,120 @@
+"""A resource as a policy sees it, and the stack that it lies in.
+
+In: what the engine tells of resources. Out: `Resource`, whose `type` is the same for each API version and each package of
+azure-native, and `Stack`, which finds what a resource lies in.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from azure_gpu.formats import azure_types
+from azure_gpu.formats.arm_ids import parse
+from azure_gpu_policies.known import UNKNOWN, at, text
+
+# `azure-native:batch:Pool`, `azure-native:batch/v20240701:Pool` of version 2 of the provider, and
+# `azure-native_batch_v20240701:batch/v20240701:Pool` of the packages that `pulumi package add` makes for version 3.
+_AZURE = re.compile(r"azure-native(?:_\w+)?:(?P<module>[a-z0-9]+)(?:/v\w+)?:(?P<type>\w+)")
+# `kubernetes:core/v1:Pod`, `kubernetes:apps/v1:DeploymentPatch`.
+_KUBERNETES = re.compile(r"kubernetes:(?:[\w.-]+/)?v\w+:(?P<kind>\w+?)(?:Patch)?")
+_AZURE_NATIVE, _PREFIX = "azure-native", "kubernetes:"
+# What a resource lies in: the property that names it, the type of what is named, and the property by which that names itself.
+_WITHIN = (
+    ("environmentId", azure_types.MANAGED_ENVIRONMENT),
+    ("endpointName", azure_types.ML_ONLINE_ENDPOINT),
+    ("resourceName", azure_types.MANAGED_CLUSTER),
+    ("accountName", azure_types.BATCH_ACCOUNT),
+    ("workspaceName", azure_types.ML_WORKSPACE),
+    ("resourceGroupName", azure_types.RESOURCE_GROUP),
+)
+
+
+def canonical(token: str) -> str:
+    """`azure-native:batch:Pool` for each API version of it; `kubernetes:Pod` for each version of it; any other as it is."""
+    azure = _AZURE.fullmatch(token)
+    if azure is not None:
+        return f"{_AZURE_NATIVE}:{azure['module']}:{azure['type']}"
+    kubernetes = _KUBERNETES.fullmatch(token)
+    return f"{_PREFIX}{kubernetes['kind']}" if kubernetes is not None else token
+
+
+class Resource(NamedTuple):
+    """One resource."""
+
+    urn: str
+    type: str  # canonical
+    name: str  # as the program calls it
+    properties: Mapping[str, Any]  # plain values and UNKNOWN
+    default_location: str = ""  # of its provider
+    parent: str = ""  # URN
+    depends: Mapping[str, tuple[str, ...]] = {}  # by property, the URNs that its value comes from
+
+    @property
+    def is_azure(self) -> bool:
+        return self.type.startswith(f"{_AZURE_NATIVE}:")
+
+    @property
+    def is_kubernetes(self) -> bool:
+        return self.type.startswith(_PREFIX)
+
+    @property
+    def kind(self) -> str:
+        return self.type.rpartition(":")[2]
+
+    @property
+    def location(self) -> str:
+        """Its own, or its provider's; "" where neither is known."""
+        own = at(self.properties, "location")
+        if own is UNKNOWN:
+            return ""
+        return own if isinstance(own, str) and own else self.default_location
+
+    def path(self, of: str) -> str:
+        """Where a property is written: `Pool("train").vmSize`."""
+        return f'{self.kind}("{self.name}").{of}' if of else f'{self.kind}("{self.name}")'
+
+
+class Stack:
+    """All resources, and what lies in what."""
+
+    def __init__(self, resources: Iterable[Resource]) -> None:
+        self.resources = tuple(resources)
+        self._by_urn = {each.urn: each for each in self.resources}
+
+    def around(self, resource: Resource) -> Iterator[Resource]:
+        """What it lies in, as far as the stack has it, the nearest first."""
+        for key, azure_type in _WITHIN:
+            if azure_type.token == resource.type:
+                continue
+            found = self._named(resource, key, azure_type)
+            if found is not None:
+                yield found
+
+    def location(self, resource: Resource) -> str:
+        """Where it is: its own region, or that of what it lies in; "" where that isn't known."""
+        if "location" in resource.properties:
+            return resource.location
+        for each in self.around(resource):
+            if each.location:
+                return each.location
+        return resource.location
+
+    def _named(self, resource: Resource, key: str, azure_type: azure_types.AzureType) -> Resource | None:
+        for urn in resource.depends.get(key, ()):
+            found = self._by_urn.get(urn)
+            if found is not None and found.type == azure_type.token:
+                return found
+        named = text(resource.properties, key)
+        parsed = parse(named) if named.startswith("/") else None
+        name = parsed.name if parsed is not None else named
+        if not name:
+            return None
+        for each in self.resources:
+            if each.type == azure_type.token and name.lower() in _names(each, azure_type):
+                return each
+        return None
+
+
+def _names(resource: Resource, azure_type: azure_types.AzureType) -> tuple[str, ...]:
+    """By its inputs, and by its outputs."""
+    return tuple(text(resource.properties, key).lower() for key in (azure_type.name_parameter, "name"))

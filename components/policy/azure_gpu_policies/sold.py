@@ -1,0 +1,280 @@
+"""What is no longer sold, not for long, not by that service or not there: sizes, GPU SKUs, and parts of services that end.
+
+In: a resource, and the day. Out: the catalog's problems, by their codes.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from datetime import date
+from typing import Any
+
+from azure_gpu.catalog import container_groups, lifecycle, offers, regions
+from azure_gpu.catalog.prices import packaged
+from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.services import container_instances
+from azure_gpu.catalog.services.aks import kubernetes_versions, systems
+from azure_gpu.catalog.services.batch import node_agents, service as batch
+from azure_gpu.catalog.services.machine_learning import compute
+from azure_gpu.catalog.services.vm_image_table import IMAGES
+from azure_gpu.catalog.services.vm_images import ImageReference, find, image_problems
+from azure_gpu.catalog.size_use import Service
+from azure_gpu.catalog.sizes import SIZES
+from azure_gpu.formats import azure_types
+from azure_gpu_policies.known import at, entries, is_word, mapping, number, text
+from azure_gpu_policies.machines import Machines, machines_of
+from azure_gpu_policies.model import DATED, Given, Level, Policy, Setting, Severity as Weight, number as a_number, texts
+from azure_gpu_policies.resources import Resource, Stack
+
+_NOT_SOLD = (Code.NOT_OFFERED, Code.IMPOSSIBLE, Code.WRONG_DRIVER, Code.UNKNOWN)  # UNKNOWN: of errors, a name that is misspelt
+
+
+def problems_of(resource: Resource, region: str, day: date) -> list[Problem]:
+    """All that the catalog says of what the resource declares. `region`: "" where it isn't known."""
+    found = [problem for each in machines_of(resource) for problem in _of_machines(each, region, day)]
+    if resource.type == azure_types.CONTAINER_GROUP.token:
+        found += _container_group(resource, region, day)
+    read = _READERS.get(resource.type)
+    return [*found, *read(resource, day)] if read is not None else found
+
+
+def _retired(resource: Resource, given: Given) -> Iterator[Problem]:
+    day = given.day(resource)
+    yield from _of_code(problems_of(resource, resource.location, day), Code.RETIRED)
+
+
+def _retiring(resource: Resource, given: Given) -> Iterator[Problem]:
+    """Asked about the last of the days too: an end before it is one that comes."""
+    day, days = given.day(resource), int(given["days"])
+
+    def rules(on: date) -> Iterable[Problem]:
+        return _of_code(problems_of(resource, resource.location, on), Code.RETIRED, Code.RETIRING)
+
+    for problem in rules(day):
+        if problem.code is Code.RETIRING and problem.end is not None and (problem.end.day - day).days <= days:
+            yield problem
+    if days > lifecycle.WARNING_DAYS:
+        known = {problem.path for problem in rules(day)}
+        for problem in lifecycle.through(rules, day, date.fromordinal(min(day.toordinal() + days, date.max.toordinal()))):
+            if problem.code is Code.RETIRING and problem.path not in known:
+                yield problem
+
+
+def _not_offered(resource: Resource, given: Given) -> Iterator[Problem]:
+    for problem in problems_of(resource, resource.location, given.day(resource)):
+        if problem.code in _NOT_SOLD and problem.severity is Severity.ERROR:
+            yield problem
+
+
+def _not_in_region(stack: Stack, given: Given) -> Iterator[tuple[Resource, Problem]]:
+    for resource in stack.resources:
+        region = stack.location(resource)
+        if region and machines_of(resource):
+            day = given.day(resource, *stack.around(resource))
+            for problem in _of_code(problems_of(resource, region, day), Code.NOT_IN_REGION):
+                yield resource, problem._replace(value=problem.value or region)
+
+
+def _allowed_regions(resource: Resource, given: Given) -> Iterator[Problem]:
+    region = text(resource.properties, "location")
+    allowed = {regions.normalise(str(each)) for each in given["regions"]}
+    if resource.is_azure and region and allowed and regions.normalise(region) not in allowed | {"global"}:
+        yield Problem(
+            path=resource.path("location"),
+            message="the organization doesn't use this region",
+            value=region,
+            allowed=", ".join(sorted(allowed)),
+            fix="choose one of those allowed",
+        )
+
+
+def _of_code(problems: Iterable[Problem], *codes: Code) -> Iterator[Problem]:
+    return (each for each in problems if each.code in codes)
+
+
+def _of_machines(machines: Machines, region: str, day: date) -> Iterator[Problem]:
+    if machines.service is Service.CONTAINER_INSTANCES:  # judged as a whole group below
+        return
+    size = SIZES.find(machines.size) if machines.service is not Service.CONTAINER_APPS else None
+    later = size.lifecycle.end_elsewhere.values() if size is not None and not region else ()
+    for problem in offers.check(machines.use(region), day, prices=packaged()):
+        if problem.code is Code.RETIRED and any(end.day >= day for end in later):
+            continue  # some regions still have it, and which one this is in isn't known
+        yield problem
+
+
+def _container_group(resource: Resource, region: str, day: date) -> Iterable[Problem]:
+    if not machines_of(resource):
+        return []
+    containers: list[container_instances.ContainerRequest] = []
+    images: list[container_groups.Image] = []
+    for index, each in entries(resource.properties, "containers"):
+        here = f"containers[{index}].resources.requests"
+        requests = at(each, "resources", "requests")
+        cpu, memory = at(requests, "cpu"), at(requests, "memoryInGB")
+        sku = text(requests, "gpu", "sku")
+        images.append(container_groups.Image(text(each, "image"), resource.path(f"containers[{index}].image")))
+        containers.append(
+            container_instances.ContainerRequest(
+                name=text(each, "name"),
+                cpu=float(cpu) if isinstance(cpu, int | float) else container_instances.DEFAULT_CPU,
+                memory_gb=float(memory) if isinstance(memory, int | float) else container_instances.DEFAULT_MEMORY_GB,
+                gpu_count=(number(requests, "gpu", "count") or 1) if sku else None,
+                gpu_sku=sku,
+                cpu_path=resource.path(f"{here}.cpu"),
+                memory_path=resource.path(f"{here}.memoryInGB"),
+                gpu_count_path=resource.path(f"{here}.gpu.count"),
+                gpu_sku_path=resource.path(f"{here}.gpu.sku"),
+            )
+        )
+    request = container_instances.GroupRequest(
+        location=region,
+        os_type=text(resource.properties, "osType") or "Linux",
+        in_virtual_network=any(True for _ in entries(resource.properties, "subnetIds")),
+        containers=tuple(containers),
+        location_path=resource.path("location"),
+        os_type_path=resource.path("osType"),
+        network_path=resource.path("subnetIds"),
+        spot=is_word(at(resource.properties, "priority"), "Spot"),
+        spot_path=resource.path("priority"),
+    )
+    found = container_groups.check(request, images, day, packaged())
+    ended = any(each.code is Code.RETIRED for each in found)
+    # What the service had where, and how much, helps nobody once it has ended.
+    return [
+        each for each in found if (each.code is Code.RETIRED or not ended) and (region or each.code is not Code.NOT_IN_REGION)
+    ]
+
+
+def _batch_pool(resource: Resource, day: date) -> Iterator[Problem]:
+    found = resource.properties
+    configuration = at(found, "deploymentConfiguration")
+    if mapping(configuration, "cloudServiceConfiguration") is not None:
+        path = resource.path("deploymentConfiguration.cloudServiceConfiguration")
+        yield from batch.feature_problems(batch.CLOUD_SERVICES, day, path, None)
+    if any(True for _ in entries(found, "certificates")):
+        yield from batch.feature_problems(batch.POOL_CERTIFICATES, day, resource.path("certificates"), None)
+    if is_word(at(found, "targetNodeCommunicationMode"), "Classic"):
+        path = resource.path("targetNodeCommunicationMode")
+        yield from batch.feature_problems(batch.CLASSIC_COMMUNICATION, day, path, "Classic")
+    here = "deploymentConfiguration.virtualMachineConfiguration"
+    machine = at(configuration, "virtualMachineConfiguration")
+    image_id = text(machine, "imageReference", "id")
+    if "/microsoft.compute/images/" in image_id.lower():
+        yield from batch.feature_problems(batch.MANAGED_IMAGE, day, resource.path(f"{here}.imageReference.id"), image_id)
+    agent = text(machine, "nodeAgentSkuId")
+    if agent and node_agents.find(agent) is not None:
+        yield from node_agents.agent_problems(agent, day, resource.path(f"{here}.nodeAgentSkuId"))
+    yield from _image(at(machine, "imageReference"), day, resource.path(f"{here}.imageReference"), in_batch=True)
+
+
+def _machine(resource: Resource, day: date) -> Iterator[Problem]:
+    where = "storageProfile.imageReference"
+    if machines_of(resource) and any(each.has_gpu for each in machines_of(resource)):
+        yield from _image(at(resource.properties, "storageProfile", "imageReference"), day, resource.path(where), in_batch=False)
+
+
+def _image(given: Any, day: date, path: str, *, in_batch: bool) -> Iterator[Problem]:
+    reference = ImageReference(text(given, "publisher"), text(given, "offer"), text(given, "sku"))
+    if all(reference) and find(reference, IMAGES) is not None:
+        yield from image_problems(reference, day, path, IMAGES, in_batch=in_batch)
+
+
+def _cluster(resource: Resource, day: date) -> Iterator[Problem]:
+    found = resource.properties
+    lts = is_word(at(found, "supportPlan"), "AKSLongTermSupport")
+    yield from _version(text(found, "kubernetesVersion"), day, resource.path("kubernetesVersion"), lts=lts)
+    for index, pool in entries(found, "agentPoolProfiles"):
+        here = f"agentPoolProfiles[{index}]"
+        yield from _version(text(pool, "orchestratorVersion"), day, resource.path(f"{here}.orchestratorVersion"), lts=lts)
+        yield from _system(text(pool, "osSKU"), day, resource.path(f"{here}.osSKU"))
+    plugin = text(found, "networkProfile", "networkPlugin")
+    if plugin:
+        yield from systems.check_network_plugin(plugin, day, resource.path("networkProfile.networkPlugin"))
+
+
+def _agent_pool(resource: Resource, day: date) -> Iterator[Problem]:
+    """Whether its cluster has the long-term support plan, the pool doesn't say: it is judged as if it had."""
+    version = text(resource.properties, "orchestratorVersion")
+    yield from _version(version, day, resource.path("orchestratorVersion"), lts=True)
+    yield from _system(text(resource.properties, "osSKU"), day, resource.path("osSKU"))
+
+
+def _version(version: str, day: date, path: str, *, lts: bool) -> Iterable[Problem]:
+    return kubernetes_versions.check(version, day, path, lts=lts) if kubernetes_versions.number(version) else ()
+
+
+def _system(name: str, day: date, path: str) -> Iterable[Problem]:
+    sku = systems.OS_SKUS.get(name)
+    if sku is None:
+        return ()
+    fix = f"write {' or '.join(sku.instead)}"
+    return lifecycle.check(sku.lifecycle, f"the OS SKU {name} on AKS", day, path=path, value=name, fix=fix, instead=sku.instead)
+
+
+def _ml_compute(resource: Resource, day: date) -> Iterable[Problem]:
+    kind = text(resource.properties, "properties", "computeType")
+    if kind not in (compute.LEGACY_AKS, compute.KUBERNETES):
+        return ()
+    return compute.kind_problems(kind, day, path=resource.path("properties.computeType"))
+
+
+_READERS: dict[str, Callable[[Resource, date], Iterable[Problem]]] = {
+    azure_types.BATCH_POOL.token: _batch_pool,
+    azure_types.VIRTUAL_MACHINE.token: _machine,
+    azure_types.MANAGED_CLUSTER.token: _cluster,
+    azure_types.AGENT_POOL.token: _agent_pool,
+    azure_types.ML_COMPUTE.token: _ml_compute,
+}
+_DAYS: Setting = a_number("days", "How near the end of a size or of a part of a service is told", lifecycle.WARNING_DAYS, 1)
+
+POLICIES = (
+    Policy(
+        name="gpu-retired",
+        title="Nothing that has ended",
+        description="Sizes, GPU SKUs, images, Kubernetes versions and parts of services are used until the day of their end.",
+        level=Level.MANDATORY,
+        severity=Weight.HIGH,
+        fix="Use what the message names in its place; it is sold there and runs the same code, as far as that is known.",
+        of_resource=_retired,
+        own_settings=DATED,
+    ),
+    Policy(
+        name="gpu-retiring",
+        title="Ends that are near",
+        description="Sizes, GPU SKUs, images, Kubernetes versions and parts of services don't end soon.",
+        level=Level.ADVISORY,
+        severity=Weight.MEDIUM,
+        fix="Move to what the message names before that day.",
+        of_resource=_retiring,
+        own_settings=(_DAYS, *DATED),
+    ),
+    Policy(
+        name="gpu-not-offered",
+        title="Only what the service takes",
+        description="A size is one that the service takes, with a driver for what runs on it.",
+        level=Level.MANDATORY,
+        severity=Weight.MEDIUM,
+        fix="Use what the message names in its place, or another service.",
+        of_resource=_not_offered,
+        own_settings=DATED,
+    ),
+    Policy(
+        name="gpu-region",
+        title="Only where it is sold",
+        description="A size is sold in the region where it is declared, as far as price lists tell.",
+        level=Level.ADVISORY,
+        severity=Weight.MEDIUM,
+        fix="Choose a region with a price, or a size that is sold there.",
+        of_stack=_not_in_region,
+        own_settings=DATED,
+    ),
+    Policy(
+        name="allowed-regions",
+        title="Regions that the organization uses",
+        description="Resources are in regions that the organization uses.",
+        level=Level.DISABLED,
+        severity=Weight.MEDIUM,
+        fix="Choose one of the regions in the policy's setting.",
+        of_resource=_allowed_regions,
+        own_settings=(texts("regions", "Regions as ARM or the portal spell them; empty: every one"),),
+    ),
+)
