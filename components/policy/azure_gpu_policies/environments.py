@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.likely_secrets import holds_secret, is_secret_name
-from azure_gpu_policies.known import at, entries, mapping, text
+from azure_gpu_policies.known import UNKNOWN, at, entries, mapping, text
 from azure_gpu_policies.machines import CONTAINER_APP
 from azure_gpu_policies.model import Given, Level, Policy, Severity, texts
 from azure_gpu_policies.pods import pod_of
@@ -67,6 +67,8 @@ def _listed(container: Any, key: str, path: str, instead: str, source: str) -> I
         value = at(each, "value")
         if isinstance(value, str) and value:
             yield Variable(text(each, "name"), value, f"{path}.{key}[{index}].value", instead, source)
+        elif value is UNKNOWN and text(each, "name"):  # such as a password that the same update makes up
+            yield Variable(text(each, "name"), "", f"{path}.{key}[{index}].value", instead, source)
 
 
 def _plain_secrets(resource: Resource, given: Given) -> Iterator[Problem]:

@@ -59,8 +59,11 @@ def _retiring(resource: Resource, given: Given) -> Iterator[Problem]:
 
 
 def _not_offered(resource: Resource, given: Given) -> Iterator[Problem]:
-    for problem in problems_of(resource, resource.location, given.day(resource)):
-        if problem.code in _NOT_SOLD and problem.severity is Severity.ERROR:
+    """What has ended is told as that, and nothing else of it."""
+    found = problems_of(resource, resource.location, given.day(resource))
+    ended = {problem.path for problem in _of_code(found, Code.RETIRED)}
+    for problem in found:
+        if problem.code in _NOT_SOLD and problem.severity is Severity.ERROR and problem.path not in ended:
             yield problem
 
 

@@ -5,6 +5,7 @@ In: the text of a formula. Out: numbers of nodes; None where that can't be told.
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 from azure_gpu.formats.autoscale_formula.evaluation import Evaluation, evaluate
 from azure_gpu.formats.autoscale_formula.formula import parse
@@ -28,12 +29,14 @@ class _Steady:
         return [(time, value) for time in self._times]
 
 
+@lru_cache(maxsize=64)  # hundreds of runs, and whoever judges a pool asks several times
 def idle_nodes(text: str) -> tuple[int, int] | None:
     """The dedicated and the Spot nodes at the busiest hour of a week in which nothing waits and nothing runs."""
     runs = _runs(text, ((0.0, 0.0),))
     return max(((run.dedicated, run.spot) for run in runs), key=sum) if runs else None
 
 
+@lru_cache(maxsize=64)
 def most_nodes(text: str) -> int | None:
     """Dedicated and Spot nodes together, at the busiest hour of a week: a task that needs more would wait for ever."""
     runs = _runs(text, ((_MANY, other) for other in (0.0, 1.0, _MANY)))

@@ -1,0 +1,137 @@
+"""Policies that look at the whole stack: last days, regions, prices."""
+
+from typing import Any
+
+import pytest
+
+from azure_gpu_policies.known import UNKNOWN
+from azure_gpu_policies.resources import Resource
+from tests.components.policy.resources import (
+    ENDS,
+    agent_pool,
+    batch_pool,
+    cluster,
+    deployment,
+    environment,
+    group,
+    judged,
+    ml_compute,
+    paths,
+    resource,
+    scaled,
+    vm,
+)
+
+GROUP = "azure-native:resources:ResourceGroup"
+A100 = "Standard_NC24ads_A100_v4"  # 3.673 USD/hour in East US
+
+
+def in_group(within: str, **more: Any) -> Resource:
+    return vm("Standard_NC4as_T4_v3", resourceGroupName=within, **more)
+
+
+def job(**more: Any) -> Resource:
+    said = {"environmentId": "/subscriptions/s/resourceGroups/g/providers/Microsoft.App/managedEnvironments/env", **more}
+    return resource("azure-native:app:Job", {"workloadProfileName": "fast", **said}, "tonight")
+
+
+def env(**more: Any) -> Resource:
+    return environment(("fast", "Consumption-GPU-NC8as-T4"), environmentName="env", **more)
+
+
+def test_what_has_a_gpu_needs_a_last_day_of_its_own_or_of_what_it_lies_in() -> None:
+    assert paths("gpu-end-date", in_group("g")) == ["tags.expires-at"]
+    assert paths("gpu-end-date", in_group("g", tags=ENDS)) == []
+    assert paths("gpu-end-date", in_group("g"), resource(GROUP, {"resourceGroupName": "G", "tags": ENDS})) == []
+    assert paths("gpu-end-date", vm("Standard_D4s_v5")) == []
+    for without in (batch_pool(), agent_pool(), ml_compute(), deployment(), group()):
+        has = without.type != "azure-native:containerinstance:ContainerGroup"
+        assert len(paths("gpu-end-date", without)) == has
+
+
+def test_a_pool_of_a_cluster_has_the_clusters_last_day_however_the_program_names_it() -> None:
+    whole = cluster(resourceName="c", tags=ENDS)
+    by_name, by_output = agent_pool(resourceName="c"), agent_pool(resourceName=UNKNOWN)
+    assert paths("gpu-end-date", by_name, whole) == []
+    assert paths("gpu-end-date", by_output._replace(depends={"resourceName": (whole.urn,)}), whole) == []
+    assert paths("gpu-end-date", agent_pool(resourceName="other"), whole) == ["tags.expires-at"]
+
+
+def test_jobs_on_a_profile_with_gpus_have_one() -> None:
+    assert paths("gpu-end-date", job(), env()) == ["tags.expires-at"]
+    assert paths("gpu-end-date", job(tags=ENDS), env()) == []
+    assert paths("gpu-end-date", job(workloadProfileName="Consumption"), env()) == []
+    assert paths("gpu-end-date", job()) == []  # which profile that is nobody knows
+
+
+@pytest.mark.parametrize(
+    ("end", "code"),
+    [
+        ("2026-11-26T00:00:00Z", "EXPIRED"),
+        ("2026-12-31T00:00:00Z", None),
+        ("2026-12-31", None),
+        ("soon", "INVALID"),
+        ("", "INVALID"),
+    ],
+)
+def test_a_last_day_is_an_instant_that_comes(end: str, code: str | None) -> None:
+    assert [each.code for each in judged("gpu-end-date", in_group("g", tags={"expires-at": end}))] == ([code] if code else [])
+
+
+def test_the_organization_says_which_tag_and_how_far_away() -> None:
+    assert paths("gpu-end-date", in_group("g", tags=ENDS), days=10) == ["tags.expires-at"]
+    assert paths("gpu-end-date", in_group("g", tags=ENDS), days=60) == []
+    assert paths("gpu-end-date", in_group("g", tags={"delete-by": "2027-01-01"}), tag="delete-by") == []
+
+
+def test_open_tags_may_hold_a_last_day() -> None:
+    assert paths("gpu-end-date", in_group("g", tags=UNKNOWN)) == []
+    assert paths("gpu-end-date", in_group("g", tags={"expires-at": UNKNOWN})) == []
+    assert paths("gpu-end-date", in_group("g"), resource(GROUP, {"resourceGroupName": "g", "tags": UNKNOWN})) == []
+
+
+def test_a_pool_is_where_its_account_is() -> None:
+    account = resource("azure-native:batch:BatchAccount", {"accountName": "a", "location": "uaecentral"}, "account")
+    assert paths("gpu-region", batch_pool(A100, accountName="a"), account) == ["location"]
+    assert paths("gpu-region", batch_pool(A100, accountName="a"), account._replace(properties={"accountName": "a"})) == []
+    assert paths("gpu-region", vm(A100)._replace(default_location="uaecentral")) == ["location"]
+    assert paths("gpu-region", vm(A100, location=UNKNOWN)._replace(default_location="uaecentral")) == []
+
+
+def test_a_resource_costs_what_all_its_machines_do_by_a_dated_price() -> None:
+    pool = agent_pool(A100, location="eastus", enableAutoScaling=True, minCount=0, maxCount=6)
+    [problem] = judged("gpu-price-resource", pool)
+    assert problem.value == pytest.approx(22.038)
+    assert "(list price of 2026-06-18" in problem.message
+    assert judged("gpu-price-resource", pool, usd_hour=25) == []
+    spot = pool._replace(properties={**pool.properties, "scaleSetPriority": "Spot"})
+    assert judged("gpu-price-resource", spot) == []
+
+
+def test_the_stack_costs_what_all_its_parts_do_and_what_is_not_known_is_told_beside_it() -> None:
+    pools = [agent_pool(A100, location="eastus", count=3)._replace(name=f"pool-{each}", urn=f"urn:{each}") for each in range(4)]
+    assert judged("gpu-price-resource", *pools) == []
+    unknown = batch_pool(**scaled("$TargetDedicatedNodes = nothing;"))
+    [problem] = judged("gpu-price-stack", *pools, unknown)
+    assert problem.value == pytest.approx(44.076)
+    assert "no price is known of as many Standard_NC4as_T4_v3 as Pool" in problem.message
+    assert judged("gpu-price-stack", *pools, usd_hour=50) == []
+
+
+def test_a_serverless_job_costs_while_its_replicas_run() -> None:
+    template = {"containers": [{"resources": {"cpu": 8, "memory": "56Gi"}}]}
+    many = {"manualTriggerConfig": {"parallelism": 50}}
+    declared = job(template=template, configuration=many, location="eastus", tags=ENDS)
+    [problem] = judged("gpu-price-resource", declared, env())
+    assert problem.path == 'Job("tonight").workloadProfileName'
+    assert judged("gpu-price-resource", job(template=template, configuration=UNKNOWN, location="eastus"), env()) == []
+
+
+def test_a_price_that_is_not_known_breaks_no_limit() -> None:
+    for pool in (
+        agent_pool(A100, count=UNKNOWN, location="eastus"),
+        agent_pool(A100, count=100),  # in which region, nobody knows
+        agent_pool(A100, count=100, location="eastus", osType="Windows"),
+        agent_pool(A100, count=100, location="eastus", scaleSetPriority=UNKNOWN),
+    ):
+        assert judged("gpu-price-resource", pool) == judged("gpu-price-stack", pool) == []
