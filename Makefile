@@ -98,7 +98,7 @@ lint: .venv/ready ## format, style, types, workflows
 	  if [ $$code = 2 ]; then echo "the workflows aren't checked by actionlint: Go is missing" >&2; exit 0; fi; \
 	  [ $$code = 0 ] && set -x && "$$folder/actionlint" -shellcheck .venv/bin/shellcheck -pyflakes ""
 
-docs: .venv/ready ## write every generated page again: settings, components, their package schema, replacements, catalog, coverage, weather, the stack's picture
+docs: .venv/ready ## write every generated page again: settings, components, their package schema, replacements, policies, catalog, coverage, weather, the stack's picture
 	$(PYTHON) -m azure_gpu.stack.settings_reference schema > docs/settings.schema.json
 	$(PYTHON) -m azure_gpu.stack.settings_reference reference > docs/settings.md
 	$(PYTHON) -m azure_gpu.stack.component_reference docs/components
@@ -108,6 +108,7 @@ docs: .venv/ready ## write every generated page again: settings, components, the
 	mv components/azure_gpu/formats/arm_bodies.json.new components/azure_gpu/formats/arm_bodies.json
 	$(PYTHON) -m operations catalog > docs/catalog.md
 	$(PYTHON) -m azure_gpu_operations.review.replacements > docs/replacements.md
+	PYTHONPATH=components/policy $(PYTHON) -m azure_gpu_policies.page > docs/policies.md
 	$(PYTHON) -m localazure.weather.page > docs/weather.md
 	$(PYTHON) -m localazure.evidence.coverage > docs/coverage.md
 	$(PYTHON) -m azure_gpu_operations.verbs README.md

@@ -1,0 +1,145 @@
+"""docs/policies.md: `python -m azure_gpu_policies.page` writes it to standard output, from the policies and what holds of all."""
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+
+from azure_gpu_policies.model import DATED, EXCEPTIONS, Policy, Setting
+from azure_gpu_policies.policies import ALL
+
+_BEGIN = """\
+# Policies
+
+<!-- Written by `make docs` from components/policy/azure_gpu_policies. -->
+
+What the library refuses in its own components, a policy pack holds any program against: one in TypeScript that declares an AKS
+cluster by itself, one in YAML, one that was there before. It reads the resources of pulumi-azure-native, in each of its API
+versions, and of pulumi-kubernetes, and says of each fault where it is written, what is allowed, and what to write instead. Sizes,
+dates and prices are [the catalog's](catalog.md), so that an end that the catalog learns of is one that the pack tells.
+
+```sh
+git clone --depth 1 <repository> azure-gpu                                # once; or --branch <version>
+pulumi -C azure-gpu/components/policy install                             # once: the pack's own environment, folder `venv`
+pulumi preview --policy-pack azure-gpu/components/policy                  # in your program's folder; the same with `up`
+```
+
+```
+Policies:
+    ❌ azure-gpu@v0.2.0 (local: azure-gpu/components/policy)
+        - [mandatory] [severity: high]  gpu-retired  (azure-native:batch:Pool: train)
+          Sizes, GPU SKUs, images, Kubernetes versions and parts of services are used until the day of their end.
+          Pool("train").vmSize: Standard_NC6 retired on 2023-09-06; asked as of 2026-11-26; given: 'Standard_NC6';
+          fix: choose Standard_NC4as_T4_v3 (0.526 USD/hour (list price of 2026-06-18)), or …; source: …
+```
+
+An advisory policy tells and lets go on. A mandatory one fails the preview, and the update before it creates the resource; a
+policy of the whole stack is asked when all resources are declared, so in an update it comes last. Run `preview` first, as `up`
+does by itself.
+
+## Levels, settings, exceptions
+A file of JSON, for `--policy-pack-config`:
+
+"""
+_CONFIGURED = {
+    "gpu-retired": {"enforcementLevel": "advisory", "exceptions": ["*::Pool::legacy"]},
+    "allowed-regions": {"enforcementLevel": "mandatory", "regions": ["westeurope", "swedencentral"]},
+    "public-endpoint": {"identity_is_enough": False},
+    "gpu-price-stack": {"enforcementLevel": "mandatory", "usd_hour": 100},
+    "gpu-scale-to-zero": "disabled",
+}
+_AFTER = """
+`all` in place of a policy's name sets the level of all. Every policy has `exceptions`. Those that judge by a day have `as_of`,
+the day, and `as_of_tag`, whether a resource's tag `as-of` may tell another one: stacks of this project that are judged at a day
+have it.
+
+| setting of many | default | |
+| --- | --- | --- |
+"""
+_LIST = """
+## The policies
+
+| policy | level | severity | of | what holds |
+| --- | --- | --- | --- | --- |
+"""
+_OWN = """
+Settings of one policy:
+
+| policy | setting | default | |
+| --- | --- | --- | --- |
+"""
+_END = """
+## In CI, and for all stacks of an organization
+In GitHub Actions, with Pulumi's own action:
+
+```yaml
+- run: git clone --depth 1 <repository> azure-gpu && pulumi -C azure-gpu/components/policy install
+- uses: pulumi/actions@v6
+  with: {command: preview, stack-name: dev, policyPacks: azure-gpu/components/policy, policyPackConfigs: policies.json}
+```
+
+In Pulumi Cloud a pack is published, and then runs wherever the organization's stacks are previewed or updated. What is published
+is one folder, so the library goes into it:
+
+```sh
+cp -r azure-gpu/components/azure_gpu azure-gpu/components/policy/
+cd azure-gpu/components/policy && pulumi policy publish <organization>
+pulumi policy enable <organization>/azure-gpu latest --config policies.json
+```
+
+That such a folder is whole, a test proves; publishing itself needs an account and wasn't tried.
+
+`python -m operations review --policy-pack components/policy` shows what a change breaks on the lines of the stack file:
+[pull requests](pull-requests.md).
+
+## What it doesn't see
+- A value that only the update knows is no fault in a preview. Where a key is there and that is the fault, such as `password`, its
+  value doesn't matter. An update judges each resource again, with what is known then.
+- The region of a pool is that of what it lies in: a cluster, an account, a workspace, a resource group of the same stack, or the
+  provider's `location`. Where none is known, nothing is said of regions and prices there.
+- What a program hands on whole: values of Helm charts, Resource Manager templates, and resources of other providers.
+- A price is the list price of Linux machines on the day beside it. Container groups have none; what isn't known is told, and is
+  never 0.
+- Images, Kubernetes versions and sizes that are newer than the catalog are let through.
+- Secrets are told by a variable's name or by their form, and never shown.
+
+The shipped stacks of this project break one of these, on purpose and advisory: `gpu-scale-to-zero`. A pool and the cluster of
+the documents' stack have fixed numbers of nodes, as the pages of 2018 and 2019 have them, and the production stack keeps one T4,
+so that a first request doesn't wait for a node; `idle_machines` allows some.
+"""
+_COMMON = (EXCEPTIONS, *DATED)
+
+
+def page() -> str:
+    return "".join(_lines())
+
+
+def _lines() -> Iterator[str]:
+    yield _BEGIN
+    yield f"```json\n{json.dumps(_CONFIGURED, indent=2)}\n```\n"
+    yield _AFTER
+    for each in _COMMON:
+        yield f"| `{each.name}` | {_shown(each)} | {each.schema['description']} |\n"
+    yield _LIST
+    for policy in ALL:
+        of = "a resource" if policy.of_resource is not None else "the stack"
+        yield f"| `{policy.name}` | {policy.level} | {policy.severity} | {of} | {policy.description} {policy.fix} |\n"
+    yield _OWN
+    for policy in ALL:
+        for setting in _own(policy):
+            yield f"| `{policy.name}` | `{setting.name}` | {_shown(setting)} | {setting.schema['description']} |\n"
+    yield _END
+
+
+def _own(policy: Policy) -> Sequence[Setting]:
+    return [each for each in policy.own_settings if each not in _COMMON]
+
+
+def _shown(setting: Setting) -> str:
+    default = setting.default
+    if isinstance(default, list):
+        return ", ".join(f"`{each}`" for each in setting.schema["default"]) or "none"
+    return f"`{json.dumps(default)}`" if default != "" else "none"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())
