@@ -22,7 +22,7 @@ from azure_gpu.stack.keys import config_key
 from azure_gpu.stack.secret_values import FILE_VARIABLE
 from azure_gpu_operations.project import engine_environment, is_shipped, name_of, project
 
-_EVENT_LOGS = "PULUMI_DEBUG_COMMANDS"  # without it, the engine has no option for its events
+EVENT_LOGS = "PULUMI_DEBUG_COMMANDS"  # without it, the engine has no option for its events
 
 
 class EngineError(Exception):
@@ -110,9 +110,10 @@ class Stack:
         """`plan`: a file that the engine writes its plan into."""
         self._run("preview", "--diff", *(("--save-plan", str(plan)) if plan else ()), *self._update_options())
 
-    def planned(self, backend: str = "") -> "Planned":
-        """What an update would do. `backend`: the URL of another one than the stack's own, which holds a copy of its state."""
-        words = ("preview", "--json", "--show-replacement-steps", *self._update_options())
+    def planned(self, backend: str = "", more: Sequence[str] = ()) -> "Planned":
+        """What an update would do. `backend`: the URL of another one than the stack's own, which holds a copy of its state.
+        `more`: options of the engine."""
+        words = ("preview", "--json", "--show-replacement-steps", *self._update_options(), *more)
         done = start_engine(self.project_folder, *words, stack_file=self.file, quiet=True, backend=backend)
         try:
             told: Mapping[str, Any] = json.loads(done.stdout)
@@ -225,7 +226,7 @@ def start_engine(
     backend: str = "",
 ) -> "subprocess.CompletedProcess[str]":
     """The same, however it ends. `backend`: the URL of another backend than the environment's."""
-    environment = {**engine_environment(), _EVENT_LOGS: "true"} if "--event-log" in arguments else engine_environment()
+    environment = {**engine_environment(), EVENT_LOGS: "true"} if "--event-log" in arguments else engine_environment()
     if stack_file is not None:
         environment[FILE_VARIABLE] = str(stack_file.resolve())
     if backend:

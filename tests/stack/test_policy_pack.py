@@ -1,7 +1,6 @@
 """The policy pack on the real engine: over a program without this project's components, and over the stacks that are shipped."""
 
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -14,11 +13,11 @@ import yaml
 
 from tests.stack.conftest import Shipped
 from tests.support import warm_python
-from tests.support.embedded import CHECKOUT, EmbeddedAzure
+from tests.support.embedded import EmbeddedAzure
+from tests.support.policy_pack import PYTHON, installed
 from tests.support.stack import connected_environment, connection_keys
 
 FOREIGN = Path(__file__).parent / "own_programs" / "foreign.py"
-PYTHON = CHECKOUT / ".venv" / "bin" / "python"
 LIMIT_SECONDS = 300
 EVENTS = {"PULUMI_DEBUG_COMMANDS": "true"}  # else the engine has no option to write its events
 # What a shipped stack breaks on purpose.
@@ -56,16 +55,7 @@ def violations(log: Path) -> list[Violation]:
 
 @pytest.fixture(scope="module")
 def pack(engine_bin: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The pack as a clone has it, with the environment that `pulumi install` makes."""
-    components = tmp_path_factory.mktemp("clone") / "components"
-    for each in ("azure_gpu", "policy"):
-        shutil.copytree(CHECKOUT / "components" / each, components / each, ignore=shutil.ignore_patterns("__pycache__", "venv"))
-    environment = {**os.environ, "PATH": f"{PYTHON.parent}:{engine_bin}:{os.environ['PATH']}"}
-    done = subprocess.run(
-        ["pulumi", "install"], cwd=components / "policy", env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return components / "policy"
+    return installed(tmp_path_factory.mktemp("clone"), engine_bin)
 
 
 class Foreign:

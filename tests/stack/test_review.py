@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.support import policy_pack
 from tests.support.embedded import EmbeddedAzure
 from tests.support.readme_commands import copied, login
 
@@ -212,6 +213,23 @@ def test_what_the_program_rejects_is_the_report_on_its_line(clone: Clone) -> Non
     assert found.stacks["prod"]["outcome"] == "rejected"
     assert "pools.train.size" in found.first
     assert {each["line"] for each in found.annotations} == {line_of(text, "Standard_NC6")}
+
+
+def test_a_policy_that_the_change_breaks_is_told_on_its_line(clone: Clone, engine_bin: Path, tmp_path: Path) -> None:
+    text = TEAM.replace("autoscale: {scenario: pending_tasks, max_nodes: 2}", "dedicated_nodes: 1")
+    clone.write(text)
+    pack, settings = policy_pack.installed(tmp_path, engine_bin), tmp_path / "policies.json"
+    settings.write_text(json.dumps({"gpu-scale-to-zero": "mandatory"}))
+    options = ("--policy-pack", str(pack), "--policy-pack-config", str(settings), "--fail-on", "policy")
+    found = clone.review(*options, code=5)
+    assert found.stacks["prod"]["outcome"] == "changed"
+    assert found.operations() == {"train-pool": "update"}
+    [broken] = [each for each in found.stacks["prod"]["findings"] if each["is_new"]]
+    assert (broken["code"], broken["severity"], broken["path"]) == ("gpu-scale-to-zero", "error", "pools.train")
+    assert ":no_entry: `gpu-scale-to-zero`" in found.first
+    assert "; fix: write an autoScale formula" in broken["message"]
+    told = [each for each in found.annotations if each["title"] == "prod: gpu-scale-to-zero"]
+    assert [each["line"] for each in told] == [line_of(text, "    train:")]
 
 
 def test_a_change_of_a_component_shows_in_every_stack(clone: Clone) -> None:

@@ -25,7 +25,9 @@ from azure_gpu.shared.installation import CHECKOUT
 from azure_gpu_operations.review import embedded, placeholders
 from azure_gpu_operations.review.embedded import EmbeddedAzure, engine
 from azure_gpu_operations.review.placeholders import Prepared
+from azure_gpu_operations.review.policies import Packs, Violation, violations, without_own
 from azure_gpu_operations.review.repository import Repository
+from azure_gpu_operations.stack import EVENT_LOGS
 from azure_gpu_operations.terminal import last_line
 
 _KEPT = 4  # bases; older ones go
@@ -49,6 +51,8 @@ class Against(NamedTuple):
     """Why the engine wouldn't go on."""
     left_out: Mapping[str, str] = {}
     """Resources that exist by the stack file and couldn't be put there, and why."""
+    violations: tuple[Violation, ...] = ()
+    """What policies say of the change."""
     judged_at: str = ""
     """The day at which both are judged, that of the base's commit: today the base's program would refuse it. "": today."""
 
@@ -79,8 +83,8 @@ class Base:
         file.write_text(text, encoding="utf-8")
         return file
 
-    def preview(self, stack: str, base: Prepared | None, head: Prepared, program: Path) -> Against:
-        """What `program` would do with `head` where `base` is up; None: the stack is new."""
+    def preview(self, stack: str, base: Prepared | None, head: Prepared, program: Path, packs: Packs) -> Against:
+        """What `program` would do with `head` where `base` is up, and what policies say of it; None: the stack is new."""
         kept = self._brought_up(stack, base) if base is not None else {}
         deployment, left_out = kept.get("deployment") or {}, kept.get("left_out") or {}
         left_out = {
@@ -100,7 +104,8 @@ class Base:
             day = ("config", "set", head.as_of_key, judged_at, "--stack", stack, "--config-file", str(file))
             self._engine(day, program, environment)
         words = ("preview", "--json", "--show-replacement-steps", "--stack", stack, "--config-file", str(file))
-        done = engine(words, program, environment, file)
+        events = self._folder / f"events-{stack}.jsonl"
+        done = engine((*words, *packs.words(events)), program, {**environment, EVENT_LOGS: "true"}, file)
         if base is None:
             self._engine(("stack", "rm", stack, "--yes", "--preserve-config"), program, environment)
         try:
@@ -110,7 +115,15 @@ class Base:
         wrong = tuple(str(each["message"]).strip() for each in told.get("diagnostics") or [] if each.get("severity") == "error")
         if done.returncode != 0 and not wrong:
             raise BaseError(f"the change can't be previewed: {last_line(done.stderr)}")
-        return Against(deployment, list(told.get("steps") or []), wrong, left_out, judged_at)
+        broken = violations(events) if packs.folders else ()
+        return Against(
+            deployment=deployment,
+            steps=list(told.get("steps") or []),
+            errors=without_own(wrong, broken),
+            left_out=left_out,
+            violations=broken,
+            judged_at=judged_at,
+        )
 
     def _brought_up(self, stack: str, base: Prepared) -> Mapping[str, Any]:
         kept = self._folder / f"{stack}.json"

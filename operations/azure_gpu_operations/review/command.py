@@ -4,6 +4,7 @@
     review --base main --stack prod        this stack alone; may be repeated
     review --base main --out report        also report/comment.md, review.html, review.json and annotations.json
     review --base main --live --stack prod the same against the deployed state, with a login
+    review --base main --policy-pack DIR   also which policies of a pack the change breaks, on their lines; may be repeated
 
 The base commit's program and stack are brought up on an embedded Azure of their own, where nothing runs and nothing costs, and
 the change, committed or not, is previewed against it. No account and no secret is needed: secrets and what exists already have
@@ -27,6 +28,7 @@ from azure_gpu_operations.exit_codes import FAILED, FOUND, OK
 from azure_gpu_operations.project import name_of, project
 from azure_gpu_operations.review.costs import BUSY_HOURS
 from azure_gpu_operations.review.model import Outcome, Review, StackReview, as_data
+from azure_gpu_operations.review.policies import Packs
 from azure_gpu_operations.review.repository import Repository, RepositoryError, stack_files
 from azure_gpu_operations.review.touched import StackFiles, extended, touched
 
@@ -34,7 +36,7 @@ _NO_ANCESTOR = (
     "where the change began isn't known, so that what the base has got since then shows as undone; fix: fetch the whole history "
     "(`fetch-depth: 0`, `git fetch --unshallow`)"
 )
-DANGER, OVER_BUDGET, REJECTED = "danger", "over-budget", "rejected"
+DANGER, OVER_BUDGET, REJECTED, POLICY = "danger", "over-budget", "rejected", "policy"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,7 +47,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     text = f"hours of a month in which all machines are there, for the expected cost (default {BUSY_HOURS:g})"
     parser.add_argument("--busy-hours", type=float, default=BUSY_HOURS, metavar="N", help=text)
     text = f"exit with {FOUND} where the report has it; may be repeated"
-    parser.add_argument("--fail-on", action="append", default=[], choices=(DANGER, OVER_BUDGET, REJECTED), help=text)
+    parser.add_argument("--fail-on", action="append", default=[], choices=(DANGER, OVER_BUDGET, REJECTED, POLICY), help=text)
+    text = "a policy pack of Pulumi that the change is held against, such as components/policy; may be repeated"
+    parser.add_argument("--policy-pack", type=Path, action="append", default=[], metavar="DIR", help=text)
+    text = "JSON with levels and settings of the policies; one for each pack"
+    parser.add_argument("--policy-pack-config", type=Path, action="append", default=[], metavar="FILE", help=text)
     parser.set_defaults(run=run)
 
 
@@ -55,6 +61,9 @@ def run(options: argparse.Namespace) -> int:
 
     if not 0 <= options.busy_hours <= 730:
         return refuse(f"--busy-hours: a month has 730 hours; given: {options.busy_hours:g}")
+    packs = Packs(tuple(options.policy_pack), tuple(options.policy_pack_config))
+    if wrong := packs.wrong():
+        return refuse(wrong)
     try:
         repository = Repository(project().files)
         head = repository.head()
@@ -69,9 +78,9 @@ def run(options: argparse.Namespace) -> int:
         return refuse(error)
     began = time.monotonic()
     if options.live:
-        stacks = reviewed_live(chosen, options.busy_hours, _say)
+        stacks = reviewed_live(chosen, options.busy_hours, _say, packs)
     else:
-        stacks = reviewed_on_embedded(chosen, repository, base, folder, cache(), options.busy_hours, _say)
+        stacks = reviewed_on_embedded(chosen, repository, base, folder, cache(), options.busy_hours, _say, packs)
     review = Review(
         base=base,
         head=head,
@@ -166,6 +175,7 @@ def _has(review: Review, wanted: Sequence[str]) -> bool:
     return any(
         (DANGER in wanted and any(danger.is_held for danger in each.dangers))
         or (REJECTED in wanted and each.outcome is Outcome.REJECTED)
+        or (POLICY in wanted and bool(each.broken))
         or (
             OVER_BUDGET in wanted
             and each.costs is not None

@@ -78,6 +78,10 @@ def _head(review: Review) -> Iterator[str]:
             yield f"- and {len(told) - _SHOWN_DANGERS} more, below"
         for each in stack.problems[:_SHOWN_DANGERS]:
             yield f"- :no_entry: {text(each.message)}{_at(each.place.file, each.place.line)}"
+        for each in stack.broken[:_SHOWN_DANGERS]:
+            yield f"- :no_entry: {code(each.code)} {text(each.message)}{_at(each.place.file, each.place.line)}"
+        if len(stack.broken) > _SHOWN_DANGERS:
+            yield f"- and {len(stack.broken) - _SHOWN_DANGERS} more broken policies"
         if stack.outcome in (Outcome.FAILED,):
             yield from (f"- :grey_question: {text(each)}" for each in stack.missing[:_SHOWN_DANGERS])
         cost = _cost_line(stack)
@@ -199,7 +203,7 @@ def _sections(stack: StackReview) -> Iterator[Section]:
     if stack.parts:
         yield Section(f"{stack.stack}: changes by part", [line for part in stack.parts for line in _part(part)])
     yield from _costs(stack)
-    shown = [each for each in stack.findings if each.is_new]
+    shown = [each for each in stack.findings if each.is_new and each not in stack.broken]
     if shown:
         lines = [f"- {code(each.code)} {text(each.message)}{_at(each.place.file, each.place.line)}" for each in shown]
         yield Section(f"{stack.stack}: {len(shown)} new warning{'' if len(shown) == 1 else 's'}", lines)

@@ -106,7 +106,7 @@ class Finding(NamedTuple):
     """A problem or a warning of the stack file, on its line."""
 
     severity: str  # `error` or `warning`
-    code: str  # of `azure_gpu.catalog.problems.Code`
+    code: str  # of `azure_gpu.catalog.problems.Code`, or the name of a policy
     path: str
     message: str  # whole: what is wrong, given, allowed, fix, source
     place: Place
@@ -183,10 +183,15 @@ class StackReview(NamedTuple):
     unchanged: int = 0  # resources that stay as they are, in all parts
     costs: StackCosts | None = None
     problems: tuple[Finding, ...] = ()  # the program rejects the file
-    findings: tuple[Finding, ...] = ()  # warnings: retired, not offered, quota, capacity, ends within 180 days
+    findings: tuple[Finding, ...] = ()  # broken policies, and warnings: retired, not offered, quota, ends within 180 days
     placeholders: tuple[Placeholder, ...] = ()
     missing: tuple[str, ...] = ()  # what this report lacks, and why; a line each
     seconds: float = 0.0
+
+    @property
+    def broken(self) -> tuple[Finding, ...]:
+        """Mandatory policies that the change breaks."""
+        return tuple(each for each in self.findings if each.is_new and each.severity == "error")
 
     def count(self, operation: Operation) -> int:
         """How many resources."""

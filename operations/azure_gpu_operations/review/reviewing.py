@@ -21,18 +21,27 @@ from azure_gpu_operations.review.embedded import EmbeddedAzureError, refuse_wher
 from azure_gpu_operations.review.model import Lane, Outcome, StackReview
 from azure_gpu_operations.review.placeholders import NoStackFileError, Prepared
 from azure_gpu_operations.review.places import Places, Text
+from azure_gpu_operations.review.policies import Packs, violations, without_own
 from azure_gpu_operations.review.repository import Repository, RepositoryError
 from azure_gpu_operations.review.stack_report import Compared, report
 from azure_gpu_operations.review.touched import StackFiles
 from azure_gpu_operations.stack import EngineError, Stack
 
 Say = Callable[[str], None]
+NO_PACKS = Packs()
 # What may go wrong with one stack: its files, its base, the disk, what the engine or an earlier review has written.
 _EXPECTED = (BaseError, EmbeddedAzureError, StackFileError, WrongStackFileError, OSError, ValueError, KeyError)
 
 
 def reviewed_on_embedded(
-    chosen: Sequence[StackFiles], repository: Repository, base: str, folder: str, cache: Path, busy_hours: float, say: Say
+    chosen: Sequence[StackFiles],
+    repository: Repository,
+    base: str,
+    folder: str,
+    cache: Path,
+    busy_hours: float,
+    say: Say,
+    packs: Packs = NO_PACKS,
 ) -> list[StackReview]:
     """Against the base commit on an embedded Azure. `folder`: the project's, from the root of the repository on. `cache`: where
     bases stay."""
@@ -49,21 +58,21 @@ def reviewed_on_embedded(
             return [*found, *(_failed(each, Lane.EMBEDDED, str(error)) for each in there)]
         for each in there:
             say(f"{each.stack}: bringing the base up, and previewing the change against it")
-            found.append(_timed(lambda each=each: _on_embedded(each, standing_base, busy_hours)))
+            found.append(_timed(lambda each=each: _on_embedded(each, standing_base, busy_hours, packs)))
     return found
 
 
-def reviewed_live(chosen: Sequence[StackFiles], busy_hours: float, say: Say) -> list[StackReview]:
+def reviewed_live(chosen: Sequence[StackFiles], busy_hours: float, say: Say, packs: Packs = NO_PACKS) -> list[StackReview]:
     """Against the deployed state, by the login and the backend of this process."""
     found = [_deleted(each, Lane.LIVE) for each in chosen if each.head is None]
     for each in chosen:
         if each.head is not None:
             say(f"{each.stack}: previewing the change against what is deployed")
-            found.append(_timed(lambda each=each: _live(each, busy_hours)))
+            found.append(_timed(lambda each=each: _live(each, busy_hours, packs)))
     return found
 
 
-def _on_embedded(each: StackFiles, base: Base, busy_hours: float) -> StackReview:
+def _on_embedded(each: StackFiles, base: Base, busy_hours: float, packs: Packs) -> StackReview:
     project_name = name_of(project().files)
     missing: list[str] = []
     try:
@@ -71,7 +80,7 @@ def _on_embedded(each: StackFiles, base: Base, busy_hours: float) -> StackReview
         head = placeholders.prepared(head_text, project_name)
         base_text = None if each.base is None else placeholders.with_common(each.base, each.base_common, project_name)
         before = _before(each, base_text, project_name, missing)
-        against = base.preview(each.stack, before, head, project().program)
+        against = base.preview(each.stack, before, head, project().program, packs)
         if against.judged_at:
             missing.append(
                 f"today the base is rejected, so that both are previewed as of {against.judged_at}, the day of its commit"
@@ -101,17 +110,21 @@ def _before(each: StackFiles, text: str | None, project_name: str, missing: list
         return None
 
 
-def _live(each: StackFiles, busy_hours: float) -> StackReview:
+def _live(each: StackFiles, busy_hours: float, packs: Packs) -> StackReview:
     stack = Stack(project().program, each.stack)
     try:
         deployment = stack.deployment()
-        told = stack.planned()
-        if told.errors:
-            told = planned_unprotected(stack, deployment) or told
-        against = Against(deployment, told.steps, told.errors)
-        if each.base is None:
-            return report(_compared(each, Lane.LIVE, against, None, None, None, []), busy_hours)
         with tempfile.TemporaryDirectory() as folder:
+            events = Path(folder) / "events.jsonl"
+            told = stack.planned(more=packs.words(events))
+            broken = violations(events)
+            errors = without_own(told.errors, broken)
+            if errors:
+                told = planned_unprotected(stack, deployment) or told
+                errors = told.errors
+            against = Against(deployment, told.steps, errors, violations=broken)
+            if each.base is None:
+                return report(_compared(each, Lane.LIVE, against, None, None, None, []), busy_hours)
             base_file = Path(folder) / Path(each.file).name
             base_file.write_text(
                 placeholders.with_common(each.base, each.base_common, name_of(project().files)), encoding="utf-8"
@@ -144,6 +157,7 @@ def _compared(
         deployment=against.deployment,
         steps=against.steps,
         errors=against.errors,
+        violations=against.violations,
         placeholders=head.placeholders if head is not None else (),
         missing=tuple(missing),
         judged_at=against.judged_at,

@@ -17,11 +17,12 @@ from azure_gpu_operations.graph import reading, recorded
 from azure_gpu_operations.graph.model import Graph
 from azure_gpu_operations.guard.held import held
 from azure_gpu_operations.planned import WrongStackFileError
-from azure_gpu_operations.review import dangers, findings, steps
+from azure_gpu_operations.review import dangers, findings, policies, steps
 from azure_gpu_operations.review.costs import costs
 from azure_gpu_operations.review.model import Finding, Lane, Outcome, Placeholder, StackReview
 from azure_gpu_operations.review.parts import owners, parts, without_noise
 from azure_gpu_operations.review.places import Places
+from azure_gpu_operations.review.policies import Violation
 
 
 class Compared(NamedTuple):
@@ -40,6 +41,7 @@ class Compared(NamedTuple):
     errors: tuple[str, ...]
     placeholders: tuple[Placeholder, ...]
     missing: tuple[str, ...]
+    violations: tuple[Violation, ...] = ()
     judged_at: str = ""  # the day of the base's commit, where the engine judged both at that day; "": today
 
 
@@ -79,6 +81,7 @@ def report(compared: Compared, busy_hours: float) -> StackReview:
     about = dangers.Change(found, owners(found), held(compared.deployment), _differences(compared, missing), compared.places)
     before, after = _graphs(compared, missing)
     rejected = tuple(each for each in found_now if compared.judged_at and each.severity == "error")
+    told = tuple(each for each in found_now if each not in rejected)
     outcome = (
         Outcome.REJECTED
         if rejected
@@ -100,7 +103,7 @@ def report(compared: Compared, busy_hours: float) -> StackReview:
             before, after, busy_hours, monthly_usd, unread=(compared.base_file is not None and before is None, after is None)
         ),
         problems=rejected,
-        findings=tuple(each for each in found_now if each not in rejected),
+        findings=(*policies.findings(compared.violations, every, compared.places), *told),
         placeholders=compared.placeholders,
         missing=tuple(missing),
     )

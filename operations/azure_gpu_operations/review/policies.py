@@ -1,0 +1,111 @@
+"""What a change breaks of Pulumi's policy packs: this project's own, or anybody's.
+
+In: the packs that the command line names, and the events that the engine writes while it previews the change. Out: words for the
+engine, and a `Finding` for each violation, on the line of the part that it is about.
+"""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from azure_gpu_operations.review.model import Finding, Operation
+from azure_gpu_operations.review.parts import owners, path_of
+from azure_gpu_operations.review.places import NOWHERE, Places
+from azure_gpu_operations.review.steps import Planned
+
+_MANDATORY = "mandatory"
+_FAILED = ("preview failed",)  # what the engine says of itself where a mandatory policy is broken
+
+
+class Packs(NamedTuple):
+    """Folders of packs, and the files of their settings: none, or one for each pack."""
+
+    folders: tuple[Path, ...] = ()
+    settings: tuple[Path, ...] = ()
+
+    def wrong(self) -> str:
+        """What is wrong with them on the command line; "" where nothing is."""
+        for each in self.folders:
+            if not (each / "PulumiPolicy.yaml").is_file():
+                return f"--policy-pack: no pack is there; given: {each}; allowed: a folder with PulumiPolicy.yaml"
+        for each in self.settings:
+            if not each.is_file():
+                return f"--policy-pack-config: there is no such file; given: {each}"
+        if self.settings and len(self.settings) != len(self.folders):
+            return f"--policy-pack-config: one for each --policy-pack; given: {len(self.settings)} for {len(self.folders)}"
+        return ""
+
+    def words(self, events: Path) -> tuple[str, ...]:
+        """Of a preview, which writes its events into that file; none without a pack."""
+        if not self.folders:
+            return ()
+        events.unlink(missing_ok=True)
+        packs = [word for each in self.folders for word in ("--policy-pack", str(each.resolve()))]
+        settings = [word for each in self.settings for word in ("--policy-pack-config", str(each.resolve()))]
+        return (*packs, *settings, "--event-log", str(events))
+
+
+class Violation(NamedTuple):
+    """One thing that a policy says."""
+
+    policy: str
+    is_mandatory: bool
+    urn: str  # "": the stack
+    message: str
+
+
+def violations(events: Path) -> tuple[Violation, ...]:
+    """Those among the engine's events; none where it wrote no events."""
+    if not events.is_file():
+        return ()
+    lines = [json.loads(line) for line in events.read_text(encoding="utf-8").splitlines() if line.strip()]
+    return tuple(
+        Violation(
+            policy=str(told["policyName"]),
+            is_mandatory=told.get("enforcementLevel") == _MANDATORY,
+            urn=str(told.get("resourceUrn") or ""),
+            message=_without_description(str(told.get("message") or "")),
+        )
+        for line in lines
+        if (told := line.get("policyEvent"))
+    )
+
+
+def without_own(errors: Sequence[str], found: Sequence[Violation]) -> tuple[str, ...]:
+    """The engine's errors without the one that a mandatory policy is."""
+    if not any(each.is_mandatory for each in found):
+        return tuple(errors)
+    return tuple(each for each in errors if each.strip().removeprefix("error: ") not in _FAILED)
+
+
+def findings(found: Sequence[Violation], planned: Sequence[Planned], places: Places) -> tuple[Finding, ...]:
+    """News are those of resources that the change creates or changes, and those of the whole stack where it changes any."""
+    by_urn, owned = {each.urn: each for each in planned}, owners(planned)
+    changes = any(_is_changed(each) for each in planned)
+    told: list[Finding] = []
+    for each in found:
+        about = by_urn.get(each.urn)
+        is_stack = about is None or about.type == "pulumi:pulumi:Stack"
+        path = "" if about is None or is_stack else path_of(about, owned[about.urn])
+        told.append(
+            Finding(
+                severity="error" if each.is_mandatory else "warning",
+                code=each.policy,
+                path=path,
+                message=each.message,
+                place=places.of(path) if path else NOWHERE,
+                is_new=changes if about is None or is_stack else _is_changed(about),
+            )
+        )
+    return tuple(told)
+
+
+def _is_changed(planned: Planned) -> bool:
+    return planned.operation not in (Operation.SAME, Operation.READ, Operation.DELETE)
+
+
+def _without_description(message: str) -> str:
+    """Pulumi puts what the policy is for on a line of its own before what is wrong."""
+    first, _, rest = message.strip().partition("\n")
+    return " ".join(rest.split()) or first

@@ -1,0 +1,22 @@
+"""The policy pack as a clone of this repository has it, ready to run."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from tests.support.embedded import CHECKOUT
+
+PYTHON = CHECKOUT / ".venv" / "bin" / "python"
+
+
+def installed(folder: Path, engine_bin: Path) -> Path:
+    """The pack's folder below this one, with the environment that `pulumi install` makes."""
+    for each in ("azure_gpu", "policy"):
+        ignored = shutil.ignore_patterns("__pycache__", "venv")
+        shutil.copytree(CHECKOUT / "components" / each, folder / "components" / each, ignore=ignored)
+    pack = folder / "components" / "policy"
+    environment = {**os.environ, "PATH": f"{PYTHON.parent}:{engine_bin}:{os.environ['PATH']}"}
+    done = subprocess.run(["pulumi", "install"], cwd=pack, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return pack
