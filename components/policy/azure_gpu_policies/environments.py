@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.sources import Source
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.likely_secrets import holds_secret, is_secret_name
+from azure_gpu_policies import origins
 from azure_gpu_policies.known import UNKNOWN, at, entries, mapping, text
 from azure_gpu_policies.machines import CONTAINER_APP
 from azure_gpu_policies.model import Given, Level, Policy, Severity, texts
@@ -23,7 +25,7 @@ class Variable(NamedTuple):
     value: str
     path: str
     instead: str  # as an instruction
-    source: str
+    source: Source
 
 
 def _variables(resource: Resource) -> Iterator[Variable]:
@@ -33,12 +35,9 @@ def _variables(resource: Resource) -> Iterator[Variable]:
     if pod is not None:
         instead = "put it into a Secret, and write valueFrom with secretKeyRef"
         for container in pod.containers:
-            yield from _listed(container.properties, "env", container.path, instead, "Kubernetes, concepts/configuration/secret")
+            yield from _listed(container.properties, "env", container.path, instead, origins.POD_SECRETS)
     if resource.type == azure_types.CONTAINER_GROUP.token:
-        instead, page = (
-            "write secureValue in place of value",
-            "Microsoft Learn, container-instances/container-instances-environment-variables",
-        )
+        instead, page = "write secureValue in place of value", origins.GROUP_VARIABLE
         for key in ("initContainers", "containers"):
             for index, each in entries(found, key):
                 yield from _listed(each, "environmentVariables", resource.path(f"{key}[{index}]"), instead, page)
@@ -47,22 +46,21 @@ def _variables(resource: Resource) -> Iterator[Variable]:
         for key in ("initContainers", "containers"):
             for index, each in entries(found, "template", key):
                 here = resource.path(f"template.{key}[{index}]")
-                yield from _listed(each, "env", here, instead, "Microsoft Learn, container-apps/manage-secrets")
+                yield from _listed(each, "env", here, instead, origins.APP_SECRET)
     if resource.type == azure_types.ML_ONLINE_DEPLOYMENT.token:
         given = mapping(found, "properties", "environmentVariables") or {}
         instead = "write ${{keyvault:…}} or ${{azureml://connections/…}}, or read it by the endpoint's identity"
         for name, value in given.items():
             if isinstance(value, str) and not value.startswith("${{"):
                 path = resource.path(f"properties.environmentVariables.{name}")
-                yield Variable(name, value, path, instead, "Microsoft Learn, machine-learning/concept-secret-injection")
+                yield Variable(name, value, path, instead, origins.ML_SECRETS)
     if resource.type == azure_types.BATCH_POOL.token:
         instead = "let the task read it from a Key Vault by the pool's identity"
         here = resource.path("startTask")
-        page = "Microsoft Learn, batch/security-best-practices"
-        yield from _listed(at(found, "startTask"), "environmentSettings", here, instead, page)
+        yield from _listed(at(found, "startTask"), "environmentSettings", here, instead, origins.BATCH_VARIABLE)
 
 
-def _listed(container: Any, key: str, path: str, instead: str, source: str) -> Iterator[Variable]:
+def _listed(container: Any, key: str, path: str, instead: str, source: Source) -> Iterator[Variable]:
     for index, each in entries(container, key):
         value = at(each, "value")
         if isinstance(value, str) and value:
@@ -81,7 +79,7 @@ def _plain_secrets(resource: Resource, given: Given) -> Iterator[Problem]:
             message=f"the variable {each.name} is likely to be a secret, and everybody who may read the resource reads it",
             allowed="a reference to a secret",
             fix=each.instead,
-            source=each.source,
+            source=str(each.source),
         )
 
 

@@ -9,22 +9,15 @@ from collections.abc import Iterator, Sequence
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services.aks import network
+from azure_gpu.catalog.sources import Source
 from azure_gpu.formats import azure_types
-from azure_gpu_policies import keys
+from azure_gpu_policies import keys, origins
 from azure_gpu_policies.known import UNKNOWN, at, entries, is_word, text
 from azure_gpu_policies.machines import CONTAINER_APP
 from azure_gpu_policies.model import Given, Level, Policy, Severity, switch
 from azure_gpu_policies.resources import Resource
 
 _NETWORK_ACCESS = "publicNetworkAccess"
-_GROUP_PAGE = "Microsoft Learn, container-instances/container-instances-virtual-network-concepts"
-_ENDPOINT_PAGE = "Microsoft Learn, machine-learning/concept-secure-online-endpoint"
-_WORKSPACE_PAGE = "Microsoft Learn, machine-learning/how-to-configure-private-link"
-_STORAGE_PAGE = "Microsoft Learn, storage/common/storage-network-security"
-_ANONYMOUS_PAGE = "Microsoft Learn, storage/blobs/anonymous-read-access-prevent"
-_REGISTRY_PAGE = "Microsoft Learn, container-registry/container-registry-private-link"
-_PULL_PAGE = "Microsoft Learn, container-registry/anonymous-pull-access"
-_BATCH_PAGE = "Microsoft Learn, batch/private-connectivity"
 
 
 def _address(resource: Resource, _: Given) -> Iterator[Problem]:
@@ -37,7 +30,7 @@ def _address(resource: Resource, _: Given) -> Iterator[Problem]:
             value="Public",
             allowed="Private with subnetIds, or no ipAddress",
             fix="leave ipAddress out where nobody calls in, or put the group into a subnet and a gateway in front",
-            source=_GROUP_PAGE,
+            source=str(origins.GROUP_ADDRESS),
         )
     if resource.type == azure_types.ML_COMPUTE.token:
         path = "properties.properties.remoteLoginPortPublicAccess"
@@ -48,7 +41,7 @@ def _address(resource: Resource, _: Given) -> Iterator[Problem]:
                 value="Enabled",
                 allowed="Disabled",
                 fix="write Disabled; `az ml compute connect-ssh` gets in without it",
-                source="Microsoft Learn, machine-learning/how-to-create-attach-compute-cluster",
+                source=str(origins.ML_REMOTE_LOGIN),
             )
     if resource.type == CONTAINER_APP and at(found, "configuration", "ingress", "external") is True:
         ingress = at(found, "configuration", "ingress")
@@ -59,7 +52,7 @@ def _address(resource: Resource, _: Given) -> Iterator[Problem]:
                 value=True,
                 allowed="false, or true with ipSecurityRestrictions",
                 fix="write external: false, or name the addresses that may call under ipSecurityRestrictions",
-                source="Microsoft Learn, container-apps/ingress-overview",
+                source=str(origins.APP_INGRESS),
             )
 
 
@@ -73,7 +66,7 @@ def _anonymous(resource: Resource, _: Given) -> Iterator[Problem]:
             value=True,
             allowed="false",
             fix="write false, and give readers the role Storage Blob Data Reader",
-            source=_ANONYMOUS_PAGE,
+            source=str(origins.BLOB_ACCESS),
         )
     if resource.type == azure_types.BLOB_CONTAINER.token:
         access = text(found, "publicAccess")
@@ -84,7 +77,7 @@ def _anonymous(resource: Resource, _: Given) -> Iterator[Problem]:
                 value=access,
                 allowed="None",
                 fix="write None, and give readers the role Storage Blob Data Reader",
-                source=_ANONYMOUS_PAGE,
+                source=str(origins.BLOB_ACCESS),
             )
     if resource.type == azure_types.REGISTRY.token and at(found, "anonymousPullEnabled") is True:
         yield Problem(
@@ -93,7 +86,7 @@ def _anonymous(resource: Resource, _: Given) -> Iterator[Problem]:
             value=True,
             allowed="false",
             fix="write false, and give whoever pulls the role AcrPull",
-            source=_PULL_PAGE,
+            source=str(origins.REGISTRY_PULL),
         )
 
 
@@ -103,7 +96,7 @@ def _ml_endpoint(resource: Resource, given: Given) -> Iterator[Problem]:
         return
     if given["identity_is_enough"] and not any(True for _ in keys.ml_endpoint(resource)):
         return
-    yield _public(resource, f"properties.{_NETWORK_ACCESS}", access, "the endpoint", _ENDPOINT_PAGE)
+    yield _public(resource, f"properties.{_NETWORK_ACCESS}", access, "the endpoint", origins.ML_ENDPOINT_NETWORK)
 
 
 def _ml_workspace(resource: Resource, given: Given) -> Iterator[Problem]:
@@ -111,7 +104,7 @@ def _ml_workspace(resource: Resource, given: Given) -> Iterator[Problem]:
     access = at(resource.properties, _NETWORK_ACCESS)
     is_one = resource.type == azure_types.ML_WORKSPACE.token
     if is_one and is_word(access, "Enabled") and not given["identity_is_enough"]:
-        yield _public(resource, _NETWORK_ACCESS, access, "the workspace", _WORKSPACE_PAGE)
+        yield _public(resource, _NETWORK_ACCESS, access, "the workspace", origins.ML_WORKSPACE_NETWORK)
 
 
 def _kubernetes_api(resource: Resource, given: Given) -> Iterator[Problem]:
@@ -147,7 +140,9 @@ def _storage(resource: Resource, given: Given) -> Iterator[Problem]:
         return
     if is_word(action, "Deny") or (given["identity_is_enough"] and not any(True for _ in keys.storage(resource))):
         return
-    yield _public(resource, _NETWORK_ACCESS, access, "the storage account", _STORAGE_PAGE, "networkRuleSet.defaultAction: Deny")
+    yield _public(
+        resource, _NETWORK_ACCESS, access, "the storage account", origins.STORAGE_NETWORK, "networkRuleSet.defaultAction: Deny"
+    )
 
 
 def _registry(resource: Resource, given: Given) -> Iterator[Problem]:
@@ -157,7 +152,9 @@ def _registry(resource: Resource, given: Given) -> Iterator[Problem]:
         return
     if given["identity_is_enough"] and not any(True for _ in keys.registry(resource)):
         return
-    yield _public(resource, _NETWORK_ACCESS, access, "the registry", _REGISTRY_PAGE, "networkRuleSet.defaultAction: Deny")
+    yield _public(
+        resource, _NETWORK_ACCESS, access, "the registry", origins.REGISTRY_NETWORK, "networkRuleSet.defaultAction: Deny"
+    )
 
 
 def _batch(resource: Resource, given: Given) -> Iterator[Problem]:
@@ -168,7 +165,7 @@ def _batch(resource: Resource, given: Given) -> Iterator[Problem]:
     if given["identity_is_enough"] and not any(True for _ in keys.batch_account(resource)):
         return
     what = "networkProfile.accountAccess.defaultAction: Deny"
-    yield _public(resource, _NETWORK_ACCESS, access, "the Batch account", _BATCH_PAGE, what)
+    yield _public(resource, _NETWORK_ACCESS, access, "the Batch account", origins.BATCH_NETWORK, what)
 
 
 def _endpoint(resource: Resource, given: Given) -> Iterator[Problem]:
@@ -192,7 +189,7 @@ def _is_everybody(text_: str) -> bool:
         return False
 
 
-def _public(resource: Resource, path: str, value: object, what: str, source: str, instead: str = "") -> Problem:
+def _public(resource: Resource, path: str, value: object, what: str, source: Source, instead: str = "") -> Problem:
     or_else = f", or {instead} with the networks that may" if instead else ""
     return Problem(
         path=resource.path(path),
@@ -200,7 +197,7 @@ def _public(resource: Resource, path: str, value: object, what: str, source: str
         value=value,
         allowed=f"Disabled{or_else}",
         fix=f"write Disabled and add a private endpoint{or_else}",
-        source=source,
+        source=str(source),
     )
 
 

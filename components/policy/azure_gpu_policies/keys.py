@@ -6,7 +6,9 @@ In: a resource. Out: problems.
 from collections.abc import Callable, Iterator
 
 from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.sources import Source
 from azure_gpu.formats import azure_types
+from azure_gpu_policies import origins
 from azure_gpu_policies.known import UNKNOWN, at, entries, is_word, mapping, text
 from azure_gpu_policies.model import Given, Level, OfResource, Policy, Severity
 from azure_gpu_policies.resources import Resource
@@ -22,7 +24,7 @@ def registry(resource: Resource) -> Iterator[Problem]:
             value=True,
             allowed="false",
             fix="write false, and give identities the roles AcrPull and AcrPush",
-            source="Microsoft Learn, container-registry/container-registry-authentication",
+            source=str(origins.REGISTRY_ADMIN),
         )
 
 
@@ -36,7 +38,7 @@ def storage(resource: Resource) -> Iterator[Problem]:
             value=allowed,
             allowed="false",
             fix="write false, and give identities roles such as Storage Blob Data Contributor",
-            source="Microsoft Learn, storage/common/shared-key-authorization-prevent",
+            source=str(origins.STORAGE_KEYS),
         )
 
 
@@ -49,7 +51,7 @@ def ml_endpoint(resource: Resource) -> Iterator[Problem]:
             value=mode,
             allowed="AADToken, AMLToken",
             fix="write AADToken, and give callers a role with onlineEndpoints/score/action",
-            source="Microsoft Learn, machine-learning/concept-endpoints-online-auth",
+            source=str(origins.ML_KEYS),
         )
 
 
@@ -63,7 +65,7 @@ def cluster(resource: Resource) -> Iterator[Problem]:
             value=disabled,
             allowed="true, with aadProfile",
             fix="write true, and log people in by Entra: aadProfile with managed and enableAzureRBAC",
-            source="Microsoft Learn, aks/manage-local-accounts-managed-azure-ad",
+            source=str(origins.LOCAL_ACCOUNTS),
         )
 
 
@@ -79,23 +81,22 @@ def batch_account(resource: Resource) -> Iterator[Problem]:
         value=", ".join(map(str, named)) or None,
         allowed="AAD, TaskAuthenticationToken",
         fix="write the two, and give identities the role Azure Batch Data Contributor",
-        source="Microsoft Learn, batch/batch-aad-auth",
+        source=str(origins.BATCH_KEYS),
     )
 
 
 def _group(resource: Resource) -> Iterator[Problem]:
     for index, each in entries(resource.properties, "imageRegistryCredentials"):
         if at(each, "password") is not None:
-            yield _password(
-                resource, f"imageRegistryCredentials[{index}].password", f"imageRegistryCredentials[{index}].identity"
-            )
+            here = f"imageRegistryCredentials[{index}]"
+            yield _password(resource, f"{here}.password", f"{here}.identity", origins.GROUP_REGISTRY)
 
 
 def _container_app(resource: Resource) -> Iterator[Problem]:
     for index, each in entries(resource.properties, "configuration", "registries"):
         if text(each, "passwordSecretRef"):
             here = f"configuration.registries[{index}]"
-            yield _password(resource, f"{here}.passwordSecretRef", f"{here}.identity")
+            yield _password(resource, f"{here}.passwordSecretRef", f"{here}.identity", origins.APP_REGISTRY)
 
 
 def _pool(resource: Resource) -> Iterator[Problem]:
@@ -103,16 +104,16 @@ def _pool(resource: Resource) -> Iterator[Problem]:
     for index, each in entries(resource.properties, *below.split("."), "containerRegistries"):
         if at(each, "password") is not None:
             here = f"{below}.containerRegistries[{index}]"
-            yield _password(resource, f"{here}.password", f"{here}.identityReference")
+            yield _password(resource, f"{here}.password", f"{here}.identityReference", origins.BATCH_REGISTRY)
 
 
-def _password(resource: Resource, path: str, instead: str) -> Problem:
+def _password(resource: Resource, path: str, instead: str, source: Source) -> Problem:
     return Problem(
         path=resource.path(path),
         message="images are pulled by a password, which somebody has to keep and renew",
         allowed="an identity with the role AcrPull",
         fix=f"remove it, and set {instead.rpartition('.')[2]} to the id of a user-assigned identity",
-        source="Microsoft Learn, container-registry/container-registry-authentication-managed-identity",
+        source=str(source),
     )
 
 
@@ -127,7 +128,7 @@ def _machine(resource: Resource) -> Iterator[Problem]:
             value=disabled,
             allowed="true, with linuxConfiguration.ssh.publicKeys",
             fix="write true, and give the public keys of those who log in",
-            source="Microsoft Learn, virtual-machines/linux/create-ssh-keys-detailed",
+            source=str(origins.LINUX_PASSWORD),
         )
 
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services.aks import device_plugin
+from azure_gpu_policies import origins
 from azure_gpu_policies.known import UNKNOWN, at, entries, is_open, mapping, text
 from azure_gpu_policies.model import Given, Level, Policy, Severity, texts
 from azure_gpu_policies.resources import Resource
@@ -20,8 +21,6 @@ _SPECS: dict[str, tuple[str, ...]] = {
         ("DaemonSet", "Deployment", "Job", "ReplicaSet", "ReplicationController", "StatefulSet"), ("spec", "template", "spec")
     ),
 }
-_STANDARDS = "Kubernetes, concepts/security/pod-security-standards"
-_DEVICES = "Kubernetes, tasks/manage-gpus/scheduling-gpus"
 _HOST_NAMESPACES = ("hostNetwork", "hostPID", "hostIPC")
 _VISIBLE = "NVIDIA_VISIBLE_DEVICES"
 _NO_DEVICES = ("void", "none", "")
@@ -67,7 +66,7 @@ def _privileged(resource: Resource, given: Given) -> Iterator[Problem]:
                 value=True,
                 allowed="false",
                 fix="remove it",
-                source=_STANDARDS,
+                source=str(origins.POD_STANDARDS),
             )
     for container in pod.containers:
         if at(container.properties, "securityContext", "privileged") is True:
@@ -77,7 +76,7 @@ def _privileged(resource: Resource, given: Given) -> Iterator[Problem]:
                 value=True,
                 allowed="false",
                 fix=f"remove it; a pod gets a GPU by resources.limits with {device_plugin.GPU_RESOURCE}",
-                source=_STANDARDS,
+                source=str(origins.POD_STANDARDS),
             )
 
 
@@ -96,7 +95,7 @@ def _host_paths(resource: Resource, given: Given) -> Iterator[Problem]:
             value=host,
             allowed=", ".join(allowed) or "no host path",
             fix="use emptyDir for what goes with the pod, and a persistentVolumeClaim for what stays",
-            source=_STANDARDS,
+            source=str(origins.POD_STANDARDS),
         )
 
 
@@ -119,7 +118,7 @@ def _gpu_limits(resource: Resource, given: Given) -> Iterator[Problem]:
                     value=limits.get(key),
                     allowed=str(requests[key]),
                     fix=f"write limits: {{{key}: {requests[key]}}}, and leave requests out",
-                    source=_DEVICES,
+                    source=str(origins.POD_GPUS),
                 )
         if not asked and not limited:
             yield from _unasked(container)
@@ -136,7 +135,7 @@ def _unasked(container: Container) -> Iterator[Problem]:
                 value=value,
                 allowed=f"resources.limits with {device_plugin.GPU_RESOURCE}",
                 fix=f"remove the variable, and write limits: {{{device_plugin.GPU_RESOURCE}: 1}}",
-                source=str(device_plugin.SOURCE),
+                source=str(origins.VISIBLE_DEVICES),
             )
 
 

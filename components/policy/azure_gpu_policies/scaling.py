@@ -7,15 +7,16 @@ from collections.abc import Iterator
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.size_use import Service
+from azure_gpu_policies import origins
 from azure_gpu_policies.machines import Machines, machines_of
 from azure_gpu_policies.model import Given, Level, Policy, Severity, number
 from azure_gpu_policies.resources import Resource
 
-_PAGES = {
-    Service.AKS: "Microsoft Learn, aks/scale-cluster",
-    Service.BATCH: "Microsoft Learn, batch/batch-automatic-scaling",
-    Service.ML_COMPUTE: "Microsoft Learn, machine-learning/how-to-create-attach-compute-cluster",
-    Service.CONTAINER_APPS: "Microsoft Learn, container-apps/workload-profiles-overview",
+_ORIGINS = {
+    Service.AKS: origins.NODE_POOL_SCALE,
+    Service.BATCH: origins.BATCH_SCALE,
+    Service.ML_COMPUTE: origins.ML_SCALE,
+    Service.CONTAINER_APPS: origins.APP_PROFILE,
 }
 _TO_ZERO = {
     Service.AKS: "write enableAutoScaling: true with minCount: 0",
@@ -40,7 +41,7 @@ def _to_zero(resource: Resource, given: Given) -> Iterator[Problem]:
                 value=_shown(each, each.idle),
                 allowed=f"at most {int(given['idle_machines'])} that stay",
                 fix=_TO_ZERO[each.service],
-                source=_PAGES[each.service],
+                source=str(_ORIGINS[each.service]),
             )
 
 
@@ -62,7 +63,7 @@ def _maximum(resource: Resource, given: Given) -> Iterator[Problem]:
             value=value,
             allowed=f"at most {allowed}",
             fix=_TO_MOST[each.service],
-            source=_PAGES[each.service],
+            source=str(_ORIGINS[each.service]),
         )
 
 

@@ -1,0 +1,46 @@
+"""Where the rules were read that the catalog has no use for itself.
+
+What a property means is the provider's own description of it, which is Azure's specification of the API. Pages of Microsoft have
+the day that they bear.
+"""
+
+from azure_gpu.catalog.sources import Source, observed
+
+
+def _property(of: str) -> Source:
+    return observed(f"pulumi-azure-native 3.29.0, {of}", 2026, 11, 26)
+
+
+GROUP_ADDRESS = _property("containerinstance ContainerGroup, ipAddress.type")
+GROUP_VARIABLE = _property("containerinstance ContainerGroup, environmentVariables.secureValue")
+GROUP_REGISTRY = _property("containerinstance ContainerGroup, imageRegistryCredentials.identity")
+ML_REMOTE_LOGIN = _property("machinelearningservices Compute, remoteLoginPortPublicAccess")
+ML_SCALE = _property("machinelearningservices Compute, scaleSettings")
+ML_ENDPOINT_NETWORK = _property("machinelearningservices OnlineEndpoint, publicNetworkAccess")
+ML_WORKSPACE_NETWORK = _property("machinelearningservices Workspace, publicNetworkAccess")
+APP_INGRESS = _property("app ContainerApp, ingress.external and ipSecurityRestrictions")
+APP_SECRET = _property("app Job and ContainerApp, env.secretRef")
+APP_REGISTRY = _property("app Job and ContainerApp, registries.identity")
+APP_PROFILE = _property("app ManagedEnvironment, workloadProfiles.minimumCount")
+BLOB_ACCESS = _property("storage StorageAccount, allowBlobPublicAccess, and BlobContainer, publicAccess")
+STORAGE_KEYS = _property("storage StorageAccount, allowSharedKeyAccess: null is equivalent to true")
+STORAGE_NETWORK = _property("storage StorageAccount, publicNetworkAccess and networkRuleSet.defaultAction")
+REGISTRY_PULL = _property("containerregistry Registry, anonymousPullEnabled")
+REGISTRY_ADMIN = _property("containerregistry Registry, adminUserEnabled")
+REGISTRY_NETWORK = _property("containerregistry Registry, publicNetworkAccess and networkRuleSet.defaultAction")
+# That an account has all modes which names none is assumed; the embedded Azure takes it so too.
+BATCH_KEYS = _property("batch BatchAccount, allowedAuthenticationModes; all of them where none is named is assumed")
+BATCH_NETWORK = _property("batch BatchAccount, publicNetworkAccess and networkProfile.accountAccess")
+BATCH_SCALE = _property("batch Pool, scaleSettings")
+BATCH_VARIABLE = _property("batch Pool, startTask.environmentSettings")
+BATCH_REGISTRY = _property("batch Pool, containerRegistries.identityReference")
+NODE_POOL_SCALE = _property("containerservice AgentPool, enableAutoScaling, minCount and maxCount")
+LINUX_PASSWORD = _property("compute VirtualMachine, linuxConfiguration.disablePasswordAuthentication")
+
+LOCAL_ACCOUNTS = observed("Microsoft Learn, aks/manage-local-accounts-managed-azure-ad", 2023, 4, 20)
+ML_KEYS = observed("Microsoft Learn, machine-learning/how-to-authenticate-online-endpoint: keys don't expire", 2022, 5, 10)
+ML_SECRETS = observed("Microsoft Learn, machine-learning/how-to-deploy-online-endpoint-with-secret-injection", 2023, 10, 25)
+POD_STANDARDS = observed("Kubernetes, concepts/security/pod-security-standards, baseline, in public copies", 2026, 11, 26)
+POD_SECRETS = observed("Kubernetes, API v1 of core, EnvVarSource.secretKeyRef", 2026, 11, 26)
+POD_GPUS = observed("Kubernetes, tasks/manage-gpus/scheduling-gpus, in public copies", 2026, 11, 26)
+VISIBLE_DEVICES = observed("NVIDIA/k8s-device-plugin issue 87, a known limitation of the device plugin's API", 2019, 1, 6)
