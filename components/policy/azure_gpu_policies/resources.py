@@ -13,7 +13,8 @@ from azure_gpu.formats.arm_ids import parse
 from azure_gpu_policies.known import UNKNOWN, at, text
 
 # `azure-native:batch:Pool`, `azure-native:batch/v20240701:Pool` of version 2 of the provider, and
-# `azure-native_batch_v20240701:batch/v20240701:Pool` of the packages that `pulumi package add` makes for version 3.
+# `azure-native_batch_v20240701:batch:Pool` of the packages that `pulumi package add` makes for version 3.
+# Source: pulumi/pulumi-azure-native, its guide from version 2 to 3 and tests of parameterization (read 2026-11-26).
 _AZURE = re.compile(r"azure-native(?:_\w+)?:(?P<module>[a-z0-9]+)(?:/v\w+)?:(?P<type>\w+)")
 # `kubernetes:core/v1:Pod`, `kubernetes:apps/v1:DeploymentPatch`.
 _KUBERNETES = re.compile(r"kubernetes:(?:[\w.-]+/)?v\w+:(?P<kind>\w+?)(?:Patch)?")

@@ -338,6 +338,7 @@ def test_regions_are_the_organizations_where_it_names_some() -> None:
     [
         "azure-native:storage:StorageAccount",
         "azure-native:storage/v20230101:StorageAccount",
+        "azure-native_storage_v20240101:storage:StorageAccount",
         "azure-native_storage_v20240101:storage/v20240101:StorageAccount",
     ],
 )
