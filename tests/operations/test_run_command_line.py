@@ -192,7 +192,7 @@ def test_options_of_pools_are_refused_for_a_job_and_the_other_way_round(
     assert main(["run", "mnist", "--on", "job", "--stack", "dev", "--nodes", "2", "--output", "*.json"]) == 2
     said = capsys.readouterr().err
     assert "2 problems, nothing was started" in said
-    assert "--nodes: only --on batch takes it" in said
+    assert "--nodes: a run of a Container Apps job is one container; given: 2; allowed: 1; fix: leave it out" in said
     assert "--output: the stack has no storage account" in said
     assert main(["run", "mnist", "--on", "local", "--output", "*.json", "--input", "x"]) == 2
     said = capsys.readouterr().err

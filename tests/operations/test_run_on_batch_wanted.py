@@ -7,6 +7,7 @@ import pytest
 from azure_gpu_operations.run.context import of_script
 from azure_gpu_operations.run.on_batch.wanted import Said, Wanted, resolve
 from azure_gpu_operations.run.target import Target
+from azure_gpu_operations.run.workers import Group
 
 SCRIPT = Target(of_script("train.py", "print(1)\n", "", "python:3.11-slim"))
 
@@ -29,13 +30,14 @@ def file(folder: Path, text: str) -> Path:
 
 
 def test_without_a_file_there_is_one_task_with_the_words_behind_the_hyphens() -> None:
-    found = wanted(Said(nodes=2), SCRIPT, "--name", "a b")
+    found = wanted(Said(group=Group(2)), SCRIPT, "--name", "a b")
     assert [(task.id, task.command, task.nodes) for task in found.job.tasks] == [("main", "--name 'a b'", 2)]
     assert found.is_one
 
 
 def test_words_behind_the_hyphens_come_before_those_of_each_task(tmp_path: Path) -> None:
-    found = wanted(Said(tasks=file(tmp_path, "- --seed 1\n- {id: b, command: --seed 2, nodes: 3}\n"), nodes=2), SCRIPT, "--fast")
+    tasks = file(tmp_path, "- --seed 1\n- {id: b, command: --seed 2, nodes: 3}\n")
+    found = wanted(Said(tasks=tasks, group=Group(2)), SCRIPT, "--fast")
     assert [(task.command, task.nodes) for task in found.job.tasks] == [("--fast --seed 1", 2), ("--fast --seed 2", 3)]
 
 
@@ -44,8 +46,8 @@ def test_without_anything_to_run_nothing_is_asked_of_azure() -> None:
 
 
 def test_a_file_that_is_not_there_and_numbers_out_of_range_come_together(tmp_path: Path) -> None:
-    said = problems(Said(tasks=tmp_path / "none.yaml", nodes=101, retries=-2, outputs=("../x", "/etc/passwd")))
-    assert [text.partition(":")[0] for text in said] == ["--nodes", "--retries", "--output", "--output", "--tasks"]
+    said = problems(Said(tasks=tmp_path / "none.yaml", retries=-2, outputs=("../x", "/etc/passwd")))
+    assert [text.partition(":")[0] for text in said] == ["--retries", "--output", "--output", "--tasks"]
 
 
 def test_a_quote_that_stays_open_is_found_before_it_is_sent(tmp_path: Path) -> None:
@@ -61,7 +63,7 @@ def test_a_task_has_no_image_of_its_own_behind_a_target(tmp_path: Path) -> None:
     ("said", "message"),
     [
         (Said(retries=1), "tried again wouldn't have the secret"),
-        (Said(nodes=2), "on several nodes wouldn't have the secret"),
+        (Said(group=Group(2)), "on several nodes wouldn't have the secret"),
     ],
 )
 def test_a_secret_goes_with_a_task_that_runs_once_on_one_node(said: Said, message: str) -> None:
@@ -70,7 +72,7 @@ def test_a_secret_goes_with_a_task_that_runs_once_on_one_node(said: Said, messag
 
 def test_a_number_of_processes_needs_several_nodes() -> None:
     assert "it belongs to tasks on several nodes" in problems(Said(processes=4))[0]
-    assert wanted(Said(processes=4, nodes=2)).processes == 4
+    assert wanted(Said(processes=4, group=Group(2))).processes == 4
 
 
 def test_of_a_target_that_cannot_be_run_nothing_more_is_said() -> None:

@@ -266,10 +266,9 @@ def test_a_job_on_an_edge_has_one_gpu_or_none() -> None:
 
 def test_what_shows_without_asking_anybody_is_said_at_once() -> None:
     context = Target(context=of_script("train.py", "", "", "python:3.11-slim"))
-    said = Said(pool="t4", gpus=17, namespace="Jobs", target="./train.py")
+    said = Said(pool="t4", namespace="Jobs", target="./train.py")
     _, problems = resolve(said, context, [], None, VIEW._replace(registry=""), "edge")
     assert messages(problems) == [
-        "--gpus: it is out of range",
         "--pool: an edge has no pools",
         "--namespace: this can't be a name in a cluster",
         "--stack: the stack has no registry, so nothing can be built for the edge",

@@ -10,20 +10,20 @@ from pathlib import Path
 from azure_gpu.catalog.problems import Problem
 from azure_gpu_operations import stack_options
 from azure_gpu_operations.clusters.places import AKS, EDGE
+from azure_gpu_operations.run import workers
+from azure_gpu_operations.run.workers import BATCH, JOB, LOCAL, ML_CLUSTER, PLACES, VM
 from azure_gpu_operations.stack import EngineError
 from azure_gpu_operations.stack_view import StackView, view as view_of
 
-JOB, BATCH, LOCAL, VM, ML_CLUSTER = "job", "batch", "local", "vm", "cluster"
-PLACES = (LOCAL, JOB, BATCH, AKS, EDGE, VM, ML_CLUSTER)
 BESIDE = "requirements.txt"  # beside a script: what it needs, where nothing else is said
 # Options that some places alone take.
 _ONLY_ON = {
     "--job": (JOB,),
     "--pool": (BATCH, AKS),
-    **dict.fromkeys(("--nodes", "--processes", "--tasks", "--retries"), (BATCH,)),
+    **dict.fromkeys(("--processes", "--tasks", "--retries"), (BATCH,)),
     "--input": (JOB, AKS, VM, ML_CLUSTER),
     **dict.fromkeys(("--output", "--into", "--model"), (JOB, BATCH, AKS, VM, ML_CLUSTER)),
-    **dict.fromkeys(("--cluster", "--gpus", "--namespace", "--pull-secret"), (AKS, EDGE)),
+    **dict.fromkeys(("--cluster", "--namespace", "--pull-secret"), (AKS, EDGE)),
     **dict.fromkeys(("--kubeconfig", "--context"), (EDGE,)),
     **dict.fromkeys(("--vm", "--start", "--stop-after"), (VM,)),
     "--way": (LOCAL, VM),
@@ -64,8 +64,20 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--pool", help="which of the stack's Batch pools, or of its cluster's pools with GPUs (default: the only one)"
     )
+    parser.add_argument(
+        "--nodes",
+        type=int,
+        metavar="N",
+        help="so many workers, each on a node of its own, which find each other by TF_CONFIG (default 1); on batch, where the "
+        "pool has an MPI and no containers, processes of one mpirun",
+    )
+    parser.add_argument(
+        "--gpus",
+        type=int,
+        metavar="N",
+        help="so many GPUs on each node (default: all of the node's; on aks and edge 1, or 1 share where GPUs are shared)",
+    )
     pools = parser.add_argument_group("on batch")
-    pools.add_argument("--nodes", type=int, metavar="N", help="run each task over so many nodes, by the pool's mpirun")
     pools.add_argument("--processes", type=int, metavar="N", help="with --nodes: so many processes on each (default 1)")
     pools.add_argument("--tasks", type=Path, metavar="FILE", help="many tasks: a list in YAML, or a JSON value a line")
     pools.add_argument("--retries", type=int, metavar="N", help="try a task that fails so often again")
@@ -83,9 +95,6 @@ def add(parser: argparse.ArgumentParser) -> None:
 
     clusters = parser.add_argument_group("on aks and edge")
     clusters.add_argument("--cluster", metavar="NAME", help="which of the stack's clusters or edges (default: its only one)")
-    clusters.add_argument(
-        "--gpus", type=int, metavar="N", help="so many GPUs, or shares of one where they are shared (default 1)"
-    )
     clusters.add_argument("--namespace", help="where in the cluster (default: the stack's, else `default`)")
     clusters.add_argument("--pull-secret", metavar="NAME", help="a Secret of that namespace with which the image is pulled")
     clusters.add_argument(
@@ -108,7 +117,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def problems(options: argparse.Namespace) -> list[Problem]:
     """What is wrong with them beside one another."""
-    return [*_empty(options), *_of_other_place(options), *_files_of_edge(options), *_detached(options)]
+    of_group = workers.problems(options.nodes, options.gpus, options.on)
+    return [*_empty(options), *_of_other_place(options), *of_group, *_files_of_edge(options), *_detached(options)]
 
 
 def beside(options: argparse.Namespace) -> str:

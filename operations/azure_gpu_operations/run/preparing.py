@@ -16,9 +16,9 @@ from azure_gpu_operations.clusters.places import AKS, EDGE
 from azure_gpu_operations.run import carried
 from azure_gpu_operations.run.carried import Files
 from azure_gpu_operations.run.on_job import find_job
-from azure_gpu_operations.run.options import BATCH, JOB, LOCAL, ML_CLUSTER, VM
 from azure_gpu_operations.run.protocol import Output, Plan, Run
 from azure_gpu_operations.run.target import Target, workloads
+from azure_gpu_operations.run.workers import BATCH, JOB, LOCAL, ML_CLUSTER, VM, group
 from azure_gpu_operations.stack_options import file_of
 from azure_gpu_operations.stack_view import StackView
 
@@ -44,7 +44,7 @@ def _on_batch(options: argparse.Namespace, found: StackView | None, target: Targ
 
     said = wanted.Said(
         pool=options.pool or "",
-        nodes=options.nodes,
+        group=group(options.nodes, options.gpus),
         processes=options.processes,
         tasks=options.tasks,
         retries=options.retries,
@@ -73,7 +73,7 @@ def _on_cluster(options: argparse.Namespace, found: StackView | None, target: Ta
 
     said = wanted.Said(
         pool=options.pool or "",
-        gpus=options.gpus,
+        group=group(options.nodes, options.gpus),
         namespace=options.namespace or "",
         pull_secret=options.pull_secret or "",
         target=options.target or "",
@@ -156,7 +156,9 @@ def _on_vm(options: argparse.Namespace, found: StackView | None, target: Target)
 def _on_ml_cluster(options: argparse.Namespace, found: StackView | None, target: Target) -> tuple[Plan | None, list[Problem]]:
     from azure_gpu_operations.run.on_ml_cluster import wanted
 
-    asked, problems = wanted.resolve(target, options.target or "", options.after, options.timeout, found)
+    asked, problems = wanted.resolve(
+        target, options.target or "", options.after, options.timeout, found, group(options.nodes, options.gpus)
+    )
     if found is None:
         return None, problems
     name, more = one_part.choose(one_part.COMPUTE, found, options.compute or "", file_of(options))

@@ -8,24 +8,22 @@ from pathlib import Path
 from typing import NamedTuple
 
 from azure_gpu.catalog.problems import Code, Problem, errors
-from azure_gpu.catalog.services.batch.mpi import MOST_NODES
-from azure_gpu.catalog.services.batch.request import AllocationMode
 from azure_gpu.formats import task_file
 from azure_gpu.formats.task_file import Task, TaskFile
 from azure_gpu_operations.run import carried
 from azure_gpu_operations.run.on_batch.commands import words_of
 from azure_gpu_operations.run.target import Target
+from azure_gpu_operations.run.workers import Group
 
 ONLY_TASK = "main"  # the id of a run that is one task
 MOST_RETRIES = 100
-_MOST_NODES = MOST_NODES[AllocationMode.BATCH_SERVICE]
 
 
 class Said(NamedTuple):
     """The words of the command line that are about pools alone."""
 
     pool: str = ""
-    nodes: int | None = None
+    group: Group = Group()
     processes: int | None = None  # on each of a task's nodes
     tasks: Path | None = None
     retries: int | None = None
@@ -41,6 +39,7 @@ class Wanted(NamedTuple):
     job: TaskFile
     retries: int = 0
     processes: int = 1
+    gpus: int | None = None  # of each node; None: all that it has
     timeout_minutes: float | None = None
     outputs: tuple[str, ...] = ()  # patterns, from the task's working folder on
     into: Path | None = None  # where files are fetched to; None: they stay in the storage account
@@ -83,6 +82,7 @@ def resolve(
         job=job,
         retries=said.retries or 0,
         processes=said.processes or 1,
+        gpus=said.group.gpus,
         timeout_minutes=timeout_minutes,
         outputs=said.outputs,
         into=said.into,
@@ -97,7 +97,7 @@ def _tasks(said: Said, target: Target, arguments: list[str]) -> tuple[TaskFile |
         if not has_target and not arguments:
             fix = "name a script, a workload or an image, give --tasks FILE, or write a command of your own behind --"
             return None, [Problem("TARGET", "nothing says what the pool is to run", fix=fix)]
-        task = Task(id=ONLY_TASK, command=shlex.join(arguments), path="TARGET", nodes=said.nodes or 1)
+        task = Task(id=ONLY_TASK, command=shlex.join(arguments), path="TARGET", nodes=said.group.nodes)
         return TaskFile((task,)), []
     try:
         text = said.tasks.expanduser().read_text(encoding="utf-8")
@@ -117,7 +117,7 @@ def _tasks(said: Said, target: Target, arguments: list[str]) -> tuple[TaskFile |
 def _completed(task: Task, said: Said, arguments: list[str], has_target: bool) -> Task:
     """With what the command line says for all of them; what the file says of a task counts more."""
     command = f"{shlex.join(arguments)} {task.command}".strip() if has_target else task.command
-    return task._replace(command=command, nodes=said.nodes if said.nodes and task.nodes == 1 else task.nodes)
+    return task._replace(command=command, nodes=said.group.nodes if task.nodes == 1 else task.nodes)
 
 
 def _of_task(task: Task, has_target: bool) -> list[Problem]:
@@ -137,9 +137,6 @@ def _of_task(task: Task, has_target: bool) -> list[Problem]:
 
 def _numbers(said: Said) -> list[Problem]:
     problems: list[Problem] = []
-    if said.nodes is not None and not 1 <= said.nodes <= _MOST_NODES:
-        allowed = f"1 to {_MOST_NODES}, the most in a pool whose nodes talk to each other"
-        problems.append(Problem("--nodes", "it is out of range", value=said.nodes, allowed=allowed))
     if said.processes is not None and said.processes < 1:
         problems.append(Problem("--processes", "it is out of range", value=said.processes, allowed="1 or more"))
     if said.retries is not None and not -1 <= said.retries <= MOST_RETRIES:

@@ -10,9 +10,10 @@ from azure_gpu.catalog.problems import Problem
 from azure_gpu_operations.clusters.places import AKS, Place
 from azure_gpu_operations.run.carried import Files
 from azure_gpu_operations.run.target import Target
+from azure_gpu_operations.run.workers import Group
 from azure_gpu_operations.stack_view import StackView
 
-MOST_GPUS = 16  # of one node: no size has more
+DEFAULT_GPUS = 1
 _LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _LABEL_FORM = "lowercase letters, digits and '-', at most 63"
 
@@ -21,7 +22,7 @@ class Said(NamedTuple):
     """The words of the command line that are about clusters alone."""
 
     pool: str = ""
-    gpus: int | None = None
+    group: Group = Group()
     namespace: str = ""
     pull_secret: str = ""
     target: str = ""  # as it was written, also where it can't be run
@@ -46,9 +47,7 @@ def resolve(
     if target.context is None and not target.image and not said.target:
         fix = "name a script, a workload, a folder or an image"
         problems.append(Problem("TARGET", "nothing says what the cluster is to run", fix=fix))
-    gpus = 1 if said.gpus is None else said.gpus
-    if not 0 <= gpus <= MOST_GPUS:
-        problems.append(Problem("--gpus", "it is out of range", value=gpus, allowed=f"0 to {MOST_GPUS}"))
+    gpus = DEFAULT_GPUS if said.group.gpus is None else said.group.gpus
     if said.pool and kind != AKS:
         problems.append(Problem("--pool", "an edge has no pools", value=said.pool, fix="leave it out"))
     for path, word in (("--namespace", said.namespace), ("--pull-secret", said.pull_secret)):

@@ -8,20 +8,27 @@ from typing import NamedTuple
 from azure_gpu.catalog.problems import Problem
 from azure_gpu_operations.run.carried import Files
 from azure_gpu_operations.run.target import Target
+from azure_gpu_operations.run.workers import Group
 from azure_gpu_operations.stack_view import StackView
 
 
 class Wanted(NamedTuple):
-    """One job on one node."""
+    """One job, of one worker on each of its nodes."""
 
     target: Target
     arguments: tuple[str, ...] = ()
     timeout_minutes: float | None = None
     files: Files = Files()
+    group: Group = Group()
 
 
 def resolve(
-    target: Target, said_target: str, arguments: list[str], timeout_minutes: float | None, view: StackView | None
+    target: Target,
+    said_target: str,
+    arguments: list[str],
+    timeout_minutes: float | None,
+    view: StackView | None,
+    group: Group = Group(),  # noqa: B008 - immutable
 ) -> tuple[Wanted, list[Problem]]:
     problems: list[Problem] = []
     if target.context is None and not target.image and not said_target:
@@ -38,4 +45,4 @@ def resolve(
     if view is not None and target.context is not None and not view.registry:
         fix = "add `registry: create` to the stack's foundation, or name an image"
         problems.append(Problem("--stack", "the stack has no registry, so nothing can be built", value=view.name, fix=fix))
-    return Wanted(target, tuple(arguments), timeout_minutes), problems
+    return Wanted(target, tuple(arguments), timeout_minutes, group=group), problems

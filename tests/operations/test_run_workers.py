@@ -1,0 +1,36 @@
+"""A group of workers: which places take several nodes and GPUs, and what the others say."""
+
+import pytest
+
+from azure_gpu_operations.clusters.places import AKS, EDGE
+from azure_gpu_operations.run import workers
+from azure_gpu_operations.run.workers import BATCH, JOB, LOCAL, PLACES, VM, Group, group
+
+
+def test_a_run_is_one_worker_with_what_its_place_gives_unless_the_words_say_more() -> None:
+    assert group(None, None) == Group(nodes=1, gpus=None)
+    assert not group(None, 2).is_several
+    assert group(4, 0) == Group(nodes=4, gpus=0)
+    assert group(4, 0).is_several
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_one_node_may_be_written_everywhere(place: str) -> None:
+    assert workers.problems(1, None, place) == []
+    assert workers.problems(None, None, place) == []
+
+
+@pytest.mark.parametrize("place", [JOB, LOCAL, VM])
+def test_a_place_of_one_node_names_those_that_have_several(place: str) -> None:
+    (problem,) = workers.problems(2, None, place)
+    assert (problem.path, problem.value, problem.allowed) == ("--nodes", 2, "1")
+    assert "--on batch" in problem.fix
+
+
+def test_what_is_out_of_range_or_taken_elsewhere_is_said_together() -> None:
+    assert [problem.path for problem in workers.problems(101, None, BATCH)] == ["--nodes"]
+    assert [problem.path for problem in workers.problems(0, 17, AKS)] == ["--nodes", "--gpus"]
+    assert "1 to 100" in workers.problems(-1, None, BATCH)[0].allowed
+    (on_job,) = workers.problems(None, 2, JOB)
+    assert on_job.message.startswith("only --on ")
+    assert workers.problems(1, 16, EDGE) == []
