@@ -1,7 +1,8 @@
 """A multi-instance task: the coordination command on each of its nodes, then the task's own command on the first.
 
 In: the task on its nodes. Out: how the primary's command ended. Where a coordination command fails the whole task does. What the
-coordination commands leave running goes on until the primary's command has ended, and no longer.
+coordination commands leave running goes on until the primary's command has ended, and no longer. On a pool with containers each
+node has one for the task, in which both commands run: what the first has started is there when the second begins.
 """
 
 import asyncio
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from localazure.arm.store import Body
 from localazure.batch import task_environment as variables
 from localazure.batch.model import TaskKey
-from localazure.batch.nodes import commands, mpi, node_agent, node_files, packages
+from localazure.batch.nodes import commands, containers, mpi, node_agent, node_files, packages
 from localazure.batch.nodes.connection import Ended
 from localazure.batch.nodes.node import Node
 
@@ -30,7 +31,7 @@ async def run(running: "Running", environment: Environment, services: "Services"
         if task.get("applicationPackageReferences"):
             env |= await packages.of_task(task["applicationPackageReferences"], node.root, key.account, services)
         env |= await mpi.offered(node, running.nodes, env)
-    subtasks = kept[key] = [_subtask(number, node) for number, node in enumerate(running.nodes)]
+    subtasks = kept[key] = [_subtask(number, node, running) for number, node in enumerate(running.nodes)]
     primary = running.node
     await asyncio.to_thread((running.folder / "wd").mkdir, parents=True, exist_ok=True)
     common = task["multiInstanceSettings"].get("commonResourceFiles")
@@ -44,16 +45,30 @@ async def run(running: "Running", environment: Environment, services: "Services"
         line = str(task.get("commandLine") or "")
         if running.fate:  # its end was asked for before the primary's command was there to hear it
             return Ended(primary.around.now(), primary.around.now(), None, node_agent.ASKED, "")
-        job = commands.Job(running.name, task, line, running.folder, envs[0], running.context, append=True)
+        job = commands.Job(
+            running.name, task, line, running.folder, envs[0], running.context, append=True, container=_part(running, 0)
+        )
         ended = await commands.execute(primary, job, services)
         _note(subtasks[0], ended, commands.failure_of(ended, line))
         return ended
     except _CoordinationFailedError as error:
         return error.ended
     finally:
-        for number, node in enumerate(running.nodes):
-            if node.agent is not None:
-                node.agent.clear(f"{running.name}#{number}")
+        await clear(running)
+
+
+async def clear(running: "Running") -> None:
+    """Ends what the coordination commands have left running, and takes the containers away. When this server ends they stay."""
+    for number, node in enumerate(running.nodes):
+        if node.agent is not None and not node.agent.closed:
+            node.agent.clear(_part(running, number))
+            if running.run.task.get("containerSettings"):
+                await containers.remove(node, _part(running, number))
+
+
+def _part(running: "Running", number: int) -> str:
+    """What a task runs on one of its nodes, as that node knows it."""
+    return f"{running.name}#{number}"
 
 
 async def _together(running: "Running", work: Sequence[Coroutine[Any, Any, None]]) -> None:
@@ -78,7 +93,7 @@ def end(running: "Running") -> None:
     """Asks all that a task runs to end, on each of its nodes."""
     for number, node in enumerate(running.nodes):
         if node.agent is not None and not node.agent.closed:
-            for name in (running.name, f"{running.name}#{number}"):
+            for name in (running.name, _part(running, number)):
                 node.agent.end(name)
 
 
@@ -99,8 +114,9 @@ async def _coordinate(running: "Running", number: int, env: dict[str, str], serv
     if not line:
         subtask.update(previousState="preparing")
         return
-    name = f"{running.name}#{number}"
-    ended = await commands.execute(node, commands.Job(name, task, line, folder, env, keep=True), services)
+    name = _part(running, number)
+    job = commands.Job(name, task, line, folder, env, keep=True, container=name)
+    ended = await commands.execute(node, job, services)
     if node.agent is not None:
         node.agent.forget(name)
     failure = commands.failure_of(ended, line)
@@ -111,12 +127,16 @@ async def _coordinate(running: "Running", number: int, env: dict[str, str], serv
         raise _CoordinationFailedError(ended)
 
 
-def _subtask(number: int, node: Node) -> Body:
+def _subtask(number: int, node: Node, running: "Running") -> Body:
+    root = variables.job_folder(node.root, running.run.job).relative_to(node.root) / str(running.run.task["id"])
+    url = f"{node.around.account_url}/pools/{node.settings.name}/nodes/{node.id}"
     info = {
         "affinityId": node.affinity,
-        "nodeUrl": f"{node.around.account_url}/pools/{node.settings.name}/nodes/{node.id}",
+        "nodeUrl": url,
         "poolId": node.settings.name,
         "nodeId": node.id,
+        "taskRootDirectory": root.as_posix(),
+        "taskRootDirectoryUrl": f"{url}/files/{root.as_posix()}",
     }
     return {"id": number, "nodeInfo": info, "state": "preparing", "stateTransitionTime": node.around.now()}
 

@@ -224,7 +224,9 @@ class TaskRuns:
         if agent is None:
             raise AgentLostError("the node has no process")
         ended = await agent.ended(running.name)
-        if running.run.task.get("containerSettings"):
+        if running.run.task.get("multiInstanceSettings"):
+            await instances.clear(running)
+        elif running.run.task.get("containerSettings"):
             await containers.remove(running.node, running.name)
         await self._finish(running, ended)
 

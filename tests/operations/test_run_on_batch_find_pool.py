@@ -55,7 +55,20 @@ def said(pool_facts: PoolFacts, asked: Wanted, view: StackView = VIEW) -> list[s
             "the pool gets fewer nodes than one task asks for; given: 3; allowed: 1 to 2",
         ),
         (CONTAINERS, wanted(Target(), command="nvidia-smi"), "tasks of this pool run in containers"),
-        (CONTAINERS._replace(inter_node=True), wanted(SCRIPT, nodes=2), "mpirun starts its processes outside of them"),
+        (
+            CONTAINERS._replace(inter_node=True),
+            wanted(SCRIPT, nodes=2)._replace(processes=4),
+            "mpirun starts processes beside the containers",
+        ),
+        (CONTAINERS._replace(inter_node=True), wanted(SHELL_FORM, nodes=2), "the image's own command isn't known here"),
+        (
+            POOL._replace(inter_node=True, is_windows=True),
+            wanted(Target(), command="x.exe", nodes=2),
+            "workers are started by a shell of Linux",
+        ),
+        (POOL, wanted(SCRIPT)._replace(gpus=2), "has fewer GPUs; given: 2; allowed: 0 to 1"),
+        (POOL._replace(size="Standard_HB120rs_v3"), wanted(SCRIPT)._replace(gpus=1), "has no GPU; given: 1; allowed: 0"),
+        (POOL._replace(size="Standard_NC64as_T4_v3", slots=4), wanted(SCRIPT)._replace(gpus=2), "the same first GPUs"),
         (CONTAINERS, wanted(SHELL_FORM, command="$AZ_BATCH_TASK_ID"), "the image's own command isn't known here"),
         (CONTAINERS._replace(identities=()), wanted(FOLDER, outputs=("*",)), "no identity with which its nodes could reach"),
     ],
@@ -71,6 +84,10 @@ def test_what_a_pool_can_not_do_is_refused(facts: PoolFacts, asked: Wanted, mess
         (POOL, wanted(SCRIPT)),
         (POOL, wanted(Target(), command="nvidia-smi")),
         (POOL._replace(inter_node=True), wanted(SCRIPT, nodes=2)),
+        (CONTAINERS._replace(inter_node=True), wanted(FOLDER, nodes=2)),
+        (POOL._replace(inter_node=True, is_windows=True, mpi="microsoft_mpi"), wanted(Target(), command="x.exe", nodes=2)),
+        (POOL._replace(size="Standard_NC64as_T4_v3"), wanted(SCRIPT)._replace(gpus=2)),
+        (POOL._replace(slots=4), wanted(SCRIPT)._replace(gpus=1)),
         (CONTAINERS, wanted(SCRIPT)),
         (CONTAINERS, wanted(FOLDER)),
         (CONTAINERS, wanted(Target(), command="x", image="r/x:1")),
@@ -106,7 +123,8 @@ def test_a_pool_is_read_as_batch_answers_it() -> None:
         enableInterNodeCommunication=True,
     )
     facts = facts_of(answered)
-    assert (facts.has_containers, facts.is_windows, facts.inter_node, facts.mpi) == (True, False, True, "hpcx")
+    assert (facts.has_containers, facts.is_windows, facts.inter_node, facts.mpi) == (True, False, True, "")
+    assert facts.image_mpi == "hpcx"
     assert (facts.registries, facts.identities) == ((("reg.azurecr.io", "/i"),), ("/i",))
     assert facts_of(pool(metadata=[{"name": "mpi", "value": "intel_mpi"}])).mpi == "intel_mpi"
 

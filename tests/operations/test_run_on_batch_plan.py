@@ -1,10 +1,11 @@
 """What is sent to Batch: the bodies of a job and of its tasks, as its API writes them."""
 
+import shlex
 from typing import Any
 
 from azure_gpu.formats.task_file import Output, ResourceFile, Task, TaskFile
 from azure_gpu_operations.batch.pool_facts import PoolFacts
-from azure_gpu_operations.run.context import of_script
+from azure_gpu_operations.run.context import of_folder, of_script
 from azure_gpu_operations.run.on_batch import plan
 from azure_gpu_operations.run.on_batch.plan import Image, Placed, Storage
 from azure_gpu_operations.run.on_batch.wanted import Wanted
@@ -120,6 +121,42 @@ def test_a_task_over_two_nodes_is_started_by_mpirun_and_has_its_files_on_both() 
     assert 'env PYTHONUNBUFFERED=1 COLOUR=blue python3 "$AZ_BATCH_TASK_SHARED_DIR/train.py" --n 3' in sent["commandLine"]
     assert sent["outputFiles"][0]["filePattern"] == "../out/*", "mpirun works in the folder above the task's own"
     assert plan.job_of("run-x", MPI, Wanted(target, TaskFile((task(nodes=2),))), FILES).job_preparation_task is None
+
+
+def test_where_the_pool_has_no_mpi_each_node_runs_the_script_as_a_worker() -> None:
+    pool = MPI._replace(mpi="", image_mpi="hpcx")
+    sent = body(task(command="--n 3", nodes=2), SCRIPT, pool, outputs=("out/*",), gpus=1)
+    several = sent["multiInstanceSettings"]
+    assert several["numberOfInstances"] == 2
+    assert [each["filePath"] for each in several["commonResourceFiles"]] == ["train.py"]
+    program = 'python3 "$AZ_BATCH_TASK_SHARED_DIR/train.py" --n 3'
+    assert sent["commandLine"].endswith(f"exec {program}'")
+    others = 'if [ "$AZ_BATCH_IS_CURRENT_NODE_MASTER" != true ]; then ' + program + " & fi'"
+    assert several["coordinationCommandLine"].endswith(others), "the first worker is the primary's own command"
+    assert {"name": "CUDA_VISIBLE_DEVICES", "value": "0"} in sent["environmentSettings"]
+    assert sent["outputFiles"][0]["filePattern"] == "out/*"
+    assert "mpirun" in body(task(nodes=2), SCRIPT, pool, processes=1)["commandLine"], "that of the image, where it is asked for"
+
+
+def test_in_containers_workers_share_the_nodes_network_and_each_command_is_whole() -> None:
+    folder = of_folder("mnist", {"Dockerfile": b'FROM a\nENTRYPOINT ["python", "-m", "mnist"]\n'})
+    image = Image("reg.azurecr.io/mnist:abc", "reg.azurecr.io", IDENTITY)
+    sent = body(
+        task(command="--name 'a b'", nodes=3), Target(folder), MPI._replace(has_containers=True), Placed(image=image), gpus=0
+    )
+    assert sent["containerSettings"]["containerRunOptions"] == "--network host --entrypoint="
+    *_, script, name, one, two, three, four, five = shlex.split(sent["commandLine"])
+    assert script.endswith('exec "${1}" "${2}" "${3}" "${4}" "${5}"')
+    assert (name, one, two, three, four, five) == ("sh", "python", "-m", "mnist", "--name", "a b")
+    assert shlex.split(sent["multiInstanceSettings"]["coordinationCommandLine"])[3:] == [
+        "sh",
+        "python",
+        "-m",
+        "mnist",
+        "--name",
+        "a b",
+    ]
+    assert sent["environmentSettings"] == [{"name": "CUDA_VISIBLE_DEVICES", "value": "-1"}]
 
 
 def test_whoever_writes_a_coordination_command_starts_the_processes_as_well() -> None:

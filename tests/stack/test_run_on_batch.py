@@ -31,6 +31,13 @@ CONFIG: dict[str, Any] = {
             "autoscale": {"scenario": "pending_tasks", "max_nodes": 2, "nodes_per_task": 2},
             **ENDS,
         },
+        "group": {
+            "size": GPU,
+            "containers": True,
+            "inter_node": True,
+            "autoscale": {"scenario": "pending_tasks", "max_nodes": 2, "nodes_per_task": 2},
+            **ENDS,
+        },
     },
 }
 SCRIPT = """\
@@ -52,7 +59,7 @@ print("rank", os.environ["OMPI_COMM_WORLD_RANK"], "of", os.environ["OMPI_COMM_WO
 
 @pytest.fixture(scope="module")
 def stack(azure: EmbeddedAzure, engine_bin: Path) -> Iterator[ProgramStack]:
-    """One stack with three pools for all tests here."""
+    """One stack with four pools for all tests here."""
     with standing(azure, "pools", CONFIG, engine_bin=engine_bin) as made:
         yield made
 
@@ -166,6 +173,29 @@ def test_one_task_runs_on_two_nodes_at_once(stack: ProgramStack, tmp_path: Path)
     assert "on 2 nodes" in done.stderr
 
 
+def test_two_workers_meet_by_the_addresses_in_tf_config(stack: ProgramStack) -> None:
+    program = str(CHECKOUT / "tests" / "support" / "meeting.py")
+    done = run(stack, program, "--pool", "group", "--nodes", "2", "--gpus", "1", "--env", "CODE=3", "--", "--epochs", "3")
+    assert done.returncode == 3, done.stdout + done.stderr
+    met = json.loads(done.stdout)
+    assert met == [{"index": number, "gpus": "0", "arguments": ["--epochs", "3"]} for number in (0, 1)]
+    assert "on 2 nodes" in done.stderr
+    from tests.support.batch_clients import account_of  # here: Azure's clients take long to load
+
+    account = account_of(stack)
+    (other,) = account.list_subtasks(job_of(done.stderr), "main")
+    assert (other.id, str(other.state), other.exit_code) == (1, "SubtaskState.COMPLETED", 0)
+    node = other.node_info
+    assert node is not None
+    file = f"{node.task_root_directory}/stdout.txt"
+    said = b"".join(account.get_node_file(node.pool_id or "", node.node_id or "", file))
+    assert said.decode().splitlines() == ["heard: all 2 are there"], "the other worker's output is a file of its node"
+    more = run(stack, program, "--pool", "group", "--nodes", "3")
+    assert (more.returncode, "allowed: 1 to 2" in more.stderr) == (2, True), more.stderr
+    many = run(stack, program, "--pool", "group", "--nodes", "2", "--gpus", "4")
+    assert (many.returncode, "has fewer GPUs; given: 4; allowed: 0 to 1" in many.stderr) == (2, True), many.stderr
+
+
 @pytest.mark.parametrize("pool", ["train", "plain"])
 def test_a_secret_reaches_the_script_and_nobody_who_reads_the_job(stack: ProgramStack, script: Path, pool: str) -> None:
     secret = "hunter2-hunter2"
@@ -246,7 +276,7 @@ def test_what_a_pool_can_not_run_is_refused_before_anything_starts(stack: Progra
     several = run(stack, "mnist")
     assert several.returncode == 2
     assert "the stack has several pools" in several.stderr
-    assert "mpi, plain, train" in several.stderr
+    assert "group, mpi, plain, train" in several.stderr
     uncontained = run(stack, "mnist", "--pool", "plain")
     assert uncontained.returncode == 2
     assert "the pool runs no containers" in uncontained.stderr

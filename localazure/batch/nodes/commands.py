@@ -36,6 +36,7 @@ class Job(NamedTuple):
     context: Body | None = None
     append: bool = False
     keep: bool = False
+    container: str = ""  # by what its container is known, which stays; "": one of its own, which goes with it
     sent: Callable[[], None] = lambda: None  # called when the node is asked to run it, with all that it needs in place
 
 
@@ -47,7 +48,8 @@ async def execute(node: Node, job: Job, services: "Services") -> Ended:
     if contained:
         await asyncio.to_thread((job.folder / "wd").mkdir, parents=True, exist_ok=True)
         try:
-            inside = await containers.prepared(node, contained, job.command_line, job.folder, job.env, job.run, services)
+            name = job.container or job.run
+            inside = await containers.prepared(node, contained, job.command_line, job.folder, job.env, name, services)
         except BaseException:  # given up meanwhile, or it can't be
             await containers.remove(node, job.run)
             raise
@@ -69,7 +71,7 @@ async def execute(node: Node, job: Job, services: "Services") -> Ended:
         raise AgentLostError(f"the node {node.id} isn't up")
     job.sent()
     ended = await node.agent.run(job.run, command)
-    if contained:
+    if contained and not job.container:
         await containers.remove(node, job.run)
     return ended
 

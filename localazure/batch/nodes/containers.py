@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from localazure.arm.store import Body
 from localazure.batch.command_lines import CommandLineError, words
 from localazure.batch.failures import TaskError
-from localazure.batch.nodes import container_images
+from localazure.batch.nodes import addresses, container_images
 from localazure.batch.nodes.node import Node
 from localazure.batch.threads import to_its_end
 from localazure.containers.container_spec import ContainerSpec
@@ -45,6 +45,7 @@ _WITHOUT_MEANING = {  # options that say how a container is kept apart, which no
     "-u": True,
     "--user": True,
 }
+_MADE = "made"  # beside a container's files, once all of them are there
 _NAMES = {"-e": "--env", "-w": "--workdir"}
 
 
@@ -65,7 +66,7 @@ class _Options(NamedTuple):
 async def prepared(
     node: Node, settings: Body, command_line: str, folder: Path, env: dict[str, str], run: str, services: "Services"
 ) -> Container:
-    """The container of one run, its files made anew. TaskError where it can't be."""
+    """The container of one run, its files made anew where it isn't there already. TaskError where it can't be."""
     if node.settings.containers is None:
         raise TaskError("ContainerInvalidSettings", Message="The pool has no containerConfiguration")
     options = _options(str(settings.get("containerRunOptions") or ""))
@@ -82,13 +83,15 @@ async def prepared(
         image=image,
         command=(*entrypoint, *line) if line or replaced else (),
         env=own,
+        programs=addresses.programs(node.folder),
         restart_policy="Never",
         gpu_count=int(node.settings.size.gpu_count or 0) if node.settings.size else 0,
         run=run,
     )
     files = folder_of(node, run)
     content = spec.on_disk(files)
-    await to_its_end(_make, image.root, files)
+    if not (files / _MADE).exists():
+        await to_its_end(_make, image.root, files)
     default = str(settings.get("workingDirectory") or "").lower() == "containerimagedefault"
     inside = options.workdir and str(ImageTree(files / "root").at(options.workdir, image.workdir))
     # A task's variables hold inside as they are; PATH and HOME are the container's.
@@ -120,6 +123,7 @@ def _make(root: Path, files: Path) -> None:
     (files / "home").mkdir(mode=0o700)
     if not (files / "root" / "tmp").exists():
         (files / "root" / "tmp").symlink_to(files / "home", target_is_directory=True)
+    (files / _MADE).touch()
 
 
 def _options(text: str) -> _Options:

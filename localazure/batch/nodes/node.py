@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from localazure.arm.store import Body
 from localazure.batch import failures
-from localazure.batch.nodes import connection, gpus
+from localazure.batch.nodes import addresses, connection, gpus
 from localazure.batch.nodes.connection import AgentLostError, Connection
 from localazure.batch.pool_settings import PoolSettings
 from localazure.batch.task_environment import NodePlace
@@ -92,7 +92,8 @@ class Node:
     def place(self) -> NodePlace:
         around = self.around
         folders = [self.folder / PROGRAMS] if self.has_programs else []
-        programs = os.pathsep.join(str(each) for each in (gpus.programs(self.folder), *folders) if each is not None)
+        own = (gpus.programs(self.folder), addresses.programs(self.folder), *folders)
+        programs = os.pathsep.join(str(each) for each in own if each is not None)
         return NodePlace(
             around.account_name, around.account_url, self.settings.name, self.id, self.dedicated, self.root, programs
         )

@@ -3,7 +3,7 @@
 import asyncio
 from typing import TYPE_CHECKING
 
-from localazure.batch.nodes import container_images, gpus, mounts, mpi, packages
+from localazure.batch.nodes import addresses, container_images, gpus, mounts, mpi, packages
 from localazure.batch.nodes.node import Node
 from localazure.weather import machine_starts
 
@@ -18,5 +18,6 @@ async def prepare(node: Node, account: str, services: "Services") -> None:
     node.package_variables = await packages.of_pool(node.settings.packages, node.root, account, services)
     await container_images.prefetch(node.settings, services)
     await asyncio.to_thread(gpus.install, node)
+    await asyncio.to_thread(addresses.install, node)
     if mpi.brought_by(node.settings):
         await mpi.install(node, services)

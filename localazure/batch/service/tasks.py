@@ -93,8 +93,9 @@ class Tasks:
 
     async def subtasks(self, asked: Asked) -> Response:
         task = self.found(asked)
-        entries = [models.spelled("BatchSubtask", each) for each in self._services.batch_pools.subtasks(task.key)]
-        entries.sort(key=lambda each: each.get("id", 0))
+        # "Note that this method does not return information for the primary task (ID 0)": Microsoft Learn, batch/batch-mpi.
+        found = [each for each in self._services.batch_pools.subtasks(task.key) if each["id"] > 0]
+        entries = [models.spelled("BatchSubtask", each) for each in sorted(found, key=lambda each: each["id"])]
         return answers.plain(asked, "subtasks", {"value": [odata.selected(each, asked.select) for each in entries]})
 
     def found(self, asked: Asked) -> Task:

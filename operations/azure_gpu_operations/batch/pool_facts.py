@@ -11,7 +11,7 @@ if TYPE_CHECKING:  # Azure's client takes long to load, and a command line is re
     from azure.batch import models
 
 NO_NODES_AGAIN = frozenset({"starttaskfailed", "unusable"})  # states of a node on which no task ever starts
-# The MPI of images, where the pool's metadata says nothing: images named in catalog/services/batch.
+# The MPI of images: those named in catalog/services/batch.
 _MPI_OF_OFFERS = {"ubuntu-hpc": "hpcx", "almalinux-hpc": "hpcx", "centos-hpc": "intel_mpi"}
 
 
@@ -33,7 +33,8 @@ class PoolFacts(NamedTuple):
     identities: tuple[str, ...] = ()  # ARM ids
     inter_node: bool = False
     slots: int = 1
-    mpi: str = ""  # as the stack file says it: hpcx, intel_mpi, microsoft_mpi; "": none that is known
+    mpi: str = ""  # as the stack file says it: hpcx, intel_mpi, microsoft_mpi; "": it says none
+    image_mpi: str = ""  # that its image brings; "": none that is known
     formula: str = ""  # "": fixed numbers of nodes
     dedicated: int = 0
     spot: int = 0
@@ -75,7 +76,8 @@ def facts_of(pool: "models.BatchPool") -> PoolFacts:
         identities=tuple(each.resource_id for each in identities),
         inter_node=bool(pool.enable_inter_node_communication),
         slots=pool.task_slots_per_node or 1,
-        mpi=_mpi(pool),
+        mpi={each.name: each.value for each in pool.metadata or ()}.get(tags.POOL_MPI) or "",
+        image_mpi=_image_mpi(pool),
         formula=(pool.auto_scale_formula or "") if pool.enable_auto_scale else "",
         dedicated=pool.current_dedicated_nodes or 0,
         spot=pool.current_low_priority_nodes or 0,
@@ -92,10 +94,7 @@ def word(value: object) -> str:
     return str(getattr(value, "value", value) or "").lower()
 
 
-def _mpi(pool: "models.BatchPool") -> str:
-    said = {each.name: each.value for each in pool.metadata or ()}
-    if said.get(tags.POOL_MPI):
-        return said[tags.POOL_MPI]
+def _image_mpi(pool: "models.BatchPool") -> str:
     machine = pool.virtual_machine_configuration
     offer = (machine.image_reference.offer or "").lower() if machine and machine.image_reference else ""
     return _MPI_OF_OFFERS.get(offer, "")

@@ -17,7 +17,7 @@ JOB, BATCH, LOCAL, VM, ML_CLUSTER = "job", "batch", "local", "vm", "cluster"
 PLACES = (LOCAL, JOB, BATCH, AKS, EDGE, VM, ML_CLUSTER)
 MOST_GPUS = 16  # of one node: no size has more
 MOST = {BATCH: MOST_NODES[AllocationMode.BATCH_SERVICE]}  # nodes of one run, by the places that run on several
-_TAKE_GPUS = (AKS, EDGE)
+_TAKE_GPUS = (BATCH, AKS, EDGE)
 _ONE_NODE = {
     JOB: "a run of a Container Apps job is one container",
     VM: "a run on a virtual machine is on that machine alone",

@@ -11,7 +11,7 @@ from azure_gpu.formats import arm_ids
 from localazure.arm.store import Resource
 from localazure.batch.model import PoolKey
 from localazure.kinds import storage
-from tests.localazure.batch.world import ACCOUNT, ACCOUNT_ID, World, pool_body, run
+from tests.localazure.batch.world import ACCOUNT, ACCOUNT_ID, World, fixed, pool_body, run
 from tests.localazure.containers.conftest import write_workload
 
 GROUP = "/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/rg"
@@ -145,6 +145,46 @@ async def container_pool(world: World, name: str = "pool", *, ready: bool = True
     if ready:
         await world.all_in(key, "idle")
     return key
+
+
+def test_what_the_coordination_command_starts_in_a_container_goes_on_in_it_until_the_task_ends(tmp_path: Path) -> None:
+    async def test(world: World) -> None:
+        await registry(world, tmp_path)
+        body = pool_body(scaleSettings=fixed(2), interNodeCommunication="Enabled")
+        body["properties"]["deploymentConfiguration"] = in_containers(body, containerRegistries=[BY_IDENTITY])
+        await world.put_pool("pool", {**body, "identity": IDENTITY})
+        pool = PoolKey(ACCOUNT, "pool")
+        await world.all_in(pool, "idle")
+        background = "(until [ -e $SAID.go ]; do sleep 0.02; done; cat tool.sh > $SAID.new; mv $SAID.new $SAID.read; sleep 300) &"
+        coordination = f"-c '[ $AZ_BATCH_IS_CURRENT_NODE_MASTER = true ] && touch here || {{ {background} }}; hostname -I'"
+        application = "-c 'ls here; hostname -I; touch $SAID.go; until [ -e $SAID.read ]; do sleep 0.02; done'"
+        options = "--entrypoint /bin/sh --network host"
+        task = world.task(
+            world.job(pool),
+            "task",
+            application,
+            environmentSettings=[{"name": "SAID", "value": str(tmp_path / "said")}],
+            containerSettings={"imageName": IMAGE, "containerRunOptions": options, "workingDirectory": "containerImageDefault"},
+            multiInstanceSettings={"numberOfInstances": 2, "coordinationCommandLine": coordination},
+        )
+        info = await world.done(task)
+        assert info["exitCode"] == 0, (world.folder(task) / "stderr.txt").read_text()
+        addresses = {node["id"]: node["ipAddress"] for node in world.pools.nodes(pool)}
+        first, other = (addresses[each["nodeInfo"]["nodeId"]] for each in world.pools.subtasks(task))
+        assert world.output(task) == f"{first}\nhere\n{first}\n", (
+            "both commands ran in one container, on a node with this address"
+        )
+        assert (tmp_path / "said.read").read_text() == TOOL
+        for subtask in world.pools.subtasks(task):
+            node = subtask["nodeInfo"]["nodeId"]
+            root = world.pools.node_folder(pool, node)
+            assert root is not None
+            assert list((root / "volatile" / "containers").iterdir()) == []
+            lines = (root / subtask["nodeInfo"]["taskRootDirectory"] / "stdout.txt").read_text().splitlines()
+            assert lines[0] == addresses[node]
+        assert first != other
+
+    run(tmp_path / "state", test)
 
 
 @pytest.mark.parametrize(

@@ -100,12 +100,16 @@ def container(arguments: Sequence[str], whole: Sequence[str] | None, *, secrets:
         return Started(shlex.join(arguments))
     if not whole:
         return None
-    # Words stay words of their own behind the script, which takes them by number.
-    plain = [word for word in whole if not needs_shell(word)]
-    numbers = iter(range(1, len(plain) + 1))
-    called = " ".join(_quoted(word) if needs_shell(word) else f'"${{{next(numbers)}}}"' for word in whole)
+    called, plain = by_number(whole)
     script_text = _with_secrets(f"exec {called}", secrets)
     return Started(f"-c {shlex.join([script_text, 'sh', *plain])}", f"--entrypoint {_CONTAINER_SHELL}")
+
+
+def by_number(words: Sequence[str]) -> tuple[str, tuple[str, ...]]:
+    """A command for a script, and the words that stay words of their own behind that script, which takes them by number."""
+    plain = tuple(word for word in words if not needs_shell(word))
+    numbers = iter(range(1, len(plain) + 1))
+    return " ".join(_quoted(word) if needs_shell(word) else f'"${{{next(numbers)}}}"' for word in words), plain
 
 
 def whole_command(context: Context, arguments: Sequence[str]) -> tuple[str, ...] | None:

@@ -4,11 +4,13 @@ In: the stack's view, the words of the command line, the pool as Batch answers i
 problems. Pure.
 """
 
+import math
 from collections.abc import Iterator
 from datetime import date
 
 from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.catalog.services.batch import sources
+from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.formats.autoscale_formula.bounds import most_nodes
 from azure_gpu_operations.batch.pool_facts import PoolFacts
 from azure_gpu_operations.one_part import POOL
@@ -36,7 +38,7 @@ def check_stack(view: StackView, wanted: Wanted) -> list[Problem]:
 
 def check(view: StackView, name: str, pool: PoolFacts, wanted: Wanted) -> list[Problem]:
     """What the pool says against a run."""
-    problems = [*_nodes(name, pool, wanted)]
+    problems = [*_nodes(name, pool, wanted), *_workers(pool, wanted), *_gpus(name, pool, wanted)]
     problems += _in_containers(view, wanted) if pool.has_containers else _on_nodes(view, pool, wanted)
     if not pool.identities and (wanted.collects or wanted.target.secrets):
         what = "--output" if wanted.collects else "--secret-env"
@@ -69,7 +71,7 @@ def _nodes(name: str, pool: PoolFacts, wanted: Wanted) -> Iterator[Problem]:
             path=where,
             message=f"a task on several nodes needs a pool with {lacks}; on this one it would never start",
             value=most,
-            fix=f"give the pool {name} `mpi` in the stack's file, or name one that has it with --pool",
+            fix=f"give the pool {name} `inter_node: true` or `mpi` and one task slot in the stack's file, or name another",
             source=str(sources.MPI),
             code=Code.IMPOSSIBLE,
         )
@@ -78,6 +80,37 @@ def _nodes(name: str, pool: PoolFacts, wanted: Wanted) -> Iterator[Problem]:
         fix = f"ask for {has} or fewer, or give the pool more"
         message = f"the pool {'gets' if pool.formula else 'has'} fewer nodes than one task asks for"
         yield Problem(where, message, value=most, allowed=f"1 to {has}", fix=fix)
+
+
+def _workers(pool: PoolFacts, wanted: Wanted) -> Iterator[Problem]:
+    """Of tasks over several nodes, where the program's processes are no `mpirun`'s."""
+    if wanted.processes and pool.has_containers:
+        message = "mpirun starts processes beside the containers in which the tasks of this pool run"
+        fix = "leave it out: each node runs the program once; or name a pool without `containers`"
+        yield Problem("--processes", message, value=wanted.processes, fix=fix)
+    several = [task for task in wanted.job.tasks if task.nodes > 1 and not task.coordination_command]
+    if several and pool.is_windows and not wanted.uses_mpi(pool):
+        where = "--tasks" if wanted.from_file else "--nodes"
+        message = "workers are started by a shell of Linux, and the pool's nodes have Windows"
+        fix = "name a Linux pool, or give this one `mpi: microsoft_mpi` in the stack's file"
+        yield Problem(where, message, value=several[0].nodes, fix=fix, code=Code.IMPOSSIBLE)
+
+
+def _gpus(name: str, pool: PoolFacts, wanted: Wanted) -> Iterator[Problem]:
+    """A task sees all GPUs of its node, so that fewer is what its program is told, which only one task of a node may be."""
+    size = SIZES.find(pool.size)
+    if wanted.gpus is None or size is None:
+        return
+    has = math.ceil(size.gpu_count) if size.gpu_count else 0
+    if wanted.gpus > has:
+        others = "a pool of a size with GPUs" if not has else f"{has} or fewer, or a pool of a larger size"
+        message = f"a node of the pool {name} ({pool.size}) has {'no GPU' if not has else 'fewer GPUs'}"
+        yield Problem("--gpus", message, value=wanted.gpus, allowed=f"0 to {has}" if has else "0", fix=f"name {others}")
+    elif 0 < wanted.gpus < has and pool.slots > 1:
+        message = f"a node of the pool {name} runs {pool.slots} tasks at a time, and each would be told of the same first GPUs"
+        yield Problem(
+            "--gpus", message, value=wanted.gpus, allowed=str(has), fix="leave it out, or name a pool with one task slot"
+        )
 
 
 def _in_containers(view: StackView, wanted: Wanted) -> Iterator[Problem]:
@@ -97,26 +130,18 @@ def _in_containers(view: StackView, wanted: Wanted) -> Iterator[Problem]:
         fix = "add `registry: create` to the stack's foundation, or name an image that is there already"
         message = "the stack has no registry, so nothing can be built for the pool"
         yield Problem("--stack", message, value=view.name, fix=fix, code=Code.NOT_FOUND)
-    for task in wanted.job.tasks:
-        if task.nodes > 1 and not task.coordination_command:
-            yield Problem(
-                path="--tasks" if wanted.from_file else "--nodes",
-                message="tasks of this pool run in containers, and mpirun starts its processes outside of them",
-                value=task.nodes,
-                fix="name a pool without `containers`",
-            )
-            break
     yield from _shell(wanted)
 
 
 def _shell(wanted: Wanted) -> Iterator[Problem]:
-    """Variables of the node and secrets need a shell before the image's own command, which has to be known then."""
+    """Variables of the node, secrets and workers need a shell before the image's own command, which has to be known then."""
     for task in wanted.job.tasks:
         words = words_of(task.command)
         context = wanted.target.context
         whole = whole_command(context, words) if context else tuple(words) or None
-        if container(words, whole, secrets=bool(wanted.target.secrets)) is None:
-            named = "--secret-env" if not needs_shell(task.command) else task.path
+        several = task.nodes > 1 and not task.coordination_command
+        if (several and not whole) or container(words, whole, secrets=bool(wanted.target.secrets)) is None:
+            named = task.path if several or needs_shell(task.command) else "--secret-env"
             fix = "write the whole command behind --" if context is None else "give the Dockerfile an ENTRYPOINT in brackets"
             yield Problem(named, "the image's own command isn't known here, and it would have to be started by a shell", fix=fix)
             return

@@ -80,6 +80,13 @@ class Use(NamedTuple):
     price: Price | None  # of one node
 
 
+def held(subtask: models.BatchSubtask, task: models.BatchTask) -> models.BatchSubtask:
+    """A node is its task's until the primary ends, whenever the subtask's own command did."""
+    _, ended = moment_of(task.execution_info)
+    ends = [each for each in (subtask.end_time, ended) if each is not None]
+    return models.BatchSubtask({**subtask.as_dict(), "endTime": max(ends)}) if ends else subtask
+
+
 def use_of(
     tasks: Sequence[models.BatchTask],
     beside: Sequence[models.BatchSubtask],

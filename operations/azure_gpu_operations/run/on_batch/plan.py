@@ -5,7 +5,8 @@ In: what is wanted, the pool, and where files are. Out: azure-batch's models. Pu
     on a pool with containers   the image, built or named; the words behind -- follow its ENTRYPOINT, or are its command
     on a pool without           a script comes onto each node once, with its requirements, by the job preparation task; a command
                                 of the user's own is sent as it is
-    on several nodes at once    the same under the pool's mpirun; files come by the task's own list of files for all its nodes
+    on several nodes at once    the same on each node, as a worker that finds the others by TF_CONFIG, or under the pool's mpirun;
+                                files come by the task's own list of files for all its nodes
 """
 
 from collections.abc import Mapping
@@ -19,11 +20,13 @@ from azure_gpu.catalog.services.batch.mpi_commands import Mpi, MpiCommands
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.formats.task_file import Output, ResourceFile, Task
 from azure_gpu_operations.batch.pool_facts import PoolFacts
-from azure_gpu_operations.run.on_batch import commands
+from azure_gpu_operations.run.on_batch import commands, worker_commands
 from azure_gpu_operations.run.on_batch.wanted import Wanted
+from azure_gpu_operations.run.on_batch.worker_commands import WorkerCommands
 
 PREPARATION = "jobpreparation"
 _JOB_FOLDER = "$AZ_BATCH_JOB_PREP_WORKING_DIR"
+NO_GPU = "-1"  # no device has this number, and an empty variable is taken for none by some
 _TASK_FOLDER = "$AZ_BATCH_TASK_WORKING_DIR"
 _SHARED_FOLDER = "$AZ_BATCH_TASK_SHARED_DIR"
 _DEPENDENCIES = {"block": models.DependencyAction.BLOCK, "satisfy": models.DependencyAction.SATISFY}
@@ -81,10 +84,10 @@ def job_of(job_id: str, pool: PoolFacts, wanted: Wanted, placed: Placed) -> mode
 
 def task_of(job_id: str, task: Task, pool: PoolFacts, wanted: Wanted, placed: Placed) -> models.BatchTaskCreateOptions:
     """One task of it."""
-    multi = _multi_instance(task, pool, wanted, placed) if task.nodes > 1 else None
-    command_line, container = _command(task, pool, wanted, placed)
+    multi = _multi_instance(job_id, task, pool, wanted, placed) if task.nodes > 1 else None
+    command_line, container = _command(job_id, task, pool, wanted, placed)
     environment = _said_environment(task, wanted)
-    if task.nodes > 1 and not task.coordination_command:
+    if _under_mpi(task, pool, wanted):
         environment = {**_mpi(task, pool, wanted).environment, **environment}
     timeout = task.timeout_minutes if task.timeout_minutes is not None else wanted.timeout_minutes
     return models.BatchTaskCreateOptions(
@@ -92,7 +95,7 @@ def task_of(job_id: str, task: Task, pool: PoolFacts, wanted: Wanted, placed: Pl
         command_line=command_line,
         container_settings=container,
         resource_files=[*(_resource(each, placed) for each in task.resource_files), *_secrets(placed)] or None,
-        output_files=_outputs(job_id, task, wanted, placed) or None,
+        output_files=_outputs(job_id, task, pool, wanted, placed) or None,
         environment_settings=[models.EnvironmentSetting(name=name, value=value) for name, value in environment.items()] or None,
         constraints=models.BatchTaskConstraints(
             max_wall_clock_time=_limit(timeout),
@@ -118,20 +121,27 @@ def _script(wanted: Wanted) -> str:
 def _said_environment(task: Task, wanted: Wanted) -> dict[str, str]:
     """The command line counts more than the file of tasks. A script's output is to be seen while it runs."""
     own = {"PYTHONUNBUFFERED": "1"} if _script(wanted) else {}
+    if wanted.gpus is not None:
+        own["CUDA_VISIBLE_DEVICES"] = ",".join(map(str, range(wanted.gpus))) or NO_GPU
     return {**own, **task.environment, **wanted.target.environment}
 
 
-def _command(task: Task, pool: PoolFacts, wanted: Wanted, placed: Placed) -> tuple[str, models.BatchTaskContainerSettings | None]:
+def _command(
+    job_id: str, task: Task, pool: PoolFacts, wanted: Wanted, placed: Placed
+) -> tuple[str, models.BatchTaskContainerSettings | None]:
     secrets = bool(placed.secrets_url)
     words = commands.words_of(task.command)
     image = placed.image or (Image(task.image) if task.image else None)
     context = wanted.target.context
+    if image is not None and task.nodes > 1 and not task.coordination_command:
+        options = " ".join(filter(None, (task.run_options, worker_commands.CONTAINER_OPTIONS)))
+        return _workers(job_id, task, wanted, in_container=True).application, _container(image, options, wanted)
     if image is not None:
         whole = commands.whole_command(context, words) if context else tuple(words) or None
         started = commands.container(words, whole, secrets=secrets) or commands.Started(task.command)
         return started.command_line, _container(image, " ".join(filter(None, (task.run_options, started.run_options))), wanted)
     if task.nodes > 1:
-        return _over_nodes(task, pool, wanted), None
+        return _over_nodes(job_id, task, pool, wanted), None
     if context is not None:
         text = commands.python(_JOB_FOLDER, context.script, commands.library_of(context), words)
         return commands.script(f"exec {text}", secrets=secrets), None
@@ -155,11 +165,31 @@ def _container(image: Image, run_options: str, wanted: Wanted) -> models.BatchTa
     )
 
 
-def _over_nodes(task: Task, pool: PoolFacts, wanted: Wanted) -> str:
+def _over_nodes(job_id: str, task: Task, pool: PoolFacts, wanted: Wanted) -> str:
     """The command of the primary, after every node is ready."""
     if task.coordination_command:
         return task.command  # whoever writes one starts the processes as well
-    return _mpi(task, pool, wanted).application
+    if _under_mpi(task, pool, wanted):
+        return _mpi(task, pool, wanted).application
+    return _workers(job_id, task, wanted, in_container=False).application
+
+
+def _under_mpi(task: Task, pool: PoolFacts, wanted: Wanted) -> bool:
+    return task.nodes > 1 and not task.coordination_command and wanted.uses_mpi(pool)
+
+
+def _workers(job_id: str, task: Task, wanted: Wanted, *, in_container: bool) -> WorkerCommands:
+    context = wanted.target.context
+    words = commands.words_of(task.command)
+    port = worker_commands.port(job_id, task.id)
+    if in_container:
+        program, plain = commands.by_number((commands.whole_command(context, words) if context else None) or words)
+        return worker_commands.commands(program, port, words=plain)
+    if context is None:
+        program, plain = commands.by_number(words)
+        return worker_commands.commands(program, port, words=plain)
+    program = commands.python(_SHARED_FOLDER, context.script, commands.library_of(context), words)
+    return worker_commands.commands(program, port, prepare=commands.install(context, _SHARED_FOLDER))
 
 
 def _mpi(task: Task, pool: PoolFacts, wanted: Wanted) -> MpiCommands:
@@ -172,25 +202,28 @@ def _mpi(task: Task, pool: PoolFacts, wanted: Wanted) -> MpiCommands:
     variables = [f"{name}={value}" for name, value in _said_environment(task, wanted).items()]
     program = f"env {commands.shell_line(variables)} {program}" if variables else program
     system = OperatingSystem.WINDOWS if pool.is_windows else OperatingSystem.LINUX
-    return mpi_commands.commands(_flavour(pool), system, program, processes_per_node=wanted.processes)
+    return mpi_commands.commands(_flavour(pool), system, program, processes_per_node=wanted.processes or 1)
 
 
 def _flavour(pool: PoolFacts) -> Mpi:
     default = Mpi.MICROSOFT_MPI if pool.is_windows else Mpi.HPCX
-    return Mpi(pool.mpi) if pool.mpi in list(Mpi) else default
+    return next((Mpi(each) for each in (pool.mpi, pool.image_mpi) if each in list(Mpi)), default)
 
 
-def _multi_instance(task: Task, pool: PoolFacts, wanted: Wanted, placed: Placed) -> models.MultiInstanceSettings:
+def _multi_instance(job_id: str, task: Task, pool: PoolFacts, wanted: Wanted, placed: Placed) -> models.MultiInstanceSettings:
     files = [_resource(each, placed) for each in task.shared_files]
     files += [_of_storage(url, path, placed) for path, url in placed.files.items()]
-    coordination = task.coordination_command or _coordination(task, pool, wanted)
+    in_container = bool(placed.image or task.image)
+    coordination = task.coordination_command or _coordination(job_id, task, pool, wanted, in_container=in_container)
     return models.MultiInstanceSettings(
         number_of_instances=task.nodes, coordination_command_line=coordination, common_resource_files=files or None
     )
 
 
-def _coordination(task: Task, pool: PoolFacts, wanted: Wanted) -> str:
-    """Runs on each node before the primary's command: the requirements of a script, then what the MPI wants."""
+def _coordination(job_id: str, task: Task, pool: PoolFacts, wanted: Wanted, *, in_container: bool) -> str:
+    """Runs on each node before the primary's command: the requirements of a script, then what the MPI wants, or a worker."""
+    if not _under_mpi(task, pool, wanted):
+        return _workers(job_id, task, wanted, in_container=in_container).coordination
     context = wanted.target.context
     install = commands.install(context, _SHARED_FOLDER) if context else ""
     start = _mpi(task, pool, wanted).coordination
@@ -242,13 +275,13 @@ def _secrets(placed: Placed) -> list[models.ResourceFile]:
     return [_of_storage(placed.secrets_url, commands.SECRETS_FILE, placed)] if placed.secrets_url else []
 
 
-def _outputs(job_id: str, task: Task, wanted: Wanted, placed: Placed) -> list[models.OutputFile]:
+def _outputs(job_id: str, task: Task, pool: PoolFacts, wanted: Wanted, placed: Placed) -> list[models.OutputFile]:
     """Uploaded whatever the exit code is: of a task that failed, its files say why."""
     storage = placed.storage
     if storage is None:
         return []
     # Under mpirun a program works in the folder that its nodes share, which is the one above the task's own.
-    above = "../" if task.nodes > 1 and not task.coordination_command else ""
+    above = "../" if _under_mpi(task, pool, wanted) else ""
     patterns = [*(Output(above + each) for each in wanted.outputs), *task.outputs]
     return [
         models.OutputFile(

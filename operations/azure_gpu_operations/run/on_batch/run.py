@@ -258,9 +258,14 @@ class BatchRun:
         self._say(f"fetched {fetched} {'file' if fetched == 1 else 'files'} into {folder}")
 
     def _beside(self, tasks: Sequence[models.BatchTask]) -> list[models.BatchSubtask]:
-        """The nodes of tasks that ran on several: a task itself names its first alone."""
+        """The nodes of tasks that ran on several, each as long as its task had it: a task itself names its first alone."""
         several = {task.id.lower() for task in self._wanted.job.tasks if task.nodes > 1}
-        return [each for task in tasks if task.id.lower() in several for each in self._account.subtasks(self.name, task.id)]
+        return [
+            outcome.held(each, task)
+            for task in tasks
+            if task.id.lower() in several
+            for each in self._account.subtasks(self.name, task.id)
+        ]
 
     def _remove_or_keep(self, found: outcome.Outcome) -> None:
         if found.failed or found.never_ran:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from azure_gpu.catalog.problems import Code, Problem, errors
 from azure_gpu.formats import task_file
 from azure_gpu.formats.task_file import Task, TaskFile
+from azure_gpu_operations.batch.pool_facts import PoolFacts
 from azure_gpu_operations.run import carried
 from azure_gpu_operations.run.on_batch.commands import words_of
 from azure_gpu_operations.run.target import Target
@@ -38,7 +39,7 @@ class Wanted(NamedTuple):
     target: Target
     job: TaskFile
     retries: int = 0
-    processes: int = 1
+    processes: int = 0  # of mpirun on each node; 0: nobody has said
     gpus: int | None = None  # of each node; None: all that it has
     timeout_minutes: float | None = None
     outputs: tuple[str, ...] = ()  # patterns, from the task's working folder on
@@ -57,6 +58,11 @@ class Wanted(NamedTuple):
     def most_nodes(self) -> int:
         """Of one task."""
         return max(task.nodes for task in self.job.tasks)
+
+    def uses_mpi(self, pool: PoolFacts) -> bool:
+        """Whether tasks over several nodes are processes of one `mpirun`, as the pool's `mpi` or --processes says. Else each
+        node runs the program as a worker."""
+        return bool(pool.mpi or self.processes) and not pool.has_containers
 
     @property
     def collects(self) -> bool:
@@ -81,7 +87,7 @@ def resolve(
         target=target,
         job=job,
         retries=said.retries or 0,
-        processes=said.processes or 1,
+        processes=said.processes or 0,
         gpus=said.group.gpus,
         timeout_minutes=timeout_minutes,
         outputs=said.outputs,

@@ -1,0 +1,34 @@
+"""What a node says of its own addresses: `hostname` on the PATH of its tasks.
+
+All nodes are processes of one machine, which has every address of theirs, so that a task couldn't tell which one is its node's.
+"""
+
+import shlex
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from localazure.batch.task_environment import machines_path
+
+if TYPE_CHECKING:
+    from localazure.batch.nodes.node import Node
+
+FOLDER = "address"
+
+
+def install(node: "Node") -> None:
+    """Puts the program on a node. Asked for anything but addresses it is the machine's own."""
+    own = shutil.which("hostname", path=machines_path())
+    folder = node.folder / FOLDER
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    rest = f'exec {shlex.quote(own)} "$@"' if own else f"echo {shlex.quote(node.id)}"
+    script = f'#!/bin/sh\ncase "$1" in\n-I | -i | --all-ip-addresses | --ip-address) echo {node.address} ;;\n*) {rest} ;;\nesac\n'
+    program = folder / "hostname"
+    program.write_text(script, encoding="utf-8")
+    program.chmod(0o700)
+
+
+def programs(folder: Path) -> Path | None:
+    """The folder for PATH of a node whose files lie in `folder`; None before it has come up."""
+    found = folder / FOLDER
+    return found if found.is_dir() else None
