@@ -61,7 +61,7 @@ def idle_for(node: Body, now: datetime) -> timedelta:
 
 
 def leaving(record: Body, scale: Scale, waiting: int, now: datetime) -> list[Body]:
-    """The idle nodes whose time is over, down to the least that the cluster keeps. `waiting`: jobs that will take one."""
+    """The idle nodes whose time is over, down to the least that the cluster keeps. `waiting`: how many jobs will take."""
     left = max(0, len(living(record)) - max(scale.least, waiting))
     idle = [node for node in record["nodes"] if node["state"] == IDLE]
     beyond = max(0, len(living(record)) - scale.most)  # the cluster was made smaller

@@ -26,7 +26,8 @@ class Jobs(NamedTuple):
     """What a cluster is told of jobs."""
 
     waiting: Callable[[str], list[str]]  # of a compute, the longest first
-    give: Callable[[str, Body], None]  # a job gets this node
+    nodes: Callable[[str], int]  # that a job runs on at once
+    give: Callable[[str, list[Body]], None]  # a job gets these nodes
 
 
 class Clusters:
@@ -94,19 +95,14 @@ class Clusters:
         record, scale = self.records.get(key), self.scale(key, compute)
         if record is None or scale is None or self._stopped:
             return
-        waiting = self._jobs.waiting(key)
-        for node in [one for one in record["nodes"] if one["state"] == IDLE]:
-            if waiting:
-                job = waiting.pop(0)
-                ml_cluster.enter(node, RUNNING, self._now(), job)
-                self._jobs.give(job, node)
+        waiting = self._given(key, record, scale)
         living = ml_cluster.living(record)
-        coming = sum(node["state"] == PREPARING for node in living)
+        coming = sum(node["state"] in (PREPARING, IDLE) for node in living)
         busy = sum(node["state"] == RUNNING for node in living)
-        record["target"] = min(scale.most, max(scale.least, busy + len(waiting)))
-        missing = max(record["target"] - len(living), min(scale.most - len(living), len(waiting) - coming))
+        record["target"] = min(scale.most, max(scale.least, busy + waiting))
+        missing = max(record["target"] - len(living), min(scale.most - len(living), waiting - coming))
         self._grow(key, scale, missing)
-        for node in ml_cluster.leaving(record, scale, len(waiting), self._services.clock.now()):
+        for node in ml_cluster.leaving(record, scale, waiting, self._services.clock.now()):
             ml_cluster.enter(node, LEAVING, self._now())
             self._take_away(key, node)
         self._settle(key)
@@ -134,6 +130,23 @@ class Clusters:
         return ml_cluster.scale_of(compute.properties.get("properties") or {}) if compute else None
 
     # Its own
+
+    def _given(self, key: str, record: Body, scale: Scale) -> int:
+        """Gives waiting jobs their nodes, all of a job's at once; how many are still waited for. A job keeps later ones from the
+        nodes that it waits for, and one that wants more than there will ever be waits alone."""
+        left = 0
+        for job in self._jobs.waiting(key):
+            wanted = self._jobs.nodes(job)
+            if wanted > scale.most:
+                continue
+            idle = [node for node in record["nodes"] if node["state"] == IDLE]
+            if left or len(idle) < wanted:
+                left += wanted
+                continue
+            for node in idle[:wanted]:
+                ml_cluster.enter(node, RUNNING, self._now(), job)
+            self._jobs.give(job, idle[:wanted])
+        return left
 
     def _grow(self, key: str, scale: Scale, count: int) -> None:
         record, compute = self.records[key], self._services.store.get(key)

@@ -1,13 +1,14 @@
-"""One run of a job of Azure ML on a node: its files, its environment's image, and the container that is started from it.
+"""One run of a job of Azure ML on its nodes: its files, its environment's image, and the containers that are started from it.
 
-In: a job with its compute. Out: a container that runs, its output as a log in the workspace's storage while it does, and how it
-ended. Variables: Microsoft Learn, machine-learning/how-to-track-experiments-mlflow and how-to-train-with-custom-image.
+In: a job with its compute. Out: a container that runs on each node, their output as logs in the workspace's storage while they
+do, and how they ended. Variables: Microsoft Learn, machine-learning/how-to-track-experiments-mlflow and
+how-to-train-with-custom-image.
 """
 
 import asyncio
 import contextlib
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -32,7 +33,7 @@ from localazure.kinds.ml_assets import version_at
 from localazure.kubernetes.devices_visible import Visible
 from localazure.kubernetes.gpu_programs import Programs
 from localazure.kubernetes.node_gpus import gpus
-from localazure.machines import ml_job_files as files, paths
+from localazure.machines import ml_job_files as files, ml_workers, paths
 from localazure.machines.ml_job_files import JobIdentity, Laid
 from localazure.machines.model import DRIVER_OF_IMAGES, gpu_node
 from localazure.ml import conda
@@ -43,16 +44,16 @@ if TYPE_CHECKING:
     from localazure.services import Services
 
 CONTAINER = "job"
-LOG = "user_logs/std_log.txt"
 _NODES = "node"
 LOOK_SECONDS = 0.15
 
 
 class Ended(NamedTuple):
-    """How the container ended."""
+    """How the containers ended: the first that failed, else the last."""
 
     code: int
     stopped: bool  # it was asked to end, or was taken down with this server
+    worker: int = 0
 
 
 class Run:
@@ -69,48 +70,80 @@ class Run:
         self._runtime = runtime
         self._services = services
 
-    async def prepared(self, secret: str, node: Body) -> tuple[ContainerSpec, Volumes, Laid]:
-        """Everything that the container needs. ArmError where something can't be had."""
+    async def prepared(self, secret: str, nodes: Sequence[str]) -> tuple[list[ContainerSpec], Volumes, list[Laid]]:
+        """Everything that the containers on these nodes need. ArmError where something can't be had."""
         await asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True)
         await asyncio.to_thread(self.folder.mkdir, mode=0o700, parents=True, exist_ok=True)
         log = InitializerLog(self.folder / "preparation.log")
         image = await self._image(self.folder / "build.log")
-        laid = await files.lay_out(self.job, self.folder, self.identity, self.workspace, log, self._services)
-        volumes = [Volume(name=f"v{number}", shared=path) for number, path in enumerate(laid.mounts.values())]
-        mounts = tuple(Mount(one.name, path) for one, path in zip(volumes, laid.mounts, strict=True))
-        line = files.command(str(self.job.properties.get("command") or ""), laid.words)
-        spec = ContainerSpec(
-            name=CONTAINER,
-            image=replace(image, workdir=files.WORKING),
-            command=("/bin/sh", "-c", paths.in_image(line, image.root, image.workdir)),
-            env=self._variables(laid),
-            machines_env=self._identity_variables(secret),
-            programs=self._gpu_programs(node),
-            restart_policy="Never",
-            gpu_count=self._gpus(),
-            gpus_visible="all" if self._gpus() else "",
-            run=secret[:16] + node["id"][6:22],
-            mounts=mounts,
-        )
-        return spec, Volumes(run=spec.run, volumes=tuple(volumes)), laid
+        run = secret[:16] + nodes[0][6:22]
+        addresses = ml_workers.addresses(len(nodes))
+        specs: list[ContainerSpec] = []
+        volumes: list[Volume] = []
+        all_laid: list[Laid] = []
+        for index, node in enumerate(nodes):
+            folder = self.folder / str(index)
+            laid = await files.lay_out(self.job, folder, self.identity, self.workspace, log, self._services)
+            own = [Volume(name=f"v{index}-{number}", shared=path) for number, path in enumerate(laid.mounts.values())]
+            line = files.command(str(self.job.properties.get("command") or ""), laid.words)
+            specs.append(
+                ContainerSpec(
+                    name=_container(index),
+                    image=replace(image, workdir=files.WORKING),
+                    command=("/bin/sh", "-c", paths.in_image(line, image.root, image.workdir)),
+                    env=self._variables(laid, index, addresses),
+                    machines_env=self._identity_variables(secret),
+                    programs=self._gpu_programs(node, folder),
+                    restart_policy="Never",
+                    gpu_count=self._gpus(),
+                    gpus_visible="all" if self._gpus() else "",
+                    run=run,
+                    mounts=tuple(Mount(one.name, path) for one, path in zip(own, laid.mounts, strict=True)),
+                )
+            )
+            volumes += own
+            all_laid.append(laid)
+        return specs, Volumes(run=run, volumes=tuple(volumes)), all_laid
 
-    async def start(self, spec: ContainerSpec, volumes: Volumes) -> None:
+    async def start(self, specs: list[ContainerSpec], volumes: Volumes) -> None:
         try:
-            await self._runtime.start(self.job.key, [spec], volumes)
+            await self._runtime.start(self.job.key, specs, volumes)
         except MountFailedError as error:
             raise ArmError(400, "UserError", str(error)) from error
 
-    async def followed(self, sent: int, told: Callable[[int], None]) -> Ended:
-        """Sends its output on until it has ended. `sent`: bytes of the log that are there already."""
-        place = files.artifact_place(self.job, LOG, self.workspace, self._services)
+    async def followed(self, sent: Sequence[int], told: Callable[[int, int], None]) -> Ended:
+        """Sends their output on until they have ended; one that fails ends the others. `sent`: bytes of the logs that are there
+        already."""
+        following = [asyncio.create_task(self._followed(worker, already, told)) for worker, already in enumerate(sent)]
+        try:
+            first = await self._first_failed(following)
+            if first is not None and len(following) > 1:
+                await self.stop()
+            ended = [await each for each in following]
+        finally:
+            for each in following:
+                each.cancel()
+        return first or ended[-1]
+
+    async def _first_failed(self, following: Sequence["asyncio.Task[Ended]"]) -> Ended | None:
+        for each in asyncio.as_completed(following):
+            ended = await each
+            if ended.code or ended.stopped:
+                return ended
+        return None
+
+    async def _followed(self, worker: int, sent: int, told: Callable[[int, int], None]) -> Ended:
+        """One container."""
+        log_file = ml_workers.log_of(worker, ml_workers.count(self.job.properties))
+        place = files.artifact_place(self.job, log_file, self.workspace, self._services)
         url = files.signed(place, self._services) if place else ""
         if place is not None and not sent:
             await self._services.blobs.ensure_container(place.account.id.name.lower(), place.container)
             await self._services.blobs.begin_append(url)
-        folder = self._runtime.folder_of(self.job.key, CONTAINER)
+        folder = self._runtime.folder_of(self.job.key, _container(worker))
         log, seen = FollowedLog(folder / "log"), 0
         while True:
-            state = self._runtime.states(self.job.key).get(CONTAINER)
+            state = self._runtime.states(self.job.key).get(_container(worker))
             over = state is None or state["ended"]
             content = await asyncio.to_thread(_new, log, folder / "log", whole=over)
             fresh = content[max(0, sent - seen) :]
@@ -118,9 +151,9 @@ class Run:
             if fresh and url:
                 await self._services.blobs.append(url, fresh)
                 sent += len(fresh)
-                told(sent)
+                told(worker, sent)
             if over:
-                return _ended(state)
+                return _ended(state, worker)
             await asyncio.sleep(LOOK_SECONDS)
 
     async def stop(self) -> None:
@@ -139,7 +172,7 @@ class Run:
         address = f"{settings.url}/machines/{secret}"
         return {"AZURE_POD_IDENTITY_AUTHORITY_HOST": address, "SSL_CERT_FILE": bundle, "REQUESTS_CA_BUNDLE": bundle}
 
-    def _variables(self, laid: Laid) -> dict[str, str]:
+    def _variables(self, laid: Laid, index: int, addresses: Sequence[str]) -> dict[str, str]:
         properties = self.job.properties
         name = self.job.id.name
         own = {
@@ -150,8 +183,7 @@ class Run:
             "AZUREML_EXPERIMENT_NAME": str(properties.get("experimentName") or ""),
             "AZUREML_ROOT_RUN_ID": name,
             "AZUREML_RUN_ID": name,
-            "AZUREML_NODE_COUNT": "1",
-            "NODE_RANK": "0",
+            **ml_workers.variables(properties, index, addresses),
             **{
                 f"AZUREML_{kind[:-1].upper()}_{one}": value for key, value in laid.words.items() for kind, one in [key.split(".")]
             },
@@ -180,13 +212,13 @@ class Run:
     def _size(self) -> str:
         return str(((self.compute.properties.get("properties") or {}).get("vmSize")) or "")
 
-    def _gpu_programs(self, node: Body) -> Path | None:
+    def _gpu_programs(self, node: str, folder: Path) -> Path | None:
         """The folder with `nvidia-smi`; None for a node without a GPU of NVIDIA."""
-        record = gpu_node(SIZES.find(self._size()), node["id"], self.compute.created_at, DRIVER_OF_IMAGES)
+        record = gpu_node(SIZES.find(self._size()), node, self.compute.created_at, DRIVER_OF_IMAGES)
         found = tuple(gpus(record))
         if not found:
             return None
-        home = self.folder / "gpu"
+        home = folder / "gpu"
         home.mkdir(mode=0o700, exist_ok=True)
         programs = Programs(home, lambda: record)
         programs.note(_NODES, CONTAINER, Visible("all", found), host_pid=True, pod="")
@@ -256,9 +288,13 @@ def _new(log: FollowedLog, file: Path, *, whole: bool) -> bytes:
     return content
 
 
-def _ended(state: Body | None) -> Ended:
+def _container(worker: int) -> str:
+    return f"{CONTAINER}-{worker}" if worker else CONTAINER
+
+
+def _ended(state: Body | None, worker: int) -> Ended:
     current = (state or {}).get("current") or {}
     stopped = (
         state is None or current.get("detailStatus") == "Stopped" or any(one["name"] == "Killing" for one in state["events"])
     )
-    return Ended(int(current.get("exitCode", 137)), stopped)
+    return Ended(int(current.get("exitCode", 137)), stopped, worker)

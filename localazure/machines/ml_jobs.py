@@ -1,8 +1,9 @@
 """Jobs of Azure ML and the clusters that they run on: what `services.ml_jobs` is.
 
 In: computes and jobs as ARM has them. Out: nodes that come when a job waits and go when they are idle, jobs that run in their
-environment's image on one of them, and how both are shown. Everything happens on the server's event loop; what is kept are two
-sorts of documents in the store, so that the next server goes on. Idle time is that of the embedded Azure's clock.
+environment's image on one of them or on several at once, and how both are shown. Everything happens on the server's event loop;
+what is kept are two sorts of documents in the store, so that the next server goes on. Idle time is that of the embedded Azure's
+clock.
 """
 
 import asyncio
@@ -18,7 +19,7 @@ from localazure.batch import durations
 from localazure.blobs.errors import BlobError
 from localazure.containers.runtime import Runtime
 from localazure.folder import random_secret, same_secret
-from localazure.machines import ml_cluster, ml_job_files
+from localazure.machines import ml_cluster, ml_job_files, ml_workers
 from localazure.machines.ml_clusters import Clusters, Jobs
 from localazure.machines.ml_job_run import Ended, Run
 
@@ -30,7 +31,7 @@ _JOBS = "ml-jobs/"
 ENDED = ("Completed", "Failed", "Canceled")
 _ON_NODE = ("Preparing", "Running", "Finalizing")
 _USER, _SYSTEM = "UserError", "SystemError"
-_LEFT_OUT = ("distribution", "parameters", "isolatedNetwork")
+_LEFT_OUT = ("parameters", "isolatedNetwork")
 
 
 class JobRunner:
@@ -41,7 +42,7 @@ class JobRunner:
         self._folder = folder
         self._files = folder.parent / "ml-job-files"
         self._runtime = Runtime(folder)
-        self._clusters = Clusters(services, Jobs(self._waiting, self._assign))
+        self._clusters = Clusters(services, Jobs(self._waiting, self._nodes_of, self._assign))
         self._jobs: dict[str, Body] = {}
         self._going: dict[str, asyncio.Task[None]] = {}  # by job
         self._stopped = False
@@ -80,9 +81,9 @@ class JobRunner:
         for name in _LEFT_OUT:
             if properties.get(name):
                 raise not_implemented(f"'{name}' of a job")
-        resources: Body = properties.get("resources") or {}
-        if int(resources.get("instanceCount") or 1) > 1:
-            raise not_implemented("jobs on more than one node")
+        left_out = ml_workers.left_out(properties)
+        if left_out:
+            raise not_implemented(left_out)
         if str((properties.get("identity") or {}).get("identityType") or "AMLToken") == "UserIdentity":
             raise not_implemented("jobs that run as the user who submits them; they run as the compute's identity")
         left_out = ml_job_files.check(properties)
@@ -101,8 +102,8 @@ class JobRunner:
             "status": "Queued",
             "asked": self._now(),
             "secret": random_secret(),
-            "node": "",
-            "sent": 0,
+            "nodes": [],
+            "sent": [],
             "tries": 0,
             "started": "",
             "ended": "",
@@ -140,7 +141,7 @@ class JobRunner:
         kept = self._jobs.get(job_id.lower())
         if kept is None:
             return {"status": "NotStarted"}
-        told = {"azureml.nodeCount": "1"} if kept["started"] else {}
+        told = {"azureml.nodeCount": str(len(kept["nodes"]))} if kept["started"] else {}
         times = {"StartTimeUtc": kept["started"], "EndTimeUtc": kept["ended"]}
         told |= {name: value for name, value in times.items() if value}
         if kept["code"]:
@@ -173,11 +174,12 @@ class JobRunner:
     async def _preempt(self, key: str, node: Body) -> None:
         job_key = node["job"]
         if job_key and self._jobs[job_key]["status"] != "CancelRequested":
-            self._jobs[job_key].update(status="Queued", node="", sent=0)  # before its container ends: that end isn't the job's
+            self._jobs[job_key].update(status="Queued", nodes=[], sent=[])  # before its containers end: that end isn't the job's
             self._save_job(job_key)
         self._clusters.preempt(key, node)
         if job_key:
             await self._forget_run(job_key)
+            self._clusters.free(key, job_key)  # its other nodes
 
     # This server
 
@@ -220,9 +222,14 @@ class JobRunner:
         found = [job for job, kept in self._jobs.items() if kept["compute"] == key and kept["status"] == "Queued"]
         return sorted(found, key=lambda job: self._jobs[job]["asked"])
 
-    def _assign(self, job_key: str, node: Body) -> None:
+    def _nodes_of(self, job_key: str) -> int:
+        """On how many nodes at once a job runs."""
+        job = self._services.store.get(job_key)
+        return ml_workers.count(job.properties) if job else 1
+
+    def _assign(self, job_key: str, nodes: list[Body]) -> None:
         kept = self._jobs[job_key]
-        kept.update(status="Preparing", node=node["id"], tries=kept["tries"] + 1)
+        kept.update(status="Preparing", nodes=[node["id"] for node in nodes], tries=kept["tries"] + 1)
         self._save_job(job_key)
         self._go(job_key, taken_up=False)
 
@@ -253,23 +260,26 @@ class JobRunner:
         if kept["status"] == "Finalizing":
             await self._finalised(job_key)
             return
-        spec, volumes, laid = await run.prepared(kept["secret"], {"id": kept["node"]}) if not taken_up else (None, None, None)
-        if spec is not None and volumes is not None and laid is not None:
+        if not taken_up:
+            specs, volumes, laid = await run.prepared(kept["secret"], kept["nodes"])
             if kept["status"] == "CancelRequested":
                 await self._end(job_key, "Canceled", "", "")
                 return
-            await run.start(spec, volumes)
+            await run.start(specs, volumes)
             if kept["status"] == "CancelRequested":  # meanwhile
                 await self._end(job_key, "Canceled", "", "")
                 return
             kept.update(status="Running", started=self._now())
             kept["puts"] = [
-                [str(put.folder), put.place.account.id.text, put.place.container, put.place.path] for put in laid.puts
+                [str(put.folder), put.place.account.id.text, put.place.container, put.place.path]
+                for each in laid
+                for put in each.puts
             ]
+            kept["sent"] = [0] * len(specs)
             self._save_job(job_key)
 
-        def told(sent: int) -> None:
-            kept["sent"] = sent
+        def told(worker: int, sent: int) -> None:
+            kept["sent"][worker] = sent
             self._save_job(job_key)
 
         limit = durations.parse(str((run.job.properties.get("limits") or {}).get("timeout") or ""))
@@ -296,11 +306,11 @@ class JobRunner:
             await self._end(job_key, "Canceled", _USER, "The job ran longer than its limits.timeout and was canceled.")
             return
         if ended.stopped:  # the server before was taken down, and the node with it
-            kept.update(status="Queued", node="", sent=0)
+            kept.update(status="Queued", nodes=[], sent=[])
             self._save_job(job_key)
             self._clusters.free(self._jobs[job_key]["compute"], job_key)
             return
-        kept["exit"] = ended.code
+        kept["exit"], kept["worker"] = ended.code, ended.worker
         kept["status"] = "Finalizing"
         self._save_job(job_key)
         await self._finalised(job_key)
@@ -314,7 +324,7 @@ class JobRunner:
             return
         message = (
             f"Execution failed. User process '/bin/sh' exited with status code {kept['exit']}. Please check log file "
-            "'user_logs/std_log.txt' for error details."
+            f"'{ml_workers.log_of(kept.get('worker', 0), len(kept['nodes']))}' for error details."
         )
         await self._end(job_key, "Failed", _USER, message)
 

@@ -143,6 +143,13 @@ def test_tasks_that_batch_never_starts_are_told_so(waiting: TaskSeen, facts: dic
     assert said in finding.what
 
 
+def test_a_task_that_waits_for_several_nodes_says_how_many_are_free() -> None:
+    facts = pool(NodeSeen("n1", "idle"), NodeSeen("n2", "running"), inter_node=True, target_dedicated=2)
+    finding = batch_job_rules.explain(job(active=1, waiting=(TaskSeen("main", "active", nodes=2),), pool=facts))
+    assert finding.cause is Cause.STARTING
+    assert finding.what == "it waits until 2 nodes of its pool are free at once, and 1 of them is now"
+
+
 def test_tasks_that_wait_for_a_broken_pool_say_why_it_is_broken() -> None:
     broken = pool(target_dedicated=1, resize_errors=(("AccountCoreQuotaReached", "no more"),))
     finding = batch_job_rules.explain(job(active=2, pool=broken))

@@ -165,7 +165,7 @@ def test_options_of_clusters_are_refused_elsewhere_and_a_stack_without_one_says_
 ) -> None:
     assert main(["run", "mnist", "--on", "job", "--stack", "lite", "--gpus", "2", "--kubeconfig", "k"]) == 2
     said = capsys.readouterr().err
-    assert "--gpus: only --on aks and --on edge takes it" in said
+    assert "--gpus: only --on batch and --on aks and --on edge and --on cluster takes it" in said
     assert "--kubeconfig: only --on edge takes it" in said
     assert main(["run", "mnist", "--on", "aks", "--stack", "lite", "--job", "train"]) == 2
     said = capsys.readouterr().err

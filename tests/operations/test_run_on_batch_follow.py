@@ -114,6 +114,14 @@ def test_what_a_task_waits_for_is_said_once_each() -> None:
     assert end.nodes == {"tvmps_1_d": True}
 
 
+def test_a_task_over_several_nodes_waits_until_all_of_them_are_free() -> None:
+    two = (Task(id="main", command="", path="", nodes=2),)
+    has_two = pool(targetDedicatedNodes=2, currentDedicatedNodes=2)
+    account = ScriptedAccount((task("active"), has_two, [node("idle"), node("running")]), task("completed", 0))
+    _, _, said = followed(account, two)
+    assert said == ["2 nodes of the pool train are needed at once, and 1 of 2 is free"]
+
+
 def test_a_formula_is_asked_again_until_it_gives_nodes_but_not_more_often_than_batch_takes_it() -> None:
     looks = [(task("active"), scaled(), [])] * int(EVALUATE_SECONDS)  # each look takes two seconds
     account = ScriptedAccount(*looks, task("completed", 0))

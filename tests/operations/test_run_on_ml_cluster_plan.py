@@ -1,15 +1,18 @@
 """What a run sends to a workspace of Azure ML: an environment, code, and a job whose command a real bash runs."""
 
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from azure_gpu_operations.connection import Connection
+from azure_gpu_operations.machine_learning import job_log
 from azure_gpu_operations.run.context import BASE_IMAGE, Context, of_folder, of_script
 from azure_gpu_operations.run.on_ml_cluster import plan
-from azure_gpu_operations.run.on_ml_cluster.wanted import Wanted, resolve
+from azure_gpu_operations.run.on_ml_cluster.wanted import Wanted, check_cluster, resolve
 from azure_gpu_operations.run.target import Target
+from azure_gpu_operations.run.workers import Group
 from azure_gpu_operations.stack_view import StackView
 
 SCRIPT = of_script("train.py", "import sys\nprint(sys.argv[1:])\nsys.exit(3)\n", "numpy\n", BASE_IMAGE)
@@ -70,7 +73,61 @@ def test_the_job_is_one_command_on_one_node_as_the_clusters_identity() -> None:
     plain = plan.job(
         "run-1", Wanted(Target(image="a:1")), "t", compute_id="/c", environment_id="/e", code_id="", stack="dev", client_id=None
     )["properties"]
-    assert not {"codeId", "limits", "identity", "environmentVariables"} & plain.keys()
+    assert not {"codeId", "limits", "identity", "environmentVariables", "distribution"} & plain.keys()
+
+
+def test_on_several_nodes_the_service_itself_tells_each_worker_of_the_others() -> None:
+    wanted = Wanted(Target(SCRIPT, environment={"A": "1"}), group=Group(nodes=4, gpus=2))
+    body = plan.job("run-1", wanted, "text", compute_id="/c", environment_id="/e", code_id="", stack="dev", client_id=None)
+    properties = body["properties"]
+    assert properties["resources"] == {"instanceCount": 4}
+    assert properties["distribution"] == {"distributionType": "TensorFlow", "workerCount": 4, "parameterServerCount": 0}
+    assert properties["environmentVariables"] == {"A": "1", "CUDA_VISIBLE_DEVICES": "0,1"}
+
+
+@pytest.mark.parametrize(
+    ("most", "size", "group", "wrong"),
+    [
+        (4, "Standard_NC4as_T4_v3", Group(4, 1), []),
+        (4, "Standard_NC64as_T4_v3", Group(1, 2), []),
+        (4, "Standard_Brandnew_v9", Group(1, 2), []),  # a size that isn't known refuses nothing
+        (2, "Standard_NC4as_T4_v3", Group(4, 2), ["--nodes", "--gpus"]),
+        (1, "Standard_HB120rs_v3", Group(1, 1), ["--gpus"]),
+    ],
+)
+def test_what_a_cluster_has_too_few_of_is_refused_before_anything_starts(
+    most: int, size: str, group: Group, wrong: list[str]
+) -> None:
+    settings = {"vmSize": size, "scaleSettings": {"maxNodeCount": most}}
+    assert [problem.path for problem in check_cluster("gpu", settings, group)] == wrong
+
+
+class Log:
+    """Blobs of a workspace's storage."""
+
+    def __init__(self, *names: str) -> None:
+        self._names = [f"ExperimentRun/dcid.run-1/user_logs/{name}" for name in names]
+
+    def names(self, container: str, prefix: str) -> Iterator[str]:
+        assert container == "azureml"
+        return (name for name in self._names if name.startswith(prefix))
+
+    def read_from(self, container: str, path: str, start: int) -> bytes | None:
+        return f"{container} {path.rsplit('/', 1)[1]} {start}".encode()
+
+
+@pytest.mark.parametrize(
+    ("names", "read"),
+    [
+        ((), None),
+        (("std_log.txt",), b"azureml std_log.txt 7"),
+        (("std_log_process_1.txt", "std_log_process_0.txt"), b"azureml std_log_process_0.txt 7"),
+        (("std_log_process_00.txt", "std_log_process_10.txt"), b"azureml std_log_process_00.txt 7"),
+        (("std_log_process_1.txt",), None),
+    ],
+)
+def test_the_log_is_that_of_the_first_process(names: tuple[str, ...], read: bytes | None) -> None:
+    assert job_log.Reader(Log(*names), "run-1").read_from(7) == read
 
 
 @pytest.mark.parametrize(

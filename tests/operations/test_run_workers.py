@@ -24,7 +24,13 @@ def test_one_node_may_be_written_everywhere(place: str) -> None:
 def test_a_place_of_one_node_names_those_that_have_several(place: str) -> None:
     (problem,) = workers.problems(2, None, place)
     assert (problem.path, problem.value, problem.allowed) == ("--nodes", 2, "1")
-    assert "--on batch" in problem.fix
+    assert "--on batch or --on cluster" in problem.fix
+
+
+def test_a_program_on_a_whole_node_is_told_of_as_many_gpus_as_it_is_given() -> None:
+    assert Group().devices == {}
+    assert Group(gpus=2).devices == {"CUDA_VISIBLE_DEVICES": "0,1"}
+    assert Group(gpus=0).devices == {"CUDA_VISIBLE_DEVICES": "-1"}
 
 
 def test_what_is_out_of_range_or_taken_elsewhere_is_said_together() -> None:

@@ -1,6 +1,7 @@
 """`run --on vm` and `--on cluster`, and `vm`, against the real engine's stack on the embedded Azure: a script and an image on a
 machine with a T4 and on a node that comes from none, with their output, exit code and cost."""
 
+import json
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.stack.attached_runs import carries_files, is_followed_and_stopped
-from tests.support.embedded import EmbeddedAzure
+from tests.support.embedded import CHECKOUT, EmbeddedAzure
 from tests.support.ssh_keys import PUBLIC_KEY
 from tests.support.stack import ProgramStack, standing
 
@@ -39,7 +40,7 @@ def configuration() -> dict[str, Any]:
         "as_of": "2026-11-21",
         "foundation": dict.fromkeys(["resource_group", "identity", "registry", "log_workspace", "storage"], "create"),
         "vms": {"trainer": {**t4, "admin": {"ssh_public_key": PUBLIC_KEY}}},
-        "ml_workspace": {"computes": {"gpu": {**t4, "idle_minutes": 1}}},
+        "ml_workspace": {"computes": {"gpu": {**t4, "max_nodes": 2, "idle_minutes": 1}}},
     }
 
 
@@ -149,6 +150,21 @@ def test_a_script_runs_on_a_cluster_of_the_workspace_whose_node_comes_from_none(
     assert confirmed(done.stderr), done.stderr
     assert "gpu: Failed, exit code 4; " in done.stderr
     assert "for its node, which stays for 1 idle minutes" in done.stderr
+
+
+def test_two_workers_on_the_cluster_meet_by_the_addresses_in_tf_config(stack: ProgramStack) -> None:
+    program = str(CHECKOUT / "tests" / "support" / "meeting.py")
+    words = ["--on", "cluster", "--nodes", "2", "--gpus", "1", "--env", "CODE=3", "--env", "WAIT=1", "--", "--epochs", "3"]
+    done = stack.operations("run", program, *words)
+    assert done.returncode == 3, done.stdout + done.stderr
+    met = json.loads(next(line for line in done.stdout.splitlines() if line.startswith("[")))
+    assert [(one["index"], one["arguments"]) for one in met] == [(0, ["--epochs", "3"]), (1, ["--epochs", "3"])]
+    assert "on compute gpu over 2 nodes" in done.stderr
+    assert "for its 2 nodes together, which stay" in done.stderr
+    more = stack.operations("run", program, "--on", "cluster", "--nodes", "3", "--gpus", "2")
+    assert more.returncode == 2, more.stderr
+    assert "--nodes: the compute gpu gets at most 2 nodes" in more.stderr
+    assert "--gpus: a node of the compute gpu (Standard_NC4as_T4_v3) has fewer GPUs; given: 2; allowed: 0 to 1" in more.stderr
 
 
 def test_a_workload_starts_on_the_cluster_as_its_dockerfile_says(stack: ProgramStack) -> None:

@@ -181,6 +181,13 @@ def _starting(job: JobSeen) -> Finding | None:
     if job.running:
         what = f"it runs, and nothing speaks against it ({job.running} tasks at the moment)"
         return Finding(Cause.HEALTHY, what, "nothing to do")
+    several = max((task.nodes for task in job.waiting), default=1)
+    if several > 1:
+        idle = sum(node.state == "idle" for node in job.pool.nodes) if job.pool else 0
+        what = (
+            f"it waits until {several} nodes of its pool are free at once, and {idle} of them {'is' if idle == 1 else 'are'} now"
+        )
+        return Finding(Cause.STARTING, what, "wait, then ask again; what runs on the other nodes ends first")
     what = "its tasks wait for nodes; a node with a GPU takes 5 to 10 minutes to start"
     return Finding(Cause.STARTING, what, "wait, then ask again")
 
@@ -194,7 +201,7 @@ def _healthy(job: JobSeen) -> Finding:
 def _stuck(what: str, task: TaskSeen) -> Finding:
     fix = "ask for less with --nodes"
     if task.nodes > 1:
-        fix = "give the pool `mpi` in the stack's file (nodes that talk to each other, one task a node), or ask for fewer --nodes"
+        fix = "give the pool `inter_node: true` or `mpi` in the stack's file, with one task slot, or ask for fewer --nodes"
     return Finding(Cause.NEVER_STARTS, f"{what}; Batch leaves it active and never starts it", fix, (f"source: {_MPI_PAGE}",))
 
 

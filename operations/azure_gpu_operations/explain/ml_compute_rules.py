@@ -208,9 +208,13 @@ def _coming_job(case: JobCase) -> Finding | None:
     compute = case.compute.rsplit("/", 1)[-1]
     return Finding(
         Cause.STARTING,
-        f"it is {case.status} and waits for a node of {compute or 'its compute'}",
+        f"it is {case.status} and waits for {_nodes(case.nodes)} of {compute or 'its compute'}",
         f"wait some minutes; {COMMAND} explain {compute or 'COMPUTE'} --stack STACK says what the compute lacks",
     )
+
+
+def _nodes(count: int) -> str:
+    return "a node" if count == 1 else f"{count} free nodes at once"
 
 
 def _job_healthy(case: JobCase) -> Finding:

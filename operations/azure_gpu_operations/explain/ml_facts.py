@@ -119,6 +119,7 @@ class JobCase(NamedTuple):
     error: str = ""  # the service's words
     exit_code: int | None = None
     compute: str = ""  # ARM id
+    nodes: int = 1  # at once
     timeout_seconds: float | None = None
     log: tuple[str, ...] = ()  # the last lines that it wrote
     refusals: tuple[Refusal, ...] = ()

@@ -110,6 +110,7 @@ def job(arm: Arm, name: str, job_id: str) -> JobCase:
         error=error,
         exit_code=int(code) if code.lstrip("-").isdecimal() else None,
         compute=str(properties.get("computeId") or ""),
+        nodes=int((properties.get("resources") or {}).get("instanceCount") or 1),
         timeout_seconds=endpoints.seconds_of((properties.get("limits") or {}).get("timeout")),
         log=_written(arm, job_id, name),
         refusals=refusals,
@@ -145,7 +146,7 @@ def _written(arm: Arm, job_id: str, name: str) -> tuple[str, ...]:
         if not account:
             return ()
         with closing(Blobs(arm, account)) as blobs:
-            content = blobs.read(job_log.CONTAINER, job_log.blob_of(name))
+            content = job_log.Reader(blobs, name).read_from(0)
     except AzureError:
         return ()
     return tuple((content or b"").decode("utf-8", errors="replace").splitlines()[-LINES:])

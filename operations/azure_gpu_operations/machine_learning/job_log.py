@@ -1,10 +1,35 @@
 """Where the log of a workspace's job lies in the workspace's own storage, while the job writes it and afterwards.
 
-In: a job's name. Out: a container and a blob in it.
+In: the storage account, a job's name. Out: what it wrote. A job on several nodes has a log for each process; that of the first
+speaks for it.
 """
 
+import re
+from collections.abc import Iterable, Iterator
+from typing import Protocol
+
 CONTAINER = "azureml"
+# As Azure's own client finds the log that it streams: COMMON_RUNTIME_STREAM_LOG_PATTERN of azure-ai-ml (JobLogPattern).
+_FIRST = re.compile(r"user_logs/std_log\D*0*(?:_ps)?\.txt")
 
 
-def blob_of(job_name: str) -> str:
-    return f"ExperimentRun/dcid.{job_name}/user_logs/std_log.txt"
+class Blobs(Protocol):
+    def names(self, container: str, prefix: str) -> Iterator[str]: ...
+
+    def read_from(self, container: str, path: str, start: int) -> bytes | None: ...
+
+
+class Reader:
+    """The log of one job."""
+
+    def __init__(self, blobs: Blobs, job_name: str) -> None:
+        self._blobs, self._folder, self._found = blobs, f"ExperimentRun/dcid.{job_name}/", ""
+
+    def read_from(self, start: int) -> bytes | None:
+        """What it wrote from a byte on; None where there is no log (yet)."""
+        self._found = self._found or _first(self._blobs.names(CONTAINER, f"{self._folder}user_logs/"), self._folder)
+        return self._blobs.read_from(CONTAINER, self._found, start) if self._found else None
+
+
+def _first(names: Iterable[str], folder: str) -> str:
+    return next((name for name in sorted(names) if _FIRST.fullmatch(name.removeprefix(folder))), "")

@@ -16,15 +16,17 @@ from azure_gpu_operations.clusters.places import AKS, EDGE
 JOB, BATCH, LOCAL, VM, ML_CLUSTER = "job", "batch", "local", "vm", "cluster"
 PLACES = (LOCAL, JOB, BATCH, AKS, EDGE, VM, ML_CLUSTER)
 MOST_GPUS = 16  # of one node: no size has more
-MOST = {BATCH: MOST_NODES[AllocationMode.BATCH_SERVICE]}  # nodes of one run, by the places that run on several
-_TAKE_GPUS = (BATCH, AKS, EDGE)
+# The most nodes of one run, by the places that run on several. Of Azure ML it is that of an MPI run on a cluster, "100 nodes"
+# (Microsoft Learn, machine-learning/how-to-manage-quotas, 2026-01-27), which of TensorFlow nothing says.
+MOST = {BATCH: MOST_NODES[AllocationMode.BATCH_SERVICE], ML_CLUSTER: 100}
+_TAKE_GPUS = (BATCH, AKS, EDGE, ML_CLUSTER)
+_NO_GPU = "-1"  # no device has this number, and an empty variable is taken for one that isn't set by some
 _ONE_NODE = {
     JOB: "a run of a Container Apps job is one container",
     VM: "a run on a virtual machine is on that machine alone",
     LOCAL: "a run here is on this machine alone",
     AKS: "a run on a cluster is one pod",
     EDGE: "a run on an edge is one pod",
-    ML_CLUSTER: "a run on a compute cluster is a job of one node",
 }
 
 
@@ -37,6 +39,13 @@ class Group(NamedTuple):
     @property
     def is_several(self) -> bool:
         return self.nodes > 1
+
+    @property
+    def devices(self) -> dict[str, str]:
+        """The variable by which a program on a whole node sees fewer GPUs than the node has: the first ones."""
+        if self.gpus is None:
+            return {}
+        return {"CUDA_VISIBLE_DEVICES": ",".join(map(str, range(self.gpus))) or _NO_GPU}
 
 
 def group(nodes: int | None, gpus: int | None) -> Group:

@@ -1,6 +1,7 @@
 """Jobs of Azure ML on clusters that have no node until one waits: code, environment, inputs, log, outputs, ends and evictions."""
 
 import asyncio
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,6 +19,7 @@ from tests.localazure.conftest import new_group
 from tests.support import ml_resources as ml
 from tests.support.embedded import EmbeddedAzure, until
 
+SUPPORT = Path(ml.__file__).parent
 ENDED = ("Completed", "Failed", "Canceled")
 TRAIN = b"""
 import os, pathlib, sys, time
@@ -85,8 +87,8 @@ class World:
             answer = client.get(f"/blob/{self.account}/{container}/{path}")
         return answer.text if answer.status_code == 200 else None
 
-    def log(self, job: str) -> str | None:
-        return self.blob("azureml", f"ExperimentRun/dcid.{job.rsplit('/', 1)[1]}/user_logs/std_log.txt")
+    def log(self, job: str, file: str = "std_log.txt") -> str | None:
+        return self.blob("azureml", f"ExperimentRun/dcid.{job.rsplit('/', 1)[1]}/user_logs/{file}")
 
 
 @pytest.fixture(scope="module")
@@ -122,6 +124,51 @@ def test_a_job_brings_up_a_node_runs_its_code_and_leaves_log_and_outputs(world: 
     assert ended["properties"]["azureml.exitCode"] == "0"
 
 
+def group_of(nodes: int) -> dict[str, Any]:
+    return {
+        "resources": {"instanceCount": nodes},
+        "distribution": {"distributionType": "TensorFlow", "workerCount": nodes, "parameterServerCount": 0},
+    }
+
+
+def test_workers_of_a_job_start_together_meet_and_end_together(world: World) -> None:
+    ml.upload(world.azure, world.account, "things", "meeting/meeting.py", (SUPPORT / "meeting.py").read_bytes())
+    code = world.put("codes/meeting/versions/1", {"codeUri": f"{world.place}/meeting"})["id"]
+    cluster = world.cluster(scaleSettings={"minNodeCount": 0, "maxNodeCount": 2, "nodeIdleTimeBeforeScaleDown": "PT1H"})
+    first = world.job(cluster, "sleep 600")
+    world.until(first, "Running")
+    job = world.job(cluster, "python meeting.py", codeId=code, environmentVariables={"CODE": "3", "WAIT": "1"}, **group_of(2))
+    until(lambda: world.nodes(cluster) == {"running": 1, "idle": 1}, "the second node is there")
+    assert world.status(job) == "Queued", "one free node isn't enough for it"
+    later = world.job(cluster, "true")
+    assert world.status(later) == "Queued", "a later job doesn't take the node that it waits for"
+    world.azure.post(f"{first}/cancel", ml.ML)
+    ended = world.until(job, *ENDED)
+    met = world.log(job, "std_log_process_0.txt")
+    assert ended["status"] == "Failed", (ended, met)
+    assert "'user_logs/std_log_process_0.txt'" in ended["properties"]["azureml.error.message"]
+    assert ended["properties"]["azureml.nodeCount"] == "2"
+    assert [one["index"] for one in json.loads(met or "")] == [0, 1]
+    assert world.log(job, "std_log_process_1.txt") == "heard: all 2 are there\n", "it was ended, as it waits for a minute"
+    assert world.until(later, *ENDED)["status"] == "Completed"
+    until(lambda: world.nodes(cluster) == {"idle": 2}, "both are free")
+
+
+def test_an_evicted_node_takes_the_jobs_other_nodes_along(world: World) -> None:
+    cluster = world.cluster(vmPriority="LowPriority", scaleSettings={"minNodeCount": 0, "maxNodeCount": 2})
+    job = world.job(cluster, "echo began $NODE_RANK; sleep 600", **group_of(2))
+    world.until(job, "Running")
+    node = world.azure.post(f"{cluster}/listNodes", ml.ML).json()["nodes"][1]["nodeId"]
+    evicted = world.azure.command("fault", "evict", f"{cluster.rsplit('/', 1)[1]}/{node}")
+    assert evicted.returncode == 0, evicted.stderr
+    world.until(job, "Queued", "Preparing")
+    world.until(job, "Running")
+    until(lambda: world.log(job, "std_log_process_1.txt") == "began 1\n", "both began anew")
+    world.azure.post(f"{job}/cancel", ml.ML)
+    world.until(job, "Canceled")
+    until(lambda: world.nodes(cluster) == {"idle": 2}, "both are free")
+
+
 def test_a_full_cluster_lets_jobs_wait_and_idle_nodes_go(world: World) -> None:
     cluster = world.cluster(scaleSettings={"minNodeCount": 0, "maxNodeCount": 1, "nodeIdleTimeBeforeScaleDown": "PT1S"})
     first = world.job(cluster, "echo first; sleep 600")
@@ -155,7 +202,10 @@ def test_how_jobs_fail(world: World) -> None:
     ("changed", "what"),
     [
         ({"jobType": "Sweep"}, "trial"),
-        ({"resources": {"instanceCount": 2}}, "jobs on more than one node"),
+        ({"resources": {"instanceCount": 2}}, "jobs on more than one node without a distribution"),
+        ({"distribution": {"distributionType": "Mpi"}}, "a distribution of the type 'Mpi'"),
+        ({"distribution": {"distributionType": "TensorFlow", "parameterServerCount": 1}}, "parameter servers"),
+        ({"distribution": {"distributionType": "TensorFlow", "workerCount": 2}}, "another number of workers than of nodes"),
         ({"identity": {"identityType": "UserIdentity"}}, "jobs that run as the user"),
         ({"inputs": {"x": {"jobInputType": "triton_thing", "uri": "azureml://x"}}}, "triton_thing"),
         ({"inputs": {"../x": {"jobInputType": "literal", "value": "1"}}}, "'../x' is no name of inputs"),
@@ -181,13 +231,13 @@ class Told:
         self.runner._run_of = lambda job_key: cast(Any, self)
 
     def end_of(self, **kept: Any) -> str:
-        self.runner._jobs["j"] = {"compute": "c", "secret": "s", "node": "n", "sent": 0, "exit": None, "puts": [], **kept}
+        self.runner._jobs["j"] = {"compute": "c", "secret": "s", "nodes": ["n"], "sent": [], "exit": None, "puts": [], **kept}
         asyncio.run(self.runner._on_node("j", taken_up=False))
         return self.runner._jobs["j"]["status"]
 
-    async def prepared(self, *_: Any) -> tuple[Any, Any, Laid]:
+    async def prepared(self, *_: Any) -> tuple[list[Any], Any, list[Laid]]:
         self.begun += 1
-        return object(), object(), Laid({}, {}, ())
+        return [object()], object(), [Laid({}, {}, ())]
 
     async def start(self, *_: Any) -> None:
         self.runner._jobs["j"]["status"] = "CancelRequested"
@@ -205,7 +255,7 @@ def test_a_job_that_is_canceled_while_its_container_starts_does_not_run_again(tm
 
 def test_a_canceled_job_whose_container_goes_while_it_is_stopped_frees_its_node(tmp_path: Path) -> None:
     told, freed = Told(tmp_path), []
-    told.runner._jobs["j"] = {"compute": "c", "secret": "s", "node": "n", "status": "Preparing", "sent": 0, "exit": None}
+    told.runner._jobs["j"] = {"compute": "c", "secret": "s", "nodes": ["n"], "status": "Preparing", "sent": [], "exit": None}
     removing, removed = asyncio.Event(), asyncio.Event()
 
     async def stopped(group: str) -> None:
@@ -261,7 +311,9 @@ def test_a_node_whose_job_had_ended_when_the_server_was_killed_is_free() -> None
     clock = SimpleNamespace(now=lambda: now, stamp=now.isoformat)
 
     async def told() -> None:
-        clusters = Clusters(cast(Any, SimpleNamespace(store=store, clock=clock)), Jobs(lambda _: [], lambda *_: None))
+        clusters = Clusters(
+            cast(Any, SimpleNamespace(store=store, clock=clock)), Jobs(lambda _: [], lambda _: 1, lambda *_: None)
+        )
         clusters.started({"on"})
         assert [(node["id"], node["state"]) for node in nodes] == [("on", "running"), ("over", "idle")]
         await clusters.close()

@@ -23,10 +23,10 @@ from azure_gpu_operations.batch.pool_facts import PoolFacts
 from azure_gpu_operations.run.on_batch import commands, worker_commands
 from azure_gpu_operations.run.on_batch.wanted import Wanted
 from azure_gpu_operations.run.on_batch.worker_commands import WorkerCommands
+from azure_gpu_operations.run.workers import Group
 
 PREPARATION = "jobpreparation"
 _JOB_FOLDER = "$AZ_BATCH_JOB_PREP_WORKING_DIR"
-NO_GPU = "-1"  # no device has this number, and an empty variable is taken for none by some
 _TASK_FOLDER = "$AZ_BATCH_TASK_WORKING_DIR"
 _SHARED_FOLDER = "$AZ_BATCH_TASK_SHARED_DIR"
 _DEPENDENCIES = {"block": models.DependencyAction.BLOCK, "satisfy": models.DependencyAction.SATISFY}
@@ -121,9 +121,7 @@ def _script(wanted: Wanted) -> str:
 def _said_environment(task: Task, wanted: Wanted) -> dict[str, str]:
     """The command line counts more than the file of tasks. A script's output is to be seen while it runs."""
     own = {"PYTHONUNBUFFERED": "1"} if _script(wanted) else {}
-    if wanted.gpus is not None:
-        own["CUDA_VISIBLE_DEVICES"] = ",".join(map(str, range(wanted.gpus))) or NO_GPU
-    return {**own, **task.environment, **wanted.target.environment}
+    return {**own, **Group(gpus=wanted.gpus).devices, **task.environment, **wanted.target.environment}
 
 
 def _command(

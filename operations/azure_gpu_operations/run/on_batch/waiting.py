@@ -50,6 +50,8 @@ def sentence(name: str, pool: PoolFacts, nodes: Sequence[models.BatchNode], need
         return f"the pool {name} has {_count(len(nodes))}, and {_count(needed)} are needed{formula}".replace(
             "1 node are needed", "1 is needed"
         )
+    if needed > 1 and 0 < states["idle"] < needed:
+        return f"{_count(needed)} of the pool {name} are needed at once, and {_free(states['idle'], len(nodes))}"
     if states["running"]:
         return f"every node of the pool {name} is busy with other tasks"
     return f"a node of the pool {name} is getting ready for it"
@@ -93,6 +95,10 @@ def preparation_failed(
 
 def _count(nodes: int) -> str:
     return "1 node" if nodes == 1 else f"{nodes} nodes"
+
+
+def _free(idle: int, nodes: int) -> str:
+    return f"{idle} of {nodes} {'is' if idle == 1 else 'are'} free"
 
 
 def _plural(doing: str) -> str:

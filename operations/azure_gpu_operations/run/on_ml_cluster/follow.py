@@ -42,7 +42,8 @@ class End(NamedTuple):
 
     status: str = ""  # one of OVER; "": it isn't there any more
     exit_code: int | None = None
-    seconds: float | None = None  # for which a node worked for it, as far as we saw
+    seconds: float | None = None  # for which its nodes worked for it, as far as we saw
+    nodes: int = 1
     message: str = ""  # the service's own
 
 
@@ -103,7 +104,8 @@ class Follower:
         self._status = status
         if status not in OVER:
             return None
-        return End(status, seconds=_told_seconds(properties) or self.seconds, message=message_of(properties))
+        nodes = int((properties.get("resources") or {}).get("instanceCount") or 1)
+        return End(status, seconds=_told_seconds(properties) or self.seconds, nodes=nodes, message=message_of(properties))
 
     def _drained(self, end: End) -> End:
         """The log's last lines; the very last one has the code."""

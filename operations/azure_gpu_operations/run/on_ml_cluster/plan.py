@@ -1,6 +1,7 @@
 """What is sent to a workspace for a run: an environment, code, and a job of one command.
 
-In: what is wanted, the compute, and where code lies. Out: bodies of ARM, and the image to build. Pure.
+In: what is wanted, the compute, and where code lies. Out: bodies of ARM, and the image to build. Pure. On several nodes each runs
+the command once, told of the others by the service itself.
 
 A script's image has its requirements alone, so that it is built once for each of them; the script comes as code, once for each
 content. A workload's image has everything, and the job starts what its Dockerfile says: the service starts no ENTRYPOINT. The
@@ -102,7 +103,8 @@ def job(
     client_id: str | None,
 ) -> dict[str, Any]:
     """`client_id`: of the cluster's identity, as which the job speaks; "" is the cluster's own, None: it has none."""
-    variables: Mapping[str, str] = wanted.target.environment
+    nodes = wanted.group.nodes
+    variables: Mapping[str, str] = {**wanted.group.devices, **wanted.target.environment}
     properties: dict[str, Any] = {
         "jobType": "Command",
         "displayName": name,
@@ -110,9 +112,11 @@ def job(
         "command": text,
         "computeId": compute_id,
         "environmentId": environment_id,
-        "resources": {"instanceCount": 1},
+        "resources": {"instanceCount": nodes},
         "tags": {STACK_TAG: stack},
     }
+    if nodes > 1:  # the service sets TF_CONFIG on each node
+        properties["distribution"] = {"distributionType": "TensorFlow", "workerCount": nodes, "parameterServerCount": 0}
     if code_id:
         properties["codeId"] = code_id
     if variables:

@@ -30,7 +30,7 @@ from azure_gpu_operations.run.context import content_hash
 from azure_gpu_operations.run.errors import RunError, WrongRunError
 from azure_gpu_operations.run.on_ml_cluster import plan as bodies
 from azure_gpu_operations.run.on_ml_cluster.follow import End, Follower
-from azure_gpu_operations.run.on_ml_cluster.wanted import Wanted
+from azure_gpu_operations.run.on_ml_cluster.wanted import Wanted, check_cluster
 from azure_gpu_operations.run.protocol import Cost, Outcome, Output, Say
 from azure_gpu_operations.run.stack_registry import of_stack
 from azure_gpu_operations.run.target import Target
@@ -50,6 +50,9 @@ def plan(view: StackView, name: str, wanted: Wanted, output: Output) -> Iterator
         workspace_id = view.ml_computes[name].rpartition("/computes/")[0]
         workspace = _there(arm, workspace_id, "the workspace")
         compute = _cluster(arm, view, name)
+        problems = check_cluster(name, _settings(compute), wanted.group)
+        if problems:
+            raise WrongRunError(problems)
         identity = partial(_identity, compute, name)
         with carried.carrying(arm, view.storage, wanted.target, wanted.arguments, wanted.files, identity) as carrying:
             wanted = wanted._replace(target=carrying.target, arguments=tuple(carrying.arguments))
@@ -119,8 +122,7 @@ class MlRun:
         self._is_sent = body is None
         self._end = End()
         self.place, self.name = place, job_id.rsplit("/", 1)[-1]
-        log = (job_log.CONTAINER, job_log.blob_of(self.name))
-        self._follower = Follower(arm, job_id, lambda at: blobs.read_from(*log, at), show=output.show, say=output.say)
+        self._follower = Follower(arm, job_id, job_log.Reader(blobs, self.name).read_from, show=output.show, say=output.say)
 
     @property
     def kept_as(self) -> str:
@@ -134,7 +136,8 @@ class MlRun:
         assert self._body is not None, "it was sent before"
         self._is_sent = True  # from here on it may be there, whatever is answered
         self._arm.put(self._id, API_VERSION, self._body)
-        self._say(f"started {self._wanted.target.described} on compute {self.place}: job {self.name}")
+        over = f" over {self._wanted.group.nodes} nodes" if self._wanted.group.is_several else ""
+        self._say(f"started {self._wanted.target.described} on compute {self.place}{over}: job {self.name}")
         self._files.tell(self._say)
 
     def follow(self) -> Outcome:
@@ -162,15 +165,19 @@ class MlRun:
         return True
 
     def cost(self) -> Cost:
-        """Of its node while it worked for the job. It stays for the cluster's idle time, and costs then, too."""
-        seconds, price = self._end.seconds, _price(self._compute)
-        told = job_cost.summary(seconds, price, datetime.now(UTC).date())
+        """Of its nodes while they worked for the job. They stay for the cluster's idle time, and cost then, too."""
+        seconds, price, nodes = self._end.seconds, _price(self._compute), self._end.nodes
+        total = None if seconds is None else seconds * nodes
+        told = job_cost.summary(total, price, datetime.now(UTC).date())
         scale = _settings(self._compute).get("scaleSettings") or {}
         least = int(scale.get("minNodeCount") or 0)
         idle = seconds_of(scale.get("nodeIdleTimeBeforeScaleDown"))
-        stays = "which goes when it is idle" if idle is None else f"which stays for {idle / 60:g} idle minutes"
-        words = f"{told} for its node, " + (stays if least == 0 else f"and {least} of the cluster's nodes always stay")
-        return Cost(words, job_cost.cost(price, seconds), seconds)
+        one = nodes == 1
+        stays = f"which stay{'s' if one else ''} for {idle / 60:g} idle minutes" if idle is not None else ""
+        stays = stays or ("which goes when it is idle" if one else "which go when they are idle")
+        for_nodes = "its node, " if one else f"its {nodes} nodes together, "
+        words = f"{told} for {for_nodes}" + (stays if least == 0 else f"and {least} of the cluster's nodes always stay")
+        return Cost(words, job_cost.cost(price, total), total)
 
     def settle(self) -> None:
         """A job stays in the workspace's history."""

@@ -3,9 +3,12 @@
 In: the words of the command line. Out: a `Wanted` and every problem that shows without asking anybody. Pure.
 """
 
-from typing import NamedTuple
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
-from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.catalog.sizes import SIZES
 from azure_gpu_operations.run.carried import Files
 from azure_gpu_operations.run.target import Target
 from azure_gpu_operations.run.workers import Group
@@ -20,6 +23,23 @@ class Wanted(NamedTuple):
     timeout_minutes: float | None = None
     files: Files = Files()
     group: Group = Group()
+
+
+def check_cluster(name: str, settings: Mapping[str, Any], group: Group) -> list[Problem]:
+    """What a compute's settings, `properties.properties`, say against a group of workers."""
+    problems: list[Problem] = []
+    most = int((settings.get("scaleSettings") or {}).get("maxNodeCount") or 0)
+    if group.nodes > most:
+        message = f"the compute {name} gets at most {'1 node' if most == 1 else f'{most} nodes'}, so the job would wait for ever"
+        fix = f"ask for {most} or fewer, or give the compute a larger `max_nodes` in the stack's file and run `pulumi up`"
+        problems.append(Problem("--nodes", message, group.nodes, f"1 to {most}", fix, code=Code.IMPOSSIBLE))
+    size = SIZES.find(str(settings.get("vmSize") or ""))
+    has = math.ceil(size.gpu_count) if size is not None and size.gpu_count else 0
+    if group.gpus and size is not None and group.gpus > has:
+        message = f"a node of the compute {name} ({size.name}) has {'fewer GPUs' if has else 'no GPU'}"
+        fix = "name a compute of a size with more"
+        problems.append(Problem("--gpus", message, group.gpus, f"0 to {has}" if has else "0", fix, code=Code.IMPOSSIBLE))
+    return problems
 
 
 def resolve(
