@@ -9,7 +9,7 @@ import pytest
 from azure_gpu_operations.connection import Connection
 from azure_gpu_operations.machine_learning import job_log
 from azure_gpu_operations.run.context import BASE_IMAGE, Context, of_folder, of_script
-from azure_gpu_operations.run.on_ml_cluster import plan
+from azure_gpu_operations.run.on_ml_cluster import plan, quota
 from azure_gpu_operations.run.on_ml_cluster.wanted import Wanted, check_cluster, resolve
 from azure_gpu_operations.run.target import Target
 from azure_gpu_operations.run.workers import Group
@@ -148,3 +148,25 @@ def test_what_a_cluster_can_not_be_asked_is_refused(target: Target, said: str, a
 def test_what_has_to_be_built_needs_a_registry() -> None:
     _, problems = resolve(Target(SCRIPT), "x.py", [], None, VIEW._replace(registry=""))
     assert "no registry" in problems[0].message
+
+
+@pytest.mark.parametrize(
+    ("nodes", "priority", "refused"),
+    [(2, "Dedicated", False), (3, "Dedicated", True), (1, "LowPriority", False), (2, "LowPriority", True)],
+)
+def test_more_nodes_than_the_regions_quota_is_refused_before_anything_starts(nodes: int, priority: str, refused: bool) -> None:
+    compute = {
+        "location": "eastus",
+        "properties": {"properties": {"vmSize": "Standard_NC4as_T4_v3", "vmPriority": priority}},
+    }
+    listed = [
+        {"type": f"Microsoft.MachineLearningServices{kind}usages", "name": {"value": name}, "limit": limit}
+        for kind, name, limit in (
+            ("/vmFamily/dedicatedCores/", "Standard NCASv3_T4 Family", 8),  # two nodes of four vCPUs
+            ("/totalDedicatedCores/", "Total Cluster Dedicated Regional vCPUs", 100),
+            ("/totalLowPriorityCores/", "Total Cluster LowPriority Regional vCPUs", 4),
+        )
+    ]
+    found = quota.check(compute, Group(nodes), listed)
+    assert [problem.path for problem in found] == ["--nodes"] * refused
+    assert quota.check(compute, Group(nodes), []) == [], "a list that says nothing refuses nothing"

@@ -23,13 +23,13 @@ from azure_gpu.catalog import regions
 from azure_gpu.catalog.quotas import FROM_COMPUTE, FROM_MACHINE_LEARNING, BatchAccountLimits, Limit, PoolUse, RegionLimits
 from azure_gpu.catalog.size_use import Service, SizeUse
 from azure_gpu_operations.azure import SignIn, get_list, management_client, post_document
+from azure_gpu_operations.machine_learning import usages
 from azure_gpu_operations.preflight.fetching import retries
 from azure_gpu_operations.preflight.needs import NamedKind, WantedName
 
 PERMISSIONS_VERSION = "2022-04-01"
 VAULTS_VERSION = "2024-11-01"
 _TOTAL, _SPOT = "cores", "lowPriorityCores"  # what the compute service calls its totals
-_ML_TOTAL, _ML_SPOT, _ML_FAMILY = "/totalDedicatedCores/", "/totalLowPriorityCores/", "/vmFamily/dedicatedCores/"
 
 
 class What(StrEnum):
@@ -245,17 +245,11 @@ def _ml_sizes(client: MachineLearningServicesMgmtClient, region: str) -> frozens
 
 
 def _ml_quotas(client: MachineLearningServicesMgmtClient, region: str) -> RegionLimits:
-    """The region's own rows; those of single workspaces and computes are parts of them."""
     rows = [
         (str(row.type), Limit(str(row.name.value) if row.name else "", row.limit or 0, row.current_value))
         for row in client.usages.list(region)
     ]
-    return RegionLimits(
-        region=region,
-        families=tuple(limit for kind, limit in rows if _ML_FAMILY in kind),
-        total=next((limit for kind, limit in rows if _ML_TOTAL in kind), None),
-        spot=next((limit for kind, limit in rows if _ML_SPOT in kind), None),
-    )
+    return usages.limits_of(region, rows)
 
 
 def _name_reader(client: Callable[[Any], Any], wanted: WantedName) -> Callable[[], NameAnswer]:

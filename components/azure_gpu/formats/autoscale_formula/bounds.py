@@ -39,8 +39,19 @@ def idle_nodes(text: str) -> tuple[int, int] | None:
 @lru_cache(maxsize=64)
 def most_nodes(text: str) -> int | None:
     """Dedicated and Spot nodes together, at the busiest hour of a week: a task that needs more would wait for ever."""
-    runs = _runs(text, ((_MANY, other) for other in (0.0, 1.0, _MANY)))
+    runs = _busy(text)
     return max(run.dedicated + run.spot for run in runs) if runs else None
+
+
+@lru_cache(maxsize=64)
+def most_of_each(text: str) -> tuple[int, int] | None:
+    """Dedicated nodes, and Spot nodes, each at its own busiest hour."""
+    runs = _busy(text)
+    return (max(run.dedicated for run in runs), max(run.spot for run in runs)) if runs else None
+
+
+def _busy(text: str) -> list[Evaluation] | None:
+    return _runs(text, ((_MANY, other) for other in (0.0, 1.0, _MANY)))
 
 
 def _runs(text: str, loads: Iterable[tuple[float, float]]) -> list[Evaluation] | None:

@@ -31,7 +31,7 @@ from azure_gpu_operations.batch.pool_facts import PoolFacts, facts_of
 from azure_gpu_operations.exit_codes import FAILED_RUN
 from azure_gpu_operations.run import names
 from azure_gpu_operations.run.errors import RunError, WrongRunError
-from azure_gpu_operations.run.on_batch import fetching, find_pool, outcome, plan as bodies, waiting
+from azure_gpu_operations.run.on_batch import fetching, find_pool, outcome, plan as bodies, quota, waiting
 from azure_gpu_operations.run.on_batch.follow import End, Follower
 from azure_gpu_operations.run.on_batch.placing import Brought, brought
 from azure_gpu_operations.run.on_batch.wanted import Wanted
@@ -300,7 +300,7 @@ def _pool(arm: Arm, account: BatchAccount, view: StackView, name: str, wanted: W
         message = "the stack has this pool and Azure hasn't: somebody has deleted it"
         raise WrongRunError([Problem("--pool", message, name, fix=fix)])
     pool = facts_of(found)
-    problems = find_pool.check(view, name, pool, wanted)
+    problems = [*find_pool.check(view, name, pool, wanted), *quota.check(pool, wanted, account.body)]
     if errors(problems):
         raise WrongRunError(problems)
     today = datetime.now(UTC).date()

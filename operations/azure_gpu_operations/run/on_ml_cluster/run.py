@@ -22,13 +22,13 @@ from azure_gpu_operations import job_cost
 from azure_gpu_operations.azure import Arm, AzureError
 from azure_gpu_operations.batch.blobs import Blobs
 from azure_gpu_operations.exit_codes import FAILED_RUN, TIMED_OUT
-from azure_gpu_operations.machine_learning import job_log
+from azure_gpu_operations.machine_learning import job_log, usages
 from azure_gpu_operations.machine_learning.endpoints import API_VERSION, seconds_of
 from azure_gpu_operations.run import carried, names
 from azure_gpu_operations.run.carried import NO_FILES, RunFiles
 from azure_gpu_operations.run.context import content_hash
 from azure_gpu_operations.run.errors import RunError, WrongRunError
-from azure_gpu_operations.run.on_ml_cluster import plan as bodies
+from azure_gpu_operations.run.on_ml_cluster import plan as bodies, quota
 from azure_gpu_operations.run.on_ml_cluster.follow import End, Follower
 from azure_gpu_operations.run.on_ml_cluster.wanted import Wanted, check_cluster
 from azure_gpu_operations.run.protocol import Cost, Outcome, Output, Say
@@ -50,7 +50,7 @@ def plan(view: StackView, name: str, wanted: Wanted, output: Output) -> Iterator
         workspace_id = view.ml_computes[name].rpartition("/computes/")[0]
         workspace = _there(arm, workspace_id, "the workspace")
         compute = _cluster(arm, view, name)
-        problems = check_cluster(name, _settings(compute), wanted.group)
+        problems = check_cluster(name, _settings(compute), wanted.group) + _of_quota(arm, compute, wanted)
         if problems:
             raise WrongRunError(problems)
         identity = partial(_identity, compute, name)
@@ -201,6 +201,19 @@ def _cluster(arm: Arm, view: StackView, name: str) -> dict[str, Any]:
         message = f"the compute is of kind {kind}, and jobs are sent to a cluster of machines"
         raise WrongRunError([Problem("--compute", message, name, allowed=f"a compute of kind {CLUSTER}", fix=f"write {where}")])
     return body
+
+
+def _of_quota(arm: Arm, compute: Mapping[str, Any], wanted: Wanted) -> list[Problem]:
+    """Of a job over several nodes. Nothing where this login may not read the region's usages: the cluster says it then."""
+    if not wanted.group.is_several:
+        return []
+    try:
+        listed = list(arm.values(usages.path(str(compute["id"]), str(compute.get("location") or "")), API_VERSION))
+    except AzureError as error:
+        if error.status == 403:
+            return []
+        raise
+    return quota.check(compute, wanted.group, listed)
 
 
 def _client_id(compute: Mapping[str, Any]) -> str | None:
