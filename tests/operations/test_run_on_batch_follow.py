@@ -122,6 +122,41 @@ def test_a_task_over_several_nodes_waits_until_all_of_them_are_free() -> None:
     assert said == ["2 nodes of the pool train are needed at once, and 1 of 2 is free"]
 
 
+class Workers(ScriptedAccount):
+    """Of a task that runs on two nodes: the second's worker ends with a code when it has been looked at once."""
+
+    code = b"7\n"
+    looked = 0
+
+    def subtasks(self, job_id: str, task_id: str) -> list[models.BatchSubtask]:
+        self.looked += 1
+        info = {"nodeId": "n2", "taskRootDirectory": "workitems/run-x/job-1/main"}
+        return [models.BatchSubtask({"id": 1, "nodeInfo": info})]
+
+    def node_file(self, pool_id: str, node_id: str, path: str) -> bytes | None:
+        assert (node_id, path.rpartition("/")[0]) == ("n2", "workitems/run-x/job-1/main")
+        files = {"worker-exit": self.code if self.looked > 1 else None, "stderr.txt": b"ValueError: x\n"}
+        return files[path.rsplit("/", 1)[1]]
+
+
+def test_a_worker_that_failed_and_is_waited_for_ends_the_run() -> None:
+    two = (Task(id="main", command="", path="", nodes=2),)
+    account = Workers(task("running"))
+    end, shown, _ = followed(account, two)
+    assert end.hopeless == "the worker of subtask 1 on node n2 ended with exit code 7, and the first worker still waits"
+    assert account.looked == 3, "the first worker had the time between two looks to end by itself"
+    assert shown == ["ValueError: x"]
+
+
+def test_workers_that_end_well_end_nothing() -> None:
+    two = (Task(id="main", command="", path="", nodes=2),)
+    account = Workers(*[task("running")] * 40, task("completed", 0))
+    account.code = b"0\n"
+    end, shown, _ = followed(account, two)
+    assert (end.hopeless, shown) == ("", [])
+    assert account.looked > 2
+
+
 def test_a_formula_is_asked_again_until_it_gives_nodes_but_not_more_often_than_batch_takes_it() -> None:
     looks = [(task("active"), scaled(), [])] * int(EVALUATE_SECONDS)  # each look takes two seconds
     account = ScriptedAccount(*looks, task("completed", 0))

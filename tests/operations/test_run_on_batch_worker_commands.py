@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from azure_gpu_operations.run.on_batch import worker_commands
+from tests.support.embedded import until
 
 SHOW = "python3 -c \"import os; print(os.environ['TF_CONFIG'])\""
 # As the service sets them. The primary needn't be the first of the list.
@@ -25,7 +26,7 @@ def node(tmp_path: Path) -> Path:
 
 
 def ran(command: str, node: Path, address: str) -> subprocess.CompletedProcess[str]:
-    env = {**HOSTS, "PATH": f"{node}:/usr/local/bin:/usr/bin:/bin", "ADDRESSES": address}
+    env = {**HOSTS, "AZ_BATCH_TASK_DIR": str(node), "PATH": f"{node}:/usr/local/bin:/usr/bin:/bin", "ADDRESSES": address}
     env["AZ_BATCH_IS_CURRENT_NODE_MASTER"] = str(address == "10.0.0.5").lower()
     return subprocess.run(shlex.split(command), env=env, capture_output=True, text=True, check=False, timeout=60)
 
@@ -49,6 +50,14 @@ def test_a_node_that_is_not_in_the_list_says_so_and_starts_nothing(node: Path) -
 def test_preparation_comes_first_and_its_failure_starts_nothing(node: Path) -> None:
     done = ran(worker_commands.commands(SHOW, 20100, prepare="false").coordination, node, "10.0.0.4")
     assert (done.returncode, done.stdout) == (1, "")
+
+
+def test_the_code_of_a_worker_beside_the_first_is_left_in_a_file(node: Path) -> None:
+    told = node / worker_commands.EXIT_FILE
+    told.write_text("9")  # of the try before
+    done = ran(worker_commands.commands("sh -c 'exit 7'".replace("'", '"'), 20100).coordination, node, "10.0.0.4")
+    assert done.returncode == 0, "the coordination command has started it and ends"
+    until(lambda: told.exists() and told.read_text() == "7\n", "the worker has ended")
 
 
 def test_words_reach_the_program_as_they_are(node: Path) -> None:

@@ -184,7 +184,7 @@ def test_two_workers_meet_by_the_addresses_in_tf_config(stack: ProgramStack) -> 
 
     account = account_of(stack)
     (other,) = account.list_subtasks(job_of(done.stderr), "main")
-    assert (other.id, str(other.state), other.exit_code) == (1, "SubtaskState.COMPLETED", 0)
+    assert (other.id, other.state, other.exit_code) == (1, "completed", 0)
     node = other.node_info
     assert node is not None
     file = f"{node.task_root_directory}/stdout.txt"
@@ -194,6 +194,15 @@ def test_two_workers_meet_by_the_addresses_in_tf_config(stack: ProgramStack) -> 
     assert (more.returncode, "allowed: 1 to 2" in more.stderr) == (2, True), more.stderr
     many = run(stack, program, "--pool", "group", "--nodes", "2", "--gpus", "4")
     assert (many.returncode, "has fewer GPUs; given: 4; allowed: 0 to 1" in many.stderr) == (2, True), many.stderr
+
+
+def test_a_worker_that_is_lost_before_they_meet_ends_the_run(stack: ProgramStack) -> None:
+    program = str(CHECKOUT / "tests" / "support" / "meeting.py")
+    done = run(stack, program, "--pool", "group", "--nodes", "2", "--env", "LOST=1")
+    assert done.returncode == 125, done.stdout + done.stderr
+    assert "worker 1 is lost\n" in done.stderr, "its own last line"
+    assert "ended with exit code 1, and the first worker still waits" in done.stderr
+    assert "is ended and kept" in done.stderr
 
 
 @pytest.mark.parametrize("pool", ["train", "plain"])

@@ -1,7 +1,8 @@
 """The smallest program of a group: worker 0 hears from each of the others at its address in TF_CONFIG, and they hear from it.
 
 Run by tests on the nodes of a service, so that it stands alone. Worker 0 prints what it has heard and ends with $CODE; another
-one prints that it was heard, and waits for its node to end it where $WAIT is set.
+one prints that it was heard, and waits for its node to end it where $WAIT is set. With $LOST it ends at once instead, and
+worker 0 waits for it.
 """
 
 import json
@@ -21,6 +22,8 @@ def main() -> int:
         heard = meet(workers[0], len(workers) - 1)
         print(json.dumps([mine, *sorted(heard, key=lambda one: one["index"])]), flush=True)
         return int(os.environ.get("CODE", "0"))
+    if os.environ.get("LOST"):
+        sys.exit(f"worker {index} is lost")
     with reached(workers[0]) as server:
         server.sendall(json.dumps(mine).encode() + b"\n")
         print("heard:", server.makefile().readline().strip(), flush=True)

@@ -88,6 +88,37 @@ def test_a_task_goes_on_while_the_server_is_replaced(tmp_path: Path) -> None:
     with_own_end(tmp_path / "state", test)
 
 
+def test_what_runs_beside_a_primary_that_outlived_its_server_ends_with_it(tmp_path: Path) -> None:
+    async def test(first: World) -> None:
+        pool = await first.pool(scaleSettings=fixed(2), interNodeCommunication="Enabled")
+        variables = {"COUNT": tmp_path / "count", "GO": tmp_path / "go", "PIDS": tmp_path / "pids"}
+        settings = {
+            "numberOfInstances": 2,
+            "coordinationCommandLine": "/bin/sh -c 'sleep 300 & echo $! >> $PIDS'",
+        }
+        task = first.task(
+            first.job(pool),
+            "task",
+            COUNTING,
+            multiInstanceSettings=settings,
+            environmentSettings=[{"name": name, "value": str(value)} for name, value in variables.items()],
+        )
+        await first.until(lambda: written(tmp_path / "count"), lambda: "it runs")
+        pids = [int(each) for each in (tmp_path / "pids").read_text().split()]
+        await left_alone(first)
+        second = World(first.state)
+        await second.pools.started()
+        assert [_is_dead(pid) for pid in pids] == [False, False], "they go on without a server"
+        (tmp_path / "go").touch()
+        assert (await second.done(task))["exitCode"] == 0
+        for pid in pids:
+            await second.until(lambda pid=pid: _is_dead(pid), lambda pid=pid: f"{pid} ends")
+        assert second.states(pool) == ["idle", "idle"]
+        await left_alone(second)
+
+    with_own_end(tmp_path / "state", test)
+
+
 def test_a_task_that_ended_without_a_server_is_told_to_the_next(tmp_path: Path) -> None:
     async def test(first: World) -> None:
         pool = await first.pool()

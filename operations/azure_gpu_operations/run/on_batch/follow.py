@@ -17,13 +17,14 @@ from azure_gpu_operations.azure import AzureError
 from azure_gpu_operations.batch.account import BatchAccount, Counts
 from azure_gpu_operations.batch.pool_facts import PoolFacts, facts_of, word
 from azure_gpu_operations.run import asking
-from azure_gpu_operations.run.on_batch import waiting
+from azure_gpu_operations.run.on_batch import others, waiting
 from azure_gpu_operations.run.on_batch.tail import Tail
 
 POLL_SECONDS = 2.0
 EVALUATE_SECONDS = 35.0  # Batch takes a formula every 30 seconds
 TOO_FEW_TIMES = 3
 PROGRESS_SECONDS = 10.0  # between two lines that only count
+WORKERS_SECONDS = 15.0  # between two looks at the workers beside a task's first
 
 Say = Callable[[str], None]
 
@@ -72,6 +73,9 @@ class Follower:
         self._evaluated_at: float | None = None
         self._too_few = 0  # evaluations in a row that gave some nodes and not enough
         self._retried = 0
+        self._show_error = show_error
+        self._workers_at = clock()
+        self._lost: set[int] = set()  # workers that had failed at the last look
         self.nodes: dict[str, bool] = {}
 
     def follow(self) -> End:
@@ -113,10 +117,25 @@ class Follower:
             self._see_nodes()
             for tail in self._tails:
                 tail.read()
-            return None
+            reason = self._worker_lost()
+            return End((task,), self.nodes, hopeless=reason) if reason else None
         if state == "preparing":
             self._once("the node prepares the task: its files or its image come onto it")
         return self._wait(state)
+
+    def _worker_lost(self) -> str:
+        """A worker that failed a while ago, and the first still runs: it waits for one that doesn't come back."""
+        if self._needed == 1 or self._clock() - self._workers_at < WORKERS_SECONDS:
+            return ""
+        self._workers_at = self._clock()
+        lost = others.failed(self._account, self._pool, self._job, self._only)
+        again = [worker for worker in lost if worker.number in self._lost]
+        self._lost = {worker.number for worker in lost}
+        if not again:
+            return ""
+        for line in again[0].lines:
+            self._show_error(line)
+        return f"{again[0].called} ended with exit code {again[0].code}, and the first worker still waits"
 
     def _look_at_many(self) -> End | None:
         counts = self._account.counts(self._job)

@@ -31,7 +31,7 @@ from azure_gpu_operations.batch.pool_facts import PoolFacts, facts_of
 from azure_gpu_operations.exit_codes import FAILED_RUN
 from azure_gpu_operations.run import names
 from azure_gpu_operations.run.errors import RunError, WrongRunError
-from azure_gpu_operations.run.on_batch import fetching, find_pool, outcome, plan as bodies, quota, waiting
+from azure_gpu_operations.run.on_batch import fetching, find_pool, others, outcome, plan as bodies, quota, waiting
 from azure_gpu_operations.run.on_batch.follow import End, Follower
 from azure_gpu_operations.run.on_batch.placing import Brought, brought
 from azure_gpu_operations.run.on_batch.wanted import Wanted
@@ -226,10 +226,19 @@ class BatchRun:
         """Which tasks failed, and the last lines of the first of many; those of a single one have been shown."""
         for line in found.lines if not self._wanted.is_one else found.reasons:
             self._say(line)
+        if found.failed and self._wanted.is_one and self._wanted.most_nodes > 1:
+            self._tell_workers(found.failed[0])
         if found.failed and not self._wanted.is_one:
             self._show_last(
                 f"last lines of {found.failed[0]}:", self._account.task_file(self.name, found.failed[0], "stderr.txt")
             )
+
+    def _tell_workers(self, task_id: str) -> None:
+        """What the first worker failed of may be another one's error."""
+        for worker in others.failed(self._account, self._pool.id, self.name, task_id)[: outcome.MOST_NAMED]:
+            self._say(f"{worker.called} ended with exit code {worker.code}; its last lines:")
+            for line in worker.lines:
+                self._output.show_error(f"    {line}")
 
     def _show_preparation(self) -> None:
         failed = waiting.preparation_failed(self._account.preparations(self.name)) if self._prepares else None

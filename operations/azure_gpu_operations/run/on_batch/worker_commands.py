@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 # Below the ports that Linux gives to whoever connects. Batch opens none of them to the outside, and all between its nodes.
 _FIRST_PORT, _PORTS = 20000, 10000
+EXIT_FILE = "worker-exit"  # in the folder of a subtask: the code with which its worker ended, which Batch doesn't see
 CONTAINER_OPTIONS = "--network host --entrypoint="
 _SHELL = "/bin/sh"
 # The primary is worker 0, wherever the list has it. Each worker has a port of its own too: a server of TensorFlow listens at all
@@ -45,7 +46,9 @@ def commands(program: str, port: int, *, prepare: str = "", words: tuple[str, ..
     """`program`: shell text, which may name `words` by their numbers. `prepare`: shell text before it, on each node."""
     tell = _TF_CONFIG.format(port=port)
     first = f"{prepare}; " if prepare else ""
-    others = f'set -e; {first}{tell}if [ "$AZ_BATCH_IS_CURRENT_NODE_MASTER" != true ]; then {program} & fi'
+    told = f'"$AZ_BATCH_TASK_DIR/{EXIT_FILE}"'
+    worker = f"rm -f {told}; (set +e; {program}; echo $? > {told}) &"
+    others = f'set -e; {first}{tell}if [ "$AZ_BATCH_IS_CURRENT_NODE_MASTER" != true ]; then {worker} fi'
     return WorkerCommands(_in_shell(others, words), _in_shell(f"set -e; {tell}exec {program}", words))
 
 
