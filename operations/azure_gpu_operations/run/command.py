@@ -7,6 +7,7 @@
     run ./train.py --on batch --stack S --output 'results/*.json' --into out           a task on the stack's pool, and its files
     run ./train.py --on job --stack S --input data --output model --model digits      with files, and a model of the workspace
     run ./train.py --on batch --stack S --tasks seeds.yaml                             many tasks, one for each line of a file
+    run mnist --on batch --nodes 2 --gpus 1 --stack S                                  two workers, which TF_CONFIG tells each other
     run ./solve.py --on batch --pool mpi --nodes 2 --stack S                           one task over two nodes, by the pool's MPI
     run ./train.py --on aks --stack S -- --epochs 3                                    a Kubernetes Job on the stack's cluster
     run mnist --on aks --cluster gpu --pool a100 --gpus 2 --stack S                    on one of several clusters, pools and GPUs
@@ -15,12 +16,16 @@
     run ./train.py --on local -- --epochs 3                                            here, in an environment of its own
     run ./train.py --on vm --stack S --start --stop-after                              on the stack's virtual machine
     run ./train.py --on cluster --stack S                                              a job of the stack's Azure ML workspace
+    run mnist --on cluster --nodes 2 --stack S                                         the same with two workers, each on a node
 
 A script is put into an image together with its requirements, a workload or a folder with a Dockerfile is sent whole; the stack's
 registry builds it, once for each content. On a pool without containers a script runs with the node's own Python. What it writes
 comes to standard output while it runs. Minutes and cost come to standard error at its end. Ctrl-C stops it, in Azure too; on a
 pool it asks first whether to leave it running, on a cluster it removes the Job. Here, on a machine and on a cluster of Azure ML
 it is said first which GPU is seen: its name, compute capability, memory clock, PCI bus, total and free memory; or that none is.
+
+With --nodes each node runs the program once, told of the others by TF_CONFIG; a pool of Batch with `mpi` and without containers
+runs it under mpirun instead. Output and exit code are those of worker 0.
 
 $AZ_BATCH_... among the words behind -- is filled in on the node, such as $AZ_BATCH_TASK_WORKING_DIR, below which --output looks.
 

@@ -163,9 +163,10 @@ class BatchPoolSettings(TypedDict):
     task_slots: NotRequired[int]
     """Tasks that run on a node at the same time. Default: 1."""
     inter_node: NotRequired[bool]
-    """True: nodes talk to each other. Default: false, and true with `mpi`."""
+    """True: nodes talk to each other, as tasks over several nodes need it. Default: false, and true with `mpi`."""
     mpi: NotRequired[MpiName]
-    """The MPI of tasks that run on several nodes at once. Default: none."""
+    """The MPI that starts tasks on several nodes at once. Default: none; each node runs the program, told of the others by
+    `TF_CONFIG`."""
     rdma: NotRequired[bool]
     """Whether MPI goes over InfiniBand, which the size must have. Default: false, and true with `mpi`."""
     start_task: NotRequired[StartTaskArgs]
