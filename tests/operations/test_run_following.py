@@ -154,6 +154,15 @@ def test_a_job_says_what_it_waits_for_shows_its_log_and_has_the_programs_own_cod
     assert end.seconds == 2 * ml_follow.POLL_SECONDS  # from when a node took it
 
 
+def test_a_job_over_several_nodes_waits_for_all_of_them_and_costs_all_of_them() -> None:
+    two = {"resources": {"instanceCount": 2}}
+    end, heard = job_followed(
+        Arm(job("Queued", **two), job("Running", **two), job("Completed", **two)), [b"", b"azure-gpu: exit 0\n"]
+    )
+    assert heard.said == ["it waits until 2 nodes are free at once: a cluster of none gets them within minutes"]
+    assert (end.exit_code, end.nodes) == (0, 2)
+
+
 def test_a_job_that_never_ran_has_the_services_reason_and_no_code() -> None:
     told = {"azureml.error.code": "UserError", "azureml.error.message": "no such image"}
     end, heard = job_followed(Arm(job("Queued"), job("Failed", properties=told)))

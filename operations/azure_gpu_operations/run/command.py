@@ -7,7 +7,7 @@
     run ./train.py --on batch --stack S --output 'results/*.json' --into out           a task on the stack's pool, and its files
     run ./train.py --on job --stack S --input data --output model --model digits      with files, and a model of the workspace
     run ./train.py --on batch --stack S --tasks seeds.yaml                             many tasks, one for each line of a file
-    run mnist --on batch --nodes 2 --gpus 1 --stack S                                  two workers, which TF_CONFIG tells each other
+    run mnist --on batch --nodes 2 --gpus 1 --stack S                                  two workers that meet by TF_CONFIG
     run ./solve.py --on batch --pool mpi --nodes 2 --stack S                           one task over two nodes, by the pool's MPI
     run ./train.py --on aks --stack S -- --epochs 3                                    a Kubernetes Job on the stack's cluster
     run mnist --on aks --cluster gpu --pool a100 --gpus 2 --stack S                    on one of several clusters, pools and GPUs

@@ -25,6 +25,7 @@ _WAITS = {
     "Preparing": "its environment is made ready",
     "Starting": "a node takes it",
 }
+_QUEUED_FOR_SEVERAL = "it waits until {} nodes are free at once: a cluster of none gets them within minutes"
 # From these on the node works for it.
 _ON_NODE = ("Preparing", "Starting", "Running", "Finalizing")
 
@@ -99,12 +100,12 @@ class Follower:
         status = str(properties.get("status") or "")
         if status in _ON_NODE and self._on_node_at is None:
             self._on_node_at = self._clock()
+        nodes = int((properties.get("resources") or {}).get("instanceCount") or 1)
         if status != self._status and status in _WAITS:
-            self._say(_WAITS[status])
+            self._say(_QUEUED_FOR_SEVERAL.format(nodes) if status == "Queued" and nodes > 1 else _WAITS[status])
         self._status = status
         if status not in OVER:
             return None
-        nodes = int((properties.get("resources") or {}).get("instanceCount") or 1)
         return End(status, seconds=_told_seconds(properties) or self.seconds, nodes=nodes, message=message_of(properties))
 
     def _drained(self, end: End) -> End:
