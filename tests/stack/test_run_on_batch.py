@@ -188,7 +188,7 @@ def test_two_workers_meet_by_the_addresses_in_tf_config(stack: ProgramStack) -> 
     node = other.node_info
     assert node is not None
     file = f"{node.task_root_directory}/stdout.txt"
-    said = b"".join(account.get_node_file(node.pool_id or "", node.node_id or "", file))
+    said = b"".join(account.download_node_file(node.pool_id or "", node.node_id or "", file))
     assert said.decode().splitlines() == ["heard: all 2 are there"], "the other worker's output is a file of its node"
     more = run(stack, program, "--pool", "group", "--nodes", "3")
     assert (more.returncode, "allowed: 1 to 2" in more.stderr) == (2, True), more.stderr
