@@ -4,7 +4,7 @@ import pytest
 
 from azure_gpu_operations.clusters.places import AKS, EDGE
 from azure_gpu_operations.run import workers
-from azure_gpu_operations.run.workers import BATCH, JOB, LOCAL, PLACES, VM, Group, group
+from azure_gpu_operations.run.workers import BATCH, JOB, LOCAL, ML_CLUSTER, PLACES, VM, Group, group
 
 
 def test_a_run_is_one_worker_with_what_its_place_gives_unless_the_words_say_more() -> None:
@@ -24,7 +24,7 @@ def test_one_node_may_be_written_everywhere(place: str) -> None:
 def test_a_place_of_one_node_names_those_that_have_several(place: str) -> None:
     (problem,) = workers.problems(2, None, place)
     assert (problem.path, problem.value, problem.allowed) == ("--nodes", 2, "1")
-    assert "--on batch or --on cluster" in problem.fix
+    assert all(f"--on {each}" in problem.fix for each in (BATCH, ML_CLUSTER))
 
 
 def test_a_program_on_a_whole_node_is_told_of_as_many_gpus_as_it_is_given() -> None:
