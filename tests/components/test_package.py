@@ -56,7 +56,7 @@ def test_the_wheel_holds_the_library_its_data_the_verbs_the_program_and_the_work
         file.relative_to(CHECKOUT / "operations") for file in (CHECKOUT / "operations" / "azure_gpu_operations").rglob("*.*")
     }
     assert {"azure_gpu/py.typed", "azure_gpu/LICENSE"} <= held
-    assert {each.as_posix() for each in library | verbs if each.suffix in (".py", ".csv", ".lock", ".in")} <= held
+    assert {each.as_posix() for each in library | verbs if each.suffix in (".py", ".csv", ".lock", ".in", ".json")} <= held
     assert any(name.endswith(".csv") for name in held)
     dockerfiles = {(each.context / each.dockerfile).relative_to(WORKLOADS) for each in Workload}
     assert {f"azure_gpu/workload_sources/{each.as_posix()}" for each in dockerfiles} <= held

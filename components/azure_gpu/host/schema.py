@@ -57,7 +57,7 @@ _NAMES = {
 _SCALARS: Mapping[Any, str] = {str: "string", int: "integer", float: "number", bool: "boolean"}
 _ANY = "pulumi.json#/Any"
 _SECRET_OUTPUTS = {("GpuCluster", "kubeconfig")}
-# Each SDK has the version of the schema. Go's generator leaves out the types of what is plain in a map or a list unless it is asked
+# Each SDK has the version of the schema. Go's generator leaves out types of what is plain in a map or a list unless it is asked
 # for all (pkg v3.259.0, codegen/go/gen.go, populateDetailsForTypes).
 _LANGUAGES: Mapping[str, Spec] = {
     **{each: {"respectSchemaVersion": True} for each in ("csharp", "java", "nodejs", "python")},

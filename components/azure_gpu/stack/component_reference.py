@@ -45,6 +45,7 @@ GpuCluster("gpu", resource_group_name=rg.name, gpu_pools=pools, expires_after="2
   explicit one's; the date is today's. Names in Azure are made of project, team, stack and the component's name.
 - **Options** of Pulumi work: `providers`, `aliases`, `protect`, transforms, `--target` and `--replace`. An alias keeps what a
   renamed component has only where its name in Azure is set, as that follows the component's name.
+- **Other languages** have the same names in camel case, `gpuPools` for `gpu_pools`, by `pulumi package add`.
 - **Not in a program**: a default of `image_source`, `operations` and their checks before an `up`.
 
 The pages are made from the docstrings of the components by `make docs`. What a stack file says to them is in
