@@ -1,5 +1,6 @@
 """A provider for each other subscription in which a stack has an existing part, which logs in as the configuration says."""
 
+import asyncio
 import json
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -12,15 +13,13 @@ from pulumi.runtime.config import is_config_secret
 from azure_gpu.shared import sdk_types
 from azure_gpu.shared.provider_keys import PROVIDER
 
-# By the stack, for a process may run more than one; the provider of other languages runs one and has no resource for it.
-_made: WeakKeyDictionary[pulumi.Resource, dict[str, pulumi.ProviderResource]] = WeakKeyDictionary()
-_made_by_host: dict[str, pulumi.ProviderResource] = {}
+# By the stack, for a process may run more than one. The provider for other languages has no stack, and runs for one in one loop.
+_made: WeakKeyDictionary[object, dict[str, pulumi.ProviderResource]] = WeakKeyDictionary()
 
 
 def as_configured(subscription: str) -> pulumi.ProviderResource:
     """The provider of a subscription, declared once a stack. What the environment says, it reads by itself."""
-    root = get_root_resource()
-    providers = _made.setdefault(root, {}) if root is not None else _made_by_host
+    providers = _made.setdefault(get_root_resource() or asyncio.get_running_loop(), {})
     if subscription not in providers:
         login = azure_native.ProviderArgs(**_login())
         login.subscription_id = subscription

@@ -24,7 +24,7 @@ from tests.components.answering import clusters_that_answer
 from tests.components.host.engine import SECRET, Engine, Refusal, output, reference, running, secret
 from tests.components.host.spelling import in_schema
 from tests.components.recording import SUBSCRIPTION, Recorded, declare, readable
-from tests.components.test_constructors import GOOD, IN_A_PROGRAM, LOOK_UPS, alone, places, put, written
+from tests.components.test_constructors import GOOD, IN_A_PROGRAM, LOOK_UPS, PARTS, alone, places, put, written
 
 FOLDER = Path(__file__).parents[3] / "components"
 
@@ -320,6 +320,18 @@ def test_what_a_component_declares_and_looks_up_is_by_the_provider_that_it_is_gi
         engine.construct("Budget", "mine", inputs, providers={"azure-native": f"{PROVIDER}::id"})
     assert engine.recorded.one("azure-native:consumption:Budget").provider == f"{PROVIDER}::id"
     assert set(engine.recorded.lookup_providers) == {f"{PROVIDER}::id"}
+
+
+def test_parts_in_another_subscription_are_looked_up_by_one_provider_of_it() -> None:
+    other = PARTS["identity_id"].replace(SUBSCRIPTION, "99999999-2222-3333-4444-555555555555")
+    with running(LOOK_UPS) as engine:
+        for name in ("mine", "yours"):
+            inputs = {"resourceGroupName": "mine", "image": "python:3.11", "identityId": other}
+            engine.construct("ContainerGroup", name, inputs)
+    provider = engine.recorded.one("pulumi:providers:azure-native")
+    assert provider.inputs["subscriptionId"] == "99999999-2222-3333-4444-555555555555"
+    asked = dict(zip([token for token, _ in engine.recorded.lookups], engine.recorded.lookup_providers, strict=True))
+    assert asked["azure-native:managedidentity:getUserAssignedIdentity"].startswith(f"{provider.urn}::")
 
 
 def test_options_of_the_engine_reach_the_component() -> None:
