@@ -23,7 +23,8 @@ ETCD, API_SERVER, CONTROLLER_MANAGER, SCHEDULER, AGENT = (
     "kube-scheduler",
     "agent",
 )
-SERVICES = "10.0.0.0/16"  # AKS's default
+# AKS's default is 10.0.0.0/16. These addresses are this machine's own: the node agent, which isn't root, can listen there.
+SERVICES = "127.16.0.0/12"
 _ADVERTISED = "192.0.2.1"  # for documentation (RFC 5737): nothing is there, and nothing is told of it
 _PROGRAM = "kubernetes"
 _CHECKOUT = Path(__file__).resolve().parents[2]

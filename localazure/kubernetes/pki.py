@@ -19,7 +19,7 @@ from localazure.folder import SECRET_MODE, write_whole
 
 SUPERUSERS = "system:masters"  # the group to which kube-apiserver refuses nothing
 KUBELET_CALLER = "kube-apiserver-kubelet-client"  # the name with which kube-apiserver asks the nodes' ports
-SERVICE_ADDRESS = "10.0.0.1"  # the first of AKS's default range for Services; the Service `kubernetes` has it
+SERVICE_ADDRESS = "127.16.0.1"  # the first of the range for Services; the Service `kubernetes` has it
 _LOOPBACK = ("localhost", "127.0.0.1")
 _YEARS = 10
 _SIGNING_BITS = 2048  # RS256, which federation with Entra takes

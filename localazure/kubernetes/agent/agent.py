@@ -16,6 +16,7 @@ from localazure.kubernetes.agent import orphans, settings
 from localazure.kubernetes.agent.events import Events
 from localazure.kubernetes.agent.images import Registry
 from localazure.kubernetes.agent.kubelet_api import KubeletApi
+from localazure.kubernetes.agent.network import Network
 from localazure.kubernetes.agent.node import Node, deregister
 from localazure.kubernetes.agent.pod import Pod
 from localazure.kubernetes.agent.reflected import Pods
@@ -42,6 +43,7 @@ class Agent:
         self.nodes: dict[str, Node] = {}
         self.pods: dict[str, Pod] = {}
         self.reflected = Pods(lambda: self.api, self._told)
+        self.network = Network(files.network, lambda: self.api, self.pods)
         self._registry = self._new_registry()
         self._workers: dict[str, asyncio.Task[None]] = {}
         self._removals: set[asyncio.Task[None]] = set()
@@ -56,6 +58,7 @@ class Agent:
         tasks = [
             asyncio.create_task(self.reflected.run()),
             asyncio.create_task(self.events.run(self.api)),
+            asyncio.create_task(self.network.run()),
             asyncio.create_task(self._look()),
             asyncio.create_task(self._end_orphans()),
         ]
@@ -159,7 +162,7 @@ class Agent:
 
     def _begin(self, body: Body, node: Node) -> None:
         uid = body["metadata"]["uid"]
-        pod = Pod(body, node, self.api, self._registry, self.events, self.files.pods / uid)
+        pod = Pod(body, node, self.api, self._registry, self.events, self.files.pods / uid, self.network)
         self.pods[uid] = pod
         self._workers[uid] = asyncio.create_task(self._work(pod), name=f"{pod.namespace}/{pod.name}")
 

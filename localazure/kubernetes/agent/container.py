@@ -174,6 +174,7 @@ class Container:
             uid=pod.uid,
             grace_seconds=float(pod.grace_seconds),
             bundle=pod.node.settings.bundle,
+            network=await pod.network.variables(pod, {**image["env"], **env}),
         )
         spec = process.on_disk(known.folder)
         if why := program_search.missing(spec, known.folder):

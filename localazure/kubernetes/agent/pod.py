@@ -16,6 +16,7 @@ from localazure.kubernetes import infrastructure
 from localazure.kubernetes.agent import pod_status, quantities, records, times, volumes
 from localazure.kubernetes.agent.container import Container
 from localazure.kubernetes.agent.environment import Surroundings
+from localazure.kubernetes.agent.network import Network, new_loopback
 from localazure.kubernetes.agent.node_forms import ADDRESS
 from localazure.kubernetes.agent.process_spec import resolved_mounts
 from localazure.kubernetes.agent.reporting import Reporting
@@ -46,7 +47,16 @@ _GONE_GRACE = 2.0  # of a pod whose object is gone already
 class Pod:
     """Its worker. `body` is replaced when the API server tells of a change."""
 
-    def __init__(self, body: Body, node: "Node", api: KubeApi, registry: "Registry", events: "Events", folder: Path) -> None:
+    def __init__(
+        self,
+        body: Body,
+        node: "Node",
+        api: KubeApi,
+        registry: "Registry",
+        events: "Events",
+        folder: Path,
+        network: Network,
+    ) -> None:
         self.body = body
         self.uid: str = body["metadata"]["uid"]
         self.name: str = body["metadata"]["name"]
@@ -55,6 +65,7 @@ class Pod:
         self.api = api
         self.registry = registry
         self.folder = folder
+        self.network = network
         self.volumes = folder / ".volumes"
         self.sources = Sources(api, self.namespace)
         self._events = events
@@ -86,6 +97,11 @@ class Pod:
     @property
     def ip(self) -> str:
         return ADDRESS if self.body["spec"].get("hostNetwork") else str(self._record.get("ip", ""))
+
+    @property
+    def loopback(self) -> str:
+        """The address of this machine that is its own; the machine's where it shares its node's network, or was begun without."""
+        return ADDRESS if self.body["spec"].get("hostNetwork") else str(self._record.get("loopback", ADDRESS))
 
     @property
     def surroundings(self) -> Surroundings:
@@ -222,6 +238,7 @@ class Pod:
             "name": self.name,
             "node": self.node.name,
             "ip": self.node.address(self.uid),
+            "loopback": new_loopback(),
             "ports": {name: {str(inside): ours for inside, ours in found.items()} for name, found in ports.items()},
         }
 
@@ -308,6 +325,11 @@ class Pod:
     @property
     def all_ports(self) -> dict[int, int]:
         return {inside: ours for one in self.containers for inside, ours in self.ports_of(one.spec).items()}
+
+    def reached_at(self, port: int) -> list[tuple[str, int]]:
+        """Where on this machine a port of the pod may answer: at the one that stands for it, or at its own address."""
+        stands_for = self.all_ports.get(port)
+        return [*([(ADDRESS, stands_for)] if stands_for else []), (self.loopback, port)]
 
     def port_variables(self, container: Body, env: Mapping[str, str]) -> dict[str, str]:
         """`PORT` leads to the first declared port and `PORT_<number>` to each, unless the pod says another thing by that name."""

@@ -9,6 +9,7 @@ import hashlib
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from localazure.containers.container_spec import ContainerSpec
@@ -50,12 +51,13 @@ class Process(NamedTuple):
     mounts: tuple[Mount, ...]
     uid: str
     grace_seconds: float
+    network: Mapping[str, str] = MappingProxyType({})  # what puts it into the pod's network
     bundle: str = ""  # the authorities that it trusts; a real container trusts the public ones
 
     def on_disk(self, folder: Path) -> Body:
         """`folder`: of the run."""
         content = self._spec(self._words()).on_disk(folder)
-        content["env"] |= self.gpu_env
+        content["env"] |= {**self.network, **self.gpu_env}
         if self.programs is not None:
             content["env"]["PATH"] = f"{self.programs}:{content['env']['PATH']}"
         return content

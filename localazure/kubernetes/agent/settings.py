@@ -34,6 +34,10 @@ class Files(NamedTuple):
     def own(self) -> Path:
         return self.root / "agent"
 
+    @property
+    def network(self) -> Path:
+        return self.own / "network"
+
     def node(self, name: str) -> Path:
         return self.own / "nodes" / name
 

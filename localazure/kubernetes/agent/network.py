@@ -1,0 +1,280 @@
+"""The network of one cluster's pods, without root: an address of this machine for each, names, and Services that lead to pods.
+
+In: Services and EndpointSlices as the API server has them, and the pods that run here. Out: variables that put a program into the
+network (see `pod_network.c`), a file of names for each namespace, and a listener on this machine at the address and port of each
+Service that a pod stands behind. Names: Kubernetes' DNS specification, https://github.com/kubernetes/dns/blob/master/docs/specification.md
+"""
+
+import asyncio
+import contextlib
+import hashlib
+import logging
+import random
+import secrets
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from localazure.folder import write_whole
+from localazure.kubernetes.client import KubeApi, KubeError
+
+if TYPE_CHECKING:
+    from localazure.kubernetes.agent.pod import Pod
+
+Body = dict[str, Any]
+log = logging.getLogger(__name__)
+ZONE = "cluster.local"
+_SOURCE = Path(__file__).with_name("pod_network.c")
+_COMPILERS = ("cc", "gcc", "clang", "g++")
+_SERVICES, _SLICES = "/api/v1/services", "/apis/discovery.k8s.io/v1/endpointslices"
+_SERVICE_OF = "kubernetes.io/service-name"  # the label of an EndpointSlice
+_HOST = "127.0.0.1"
+_AGAIN_SECONDS = 1.0
+_CHUNK = 1 << 16
+
+
+def new_loopback() -> str:
+    """An address of this machine for one pod, out of four million, so that pods of other clusters hardly have it too."""
+    return f"127.{128 + secrets.randbelow(64)}.{secrets.randbelow(256)}.{1 + secrets.randbelow(254)}"
+
+
+class Port(NamedTuple):
+    """Where a Service answers."""
+
+    address: str
+    port: int
+
+
+class Network:
+    """Of one agent."""
+
+    def __init__(self, folder: Path, api: Callable[[], KubeApi], pods: Mapping[str, "Pod"]) -> None:
+        """`folder`: for the library and the names. `pods`: those that run here, by uid."""
+        self._folder = folder
+        self._api = api
+        self._pods = pods
+        self._services: dict[str, Body] = {}  # by uid
+        self._slices: dict[str, Body] = {}
+        self._due = asyncio.Event()
+        self._compiled = asyncio.Event()
+        self._library: Path | None = None
+        self._listeners: dict[Port, asyncio.Server] = {}
+        self._told: set[Port] = set()  # refusals of this machine are said once
+
+    async def run(self) -> None:
+        """For ever."""
+        work = [
+            asyncio.create_task(self._compile()),
+            asyncio.create_task(self._follow(_SERVICES, self._services)),
+            asyncio.create_task(self._follow(_SLICES, self._slices)),
+            asyncio.create_task(self._keep_up()),
+        ]
+        try:
+            await asyncio.gather(*work)
+        finally:
+            for task in work:
+                task.cancel()
+            await asyncio.wait(work)
+            for listener in self._listeners.values():
+                listener.close()
+
+    # What a container is started with
+
+    async def variables(self, pod: "Pod", given: Mapping[str, str]) -> dict[str, str]:
+        """The variables of a container of the pod; none where this machine has no network. Its names are known from here on."""
+        await self._compiled.wait()
+        if self._library is None:
+            return {}
+        self._write_names(pod.namespace)
+        self._due.set()  # pods of other namespaces may reach it by its address
+        preloaded = given.get("LD_PRELOAD", "")
+        found = {
+            "LD_PRELOAD": f"{self._library}{f' {preloaded}' if preloaded else ''}",
+            "POD_HOSTS": str(self._names_file(pod.namespace)),
+            "POD_PORTS": ",".join(str(ours) for ours in pod.all_ports.values()),
+        }
+        return found | ({"POD_LOOPBACK": pod.loopback} if pod.loopback != _HOST else {})
+
+    async def _compile(self) -> None:
+        """Makes the library once for these sources; without a compiler, or where programs can't be given one, there is none."""
+        compiler = next((found for name in _COMPILERS if (found := shutil.which(name))), None)
+        digest = hashlib.sha256(_SOURCE.read_bytes()).hexdigest()[:12]
+        library = self._folder / f"pod_network-{digest}.so"
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if sys.platform == "linux" and compiler is not None and not library.exists():
+            half = library.with_suffix(".half")
+            flags = ["-O2", "-shared", "-fPIC", "-x", "c", str(_SOURCE), "-o", str(half), "-ldl"]
+            process = await asyncio.create_subprocess_exec(
+                compiler, *flags, stdin=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE
+            )
+            _, said = await process.communicate()
+            if process.returncode == 0:
+                half.rename(library)
+            else:
+                log.warning("pods have no network: %s", said.decode(errors="replace").strip())
+        if library.exists():
+            self._library = library
+        self._compiled.set()
+
+    # What the cluster says
+
+    async def _follow(self, path: str, known: dict[str, Body]) -> None:
+        while True:
+            try:
+                async for event in self._api().follow(path):
+                    if event.type == "SYNCED":
+                        known.clear()
+                        known |= {one["metadata"]["uid"]: one for one in event.object.get("items") or ()}
+                    elif event.type == "DELETED":
+                        known.pop(event.object["metadata"]["uid"], None)
+                    else:
+                        known[event.object["metadata"]["uid"]] = event.object
+                    self._due.set()
+            except KubeError as error:
+                log.warning("%s can't be watched: %s", path, error)
+                await asyncio.sleep(_AGAIN_SECONDS)
+
+    async def _keep_up(self) -> None:
+        while True:
+            await self._due.wait()
+            self._due.clear()
+            try:
+                for namespace in {pod.namespace for pod in self._pods.values()}:
+                    self._write_names(namespace)
+                await self._listen()
+            except OSError as error:  # a full disk, say: tried again
+                log.warning("names and Services: %s", error)
+                await asyncio.sleep(_AGAIN_SECONDS)
+                self._due.set()
+
+    def _endpoints(self, service: Body) -> list[tuple[Body, Body]]:
+        """The endpoints that are ready, each with its slice."""
+        metadata = service["metadata"]
+        return [
+            (one, found)
+            for found in self._slices.values()
+            if found["metadata"]["namespace"] == metadata["namespace"]
+            and (found["metadata"].get("labels") or {}).get(_SERVICE_OF) == metadata["name"]
+            for one in found.get("endpoints") or ()
+            if (one.get("conditions") or {}).get("ready", True) is not False
+        ]
+
+    def _pod_of(self, endpoint: Body) -> "Pod | None":
+        return self._pods.get((endpoint.get("targetRef") or {}).get("uid", ""))
+
+    # Names
+
+    def _names_file(self, namespace: str) -> Path:
+        return self._folder / "names" / namespace / "hosts"
+
+    def _write_names(self, namespace: str) -> None:
+        file = self._names_file(namespace)
+        text = "".join(f"{address} {' '.join(names)}\n" for address, names in self._names(namespace))
+        if not file.exists() or file.read_text(encoding="utf-8") != text:
+            file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            write_whole(file, text, 0o600)
+
+    def _names(self, seen_from: str) -> Iterable[tuple[str, list[str]]]:
+        """Addresses with their names, as a pod of the namespace resolves them."""
+        told: set[tuple[str, str]] = set()
+        for pod in self._pods.values():
+            spec = pod.body["spec"]
+            if pod.over:
+                continue  # its successor may have its names
+            if pod.loopback != _HOST:
+                yield pod.loopback, [pod.ip] if pod.ip else []
+            if pod.namespace == seen_from and spec.get("subdomain") and spec.get("hostname"):
+                # A container's own names are in its /etc/hosts before DNS knows them.
+                told.add((pod.loopback, spec["hostname"]))
+                yield pod.loopback, _spelled(f"{spec['hostname']}.{spec['subdomain']}", pod.namespace, seen_from)
+        for service in self._services.values():
+            metadata, address = service["metadata"], service["spec"].get("clusterIP")
+            names = _spelled(metadata["name"], metadata["namespace"], seen_from)
+            if address and address != "None":
+                yield address, names
+                continue
+            for endpoint, _ in self._endpoints(service) if address == "None" else ():
+                pod = self._pod_of(endpoint)
+                if pod is None:
+                    continue
+                yield pod.loopback, names
+                host = endpoint.get("hostname")
+                if host and (pod.loopback, host) not in told:
+                    yield pod.loopback, _spelled(f"{host}.{metadata['name']}", metadata["namespace"], seen_from)
+
+    # Services
+
+    async def _listen(self) -> None:
+        wanted = {
+            Port(service["spec"]["clusterIP"], port["port"]): (service, port)
+            for service in self._services.values()
+            if service["spec"].get("clusterIP", "None").startswith("127.") and self._endpoints(service)
+            for port in service["spec"].get("ports") or ()
+            if port.get("protocol", "TCP") == "TCP"
+        }
+        for one in [one for one in self._listeners if one not in wanted]:
+            self._listeners.pop(one).close()
+        for one, (service, port) in wanted.items():
+            if one in self._listeners:
+                continue
+            uid, name = service["metadata"]["uid"], port.get("name", "")
+            try:
+                self._listeners[one] = await asyncio.start_server(_Led(self, uid, name), one.address, one.port)
+            except OSError as error:  # a port below 1024 without the right to it, or this machine has no such address
+                if one not in self._told:
+                    log.warning("Service %s at %s:%s: %s", service["metadata"]["name"], one.address, one.port, error)
+                    self._told.add(one)
+
+    async def lead(self, uid: str, port: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """A connection to one port of a Service: to one of its pods, by chance, as kube-proxy leads it."""
+        service = self._services.get(uid)
+        endpoints = self._endpoints(service) if service else []
+        random.shuffle(endpoints)
+        for endpoint, found in endpoints:
+            number = next((one["port"] for one in found.get("ports") or () if one.get("name", "") == port), 0)
+            pod = self._pod_of(endpoint)
+            places = pod.reached_at(number) if pod is not None else [(address, number) for address in endpoint["addresses"]]
+            for address, inside in places:
+                with contextlib.suppress(OSError):
+                    there, back = await asyncio.open_connection(address, inside)
+                    await _both(reader, writer, there, back)
+                    return
+        writer.close()
+
+
+class _Led:
+    """What a listener calls."""
+
+    def __init__(self, network: Network, uid: str, port: str) -> None:
+        self._network, self._uid, self._port = network, uid, port
+
+    async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(OSError):
+            await self._network.lead(self._uid, self._port, reader, writer)
+
+
+def _spelled(name: str, namespace: str, seen_from: str) -> list[str]:
+    """All spellings of a name of the namespace that a pod's search path finds."""
+    whole = [f"{name}.{namespace}.svc.{ZONE}", f"{name}.{namespace}.svc", f"{name}.{namespace}"]
+    return [*whole, name] if namespace == seen_from else whole
+
+
+async def _both(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, there: asyncio.StreamReader, back: asyncio.StreamWriter
+) -> None:
+    try:
+        await asyncio.gather(_pump(reader, back), _pump(there, writer))
+    finally:
+        for one in (writer, back):
+            one.close()
+
+
+async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with contextlib.suppress(OSError):
+        while chunk := await reader.read(_CHUNK):
+            writer.write(chunk)
+            await writer.drain()
+        if writer.can_write_eof():
+            writer.write_eof()
