@@ -39,7 +39,7 @@ PROVED := $(filter-out documents,$(STACK))
 # What tests and measurements find first on PATH.
 TOOLS := $(CURDIR)/.venv/bin:$$(cat $(STATE)/engine-bin):$$(cat $(STATE)/kubernetes-bin)
 
-.PHONY: help up quotas storage down preview status env shell test times replay conformance lint docs bench bench-vector-add check-gpu mutants faults lock ready engine kubernetes azurite browser pictures clean
+.PHONY: help up quotas storage down preview status env shell test times replay conformance lint docs bench bench-vector-add check-gpu mutants faults lock ready engine kubernetes groups azurite browser pictures clean
 .DEFAULT_GOAL := help
 
 help: ## what can be made
@@ -154,6 +154,11 @@ engine: prerequisites
 kubernetes: prerequisites ## build what clusters on the embedded Azure need: 5 to 8 minutes, once
 	@mkdir -p -m 700 $(STATE)
 	@python3 engine/build.py kubernetes > $(STATE)/kubernetes-bin.new && mv $(STATE)/kubernetes-bin.new $(STATE)/kubernetes-bin
+
+# The controllers of JobSet and Kueue and their charts, where a stack has groups of workers or queues.
+groups: prerequisites ## build JobSet and Kueue for groups of workers on the embedded Azure: 4 to 8 minutes, once
+	@mkdir -p -m 700 $(STATE)
+	@python3 engine/build.py groups > $(STATE)/groups-bin.new && mv $(STATE)/groups-bin.new $(STATE)/groups-bin
 
 # Blob storage of the embedded Azure, from npm into the cache.
 azurite: .venv/ready prerequisites

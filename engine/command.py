@@ -1,4 +1,4 @@
-"""The command: which folder has the Pulumi tools, more of its languages, Kubernetes or actionlint, built where that is needed.
+"""The command: which folder has the tools of Pulumi, its other languages, Kubernetes, groups or actionlint, built where needed.
 
 Exit codes: 0 the folder is on standard output; 1 the build failed, or with `--check` nothing is there yet; 2 a prerequisite or an
 argument is wrong; 130 interrupted. Whatever else is said goes to standard error.
@@ -10,18 +10,25 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
-from engine import actionlint_tool, cache, go, kubernetes_tools, language_tools, pulumi_tools
+from engine import actionlint_tool, cache, go, groups_tools, kubernetes_tools, language_tools, pulumi_tools
 from engine.progress import Progress
 
 # Each says whether a folder holds its programs (`problem`), where PATH has them (`on_path`) and how they are made (`builder`).
-TOOLS = {"pulumi": pulumi_tools, "languages": language_tools, "kubernetes": kubernetes_tools, "actionlint": actionlint_tool}
+TOOLS = {
+    "pulumi": pulumi_tools,
+    "languages": language_tools,
+    "kubernetes": kubernetes_tools,
+    "groups": groups_tools,
+    "actionlint": actionlint_tool,
+}
 
 
 def main(arguments: Sequence[str]) -> int:
     """Runs the command; the answer is the exit code."""
     parser = argparse.ArgumentParser(
         prog="build.py",
-        description="Prints the folder of Pulumi, of its other language hosts, of Kubernetes or actionlint; builds them first.",
+        description="Prints the folder that has Pulumi, its other language hosts, Kubernetes, JobSet and Kueue, or actionlint; "
+        "builds it where it must.",
     )
     parser.add_argument("tool", nargs="?", choices=TOOLS, default="pulumi", help="whose programs; default: pulumi")
     parser.add_argument("--check", action="store_true", help="say what would be used, and build nothing")

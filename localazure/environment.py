@@ -51,6 +51,7 @@ def variables(folder: LocalFolder, identity: Identity, url: str, now: Mapping[st
         "AAD_LOGIN_METHOD": "spn",  # kubelogin, as the provider: else it does what the kubeconfig says
         "SSL_CERT_FILE": str(folder.ca_bundle),
         "REQUESTS_CA_BUNDLE": str(folder.ca_bundle),
+        programs.GROUPS_TOLD: str(folder.groups_bin),
         "NO_PROXY": ",".join([*exceptions, *LOOPBACK]),
         **choice.variables(folder),
     }

@@ -156,6 +156,11 @@ class LocalFolder:
         """Names the folder of the control plane's programs, where there is one."""
         return self.root / "kubernetes-bin"
 
+    @property
+    def groups_bin(self) -> Path:
+        """Names the folder of the controllers of groups and of their charts, where there is one."""
+        return self.root / "groups-bin"
+
     def stack_config(self, stack: str) -> Path:
         return self.root / f"Pulumi.{stack}.yaml"
 

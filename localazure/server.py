@@ -124,6 +124,7 @@ def application(start: Start) -> ASGIApp:
             authority=start.folder.authority_certificate,
             bundle=start.folder.ca_bundle,
             issuer=tokens.issuer,
+            groups=start.folder.groups_bin,
         )
     )
     services.cluster_pools = made.cluster_pools(services)

@@ -46,6 +46,7 @@ class Surroundings(NamedTuple):
     authority: Path = Path()  # the certificate that vouches for it
     bundle: Path | None = None  # what programs in pods trust: the system's authorities, and this one
     issuer: str = ""  # of Entra's tokens
+    groups: Path = Path()  # the file that names the folder of the controllers of groups, where there is one
     agent: Callable[[ClusterFolder], Sequence[str]] = control_plane_parts.agent_command
 
 
@@ -270,6 +271,7 @@ class Clusters:
             "serving": {"certificate": str(serving.certificate), "key": str(serving.key)},
             "client_ca": str(pki.authority),
             "programs": str(programs_folder),
+            "groups": str(self._around.groups),
             "embedded": {
                 "url": self._around.url,
                 "ca": str(self._around.authority),

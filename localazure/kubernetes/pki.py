@@ -102,12 +102,21 @@ class Pki:
             self._make_account_key()
         missing = {name: leaf for name, leaf in _LEAVES.items() if not self.pair(name).certificate.exists()}
         if missing:
-            authority = x509.load_pem_x509_certificate(self.authority.read_bytes())
-            key = serialization.load_pem_private_key(self.authority_key.read_bytes(), password=None)
-            if not isinstance(key, ec.EllipticCurvePrivateKey):
-                raise TypeError("the cluster's authority has no key of the form that is written here")
+            authority, key = self._authority()
             for name, leaf in missing.items():
                 self._make_leaf(self.pair(name), leaf, authority, key)
+
+    def serving(self, pair: Pair, name: str, hosts: Sequence[str]) -> None:
+        """Makes a certificate for a server of the cluster's own, such as a webhook's, where there is none."""
+        if not pair.certificate.exists():
+            self._make_leaf(pair, _Leaf(name, hosts=hosts, server=True), *self._authority())
+
+    def _authority(self) -> tuple[x509.Certificate, ec.EllipticCurvePrivateKey]:
+        authority = x509.load_pem_x509_certificate(self.authority.read_bytes())
+        key = serialization.load_pem_private_key(self.authority_key.read_bytes(), password=None)
+        if not isinstance(key, ec.EllipticCurvePrivateKey):
+            raise TypeError("the cluster's authority has no key of the form that is written here")
+        return authority, key
 
     def _make_authority(self) -> None:
         key = ec.generate_private_key(ec.SECP256R1())

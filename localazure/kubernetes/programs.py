@@ -10,6 +10,7 @@ from localazure.folder import LocalFolder
 
 NEEDED = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
 MAKE = "make kubernetes"
+GROUPS_TOLD = "AZURE_GPU_GROUPS_TOLD"  # the variable with the file that names the folder of controllers and charts of groups
 
 
 def found(folder: LocalFolder) -> Path | None:

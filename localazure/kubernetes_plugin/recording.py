@@ -9,8 +9,9 @@ import grpc
 from google.protobuf.empty_pb2 import Empty
 from pulumi.runtime.proto import provider_pb2
 
-from localazure.kubernetes_plugin import objects, state
+from localazure.kubernetes_plugin import objects, releases, state
 from localazure.kubernetes_plugin.cluster import Cluster
+from localazure.kubernetes_plugin.kinds import token_of
 from localazure.kubernetes_plugin.servicer import Provider
 from localazure.kubernetes_plugin.settings import Settings
 from localazure.kubernetes_plugin.values import sent
@@ -24,6 +25,9 @@ class Recorder(Provider):
         if request.preview:
             return super().Create(request, context)
         marked = from_struct(request.properties, keep_secrets=True)
+        if token_of(request.urn) == releases.TYPE:
+            found = releases.recorded(opened(sent(marked)))
+            return provider_pb2.CreateResponse(id=found.id, properties=to_struct(found.outputs))
         return provider_pb2.CreateResponse(
             id=objects.identity(opened(sent(marked))), properties=to_struct(_recorded(marked, state.manager_for(opened(marked))))
         )
@@ -31,6 +35,9 @@ class Recorder(Provider):
     def Update(self, request: provider_pb2.UpdateRequest, context: grpc.ServicerContext) -> provider_pb2.UpdateResponse:  # noqa: N802
         if request.preview:
             return super().Update(request, context)
+        if token_of(request.urn) == releases.TYPE:
+            recorded = releases.recorded(opened(sent(from_struct(request.news))))
+            return provider_pb2.UpdateResponse(properties=to_struct(recorded.outputs))
         marked, before = from_struct(request.news, keep_secrets=True), state.kept(from_struct(request.olds))
         manager = state.manager_for(opened(marked), before.manager)
         return provider_pb2.UpdateResponse(properties=to_struct(_recorded(marked, manager, before.api_version)))

@@ -12,7 +12,7 @@ import grpc
 from google.protobuf.empty_pb2 import Empty
 from pulumi.runtime.proto import plugin_pb2, provider_pb2
 
-from localazure.kubernetes_plugin import objects, state
+from localazure.kubernetes_plugin import objects, releases, state
 from localazure.kubernetes_plugin.api import READ_S, Api, ApiError, UnreachableError
 from localazure.kubernetes_plugin.changes import changes, delete_first
 from localazure.kubernetes_plugin.cluster import Cluster, NoMatchError
@@ -20,6 +20,7 @@ from localazure.kubernetes_plugin.config_diff import config_diff
 from localazure.kubernetes_plugin.engine_log import EngineLog
 from localazure.kubernetes_plugin.kinds import Kind, kind_of, token_of
 from localazure.kubernetes_plugin.naming import named
+from localazure.kubernetes_plugin.releases import Releases
 from localazure.kubernetes_plugin.resources import ExistsError, Resources
 from localazure.kubernetes_plugin.settings import Settings, configuration_problems, read_settings
 from localazure.kubernetes_plugin.values import received, sent
@@ -28,6 +29,7 @@ from localazure.kubernetes_plugin.waiting.waiter import Waiting
 from localazure.plugin.answers import answering_errors, diff_response
 from localazure.plugin.base import Plugin, autonaming, configured, texts
 from localazure.plugin.diff import Diff
+from localazure.plugin.errors import State
 from localazure.plugin.wire import Properties, from_struct, has_unknown, is_unknown, opened, to_struct
 
 _FORGET = 'rerunning the operation with the PULUMI_K8S_DELETE_UNREACHABLE environment variable set to "true"'
@@ -41,6 +43,7 @@ class Work(NamedTuple):
     settings: Settings
     cluster: Cluster
     resources: Resources
+    releases: Releases
 
 
 class Provider(Plugin):
@@ -77,7 +80,8 @@ class Provider(Plugin):
     def Configure(self, request: provider_pb2.ConfigureRequest, context: grpc.ServicerContext) -> provider_pb2.ConfigureResponse:  # noqa: N802, ARG002
         settings = read_settings(configured(request), self._environment)
         cluster = self._cluster_of(settings)
-        self._work = Work(settings, cluster, Resources(Waiting(cluster, self._stopping, self._log.status), settings))
+        waiting = Waiting(cluster, self._stopping, self._log.status)
+        self._work = Work(settings, cluster, Resources(waiting, settings), Releases(waiting, self._environment))
         return provider_pb2.ConfigureResponse(supportsPreview=True, supports_autonaming_configuration=True, acceptSecrets=True)
 
     # Planning
@@ -89,6 +93,8 @@ class Provider(Plugin):
             return provider_pb2.CheckResponse(inputs=request.olds)
         marked = sent(from_struct(request.news, keep_secrets=True))
         inputs, old = opened(marked), opened(sent(from_struct(request.olds)))
+        if token_of(request.urn) == releases.TYPE:
+            return self._checked_release(request, inputs, old)
         kind = kind_of(token_of(request.urn), inputs)
         inputs = named(inputs, old, request.urn.split("::")[-1], request.randomSeed, autonaming(request))
         if not objects.namespace(inputs) and not is_unknown(inputs.get("metadata")) and self._cluster.namespaced(kind):
@@ -100,6 +106,8 @@ class Provider(Plugin):
     @_answers_errors
     def Diff(self, request: provider_pb2.DiffRequest, context: grpc.ServicerContext) -> provider_pb2.DiffResponse:  # noqa: N802, ARG002
         new = opened(sent(from_struct(request.news)))
+        if token_of(request.urn) == releases.TYPE:
+            return diff_response(releases.changed(opened(sent(from_struct(request.old_inputs))), new))
         before = state.kept(from_struct(request.olds), from_struct(request.old_inputs))
         kind = kind_of(token_of(request.urn), new)
         namespaced = self._cluster.namespaced(kind)
@@ -122,6 +130,11 @@ class Provider(Plugin):
     @_answers_errors
     def Create(self, request: provider_pb2.CreateRequest, context: grpc.ServicerContext) -> provider_pb2.CreateResponse:  # noqa: N802, ARG002
         marked = from_struct(request.properties, keep_secrets=True)
+        if token_of(request.urn) == releases.TYPE:
+            if request.preview:
+                return provider_pb2.CreateResponse(properties=request.properties)
+            released = self._released(request.urn, marked)
+            return provider_pb2.CreateResponse(id=released.id, properties=to_struct(released.outputs))
         kind = kind_of(token_of(request.urn), opened(marked))
         if request.preview:
             return provider_pb2.CreateResponse(properties=to_struct(self._tried_create(kind, marked)))
@@ -143,6 +156,9 @@ class Provider(Plugin):
     def Read(self, request: provider_pb2.ReadRequest, context: grpc.ServicerContext) -> provider_pb2.ReadResponse:  # noqa: N802, ARG002
         if self._cluster.unreachable:
             return self._read_unreachable(request)
+        if token_of(request.urn) == releases.TYPE:
+            there = self._configured.releases.there(opened(from_struct(request.properties)))
+            return provider_pb2.ReadResponse(id=request.id if there else "", properties=request.properties, inputs=request.inputs)
         inputs = from_struct(request.inputs, keep_secrets=True)
         olds = from_struct(request.properties, keep_secrets=True)
         kind = kind_of(token_of(request.urn), opened(inputs) or opened(olds))
@@ -158,6 +174,10 @@ class Provider(Plugin):
     def Update(self, request: provider_pb2.UpdateRequest, context: grpc.ServicerContext) -> provider_pb2.UpdateResponse:  # noqa: N802, ARG002
         marked, olds = from_struct(request.news, keep_secrets=True), from_struct(request.olds, keep_secrets=True)
         kind = kind_of(token_of(request.urn), opened(marked))
+        if token_of(request.urn) == releases.TYPE:
+            if request.preview:
+                return provider_pb2.UpdateResponse(properties=request.news)
+            return provider_pb2.UpdateResponse(properties=to_struct(self._released(request.urn, marked, olds).outputs))
         ignored = list(request.ignoreChanges)
         if request.preview:
             return provider_pb2.UpdateResponse(properties=to_struct(self._tried_update(kind, marked, olds, ignored)))
@@ -180,6 +200,9 @@ class Provider(Plugin):
                 )
             self._log.info(request.urn, "the object is removed from the stack's state alone (deleteUnreachable)")
             return Empty()
+        if token_of(request.urn) == releases.TYPE:
+            self._configured.releases.delete(opened(olds))
+            return Empty()
         kind = kind_of(token_of(request.urn), state.kept(olds).live)
         try:
             self._resources.delete(request.urn, kind, request.id, olds, request.timeout)
@@ -196,6 +219,17 @@ class Provider(Plugin):
         _refuse(request.type)
 
     # What the methods share
+
+    def _checked_release(
+        self, request: provider_pb2.CheckRequest, inputs: Properties, old: Properties
+    ) -> provider_pb2.CheckResponse:
+        inputs = releases.checked(inputs, old, request.urn.split("::")[-1], request.randomSeed, self._settings.namespace)
+        failures = [provider_pb2.CheckFailure(reason=each) for each in releases.problems(inputs, self._environment)]
+        return provider_pb2.CheckResponse(inputs=to_struct(inputs), failures=failures)
+
+    def _released(self, urn: str, marked: Properties, olds: Properties | None = None) -> State:
+        self._must_answer()
+        return self._configured.releases.apply(urn, opened(sent(marked)), opened(olds) if olds else None)
 
     def _cluster_of(self, settings: Settings) -> Cluster:
         """Nothing is asked of it yet: many a plan needs nothing of it."""
@@ -296,6 +330,7 @@ def _problems(inputs: Properties) -> list[str]:
 
 def _refuse(token: str) -> NoReturn:
     raise LookupError(
-        f"'{token}' is not implemented by this stand-in of pulumi-kubernetes, which has objects of the API alone (no Helm, YAML "
-        "files or Kustomize); for it install the real plugin: pulumi plugin install resource kubernetes"
+        f"'{token}' is not implemented by this stand-in of pulumi-kubernetes, which has objects of the API, and "
+        "of Helm the releases of JobSet and Kueue (no YAML files or Kustomize); for it install the real plugin: "
+        "pulumi plugin install resource kubernetes"
     )

@@ -30,12 +30,13 @@ _CHECKOUT = Path(__file__).parents[2]
 class NodeAgent:
     """One that runs, and can be ended and started again."""
 
-    def __init__(self, control_plane: ControlPlane, folder: Path, url: str) -> None:
+    def __init__(self, control_plane: ControlPlane, folder: Path, url: str, groups: Path = Path()) -> None:
         self.control_plane = control_plane
         self.folder = folder
         self._records: list[dict[str, Any]] = []
         self._process: subprocess.Popen[bytes] | None = None
         settings = json.loads((control_plane.folder / "agent.json").read_text(encoding="utf-8"))
+        settings["groups"] = str(groups)
         settings["embedded"] = {"url": url, "ca": "", "token": "token"}
         (folder / "agent.json").write_text(json.dumps(settings), encoding="utf-8")
         trust = ssl.create_default_context(cafile=settings["ca"])
@@ -106,10 +107,10 @@ def record(name: str, **changed: Any) -> dict[str, Any]:
 
 
 @contextmanager
-def running(control_plane: ControlPlane, folder: Path) -> Iterator[NodeAgent]:
-    """An agent from start to end, and nothing of its pods left."""
+def running(control_plane: ControlPlane, folder: Path, groups: Path = Path()) -> Iterator[NodeAgent]:
+    """An agent from start to end, and nothing of its pods left. `groups`: the file that names the controllers' folder."""
     with _images(folder / "image") as url:
-        agent = NodeAgent(control_plane, folder, url)
+        agent = NodeAgent(control_plane, folder, url, groups)
         agent.start()
         try:
             yield agent

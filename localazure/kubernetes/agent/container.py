@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from localazure.folder import read_json
 from localazure.kubernetes import infrastructure
-from localazure.kubernetes.agent import handlers, probes, process_spec, program_search, runs, times
+from localazure.kubernetes.agent import controllers, handlers, probes, process_spec, program_search, runs, times
 from localazure.kubernetes.agent.environment import ConfigError, program, variables
 from localazure.kubernetes.agent.handlers import Beside
 from localazure.kubernetes.agent.pod_status import CREATING, ContainerState, is_sidecar, should_restart
 from localazure.kubernetes.agent.pulling import Pulling
 from localazure.kubernetes.agent.runs import ActorRun, Known, ProcessRun, Run
 from localazure.kubernetes.devices import StartError
+from localazure.kubernetes.pki import Pki
 
 if TYPE_CHECKING:
     from localazure.kubernetes.agent.pod import Pod
@@ -177,6 +178,10 @@ class Container:
             network=await pod.network.variables(pod, {**image["env"], **env}),
         )
         spec = process.on_disk(known.folder)
+        if (controller := controllers.of_image(self.spec["image"])) is not None:
+            pki = Pki(pod.node.settings.authority.parent)
+            known.folder.mkdir(mode=0o700, exist_ok=True)
+            spec = controllers.fit(spec, controller, pod, pod.mounted(self.spec, env), known.folder, pki)
         if why := program_search.missing(spec, known.folder):
             raise StartError(f"failed to create containerd task: failed to create shim task: {why}: unknown")
         record = {"image": image, "image_name": self.state.image, "image_id": self.state.image_id}
@@ -263,19 +268,18 @@ class Container:
             return None
         folder = self.run.known.folder
         record = read_json(folder / "run.json") or {}
-        ports = self.pod.ports_of(self.spec)
 
-        def port(asked: Any) -> int:
+        def places(asked: Any) -> list[tuple[str, int]]:
             named = {one["name"]: one["containerPort"] for one in self.spec.get("ports") or () if one.get("name")}
             number = named.get(asked, asked)
             if not str(number).isdigit():
                 raise ValueError(f"unable to find port by name {asked}")
-            return ports.get(int(number), int(number))
+            return self.pod.reached_at(int(number))
 
         if record.get("kind") != "process":
-            return Beside(process_spec.refused, {}, str(folder), port)  # what is acted out has no programs
+            return Beside(process_spec.refused, {}, str(folder), places)  # what is acted out has no programs
         spec = read_json(folder / "spec.json") or {}
-        return Beside(lambda words: process_spec.beside(words, record, spec, folder), spec["env"], spec["workdir"], port)
+        return Beside(lambda words: process_spec.beside(words, record, spec, folder), spec["env"], spec["workdir"], places)
 
     async def _post_start(self) -> None:
         hook = (self.spec.get("lifecycle") or {}).get("postStart")

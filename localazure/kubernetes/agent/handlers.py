@@ -22,7 +22,7 @@ class Beside(NamedTuple):
     argv: Callable[[list[str]], list[str]]  # a command with the container's own paths
     env: Mapping[str, str]
     folder: str
-    port: Callable[[Any], int]  # the port of this machine for a number or a name
+    places: Callable[[Any], list[tuple[str, int]]]  # where on this machine a port, by its number or name, may answer
 
 
 async def once(handler: Body, beside: Beside, seconds: float) -> str:
@@ -34,7 +34,7 @@ async def once(handler: Body, beside: Beside, seconds: float) -> str:
             if "httpGet" in handler:
                 return await _http(handler["httpGet"], beside)
             if "tcpSocket" in handler:
-                return await _connection(beside.port(handler["tcpSocket"]["port"]))
+                return await _connection(beside.places(handler["tcpSocket"]["port"]))
             if "sleep" in handler:
                 await asyncio.sleep(handler["sleep"]["seconds"])
                 return ""
@@ -67,16 +67,16 @@ async def _command(words: list[str], beside: Beside) -> str:
 
 
 async def _http(given: Body, beside: Beside) -> str:
-    port, scheme = beside.port(given["port"]), (given.get("scheme") or "HTTP").lower()
+    places, scheme = beside.places(given["port"]), (given.get("scheme") or "HTTP").lower()
     path = given.get("path") or "/"
-    address = f"{scheme}://{_HOST}:{port}{path}"
+    address = f"{scheme}://{_HOST}:{places[0][1]}{path}"
     trust = ssl._create_unverified_context() if scheme == "https" else None  # noqa: S323 - a kubelet doesn't check it either
     try:
-        reader, writer = await asyncio.open_connection(_HOST, port, ssl=trust)
+        reader, writer = await _connected(places, trust)
     except OSError as error:
-        return f'Get "{address}": dial tcp {_HOST}:{port}: connect: {_lower(error)}'
+        return f'Get "{address}": dial tcp {_HOST}:{places[0][1]}: connect: {_lower(error)}'
     try:
-        headers = {"Host": f"{_HOST}:{port}", "User-Agent": "kube-probe/1.36", "Accept": "*/*", "Connection": "close"}
+        headers = {"Host": f"{_HOST}:{places[0][1]}", "User-Agent": "kube-probe/1.36", "Accept": "*/*", "Connection": "close"}
         headers |= {one["name"]: one["value"] for one in given.get("httpHeaders") or ()}
         head = "".join(f"{name}: {text}\r\n" for name, text in headers.items())
         writer.write(f"GET {path} HTTP/1.1\r\n{head}\r\n".encode())
@@ -90,11 +90,21 @@ async def _http(given: Body, beside: Beside) -> str:
     return "" if 200 <= status < 400 else f"HTTP probe failed with statuscode: {status}"
 
 
-async def _connection(port: int) -> str:
+async def _connected(
+    places: list[tuple[str, int]], trust: ssl.SSLContext | None = None
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """To the first that answers; OSError where none does."""
+    for host, port in places[:-1]:
+        with contextlib.suppress(OSError):
+            return await asyncio.open_connection(host, port, ssl=trust)
+    return await asyncio.open_connection(*places[-1], ssl=trust)
+
+
+async def _connection(places: list[tuple[str, int]]) -> str:
     try:
-        _, writer = await asyncio.open_connection(_HOST, port)
+        _, writer = await _connected(places)
     except OSError as error:
-        return f"dial tcp {_HOST}:{port}: connect: {_lower(error)}"
+        return f"dial tcp {_HOST}:{places[0][1]}: connect: {_lower(error)}"
     writer.close()
     return ""
 

@@ -36,7 +36,10 @@ _CHUNK = 1 << 16
 
 
 def new_loopback() -> str:
-    """An address of this machine for one pod, out of four million, so that pods of other clusters hardly have it too."""
+    """An address of this machine for one pod, out of four million, so that pods of other clusters hardly have it too; where a
+    system has no more than one loopback address, that one."""
+    if sys.platform != "linux":
+        return _HOST
     return f"127.{128 + secrets.randbelow(64)}.{secrets.randbelow(256)}.{1 + secrets.randbelow(254)}"
 
 

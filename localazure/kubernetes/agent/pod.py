@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from localazure.folder import read_json
 from localazure.kubernetes import infrastructure
-from localazure.kubernetes.agent import pod_status, quantities, records, times, volumes
+from localazure.kubernetes.agent import controllers, pod_status, quantities, records, times, volumes
 from localazure.kubernetes.agent.container import Container
 from localazure.kubernetes.agent.environment import Surroundings
 from localazure.kubernetes.agent.network import Network, new_loopback
@@ -124,7 +124,10 @@ class Pod:
 
     async def run(self) -> None:
         """Until it is gone. Where it is cancelled, because the agent ends, its processes go on."""
-        reporting = asyncio.create_task(self._reporting.run())
+        beside = [asyncio.create_task(self._reporting.run())]
+        if any(controllers.of_image(one.spec["image"]) for one in self.containers):
+            authority = self.node.settings.authority
+            beside.append(asyncio.create_task(controllers.vouch(self.api, self.namespace, authority)))
         self.update(self.body)
         try:
             await self._live()
@@ -139,7 +142,8 @@ class Pod:
             await asyncio.gather(*(one.leave() for one in self.containers))
             raise
         finally:
-            reporting.cancel()
+            for task in beside:
+                task.cancel()
 
     async def _live(self) -> None:
         """Until it has ended by itself, or is deleted."""
@@ -327,9 +331,11 @@ class Pod:
         return {inside: ours for one in self.containers for inside, ours in self.ports_of(one.spec).items()}
 
     def reached_at(self, port: int) -> list[tuple[str, int]]:
-        """Where on this machine a port of the pod may answer: at the one that stands for it, or at its own address."""
+        """Where on this machine a port of the pod may answer: at the one that stands for it, or at its own address; one that it
+        doesn't declare also at loopback."""
         stands_for = self.all_ports.get(port)
-        return [*([(ADDRESS, stands_for)] if stands_for else []), (self.loopback, port)]
+        own = (self.loopback, port)
+        return [(ADDRESS, stands_for), own] if stands_for else [own, (ADDRESS, port)]
 
     def port_variables(self, container: Body, env: Mapping[str, str]) -> dict[str, str]:
         """`PORT` leads to the first declared port and `PORT_<number>` to each, unless the pod says another thing by that name."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from azure_gpu.formats import image_reference
 from localazure.kubernetes import infrastructure
+from localazure.kubernetes.agent import controllers
 from localazure.kubernetes.agent.images import Credential, PullError, credentials_of
 from localazure.kubernetes.agent.sources import MissingError
 
@@ -85,11 +86,21 @@ class Pulling:
         self._event("Normal", "Pulling", f'Pulling image "{self._image}"')
         loop = asyncio.get_running_loop()
         began = loop.time()
-        record = await self._pod.registry.pull(whole, await self._credentials())
+        record = await self._record(whole)
         took = f"{int((loop.time() - began) * 1000)}ms"
         size = f"Image size: {record.get('size', 0)} bytes."
         self._event("Normal", "Pulled", f'Successfully pulled image "{self._image}" in {took} ({took} including waiting). {size}')
         return record
+
+    async def _record(self, whole: str) -> Body:
+        controller = controllers.of_image(whole)
+        if controller is None:
+            return await self._pod.registry.pull(whole, await self._credentials())
+        settings = self._pod.node.settings
+        found = controllers.record(controller, settings.groups, self._pod.node.folder / "images")
+        if isinstance(found, str):
+            raise PullError(f'failed to pull image "{self._image}": {found}')
+        return found
 
     async def _failed(self, message: str, backoff: float) -> None:
         whole = f"rpc error: code = Unknown desc = {message}"

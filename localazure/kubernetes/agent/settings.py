@@ -55,7 +55,16 @@ class Settings(NamedTuple):
     embedded: str  # the embedded Azure's URL; empty: there is none
     embedded_authority: Path
     token: str  # with which the agent is known there
+    groups_told: Path = Path()  # the file that names the folder of the controllers of groups, where there is one
     bundle: str = ""  # file of the authorities that containers trust; empty: they get none
+
+    @property
+    def groups(self) -> Path | None:
+        """The controllers of groups and their charts; None where this machine has no build. Looked up anew each time."""
+        try:
+            return Path(self.groups_told.read_text(encoding="utf-8").strip())
+        except OSError:
+            return None
 
     @property
     def api_host(self) -> str:
@@ -80,6 +89,7 @@ def read(path: Path) -> Settings:
         embedded=embedded.get("url") or "",
         embedded_authority=Path(embedded.get("ca") or ""),
         token=embedded.get("token") or "",
+        groups_told=Path(given.get("groups") or ""),
         bundle=embedded.get("bundle") or "",
     )
 

@@ -1,0 +1,26 @@
+"""What groups of workers need on a Kubernetes cluster: JobSet, which starts and ends them together, and Kueue, which admits them.
+
+The versions are those that this project was tested with; charts and images are what their projects publish.
+"""
+
+from datetime import date
+from typing import NamedTuple
+
+from azure_gpu.catalog.sources import Dated, Source
+
+SOURCE = Source(
+    "kubernetes-sigs/jobset v0.10.1 and kubernetes-sigs/kueue v0.14.0, charts and releases", Dated.OBSERVED, date(2026, 11, 26)
+)
+
+
+class Chart(NamedTuple):
+    """A Helm chart, and the controller that it runs."""
+
+    address: str
+    version: str
+    namespace: str  # which its own manifests name
+    image: str  # without the tag, which is the version
+
+
+JOBSET = Chart("oci://registry.k8s.io/jobset/charts/jobset", "0.10.1", "jobset-system", "registry.k8s.io/jobset/jobset")
+KUEUE = Chart("oci://registry.k8s.io/kueue/charts/kueue", "0.14.0", "kueue-system", "registry.k8s.io/kueue/kueue")

@@ -1,0 +1,106 @@
+"""A group of workers on Kubernetes: a JobSet of one Indexed Job, whose pods know each other by TF_CONFIG.
+
+In: how many workers, the pod that each is. Out: the JobSet, the variables of its containers, and what is wrong with the number.
+All of the group starts and ends together: a worker that fails, or whose node is taken away, ends its Job, and JobSet makes all of
+it anew; only what a program did itself counts as one of the restarts. Shapes and names: kubernetes-sigs/jobset v0.10.1,
+api/jobset/v1alpha2. TF_CONFIG: https://www.tensorflow.org/guide/distributed_training#setting_up_the_tf_config_environment_variable
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from azure_gpu.catalog.problems import Code, Problem
+
+API_VERSION = "jobset.x-k8s.io/v1alpha2"
+KIND = "JobSet"
+COMPLETED, FAILED = "Completed", "Failed"  # conditions of one that has ended
+WORKERS = "workers"  # the replicated job
+PORT = 2222  # at which each worker listens, as in TensorFlow's own examples
+INDEX = "WORKER_INDEX"
+NAME_LABEL = "jobset.sigs.k8s.io/jobset-name"  # of its pods
+QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
+_INDEX_FIELD = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
+_DISRUPTED = {"type": "DisruptionTarget", "status": "True"}
+_LONGEST_NAME = 63  # of a pod, since it is the name of its host too
+
+
+def job_name(name: str) -> str:
+    """Of the Job that a JobSet of this name makes."""
+    return f"{name}-{WORKERS}-0"
+
+
+def workers(name: str, nodes: int) -> list[str]:
+    """Host and port of each worker, as the others of its namespace reach it."""
+    return [f"{job_name(name)}-{number}.{name}:{PORT}" for number in range(nodes)]
+
+
+def variables(name: str, nodes: int) -> list[dict[str, Any]]:
+    """TF_CONFIG, and the number of the worker that it is made of: a variable may only name those before it."""
+    listed = ", ".join(f'"{each}"' for each in workers(name, nodes))
+    config = f'{{"cluster": {{"worker": [{listed}]}}, "task": {{"type": "worker", "index": $({INDEX})}}}}'
+    return [
+        {"name": INDEX, "valueFrom": {"fieldRef": {"fieldPath": _INDEX_FIELD}}},
+        {"name": "TF_CONFIG", "value": config},
+    ]
+
+
+def apart(name: str) -> dict[str, Any]:
+    """The affinity of pods of one group: on nodes of their own, where there are that many."""
+    term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {NAME_LABEL: name}}}
+    return {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 100, "podAffinityTerm": term}]}}
+
+
+def manifest(
+    metadata: Mapping[str, Any],
+    template: Mapping[str, Any],
+    nodes: int,
+    restarts: int,
+    timeout_seconds: int | None = None,
+    **more: Any,
+) -> dict[str, Any]:
+    """The JobSet. `template`: of its pods. `more`: keys of its `spec`."""
+    job: dict[str, Any] = {
+        "completionMode": "Indexed",
+        "parallelism": nodes,
+        "completions": nodes,
+        "backoffLimit": 0,  # one worker that fails ends the others
+        "podFailurePolicy": {"rules": [{"action": "FailJob", "onPodConditions": [_DISRUPTED]}]},
+        "template": template,
+    }
+    if timeout_seconds is not None:
+        job["activeDeadlineSeconds"] = timeout_seconds
+    taken_away = {"action": "RestartJobSetAndIgnoreMaxRestarts", "onJobFailureReasons": ["PodFailurePolicy"]}
+    late = {"action": "FailJobSet", "onJobFailureReasons": ["DeadlineExceeded"]}
+    return {
+        "apiVersion": API_VERSION,
+        "kind": KIND,
+        "metadata": dict(metadata),
+        "spec": {
+            "failurePolicy": {
+                "maxRestarts": restarts,
+                "rules": [
+                    {"name": "nodeTakenAway", **taken_away},
+                    {"name": "timeOver", **late},
+                ],
+            },
+            "network": {"enableDNSHostnames": True, "publishNotReadyAddresses": True},
+            "replicatedJobs": [{"name": WORKERS, "replicas": 1, "template": {"spec": job}}],
+            **more,
+        },
+    }
+
+
+def problems(name: str, nodes: int, parallelism: int, path: str) -> list[Problem]:
+    """What is wrong with a job of so many nodes, whose settings are at `path`."""
+    found: list[Problem] = []
+    longest = f"{job_name(name)}-{nodes - 1}"
+    if nodes > 1 and len(longest) > _LONGEST_NAME:
+        most = _LONGEST_NAME - len(longest) + len(name)
+        message = f"the last worker would be called {longest}, which is longer than a host's name may be"
+        fix = "rename the job"
+        found.append(Problem(path, message, value=name, allowed=f"at most {most} characters for {nodes} nodes", fix=fix))
+    if nodes > 1 and parallelism > 1:
+        message = "workers of a group are as many as its nodes, and these pods know nothing of each other"
+        fix = "leave out one of nodes and parallelism"
+        found.append(Problem(f"{path}.parallelism", message, value=parallelism, allowed="1", fix=fix, code=Code.IMPOSSIBLE))
+    return found

@@ -1,0 +1,302 @@
+"""Releases of Helm charts: `kubernetes:helm.sh/v3:Release` for the charts that this machine has, those of JobSet and Kueue.
+
+In: a chart by its address, a version, values. Out: the chart's objects on the cluster, rendered by Helm's own library
+(`engine/groups/main.go`), and gone with the release but for what is in the chart's `crds` folder and the namespace, as with Helm.
+There is no history, no hook and no test; nothing of Helm's own is stored in the cluster. Behaviour: pulumi/pulumi-kubernetes,
+provider/pkg/provider/helm_release.go.
+"""
+
+import hashlib
+import json
+import os
+import subprocess
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from localazure.kubernetes.agent.settings import VERSION
+from localazure.kubernetes.programs import GROUPS_TOLD
+from localazure.kubernetes_plugin import objects
+from localazure.kubernetes_plugin.api import ApiError
+from localazure.kubernetes_plugin.cluster import Cluster, NoMatchError
+from localazure.kubernetes_plugin.kinds import Kind
+from localazure.kubernetes_plugin.objects import Object
+from localazure.kubernetes_plugin.waiting.waiter import NotReadyError, Waiting, until_ready
+from localazure.plugin.diff import Diff, object_changes
+from localazure.plugin.errors import PartialError, State
+from localazure.plugin.wire import Properties, is_unknown
+
+TYPE = "kubernetes:helm.sh/v3:Release"
+_CHARTS = {  # by their address: the chart's name
+    "oci://registry.k8s.io/jobset/charts/jobset": "jobset",
+    "oci://registry.k8s.io/kueue/charts/kueue": "kueue",
+}
+_TAKEN = frozenset(
+    {
+        "chart",
+        "version",
+        "name",
+        "namespace",
+        "createNamespace",
+        "values",
+        "timeout",
+        "skipAwait",
+        "atomic",
+        "cleanupOnFail",
+        "description",
+    }
+)
+_REPLACING = ("name", "namespace")
+_MANAGER = "helm"
+_OBJECTS = "__objects"  # what the release has made: group and version, kind, namespace, name of each
+_KEPT = "__kept"  # how many of them, the first ones, stay
+_RETRY_S = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # while a definition or a webhook isn't served yet
+_SECONDS = 300.0
+_UNPRIVILEGED = Path("/proc/sys/net/ipv4/ip_unprivileged_port_start")
+_PRIVILEGED, _MOVED = 1024, 10_000
+# An API of Kueue's own that lists what waits; where nobody serves it, the cluster can't list what it has.
+_NOT_MADE = ("APIService",)
+_WAITED_FOR = ("Deployment",)
+
+
+class Release(NamedTuple):
+    """What is asked for."""
+
+    name: str
+    namespace: str
+    chart: str
+    version: str
+    values: Object
+    create_namespace: bool
+    waits: bool
+    timeout_s: float
+
+    @property
+    def identity(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+
+def problems(inputs: Mapping[str, Any], environment: Mapping[str, str]) -> list[str]:
+    """What this plugin doesn't do, in the user's words."""
+    found = [
+        f"the property '{key}' of a release is not implemented here"
+        for key in sorted(inputs.keys() - _TAKEN)
+        if not key.startswith("__")
+    ]
+    chart, version = inputs.get("chart"), inputs.get("version")
+    if is_unknown(chart) or is_unknown(version):
+        return found
+    if chart not in _CHARTS:
+        return [*found, f"the chart '{chart}' isn't there: this stand-in of pulumi-kubernetes has {' and '.join(_CHARTS)}"]
+    folder = _folder(environment)
+    if folder is None:
+        return [*found, f"the chart '{chart}' isn't there: this machine has no build of it yet; `make groups` makes one"]
+    if not _chart(folder, str(chart), str(version or "")).is_dir():
+        built = [path.name.rpartition("-")[2] for path in folder.glob(f"{_CHARTS[str(chart)]}-*/")]
+        return [*found, f"the chart '{chart}' isn't there in version {version}, but in {', '.join(built)}"]
+    return found
+
+
+def checked(inputs: Properties, old: Mapping[str, Any], logical_name: str, seed: bytes, namespace: str) -> Properties:
+    """The inputs with a name and a namespace."""
+    digits = hashlib.sha256(seed).hexdigest()[:8] if seed else "00000000"
+    name = inputs.get("name") or old.get("name") or f"{logical_name}-{digits}"
+    return {**inputs, "name": name, "namespace": inputs.get("namespace") or namespace}
+
+
+def changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> Diff:
+    """Another name or namespace is another release."""
+    found = object_changes({key: value for key, value in old.items() if not key.startswith("__")}, new)
+    changes = tuple(replace(each, replaces=each.top_level in _REPLACING) for each in found)
+    return Diff(changes, any(each.replaces for each in changes))
+
+
+class Releases:
+    """The operations, for one provider configuration."""
+
+    def __init__(self, waiting: Waiting, environment: Mapping[str, str]) -> None:
+        self._waiting, self._environment = waiting, environment
+        self._cluster: Cluster = waiting.cluster
+
+    def apply(self, urn: str, inputs: Properties, old: Mapping[str, Any] | None = None) -> State:
+        """Installs it, or upgrades the release that `old` is the state of. ValueError, PartialError."""
+        release = _read(inputs)
+        rendered = list(self._rendered(release))
+        names = [_names(each, self._cluster) for each in rendered]
+        kept = sum(each["kind"] == "CustomResourceDefinition" for each in rendered)
+        state = State(release.identity, {**inputs, **_outputs(release, names, kept)}, dict(inputs))
+        try:
+            if release.create_namespace:
+                self._put({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": release.namespace}})
+            for each in rendered:
+                self._put(each)
+            for gone in [each for each in (old or {}).get(_OBJECTS) or [] if each not in names]:
+                self._remove(gone)
+            for each in rendered if release.waits else ():
+                if each["kind"] in _WAITED_FOR:
+                    self._await(urn, each, release.timeout_s)
+        except (ApiError, NoMatchError, NotReadyError) as error:
+            raise PartialError(state, f"the release {release.identity} isn't there as a whole: {error}") from error
+        return state
+
+    def there(self, outputs: Mapping[str, Any]) -> bool:
+        """Whether anything of the release is in the cluster that would go with it."""
+        return any(self._find(each) is not None for each in (outputs.get(_OBJECTS) or [])[int(outputs.get(_KEPT) or 0) :])
+
+    def delete(self, outputs: Mapping[str, Any]) -> None:
+        """What was installed last goes first."""
+        for each in reversed((outputs.get(_OBJECTS) or [])[int(outputs.get(_KEPT) or 0) :]):
+            self._remove(each)
+
+    def _rendered(self, release: Release) -> Iterator[Object]:
+        folder = _folder(self._environment)
+        if folder is None:
+            raise ValueError("this machine has no build of Helm charts; `make groups` makes one")
+        done = subprocess.run(
+            [
+                str(folder / "charts"),
+                str(_chart(folder, release.chart, release.version)),
+                release.name,
+                release.namespace,
+                VERSION,
+            ],
+            input=json.dumps(release.values),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode != 0:
+            raise ValueError(f"the chart can't be rendered: {done.stderr.strip()}")
+        first = _first_port()
+        for line in done.stdout.splitlines():
+            each = _reachable(json.loads(line), first)
+            if each["kind"] not in _NOT_MADE:
+                metadata = each.setdefault("metadata", {})
+                if self._namespaced(each):
+                    metadata.setdefault("namespace", release.namespace)
+                yield each
+
+    def _namespaced(self, thing: Object) -> bool:
+        return self._cluster.namespaced(_kind(thing))
+
+    def _put(self, thing: Object) -> None:
+        self._retried(
+            lambda: self._cluster.api.apply(
+                self._cluster.path_of(_kind(thing), thing), thing, manager=_MANAGER, force=True, dry_run=False
+            )
+        )
+
+    def _retried(self, attempt: Callable[[], Any]) -> None:
+        for pause in _RETRY_S:
+            try:
+                attempt()
+                return
+            except (ApiError, NoMatchError) as error:
+                if isinstance(error, ApiError) and error.status not in (404, 500):
+                    raise
+            if self._waiting.stopping.wait(pause):
+                break
+        attempt()
+
+    def _await(self, urn: str, thing: Object, timeout_s: float) -> None:
+        live = self._cluster.api.find(self._cluster.path_of(_kind(thing), thing)) or thing
+        until_ready(self._waiting, urn, _kind(thing), live, thing, timeout_s)
+
+    def _find(self, named: list[str]) -> Object | None:
+        api_version, kind, namespace, name = named
+        group, _, version = api_version.rpartition("/")
+        try:
+            return self._cluster.api.find(self._cluster.path(Kind(group, version, kind), namespace, name))
+        except NoMatchError:
+            return None
+
+    def _remove(self, named: list[str]) -> None:
+        api_version, kind, namespace, name = named
+        group, _, version = api_version.rpartition("/")
+        try:
+            self._cluster.api.delete(self._cluster.path(Kind(group, version, kind), namespace, name), "Background")
+        except (ApiError, NoMatchError) as error:
+            if isinstance(error, ApiError) and error.status != 404:
+                raise
+
+
+def recorded(inputs: Properties) -> State:
+    """A release where nothing runs."""
+    release = _read(inputs)
+    return State(release.identity, {**inputs, **_outputs(release, [], 0)}, dict(inputs))
+
+
+def _first_port() -> int:
+    """The first port at which whoever isn't root may listen on this machine."""
+    try:
+        said = _UNPRIVILEGED.read_text(encoding="ascii")
+    except OSError:
+        return 0 if os.name != "posix" or os.geteuid() == 0 else _PRIVILEGED
+    return 0 if os.geteuid() == 0 else int(said)
+
+
+def _reachable(thing: Object, first: int) -> Object:
+    """A Service, or a webhook that leads to one, at a port where the node agent may listen: 443 is 10443 where it may not."""
+    if thing["kind"] == "Service":
+        for port in (thing.get("spec") or {}).get("ports") or ():
+            if port["port"] < first:
+                port.setdefault("targetPort", port["port"])
+                port["port"] += _MOVED
+    for webhook in thing.get("webhooks") or ():
+        service = (webhook.get("clientConfig") or {}).get("service")
+        if service and service.get("port", 443) < first:
+            service["port"] = service.get("port", 443) + _MOVED
+    return thing
+
+
+def _read(inputs: Mapping[str, Any]) -> Release:
+    return Release(
+        name=str(inputs["name"]),
+        namespace=str(inputs["namespace"]),
+        chart=str(inputs["chart"]),
+        version=str(inputs.get("version") or ""),
+        values=dict(inputs.get("values") or {}),
+        create_namespace=bool(inputs.get("createNamespace")),
+        waits=not inputs.get("skipAwait"),
+        timeout_s=float(inputs.get("timeout") or _SECONDS),
+    )
+
+
+def _outputs(release: Release, names: list[list[str]], kept: int) -> Properties:
+    by_kind: dict[str, list[str]] = {}
+    for api_version, kind, namespace, name in names:
+        by_kind.setdefault(f"{kind}.{api_version}", []).append(f"{namespace}/{name}" if namespace else name)
+    status = {
+        "name": release.name,
+        "namespace": release.namespace,
+        "chart": _CHARTS.get(release.chart, release.chart),
+        "version": release.version,
+    }
+    return {"resourceNames": by_kind, "status": {**status, "revision": 1, "status": "deployed"}, _OBJECTS: names, _KEPT: kept}
+
+
+def _names(thing: Object, cluster: Cluster) -> list[str]:
+    return [
+        thing["apiVersion"],
+        thing["kind"],
+        objects.namespace(thing) if cluster.namespaced(_kind(thing)) else "",
+        objects.name(thing),
+    ]
+
+
+def _kind(thing: Object) -> Kind:
+    group, _, version = thing["apiVersion"].rpartition("/")
+    return Kind(group, version, thing["kind"])
+
+
+def _folder(environment: Mapping[str, str]) -> Path | None:
+    told = environment.get(GROUPS_TOLD)
+    try:
+        return Path(Path(told).read_text(encoding="utf-8").strip()) if told else None
+    except OSError:
+        return None
+
+
+def _chart(folder: Path, chart: str, version: str) -> Path:
+    return folder / f"{_CHARTS[chart]}-{version.removeprefix('v')}"

@@ -1,0 +1,175 @@
+"""Groups of workers on the real JobSet controller: they meet by TF_CONFIG, start again together, and fail with an exit code."""
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from azure_gpu.kubernetes import worker_group
+from tests.localazure.kubernetes import groups
+from tests.localazure.kubernetes.pods import FIRST, SECOND
+from tests.support import node_agent
+from tests.support.embedded import until
+from tests.support.kubernetes import ControlPlane
+from tests.support.node_agent import IMAGE, NodeAgent, record
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+# Every worker listens where TF_CONFIG says, and hears from each of the others who it is.
+_MEET = """
+import json, os, socket, sys, threading, time
+config = json.loads(os.environ["TF_CONFIG"])
+own, workers = config["task"]["index"], config["cluster"]["worker"]
+listening = socket.create_server(("0.0.0.0", int(workers[own].rpartition(":")[2])))
+def tell():
+    while True:
+        connection, _ = listening.accept()
+        connection.sendall(str(own).encode())
+        connection.close()
+threading.Thread(target=tell, daemon=True).start()
+heard = set()
+while len(heard) < len(workers):
+    for each in workers:
+        host, port = each.rsplit(":", 1)
+        try:
+            with socket.create_connection((host, int(port)), 5) as there:
+                heard.add(int(there.recv(9)))
+        except (OSError, ValueError):
+            time.sleep(0.05)
+print(config["task"]["type"], own, "met", *sorted(heard), flush=True)
+"""
+# Others may still ask. The file is this machine's: a path as it stands would be led into the container.
+_STAY = _MEET + "while not os.path.exists(bytes.fromhex(sys.argv[1]).decode()): time.sleep(0.05)\n"
+
+
+@pytest.fixture(scope="module")
+def cluster(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeAgent]:
+    """Two nodes, and JobSet."""
+    file = groups.told()
+    with node_agent.running(control_plane, tmp_path_factory.mktemp("agent"), groups=file) as running:
+        running.nodes(record(FIRST), record(SECOND))
+        groups.jobset(running, file)
+        yield running
+
+
+def _group(name: str, nodes: int, *command: str, restarts: int = 0, **container: Any) -> str:
+    variables = worker_group.variables(name, nodes)
+    main = {"name": "main", "image": IMAGE, "command": list(command), "env": variables, **container}
+    pod = {
+        "restartPolicy": "Never",
+        "terminationGracePeriodSeconds": 1,
+        "containers": [main],
+        "affinity": worker_group.apart(name),
+    }
+    return json.dumps(worker_group.manifest({"name": name}, {"spec": pod}, nodes, restarts))
+
+
+def _ended(cluster: NodeAgent, namespace: str, name: str, condition: str) -> dict[str, Any]:
+    path = f"/apis/{worker_group.API_VERSION}/namespaces/{namespace}/jobsets/{name}"
+
+    def looked() -> dict[str, Any] | None:
+        status = cluster.get(path).get("status") or {}
+        told = {one["type"] for one in status.get("conditions") or () if one["status"] == "True"}
+        assert not (told & {worker_group.COMPLETED, worker_group.FAILED}) - {condition}, status
+        return status if condition in told else None
+
+    return until(looked, f"{name} to be {condition}", seconds=120)
+
+
+def _pods(cluster: NodeAgent, namespace: str, name: str) -> list[dict[str, Any]]:
+    return cluster.get(f"/api/v1/namespaces/{namespace}/pods", labelSelector=f"{worker_group.NAME_LABEL}={name}").get("items", [])
+
+
+def _log(cluster: NodeAgent, namespace: str, pod: dict[str, Any]) -> str:
+    return cluster.kubectl("-n", namespace, "logs", pod["metadata"]["name"])
+
+
+def _met(cluster: NodeAgent, namespace: str, name: str, nodes: int) -> list[dict[str, Any]]:
+    """The group's pods, once every worker has met all."""
+
+    def looked() -> list[dict[str, Any]] | None:
+        pods = [one for one in _pods(cluster, namespace, name) if not one["metadata"].get("deletionTimestamp")]
+        if len(pods) < nodes or any(one["status"].get("phase") != "Running" for one in pods):
+            return None
+        return pods if all(" met " in _log(cluster, namespace, one) for one in pods) else None
+
+    return until(looked, f"the workers of {name} to meet", seconds=120)
+
+
+def _flag(cluster: NodeAgent, name: str) -> tuple[Path, str]:
+    """A file that workers wait for, and the word that names it to them."""
+    file = cluster.folder / name
+    return file, str(file).encode().hex()
+
+
+def _kill(cluster: NodeAgent, pod: dict[str, Any]) -> None:
+    state = json.loads((cluster.folder / "pods" / pod["metadata"]["uid"] / "main.0" / "state.json").read_text(encoding="utf-8"))
+    os.kill(state["pid"], signal.SIGKILL)
+
+
+def test_two_workers_meet_by_tf_config(cluster: NodeAgent, namespace: str) -> None:
+    file, flag = _flag(cluster, "met")
+    cluster.kubectl("-n", namespace, "apply", "-f", "-", input=_group("pair", 2, "python3", "-c", _STAY, flag))
+    pods = _met(cluster, namespace, "pair", 2)
+    assert sorted(_log(cluster, namespace, one) for one in pods) == ["worker 0 met 0 1\n", "worker 1 met 0 1\n"]
+    assert {one["spec"]["nodeName"] for one in pods} == {FIRST, SECOND}
+    file.touch()
+    assert _ended(cluster, namespace, "pair", worker_group.COMPLETED).get("restarts", 0) == 0
+
+
+def test_a_lost_worker_starts_all_of_them_again(cluster: NodeAgent, namespace: str) -> None:
+    file, flag = _flag(cluster, "again")
+    cluster.kubectl("-n", namespace, "apply", "-f", "-", input=_group("team", 2, "python3", "-c", _STAY, flag, restarts=1))
+    first = _met(cluster, namespace, "team", 2)
+    _kill(cluster, first[0])
+    before = {one["metadata"]["uid"] for one in first}
+    second = until(lambda: _others(cluster, namespace, "team", before), "the workers that come after them", seconds=60)
+    assert {one["metadata"]["labels"]["jobset.sigs.k8s.io/restart-attempt"] for one in second} == {"1"}
+    _met(cluster, namespace, "team", 2)
+    file.touch()
+    assert _ended(cluster, namespace, "team", worker_group.COMPLETED)["restarts"] == 1
+
+
+def _others(cluster: NodeAgent, namespace: str, name: str, before: set[str]) -> list[dict[str, Any]] | None:
+    """The group's pods, once none of those is there any more."""
+    pods = _pods(cluster, namespace, name)
+    return pods if pods and not before & {one["metadata"]["uid"] for one in pods} else None
+
+
+def test_a_worker_that_fails_ends_the_group_with_its_code(cluster: NodeAgent, namespace: str) -> None:
+    script = "import os, sys, time\nif os.environ['WORKER_INDEX'] == '1': sys.exit(7)\ntime.sleep(600)\n"
+    cluster.kubectl("-n", namespace, "apply", "-f", "-", input=_group("failing", 2, "python3", "-c", script))
+    _ended(cluster, namespace, "failing", worker_group.FAILED)
+    codes = until(
+        lambda: (found := _codes(cluster, namespace, "failing")) and 7 in found.values() and found,
+        "the failed worker's exit code",
+    )
+    assert next(name for name, code in codes.items() if code == 7).startswith("failing-workers-0-1")
+
+
+def _codes(cluster: NodeAgent, namespace: str, name: str) -> dict[str, int]:
+    return {
+        one["metadata"]["name"]: each["state"]["terminated"]["exitCode"]
+        for one in _pods(cluster, namespace, name)
+        for each in one["status"].get("containerStatuses") or ()
+        if each["state"].get("terminated")
+    }
+
+
+def test_a_group_that_does_not_fit_waits_until_it_does(cluster: NodeAgent, namespace: str) -> None:
+    """Without Kueue pods of a group may start one by one; none of them goes on before all are there."""
+    file, flag = _flag(cluster, "fits")
+    large = {"resources": {"requests": {"cpu": "3"}}}
+    cluster.kubectl("-n", namespace, "apply", "-f", "-", input=_group("large", 3, "python3", "-c", _STAY, flag, **large))
+    until(
+        lambda: [one for one in _pods(cluster, namespace, "large") if one["status"].get("phase") == "Pending"], "a worker to wait"
+    )
+    cluster.nodes(record(FIRST), record(SECOND), record("aks-tests-00000000-vmss000002"))
+    _met(cluster, namespace, "large", 3)
+    file.touch()
+    _ended(cluster, namespace, "large", worker_group.COMPLETED)
+    cluster.nodes(record(FIRST), record(SECOND))
