@@ -6,9 +6,13 @@ from typing import Any
 
 import pytest
 
+from azure_gpu.kubernetes.worker_group import ATTEMPT_LABEL, INDEX_LABEL
 from azure_gpu_operations.clusters.errors import ClusterError
+from azure_gpu_operations.clusters.objects import JobSeen, PodSeen, pod_of
+from azure_gpu_operations.exit_codes import TIMED_OUT
 from azure_gpu_operations.run.on_cluster import outcome
 from azure_gpu_operations.run.on_cluster.follow import End, Follower
+from azure_gpu_operations.run.on_cluster.kinds import GROUP
 from azure_gpu_operations.run.on_cluster.pod_log import PodLog
 from tests.operations import kubernetes_bodies as bodies
 
@@ -250,3 +254,45 @@ def test_a_run_costs_its_node_while_it_ran_there() -> None:
     assert "2.0 minutes, 0.02 USD for its node at " in outcome.summary(use, NOW.date())
     assert outcome.summary(outcome.use_of(end.pods, {}, NOW), NOW.date()) == "2.0 minutes, cost isn't known"
     assert outcome.summary(outcome.use_of([], {}, NOW), NOW.date()) == "nothing ran"
+
+
+def _worker(index: int, code: int | None, ended: str = "", attempt: int = 0) -> Any:
+    """A worker of a group, running where it has no exit code."""
+    container = bodies.running() if code is None else bodies.ended(code, **({"finishedAt": ended} if ended else {}))
+    phase = "Running" if code is None else "Succeeded" if code == 0 else "Failed"
+    pod = bodies.pod(phase=phase, node=NODE, container=container, name=f"{JOB}-workers-0-{index}-{attempt}abc")
+    pod["metadata"]["labels"] |= {INDEX_LABEL: str(index), ATTEMPT_LABEL: str(attempt)}
+    return pod
+
+
+def _pods(*bodies_of: Any) -> list[PodSeen]:
+    return [pod_of(each) for each in bodies_of]
+
+
+def test_a_group_ends_with_the_code_of_the_worker_that_failed_first() -> None:
+    pods = _pods(
+        _worker(0, 143, "2026-11-22T10:05:09Z"), _worker(1, 7, "2026-11-22T10:05:01Z"), _worker(1, 9, "2026-11-22T10:01:00Z", -1)
+    )
+    found = outcome.of_group(JobSeen(JOB, "jobs", failure="FailedJobs"), pods, None)
+    assert (found.code, found.words) == (7, "worker 1 failed, exit code 7")
+
+
+def test_a_group_that_went_well_after_a_restart_went_well() -> None:
+    pods = _pods(_worker(0, 1, "2026-11-22T10:01:00Z"), _worker(0, 0, attempt=1), _worker(1, 0, attempt=1))
+    found = outcome.of_group(JobSeen(JOB, "jobs", is_complete=True), pods, None)
+    assert (found.code, found.words) == (0, "succeeded, exit code 0")
+
+
+def test_a_group_whose_time_is_over_says_so() -> None:
+    assert outcome.of_group(JobSeen(JOB, "jobs", failure=outcome.DEADLINE), _pods(_worker(0, 143)), 2).code == TIMED_OUT
+
+
+def test_conditions_of_a_jobset_are_those_of_a_job() -> None:
+    def seen(kind: str, reason: str) -> JobSeen:
+        return GROUP.seen(
+            {"metadata": {"name": JOB}, "status": {"conditions": [{"type": kind, "status": "True", "reason": reason}]}}
+        )
+
+    assert seen("Completed", "AllJobsCompleted").is_complete
+    assert seen("Failed", "FailedJobs").failure == "FailedJobs"
+    assert not seen("StartupPolicyInProgress", "").is_over

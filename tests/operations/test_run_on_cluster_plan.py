@@ -1,5 +1,6 @@
 """The Job of a run on a cluster: what it asks for, where it goes, and that Kubernetes would take it."""
 
+import json
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -39,13 +40,18 @@ def messages(problems: list[Problem]) -> list[str]:
     return [f"{each.path}: {each.message}" for each in problems]
 
 
+def _made(job: dict[str, Any]) -> dict[str, Any]:
+    """As the API server answers it."""
+    return {**job, "metadata": {**job["metadata"], "uid": "u1"}}
+
+
 @pytest.mark.parametrize("version", VERSIONS)
 def test_kubernetes_takes_the_job_and_its_secret_field_by_field(version: str) -> None:
     asked = wanted(arguments=("--epochs", "3"), environment={"A": "1"}, secrets={"TOKEN": "hidden"}, timeout_minutes=2)
     asked = asked._replace(pull_secret="mine")
     made = plan.job("run-x", "jobs", "dev", IMAGE, asked, GPU._replace(with_host=True))
     kubernetes_validate.validate(made, version, strict=True)
-    kubernetes_validate.validate(plan.secret("run-x", "jobs", "dev", {"TOKEN": "hidden"}, "u"), version, strict=True)
+    kubernetes_validate.validate(plan.secret("jobs", "dev", {"TOKEN": "hidden"}, _made(made)), version, strict=True)
 
 
 def test_the_pod_asks_for_gpus_of_one_pool_and_tolerates_its_taints() -> None:
@@ -71,10 +77,43 @@ def test_a_secrets_value_is_in_its_secret_alone_which_goes_with_the_job() -> Non
     assert made["spec"]["suspend"] is True
     reference = {"secretKeyRef": {"name": "run-x", "key": "TOKEN"}}
     assert {"name": "TOKEN", "valueFrom": reference} in made["spec"]["template"]["spec"]["containers"][0]["env"]
-    secret = plan.secret("run-x", "jobs", "dev", {"TOKEN": "hidden"}, "u1")
+    secret = plan.secret("jobs", "dev", {"TOKEN": "hidden"}, _made(made))
     assert secret["data"] == {"TOKEN": "aGlkZGVu"}
     (owner,) = secret["metadata"]["ownerReferences"]
     assert (owner["kind"], owner["name"], owner["uid"]) == ("Job", "run-x", "u1")
+
+
+def test_several_nodes_are_a_group_whose_workers_know_each_other_by_tf_config() -> None:
+    asked = wanted(nodes=2, secrets={"TOKEN": "hidden"}, environment={"A": "1"}, timeout_minutes=2)
+    made = plan.job("run-x", "jobs", "dev", IMAGE, asked, GPU)
+    assert (made["apiVersion"], made["kind"]) == ("jobset.x-k8s.io/v1alpha2", "JobSet")
+    assert made["spec"]["suspend"] is True
+    assert made["spec"]["ttlSecondsAfterFinished"] == plan.KEPT_SECONDS
+    assert made["spec"]["failurePolicy"]["maxRestarts"] == 0
+    (replicated,) = made["spec"]["replicatedJobs"]
+    job = replicated["template"]["spec"]
+    assert (job["completionMode"], job["parallelism"], job["completions"], job["backoffLimit"]) == ("Indexed", 2, 2, 0)
+    assert job["activeDeadlineSeconds"] == 120
+    index, config, *others = job["template"]["spec"]["containers"][0]["env"]
+    assert index["valueFrom"]["fieldRef"]["fieldPath"] == "metadata.annotations['batch.kubernetes.io/job-completion-index']"
+    told = json.loads(config["value"].replace(f"$({index['name']})", "1"))
+    assert told == {
+        "cluster": {"worker": ["run-x-workers-0-0.run-x:2222", "run-x-workers-0-1.run-x:2222"]},
+        "task": {"type": "worker", "index": 1},
+    }
+    assert [each["name"] for each in others] == ["A", "TOKEN"]
+    kubernetes_validate.validate(
+        {"apiVersion": "batch/v1", "kind": "Job", **{"metadata": made["metadata"]}, "spec": job}, "1.34.0", strict=True
+    )
+    (owner,) = plan.secret("jobs", "dev", {"TOKEN": "hidden"}, _made(made))["metadata"]["ownerReferences"]
+    assert (owner["apiVersion"], owner["kind"], owner["uid"]) == (made["apiVersion"], "JobSet", "u1")
+
+
+def test_a_group_larger_than_its_pool_is_refused() -> None:
+    pools = [pool_of(bodies.pool(enableAutoScaling=True, minCount=0, maxCount=2))]
+    assert on_aks(wanted(nodes=2), pools, [])[1] == []
+    (problem,) = on_aks(wanted(nodes=3), pools, [])[1]
+    assert (problem.path, problem.value, problem.allowed) == ("--nodes", 3, "1 to 2")
 
 
 def test_words_are_meant_as_they_stand() -> None:

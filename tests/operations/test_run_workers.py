@@ -36,6 +36,8 @@ def test_a_program_on_a_whole_node_is_told_of_as_many_gpus_as_it_is_given() -> N
 def test_what_is_out_of_range_or_taken_elsewhere_is_said_together() -> None:
     assert [problem.path for problem in workers.problems(101, None, BATCH)] == ["--nodes"]
     assert [problem.path for problem in workers.problems(0, 17, AKS)] == ["--nodes", "--gpus"]
+    assert [problem.path for problem in workers.problems(2, None, AKS)] == []
+    assert "1 to 1000" in workers.problems(1001, None, EDGE)[0].allowed
     assert "1 to 100" in workers.problems(-1, None, BATCH)[0].allowed
     (on_job,) = workers.problems(None, 2, JOB)
     assert on_job.message.startswith("only --on ")

@@ -13,6 +13,7 @@ from azure_gpu.shared.validation import OpenInput
 from azure_gpu.shared.workloads import WorkloadName
 
 DEFAULT_RETRIES = 0
+DEFAULT_NODES = 1
 
 
 class JobSettings(TypedDict):
@@ -36,8 +37,12 @@ class JobSettings(TypedDict):
     """The share of its GPU's threads that the job gets, where GPUs are shared by mps. Default: the sharing's."""
     pinned_memory_limit: NotRequired[str]
     """The memory of its GPU that the job gets, such as 4G, where GPUs are shared by mps. Default: the sharing's."""
+    nodes: NotRequired[int]
+    """Workers of the job, a pod each, on nodes of their own where there are that many; they start together, find each other by
+    TF_CONFIG, and start again together where one is lost. More than 1 need JobSet on the cluster. Default: 1."""
     retries: NotRequired[int]
-    """How often a pod that fails is started again; each try costs. A node that is taken away is no failure. Default: 0."""
+    """How often a pod that fails is started again, or all workers together; each try costs. A node that is taken away is no
+    failure. Default: 0."""
     timeout_minutes: NotRequired[int]
     """After how many minutes a job that still runs is stopped, those that it waited for a node included. Default: never."""
     wait: NotRequired[bool]

@@ -16,7 +16,8 @@ from azure_gpu.catalog.services import gpu_sharing
 from azure_gpu.catalog.services.gpu_sharing import SharingRequest, Strategy
 from azure_gpu.catalog.sizes.model import Gpu
 from azure_gpu.formats.edge_deployment import MEMORY, PERCENTAGE, VISIBLE
-from azure_gpu.kubernetes.job_args import DEFAULT_RETRIES, JobSettings
+from azure_gpu.kubernetes import worker_group
+from azure_gpu.kubernetes.job_args import DEFAULT_NODES, DEFAULT_RETRIES, JobSettings
 from azure_gpu.kubernetes.objects import Manifest
 from azure_gpu.shared.workloads import Workload, image_problems, not_built
 
@@ -44,6 +45,7 @@ class Placement:
     tolerations: tuple[Mapping[str, str], ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict[str, str])  # beside the job's own, and over it
     parallelism: int = 1
+    queue: str = ""  # of Kueue, that admits it; "": none does
     host_ipc: bool = False
     host_pid: bool = False
     pull_secret: str = ""
@@ -64,6 +66,12 @@ class JobSpec:
     timeout_seconds: int | None
     wait: bool
     placement: Placement
+    nodes: int = DEFAULT_NODES
+
+    @property
+    def job_name(self) -> str:
+        """Of its Job, which a group has below its JobSet."""
+        return worker_group.job_name(self.name) if self.nodes > 1 else self.name
 
     @property
     def secret_name(self) -> str:
@@ -85,9 +93,11 @@ def resolve(name: str, said: JobSettings, placement: Placement, path: str) -> tu
         timeout_seconds=int(said["timeout_minutes"]) * 60 if "timeout_minutes" in said else None,
         wait=said.get("wait", False),
         placement=placement,
+        nodes=int(said.get("nodes", DEFAULT_NODES)),
     )
     of_image = image_problems(said.get("image"), said.get("workload"), path)
-    return spec, [*name_problems(name, path), *of_image, *_variables(said, path), *_numbers(said, path)]
+    problems = [*name_problems(name, path), *of_image, *_variables(said, path), *_numbers(said, path)]
+    return spec, [*problems, *worker_group.problems(name, spec.nodes, placement.parallelism, path)]
 
 
 def name_problems(name: str, path: str) -> list[Problem]:
@@ -165,7 +175,11 @@ def _variables(said: JobSettings, path: str) -> list[Problem]:
 
 
 def _numbers(said: JobSettings, path: str) -> list[Problem]:
-    least = (("retries", said.get("retries", 0), 0), ("timeout_minutes", said.get("timeout_minutes", 1), 1))
+    least = (
+        ("nodes", said.get("nodes", 1), 1),
+        ("retries", said.get("retries", 0), 0),
+        ("timeout_minutes", said.get("timeout_minutes", 1), 1),
+    )
     return [too_small(f"{path}.{key}", value, at_least) for key, value, at_least in least if value < at_least]
 
 
@@ -184,16 +198,19 @@ def missing(specs: Mapping[str, JobSpec], images: Mapping[str, object]) -> list[
 
 
 def manifest(spec: JobSpec, image: pulumi.Input[str]) -> Manifest:
-    """The Job."""
+    """The Job, or the JobSet of a group of workers."""
     place = spec.placement
     labels = {LOGICAL_NAME: spec.name, **MANAGED_BY}
     disrupted = {"type": "DisruptionTarget", "status": "True"}  # versions before 1.34 want the status said
+    variables = _environment(spec)
+    if spec.nodes > 1:
+        variables = [*worker_group.variables(spec.name, spec.nodes), *variables]
     container: dict[str, Any] = {
         "name": spec.name,
         "image": image,
         **({"command": list(spec.command)} if spec.command else {}),
         **({"args": list(spec.args)} if spec.args else {}),
-        **({"env": env} if (env := _environment(spec)) else {}),
+        **({"env": variables} if variables else {}),
         **({"resources": resources} if (resources := _resources(place)) else {}),
         "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
     }
@@ -205,19 +222,24 @@ def manifest(spec: JobSpec, image: pulumi.Input[str]) -> Manifest:
         "securityContext": {"seccompProfile": {"type": "RuntimeDefault"}},
         **({"nodeSelector": dict(place.node_selector)} if place.node_selector else {}),
         **({"tolerations": [dict(one) for one in place.tolerations]} if place.tolerations else {}),
+        **({"affinity": worker_group.apart(spec.name)} if spec.nodes > 1 else {}),
         **({"hostIPC": True} if place.host_ipc else {}),
         **({"hostPID": True} if place.host_pid else {}),
         **({"imagePullSecrets": [{"name": place.pull_secret}]} if place.pull_secret else {}),
     }
+    metadata = {
+        "name": spec.name,
+        "namespace": place.namespace,
+        "labels": {**labels, **({worker_group.QUEUE_LABEL: place.queue} if place.queue else {})},
+        "annotations": _waiting(spec),
+    }
+    if spec.nodes > 1:
+        template = {"metadata": {"labels": labels}, "spec": pod}
+        return worker_group.manifest(metadata, template, spec.nodes, spec.retries, spec.timeout_seconds)
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",
-        "metadata": {
-            "name": spec.name,
-            "namespace": place.namespace,
-            "labels": labels,
-            "annotations": _waiting(spec),
-        },
+        "metadata": metadata,
         "spec": {
             "parallelism": place.parallelism,
             "completions": place.parallelism,
@@ -234,8 +256,9 @@ def _waiting(spec: JobSpec) -> dict[str, str]:
     """How long an update waits for the job's end."""
     if not spec.wait:
         return NO_WAITING
+    condition = {"pulumi.com/waitFor": f"condition={worker_group.COMPLETED}"} if spec.nodes > 1 else {}
     limit = PATIENCE_SECONDS if spec.timeout_seconds is None else spec.timeout_seconds + AFTER_THE_LIMIT_SECONDS
-    return {"pulumi.com/timeoutSeconds": str(limit)}
+    return {**condition, "pulumi.com/timeoutSeconds": str(limit)}
 
 
 def _environment(spec: JobSpec) -> list[dict[str, Any]]:

@@ -12,6 +12,9 @@ from typing import Any, cast
 import pulumi
 import pulumi_kubernetes as kubernetes
 
+from azure_gpu.catalog.services.groups import Chart
+from azure_gpu.kubernetes import worker_group
+
 Manifest = Mapping[str, Any]
 
 
@@ -46,9 +49,41 @@ _ARGUMENTS = {"stringData": "string_data", "roleRef": "role_ref"}  # where Pytho
 
 def declare(name: str, manifest: Manifest, opts: pulumi.ResourceOptions) -> pulumi.CustomResource:
     """The object of this manifest, as the resource `name`."""
-    of = _classes()[manifest["apiVersion"], manifest["kind"]]
+    of = _classes().get((manifest["apiVersion"], manifest["kind"]))
+    if of is None:
+        return _custom(name, manifest, opts)
     said = {_ARGUMENTS.get(key, key): value for key, value in manifest.items() if key not in ("apiVersion", "kind")}
     return of(name, **said, opts=opts)
+
+
+def _custom(name: str, manifest: Manifest, opts: pulumi.ResourceOptions) -> pulumi.CustomResource:
+    """An object of a kind that isn't Kubernetes' own; of a JobSet what it runs never changes, as with a Job."""
+    if manifest["kind"] == worker_group.KIND:
+        never = pulumi.ResourceOptions(replace_on_changes=["spec"], delete_before_replace=True)
+        opts = pulumi.ResourceOptions.merge(opts, never)
+    return kubernetes.apiextensions.CustomResource(
+        name,
+        api_version=manifest["apiVersion"],
+        kind=manifest["kind"],
+        metadata=manifest["metadata"],
+        spec=manifest["spec"],
+        opts=opts,
+    )
+
+
+def release(name: str, chart: Chart, values: Mapping[str, Any], opts: pulumi.ResourceOptions) -> pulumi.CustomResource:
+    """The chart, released into the namespace that it is made for, as the resource `name`; under its own name, which its
+    controllers know themselves by."""
+    return kubernetes.helm.v3.Release(
+        name,
+        name=chart.namespace.removesuffix("-system"),
+        chart=chart.address,
+        version=chart.version,
+        namespace=chart.namespace,
+        create_namespace=True,
+        values=values,
+        opts=opts,
+    )
 
 
 def toleration(taint: str) -> dict[str, str]:

@@ -19,6 +19,9 @@ PORT = 2222  # at which each worker listens, as in TensorFlow's own examples
 INDEX = "WORKER_INDEX"
 NAME_LABEL = "jobset.sigs.k8s.io/jobset-name"  # of its pods
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
+MOST_WORKERS = 1000  # assumed: so many nodes a pool of AKS has at most; what a variable can list is more
+ATTEMPT_LABEL = "jobset.sigs.k8s.io/restart-attempt"  # of its pods
+INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
 _INDEX_FIELD = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
 _DISRUPTED = {"type": "DisruptionTarget", "status": "True"}
 _LONGEST_NAME = 63  # of a pod, since it is the name of its host too
@@ -27,6 +30,11 @@ _LONGEST_NAME = 63  # of a pod, since it is the name of its host too
 def job_name(name: str) -> str:
     """Of the Job that a JobSet of this name makes."""
     return f"{name}-{WORKERS}-0"
+
+
+def longest_name(nodes: int) -> int:
+    """Of a group, so that its last worker has a name."""
+    return _LONGEST_NAME - len(f"{job_name('')}-{nodes - 1}")
 
 
 def workers(name: str, nodes: int) -> list[str]:
@@ -95,10 +103,11 @@ def problems(name: str, nodes: int, parallelism: int, path: str) -> list[Problem
     found: list[Problem] = []
     longest = f"{job_name(name)}-{nodes - 1}"
     if nodes > 1 and len(longest) > _LONGEST_NAME:
-        most = _LONGEST_NAME - len(longest) + len(name)
         message = f"the last worker would be called {longest}, which is longer than a host's name may be"
         fix = "rename the job"
-        found.append(Problem(path, message, value=name, allowed=f"at most {most} characters for {nodes} nodes", fix=fix))
+        found.append(
+            Problem(path, message, value=name, allowed=f"at most {longest_name(nodes)} characters for {nodes} nodes", fix=fix)
+        )
     if nodes > 1 and parallelism > 1:
         message = "workers of a group are as many as its nodes, and these pods know nothing of each other"
         fix = "leave out one of nodes and parallelism"

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.catalog.services.batch.mpi import MOST_NODES
 from azure_gpu.catalog.services.batch.request import AllocationMode
+from azure_gpu.kubernetes.worker_group import MOST_WORKERS
 from azure_gpu_operations.clusters.places import AKS, EDGE
 
 JOB, BATCH, LOCAL, VM, ML_CLUSTER = "job", "batch", "local", "vm", "cluster"
@@ -18,15 +19,18 @@ PLACES = (LOCAL, JOB, BATCH, AKS, EDGE, VM, ML_CLUSTER)
 MOST_GPUS = 16  # of one node: no size has more
 # The most nodes of one run, by the places that run on several. Of Azure ML it is that of an MPI run on a cluster, "100 nodes"
 # (Microsoft Learn, machine-learning/how-to-manage-quotas, 2026-01-27), which of TensorFlow nothing says.
-MOST = {BATCH: MOST_NODES[AllocationMode.BATCH_SERVICE], ML_CLUSTER: 100}
+MOST = {
+    BATCH: MOST_NODES[AllocationMode.BATCH_SERVICE],
+    ML_CLUSTER: 100,
+    AKS: MOST_WORKERS,
+    EDGE: MOST_WORKERS,
+}
 _TAKE_GPUS = (BATCH, AKS, EDGE, ML_CLUSTER)
 _NO_GPU = "-1"  # no device has this number, and an empty variable is taken for one that isn't set by some
 _ONE_NODE = {
     JOB: "a run of a Container Apps job is one container",
     VM: "a run on a virtual machine is on that machine alone",
     LOCAL: "a run here is on this machine alone",
-    AKS: "a run on a cluster is one pod",
-    EDGE: "a run on an edge is one pod",
 }
 
 

@@ -75,6 +75,9 @@ class ClusterObjectsSettings(TypedDict):
     them, comes with it. False where the cluster has it already. Default: true."""
     metrics: NotRequired[MetricsArgs | bool]
     """Metrics of the GPUs, for Prometheus. Default: they are exported."""
+    groups: NotRequired[bool]
+    """JobSet, by which the workers of a job on several nodes start and end together; Helm installs it. False where the cluster
+    has it already. Default: whether a job has `nodes`."""
     jobs: NotRequired[Mapping[str, ClusterJobSettings]]
     """Jobs by name. Default: none."""
     services: NotRequired[Mapping[str, ClusterServiceSettings]]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import pulumi
 
 from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.services.groups import JOBSET
 from azure_gpu.kubernetes import jobs as kubernetes_jobs, objects, services
 from azure_gpu.kubernetes.gpu_objects import features, metrics, plugin
 from azure_gpu.kubernetes.gpu_objects.plugin import NAMESPACE
@@ -89,11 +90,18 @@ def declare(
             pulumi.log.info(line, opts.parent)
     there = _in_order(name, list(serving(spec)), opts)
     room = _in_order(name, list(of_jobs(spec)), opts)
-    jobs = declare_jobs(name, spec.jobs, spec.said.get("jobs", {}), images, after(opts, [*there, *room]))
+    groups = [jobset(name, opts)] if spec.groups else []
+    jobs = declare_jobs(name, spec.jobs, spec.said.get("jobs", {}), images, after(opts, [*there, *room, *groups]))
     return DeclaredObjects(
         namespace=spec.namespace,
-        jobs={job: each.name for job, each in spec.jobs.items()},
-        resources=[*there, *room, *jobs, *_services(name, spec, images, storage, service_account, after(opts, [*there, *room]))],
+        jobs={job: each.job_name for job, each in spec.jobs.items()},
+        resources=[
+            *there,
+            *room,
+            *groups,
+            *jobs,
+            *_services(name, spec, images, storage, service_account, after(opts, [*there, *room])),
+        ],
     )
 
 
@@ -137,6 +145,15 @@ def declare_jobs(
         manifest = kubernetes_jobs.manifest(spec, kubernetes_jobs.image_of(spec, images))
         declared += [*before, objects.declare(f"{name}-job-{job}", manifest, after(opts, before))]
     return declared
+
+
+def jobset(name: str, opts: pulumi.ResourceOptions) -> pulumi.Resource:
+    """The controller of groups, where AKS's own pods may run."""
+    values = {
+        "image": {"repository": JOBSET.image, "tag": f"v{JOBSET.version}", "pullPolicy": "IfNotPresent"},
+        "controller": {"tolerations": [{"key": "CriticalAddonsOnly", "operator": "Exists"}]},
+    }
+    return objects.release(f"{name}-jobset", JOBSET, values, opts)
 
 
 # Of what others stand on: a namespace, a configuration, a type, a right. All else needs all of these and nothing more.

@@ -65,6 +65,7 @@ def resolve_objects(
         counters=tuple(metrics.get("counters", _default_counters(pools))),
         exporter_image=metrics.get("image", DEFAULT_EXPORTER_IMAGE),
         pools=tuple(_pool_objects(pool) for pool in pools),
+        groups=said.get("groups", any(job.nodes > 1 for job in jobs.values())),
         jobs=jobs,
         services=services,
     )

@@ -95,6 +95,15 @@ def job_problems(job: ClusterJobSettings, pool: "GpuPool | None", pools: Sequenc
         yield from _no_pool(job, pools, path)
         return
     yield from kubernetes_jobs.mps_problems(job, pool.sharing, pool.gpu, path)
+    if job.get("nodes", 1) > pool.max_nodes:
+        yield Problem(
+            path=f"{path}.nodes",
+            message=f"pool {pool.name} has fewer nodes at most, so that the group would wait for ever",
+            value=job.get("nodes"),
+            allowed=f"1 to {pool.max_nodes}",
+            fix=f"write {pool.path}.max_nodes: {job.get('nodes')}, or ask for fewer",
+            code=Code.IMPOSSIBLE,
+        )
     shared = pool.sharing.divided
     if shared and gpus > 1:
         yield Problem(
@@ -220,7 +229,7 @@ def quota_problems(said: ClusterObjectsSettings, jobs: Mapping[str, JobSpec], pa
     for job in jobs.values():
         for resource, number in job.placement.limits.items():
             if resource != "memory":
-                asked[resource] = asked.get(resource, 0) + int(number) * job.placement.parallelism
+                asked[resource] = asked.get(resource, 0) + int(number) * job.placement.parallelism * job.nodes
     for resource, together in sorted(asked.items()):
         if together > most:
             yield Problem(

@@ -78,6 +78,7 @@ class ClusterObjectsSpec:
     counters: tuple[str, ...]
     exporter_image: pulumi.Input[str]
     pools: tuple[PoolObjects, ...]
+    groups: bool  # JobSet is declared
     jobs: dict[str, JobSpec]
     services: dict[str, ServiceSpec]
 

@@ -8,24 +8,15 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
+from azure_gpu.kubernetes import worker_group
 from azure_gpu_operations.clusters.errors import ClusterError
-from azure_gpu_operations.clusters.objects import (
-    JOB_LABEL,
-    EventSeen,
-    JobSeen,
-    NodeSeen,
-    PodSeen,
-    by_age,
-    events_of,
-    job_of,
-    node_of,
-    pod_of,
-)
+from azure_gpu_operations.clusters.objects import EventSeen, JobSeen, NodeSeen, PodSeen, by_age, events_of, node_of, pod_of
 from azure_gpu_operations.explain import pod_rules
 from azure_gpu_operations.explain.cluster_facts import PodCase
 from azure_gpu_operations.run import asking
 from azure_gpu_operations.run.on_cluster import waiting
-from azure_gpu_operations.run.on_cluster.outcome import main
+from azure_gpu_operations.run.on_cluster.kinds import JOB, Kind
+from azure_gpu_operations.run.on_cluster.outcome import DEADLINE, main
 from azure_gpu_operations.run.on_cluster.plan import CONTAINER
 from azure_gpu_operations.run.on_cluster.pod_log import Logs, PodLog
 
@@ -64,6 +55,7 @@ class Follower:
         namespace: str,
         name: str,
         *,
+        kind: Kind = JOB,
         show: Say,
         say: Say,
         hint: str = "",
@@ -71,6 +63,7 @@ class Follower:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._api, self._namespace, self._name, self._hint = api, namespace, name, hint
+        self._kind = kind
         self._show, self._say, self._sleep, self._clock = show, say, sleep, clock
         self._pods: dict[str, PodSeen] = {}
         self._nodes: dict[str, NodeSeen] = {}
@@ -83,7 +76,7 @@ class Follower:
 
     @property
     def path(self) -> str:
-        return f"/apis/batch/v1/namespaces/{self._namespace}/jobs/{self._name}"
+        return f"{self._kind.path(self._namespace)}/{self._name}"
 
     def follow(self) -> End:
         """To the end of the Job, or until there is no hope."""
@@ -107,8 +100,8 @@ class Follower:
         body = self._api.get(self.path)
         if body is None:
             return End(None, tuple(by_age(self._pods.values())), self._nodes, lines=self._drain())
-        job = job_of(body)
-        query = {"labelSelector": f"{JOB_LABEL}={self._name}"}
+        job = self._late(self._kind.seen(body))
+        query = {"labelSelector": f"{self._kind.pod_label}={self._name}"}
         found = [pod_of(each) for each in self._api.items(f"/api/v1/namespaces/{self._namespace}/pods", **query)]
         self._pods |= {pod.name: pod for pod in found}
         pods = by_age(self._pods.values())
@@ -119,8 +112,21 @@ class Follower:
             self._start_log(pod)
         if job.is_over:
             return End(job, tuple(pods), self._nodes, lines=self._drain())
-        current = pods[-1] if pods else None
+        current = self._slowest([pod for pod in pods if pod.name in there]) if self._kind.is_group else pods[-1] if pods else None
         return self._wait(job, current if current is not None and current.name in there else None, pods)
+
+    def _late(self, job: JobSeen) -> JobSeen:
+        """A JobSet doesn't say that it has failed because its Job's time was over."""
+        if not (self._kind.is_group and job.failure):
+            return job
+        own = self._api.get(f"{JOB.path(self._namespace)}/{self._kind.job_name(self._name)}")
+        return job._replace(failure=DEADLINE) if own is not None and JOB.seen(own).failure == DEADLINE else job
+
+    @staticmethod
+    def _slowest(pods: list[PodSeen]) -> PodSeen | None:
+        """Of a group: all wait for the one that doesn't run yet."""
+        waiting_for = [pod for pod in pods if not pod.is_over and pod.phase != "Running"]
+        return waiting_for[0] if waiting_for else pods[-1] if pods else None
 
     def _wait(self, job: JobSeen, pod: PodSeen | None, pods: list[PodSeen]) -> End | None:
         if pod is not None and (pod.is_over or (pod.phase == "Running" and not _is_held_up(pod))):
@@ -163,7 +169,8 @@ class Follower:
         spot = ", a Spot node" if node is not None and node.is_spot else ""
         why = f" ({pod.reason}: {pod.message})" if pod.reason == "Evicted" else ""
         where = f" from the node {pod.node}{spot}" if pod.node else ""
-        self._say(f"the pod {pod.name} was taken away{where}{why}; the job starts again in another one")
+        again = "all workers start again" if self._kind.is_group else "the job starts again in another one"
+        self._say(f"the pod {pod.name} was taken away{where}{why}; {again}")
 
     def _see_node(self, pod: PodSeen) -> None:
         if not pod.node or pod.node in self._nodes or self._no_nodes:
@@ -185,8 +192,15 @@ class Follower:
         if container.began is None:
             return  # it never started, and has written nothing
         self._say(f"pod {pod.name} runs on node {pod.node}")
-        self._logs[pod.name] = PodLog(self._api, self._namespace, pod.name, CONTAINER, self._show)
+        self._logs[pod.name] = PodLog(self._api, self._namespace, pod.name, CONTAINER, self._shown_of(pod))
         self._logs[pod.name].start()
+
+    def _shown_of(self, pod: PodSeen) -> Say:
+        """Lines of several workers say whose they are."""
+        if not self._kind.is_group:
+            return self._show
+        worker = pod.labels.get(worker_group.INDEX_LABEL, "?")
+        return lambda line: self._show(f"[{worker}] {line}")
 
     def _drain(self) -> int:
         for log in self._logs.values():

@@ -5,11 +5,12 @@ run costs are its nodes while it ran on them, whoever shares them.
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import NamedTuple
 
 from azure_gpu.catalog.prices.price_book import Price
+from azure_gpu.kubernetes import worker_group
 from azure_gpu_operations.clusters.objects import ContainerSeen, JobSeen, PodSeen, by_age
 from azure_gpu_operations.exit_codes import FAILED_RUN, TIMED_OUT
 from azure_gpu_operations.job_cost import UNKNOWN, money
@@ -40,6 +41,22 @@ def of_job(job: JobSeen, pods: Sequence[PodSeen], timeout_minutes: float | None)
     if pod is not None and (pod.reason or pod.message):
         return Outcome(FAILED_RUN, "failed", ": ".join(part for part in (pod.reason, pod.message) if part))
     return Outcome(FAILED_RUN, "failed", job.failure_message or job.failure or "the cluster doesn't say why")
+
+
+def of_group(job: JobSeen, pods: Sequence[PodSeen], timeout_minutes: float | None) -> Outcome:
+    """By the worker of the last start that failed first: its end was the end of the others."""
+    attempts = {pod.name: int(pod.labels.get(worker_group.ATTEMPT_LABEL) or 0) for pod in pods}
+    last = [pod for pod in pods if attempts[pod.name] == max(attempts.values(), default=0)]
+    failed = [
+        (each.ended or datetime.max.replace(tzinfo=UTC), pod.name, pod)
+        for pod in last
+        if (each := main(pod)) is not None and each.exit_code
+    ]
+    if not failed or job.failure == DEADLINE or job.is_complete:
+        return of_job(job, last, timeout_minutes)
+    _, _, first = min(failed)
+    found = of_job(job, [first], timeout_minutes)
+    return found._replace(words=f"worker {first.labels.get(worker_group.INDEX_LABEL, '?')} {found.words}")
 
 
 def main(pod: PodSeen) -> ContainerSeen | None:

@@ -119,6 +119,13 @@ def _fits(wanted: Wanted, pool: PoolFacts) -> list[Problem]:
     if pool.power.lower() == "stopped":
         fix = "start it: az aks nodepool start"
         problems.append(Problem("--pool", "the pool is stopped", value=pool.called, fix=fix))
+    elif wanted.nodes > pool.at_most > 0:
+        key = "max_nodes" if pool.autoscaling else "its nodes"
+        fix = f"ask for fewer, or give it more (`{key}` in the stack's file), then `pulumi up`"
+        message = f"the pool {pool.called} has fewer nodes at most, so that the group would wait for ever"
+        problems.append(
+            Problem("--nodes", message, value=wanted.nodes, allowed=f"1 to {pool.at_most}", fix=fix, code=Code.IMPOSSIBLE)
+        )
     elif not pool.at_most and not pool.autoscaling:
         fix = "give it `max_nodes` in the stack's file, then `pulumi up`"
         problems.append(Problem("--pool", "the pool has no node, and nothing that adds one", value=pool.called, fix=fix))

@@ -1,4 +1,4 @@
-"""What is sent to a cluster for a run: a Job of one pod, and a Secret that goes with it.
+"""What is sent to a cluster for a run: a Job of one pod, or the JobSet of a group, and a Secret that goes with it.
 
 In: what is wanted, where it goes, its image. Out: objects of the Kubernetes API. Pure.
 
@@ -14,6 +14,7 @@ from typing import Any
 
 from azure_gpu.catalog.services.aks.pool import LABEL as POOL_LABEL
 from azure_gpu.catalog.services.aks.workload_identity import SERVICE_ACCOUNT, USES_IDENTITY
+from azure_gpu.kubernetes import worker_group
 from azure_gpu_operations.clusters.objects import Taint
 from azure_gpu_operations.run.context import USER_ID
 from azure_gpu_operations.run.on_cluster.placing import Placement
@@ -28,31 +29,40 @@ _NOT_WHILE_IT_RUNS = {"cluster-autoscaler.kubernetes.io/safe-to-evict": "false"}
 
 
 def job(name: str, namespace: str, stack: str, image: str, wanted: Wanted, placement: Placement) -> dict[str, Any]:
+    """The Job, or the JobSet where several nodes are wanted: a group of which one worker is lost starts again as a whole."""
     labels = {MANAGED_BY[0]: MANAGED_BY[1], STACK_LABEL: stack, RUN_LABEL: name}
+    template = {
+        "metadata": {
+            "labels": {**labels, **(USES_IDENTITY if wanted.files.are_carried else {})},
+            "annotations": dict(_NOT_WHILE_IT_RUNS),
+        },
+        "spec": _pod(name, image, wanted, placement),
+    }
+    metadata = {"name": name, "namespace": namespace, "labels": labels}
+    limit = None if wanted.timeout_minutes is None else max(1, math.ceil(wanted.timeout_minutes * 60))
+    suspended = bool(wanted.target.secrets)
+    if wanted.nodes > 1:
+        more = {"ttlSecondsAfterFinished": KEPT_SECONDS, "suspend": suspended}
+        return worker_group.manifest(metadata, template, wanted.nodes, 0, limit, **more)
     spec: dict[str, Any] = {
         "backoffLimit": 0,
         "podFailurePolicy": {
             "rules": [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}]
         },
         "ttlSecondsAfterFinished": KEPT_SECONDS,
-        "suspend": bool(wanted.target.secrets),
-        "template": {
-            "metadata": {
-                "labels": {**labels, **(USES_IDENTITY if wanted.files.are_carried else {})},
-                "annotations": dict(_NOT_WHILE_IT_RUNS),
-            },
-            "spec": _pod(name, image, wanted, placement),
-        },
+        "suspend": suspended,
+        "template": template,
     }
-    if wanted.timeout_minutes is not None:
-        spec["activeDeadlineSeconds"] = max(1, math.ceil(wanted.timeout_minutes * 60))
-    metadata = {"name": name, "namespace": namespace, "labels": labels}
+    if limit is not None:
+        spec["activeDeadlineSeconds"] = limit
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec}
 
 
-def secret(name: str, namespace: str, stack: str, values: Mapping[str, str], job_uid: str) -> dict[str, Any]:
-    """Removed with the Job, whoever removes that."""
-    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": name, "uid": job_uid, "blockOwnerDeletion": False}
+def secret(namespace: str, stack: str, values: Mapping[str, str], job: Mapping[str, Any]) -> dict[str, Any]:
+    """Removed with the Job or JobSet, whoever removes that."""
+    name = job["metadata"]["name"]
+    owner = {**{key: job[key] for key in ("apiVersion", "kind")}, "name": name, "uid": job["metadata"]["uid"]}
+    owner["blockOwnerDeletion"] = False
     return {
         "apiVersion": "v1",
         "kind": "Secret",
@@ -86,6 +96,8 @@ def _pod(name: str, image: str, wanted: Wanted, placement: Placement) -> dict[st
         spec["tolerations"] = [_toleration(taint) for taint in placement.taints]
     if placement.with_host:
         spec |= {"hostIPC": True, "hostPID": True}
+    if wanted.nodes > 1:
+        spec["affinity"] = worker_group.apart(name)
     if wanted.pull_secret:
         spec["imagePullSecrets"] = [{"name": wanted.pull_secret}]
     return spec
@@ -95,6 +107,8 @@ def _container(name: str, image: str, wanted: Wanted, placement: Placement) -> d
     values = {**placement.environment, **wanted.target.environment}
     environment: list[dict[str, Any]] = [{"name": key, "value": _literal(value)} for key, value in values.items()]
     environment += [{"name": key, "valueFrom": {"secretKeyRef": {"name": name, "key": key}}} for key in wanted.target.secrets]
+    if wanted.nodes > 1:
+        environment = [*worker_group.variables(name, wanted.nodes), *environment]
     found: dict[str, Any] = {
         "name": CONTAINER,
         "image": image,

@@ -23,9 +23,11 @@ from typing import Any
 
 from azure_gpu.catalog.prices.price_book import Price
 from azure_gpu.catalog.problems import Code, Problem, errors
+from azure_gpu.catalog.services import groups
 from azure_gpu.catalog.services.aks.workload_identity import CLIENT_ID_ANNOTATION, SERVICE_ACCOUNT, SOURCE
 from azure_gpu.formats import dates, tags
 from azure_gpu.formats.dates import instant
+from azure_gpu.kubernetes import worker_group
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.azure import Arm
 from azure_gpu_operations.clusters.api import ClusterApi
@@ -41,12 +43,18 @@ from azure_gpu_operations.run.carried import NO_FILES, Files, RunFiles
 from azure_gpu_operations.run.errors import RunError, WrongRunError
 from azure_gpu_operations.run.on_cluster import outcome, placing, plan as bodies
 from azure_gpu_operations.run.on_cluster.follow import End, Follower
+from azure_gpu_operations.run.on_cluster.kinds import GROUP, JOB, KINDS, Kind
 from azure_gpu_operations.run.on_cluster.placing import Placement
 from azure_gpu_operations.run.on_cluster.wanted import Wanted
 from azure_gpu_operations.run.protocol import Cost, Outcome, Output, Say
 from azure_gpu_operations.run.stack_registry import of_stack
 from azure_gpu_operations.run.target import Target
 from azure_gpu_operations.stack_view import StackView
+
+_INSTALL = (
+    f"install it: helm install jobset {groups.JOBSET.address} --version {groups.JOBSET.version} --namespace "
+    f"{groups.JOBSET.namespace} --create-namespace"
+)
 
 
 @contextmanager
@@ -56,13 +64,16 @@ def plan(view: StackView, place: Place, wanted: Wanted, output: Output) -> Itera
         placement = _placement(arm, api, view, place, wanted, output.say)
         _warn(arm, view, place, wanted, output.say)
         _check_namespace(api, place)
+        if wanted.nodes > 1:
+            _check_groups(api, place)
         identity = partial(_identity, arm, api, place, wanted.files)
         with carried.carrying(arm, view.storage, wanted.target, wanted.arguments, wanted.files, identity) as carrying:
             wanted = wanted._replace(target=carrying.target, arguments=tuple(carrying.arguments))
             image = wanted.target.image
             if wanted.target.context is not None:
                 image = of_stack(arm, view).build(wanted.target.context, output.say)
-            name = carrying.files.name or names.of_run(wanted.target)
+            longest = worker_group.longest_name(wanted.nodes) if wanted.nodes > 1 else names.LONGEST
+            name = carrying.files.name or names.of_run(wanted.target, longest)
             body = bodies.job(name, place.namespace, view.name, image, wanted, placement)
             yield ClusterRun(
                 api, view.name, place, name, output, wanted=wanted, placement=placement, body=body, files=carrying.files
@@ -74,8 +85,9 @@ def find(arm: Arm, view: StackView, places: Iterable[Place], name: str, output: 
     for place in places:
         try:
             api = _api(arm, place)
-            if api.get(f"{_jobs(place)}/{name}") is not None:
-                return ClusterRun(api, view.name, place, name, output)
+            for kind in KINDS:
+                if api.get(f"{kind.path(place.namespace)}/{name}") is not None:
+                    return ClusterRun(api, view.name, place, name, output, kind=kind)
             api.close()
         except (ClusterError, WrongRunError) as error:
             output.say(f"warning: the {place.described} can't be asked: {error}")
@@ -97,17 +109,21 @@ class ClusterRun:
         placement: Placement | None = None,
         body: Mapping[str, Any] | None = None,
         files: RunFiles = NO_FILES,
+        kind: Kind = JOB,
     ) -> None:
         self._files = files
         self._api, self._stack, self._place, self._wanted = api, stack, place, wanted
         self._placement, self._body, self._say = placement, body, output.say
+        self._kind = GROUP if wanted.nodes > 1 else kind
         self._is_made = body is None
         self._end = End()
         self._is_well = False
         kubeconfig = f" --kubeconfig {place.kubeconfig}" if place.kubeconfig is not None else ""
-        self._explain = f"{COMMAND} explain {name} --stack {stack}{kubeconfig}"
+        self._explain = f"{COMMAND} explain {self._kind.job_name(name)} --stack {stack}{kubeconfig}"
         self.place, self.name = place.name, name
-        self._follower = Follower(api, place.namespace, name, show=output.show, say=output.say, hint=self._explain)
+        self._follower = Follower(
+            api, place.namespace, name, kind=self._kind, show=output.show, say=output.say, hint=self._explain
+        )
 
     @property
     def kept_as(self) -> str:
@@ -122,12 +138,12 @@ class ClusterRun:
         """The Job; where there are secrets it starts when they are there."""
         assert self._body is not None, "it was sent before"
         values = self._wanted.target.secrets
-        path = _jobs(self._place)
+        path = self._kind.path(self._place.namespace)
         self._is_made = True  # from here on it may be there, whatever is answered
         try:
             made = self._api.create(path, self._body)
             if values:
-                secret = bodies.secret(self.name, self._place.namespace, self._stack, values, made["metadata"]["uid"])
+                secret = bodies.secret(self._place.namespace, self._stack, values, {**self._body, "metadata": made["metadata"]})
                 self._api.create(f"/api/v1/namespaces/{self._place.namespace}/secrets", secret)
                 self._api.merge(f"{path}/{self.name}", {"spec": {"suspend": False}})
         except ClusterError as error:
@@ -139,7 +155,8 @@ class ClusterRun:
             raise
         where = f", pool {self._placement.pool}" if self._placement and self._placement.pool else ""
         spot = ", Spot" if self._placement and self._placement.is_spot else ""
-        self._say(f"started {self._wanted.target.described} on {self._place.described}{where}{spot}: job {self.name}")
+        workers = f" as {self._wanted.nodes} workers" if self._wanted.nodes > 1 else ""
+        self._say(f"started {self._wanted.target.described}{workers} on {self._place.described}{where}{spot}: job {self.name}")
         self._files.tell(self._say)
 
     def follow(self) -> Outcome:
@@ -150,7 +167,7 @@ class ClusterRun:
             if end.fix:
                 self._say(f"fix: {end.fix}")
             return Outcome(FAILED_RUN, f"given up: {end.hopeless}")
-        found = outcome.of_job(end.job, end.pods, self._wanted.timeout_minutes)
+        found = self._kind.outcome(end.job, end.pods, self._wanted.timeout_minutes)
         if found.why:
             self._say(found.why)
         if found.code == 0 and not end.lines:
@@ -183,7 +200,7 @@ class ClusterRun:
     def _remove(self, *, quiet: bool = False) -> bool:
         """Whoever has it stopped is owed to hear that it costs nothing any more, or that it may."""
         try:
-            self._api.delete(f"{_jobs(self._place)}/{self.name}")
+            self._api.delete(f"{self._kind.path(self._place.namespace)}/{self.name}")
         except (KeyboardInterrupt, ClusterError) as error:
             told = f" ({error})" if str(error) else ""
             if not quiet:
@@ -284,5 +301,15 @@ def _check_namespace(api: ClusterApi, place: Place) -> None:
         raise WrongRunError([Problem("--namespace", f"the {place.described} has no such namespace", place.namespace, fix=fix)])
 
 
-def _jobs(place: Place) -> str:
-    return f"/apis/batch/v1/namespaces/{place.namespace}/jobs"
+def _check_groups(api: ClusterApi, place: Place) -> None:
+    """Said before anything is built."""
+    try:
+        found = api.get(f"/apis/{worker_group.API_VERSION}")
+    except ClusterError as error:
+        if error.status == 403:
+            return
+        raise
+    if found is None:
+        message = f"the {place.described} has no JobSet, by which workers of a group start and end together"
+        fix = "write `groups: true` for it in the stack's file, then `pulumi up`" if not place.is_edge else _INSTALL
+        raise WrongRunError([Problem("--nodes", message, fix=fix, source=str(groups.SOURCE), code=Code.NOT_FOUND)])

@@ -29,15 +29,16 @@ class Said(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """One Job of one pod."""
+    """One Job of one pod, or a group of workers."""
 
     target: Target
     arguments: tuple[str, ...] = ()
-    gpus: int = 1
+    gpus: int = 1  # of each worker
     pool: str = ""
     pull_secret: str = ""  # of the namespace; "": those of its service account
     timeout_minutes: float | None = None
     files: Files = Files()
+    nodes: int = 1  # workers of the group
 
 
 def resolve(
@@ -57,7 +58,7 @@ def resolve(
         message = f"the stack has no registry, so nothing can be built for {'the cluster' if kind == AKS else 'the edge'}"
         fix = "add `registry: create` to the stack's foundation, or name an image that the cluster can pull"
         problems.append(Problem("--stack", message, value=view.name, fix=fix))
-    return Wanted(target, tuple(arguments), gpus, said.pool, said.pull_secret, timeout_minutes), problems
+    return Wanted(target, tuple(arguments), gpus, said.pool, said.pull_secret, timeout_minutes, nodes=said.group.nodes), problems
 
 
 def check_files(files: Files, view: StackView, place: Place) -> list[Problem]:
