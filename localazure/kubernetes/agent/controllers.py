@@ -2,8 +2,9 @@
 
 In: a container with such an image. Out: a process that is the program. What it finds at fixed paths in its container is told by
 its own flags and settings instead: who it is (a kubeconfig with the pod's token), where it listens (at the pod's address), its
-certificate. Their own rotation of certificates writes to a fixed path of this machine, so that is done here, as cert-manager
-does it: a certificate of the cluster's authority, and that authority in the webhooks that lead to the namespace.
+certificate. Kueue makes that itself, in a Secret that is carried to its folder at once. JobSet's own rotation looks at a fixed
+path of this machine, so that its certificate is made here, as cert-manager does it: one of the cluster's authority, which the
+webhooks that lead to its namespace are told.
 """
 
 import asyncio
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import yaml
 
 from azure_gpu.formats import bounded_yaml
-from localazure.folder import SECRET_MODE, write_json
+from localazure.folder import SECRET_MODE, write_json, write_whole
 from localazure.kubernetes import kubeconfigs
 from localazure.kubernetes.client import KubeApi, KubeError
 from localazure.kubernetes.pki import Pair, Pki
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 Body = dict[str, Any]
 log = logging.getLogger(__name__)
 _IMAGES = {"registry.k8s.io/jobset/jobset": "jobset", "registry.k8s.io/kueue/kueue": "kueue"}  # repository: the program's name
+_SERVING = "/tmp/k8s-webhook-server/serving-certs"  # noqa: S108 - where both mount their certificates
 _ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 _PORTS = {"webhook": 9443, "health": 8081, "metrics": 8443}  # both programs' own
 _CONFIG = re.compile(r"--config=(.+)")
@@ -41,6 +43,11 @@ class Controller(NamedTuple):
 
     name: str
     version: str  # its tag
+
+    @property
+    def rotates(self) -> bool:
+        """It makes its own certificate."""
+        return self.name == "kueue"
 
 
 def of_image(image: str) -> Controller | None:
@@ -77,9 +84,11 @@ def record(controller: Controller, groups: Path | None, folder: Path) -> Body | 
 
 def fit(spec: Body, controller: Controller, pod: "Pod", mounts: Mapping[str, Path], folder: Path, pki: Pki) -> Body:
     """The process of a run in `folder`, told by flags and settings what it can't find in a container. OSError, ValueError."""
-    serving = Pair(folder / "serving" / "tls.crt", folder / "serving" / "tls.key")
-    serving.certificate.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    pki.serving(serving, controller.name, [f"*.{pod.namespace}.svc"])
+    certificates = _certificates(pod.folder)
+    certificates.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not controller.rotates:
+        pair = Pair(certificates / "tls.crt", certificates / "tls.key")
+        pki.serving(pair, controller.name, [f"*.{pod.namespace}.svc"])
     account = mounts.get(_ACCOUNT)
     if account is None:
         raise ValueError(f"the pod has no token at {_ACCOUNT}")
@@ -92,7 +101,7 @@ def fit(spec: Body, controller: Controller, pod: "Pod", mounts: Mapping[str, Pat
     given = mounts.get(inside)
     settings = bounded_yaml.load(given.read_text(encoding="utf-8")) if given else {}
     written = folder / "config.yaml"
-    written.write_text(yaml.safe_dump(_settings(settings or {}, pod.loopback, serving.certificate.parent)), encoding="utf-8")
+    written.write_text(yaml.safe_dump(_settings(settings or {}, controller, pod.loopback, certificates)), encoding="utf-8")
     argv = [f"--config={written}" if found else word for word, found in zip(spec["argv"], words, strict=True)]
     if controller.name == "kueue":
         argv.append("--feature-gates=VisibilityOnDemand=false")  # an API of its own, at a fixed port of all addresses
@@ -104,7 +113,7 @@ def pod_words(pod: "Pod") -> list[str]:
     return [word for one in pod.body["spec"]["containers"] for word in one.get("args") or ()]
 
 
-def _settings(given: Body, address: str, certificates: Path) -> Body:
+def _settings(given: Body, controller: Controller, address: str, certificates: Path) -> Body:
     """The program's own settings, at the pod's address; it is alone, and a lease's place is looked for in a container."""
     return {
         **given,
@@ -112,12 +121,50 @@ def _settings(given: Body, address: str, certificates: Path) -> Body:
         "health": {**(given.get("health") or {}), "healthProbeBindAddress": f"{address}:{_PORTS['health']}"},
         "metrics": {**(given.get("metrics") or {}), "bindAddress": f"{address}:{_PORTS['metrics']}"},
         "leaderElection": {**(given.get("leaderElection") or {}), "leaderElect": False},
-        "internalCertManagement": {**(given.get("internalCertManagement") or {}), "enable": False},
+        "internalCertManagement": {**(given.get("internalCertManagement") or {}), "enable": controller.rotates},
     }
 
 
-async def vouch(api: KubeApi, namespace: str, authority: Path) -> None:
-    """For as long as such a pod runs: webhooks that lead to Services of its namespace trust the cluster's authority."""
+def _certificates(pod_folder: Path) -> Path:
+    return pod_folder / "serving"
+
+
+async def attend(api: KubeApi, pod: "Pod", controller: Controller, authority: Path) -> None:
+    """For as long as such a pod runs."""
+    if controller.rotates:
+        await _carry(api, pod)
+    else:
+        await _vouch(api, pod.namespace, authority)
+
+
+async def _carry(api: KubeApi, pod: "Pod") -> None:
+    """Certificates of the Secret that it mounts for them, in the folder that it is told; a kubelet would take a minute."""
+    names = [
+        volume["secret"]["secretName"]
+        for volume in pod.body["spec"].get("volumes") or ()
+        for one in pod.body["spec"]["containers"]
+        for mount in one.get("volumeMounts") or ()
+        if mount["mountPath"] == _SERVING and mount["name"] == volume["name"] and "secret" in volume
+    ]
+    folder, seen = _certificates(pod.folder), ""
+    while names:
+        try:
+            found = await api.find(f"/api/v1/namespaces/{pod.namespace}/secrets/{names[0]}")
+        except KubeError as error:
+            log.warning("certificates of %s: %s", pod.namespace, error)
+            found = None
+        version = found["metadata"]["resourceVersion"] if found else seen
+        data = (found or {}).get("data") or {}
+        if version != seen and "tls.crt" in data:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            for name, content in sorted(data.items(), reverse=True):  # tls.key before tls.crt, which is what is waited for
+                write_whole(folder / name, base64.b64decode(content).decode("ascii"), SECRET_MODE)
+            seen = version
+        await asyncio.sleep(_OFTEN_SECONDS if not seen else _SELDOM_SECONDS)
+
+
+async def _vouch(api: KubeApi, namespace: str, authority: Path) -> None:
+    """Webhooks that lead to Services of the namespace trust the cluster's authority."""
     bundle = base64.b64encode(authority.read_bytes()).decode("ascii")
     loop = asyncio.get_running_loop()
     began = loop.time()

@@ -125,9 +125,10 @@ class Pod:
     async def run(self) -> None:
         """Until it is gone. Where it is cancelled, because the agent ends, its processes go on."""
         beside = [asyncio.create_task(self._reporting.run())]
-        if any(controllers.of_image(one.spec["image"]) for one in self.containers):
-            authority = self.node.settings.authority
-            beside.append(asyncio.create_task(controllers.vouch(self.api, self.namespace, authority)))
+        for one in self.containers:
+            if (controller := controllers.of_image(one.spec["image"])) is not None:
+                attending = controllers.attend(self.api, self, controller, self.node.settings.authority)
+                beside.append(asyncio.create_task(attending))
         self.update(self.body)
         try:
             await self._live()

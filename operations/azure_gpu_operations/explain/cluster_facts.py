@@ -75,6 +75,7 @@ class JobCase(NamedTuple):
     job: JobSeen
     events: tuple[EventSeen, ...] = ()
     pods: tuple[PodCase, ...] = ()
+    held: str = ""  # why its queue doesn't admit it
 
     def as_facts(self) -> Facts:
         job = self.job

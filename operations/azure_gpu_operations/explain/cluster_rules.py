@@ -38,6 +38,11 @@ def explain_job(case: JobCase) -> Finding:
             "its time was over, and it was ended" if case.pods else "its time was over, and its pods are gone with their reasons"
         )
         return Finding(Cause.TIMEOUT, what, fix, (job.failure_message,) if job.failure_message else ())
+    if case.held and not job.failure:
+        fix = "wait until others have ended; or ask for less, or raise `gpus` of the queue in the stack's file, then `pulumi up`"
+        return Finding(
+            Cause.QUOTA, "its queue doesn't admit it yet, and all of it waits until there is room for all", fix, (case.held,)
+        )
     if job.is_suspended:
         return Finding(
             Cause.STARTING, "it is suspended: it makes no pod until somebody lets it go", "kubectl patch, or its queue"

@@ -8,8 +8,9 @@ from collections.abc import Callable
 from contextlib import closing
 from typing import Any
 
+from azure_gpu.kubernetes import worker_group
 from azure_gpu_operations.azure import Arm, AzureError
-from azure_gpu_operations.clusters import reach
+from azure_gpu_operations.clusters import queues, reach
 from azure_gpu_operations.clusters.api import ClusterApi
 from azure_gpu_operations.clusters.arm_facts import API_VERSION, PoolFacts, cluster_of, pool_of
 from azure_gpu_operations.clusters.errors import ClusterError
@@ -18,6 +19,7 @@ from azure_gpu_operations.clusters.places import Place
 from azure_gpu_operations.explain import activity_log
 from azure_gpu_operations.explain.cluster_facts import ClusterCase, JobCase, PodCase, Surroundings
 from azure_gpu_operations.explain.facts import Refusal
+from azure_gpu_operations.run.on_cluster.kinds import GROUP
 
 LAST_LINES = 15
 MOST_WAITING = 20  # pods that are read with their events
@@ -75,6 +77,9 @@ def _in_namespace(api: ClusterApi, arm: Arm, place: Place, namespace: str, name:
     body = api.get(f"/apis/batch/v1/namespaces/{namespace}/jobs/{name}")
     if body is not None:
         return _job(api, arm, place, body)
+    body = _or_none(lambda: api.get(f"{GROUP.path(namespace)}/{name}"))
+    if body is not None:
+        return _group(api, arm, place, namespace, name, body)
     body = api.get(f"/api/v1/namespaces/{namespace}/pods/{name}")
     return _pod(api, pod_of(body), _around(api, arm, place)) if body is not None else None
 
@@ -84,9 +89,20 @@ def _job(api: ClusterApi, arm: Arm, place: Place, body: dict[str, Any]) -> JobCa
     found = api.items(f"/api/v1/namespaces/{job.namespace}/pods", labelSelector=f"{JOB_LABEL}={job.name}")
     pods = by_age(pod_of(each) for each in found)
     around = _around(api, arm, place) if pods else Surroundings()
-    # Only the newest is explained; of the others it counts that they were.
+    if worker_group.NAME_LABEL in job.labels:  # all workers wait for the one that doesn't run, or ended by the one that failed
+        pods = sorted(pods, key=lambda pod: (pod.phase == "Failed", not pod.node))
+    # Only the last is explained; of the others it counts that they were.
     cases = [PodCase(pod, around=around) for pod in pods[:-1]] + [_pod(api, pod, around) for pod in pods[-1:]]
-    return JobCase(job, _events(api, job.namespace, job.name), tuple(cases))
+    held = queues.held(api, job.namespace, job.labels.get(worker_group.NAME_LABEL) or job.name) if not pods else ""
+    return JobCase(job, _events(api, job.namespace, job.name), tuple(cases), held)
+
+
+def _group(api: ClusterApi, arm: Arm, place: Place, namespace: str, name: str, body: dict[str, Any]) -> JobCase:
+    """As the Job of its workers is, where there is one."""
+    own = api.get(f"/apis/batch/v1/namespaces/{namespace}/jobs/{GROUP.job_name(name)}")
+    if own is not None:
+        return _job(api, arm, place, own)
+    return JobCase(GROUP.seen(body), _events(api, namespace, name), (), queues.held(api, namespace, name))
 
 
 def _pod(api: ClusterApi, pod: PodSeen, around: Surroundings) -> PodCase:

@@ -23,7 +23,7 @@ _ONLY_ON = {
     **dict.fromkeys(("--processes", "--tasks", "--retries"), (BATCH,)),
     "--input": (JOB, AKS, VM, ML_CLUSTER),
     **dict.fromkeys(("--output", "--into", "--model"), (JOB, BATCH, AKS, VM, ML_CLUSTER)),
-    **dict.fromkeys(("--cluster", "--namespace", "--pull-secret"), (AKS, EDGE)),
+    **dict.fromkeys(("--cluster", "--namespace", "--pull-secret", "--queue"), (AKS, EDGE)),
     **dict.fromkeys(("--kubeconfig", "--context"), (EDGE,)),
     **dict.fromkeys(("--vm", "--start", "--stop-after"), (VM,)),
     "--way": (LOCAL, VM),
@@ -96,6 +96,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     clusters = parser.add_argument_group("on aks and edge")
     clusters.add_argument("--cluster", metavar="NAME", help="which of the stack's clusters or edges (default: its only one)")
     clusters.add_argument("--namespace", help="where in the cluster (default: the stack's, else `default`)")
+    clusters.add_argument("--queue", metavar="NAME", help="the queue that admits it: all of a group or nothing (default: none)")
     clusters.add_argument("--pull-secret", metavar="NAME", help="a Secret of that namespace with which the image is pulled")
     clusters.add_argument(
         "--kubeconfig", type=Path, metavar="FILE", help="of an edge (default: the one that the stack's file names)"

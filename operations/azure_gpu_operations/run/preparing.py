@@ -76,6 +76,7 @@ def _on_cluster(options: argparse.Namespace, found: StackView | None, target: Ta
         group=group(options.nodes, options.gpus),
         namespace=options.namespace or "",
         pull_secret=options.pull_secret or "",
+        queue=options.queue or "",
         target=options.target or "",
     )
     asked, problems = wanted.resolve(said, target, options.after, options.timeout, found, options.on)

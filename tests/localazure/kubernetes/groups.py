@@ -51,3 +51,9 @@ def jobset(agent: NodeAgent, file: Path) -> None:
     """JobSet as the library's component releases it."""
     image = {"repository": "registry.k8s.io/jobset/jobset", "tag": "v0.10.1"}
     released(agent.control_plane, file, "jobset", "0.10.1", {"image": image})
+
+
+def kueue(agent: NodeAgent, file: Path) -> None:
+    """Kueue, likewise. After JobSet, whose kind it looks for."""
+    image = {"repository": "registry.k8s.io/kueue/kueue", "tag": "v0.14.0"}
+    released(agent.control_plane, file, "kueue", "0.14.0", {"controllerManager": {"manager": {"image": image}}})

@@ -1,4 +1,5 @@
-"""Groups of workers on the real JobSet controller: they meet by TF_CONFIG, start again together, and fail with an exit code."""
+"""Groups of workers on the real controllers: by JobSet they meet by TF_CONFIG, start again together, and fail with an exit code;
+by Kueue they are admitted as a whole, and teams lend each other what they don't use."""
 
 import json
 import os
@@ -9,7 +10,10 @@ from typing import Any
 
 import pytest
 
+from azure_gpu.formats.tags import NODE_POOL
 from azure_gpu.kubernetes import worker_group
+from azure_gpu.kubernetes.gpu_objects import queues
+from azure_gpu.kubernetes.gpu_objects.spec import QueueSpec
 from tests.localazure.kubernetes import groups
 from tests.localazure.kubernetes.pods import FIRST, SECOND
 from tests.support import node_agent
@@ -46,17 +50,28 @@ print(config["task"]["type"], own, "met", *sorted(heard), flush=True)
 _STAY = _MEET + "while not os.path.exists(bytes.fromhex(sys.argv[1]).decode()): time.sleep(0.05)\n"
 
 
+_LABELS = {"agentpool": "tests", NODE_POOL: "tests"}
+_NODES = [record(name, labels=_LABELS) for name in (FIRST, SECOND)]
+
+
 @pytest.fixture(scope="module")
 def cluster(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeAgent]:
     """Two nodes, and JobSet."""
     file = groups.told()
     with node_agent.running(control_plane, tmp_path_factory.mktemp("agent"), groups=file) as running:
-        running.nodes(record(FIRST), record(SECOND))
+        running.nodes(*_NODES)
         groups.jobset(running, file)
         yield running
 
 
-def _group(name: str, nodes: int, *command: str, restarts: int = 0, **container: Any) -> str:
+@pytest.fixture(scope="module")
+def queued(cluster: NodeAgent) -> NodeAgent:
+    """And Kueue."""
+    groups.kueue(cluster, groups.told())
+    return cluster
+
+
+def _group(name: str, nodes: int, *command: str, restarts: int = 0, queue: str = "", **container: Any) -> str:
     variables = worker_group.variables(name, nodes)
     main = {"name": "main", "image": IMAGE, "command": list(command), "env": variables, **container}
     pod = {
@@ -65,7 +80,8 @@ def _group(name: str, nodes: int, *command: str, restarts: int = 0, **container:
         "containers": [main],
         "affinity": worker_group.apart(name),
     }
-    return json.dumps(worker_group.manifest({"name": name}, {"spec": pod}, nodes, restarts))
+    metadata = {"name": name, "labels": {worker_group.QUEUE_LABEL: queue} if queue else {}}
+    return json.dumps(worker_group.manifest(metadata, {"spec": pod}, nodes, restarts))
 
 
 def _ended(cluster: NodeAgent, namespace: str, name: str, condition: str) -> dict[str, Any]:
@@ -168,8 +184,44 @@ def test_a_group_that_does_not_fit_waits_until_it_does(cluster: NodeAgent, names
     until(
         lambda: [one for one in _pods(cluster, namespace, "large") if one["status"].get("phase") == "Pending"], "a worker to wait"
     )
-    cluster.nodes(record(FIRST), record(SECOND), record("aks-tests-00000000-vmss000002"))
+    cluster.nodes(*_NODES, record("aks-tests-00000000-vmss000002"))
     _met(cluster, namespace, "large", 3)
     file.touch()
     _ended(cluster, namespace, "large", worker_group.COMPLETED)
-    cluster.nodes(record(FIRST), record(SECOND))
+    cluster.nodes(*_NODES)
+
+
+def _team(cpus: int) -> QueueSpec:
+    """Processors stand where a team has GPUs."""
+    return QueueSpec(pool="tests", resource="cpu", gpus=cpus, borrow=None, reclaim=True)
+
+
+def _waits(cluster: NodeAgent, namespace: str, name: str) -> str:
+    """Why Kueue doesn't admit the group; "" where it has."""
+    found = cluster.get(f"/apis/{queues.API_VERSION}/namespaces/{namespace}/workloads").get("items", [])
+    own = next((one for one in found if one["metadata"]["ownerReferences"][0]["name"] == name), {})
+    conditions = {one["type"]: one for one in (own.get("status") or {}).get("conditions") or ()}
+    reserved = conditions.get("QuotaReserved") or {}
+    return str(reserved.get("message") or "") if reserved.get("status") == "False" else ""
+
+
+def test_two_teams_share_a_pool_and_one_borrows_until_the_other_wants_its_own(queued: NodeAgent, namespace: str) -> None:
+    teams = {"vision": _team(2), "speech": _team(2)}
+    for each in queues.manifests(teams, namespace):
+        queued.kubectl("apply", "-f", "-", input=json.dumps(each))
+    one = {"resources": {"requests": {"cpu": "1"}}}
+    (large, large_flag), (small, small_flag) = _flag(queued, "large-ends"), _flag(queued, "small-ends")
+    borrowing = _group("borrowing", 4, "python3", "-c", _STAY, large_flag, queue="vision", restarts=0, **one)
+    queued.kubectl("-n", namespace, "apply", "-f", "-", input=borrowing)
+    _met(queued, namespace, "borrowing", 4)  # two of them on what is the other team's
+    own = _group("own", 2, "python3", "-c", _STAY, small_flag, queue="speech", **one)
+    queued.kubectl("-n", namespace, "apply", "-f", "-", input=own)
+    _met(queued, namespace, "own", 2)
+    # The group that had borrowed waits whole, with a reason, and without a pod.
+    until(lambda: "insufficient unused quota" in _waits(queued, namespace, "borrowing"), "the group to wait for its quota")
+    until(lambda: not _pods(queued, namespace, "borrowing"), "all of its workers to be gone")
+    small.touch()
+    _ended(queued, namespace, "own", worker_group.COMPLETED)
+    _met(queued, namespace, "borrowing", 4)
+    large.touch()
+    _ended(queued, namespace, "borrowing", worker_group.COMPLETED)

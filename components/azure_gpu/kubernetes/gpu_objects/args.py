@@ -17,6 +17,7 @@ DEFAULT_PLUGIN_IMAGE = device_plugin.PINNED_IMAGE
 DEFAULT_EXPORTER_IMAGE = dcgm.PINNED_IMAGE
 DEFAULT_GPUS = 1
 DEFAULT_PARALLELISM = 1
+DEFAULT_RECLAIM = True
 
 
 class NamespaceArgs(TypedDict):
@@ -48,8 +49,24 @@ class MetricsArgs(TypedDict):
     """Its image. Default: nvcr.io/nvidia/k8s/dcgm-exporter:4.5.3-4.8.2-distroless, by its digest."""
 
 
+class QueueArgs(TypedDict):
+    """What jobs of one team may have of a pool's GPUs at once; more jobs wait in their order. All of it is plain."""
+
+    gpus: int
+    """How many GPUs are the team's own, or shares of GPUs, where they are shared."""
+    pool: NotRequired[str]
+    """The GPU pool that they are of. Default: the only one there is."""
+    borrow: NotRequired[int]
+    """How many GPUs more it may have while other teams of the pool don't use theirs. Default: all of them."""
+    reclaim: NotRequired[bool]
+    """Whether a job of the team ends jobs of others that have borrowed its GPUs, which start again later. Default: true."""
+
+
 class ClusterJobSettings(JobSettings):
     """A Job on the cluster's GPU nodes. Plain, but for what is called wired."""
+
+    queue: NotRequired[str]
+    """The queue of its team, which admits all of it or nothing. Default: none; it takes what is free, whosever it is."""
 
     gpus: NotRequired[int]
     """How many GPUs each of its pods gets, or shares of one, where GPUs are shared. Default: 1."""
@@ -78,6 +95,11 @@ class ClusterObjectsSettings(TypedDict):
     groups: NotRequired[bool]
     """JobSet, by which the workers of a job on several nodes start and end together; Helm installs it. False where the cluster
     has it already. Default: whether a job has `nodes`."""
+    queues: NotRequired[Mapping[str, QueueArgs]]
+    """Queues by the name of their team, by Kueue; teams of one pool lend each other what they don't use. Default: none."""
+    queue_controller: NotRequired[bool]
+    """Kueue, which Helm installs. False where the cluster has it already, such as by AKS's managed extension. Default: whether
+    there are queues."""
     jobs: NotRequired[Mapping[str, ClusterJobSettings]]
     """Jobs by name. Default: none."""
     services: NotRequired[Mapping[str, ClusterServiceSettings]]

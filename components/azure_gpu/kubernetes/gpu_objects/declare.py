@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import pulumi
 
 from azure_gpu.catalog.problems import Problem
-from azure_gpu.catalog.services.groups import JOBSET
+from azure_gpu.catalog.services.groups import JOBSET, KUEUE
 from azure_gpu.kubernetes import jobs as kubernetes_jobs, objects, services
-from azure_gpu.kubernetes.gpu_objects import features, metrics, plugin
+from azure_gpu.kubernetes.gpu_objects import features, metrics, plugin, queues
 from azure_gpu.kubernetes.gpu_objects.plugin import NAMESPACE
 from azure_gpu.kubernetes.gpu_objects.spec import ClusterObjectsSpec, announcements
 from azure_gpu.kubernetes.jobs import MANAGED_BY
@@ -91,6 +91,9 @@ def declare(
     there = _in_order(name, list(serving(spec)), opts)
     room = _in_order(name, list(of_jobs(spec)), opts)
     groups = [jobset(name, opts)] if spec.groups else []
+    if spec.queue_controller:  # which looks for JobSet's kind when it starts
+        groups.append(kueue(name, after(opts, groups)))
+    groups += _in_order(name, list(queues.manifests(spec.queues, spec.namespace)), after(opts, [*room, *groups]))
     jobs = declare_jobs(name, spec.jobs, spec.said.get("jobs", {}), images, after(opts, [*there, *room, *groups]))
     return DeclaredObjects(
         namespace=spec.namespace,
@@ -154,6 +157,18 @@ def jobset(name: str, opts: pulumi.ResourceOptions) -> pulumi.Resource:
         "controller": {"tolerations": [{"key": "CriticalAddonsOnly", "operator": "Exists"}]},
     }
     return objects.release(f"{name}-jobset", JOBSET, values, opts)
+
+
+def kueue(name: str, opts: pulumi.ResourceOptions) -> pulumi.Resource:
+    """The controller of queues, beside that of groups."""
+    image = {"repository": KUEUE.image, "tag": f"v{KUEUE.version}", "pullPolicy": "IfNotPresent"}
+    values = {
+        "controllerManager": {
+            "manager": {"image": image},
+            "tolerations": [{"key": "CriticalAddonsOnly", "operator": "Exists"}],
+        }
+    }
+    return objects.release(f"{name}-kueue", KUEUE, values, opts)
 
 
 # Of what others stand on: a namespace, a configuration, a type, a right. All else needs all of these and nothing more.

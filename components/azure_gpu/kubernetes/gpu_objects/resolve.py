@@ -8,7 +8,7 @@ from azure_gpu.catalog.services.aks import dcgm, device_plugin
 from azure_gpu.catalog.services.aks.pool import LABEL as AKS_POOL_LABEL
 from azure_gpu.formats.tags import NODE_POOL
 from azure_gpu.kubernetes import jobs as kubernetes_jobs, services as kubernetes_services
-from azure_gpu.kubernetes.gpu_objects import rules, sharing as sharing_config
+from azure_gpu.kubernetes.gpu_objects import queues, rules, sharing as sharing_config
 from azure_gpu.kubernetes.gpu_objects.args import (
     DEFAULT_EXPORTER_IMAGE,
     DEFAULT_GPUS,
@@ -43,6 +43,8 @@ def resolve_objects(
         pool = rules.pool_of(job, pools)
         jobs[name], more = kubernetes_jobs.resolve(name, job, _placement(job, pool, namespace), f"{path}.jobs.{name}")
         problems += [*more, *rules.job_problems(job, pool, pools, f"{path}.jobs.{name}")]
+    team_queues, more = queues.resolve(said, pools, path)
+    problems += [*more, *queues.job_problems(jobs, team_queues, said, path)]
     services: dict[str, ServiceSpec] = {}
     for name, service in said.get("services", {}).items():
         of_pod = rules.pod_of(service)
@@ -65,6 +67,8 @@ def resolve_objects(
         counters=tuple(metrics.get("counters", _default_counters(pools))),
         exporter_image=metrics.get("image", DEFAULT_EXPORTER_IMAGE),
         pools=tuple(_pool_objects(pool) for pool in pools),
+        queue_controller=said.get("queue_controller", "queues" in said and bool(said["queues"])),
+        queues=team_queues,
         groups=said.get("groups", any(job.nodes > 1 for job in jobs.values())),
         jobs=jobs,
         services=services,
@@ -93,6 +97,7 @@ def _placement(job: ClusterJobSettings, pool: GpuPool | None, namespace: str) ->
         tolerations=tuple(toleration(taint) for taint in taints),
         environment=kubernetes_jobs.mps_variables(job, pool.sharing) if pool is not None else {},
         parallelism=int(job.get("parallelism", DEFAULT_PARALLELISM)),
+        queue=job.get("queue", ""),
     )
 
 

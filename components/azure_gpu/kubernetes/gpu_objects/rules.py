@@ -116,7 +116,7 @@ def job_problems(job: ClusterJobSettings, pool: "GpuPool | None", pools: Sequenc
             code=Code.IMPOSSIBLE,
         )
         return
-    most = _most(pool)
+    most = most_of(pool)
     if most is not None and gpus > most:
         yield Problem(
             path=f"{path}.gpus",
@@ -154,7 +154,7 @@ def taken(path: str, by: str) -> Problem:
     return Problem(path=path, message=f"{by} of the cluster has this name too", fix="rename one of the two")
 
 
-def _most(pool: GpuPool) -> int | None:
+def most_of(pool: GpuPool) -> int | None:
     """How much of its resource a node of the pool has; None where that isn't known."""
     found = yield_of(pool)
     return pool.gpus * found.each if pool.gpus is not None and found is not None else None

@@ -64,6 +64,17 @@ class PoolObjects:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class QueueSpec:
+    """What a team has of one pool."""
+
+    pool: str
+    resource: str  # what its pods ask for
+    gpus: int
+    borrow: int | None  # None: all that the others of the pool have
+    reclaim: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterObjectsSpec:
     """What is declared. Secrets stay in the settings."""
 
@@ -79,6 +90,8 @@ class ClusterObjectsSpec:
     exporter_image: pulumi.Input[str]
     pools: tuple[PoolObjects, ...]
     groups: bool  # JobSet is declared
+    queue_controller: bool  # Kueue is declared
+    queues: dict[str, QueueSpec]
     jobs: dict[str, JobSpec]
     services: dict[str, ServiceSpec]
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from azure_gpu.kubernetes import worker_group
+from azure_gpu_operations.clusters import queues
 from azure_gpu_operations.clusters.errors import ClusterError
 from azure_gpu_operations.clusters.objects import EventSeen, JobSeen, NodeSeen, PodSeen, by_age, events_of, node_of, pod_of
 from azure_gpu_operations.explain import pod_rules
@@ -133,7 +134,7 @@ class Follower:
             return None
         events = self._events(pod.name) if pod is not None else ()
         job_events = self._events(self._name) if pod is None else ()
-        text = waiting.sentence(pod, events, job_events)
+        text = waiting.sentence(pod, events, job_events) or self._in_queue(job, pod)
         if text and text != self._said:
             self._said = text
             self._say(text)
@@ -146,6 +147,12 @@ class Follower:
             return None
         fix = pod_rules.explain(PodCase(pods[-1], events)).fix
         return End(job, tuple(pods), self._nodes, reason, fix, self._drain())
+
+    def _in_queue(self, job: JobSeen, pod: PodSeen | None) -> str:
+        if pod is not None or worker_group.QUEUE_LABEL not in job.labels:
+            return ""
+        why = queues.held(self._api, self._namespace, self._name)
+        return f"all of it waits for its queue {job.labels[worker_group.QUEUE_LABEL]}: {why}" if why else ""
 
     def _since(self, pod: PodSeen | None) -> float:
         """Seconds for which the pod's container has waited for the same thing: two words for one wait count as one."""

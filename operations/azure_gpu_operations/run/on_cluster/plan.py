@@ -38,7 +38,8 @@ def job(name: str, namespace: str, stack: str, image: str, wanted: Wanted, place
         },
         "spec": _pod(name, image, wanted, placement),
     }
-    metadata = {"name": name, "namespace": namespace, "labels": labels}
+    queue = {worker_group.QUEUE_LABEL: wanted.queue} if wanted.queue else {}
+    metadata = {"name": name, "namespace": namespace, "labels": {**labels, **queue}}
     limit = None if wanted.timeout_minutes is None else max(1, math.ceil(wanted.timeout_minutes * 60))
     suspended = bool(wanted.target.secrets)
     if wanted.nodes > 1:

@@ -30,6 +30,7 @@ from azure_gpu.formats.dates import instant
 from azure_gpu.kubernetes import worker_group
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.azure import Arm
+from azure_gpu_operations.clusters import queues
 from azure_gpu_operations.clusters.api import ClusterApi
 from azure_gpu_operations.clusters.arm_facts import API_VERSION, PoolFacts, pool_of
 from azure_gpu_operations.clusters.errors import ClusterError
@@ -66,6 +67,10 @@ def plan(view: StackView, place: Place, wanted: Wanted, output: Output) -> Itera
         _check_namespace(api, place)
         if wanted.nodes > 1:
             _check_groups(api, place)
+        if wanted.queue:
+            asked = wanted.gpus * wanted.nodes
+            if wrong := queues.problems(api, place.namespace, wanted.queue, placement.resource, asked):
+                raise WrongRunError(wrong)
         identity = partial(_identity, arm, api, place, wanted.files)
         with carried.carrying(arm, view.storage, wanted.target, wanted.arguments, wanted.files, identity) as carrying:
             wanted = wanted._replace(target=carrying.target, arguments=tuple(carrying.arguments))
@@ -119,7 +124,7 @@ class ClusterRun:
         self._end = End()
         self._is_well = False
         kubeconfig = f" --kubeconfig {place.kubeconfig}" if place.kubeconfig is not None else ""
-        self._explain = f"{COMMAND} explain {self._kind.job_name(name)} --stack {stack}{kubeconfig}"
+        self._explain = f"{COMMAND} explain {name} --stack {stack}{kubeconfig}"
         self.place, self.name = place.name, name
         self._follower = Follower(
             api, place.namespace, name, kind=self._kind, show=output.show, say=output.say, hint=self._explain

@@ -25,6 +25,7 @@ class Said(NamedTuple):
     group: Group = Group()
     namespace: str = ""
     pull_secret: str = ""
+    queue: str = ""
     target: str = ""  # as it was written, also where it can't be run
 
 
@@ -39,6 +40,7 @@ class Wanted(NamedTuple):
     timeout_minutes: float | None = None
     files: Files = Files()
     nodes: int = 1  # workers of the group
+    queue: str = ""  # that admits it; "": none does
 
 
 def resolve(
@@ -51,14 +53,16 @@ def resolve(
     gpus = DEFAULT_GPUS if said.group.gpus is None else said.group.gpus
     if said.pool and kind != AKS:
         problems.append(Problem("--pool", "an edge has no pools", value=said.pool, fix="leave it out"))
-    for path, word in (("--namespace", said.namespace), ("--pull-secret", said.pull_secret)):
+    for path, word in (("--namespace", said.namespace), ("--pull-secret", said.pull_secret), ("--queue", said.queue)):
         if word and not _LABEL.fullmatch(word):
             problems.append(Problem(path, "this can't be a name in a cluster", value=word, allowed=_LABEL_FORM))
     if view is not None and target.context is not None and not view.registry:
         message = f"the stack has no registry, so nothing can be built for {'the cluster' if kind == AKS else 'the edge'}"
         fix = "add `registry: create` to the stack's foundation, or name an image that the cluster can pull"
         problems.append(Problem("--stack", message, value=view.name, fix=fix))
-    return Wanted(target, tuple(arguments), gpus, said.pool, said.pull_secret, timeout_minutes, nodes=said.group.nodes), problems
+    return Wanted(
+        target, tuple(arguments), gpus, said.pool, said.pull_secret, timeout_minutes, nodes=said.group.nodes, queue=said.queue
+    ), problems
 
 
 def check_files(files: Files, view: StackView, place: Place) -> list[Problem]:

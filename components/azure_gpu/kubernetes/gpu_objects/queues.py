@@ -1,0 +1,157 @@
+"""Queues of teams, by Kueue: quotas of a pool's GPUs, what teams lend each other, and all or nothing for a group of workers.
+
+In: settings and pools. Out: problems, and manifests. Each pool is a ResourceFlavor, each team a ClusterQueue with a LocalQueue of
+its name in the jobs' namespace; teams of one pool are a cohort. Quotas are of GPUs alone: processors and memory that pods ask for
+have to be covered too, and are covered without a limit. Shapes: kubernetes-sigs/kueue v0.14.0, apis/kueue/v1beta1.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.catalog.services.groups import SOURCE
+from azure_gpu.formats.tags import NODE_POOL
+from azure_gpu.kubernetes import jobs as kubernetes_jobs
+from azure_gpu.kubernetes.gpu_objects import rules
+from azure_gpu.kubernetes.gpu_objects.args import DEFAULT_RECLAIM, ClusterObjectsSettings, QueueArgs
+from azure_gpu.kubernetes.gpu_objects.spec import GpuPool, QueueSpec
+from azure_gpu.kubernetes.jobs import MANAGED_BY, JobSpec, too_small
+from azure_gpu.kubernetes.objects import Manifest
+
+API_VERSION = "kueue.x-k8s.io/v1beta1"
+_UNLIMITED = {"cpu": "1000000", "memory": "1000000Ti"}
+
+
+def resolve(said: ClusterObjectsSettings, pools: Sequence[GpuPool], path: str) -> tuple[dict[str, QueueSpec], list[Problem]]:
+    """The queues of the cluster whose settings are at `path`, and what is wrong with them. Pure."""
+    found: dict[str, QueueSpec] = {}
+    problems: list[Problem] = []
+    for name, own in said.get("queues", {}).items():
+        at = f"{path}.queues.{name}"
+        problems += [*kubernetes_jobs.name_problems(name, at), *_numbers(own, at)]
+        pool = next((each for each in pools if each.name == own["pool"]), None) if "pool" in own else None
+        if "pool" not in own and len(pools) == 1:
+            pool = pools[0]
+        if pool is None:
+            problems.append(_no_pool(own, pools, at))
+            continue
+        found[name] = QueueSpec(
+            pool=pool.name,
+            resource=rules.resource_of(pool),
+            gpus=int(own["gpus"]),
+            borrow=int(own["borrow"]) if "borrow" in own else None,
+            reclaim=own.get("reclaim", DEFAULT_RECLAIM),
+        )
+    for pool in pools:
+        problems += _together(found, pool, path)
+    return found, problems
+
+
+def job_problems(
+    jobs: Mapping[str, JobSpec], queues: Mapping[str, QueueSpec], said: ClusterObjectsSettings, path: str
+) -> Iterator[Problem]:
+    """Jobs whose queue isn't there, is another pool's, or would never admit them."""
+    for name, job in jobs.items():
+        queue_name = job.placement.queue
+        if not queue_name:
+            continue
+        at = f"{path}.jobs.{name}"
+        queue = queues.get(queue_name)
+        if queue is None:
+            if queue_name not in said.get("queues", {}):
+                names = ", ".join(said.get("queues", {})) or "none: the cluster has no queues"
+                fix = "write one of those allowed, or add it to `queues`"
+                yield Problem(f"{at}.queue", "the cluster has no queue of this name", queue_name, names, fix, code=Code.NOT_FOUND)
+            continue
+        if job.placement.node_selector.get(NODE_POOL, queue.pool) != queue.pool:
+            fix = f"write {at}.pool: {queue.pool}, or another queue"
+            yield Problem(
+                f"{at}.queue", f"this queue has GPUs of pool {queue.pool}, and the job runs on another", queue_name, fix=fix
+            )
+            continue
+        asked = int(job.placement.limits.get(queue.resource, 0)) * job.placement.parallelism * job.nodes
+        most = most_of(queue, queues)
+        if asked > most:
+            yield Problem(
+                path=f"{at}.nodes" if job.nodes > 1 else f"{at}.gpus",
+                message=f"the job asks for {asked} of {queue.resource}, and its queue has {most}, what it may borrow included",
+                value=job.nodes if job.nodes > 1 else asked,
+                allowed=f"{most} in all",
+                fix=f"ask for less, or raise {path}.queues.{queue_name}.gpus",
+                source=str(SOURCE),
+                code=Code.IMPOSSIBLE,
+            )
+
+
+def most_of(queue: QueueSpec, queues: Mapping[str, QueueSpec]) -> int:
+    """How much of its pool's GPUs a queue has at best."""
+    others = sum(each.gpus for each in queues.values() if each.pool == queue.pool) - queue.gpus
+    return queue.gpus + (others if queue.borrow is None else min(others, queue.borrow))
+
+
+def manifests(queues: Mapping[str, QueueSpec], namespace: str) -> Iterator[Manifest]:
+    """Flavors, then queues."""
+    for pool in sorted({queue.pool for queue in queues.values()}):
+        yield _object("ResourceFlavor", pool, {"nodeLabels": {NODE_POOL: pool}})
+    for name, queue in queues.items():
+        own = {"name": queue.resource, "nominalQuota": str(queue.gpus)}
+        if queue.borrow is not None:
+            own["borrowingLimit"] = str(queue.borrow)
+        unlimited = {resource: amount for resource, amount in _UNLIMITED.items() if resource != queue.resource}
+        resources = [own, *({"name": resource, "nominalQuota": amount} for resource, amount in unlimited.items())]
+        yield _object(
+            "ClusterQueue",
+            name,
+            {
+                "cohort": queue.pool,
+                "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
+                "queueingStrategy": "BestEffortFIFO",
+                "preemption": {
+                    "reclaimWithinCohort": "Any" if queue.reclaim else "Never",
+                    "withinClusterQueue": "LowerPriority",
+                },
+                "resourceGroups": [
+                    {
+                        "coveredResources": [each["name"] for each in resources],
+                        "flavors": [{"name": queue.pool, "resources": resources}],
+                    }
+                ],
+            },
+        )
+        yield _object("LocalQueue", name, {"clusterQueue": name}, namespace)
+
+
+def _object(kind: str, name: str, spec: Mapping[str, object], namespace: str = "") -> Manifest:
+    metadata = {"name": name, "labels": MANAGED_BY, **({"namespace": namespace} if namespace else {})}
+    return {"apiVersion": API_VERSION, "kind": kind, "metadata": metadata, "spec": spec}
+
+
+def _numbers(own: QueueArgs, path: str) -> list[Problem]:
+    given = (("gpus", own["gpus"]), ("borrow", own.get("borrow", 0)))
+    return [too_small(f"{path}.{key}", value, 0) for key, value in given if value < 0]
+
+
+def _no_pool(own: QueueArgs, pools: Sequence[GpuPool], path: str) -> Problem:
+    names = ", ".join(pool.name for pool in pools)
+    if "pool" in own:
+        message, fix = "the cluster has no GPU pool of this name", "write one of those allowed"
+    else:
+        message, fix = "the queue doesn't say which GPU pool it is of", "add pool: <name>"
+    allowed = names or "GPU pools of the stack's own cluster"
+    return Problem(f"{path}.pool", message, own.get("pool"), allowed, fix, code=Code.NOT_FOUND)
+
+
+def _together(queues: Mapping[str, QueueSpec], pool: GpuPool, path: str) -> Iterator[Problem]:
+    """Quotas that are more than the pool ever has would admit groups that then wait in parts."""
+    each = rules.most_of(pool)
+    of_pool = {name: queue for name, queue in queues.items() if queue.pool == pool.name}
+    asked = sum(queue.gpus for queue in of_pool.values())
+    if each is None or asked <= each * pool.max_nodes:
+        return
+    yield Problem(
+        path=f"{path}.queues",
+        message=f"the queues {', '.join(of_pool)} have {asked} GPUs together, and pool {pool.name} never has as many",
+        value=asked,
+        allowed=f"{each * pool.max_nodes} together",
+        fix=f"write less, or raise {pool.path}.max_nodes",
+        code=Code.IMPOSSIBLE,
+    )
