@@ -32,6 +32,8 @@ CONFIG := --config-folder $(STATE)
 # Kubernetes is built where a stack has clusters.
 needed :=
 KUBERNETES = $(shell grep -Eqs '^  azure-gpu:clusters:' Pulumi.$(STACK).yaml && echo kubernetes)
+# JobSet and Kueue are built where it has groups of workers or queues.
+GROUPS = $(shell grep -Eqs '^ {6}(queues:|groups: true)|^ {10}nodes: ([2-9]|1[0-9])' Pulumi.$(STACK).yaml && echo groups)
 # Files go through the storage account of a stack that has one, as whoever is signed in.
 STORAGE = $(shell grep -Eqs '^    storage:' Pulumi.$(STACK).yaml && echo storage)
 # The documents' stack has no registry and services of 2018 and 2019: what its container groups print is its proof.
@@ -45,7 +47,7 @@ TOOLS := $(CURDIR)/.venv/bin:$$(cat $(STATE)/engine-bin):$$(cat $(STATE)/kuberne
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
-up: needed := $(KUBERNETES)
+up: needed := $(KUBERNETES) $(GROUPS)
 up: ready ## bring STACK up on the embedded Azure, then prove each of its services, in a table
 	@$(EMBEDDED) connect $(STACK) > /dev/null
 	@$(CONNECTED) $(PYTHON) -m operations up --stack $(STACK) $(CONFIG)

@@ -44,6 +44,7 @@ _TAKEN = frozenset(
         "skipAwait",
         "atomic",
         "cleanupOnFail",
+        "compat",  # which the SDK says
         "description",
     }
 )
