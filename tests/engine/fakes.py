@@ -90,6 +90,10 @@ class Machine:
         return self.cache / "pulumi-3.259.0"
 
     @property
+    def built_languages(self) -> Path:
+        return self.cache / "languages-3.259.0"
+
+    @property
     def built_kubernetes(self) -> Path:
         return self.cache / "kubernetes-1.36.2"
 

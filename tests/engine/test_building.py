@@ -13,7 +13,8 @@ from engine import go, pulumi_tools
 from engine.progress import Progress
 from tests.engine.fakes import Machine, alive, finished, wait_until
 
-BOTH = ["pulumi", "pulumi-language-python"]
+BUILT = ["pulumi", "pulumi-language-python", "pulumi-language-python-served"]
+COPIED = "pulumi-language-python-exec"
 
 
 @pytest.fixture(autouse=True)
@@ -29,8 +30,8 @@ def test_the_folder_is_the_only_thing_on_standard_output(machine: Machine) -> No
 
 def test_the_folder_has_all_that_an_engine_needs_and_nothing_else(machine: Machine) -> None:
     machine.run()
-    assert sorted(file.name for file in machine.built.iterdir()) == [*BOTH, "pulumi-language-python-exec"]
-    assert all(os.access(file, os.X_OK) for file in machine.built.iterdir())
+    assert {file.name for file in machine.built.iterdir()} == {*BUILT, COPIED, "sources"}
+    assert all(os.access(file, os.X_OK) for file in machine.built.iterdir() if file.name != "sources")
     answer = subprocess.run([machine.built / "pulumi", "version"], capture_output=True, text=True, check=True)
     assert answer.stdout == "v3.259.0\n"
     assert no_temporary_folder(machine)
@@ -49,7 +50,7 @@ def test_two_builds_at_once_make_one_and_the_second_says_for_whom_it_waits(machi
     assert [result.returncode for result in results] == [0, 0]
     assert [result.stdout for result in results] == [f"{machine.built}\n"] * 2
     assert f"process {first.pid}, building pulumi-3.259.0" in waiting
-    assert machine.builds() == BOTH
+    assert machine.builds() == BUILT
 
 
 def test_a_build_that_was_killed_leaves_nothing_in_place_and_the_next_one_succeeds(machine: Machine) -> None:
@@ -123,7 +124,7 @@ def test_a_build_that_is_interrupted_while_go_starts_ends_it(
     assert started[0].poll() is not None
 
 
-@pytest.mark.parametrize("name", [*BOTH, "pulumi-language-python-exec"])
+@pytest.mark.parametrize("name", [*BUILT, COPIED])
 def test_a_build_with_a_missing_file_is_made_again(machine: Machine, name: str) -> None:
     machine.run()
     (machine.built / name).unlink()
@@ -131,7 +132,7 @@ def test_a_build_with_a_missing_file_is_made_again(machine: Machine, name: str) 
     assert (result.returncode, result.stdout) == (0, f"{machine.built}\n")
     assert f"{name} is missing" in result.stderr
     assert (machine.built / name).exists()
-    assert machine.builds() == BOTH * 2
+    assert machine.builds() == BUILT * 2
 
 
 @pytest.mark.parametrize("answer", ["echo v3.258.0", "echo", "exit 3"])
@@ -141,6 +142,21 @@ def test_a_build_that_does_not_answer_the_pinned_version_is_made_again(machine: 
     result = machine.run()
     assert (result.returncode, result.stdout) == (0, f"{machine.built}\n")
     assert "instead of v3.259.0" in result.stderr
+    assert machine.run().stderr == "", "the second build is good"
+
+
+def test_a_build_out_of_other_sources_is_made_again_and_stays_until_then(machine: Machine) -> None:
+    machine.run()
+    (machine.built / "sources").write_text("of another checkout")
+    hold = machine.records / "hold"
+    hold.touch()
+    process = machine.start()
+    wait_until(lambda: len(machine.builds()) == len(BUILT) + 1)
+    assert (machine.built / "pulumi").exists(), "somebody else may use it"
+    hold.unlink()
+    result = finished(process)
+    assert (result.returncode, result.stdout) == (0, f"{machine.built}\n")
+    assert "it was built out of other sources" in result.stderr
     assert machine.run().stderr == "", "the second build is good"
 
 

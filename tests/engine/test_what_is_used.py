@@ -61,7 +61,16 @@ def test_a_build_is_used_again_without_go_and_without_a_word(machine: Machine) -
     (machine.path / "go").unlink()
     again = machine.run()
     assert (again.returncode, again.stdout, again.stderr) == (0, f"{machine.built}\n", "")
-    assert machine.builds() == ["pulumi", "pulumi-language-python"]
+    assert machine.builds() == ["pulumi", "pulumi-language-python", "pulumi-language-python-served"]
+
+
+def test_a_build_of_the_cache_on_path_is_judged_as_such(machine: Machine) -> None:
+    machine.has_go()
+    machine.run()
+    (machine.built / "sources").write_text("of another checkout")
+    result = machine.run(PATH=f"{machine.built}:{machine.path}")
+    assert (result.returncode, result.stdout) == (0, f"{machine.built}\n")
+    assert "it was built out of other sources" in result.stderr
 
 
 @pytest.mark.parametrize("go", [None, "go1.25.11", "devel"])

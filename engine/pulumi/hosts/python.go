@@ -222,6 +222,9 @@ func installWithUv(
 		command := exec.CommandContext(ctx, uv, arguments...)
 		command.Dir, command.Stdout, command.Stderr = folder, stdout, stderr
 		if err := command.Run(); err != nil {
+			if !made {
+				_ = os.RemoveAll(environment) // else it would count as one that has what the program needs
+			}
 			return fmt.Errorf("uv %s: %w", strings.Join(arguments, " "), err)
 		}
 	}
