@@ -65,6 +65,14 @@ def engine_bin() -> Path:
 
 
 @pytest.fixture(scope="session")
+def languages_bin() -> Path:
+    """The folder of the language hosts for TypeScript and YAML; built where the machine has none."""
+    asked = [sys.executable, "engine/build.py", "languages"]
+    done = subprocess.run(asked, cwd=CHECKOUT, stdout=subprocess.PIPE, text=True, check=True)
+    return Path(done.stdout.strip())
+
+
+@pytest.fixture(scope="session")
 def kubernetes_bin() -> Path:
     """The folder of kubectl, kubelogin and the control plane's programs."""
     from tests.support import kubernetes

@@ -1,0 +1,277 @@
+"""The stack of examples/languages in Python, TypeScript and YAML, and what each language is told of bad programs."""
+
+import json
+import re
+import subprocess
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import yaml
+
+from tests.support.embedded import EmbeddedAzure
+from tests.support.git_server import serving
+from tests.support.languages import Project, copied_example, environment
+from tests.support.readme_commands import copied, groups_left
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+
+LANGUAGES = ("python", "typescript", "yaml")
+LAST_DAY = "2099-03-31"
+
+Installed = Callable[[str], Project]
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A clone as somebody has it who is about to use an example."""
+    return copied(tmp_path_factory.mktemp("clone"), installed=False)
+
+
+@pytest.fixture(scope="module")
+def variables(still_azure: EmbeddedAzure, engine_bin: Path, languages_bin: Path) -> dict[str, str]:
+    return environment(still_azure, (languages_bin, engine_bin))
+
+
+@pytest.fixture(scope="module")
+def installed(checkout: Path, still_azure: EmbeddedAzure, variables: dict[str, str]) -> Installed:
+    """The example in a language, with all that it needs."""
+    ready: dict[str, Project] = {}
+
+    def install(language: str) -> Project:
+        if language not in ready:
+            project = Project(copied_example(checkout, language), still_azure, variables)
+            project.configure(team="vision", lastDay=LAST_DAY)
+            project.install()
+            ready[language] = project
+        return ready[language]
+
+    return install
+
+
+@pytest.fixture(scope="module")
+def declared() -> dict[str, set[tuple[str, str]]]:
+    """What each language has declared, for comparison."""
+    return {}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_example_comes_up_is_changed_and_goes(
+    language: str, installed: Installed, declared: dict[str, set[tuple[str, str]]], still_azure: EmbeddedAzure
+) -> None:
+    project = installed(language)
+    project.well("up", "--yes", "--skip-preview")
+    outputs = project.outputs()
+    assert outputs.keys() == {"pool", "cluster", "scoringUri", "hourlyCost"}
+    assert (most_nodes(still_azure, outputs["pool"]), outputs["hourlyCost"]) == (2, 0.658)
+    declared[language] = project.declared()
+    assert len(declared[language]) > 60
+    for other in declared.values():
+        assert declared[language] == other
+    assert project.steps() == {}
+
+    project.configure(team="vision", lastDay=LAST_DAY, maxNodes=3)
+    assert project.steps() == {"train-pool": "update"}
+    project.well("up", "--yes", "--skip-preview")
+    assert most_nodes(still_azure, outputs["pool"]) == 3
+
+    project.well("destroy", "--yes", "--skip-preview")
+    assert project.declared() == set()
+    assert groups_left(still_azure, f"{project.name}-") == []
+
+
+def most_nodes(azure: EmbeddedAzure, pool: str) -> int:
+    """How many nodes the formula of a pool allows at most."""
+    scale = azure.get(pool, "2024-07-01").json()["properties"]["scaleSettings"]["autoScale"]
+    return max(int(number) for number in re.findall(r"min\((\d+),", scale["formula"]))
+
+
+def test_a_package_is_added_from_a_git_url_with_a_version(
+    checkout: Path, still_azure: EmbeddedAzure, variables: dict[str, str], tmp_path: Path
+) -> None:
+    repository = tmp_path / "served" / "somebody" / "azure-gpu.git"
+    published(checkout, repository)
+    folder = tmp_path / "program"
+    folder.mkdir()
+    pool = {"type": "azuregpu:Foundation", "properties": {"location": "westeurope", "team": "vision"}}
+    (folder / "Pulumi.yaml").write_text(json.dumps({"name": "own", "runtime": "yaml", "resources": {"base": pool}}))
+    with serving(tmp_path / "served") as git:
+        trusted = tmp_path / "trusted.pem"
+        trusted.write_bytes(git.certificate + Path(variables["SSL_CERT_FILE"]).read_bytes())
+        # What runs is what is served, and not the checkout, whose packages this test's own Python has.
+        project = Project(folder, still_azure, {**variables, "SSL_CERT_FILE": str(trusted)})
+        project.configure()
+        source = f"{git.url}/somebody/azure-gpu.git/components"
+        missing = project.pulumi("package", "add", f"{source}@0.1.9")
+        assert missing.returncode != 0
+        assert "0.1.9" in missing.stderr
+        project.well("package", "add", f"{source}@0.2.0")
+    definition = yaml.safe_load((folder / "Pulumi.yaml").read_text())
+    assert definition["packages"] == {"azuregpu": f"{source}@0.2.0"}
+    assert project.steps() == {"own-one": "create", "base": "create", "base-group": "create"}
+
+
+def published(checkout: Path, repository: Path) -> None:
+    """A bare repository with the files of a checkout, at the tag of its version."""
+    repository.parent.mkdir(parents=True)
+    work = ["git", "--git-dir", str(repository), "--work-tree", str(checkout)]
+    who = ["-c", "user.name=somebody", "-c", "user.email=somebody@example.com"]
+    for command in (
+        ["git", "init", "-q", "--bare", str(repository)],
+        ["git", "--git-dir", str(repository), "config", "core.bare", "false"],
+        [*work, "add", "-A"],
+        [*work, *who, "commit", "-q", "-m", "0.2.0"],
+        [*work, "tag", "v0.2.0"],
+        ["git", "--git-dir", str(repository), "config", "core.bare", "true"],
+    ):
+        subprocess.run(command, cwd=checkout, check=True)
+
+
+class Bad(NamedTuple):
+    """A program that is refused. By language: what is said of it; None stands for all that have no words of their own."""
+
+    resources: Mapping[str, tuple[str, Mapping[str, Any]]]
+    said: Mapping[str | None, tuple[str, ...]]
+
+
+GROUP = "/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/rg/providers"
+POOL = {"batchAccount": "${batch}", "size": "Standard_NC4as_T4_v3", "expiresAfter": LAST_DAY}
+BATCH = {"base": ("Foundation", {"location": "westeurope"}), "batch": ("BatchAccount", {"foundation": "${base}"})}
+CLUSTER = {"resourceGroupName": "rg", "gpuPools": {"t4": {"size": "Standard_NC4as_T4_v3", "maxNodes": 1}}}
+ENDPOINT = {"workspace": f"{GROUP}/Microsoft.MachineLearningServices/workspaces/own", "resourceGroupName": "rg"}
+BAD = {
+    "a size that has ended": Bad(
+        {**BATCH, "train": ("BatchPool", {**POOL, "size": "Standard_NC6s_v3"})},
+        {None: ('BatchPool("train").size has a problem: Standard_NC6s_v3 retired on 2025-09-30',)},
+    ),
+    "an end that is past": Bad(
+        {"shared": ("GpuCluster", {**CLUSTER, "expiresAfter": "2020-01-01"})},
+        {None: ('GpuCluster("shared").expiresAfter has a problem: the last day has to lie after',)},
+    ),
+    "a name that Azure refuses": Bad(
+        {"shared": ("GpuCluster", {"resourceGroupName": "rg", "gpuPools": {"T4_Pool": CLUSTER["gpuPools"]["t4"]}})},
+        {None: ('GpuCluster("shared").gpuPools.T4_Pool has a problem: AKS takes no Linux pool of this name',)},
+    ),
+    "traffic to nobody": Bad(
+        {
+            "digits": (
+                "MlEndpoint",
+                {**ENDPOINT, "deployments": {"blue": {"instanceType": "Standard_NC4as_T4_v3"}}, "traffic": {"green": 90}},
+            )
+        },
+        {
+            None: (
+                'MlEndpoint("digits").workspace has a problem: there is no such Azure Machine Learning workspace',
+                'MlEndpoint("digits").traffic.green has a problem: there is no such deployment',
+                'MlEndpoint("digits").traffic has a problem: the traffic of an endpoint\'s deployments adds up to 90 percent',
+            )
+        },
+    ),
+    "several at once": Bad(
+        {
+            **BATCH,
+            "train": ("BatchPool", {**POOL, "expiresAfter": "2020-01-01", "taskSlots": 4000, "autoscale": {"maxNodes": 0}}),
+        },
+        {
+            None: (
+                'BatchPool("train").expiresAfter has a problem: the last day has to lie after',
+                'BatchPool("train").autoscale.maxNodes has a problem: a pool that follows its tasks has at least 1 node',
+                'BatchPool("train").taskSlots has a problem: a node runs 1 to 256 tasks at a time',
+            )
+        },
+    ),
+    "what is known later": Bad(
+        {**BATCH, "train": ("BatchPool", {**POOL, "size": "${base.resourceGroupName}"})},
+        {
+            None: ('BatchPool("train").size has a problem: this decides what is declared and has to be known',),
+            "typescript": ("Type 'Output<string>' is not assignable to type 'string'",),
+        },
+    ),
+    "a key that isn't there": Bad(
+        {"shared": ("GpuCluster", {**CLUSTER, "expireAfter": LAST_DAY})},
+        {
+            "yaml": ("Property expireAfter does not exist on 'azuregpu:index:GpuCluster'",),
+            "typescript": ("'expireAfter' does not exist in type 'GpuClusterArgs'",),
+        },
+    ),
+    "a key that is missing": Bad(
+        {"train": ("BatchPool", {"size": "Standard_NC4as_T4_v3"})},
+        {
+            "yaml": ("Missing required property 'batchAccount'",),
+            "typescript": ("Property 'batchAccount' is missing in type",),
+        },
+    ),
+    "text for a number": Bad(
+        {"shared": ("GpuCluster", {**CLUSTER, "idleMinutes": "ten"})},
+        {
+            "yaml": ("idleMinutes: Cannot assign type 'string' to type 'integer'",),
+            "typescript": ("Type 'string' is not assignable to type 'number'",),
+        },
+    ),
+    "a choice that isn't there": Bad(
+        {"base": ("Foundation", {"location": "westeurope", "registry": "make"})},
+        {
+            "yaml": ('Allowed values are Create ("create")',),
+            "typescript": ('Type \'"make"\' is not assignable to type \'"create"',),
+        },
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def bad_projects(installed: Installed) -> Callable[[str], Project]:
+    """A folder beside the example of a language, with what that has installed."""
+    made: dict[str, Project] = {}
+
+    def make(language: str) -> Project:
+        if language not in made:
+            example = installed(language)
+            folder = example.folder.with_name(f"bad-{language}")
+            folder.mkdir()
+            for name in ("package.json", "tsconfig.json", "sdks", "node_modules"):
+                if (example.folder / name).exists():
+                    (folder / name).symlink_to(example.folder / name)
+            made[language] = Project(folder, example.azure, example.environment)
+            written(made[language], language, {})
+            made[language].configure()
+        return made[language]
+
+    return make
+
+
+@pytest.mark.parametrize("bad", BAD)
+@pytest.mark.parametrize("language", ["yaml", "typescript"])
+def test_a_bad_program_is_refused_in_plain_words(language: str, bad: str, bad_projects: Callable[[str], Project]) -> None:
+    project = bad_projects(language)
+    written(project, language, BAD[bad].resources)
+    done = project.pulumi("preview")
+    assert done.returncode != 0
+    said = (done.stdout + done.stderr).partition("Diagnostics:")[2]
+    expected = BAD[bad].said.get(language) or BAD[bad].said[None]
+    lines = [next((line for line in said.splitlines() if each in line), each) for each in expected]
+    assert [line for line in lines if line in expected] == [], f"not said in:\n{said}"
+    assert len(set(lines)) == len(expected), "a line for each"
+    assert "Traceback" not in said
+    assert 'File "' not in said
+    if language not in BAD[bad].said:
+        count = f"{len(expected)} problem{'s' if len(expected) > 1 else ''} in "
+        assert count in said, f"more or fewer are said:\n{said}"
+
+
+def written(project: Project, language: str, resources: Mapping[str, tuple[str, Mapping[str, Any]]]) -> None:
+    """Writes the program of these components; `${name}` and `${name.output}` stand for other ones."""
+    definition: dict[str, Any] = {"name": f"bad-{language}", "runtime": "yaml" if language == "yaml" else "nodejs"}
+    definition["packages"] = {"azuregpu": "../../../components"}
+    if language == "yaml":
+        definition["resources"] = {
+            name: {"type": f"azuregpu:{kind}", "properties": given} for name, (kind, given) in resources.items()
+        }
+    else:
+        program = ['import * as azuregpu from "@pulumi/azuregpu";']
+        for name, (kind, given) in resources.items():
+            literal = re.sub(r'"\$\{(.+?)\}"', r"\1", json.dumps(given, indent=2))
+            literal = re.sub(r'^( *)"(\w+)":', r"\1\2:", literal, flags=re.MULTILINE)
+            program.append(f'export const {name} = new azuregpu.{kind}("{name}", {literal});')
+        (project.folder / "index.ts").write_text("\n".join(program) + "\n")
+    (project.folder / "Pulumi.yaml").write_text(json.dumps(definition, indent=2))
