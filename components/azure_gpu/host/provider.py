@@ -12,6 +12,7 @@ import json
 import sys
 import traceback
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 from typing import Any, NoReturn, cast
 
@@ -34,6 +35,9 @@ from azure_gpu.shared.validation import below, check, form, key_hints
 
 SCHEMA = files("azure_gpu.host") / "schema.json"
 _PROVIDER_OF = "pulumi:providers:"
+# A registration holds a thread until its resource is there, and before that the engine may want the answer of a hook, which takes
+# another one: with asyncio's own number, a few more than there are cores, all would wait for each other for ever.
+_THREADS = 1024
 _ANY_SIZE = {"grpc.max_send_message_length": -1, "grpc.max_receive_message_length": -1}
 
 
@@ -184,6 +188,7 @@ def _failure(error: Exception) -> str:
 
 async def serve(host: Host, engine: str) -> None:
     """Answers the engine at this address until it ends the process. Prints the port first."""
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(_THREADS))
     server = grpc.aio.server(options=list(_ANY_SIZE.items()))
     provider_pb2_grpc.add_ResourceProviderServicer_to_server(Servicer(host, [], engine_address=engine), server)
     port = server.add_insecure_port("127.0.0.1:0")
