@@ -30,6 +30,7 @@ from tests.bench import (
     embedded,
     endpoints,
     kubernetes_cluster,
+    languages,
     preflight,
     previews,
     scoring,
@@ -46,6 +47,8 @@ CATALOG_LOAD_CPU_MS = 50.0
 CATALOG_SERVICE_CPU_MS = 25.0
 CHECK_TO_PREVIEW = 0.01
 CATALOG_ROUNDS = 9
+YAML_TO_PYTHON = 1.3  # of a preview of the same stack
+LANGUAGE_ROUNDS = 5
 PREFLIGHT_BEYOND_SLOWEST_LIST = 1.0  # seconds
 FIRST_LOG_LINE = 1.5  # to the same process started by hand and the Azure CLI's own time
 CLI_ROUNDS = 5
@@ -81,6 +84,7 @@ def main() -> int:
         azure = EmbeddedAzure(Path(folder) / "azure")
         try:
             times = previews.measure(azure, engine_bin, options.counts, options.rounds, say)
+            spoken = languages.measure(azure, engine_bin, 1 if options.quick else LANGUAGE_ROUNDS, say)
             served = embedded.measure(azure, options.pairs)
             warm = warm_up.measure(azure, engine_bin, "lite" if options.quick else "local", once=options.quick)
             asked = preflight.measure(azure)
@@ -94,6 +98,7 @@ def main() -> int:
     held = [
         *_report(times, served, warm, options.counts, say),
         *_report_catalog(known, times, say),
+        _report_languages(spoken, say),
         _report_preflight(asked, say),
         _report_azure_cli(told, say),
         *_report_batch(worked, say),
@@ -108,6 +113,7 @@ def main() -> int:
         "embedded_azure": asdict(served),
         "warm_up_seconds": asdict(warm),
         "catalog": asdict(known),
+        "languages": asdict(spoken),
         "preflight": asdict(asked),
         "azure_cli": asdict(told),
         "batch_tasks": asdict(worked),
@@ -166,6 +172,11 @@ def _report_catalog(known: catalog.Catalog, times: dict[tuple[str, int], preview
         _hold("loading the whole catalog with the standard library, CPU in ms", known.load_cpu_ms, CATALOG_LOAD_CPU_MS, say),
         _hold(f"checking {known.checked} resources to previewing them", known.check_seconds / preview, CHECK_TO_PREVIEW, say),
     ]
+
+
+def _report_languages(spoken: languages.Languages, say: "partial[None]") -> bool:
+    say(f"preview of one stack, program in Python: {previews.Times(spoken.python)}; in YAML: {previews.Times(spoken.yaml)}")
+    return _hold("preview of a program in YAML to one in Python", spoken.ratio, YAML_TO_PYTHON, say)
 
 
 def _report_preflight(asked: preflight.Preflight, say: "partial[None]") -> bool:

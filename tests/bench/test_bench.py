@@ -30,6 +30,7 @@ def test_the_bench_measures_every_figure() -> None:
     assert figures["catalog"]["modules_cpu_ms"]["batch"] > figures["catalog"]["service_cpu_ms"]["batch"]
     assert len(figures["azure_cli"]["created"]) == 1
     assert 0 < figures["azure_cli"]["by_hand"][0] < figures["azure_cli"]["created"][0]
+    assert min(figures["languages"]["python"] + figures["languages"]["yaml"]) > 0.5
     assert figures["preflight"]["lists"] == 9
     assert figures["preflight"]["slowest_list"] > 0.5
     tasks = figures["batch_tasks"]

@@ -137,8 +137,12 @@ class Bad(NamedTuple):
 
 GROUP = "/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/rg/providers"
 POOL = {"batchAccount": "${batch}", "size": "Standard_NC4as_T4_v3", "expiresAfter": LAST_DAY}
-BATCH = {"base": ("Foundation", {"location": "westeurope"}), "batch": ("BatchAccount", {"foundation": "${base}"})}
-CLUSTER = {"resourceGroupName": "rg", "gpuPools": {"t4": {"size": "Standard_NC4as_T4_v3", "maxNodes": 1}}}
+BATCH = {
+    "base": ("Foundation", {"location": "westeurope", "identity": "create", "storage": "create"}),
+    "batch": ("BatchAccount", {"foundation": "${base}"}),
+}
+T4 = {"size": "Standard_NC4as_T4_v3", "maxNodes": 1}
+CLUSTER = {"resourceGroupName": "rg", "gpuPools": {"t4": T4}}
 ENDPOINT = {"workspace": f"{GROUP}/Microsoft.MachineLearningServices/workspaces/own", "resourceGroupName": "rg"}
 BAD = {
     "a size that has ended": Bad(
@@ -150,7 +154,7 @@ BAD = {
         {None: ('GpuCluster("shared").expiresAfter has a problem: the last day has to lie after',)},
     ),
     "a name that Azure refuses": Bad(
-        {"shared": ("GpuCluster", {"resourceGroupName": "rg", "gpuPools": {"T4_Pool": CLUSTER["gpuPools"]["t4"]}})},
+        {"shared": ("GpuCluster", {**CLUSTER, "gpuPools": {"T4_Pool": T4}, "expiresAfter": LAST_DAY})},
         {None: ('GpuCluster("shared").gpuPools.T4_Pool has a problem: AKS takes no Linux pool of this name',)},
     ),
     "traffic to nobody": Bad(
@@ -212,7 +216,7 @@ BAD = {
     "a choice that isn't there": Bad(
         {"base": ("Foundation", {"location": "westeurope", "registry": "make"})},
         {
-            "yaml": ('Allowed values are Create ("create")',),
+            "yaml": ('("create")',),
             "typescript": ('Type \'"make"\' is not assignable to type \'"create"',),
         },
     ),
