@@ -1,9 +1,11 @@
 """docs/languages.md shows the programs of examples/languages as they are, part by part."""
 
+import json
 import re
 
 import pytest
 
+from engine import pulumi_tools
 from tests.support.embedded import CHECKOUT
 
 PAGE = (CHECKOUT / "docs" / "languages.md").read_text(encoding="utf-8")
@@ -36,3 +38,16 @@ def test_a_configuration_is_declared_alike_everywhere() -> None:
     declared = [(EXAMPLES / language / "Pulumi.yaml").read_text(encoding="utf-8") for language in PROGRAMS]
     sections = {re.search(r"^config:\n(?:  .*\n)+", text, re.MULTILINE)[0] for text in declared}  # type: ignore[index]
     assert len(sections) == 1
+
+
+def test_the_locked_packages_are_of_the_engines_version_and_of_no_registry_in_particular() -> None:
+    asked = json.loads((EXAMPLES / "typescript" / "package.json").read_text(encoding="utf-8"))
+    assert f"v{asked['dependencies']['@pulumi/pulumi']}" == pulumi_tools.VERSION
+    locked = json.loads((EXAMPLES / "typescript" / "package-lock.json").read_text(encoding="utf-8"))["packages"]
+    assert locked["node_modules/@pulumi/pulumi"]["version"] == asked["dependencies"]["@pulumi/pulumi"]
+    assert {each["resolved"] for each in locked.values() if "resolved" in each} == {"sdks/azuregpu"}
+    assert [name for name, each in locked.items() if "integrity" not in each] == [
+        "",
+        "node_modules/@pulumi/azuregpu",
+        "sdks/azuregpu",
+    ]
