@@ -55,7 +55,7 @@ def test_the_program_asks_nvidia_smi_for_the_gpu_that_it_sees(
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "GPU-7,GPU-9")
     monkeypatch.setitem(program.sys.modules, "tensorflow", FakeTensorFlow(["gpu"]))
-    assert program._device(require_gpu=True) == {"device": "gpu", "device_name": "Tesla V100-PCIE-16GB"}
+    assert program._device(require_gpu=True)[0] == {"device": "gpu", "device_name": "Tesla V100-PCIE-16GB"}
     assert capsys.readouterr().out.splitlines()[1:] == [
         "name: Tesla V100-PCIE-16GB major: 7 minor: 0 memoryClockRate(GHz): 0.877",
         "pciBusID: 00000001:00:00.0",
@@ -76,7 +76,7 @@ def test_a_machine_without_a_gpu_says_plainly_that_the_cpu_trains_and_why(
 ) -> None:
     monkeypatch.setitem(program.sys.modules, "tensorflow", NoisyTensorFlow([]))
     monkeypatch.setattr(gpu_absence, "explain", lambda environment: gpu_absence.Absence(True, "a reason"))
-    assert program._device(require_gpu=False)["device"] == "cpu"
+    assert program._device(require_gpu=False)[0]["device"] == "cpu"
     said = capfd.readouterr()
     assert said.out == "No GPU found: training runs on the CPU (a reason)\n"
     assert said.err == ""
@@ -109,5 +109,5 @@ def test_what_native_code_says_of_a_gpu_that_works_is_not_shown(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture
 ) -> None:
     monkeypatch.setitem(program.sys.modules, "tensorflow", NoisyTensorFlow(["gpu"]))
-    assert program._device(require_gpu=True)["device"] == "gpu"
+    assert program._device(require_gpu=True)[0]["device"] == "gpu"
     assert capfd.readouterr().err == ""

@@ -23,6 +23,22 @@ arrays = Arrays.of(files.read_files(Path(sys.argv[2])))
 guesses = keras.models.load_model(sys.argv[1]).predict(arrays.test_images, verbose=0).argmax(axis=1)
 print(round(float((guesses == arrays.test_labels).mean()), 4))
 """
+# Reads TensorBoard's files with TensorFlow: the version of each, and each accuracy.
+READ_EVENTS = """
+import sys
+from pathlib import Path
+import tensorflow as tf
+for path in sorted(Path(sys.argv[1]).iterdir()):
+    for record in tf.data.TFRecordDataset(str(path)):
+        event = tf.compat.v1.Event.FromString(record.numpy())
+        if event.file_version:
+            print(event.file_version)
+        if event.HasField("session_log"):
+            print("from", event.step)
+        for value in event.summary.value:
+            if value.tag == "accuracy":
+                print(f"{event.step}: {round(value.simple_value, 4)}")
+"""
 # Compares two checkpoints, array by array.
 COMPARE = """
 import sys
@@ -60,7 +76,15 @@ def test_the_digits_are_learnt_as_in_the_article(mnist_python: Path, tmp_path: P
 
     evaluated = run([mnist_python, "-c", EVALUATE, report["model"], tmp_path / "digits"], MNIST)
     assert float(evaluated.lines[-1]) == report["accuracy"], evaluated.stderr
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["checkpoint.npz", "digits", "model.keras", "saved_model"]
+    left = ["checkpoint.npz", "curves.png", "digits", "model.keras", "saved_model", "tensorboard"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == left
+    assert (tmp_path / "curves.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+    assert report["seconds"]["to_first_step"] < report["seconds"]["total"]
+    assert 100 < report["peak_memory_mib"] < 900
+
+    read = run([mnist_python, "-c", READ_EVENTS, tmp_path / "tensorboard"], MNIST)
+    assert read.lines[0] == "brain.Event:2", read.stderr
+    assert [f"Accuracy at step {line}" for line in read.lines[1:]] == [match[0] for match in steps if match]
 
 
 @pytest.mark.slow
@@ -107,19 +131,17 @@ import numpy as np
 from mnist_training import checkpoint
 from mnist_training.refusal import RefusedError
 
-class Variable:
-    def __init__(self, *shape): self.value = np.zeros(shape)
-    def numpy(self): return self.value
-    def assign(self, value): self.value = value
+def arrays(**shapes): return {name: np.zeros(shape) for name, shape in shapes.items()}
 
 path, identity = Path(sys.argv[1]), checkpoint.Identity("perceptron", "8 x 8", "digits")
-checkpoint.save(path, {"hidden": Variable(64, 500), "old": Variable(3)}, 7, identity)
-print(checkpoint.restore(path, {"hidden": Variable(64, 500), "old": Variable(3)}, identity))
+checkpoint.save(path, arrays(hidden=(64, 500), old=3), 7, identity)
+step, loaded = checkpoint.load(path, arrays(hidden=(64, 500), old=0), identity)  # of `old`, any size
+print(step, loaded["old"].shape)
 whole = path.read_bytes()
 for content in (whole, whole[:-100], b"no archive", b""):
     path.write_bytes(content)
     try:
-        checkpoint.restore(path, {"hidden": Variable(64, 400), "new": Variable(2)}, identity)
+        checkpoint.load(path, arrays(hidden=(64, 400), new=2), identity)
     except RefusedError as refused:
         print(*refused.problems, sep="\\n")
 """
@@ -127,7 +149,7 @@ for content in (whole, whole[:-100], b"no archive", b""):
     finished = run([mnist_python, "-c", program, path], MNIST)
     fix = "; leave --resume out or choose another --output-dir"
     assert finished.lines == [
-        "7",
+        "7 (3,)",
         f"{path}: variable 'hidden' has shape (64, 500); expected (64, 400){fix}",
         f"{path}: variable 'new' has shape none; expected (2,){fix}",
         f"{path}: variable 'old' has shape (3,); expected none{fix}",

@@ -6,13 +6,14 @@ TensorFlow is imported last: it takes seconds, and bad options or bad data shoul
 
 import json
 import os
+import resource
 import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
-from . import device, download, files, gpu_absence, native_log, options, storage
+from . import device, download, files, gpu_absence, group, native_log, options, precision, storage
 from .refusal import ExitCode, RefusedError
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 # Before TensorFlow is imported: no chatter of its native code, and the same order of GPUs as nvidia-smi has.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # its sums differ from machine to machine
 os.environ.setdefault("CUDA_DEVICE_ORDER", "PCI_BUS_ID")
 
 
@@ -28,53 +28,116 @@ def main(arguments: Sequence[str]) -> ExitCode:
     """Runs the program and returns its exit code."""
     started = time.monotonic()
     try:
-        report = _run(options.parse(arguments))
+        report = _run(*_read(arguments), started)
     except RefusedError as refusal:
-        for problem in refusal.problems:
-            print(f"mnist_training: {problem}", file=sys.stderr, flush=True)
-        print(json.dumps({"workload": "mnist", "exit_code": refusal.code, "problems": refusal.problems, "passed": False}))
+        _tell(refusal)
         return refusal.code
     report["seconds"]["total"] = round(time.monotonic() - started, 3)
     print(json.dumps(report), flush=True)
     return ExitCode.PROVED if report["passed"] else ExitCode.WRONG_RESULT
 
 
-def _run(chosen: options.Options) -> dict:
+def _read(arguments: Sequence[str]) -> tuple[options.Options, group.Group]:
+    """What the command line and TF_CONFIG say, with the problems of both."""
+    problems: list[str] = []
+    chosen, workers = options.Options(), group.Group()
+    try:
+        chosen = options.parse(arguments)
+    except RefusedError as refusal:
+        problems += refusal.problems
+    try:
+        workers = group.read(os.environ.get(group.VARIABLE))
+    except RefusedError as refusal:
+        problems += refusal.problems
+    if problems:
+        raise RefusedError(problems)
+    if workers.size > 1:
+        # Where a worker is lost, the others say so in one line, which is all that TensorFlow's own would tell.
+        os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+    return chosen, workers
+
+
+def _tell(refusal: RefusedError) -> None:
+    for problem in refusal.problems:
+        print(f"mnist_training: {problem}", file=sys.stderr, flush=True)
+    print(json.dumps({"workload": "mnist", "exit_code": refusal.code, "problems": refusal.problems, "passed": False}), flush=True)
+
+
+def _run(chosen: options.Options, workers: group.Group, started: float) -> dict:
     dataset, folder, read = _dataset(chosen)
     examples = read.train_labels.shape[0]
     if chosen.batch_size > examples:
         raise RefusedError([f"--batch-size: {chosen.batch_size}, but {examples} images to train on; allowed: 1 to {examples}"])
     upload = _upload(chosen.upload_to)
-    used = _device(chosen.require_gpu)
+    # oneDNN multiplies bfloat16 on a CPU; of 32 bits its sums differ from machine to machine.
+    shorter = precision.of_cpu(chosen.precision) != options.FLOAT32
+    os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1" if shorter else "0")
+    used, gpus = _device(chosen.require_gpu)
 
-    from . import training
+    from . import distribution, training
 
-    outcome = training.train(training.Arrays.of(read), f"{dataset} {read.fingerprint}", chosen)
-    passed = outcome.accuracy >= chosen.min_accuracy
-    if not passed:
+    def end(problem: str) -> NoReturn:
+        _tell(RefusedError([problem], ExitCode.LOST))
+        os._exit(ExitCode.LOST)  # the thread that trains may wait in TensorFlow for ever
+
+    watch = distribution.Watch(workers, chosen.group_timeout, end)
+    outcome = training.Training(training.Arrays.of(read), f"{dataset} {read.fingerprint}", chosen, workers, gpus, watch).run()
+    required, option = _required(chosen)
+    passed = outcome.accuracy >= required
+    if not passed and workers.is_chief:
         held_out = read.test_labels.shape[0]
-        problem = f"accuracy {outcome.accuracy} on {held_out} held-out images of {dataset}; required: {chosen.min_accuracy}"
-        print(f"mnist_training: {problem} (--min-accuracy)", file=sys.stderr, flush=True)
-    uploaded = upload.send(outcome.saved_model) if upload and passed else None
+        problem = f"accuracy {outcome.accuracy} on {held_out} held-out images of {dataset}; required: {required}"
+        print(f"mnist_training: {problem} ({option})", file=sys.stderr, flush=True)
+    if outcome.target_seconds is not None:
+        print(f"Accuracy {required} reached at step {outcome.target_step} after {outcome.target_seconds:.3f} s", flush=True)
+    uploaded = upload.send(outcome.saved_model) if upload and passed and outcome.saved_model else None
     return {
         "workload": "mnist",
         "dataset": dataset,
         "data": str(folder),
         "examples": {"train": examples, "held_out": read.test_labels.shape[0]},
         **used,
-        "steps": max(chosen.steps, outcome.resumed_from),
+        "network": chosen.model,
+        "precision": outcome.precision,
+        "workers": workers.size,
+        "worker": workers.index,
+        "replicas": outcome.replicas,
+        "steps": outcome.last_step,
         "resumed_from": outcome.resumed_from,
         "batch_size": chosen.batch_size,
         "seed": chosen.seed,
-        "seconds": {"training": round(outcome.seconds, 3)},
+        "seconds": {
+            "training": round(outcome.seconds, 3),
+            "to_first_step": round(outcome.first_step_at - started, 3),
+            "to_target": None if outcome.target_seconds is None else round(outcome.target_seconds, 3),
+        },
         "accuracy": outcome.accuracy,
-        "min_accuracy": chosen.min_accuracy,
-        "model": str(outcome.model),
-        "saved_model": str(outcome.saved_model),
+        "min_accuracy": required,
+        "peak_memory_mib": _peak_memory_mib(),
+        **{
+            name: None if path is None else str(path)
+            for name, path in (
+                ("model", outcome.model),
+                ("saved_model", outcome.saved_model),
+                ("checkpoint", outcome.checkpoint),
+                ("curves", outcome.curves),
+            )
+        },
         "uploaded_to": uploaded,
-        "checkpoint": str(outcome.checkpoint),
         "passed": passed,
     }
+
+
+def _required(chosen: options.Options) -> tuple[float, str]:
+    """The accuracy that counts as proved, and the option that it comes from."""
+    if chosen.target_accuracy is not None and chosen.target_accuracy > chosen.min_accuracy:
+        return chosen.target_accuracy, "--target-accuracy"
+    return chosen.min_accuracy, "--min-accuracy"
+
+
+def _peak_memory_mib() -> int:
+    """Of this process, as Linux counts it."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 
 
 def _upload(address: str | None) -> "Upload | None":
@@ -104,8 +167,8 @@ def _dataset(chosen: options.Options) -> tuple[str, Path, files.Files]:
     return read.name, folder, read
 
 
-def _device(require_gpu: bool) -> dict[str, str]:
-    """Finds the GPU, describes it in the log, and returns what the report says of it."""
+def _device(require_gpu: bool) -> tuple[dict[str, str], list]:
+    """Finds the GPUs, describes them in the log, and returns what the report says of them, and TensorFlow's list."""
     with native_log.held_back() as native:
         import tensorflow as tf
 
@@ -114,17 +177,24 @@ def _device(require_gpu: bool) -> dict[str, str]:
         if absence is not None and (require_gpu or not absence.is_expected):
             native.show()
     if absence is None:
-        tf.config.experimental.set_memory_growth(gpus[0], True)  # a shared GPU has other users
-        visible = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0].strip()
-        found = device.describe(tf.config.experimental.get_device_details(gpus[0]), device.query_nvidia_smi(visible))
-        print("\n".join(found.lines()), flush=True)
-        return {"device": "gpu", "device_name": found.name or "unknown"}
+        visible = os.environ.get("CUDA_VISIBLE_DEVICES", ",".join(map(str, range(len(gpus))))).split(",")
+        name = "unknown"
+        for index, gpu in enumerate(gpus):
+            tf.config.experimental.set_memory_growth(gpu, True)  # a shared GPU has other users
+            row = device.query_nvidia_smi(visible[index].strip()) if index < len(visible) else ""
+            found = device.describe(tf.config.experimental.get_device_details(gpu), row)
+            print("\n".join(found.lines(index)), flush=True)
+            name = found.name or name
+        return {"device": "gpu", "device_name": name}, gpus
     if require_gpu:
         fix = "check the NVIDIA driver and the CUDA packages"
         raise RefusedError([f"--require-gpu: TensorFlow finds no GPU: {absence.reason}; {fix}"], ExitCode.NO_GPU)
     print(absence.line("training"), flush=True)
-    return {"device": "cpu", "device_name": device.cpu_name()}
+    return {"device": "cpu", "device_name": device.cpu_name()}, []
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    code = main(sys.argv[1:])
+    if code is ExitCode.LOST:
+        os._exit(code)  # an orderly end of TensorFlow would wait for workers and devices that are gone
+    sys.exit(code)

@@ -1,6 +1,6 @@
 """A checkpoint: everything that a run needs to go on as if it had never stopped, in one NumPy archive.
 
-In: the variables of model and optimiser, and the step. Out: the file, whole or not at all; or the step that it was made at.
+In: the weights, what the optimiser keeps, and the step. Out: the file, whole or not at all; or the step that it was made at.
 A checkpoint says what it belongs to; one of another model, image size or data set is refused by name.
 """
 
@@ -9,7 +9,6 @@ import zipfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 
@@ -18,14 +17,7 @@ from .refusal import RefusedError
 
 NAME = "checkpoint.npz"
 _HEADER = "header"
-_FORMAT = "mnist_training checkpoint 1"
-
-
-class Variable(Protocol):
-    """What is used of a Keras variable."""
-
-    def numpy(self) -> np.ndarray: ...
-    def assign(self, value: np.ndarray) -> object: ...
+_FORMAT, _EARLIER = "mnist_training checkpoint 2", "mnist_training checkpoint 1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +29,9 @@ class Identity:
     dataset: str
 
 
-def save(path: Path, variables: Mapping[str, Variable], step: int, identity: Identity) -> None:
+def save(path: Path, arrays: Mapping[str, np.ndarray], step: int, identity: Identity) -> None:
     """Writes the checkpoint of `step`, replacing an earlier one only when the new one is whole."""
     header = json.dumps({"format": _FORMAT, "step": step, **asdict(identity)})
-    arrays = {name: variable.numpy() for name, variable in variables.items()}
 
     def write(temporary: Path) -> None:
         with temporary.open("wb") as file:
@@ -49,24 +40,23 @@ def save(path: Path, variables: Mapping[str, Variable], step: int, identity: Ide
     storage.write_whole(path, write)
 
 
-def restore(path: Path, variables: Mapping[str, Variable], identity: Identity) -> int:
-    """Fills `variables` and returns the step at which the checkpoint was made.
+def load(path: Path, expected: Mapping[str, np.ndarray], identity: Identity) -> tuple[int, dict[str, np.ndarray]]:
+    """The step at which the checkpoint was made, and its arrays, which have the names and shapes of `expected`; where a size there
+    is 0, any.
 
-    Errors: `RefusedError` where the file isn't a checkpoint or belongs to something else; no variable has changed then.
+    Errors: `RefusedError` where the file isn't a checkpoint or belongs to something else.
     """
     header, arrays = _read(path)
     problems = [
-        f"{path}: made for {what} {header.get(what)!r}; expected {expected!r}"
-        for what, expected in asdict(identity).items()
-        if header.get(what) != expected
+        f"{path}: made for {what} {header.get(what)!r}; expected {value!r}"
+        for what, value in asdict(identity).items()
+        if header.get(what) != value
     ]
     if not problems:
-        problems = _shape_problems(path, arrays, variables)
+        problems = _shape_problems(path, arrays, expected)
     if problems:
         raise RefusedError([f"{problem}; leave --resume out or choose another --output-dir" for problem in problems])
-    for name, variable in variables.items():
-        variable.assign(arrays[name])
-    return int(header["step"])
+    return int(header["step"]), arrays
 
 
 def _read(path: Path) -> tuple[dict[str, object], dict[str, np.ndarray]]:
@@ -74,6 +64,8 @@ def _read(path: Path) -> tuple[dict[str, object], dict[str, np.ndarray]]:
         with np.load(path, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
         header = json.loads(str(arrays.pop(_HEADER)))
+        if header["format"] == _EARLIER:
+            raise RefusedError([f"{path}: made by an earlier version of this program; leave --resume out"])
         if header["format"] != _FORMAT or not isinstance(header["step"], int):
             raise ValueError(header["format"])
     except (ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:
@@ -83,11 +75,17 @@ def _read(path: Path) -> tuple[dict[str, object], dict[str, np.ndarray]]:
     return header, arrays
 
 
-def _shape_problems(path: Path, arrays: Mapping[str, np.ndarray], variables: Mapping[str, Variable]) -> list[str]:
+def _shape_problems(path: Path, arrays: Mapping[str, np.ndarray], expected: Mapping[str, np.ndarray]) -> list[str]:
     found = {name: array.shape for name, array in arrays.items()}
-    expected = {name: tuple(variable.numpy().shape) for name, variable in variables.items()}
+    shapes = {name: array.shape for name, array in expected.items()}
     return [
-        f"{path}: variable {name!r} has shape {found.get(name, 'none')}; expected {expected.get(name, 'none')}"
-        for name in sorted(found.keys() | expected.keys())
-        if found.get(name) != expected.get(name)
+        f"{path}: variable {name!r} has shape {found.get(name, 'none')}; expected {shapes.get(name, 'none')}"
+        for name in sorted(found.keys() | shapes.keys())
+        if not _fits(found.get(name), shapes.get(name))
     ]
+
+
+def _fits(found: tuple[int, ...] | None, expected: tuple[int, ...] | None) -> bool:
+    if found is None or expected is None or len(found) != len(expected):
+        return False
+    return all(size == most or not most for size, most in zip(found, expected, strict=True))

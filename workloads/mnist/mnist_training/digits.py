@@ -4,17 +4,20 @@ In: a folder. Out: the four files in it. The digits are those of the UCI data se
 1,797 images of 8 x 8 pixels; they are not MNIST and never called so.
 """
 
+import importlib.util
 from pathlib import Path
 
 import numpy as np
-from sklearn.datasets import load_digits
-from sklearn.model_selection import train_test_split
 
 from . import idx, storage
 from .files import TEST_IMAGES, TEST_LABELS, TRAIN_IMAGES, TRAIN_LABELS
+from .refusal import RefusedError
 
 HELD_OUT = 360  # a fifth of the digits, never trained on
-_SPLIT_SEED = 20190417  # fixed, and apart from --seed: which digits are held out must not depend on the run
+# Which they are doesn't depend on --seed: the order in which `train_test_split(test_size=360, random_state=20190417, stratify=labels)`
+# of scikit-learn 1.9 lays the digits, those that are held out last. It is kept because importing scikit-learn takes a third as long
+# as importing TensorFlow; a test compares it with scikit-learn's own.
+ORDER = Path(__file__).with_name("digits_order.npy")
 _GREATEST = 16  # scikit-learn's pixels are counts from 0 to 16
 _SCALE = 3  # 8 pixels become 24 ...
 _BORDER = 2  # ... and 28 with a border, MNIST's size
@@ -22,20 +25,24 @@ _BORDER = 2  # ... and 28 with a border, MNIST's size
 
 def write_digits(folder: Path) -> None:
     """Writes the four files, each class in the same share among the held-out digits as among the others."""
-    digits = load_digits()
-    images = _enlarged(digits.images)
-    labels = digits.target.astype(np.uint8)
-    train_images, test_images, train_labels, test_labels = train_test_split(
-        images, labels, test_size=HELD_OUT, random_state=_SPLIT_SEED, stratify=labels
-    )
+    rows = np.loadtxt(_table(), np.uint8, delimiter=",")[np.load(ORDER)]
+    images, labels = _enlarged(rows[:, :-1].reshape(-1, 8, 8)), rows[:, -1]
     for kind, array in (
-        (TRAIN_IMAGES, train_images),
-        (TRAIN_LABELS, train_labels),
-        (TEST_IMAGES, test_images),
-        (TEST_LABELS, test_labels),
+        (TRAIN_IMAGES, images[:-HELD_OUT]),
+        (TRAIN_LABELS, labels[:-HELD_OUT]),
+        (TEST_IMAGES, images[-HELD_OUT:]),
+        (TEST_LABELS, labels[-HELD_OUT:]),
     ):
         content = idx.encode(idx.Array(array.shape, array.tobytes()))
         storage.write_whole(folder / kind.name, lambda path, content=content: path.write_bytes(content))
+
+
+def _table() -> Path:
+    """The file from which scikit-learn's `load_digits` reads: 64 pixels and a label in each line."""
+    package = importlib.util.find_spec("sklearn")
+    if package is None or not package.submodule_search_locations:
+        raise RefusedError(["scikit-learn isn't installed: its digits are what is trained on without --data-dir and --download"])
+    return Path(package.submodule_search_locations[0]) / "datasets" / "data" / "digits.csv.gz"
 
 
 def _enlarged(images: np.ndarray) -> np.ndarray:

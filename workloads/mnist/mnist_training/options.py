@@ -14,14 +14,23 @@ from urllib.parse import urlsplit
 from .download import MIRROR
 from .refusal import RefusedError
 
+PERCEPTRON, CONVOLUTION = "perceptron", "convolution"
+CONSTANT, COSINE = "constant", "cosine"
+AUTO, FLOAT32, BFLOAT16, FLOAT16 = "auto", "float32", "bfloat16", "float16"
+ON, OFF = "on", "off"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """What a run does. Steps, batch size and rate are those of the TensorFlow tutorial whose log the ACI article shows."""
 
+    model: str = PERCEPTRON
     steps: int = 1000
-    batch_size: int = 100  # images a step
+    batch_size: int = 100  # images a step, of all workers and GPUs together
     learning_rate: float = 0.001  # Adam's
+    schedule: str = CONSTANT
+    precision: str = AUTO
+    xla: str = OFF
     seed: int = 20190417
     data_dir: Path | None = None
     download: bool = False
@@ -31,6 +40,10 @@ class Options:
     upload_to: str | None = None
     require_gpu: bool = False
     min_accuracy: float = 0.95
+    target_accuracy: float | None = None
+    evaluate_every: int = 10  # steps, as in the log of the ACI article
+    checkpoint_every: int = 100  # steps; what a killed run loses at most
+    group_timeout: int = 300  # seconds that a worker waits for the others, at the start and for a step
 
 
 class _Arguments(argparse.ArgumentParser):
@@ -57,9 +70,13 @@ def parse(arguments: Sequence[str]) -> Options:
             return getattr(defaults, name)
 
     options = Options(
+        model=value("model", _one_of(PERCEPTRON, CONVOLUTION), f"{PERCEPTRON}, {CONVOLUTION}"),
         steps=value("steps", _whole(1, 1_000_000), "a whole number from 1 to 1000000"),
         batch_size=value("batch_size", _whole(1, 1_000_000), "a whole number from 1 to 1000000"),
         learning_rate=value("learning_rate", _learning_rate, "a number over 0, up to 1"),
+        schedule=value("schedule", _one_of(CONSTANT, COSINE), f"{CONSTANT}, {COSINE}"),
+        precision=value("precision", _one_of(AUTO, FLOAT32, BFLOAT16, FLOAT16), f"{AUTO}, {FLOAT32}, {BFLOAT16}, {FLOAT16}"),
+        xla=value("xla", _one_of(ON, OFF), f"{ON}, {OFF}"),
         seed=value("seed", _whole(0, 2**31 - 1), "a whole number from 0 to 2147483647"),
         data_dir=value("data_dir", Path, "a folder"),
         download=given.download,
@@ -69,6 +86,10 @@ def parse(arguments: Sequence[str]) -> Options:
         upload_to=value("upload_to", _container, "https://ACCOUNT.blob.core.windows.net/CONTAINER/PREFIX, without a query"),
         require_gpu=given.require_gpu,
         min_accuracy=value("min_accuracy", _share, "a number from 0 to 1"),
+        target_accuracy=value("target_accuracy", _share, "a number from 0 to 1"),
+        evaluate_every=value("evaluate_every", _whole(1, 1_000_000), "a whole number from 1 to 1000000"),
+        checkpoint_every=value("checkpoint_every", _whole(1, 1_000_000), "a whole number from 1 to 1000000"),
+        group_timeout=value("group_timeout", _whole(1, 86_400), "a whole number of seconds from 1 to 86400"),
     )
     if given.mirror is not None and not options.download:
         problems.append("--mirror: is used with --download alone; add --download or leave --mirror out")
@@ -82,9 +103,10 @@ def _parser() -> argparse.ArgumentParser:
         prog="mnist_training",
         allow_abbrev=False,
         description="Trains a handwritten-digit classifier and checks its accuracy on digits that training never saw.",
-        epilog="Exit code: 0 accuracy reached, 1 not reached, 2 options, data or storage can't be used, 3 no GPU "
-        "though required. The last line of standard output is one JSON object. Nothing goes over the network without "
-        "--download or --upload-to.",
+        epilog="Exit code: 0 accuracy reached, 1 not reached, 2 options, TF_CONFIG, data, storage or memory can't be used, "
+        "3 no GPU though required, or one that can't be used, 4 a device or another worker was lost: started again with "
+        "--resume, the run goes on from its checkpoint. The last line of standard output is one JSON object. Nothing goes over "
+        "the network without --download, --upload-to or several workers in TF_CONFIG.",
     )
     defaults = Options()
 
@@ -93,9 +115,13 @@ def _parser() -> argparse.ArgumentParser:
         shown = "" if default is None else f" (default {default})"
         parser.add_argument(f"--{name.replace('_', '-')}", metavar=metavar, help=text + shown)
 
+    option("model", "NAME", f"{PERCEPTRON}, or {CONVOLUTION} for 99 %% of MNIST")
     option("steps", "N", "training steps in all, those of a resumed run included")
-    option("batch_size", "N", "images a step")
+    option("batch_size", "N", "images a step, of all workers and GPUs together")
     option("learning_rate", "X", "learning rate of the Adam optimiser")
+    option("schedule", "NAME", f"{CONSTANT}, or {COSINE}: the learning rate falls to 0 over all steps")
+    option("precision", "NAME", f"of the products: {FLOAT32}, {BFLOAT16}, {FLOAT16}; {AUTO} takes what the hardware has")
+    option("xla", "on|off", "compile the steps with XLA")
     option("seed", "N", "seed of weights, batches and dropout")
     option("data_dir", "DIR", "folder with MNIST's four IDX files, plain or .gz; without it, scikit-learn's digits are used")
     parser.add_argument("--download", action="store_true", help="download MNIST to --data-dir, or to OUTPUT_DIR/MNIST")
@@ -105,6 +131,10 @@ def _parser() -> argparse.ArgumentParser:
     option("upload_to", "URL", "container and prefix that the SavedModel is uploaded to, by managed identity")
     parser.add_argument("--require-gpu", action="store_true", help="end with code 3 where no GPU can be used")
     option("min_accuracy", "X", "accuracy that counts as proved")
+    option("target_accuracy", "X", "end as soon as this accuracy is reached, and say when it was; counts as --min-accuracy too")
+    option("evaluate_every", "N", "steps between two looks at the accuracy")
+    option("checkpoint_every", "N", "steps between two checkpoints")
+    option("group_timeout", "N", "seconds that a worker of several waits for the others")
     return parser
 
 
@@ -124,6 +154,15 @@ def _whole(least: int, most: int) -> Callable[[str], int]:
         if not least <= number <= most:
             raise ValueError(text)
         return number
+
+    return read
+
+
+def _one_of(*names: str) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        if text not in names:
+            raise ValueError(text)
+        return text
 
     return read
 

@@ -12,8 +12,9 @@ class ExitCode(IntEnum):
 
     PROVED = 0  # trained, and the accuracy asked for was reached on digits that training never saw
     WRONG_RESULT = 1  # trained, and it wasn't
-    USAGE = 2  # options, data, checkpoint or storage can't be used
+    USAGE = 2  # options, TF_CONFIG, data, checkpoint, storage or memory can't be used
     NO_GPU = 3  # a GPU is required and can't be used
+    LOST = 4  # a device or another worker was lost while it trained; started again, it goes on from its checkpoint
 
 
 class RefusedError(Exception):

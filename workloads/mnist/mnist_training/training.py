@@ -1,12 +1,15 @@
-"""The training itself: steps, the accuracy every ten of them, checkpoints.
+"""The training itself: steps, the accuracy every so many of them, checkpoints.
 
-In: arrays, options, a step to start from. Out: what came out, and the files in the output folder.
-The batches and the dropout of a step depend on seed and step alone, so a resumed run ends where an uninterrupted one does.
+In: arrays, options, the workers and GPUs that share the work. Out: what came out, and the files in the output folder, which the first
+worker writes. The batches and the dropout of a step depend on seed and step alone, so a resumed run ends where an uninterrupted one
+does, and so does one on several workers but for the order in which numbers are added up.
 """
 
 import functools
+import math
 import time
-from collections.abc import Callable
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,27 +17,39 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from . import checkpoint, saved_model, storage
+from . import checkpoint, distribution, failures, precision, saved_model, steps, storage
+from .curves import Curves
 from .files import Files
-from .model import build_model, build_optimizer
-from .options import Options
+from .group import VARIABLE, Group, meet
+from .model import build_model, dropout, network
+from .options import COSINE, Options
+from .progress import Progress
+from .refusal import ExitCode, RefusedError
 
 MODEL_NAME = "model.keras"
-_EVALUATE_EVERY = 10  # steps, as in the log of the ACI article
-_CHECKPOINT_EVERY = 100  # steps; what a killed run loses at most
-_EVALUATION_BATCH = 2000  # images
+_EVALUATION_BATCH = {"perceptron": 2000, "convolution": 500}  # images; what these hold at a time is below 100 MB
+_POINTS = "curve"  # in a checkpoint: the points of the learning curves
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """`accuracy` is the share of held-out images that the model tells right; `seconds` is the time of the steps."""
+    """`accuracy` is the share of held-out images that the model tells right; `seconds` is the time of steps and evaluations, and
+    `target_seconds` how long it took to the accuracy asked for, None where it wasn't reached. Paths are None in a worker that
+    writes nothing."""
 
     accuracy: float
     resumed_from: int
+    last_step: int
     seconds: float
-    model: Path
-    saved_model: Path
-    checkpoint: Path
+    first_step_at: float  # time.monotonic() when the first step was done
+    target_step: int | None
+    target_seconds: float | None
+    precision: str
+    replicas: int
+    model: Path | None
+    saved_model: Path | None
+    checkpoint: Path | None
+    curves: Path | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,88 +68,251 @@ class Arrays:
         return cls(*(np.frombuffer(array.values, np.uint8).reshape(array.shape) for array in arrays))
 
 
-def train(arrays: Arrays, dataset: str, options: Options) -> Outcome:
-    """Trains up to `options.steps`, prints the accuracy on the way, and saves checkpoint and model, this also as a SavedModel.
+@dataclass(slots=True)
+class _Run:
+    """Where a training stands."""
 
-    `dataset` is the name that the checkpoint keeps; a checkpoint with another one is refused.
-    """
-    keras.utils.set_random_seed(options.seed)
-    tf.config.experimental.enable_op_determinism()
-    rows, columns = arrays.train_images.shape[1:]
-    model = build_model(rows, columns)
-    optimizer = build_optimizer(model, options.learning_rate)
-    variables = {
-        **{f"model/{variable.path}": variable for variable in model.variables},
-        **{f"optimizer/{variable.path}": variable for variable in optimizer.variables},
-    }
-    identity = checkpoint.Identity(model.name, f"{rows} x {columns}", dataset)
-    checkpoint_path = options.output_dir / checkpoint.NAME
-
-    first = 0
-    if options.resume and checkpoint_path.exists():
-        first = checkpoint.restore(checkpoint_path, variables, identity)
-        # The rate is a variable of the optimiser; what the command line says outranks what the checkpoint says.
-        optimizer.learning_rate.assign(options.learning_rate)
-        print(f"Resuming from {checkpoint_path} at step {first}", flush=True)
-    elif options.resume:
-        print(f"No checkpoint in {options.output_dir}: starting at step 0", flush=True)
-
-    step_function = _step_function(model, optimizer)
-    started = time.monotonic()
-    for step in range(first, options.steps):
-        if step % _EVALUATE_EVERY == 0:
-            print(f"Accuracy at step {step}: {_accuracy(model, arrays)}", flush=True)
-        chosen = _batch(step, len(arrays.train_labels), options)
-        step_function(tf.constant(arrays.train_images[chosen]), tf.constant(arrays.train_labels[chosen]))
-        if (step + 1) % _CHECKPOINT_EVERY == 0 or step + 1 == options.steps:
-            checkpoint.save(checkpoint_path, variables, step + 1, identity)
-    seconds = time.monotonic() - started
-
-    accuracy = _accuracy(model, arrays)
-    print(f"Accuracy at step {max(first, options.steps)}: {accuracy}", flush=True)
-    model_path = options.output_dir / MODEL_NAME
-    storage.write_whole(model_path, model.save)
-    served_path = options.output_dir / saved_model.NAME
-    storage.write_whole_folder(served_path, functools.partial(saved_model.write, model, rows, columns))
-    return Outcome(accuracy, first, seconds, model_path, served_path, checkpoint_path)
+    step: int
+    saved: int | None  # step of the last checkpoint
+    accuracy: float = 0.0
+    target_step: int | None = None
+    target_seconds: float | None = None
+    first_step_at: float = 0.0
 
 
-def _step_function(model: keras.Model, optimizer: keras.optimizers.Optimizer) -> Callable[[tf.Tensor, tf.Tensor], None]:
-    loss_of = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+class Training:
+    """A training from its start or its checkpoint to its end. `run` may be called once."""
 
-    @tf.function(reduce_retracing=True)
-    def step(images: tf.Tensor, labels: tf.Tensor) -> None:
-        with tf.GradientTape() as tape:
-            loss = loss_of(labels, model(images, training=True))
-        gradients = tape.gradient(loss, model.trainable_variables)
-        optimizer.apply(gradients, model.trainable_variables)
+    def __init__(
+        self, arrays: Arrays, dataset: str, options: Options, group: Group, gpus: Sequence[object], watch: distribution.Watch
+    ) -> None:
+        """`dataset` is the name that the checkpoint keeps; a checkpoint with another one is refused."""
+        self._arrays, self._options, self._group, self._watch = arrays, options, group, watch
+        self._precision = _precision(options, gpus)
+        self._path = options.output_dir / checkpoint.NAME
+        rows, columns = arrays.train_images.shape[1:]
+        self._identity = checkpoint.Identity(f"mnist_{options.model}", f"{rows} x {columns}", dataset)
+        self._gpus = gpus
 
-    return step
+    def run(self) -> Outcome:
+        """Trains up to the last step or the accuracy asked for, and saves checkpoint, curves and model, this as a SavedModel too.
+
+        Errors: `RefusedError` for whatever ends it before.
+        """
+        state = _Run(step=0, saved=None)
+        try:
+            return self._run(state)
+        except (tf.errors.OpError, MemoryError) as error:
+            raise failures.refusal(error, self._group, self._options.batch_size, self._last(state)) from error
+
+    def _run(self, state: _Run) -> Outcome:
+        options, group = self._options, self._group
+        meet(group, options.group_timeout)
+        with distribution.bounded(group, options.group_timeout):
+            strategy = distribution.make_strategy(group, self._gpus)
+        self._watch.start()
+        replicas = strategy.num_replicas_in_sync
+        if options.batch_size % replicas:
+            near = options.batch_size - options.batch_size % replicas or replicas
+            raise RefusedError(
+                [f"--batch-size: {options.batch_size} can't be shared by {replicas} workers and GPUs; choose {near}"]
+            )
+        values, points = self._start(state, strategy)
+        computing = steps.Steps(
+            strategy,
+            network(options.model),
+            values,
+            batch_size=options.batch_size,
+            dropout=dropout(options.model),
+            seed=options.seed,
+            dtype=tf.as_dtype(self._precision),
+            xla=options.xla == "on",
+        )
+        images, labels = computing.place(self._arrays.train_images), computing.place(self._arrays.train_labels)
+        size = min(_EVALUATION_BATCH[options.model], -(-len(self._arrays.test_labels) // replicas))
+        held_out = [computing.place(array) for array in steps.batches(self._arrays.test_images, self._arrays.test_labels, size)]
+        curves = Curves(points, state.step, options.output_dir if group.is_chief else None)
+        progress = Progress(state.step, options.steps, shown=group.is_chief)
+        first = state.step
+        if not group.is_chief:
+            print(f"Worker {group.index} of {group.size}: {group.name(0)} prints the accuracy and writes the model", flush=True)
+
+        def evaluate() -> None:
+            right, loss = computing.evaluate(*held_out)
+            state.accuracy = round(right / len(self._arrays.test_labels), 4)
+            if not curves.points or curves.points[-1][0] < state.step:
+                curves.add(state.step, state.accuracy, loss / len(self._arrays.test_labels))
+            progress.accuracy(state.step, state.accuracy)
+
+        began = time.monotonic()
+        for chunk in self._chunks(first):
+            if chunk.start % options.evaluate_every == 0:
+                evaluate()
+                if self._reached(state, began):
+                    break
+            order, position = self._order(chunk.start, computing)
+            loss, good = computing.run(images, labels, order, position, chunk.start, [self._rate(step) for step in chunk])
+            self._watch.progress()
+            state.first_step_at = state.first_step_at or time.monotonic()
+            if good < len(chunk):
+                self._refuse_no_number(chunk.start + good, state)
+            state.step = chunk.stop
+            progress.at(state.step, loss)
+            if state.step % options.checkpoint_every == 0 or state.step == options.steps:
+                self._save(computing, curves, state)
+        seconds = time.monotonic() - began
+        if state.target_step is None:
+            evaluate()
+            self._reached(state, began)
+        if state.saved != state.step and state.step > first:
+            self._save(computing, curves, state)
+        progress.clear()
+
+        model_path = served_path = picture = None
+        if group.is_chief:
+            picture = curves.finish(f"{options.model}: accuracy {state.accuracy} after {state.step} steps")
+            model_path, served_path = self._write_model(computing)
+        distribution.exchange(strategy, group, [0])  # the others wait until the model is written
+        self._watch.stop()
+        return Outcome(
+            accuracy=state.accuracy,
+            resumed_from=first,
+            last_step=state.step,
+            seconds=seconds,
+            first_step_at=state.first_step_at or time.monotonic(),
+            target_step=state.target_step,
+            target_seconds=state.target_seconds,
+            precision=self._precision,
+            replicas=replicas,
+            model=model_path,
+            saved_model=served_path,
+            checkpoint=self._path if group.is_chief else None,
+            curves=picture,
+        )
+
+    def _start(
+        self, state: _Run, strategy: tf.distribute.Strategy
+    ) -> tuple[dict[str, np.ndarray], list[tuple[int, float, float]]]:
+        """The values and points to start from, and in `state` the step. The first worker reads the checkpoint, for all."""
+        keras.utils.set_random_seed(self._options.seed)
+        tf.config.experimental.enable_op_determinism()
+        rows, columns = self._arrays.train_images.shape[1:]
+        # Not before the strategy: TensorFlow joins a group before it computes anything.
+        self._model = build_model(self._options.model, rows, columns)
+        values = steps.initial({weight.path: weight.numpy() for weight in self._model.trainable_variables})
+        points: list[tuple[int, float, float]] = []
+        problems: list[str] = []
+        said = ""
+        if self._options.resume and self._group.is_chief:
+            if self._path.exists():
+                try:
+                    state.step, loaded = checkpoint.load(self._path, {**values, _POINTS: np.zeros((0, 3))}, self._identity)
+                    points = [(int(step), accuracy, loss) for step, accuracy, loss in loaded.pop(_POINTS).tolist()]
+                    values, state.saved = {name: loaded[name] for name in values}, state.step
+                    said = f"Resuming from {self._path} at step {state.step}"
+                except RefusedError as refusal:
+                    problems = refusal.problems
+            else:
+                said = f"No checkpoint in {self._options.output_dir}: starting at step 0"
+        told = distribution.exchange(strategy, self._group, [-1 if problems else state.step, *self._same_everywhere()])
+        self._watch.progress()
+        if problems:
+            raise RefusedError(problems)
+        self._compare(told)
+        state.step = int(told[0, 0])
+        if said:
+            print(said, flush=True)
+        return values, points
+
+    def _same_everywhere(self) -> list[int]:
+        """Two numbers that differ between workers which can't train together."""
+        options = self._options
+        chosen = (options.model, options.steps, options.batch_size, options.learning_rate, options.schedule, options.seed)
+        rhythm = (options.evaluate_every, options.checkpoint_every, options.target_accuracy, options.xla)
+        return [zlib.crc32(repr(each).encode()) & 0x7FFFFFFF for each in ((chosen, rhythm), self._identity)]
+
+    def _compare(self, told: np.ndarray) -> None:
+        problems = []
+        if told[0, 0] < 0:
+            problems.append(f"{self._group.name(0)} can't use its checkpoint, as its log says")
+        for index, row in enumerate(told):
+            for what, own, first in zip(("options", "data"), row[1:], told[0, 1:], strict=True):
+                if own != first:
+                    problems.append(
+                        f"{self._group.name(index)} runs with other {what} than {self._group.name(0)}; give all the same"
+                    )
+        if problems:
+            raise RefusedError([f"{VARIABLE}: {problem}" for problem in problems])
+
+    def _chunks(self, first: int) -> Iterator[range]:
+        """The steps from `first` on, in ranges that one call runs: up to an evaluation, a checkpoint or the end of an epoch."""
+        options = self._options
+        per_epoch = len(self._arrays.train_labels) // options.batch_size
+        step = first
+        while step < options.steps:
+            borders = [(step // every + 1) * every for every in (options.evaluate_every, options.checkpoint_every, per_epoch)]
+            end = min(*borders, options.steps)
+            yield range(step, end)
+            step = end
+
+    def _order(self, step: int, computing: steps.Steps) -> tuple[tf.Tensor, int]:
+        """The order of the images in the epoch of `step`, on the devices, and which of its batches that step has."""
+        examples = len(self._arrays.train_labels)
+        epoch, position = divmod(step, examples // self._options.batch_size)
+        if getattr(self, "_epoch", None) != epoch:
+            self._epoch = epoch
+            self._placed = computing.place(
+                np.random.default_rng((self._options.seed, epoch)).permutation(examples).astype(np.int32)
+            )
+        return self._placed, position
+
+    def _rate(self, step: int) -> float:
+        rate = self._options.learning_rate
+        if self._options.schedule == COSINE:
+            return rate * (1 + math.cos(math.pi * step / self._options.steps)) / 2
+        return rate
+
+    def _reached(self, state: _Run, began: float) -> bool:
+        target = self._options.target_accuracy
+        if target is None or state.accuracy < target:
+            return False
+        if state.target_step is None:
+            state.target_step, state.target_seconds = state.step, time.monotonic() - began
+        return True
+
+    def _save(self, computing: steps.Steps, curves: Curves, state: _Run) -> None:
+        if self._group.is_chief:
+            arrays = {name: variable.numpy() for name, variable in computing.variables.items()}
+            if not all(np.isfinite(array).all() for array in arrays.values()):
+                self._refuse_no_number(state.step, state)
+            points = np.array(curves.points, np.float64).reshape(-1, 3)
+            checkpoint.save(self._path, {**arrays, _POINTS: points}, state.step, self._identity)
+        state.saved = state.step
+
+    def _refuse_no_number(self, step: int, state: _Run) -> None:
+        problem = f"the loss is no number (NaN) at step {step}: --learning-rate {self._options.learning_rate:g} may be too high; "
+        raise RefusedError([problem + self._last(state)], ExitCode.WRONG_RESULT)
+
+    def _last(self, state: _Run) -> str:
+        if state.saved is None:
+            return "there is no checkpoint yet"
+        where = self._path if self._group.is_chief else f"{self._path} of {self._group.name(0)}"
+        return f"the last good checkpoint is that of step {state.saved}, {where}"
+
+    def _write_model(self, computing: steps.Steps) -> tuple[Path, Path]:
+        for weight in self._model.trainable_variables:
+            weight.assign(computing.variables[weight.path].numpy())
+        model_path = self._options.output_dir / MODEL_NAME
+        storage.write_whole(model_path, self._model.save)
+        served_path = self._options.output_dir / saved_model.NAME
+        rows, columns = self._arrays.train_images.shape[1:]
+        storage.write_whole_folder(served_path, functools.partial(saved_model.write, self._model, rows, columns))
+        return model_path, served_path
 
 
-def _batch(step: int, examples: int, options: Options) -> np.ndarray:
-    """The positions of the images of `step`: every epoch is an order of its own, drawn from seed and epoch."""
-    size = min(options.batch_size, examples)
-    steps_per_epoch = examples // size
-    epoch, position = divmod(step, steps_per_epoch)
-    return _order(options.seed, epoch, examples)[position * size : (position + 1) * size]
-
-
-@functools.lru_cache(maxsize=1)
-def _order(seed: int, epoch: int, examples: int) -> np.ndarray:
-    return np.random.default_rng((seed, epoch)).permutation(examples)
-
-
-def _accuracy(model: keras.Model, arrays: Arrays) -> float:
-    """The share of the held-out images that the model tells right, to four places."""
-    right = 0
-    for start in range(0, len(arrays.test_labels), _EVALUATION_BATCH):
-        logits = _logits(model, tf.constant(arrays.test_images[start : start + _EVALUATION_BATCH]))
-        guesses = np.argmax(logits.numpy(), axis=1)
-        right += int(np.sum(guesses == arrays.test_labels[start : start + _EVALUATION_BATCH]))
-    return round(right / len(arrays.test_labels), 4)
-
-
-@tf.function(reduce_retracing=True)
-def _logits(model: keras.Model, images: tf.Tensor) -> tf.Tensor:
-    return model(images, training=False)
+def _precision(options: Options, gpus: Sequence[object]) -> str:
+    if not gpus:
+        return precision.of_cpu(options.precision)
+    details: Mapping[str, object] = tf.config.experimental.get_device_details(gpus[0])
+    capability = details.get("compute_capability")
+    return precision.of_gpu(options.precision, capability if isinstance(capability, tuple) else None)

@@ -1,0 +1,126 @@
+"""Groups of training processes on this machine, each with a TF_CONFIG of its own, that tests disturb."""
+
+import json
+import os
+import queue
+import signal
+import socket
+import subprocess
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.support.embedded import until
+from tests.workloads.workload_runs import MNIST, Finished
+
+SECONDS = 240  # that a group may take on a busy machine
+LOST = 4
+
+
+@dataclass
+class Worker:
+    """One process of a group."""
+
+    process: int
+    output: Path = Path()
+    errors: Path = Path()
+    code: int | None = None
+
+    @property
+    def said(self) -> str:
+        return self.output.read_text() if self.output.exists() else ""
+
+    def finished(self) -> Finished:
+        assert self.code is not None, "it runs still"
+        return Finished(self.code, self.said, self.errors.read_text())
+
+
+@dataclass
+class Trainings:
+    """Starts trainings as forks of one process with TensorFlow in it."""
+
+    python: Path
+    running: dict[int, Worker] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "TF_ENABLE_ONEDNN_OPTS": "0", "PYTHONPATH": str(MNIST)}
+        environment.pop("TF_CONFIG", None)
+        self._server = subprocess.Popen(
+            [self.python, Path(__file__).with_name("forked_trainings.py")],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment, cwd=MNIST,
+        )  # fmt: skip
+        self._started: queue.Queue[int] = queue.Queue()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def start(self, folder: Path, *arguments: str | Path, config: str = "") -> Worker:
+        folder.mkdir(parents=True, exist_ok=True)
+        output, errors = folder / "output.txt", folder / "errors.txt"
+        wanted = {
+            "arguments": [
+                str(each) for each in ("--output-dir", folder, "--precision", "float32", "--min-accuracy", "0", *arguments)
+            ],
+            "environment": {"TF_CONFIG": config},
+            "output": str(output),
+            "errors": str(errors),
+        }
+        output.unlink(missing_ok=True)
+        assert self._server.stdin is not None
+        self._server.stdin.write(json.dumps(wanted) + "\n")
+        self._server.stdin.flush()
+        worker = self.running[self._started.get(timeout=SECONDS)]
+        worker.output, worker.errors = output, errors
+        return worker
+
+    def group(self, folder: Path, size: int, *arguments: str | Path) -> list[Worker]:
+        """`size` workers; what the first one writes is in `folder`/0."""
+        addresses = [f"127.0.0.1:{port}" for port in free_ports(size)]
+        return [
+            self.start(
+                folder / str(index),
+                *arguments,
+                config=json.dumps({"cluster": {"worker": addresses}, "task": {"type": "worker", "index": index}}),
+            )
+            for index in range(size)
+        ]
+
+    def wait(self, workers: Sequence[Worker]) -> list[Finished]:
+        until(lambda: all(worker.code is not None for worker in workers), "the workers' end", SECONDS)
+        return [worker.finished() for worker in workers]
+
+    def stop(self) -> None:
+        for worker in self.running.values():
+            if worker.code is None:
+                os.kill(worker.process, signal.SIGKILL)
+        assert self._server.stdin is not None
+        self._server.stdin.close()
+        self._server.wait(30)
+
+    def _read(self) -> None:
+        assert self._server.stdout is not None
+        for line in self._server.stdout:
+            told = json.loads(line)
+            if "started" in told:
+                self.running[told["started"]] = Worker(told["started"])
+                self._started.put(told["started"])
+            else:
+                self.running[told["ended"]].code = told["code"]
+
+
+def free_ports(count: int) -> list[int]:
+    with ExitStack() as stack:
+        listeners = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for listener in listeners:
+            listener.bind(("127.0.0.1", 0))
+        return [listener.getsockname()[1] for listener in listeners]
+
+
+def kill(workers: Sequence[Worker]) -> None:
+    for worker in workers:
+        os.kill(worker.process, signal.SIGKILL)
+
+
+def at_step(worker: Worker, step: int) -> Callable[[], bool]:
+    """Whether the worker has trained so far, or has ended."""
+    return lambda: f"Accuracy at step {step}:" in worker.said or worker.code is not None

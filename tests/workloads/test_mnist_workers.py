@@ -1,0 +1,124 @@
+"""Several workers: they train what one does, end when one is lost, and go on from the checkpoint.
+
+All of it on this machine. The disturbances are drawn from a seed; `python -m tests.workloads.disturbances` makes more of them.
+"""
+
+import json
+import random
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.embedded import until
+from tests.workloads.mnist_workers import LOST, SECONDS, Trainings, Worker, at_step, free_ports, kill
+from tests.workloads.workload_runs import MNIST, run, write_data
+
+STEPS = 60
+# How far weights may be apart that the same batches made, added up in another order: two orders of magnitude more than what is seen.
+TOLERANCE = 1e-5
+# The largest difference of any array of two checkpoints.
+DIFFERENCE = """
+import sys
+import numpy as np
+first, second = (np.load(path) for path in sys.argv[1:])
+assert first.files == second.files
+print(max(float(np.abs(first[name] - second[name]).max()) for name in first.files if name != "header"))
+"""
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+
+
+@pytest.fixture(scope="module")
+def trainings(mnist_python: Path) -> Iterator[Trainings]:
+    started = Trainings(mnist_python)
+    yield started
+    started.stop()
+
+
+@pytest.fixture(scope="module")
+def options(tmp_path_factory: pytest.TempPathFactory) -> tuple[str | Path, ...]:
+    data = write_data(tmp_path_factory.mktemp("data"), train=400, test=40, side=12)
+    return ("--data-dir", data, "--steps", str(STEPS), "--batch-size", "40", "--checkpoint-every", "20", "--group-timeout", "120")
+
+
+@pytest.fixture(scope="module")
+def undisturbed(
+    trainings: Trainings, options: tuple[str | Path, ...], tmp_path_factory: pytest.TempPathFactory
+) -> dict[int, Path]:
+    """The checkpoint of one, of two and of four workers."""
+    folder = tmp_path_factory.mktemp("undisturbed")
+    checkpoints = {}
+    for size in (1, 2, 4):
+        workers = [trainings.start(folder / "1", *options)] if size == 1 else trainings.group(folder / str(size), size, *options)
+        ended = trainings.wait(workers)
+        assert [each.code for each in ended] == [0] * size, [each.stderr for each in ended]
+        assert [each.stderr for each in ended] == [""] * size
+        assert {each.report["accuracy"] for each in ended} == {ended[0].report["accuracy"]}
+        assert [each.report["worker"] for each in ended] == list(range(size))
+        assert [each.report["model"] is not None for each in ended] == [True] + [False] * (size - 1)
+        checkpoints[size] = folder / "1" / "checkpoint.npz" if size == 1 else folder / str(size) / "0" / "checkpoint.npz"
+    return checkpoints
+
+
+def difference(python: Path, first: Path, second: Path) -> float:
+    compared = run([python, "-c", DIFFERENCE, first, second], MNIST)
+    assert compared.code == 0, compared.stderr
+    return float(compared.stdout)
+
+
+@pytest.mark.parametrize("size", [2, 4])
+def test_several_workers_end_with_the_weights_of_one(mnist_python: Path, undisturbed: dict[int, Path], size: int) -> None:
+    assert difference(mnist_python, undisturbed[1], undisturbed[size]) < TOLERANCE
+
+
+@pytest.mark.parametrize("everyone", [False, True], ids=["one of two", "both"])
+def test_a_group_whose_workers_are_killed_ends_with_the_weights_of_one_that_is_not(
+    mnist_python: Path,
+    tmp_path: Path,
+    trainings: Trainings,
+    options: tuple[str | Path, ...],
+    undisturbed: dict[int, Path],
+    everyone: bool,
+) -> None:
+    drawn = random.Random(20190417)
+    workers = trainings.group(tmp_path, 2, *options)
+    step = drawn.choice([20, 30, 40])
+    until(at_step(workers[0], step), f"step {step}", SECONDS)
+    victims = workers if everyone else [drawn.choice(workers)]
+    kill(victims)
+    ended = trainings.wait(workers)
+    for worker, finished in zip(workers, ended, strict=True):
+        if worker in victims:
+            assert finished.code == -9
+            continue
+        assert finished.code == LOST
+        (line,) = finished.stderr.splitlines()
+        assert line.startswith(f"mnist_training: worker {workers.index(victims[0])} (127.0.0.1:")
+        assert re.search(r" was lost, and a group trains whole or not at all; start all workers again with --resume", line)
+        assert finished.report["problems"] == [line.removeprefix("mnist_training: ")]
+
+    again = trainings.wait(trainings.group(tmp_path, 2, *options, "--resume"))
+    assert [each.code for each in again] == [0, 0], [each.stderr for each in again]
+    assert again[0].report["resumed_from"] == again[1].report["resumed_from"] >= 20
+    assert difference(mnist_python, undisturbed[2], tmp_path / "0" / "checkpoint.npz") == 0
+
+
+def test_workers_that_differ_or_miss_one_are_told_so(
+    tmp_path: Path, trainings: Trainings, options: tuple[str | Path, ...]
+) -> None:
+    addresses = [f"127.0.0.1:{port}" for port in free_ports(2)]
+
+    def worker(index: int, *more: str) -> Worker:
+        config = json.dumps({"cluster": {"worker": addresses}, "task": {"type": "worker", "index": index}})
+        return trainings.start(tmp_path / str(index), *options, *more, config=config)
+
+    ended = trainings.wait([worker(0), worker(1, "--seed", "7")])
+    expected = f"TF_CONFIG: worker 1 ({addresses[1]}) runs with other options than worker 0 ({addresses[0]}); give all the same"
+    assert [(each.code, each.report["problems"]) for each in ended] == [(2, [expected])] * 2
+
+    (alone,) = trainings.wait([worker(0, "--group-timeout", "1")])
+    assert alone.code == LOST
+    assert alone.report["problems"] == [
+        f"the group isn't whole after 1 s (--group-timeout): nothing listens at worker 1 ({addresses[1]})"
+    ]

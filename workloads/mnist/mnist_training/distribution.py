@@ -1,0 +1,130 @@
+"""Several GPUs of one machine, and several workers: the strategy, what the workers tell each other, and the end of a group.
+
+In: the `Group` of TF_CONFIG and the GPUs. Out: a TensorFlow strategy whose replicas compute one step together. A group ends whole:
+where a worker is lost, each of the others says so and ends, and whoever started them starts them all again.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import NoReturn
+
+import numpy as np
+import tensorflow as tf
+
+from .group import VARIABLE, Group
+from .refusal import ExitCode, RefusedError
+
+# Ends the process that started it, unless that closes the pipe in time.
+_KEEPER = """
+import os, select, signal, sys
+process, seconds, line, report = sys.argv[1:]
+if not select.select([0], [], [], float(seconds))[0]:
+    print(report, flush=True)
+    print(line, file=sys.stderr, flush=True)
+    os.kill(int(process), signal.SIGKILL)
+"""
+_LOOK_EVERY = 2.0  # seconds
+_MISSED = 3  # looks in a row at a worker that doesn't answer, before it counts as lost
+
+
+def make_strategy(group: Group, gpus: Sequence[object]) -> tf.distribute.Strategy:
+    """Joins the group, all of which has to be there. Errors: `RefusedError` where this worker's own address can't be used."""
+    if group.size == 1:
+        return tf.distribute.MirroredStrategy() if len(gpus) > 1 else tf.distribute.get_strategy()
+    try:
+        return tf.distribute.MultiWorkerMirroredStrategy()
+    except (tf.errors.UnknownError, tf.errors.InvalidArgumentError) as error:
+        reason = str(error).splitlines()[0]
+        raise RefusedError(
+            [f"{VARIABLE}: {group.name(group.index)} is this one, and can't listen at its port: {reason}"]
+        ) from error
+
+
+@contextmanager
+def bounded(group: Group, timeout: float) -> Iterator[None]:
+    """Ends this process where the block takes longer than `timeout` seconds.
+
+    While TensorFlow joins a group no other thread of this process runs, so that another process has to look after it.
+    """
+    if group.size == 1:
+        yield
+        return
+    problem = f"another worker was lost while the group came together, or {timeout:g} s (--group-timeout) are too short"
+    report = {"workload": "mnist", "exit_code": int(ExitCode.LOST), "problems": [problem], "passed": False}
+    arguments = [str(os.getpid()), str(timeout), f"mnist_training: {problem}", json.dumps(report)]
+    keeper = subprocess.Popen([sys.executable, "-I", "-S", "-c", _KEEPER, *arguments], stdin=subprocess.PIPE)
+    assert keeper.stdin is not None
+    try:
+        yield
+    finally:
+        keeper.stdin.close()
+        keeper.wait()
+
+
+def exchange(strategy: tf.distribute.Strategy, group: Group, row: Sequence[int]) -> np.ndarray:
+    """What every worker passes as `row` (32-bit numbers), one row a worker; ends when all have called it."""
+    own = np.zeros((group.size, len(row)), np.int32)
+    own[group.index] = row
+    if group.size == 1:
+        return own
+
+    @tf.function
+    def summed() -> tf.Tensor:
+        def replica() -> tf.Tensor:
+            return tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, tf.constant(own))
+
+        return strategy.experimental_local_results(strategy.run(replica))[0]
+
+    return summed().numpy() // (strategy.num_replicas_in_sync // group.size)
+
+
+class Watch:
+    """Ends this process where the group can't go on and TensorFlow waits for a worker that won't come.
+
+    Each worker looks at its successor, so that a group of any size costs a connection a worker. `end` is called from a thread of its
+    own with the line to say, and must not return.
+    """
+
+    def __init__(self, group: Group, timeout: float, end: Callable[[str], NoReturn]) -> None:
+        self._group, self._timeout, self._end = group, timeout, end
+        self._last = time.monotonic()
+        self._stopped = threading.Event()
+
+    def start(self) -> None:
+        """Called when the group is whole."""
+        self.progress()
+        if self._group.size > 1:
+            threading.Thread(target=self._look, daemon=True).start()
+
+    def progress(self) -> None:
+        """Called whenever all workers have done something together."""
+        self._last = time.monotonic()
+
+    def stop(self) -> None:
+        """From now on workers may end."""
+        self._stopped.set()
+
+    def _look(self) -> None:
+        successor, missed = (self._group.index + 1) % self._group.size, 0
+        while not self._stopped.wait(_LOOK_EVERY):
+            missed = 0 if self._group.answers(successor) else missed + 1
+            if self._stopped.is_set():
+                return
+            if missed >= _MISSED:
+                self._end(lost(self._group, [self._group.name(successor)]))
+            if time.monotonic() - self._last >= self._timeout:
+                absent = self._group.unreachable()
+                who = f"nothing listens at {', '.join(absent)}" if absent else "all workers listen, and one of them doesn't go on"
+                self._end(f"no step has ended for {self._timeout:g} s (--group-timeout): {who}")
+
+
+def lost(group: Group, absent: Sequence[str]) -> str:
+    """The line of a worker that goes down because another one did."""
+    who = ", ".join(absent) if absent else "another worker"
+    return f"{who} was lost, and a group trains whole or not at all; start all workers again with --resume"

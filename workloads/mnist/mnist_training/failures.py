@@ -1,0 +1,54 @@
+"""What TensorFlow raises while it trains, as one line and an exit code.
+
+In: an error of TensorFlow, and where the training was. Out: a `RefusedError` that names what happened: memory that isn't enough, a GPU
+that another process holds, a GPU or a worker that was lost.
+"""
+
+import re
+
+import tensorflow as tf
+
+from . import distribution
+from .group import Group
+from .refusal import ExitCode, RefusedError
+
+# Names of CUDA's driver API (docs.nvidia.com, "CUDA Driver API", data types, CUresult) and their texts as TensorFlow repeats them.
+_HELD = re.compile(r"CUDA_ERROR_DEVICE_UNAVAILABLE|devices? .*(busy or unavailable)|EXCLUSIVE_PROCESS", re.IGNORECASE)
+_LOST = re.compile(
+    r"CUDA_ERROR_(ILLEGAL_ADDRESS|LAUNCH_FAILED|LAUNCH_TIMEOUT|ECC_UNCORRECTABLE|HARDWARE_STACK_ERROR|NOT_PERMITTED|SYSTEM_NOT_READY|"
+    r"CONTEXT_IS_DESTROYED|DEINITIALIZED)|GPU is lost|unspecified launch failure|device lost",
+    re.IGNORECASE,
+)
+# With these begins what TensorFlow says of where in the program an error came up; the error itself comes after.
+_PREFACE = ("Graph execution error", "Detected at node", "Traceback", "File ", "<stack traces")
+_MEMORY = re.compile(r"out of memory|CUDA_ERROR_OUT_OF_MEMORY|OOM when allocating|failed to allocate", re.IGNORECASE)
+
+
+def refusal(error: Exception, group: Group, batch_size: int, last: str) -> RefusedError:
+    """`last`: what is said of the last checkpoint."""
+    text = str(error)
+    if isinstance(error, (MemoryError, tf.errors.ResourceExhaustedError)) or _MEMORY.search(text):
+        what = re.search(r"(?:shape|shape:? ?)(\[[\d,]+\])", text)
+        tensor = f" for an array of {what[1]}" if what else ""
+        problem = f"out of memory{tensor}: a step of --batch-size {batch_size} doesn't fit; choose a smaller one; {last}"
+        return RefusedError([problem])
+    if _HELD.search(text):
+        return RefusedError(
+            [
+                "the GPU can't be used: it is in exclusive mode and another process holds it, or it is in prohibited mode (`nvidia-smi -q "
+                f"-d COMPUTE` says which); CUDA says: {_first_line(text)}"
+            ],
+            ExitCode.NO_GPU,
+        )
+    if _LOST.search(text):
+        return RefusedError([f"the GPU was lost: {_first_line(text)}; {last}"], ExitCode.LOST)
+    if group.size > 1:
+        absent = group.unreachable()
+        said = "" if absent else f" (TensorFlow says: {_first_line(text)})"
+        return RefusedError([f"{distribution.lost(group, absent)}{said}; {last}"], ExitCode.LOST)
+    return RefusedError([f"TensorFlow failed: {_first_line(text)}; {last}"], ExitCode.LOST)
+
+
+def _first_line(text: str) -> str:
+    said = (line.strip() for line in text.splitlines())
+    return next((line for line in said if line and not line.startswith(_PREFACE)), "nothing")[:300]

@@ -1,0 +1,170 @@
+"""The group of workers that train together, as TF_CONFIG describes it, and how they meet.
+
+In: the text of TF_CONFIG. Out: a `Group`, or `RefusedError` with every problem of it at once, each with the member's path in the
+JSON. The form is TensorFlow's own (tensorflow.org, "Distributed training with TensorFlow", section TF_CONFIG):
+{"cluster": {"worker": ["host:port", …]}, "task": {"type": "worker", "index": 0}}; a worker of type `chief` comes before the others.
+"""
+
+import errno
+import json
+import socket
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from .refusal import ExitCode, RefusedError
+
+VARIABLE = "TF_CONFIG"
+CHIEF, WORKER = "chief", "worker"
+_ROLES = (CHIEF, WORKER)
+_PROBE_SECONDS, _MEET_EVERY = 2.0, 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """`addresses`: all workers, "host:port", in the order in which they share a batch. `index`: this worker's place in it."""
+
+    addresses: tuple[str, ...] = ("",)
+    index: int = 0
+
+    @property
+    def size(self) -> int:
+        return len(self.addresses)
+
+    @property
+    def is_chief(self) -> bool:
+        """The first worker writes what a run leaves behind."""
+        return self.index == 0
+
+    def name(self, index: int) -> str:
+        return f"worker {index} ({self.addresses[index]})"
+
+    def unreachable(self) -> list[str]:
+        """The names of the other workers at whose address nothing listens at present."""
+        return [self.name(index) for index in range(self.size) if index != self.index and not self.answers(index)]
+
+    def answers(self, index: int) -> bool:
+        host, _, port = self.addresses[index].rpartition(":")
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), _PROBE_SECONDS).close()
+        except OSError:
+            return False
+        return True
+
+
+def meet(group: Group, timeout: float) -> None:
+    """Returns when every worker of the group is there: TensorFlow's own start waits without an end, and can't be interrupted.
+
+    Until then this worker listens at its port, where TensorFlow does afterwards. Errors: `RefusedError` where it can't, and where the
+    others aren't there within `timeout` seconds.
+    """
+    if group.size == 1:
+        return
+    missing = set(range(group.size)) - {group.index}
+    until = time.monotonic() + timeout
+    with _listener(group) as listener:
+        while missing := {index for index in missing if not group.answers(index)}:
+            if time.monotonic() >= until:
+                absent = ", ".join(group.name(index) for index in sorted(missing))
+                problem = f"the group isn't whole after {timeout:g} s (--group-timeout): nothing listens at {absent}"
+                raise RefusedError([problem], ExitCode.LOST)
+            time.sleep(_MEET_EVERY)
+            with suppress(BlockingIOError):
+                while True:  # those who only look whether this one is there
+                    listener.accept()[0].close()
+
+
+def _listener(group: Group) -> socket.socket:
+    host, _, port = group.addresses[group.index].rpartition(":")
+    family = socket.AF_INET6 if host.startswith("[") else socket.AF_INET
+    try:
+        try:
+            listener = socket.create_server((host.strip("[]"), int(port)), family=family)
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE or isinstance(error, PermissionError):
+                raise
+            listener = socket.create_server(("", int(port)), family=family)  # an address that others have for this machine
+    except OSError as error:
+        problem = f"{VARIABLE}: {group.name(group.index)} is this one, and can't listen at its port: {error.strerror or error}"
+        raise RefusedError([problem]) from error
+    listener.setblocking(False)
+    return listener
+
+
+def read(text: str | None) -> Group:
+    """The group of `text`; a group of one where it is None or empty, or names no cluster."""
+    if not text or not text.strip():
+        return Group()
+    try:
+        config = json.loads(text)
+    except ValueError as error:
+        raise RefusedError([f"{VARIABLE}: not JSON: {error}"]) from error
+    if not isinstance(config, dict):
+        raise RefusedError([f"{VARIABLE}: {_shown(config)}; expected an object with the members cluster and task"])
+    cluster, task = config.get("cluster", {}), config.get("task", {})
+    if cluster == {} and task == {}:
+        return Group()
+    problems = _cluster_problems(cluster)
+    # Which place the task has can't be told where there is no list of places.
+    if isinstance(cluster, dict) and all(isinstance(addresses, list) for addresses in cluster.values()):
+        problems += _task_problems(task, cluster)
+    if problems:
+        raise RefusedError([f"{VARIABLE}: {problem}" for problem in problems])
+    role, index = task["type"], task["index"]
+    addresses = (*cluster.get(CHIEF, ()), *cluster.get(WORKER, ()))
+    return Group(addresses, index if role == CHIEF else len(cluster.get(CHIEF, ())) + index)
+
+
+def _cluster_problems(cluster: Any) -> list[str]:
+    if not isinstance(cluster, dict):
+        return [f"cluster: {_shown(cluster)}; expected an object with the member {WORKER}"]
+    problems = []
+    seen: dict[str, str] = {}
+    for role, addresses in cluster.items():
+        path = f"cluster.{role}"
+        if role not in _ROLES:
+            problems.append(f"{path}: is not a role of this training; allowed: {WORKER}, {CHIEF}")
+            continue
+        if not isinstance(addresses, list) or not addresses:
+            problems.append(f'{path}: {_shown(addresses)}; expected a list of addresses such as "10.0.0.4:2222"')
+            continue
+        if role == CHIEF and len(addresses) > 1:
+            problems.append(f"{path}: {len(addresses)} addresses; there is one {CHIEF} at most")
+        for position, address in enumerate(addresses):
+            member = f"{path}[{position}]"
+            if not _is_address(address):
+                problems.append(f"{member}: {_shown(address)}; expected host:port with a port from 1 to 65535")
+            elif address in seen:
+                problems.append(f"{member}: {address!r} is the address of {seen[address]} too; every worker has its own")
+            else:
+                seen[address] = member
+    return problems
+
+
+def _task_problems(task: Any, cluster: dict[str, list]) -> list[str]:
+    if not isinstance(task, dict):
+        return [f"task: {_shown(task)}; expected an object with the members type and index"]
+    role, index = task.get("type"), task.get("index")
+    if role not in _ROLES:
+        return [f"task.type: {_shown(role)}; allowed: {WORKER}, {CHIEF}"]
+    count = len(cluster.get(role, ()))
+    if not count:
+        return [f"task.type: {role!r}, but cluster has no {role}"]
+    if not isinstance(index, int) or isinstance(index, bool) or not 0 <= index < count:
+        return [f"task.index: {_shown(index)}; allowed: 0 to {count - 1}, the places in cluster.{role}"]
+    return []
+
+
+def _is_address(address: Any) -> bool:
+    if not isinstance(address, str):
+        return False
+    host, separator, port = address.rpartition(":")
+    return bool(separator and host.strip("[]") and "/" not in host and port.isdecimal() and 0 < int(port) < 65536)
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "is missing"
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 80 else f"{text[:80]}…"
