@@ -1,27 +1,70 @@
-"""Sections of docs/results.md: each is written by one bench, with the date, and every other one stays as it is.
+"""`docs/results.md`: a section for each bench, between markers, that the bench writes anew.
 
-Needs nothing but Python, since a machine with a GPU may have nothing else.
+In: a section's name, its title and its lines of Markdown. Out: the page with this section in place of its earlier one; the other
+sections stay as they are. The date, the hardware and the versions are part of a section, because each is measured when it is. Needs nothing but
+Python, since a machine with a GPU may have nothing else.
 """
 
+import os
+import platform
 import re
-from datetime import date
+import statistics
+import subprocess
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
-RESULTS = Path(__file__).parents[2] / "docs" / "results.md"
-HEAD = (
-    "# Results\n\nMeasured by the commands that each section names; a bench writes its own section again and leaves the others.\n"
-)
+
+PAGE = Path(__file__).parents[2] / "docs" / "results.md"
+HEAD = """# Results
+
+What the workloads reach beside a baseline that runs in turn with them, in the same run and on the same machine. Each section is
+written by the command that it names; ratios are medians with the smallest and the largest of the pairs.
+"""
 
 
-def write(name: str, text: str, file: Path = RESULTS, today: date | None = None) -> None:
-    """Puts `text` (Markdown, with its own heading) into the section `name`, which `make bench-NAME` writes.
+def write(name: str, title: str, body: Sequence[str], versions: Mapping[str, str], page: Path = PAGE) -> None:
+    """Replaces the section `name`, or adds it at the end. `body`: lines of Markdown; `versions`: of what was measured."""
+    said = ", ".join(f"{what} {version}" for what, version in versions.items())
+    head = f"Measured on {datetime.now(UTC):%Y-%m-%d} by `make bench-{name}` on {hardware()}; {said}."
+    section = "\n".join([f"<!-- {name} begins -->", f"## {title}", "", head, "", *body, f"<!-- {name} ends -->", ""])
+    text = page.read_text(encoding="utf-8") if page.exists() else HEAD
+    earlier = re.compile(rf"<!-- {re.escape(name)} begins -->.*?<!-- {re.escape(name)} ends -->\n", re.DOTALL)
+    text = earlier.sub(lambda _: section, text) if earlier.search(text) else f"{text.rstrip()}\n\n{section}"
+    page.write_text(text, encoding="utf-8")
 
-    A section that isn't there yet comes at the end, and a missing file is made.
-    """
-    begin, end = f"<!-- begin {name} -->", f"<!-- end {name} -->"
-    day = today or date.today()
-    section = f"{begin}\n{text.rstrip()}\n\nMeasured on {day:%Y-%m-%d} by `make bench-{name}`.\n{end}"
-    page = file.read_text(encoding="utf-8") if file.exists() else HEAD
-    there = re.compile(f"{re.escape(begin)}.*?{re.escape(end)}", re.DOTALL)
-    page = there.sub(lambda _: section, page, count=1) if there.search(page) else f"{page.rstrip()}\n\n{section}\n"
-    file.write_text(page, encoding="utf-8")
+
+def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
+    lines = [head, ["---"] * len(head), *rows]
+    return ["| " + " | ".join(str(cell) for cell in line) + " |" for line in lines]
+
+
+def spread(figures: Sequence[float], digits: int = 2) -> str:
+    """The median, and the smallest and the largest of several."""
+    median, least, most = (f"{each:.{digits}f}" for each in (statistics.median(figures), min(figures), max(figures)))
+    return f"{median} ({least} to {most})"
+
+
+def hardware() -> str:
+    """Processor, cores and memory, and the GPU where there is one; no machine's name."""
+    try:
+        cpu = next(
+            line.partition(":")[2].strip()
+            for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+            if line.startswith("model name")
+        )
+    except (OSError, StopIteration):
+        cpu = platform.processor() or platform.machine()
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    said = f"{cpu}, {os.cpu_count()} cores, {memory:.0f} GiB"
+    asked = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
+    try:
+        answer = subprocess.run(asked, capture_output=True, text=True, timeout=20, check=True).stdout
+    except (OSError, subprocess.SubprocessError):
+        return said
+    return f"{said}; {'; '.join(line.strip() for line in answer.splitlines())}"
+
+
+def load() -> str:
+    """How busy the machine is beside what is measured: waiting processes a core over the last minute."""
+    return f"{os.getloadavg()[0] / (os.cpu_count() or 1):.1f}"

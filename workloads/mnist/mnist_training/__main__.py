@@ -65,7 +65,7 @@ def _tell(refusal: RefusedError) -> None:
 
 def _run(chosen: options.Options, workers: group.Group, started: float) -> dict:
     dataset, folder, read = _dataset(chosen)
-    examples = read.train_labels.shape[0]
+    examples, held_out = read.train_labels.shape[0], read.test_labels.shape[0]
     if chosen.batch_size > examples:
         raise RefusedError([f"--batch-size: {chosen.batch_size}, but {examples} images to train on; allowed: 1 to {examples}"])
     upload = _upload(chosen.upload_to)
@@ -81,11 +81,12 @@ def _run(chosen: options.Options, workers: group.Group, started: float) -> dict:
         os._exit(ExitCode.LOST)  # the thread that trains may wait in TensorFlow for ever
 
     watch = distribution.Watch(workers, chosen.group_timeout, end)
-    outcome = training.Training(training.Arrays.of(read), f"{dataset} {read.fingerprint}", chosen, workers, gpus, watch).run()
+    started_from = training.Training(training.Arrays.of(read), f"{dataset} {read.fingerprint}", chosen, workers, gpus, watch)
+    del read  # the images, once they are on the device
+    outcome = started_from.run()
     required, option = _required(chosen)
     passed = outcome.accuracy >= required
     if not passed and workers.is_chief:
-        held_out = read.test_labels.shape[0]
         problem = f"accuracy {outcome.accuracy} on {held_out} held-out images of {dataset}; required: {required}"
         print(f"mnist_training: {problem} ({option})", file=sys.stderr, flush=True)
     if outcome.target_seconds is not None:
@@ -95,7 +96,7 @@ def _run(chosen: options.Options, workers: group.Group, started: float) -> dict:
         "workload": "mnist",
         "dataset": dataset,
         "data": str(folder),
-        "examples": {"train": examples, "held_out": read.test_labels.shape[0]},
+        "examples": {"train": examples, "held_out": held_out},
         **used,
         "network": chosen.model,
         "precision": outcome.precision,
@@ -109,8 +110,10 @@ def _run(chosen: options.Options, workers: group.Group, started: float) -> dict:
         "seconds": {
             "training": round(outcome.seconds, 3),
             "to_first_step": round(outcome.first_step_at - started, 3),
+            "cpu_to_first_step": round(outcome.cpu_to_first_step, 3),
             "to_target": None if outcome.target_seconds is None else round(outcome.target_seconds, 3),
         },
+        "steps_per_second": None if outcome.steps_per_second is None else round(outcome.steps_per_second, 2),
         "accuracy": outcome.accuracy,
         "min_accuracy": required,
         "peak_memory_mib": _peak_memory_mib(),

@@ -22,12 +22,12 @@ from .curves import Curves
 from .files import Files
 from .group import VARIABLE, Group, meet
 from .model import build_model, dropout, network
-from .options import COSINE, Options
+from .options import CONVOLUTION, COSINE, PERCEPTRON, Options
 from .progress import Progress
 from .refusal import ExitCode, RefusedError
 
 MODEL_NAME = "model.keras"
-_EVALUATION_BATCH = {"perceptron": 2000, "convolution": 500}  # images; what these hold at a time is below 100 MB
+_EVALUATION_BATCH = {PERCEPTRON: 2000, CONVOLUTION: 250}  # images; what the layers hold of them at a time is below 50 MB
 _POINTS = "curve"  # in a checkpoint: the points of the learning curves
 
 
@@ -42,6 +42,8 @@ class Outcome:
     last_step: int
     seconds: float
     first_step_at: float  # time.monotonic() when the first step was done
+    cpu_to_first_step: float  # seconds of this process' processors until then
+    steps_per_second: float | None  # after the first call, which traces; evaluations and checkpoints count in
     target_step: int | None
     target_seconds: float | None
     precision: str
@@ -78,6 +80,8 @@ class _Run:
     target_step: int | None = None
     target_seconds: float | None = None
     first_step_at: float = 0.0
+    cpu_to_first_step: float = 0.0
+    traced: int = 0  # steps of the first call
 
 
 class Training:
@@ -87,10 +91,12 @@ class Training:
         self, arrays: Arrays, dataset: str, options: Options, group: Group, gpus: Sequence[object], watch: distribution.Watch
     ) -> None:
         """`dataset` is the name that the checkpoint keeps; a checkpoint with another one is refused."""
-        self._arrays, self._options, self._group, self._watch = arrays, options, group, watch
+        self._options, self._group, self._watch = options, group, watch
+        self._arrays: Arrays | None = arrays  # until they are on the devices
+        self._examples, self._held_out = len(arrays.train_labels), len(arrays.test_labels)
         self._precision = _precision(options, gpus)
         self._path = options.output_dir / checkpoint.NAME
-        rows, columns = arrays.train_images.shape[1:]
+        self._size = rows, columns = arrays.train_images.shape[1:]
         self._identity = checkpoint.Identity(f"mnist_{options.model}", f"{rows} x {columns}", dataset)
         self._gpus = gpus
 
@@ -128,9 +134,7 @@ class Training:
             dtype=tf.as_dtype(self._precision),
             xla=options.xla == "on",
         )
-        images, labels = computing.place(self._arrays.train_images), computing.place(self._arrays.train_labels)
-        size = min(_EVALUATION_BATCH[options.model], -(-len(self._arrays.test_labels) // replicas))
-        held_out = [computing.place(array) for array in steps.batches(self._arrays.test_images, self._arrays.test_labels, size)]
+        images, labels, *held_out = self._place(computing, min(_EVALUATION_BATCH[options.model], -(-self._held_out // replicas)))
         curves = Curves(points, state.step, options.output_dir if group.is_chief else None)
         progress = Progress(state.step, options.steps, shown=group.is_chief)
         first = state.step
@@ -139,9 +143,9 @@ class Training:
 
         def evaluate() -> None:
             right, loss = computing.evaluate(*held_out)
-            state.accuracy = round(right / len(self._arrays.test_labels), 4)
+            state.accuracy = round(right / self._held_out, 4)
             if not curves.points or curves.points[-1][0] < state.step:
-                curves.add(state.step, state.accuracy, loss / len(self._arrays.test_labels))
+                curves.add(state.step, state.accuracy, loss / self._held_out)
             progress.accuracy(state.step, state.accuracy)
 
         began = time.monotonic()
@@ -153,7 +157,8 @@ class Training:
             order, position = self._order(chunk.start, computing)
             loss, good = computing.run(images, labels, order, position, chunk.start, [self._rate(step) for step in chunk])
             self._watch.progress()
-            state.first_step_at = state.first_step_at or time.monotonic()
+            if not state.first_step_at:
+                state.first_step_at, state.cpu_to_first_step, state.traced = time.monotonic(), time.process_time(), len(chunk)
             if good < len(chunk):
                 self._refuse_no_number(chunk.start + good, state)
             state.step = chunk.stop
@@ -180,6 +185,8 @@ class Training:
             last_step=state.step,
             seconds=seconds,
             first_step_at=state.first_step_at or time.monotonic(),
+            cpu_to_first_step=state.cpu_to_first_step,
+            steps_per_second=_rate(state.step - first - state.traced, began + seconds - state.first_step_at),
             target_step=state.target_step,
             target_seconds=state.target_seconds,
             precision=self._precision,
@@ -196,9 +203,8 @@ class Training:
         """The values and points to start from, and in `state` the step. The first worker reads the checkpoint, for all."""
         keras.utils.set_random_seed(self._options.seed)
         tf.config.experimental.enable_op_determinism()
-        rows, columns = self._arrays.train_images.shape[1:]
         # Not before the strategy: TensorFlow joins a group before it computes anything.
-        self._model = build_model(self._options.model, rows, columns)
+        self._model = build_model(self._options.model, *self._size)
         values = steps.initial({weight.path: weight.numpy() for weight in self._model.trainable_variables})
         points: list[tuple[int, float, float]] = []
         problems: list[str] = []
@@ -224,6 +230,13 @@ class Training:
             print(said, flush=True)
         return values, points
 
+    def _place(self, computing: steps.Steps, size: int) -> list[tf.Tensor]:
+        """Images and labels to train on, and those held out in batches of `size`, on the devices, and no longer beside them."""
+        assert self._arrays is not None
+        arrays, self._arrays = self._arrays, None
+        held_out = steps.batches(arrays.test_images, arrays.test_labels, size)
+        return [computing.place(array) for array in (arrays.train_images, arrays.train_labels, *held_out)]
+
     def _same_everywhere(self) -> list[int]:
         """Two numbers that differ between workers which can't train together."""
         options = self._options
@@ -247,7 +260,7 @@ class Training:
     def _chunks(self, first: int) -> Iterator[range]:
         """The steps from `first` on, in ranges that one call runs: up to an evaluation, a checkpoint or the end of an epoch."""
         options = self._options
-        per_epoch = len(self._arrays.train_labels) // options.batch_size
+        per_epoch = self._examples // options.batch_size
         step = first
         while step < options.steps:
             borders = [(step // every + 1) * every for every in (options.evaluate_every, options.checkpoint_every, per_epoch)]
@@ -257,12 +270,11 @@ class Training:
 
     def _order(self, step: int, computing: steps.Steps) -> tuple[tf.Tensor, int]:
         """The order of the images in the epoch of `step`, on the devices, and which of its batches that step has."""
-        examples = len(self._arrays.train_labels)
-        epoch, position = divmod(step, examples // self._options.batch_size)
+        epoch, position = divmod(step, self._examples // self._options.batch_size)
         if getattr(self, "_epoch", None) != epoch:
             self._epoch = epoch
             self._placed = computing.place(
-                np.random.default_rng((self._options.seed, epoch)).permutation(examples).astype(np.int32)
+                np.random.default_rng((self._options.seed, epoch)).permutation(self._examples).astype(np.int32)
             )
         return self._placed, position
 
@@ -305,9 +317,12 @@ class Training:
         model_path = self._options.output_dir / MODEL_NAME
         storage.write_whole(model_path, self._model.save)
         served_path = self._options.output_dir / saved_model.NAME
-        rows, columns = self._arrays.train_images.shape[1:]
-        storage.write_whole_folder(served_path, functools.partial(saved_model.write, self._model, rows, columns))
+        storage.write_whole_folder(served_path, functools.partial(saved_model.write, self._model, *self._size))
         return model_path, served_path
+
+
+def _rate(steps: int, seconds: float) -> float | None:
+    return steps / seconds if steps > 0 and seconds > 0 else None
 
 
 def _precision(options: Options, gpus: Sequence[object]) -> str:
