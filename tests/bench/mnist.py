@@ -56,7 +56,13 @@ def main() -> int:
     scale = [two / one for one, two in shared]
     peak = first["peak_memory_mib"]
     held = [
-        _hold("training, times the fastest fit (clock)", results.spread(wall), statistics.median(wall) >= TRAINING, f"≥ {TRAINING}", say),
+        _hold(
+            "training, times the fastest fit (clock)",
+            results.spread(wall),
+            statistics.median(wall) >= TRAINING,
+            f"≥ {TRAINING}",
+            say,
+        ),
         _hold("two workers, times one", results.spread(scale), statistics.median(scale) >= WORKERS, f"≥ {WORKERS}", say),
         _hold("peak memory in MiB", str(peak), peak < PEAK_MIB, f"< {PEAK_MIB}", say),
         _hold(
@@ -69,14 +75,17 @@ def main() -> int:
     ]
     say(f"  in processor time: training {results.spread(cpu)}, start {results.spread(start_cpu)}")
     if not options.quick:
-        results.write("mnist", "MNIST: training", _page(first, trained, wall, cpu, start_wall, start_cpu, shared, scale, busy), trained["versions"])
+        results.write(
+            "mnist",
+            "MNIST: training",
+            _page(first, trained, wall, cpu, start_wall, start_cpu, shared, scale, busy),
+            trained["versions"],
+        )
     say(json.dumps({"training": trained, "start": started, "workers": shared, "peak_memory_mib": peak, "load": busy}))
     return 0 if all(held) or options.quick else 1
 
 
-def _trainings(
-    python: Path, data: Path, folder: Path, dataset: str, options: argparse.Namespace, say: "partial[None]"
-) -> dict:
+def _trainings(python: Path, data: Path, folder: Path, dataset: str, options: argparse.Namespace, say: "partial[None]") -> dict:
     target = 0.3 if options.quick else ACCURACY.get(dataset, 0.95)
     sizes = BATCH_SIZES[:1] if options.quick else BATCH_SIZES
     command = [python, HERE / "training.py", data, target, options.rounds, folder, *sizes]
@@ -183,11 +192,21 @@ def _page(
     rows = [
         ("training to the accuracy, times the fastest `fit`", results.spread(wall), results.spread(cpu), f"at least {TRAINING}"),
         ("two workers on a core each, times one on one core", results.spread(scale), "", f"at least {WORKERS}"),
-        ("start to the first step, times `import tensorflow`", results.spread(start_wall), results.spread(start_cpu), f"at most {START}"),
+        (
+            "start to the first step, times `import tensorflow`",
+            results.spread(start_wall),
+            results.spread(start_cpu),
+            f"at most {START}",
+        ),
         ("peak memory of a run, MiB", first["peak_memory_mib"], "", f"under {PEAK_MIB}"),
     ]
     compared = [
-        (f"{each['fit'][0]}", "on" if each["fit"][1] else "off", each["fit"][2], f"{each['wall']:.2f}" if "wall" in each else f"slower than {each['slower_than']:.2f}")
+        (
+            f"{each['fit'][0]}",
+            "on" if each["fit"][1] else "off",
+            each["fit"][2],
+            f"{each['wall']:.2f}" if "wall" in each else f"slower than {each['slower_than']:.2f}",
+        )
         for each in trained["sweep"]
         if "fit" in each
     ]

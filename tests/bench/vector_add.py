@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     tables: list[str] = []
     held: list[bool] = []
-    head = ""
+    head, versions = "", {}
     for elements in options.elements:
         done = subprocess.run(
             [program, str(elements), str(options.rounds)], capture_output=True, text=True, timeout=SECONDS, check=False
@@ -59,6 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 1
         figures = json.loads(done.stdout)
         head = _machine(figures)
+        versions = {"the driver's CUDA": figures["cuda_driver"], "CUDA": figures["cuda_runtime"]}
         table, holds = _table(figures)
         tables.append(table)
         held += holds
@@ -66,7 +67,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not tables:
         return 1
     if options.program is None:
-        results.write("vector-add", f"## Vector addition on a GPU\n\n{head}\n\n" + "\n".join(tables))
+        body = [head, "", *"\n".join(tables).splitlines()]
+        results.write("vector-add", "Vector addition on a GPU", body, versions)
     return 0 if all(held) else 1
 
 
@@ -86,10 +88,7 @@ def _built(there: bool) -> Path:
 
 def _machine(figures: dict[str, Any]) -> str:
     pinned = "" if figures["pinned"] else " The host's memory could not be page-locked, and so copies from and to it are slow."
-    return (
-        f"{figures['device_name']}, driver for CUDA {figures['cuda_driver']}, built with CUDA {figures['cuda_runtime']}. Median "
-        f"of the rounds, least and most in brackets; GB are 10^9 bytes, and ratios are taken in each round.{pinned}"
-    )
+    return f"{figures['device_name']}. Median of the rounds, least and most in brackets; GB are 10^9 bytes, and ratios are taken in each round.{pinned}"
 
 
 def _table(figures: dict[str, Any]) -> tuple[str, list[bool]]:
