@@ -1,8 +1,8 @@
 """`docs/results.md`: a section for each bench, between markers, that the bench writes anew.
 
 In: a section's name, its title and its lines of Markdown. Out: the page with this section in place of its earlier one; the other
-sections stay as they are. The date, the hardware and the versions are part of a section, because each is measured when it is. Needs nothing but
-Python, since a machine with a GPU may have nothing else.
+sections stay as they are. The date, the hardware and the versions are part of a section, because each is measured when it is.
+Needs nothing but Python, since a machine with a GPU may have nothing else.
 """
 
 import os
@@ -13,7 +13,6 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-
 
 PAGE = Path(__file__).parents[2] / "docs" / "results.md"
 HEAD = """# Results
