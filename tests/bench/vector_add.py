@@ -88,7 +88,8 @@ def _built(there: bool) -> Path:
 
 def _machine(figures: dict[str, Any]) -> str:
     pinned = "" if figures["pinned"] else " The host's memory could not be page-locked, and so copies from and to it are slow."
-    return f"{figures['device_name']}. Median of the rounds, least and most in brackets; GB are 10^9 bytes, and ratios are taken in each round.{pinned}"
+    how = "Median of the rounds, least and most in brackets; GB are 10^9 bytes, and ratios are taken in each round."
+    return f"{figures['device_name']}. {how}{pinned}"
 
 
 def _table(figures: dict[str, Any]) -> tuple[str, list[bool]]:
