@@ -241,6 +241,24 @@ def test_a_lost_node_of_a_multi_instance_task_makes_all_of_it_run_again(tmp_path
     run(tmp_path / "state", test)
 
 
+def test_a_multi_instance_task_that_is_terminated_leaves_nothing_on_any_of_its_nodes(tmp_path: Path) -> None:
+    async def test(world: World) -> None:
+        pool = await world.pool(scaleSettings=fixed(2), interNodeCommunication="Enabled")
+        job = _job(world, pool, tmp_path)
+        settings = {"numberOfInstances": 2, "coordinationCommandLine": "/bin/sh -c 'sleep 300 & echo $! >> $GO.pids'"}
+        task = world.task(job, "a", "/bin/sh -c 'echo $$ >> $GO.pids; exec sleep 300'", multiInstanceSettings=settings)
+        pids = tmp_path / "go.pids"
+        await world.until(lambda: pids.exists() and len(pids.read_text().split()) == 3, lambda: "the primary runs")
+        await world.pools.end_task(task)
+        info = await world.done(task)
+        assert info["failureInfo"]["code"] == "TaskEnded"
+        for pid in pids.read_text().split():
+            await world.until(lambda pid=pid: _is_dead(int(pid)), lambda pid=pid: f"{pid} ends")
+        await world.all_in(pool, "idle")
+
+    run(tmp_path / "state", test)
+
+
 def test_many_tasks_run_each_once(tmp_path: Path) -> None:
     async def test(world: World) -> None:
         pool = await world.pool(scaleSettings=fixed(2), taskSlotsPerNode=4)
