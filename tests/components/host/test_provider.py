@@ -219,11 +219,12 @@ def test_a_secret_around_known_names_is_a_secret_of_each_value() -> None:
 
 def test_what_an_older_sdk_says_of_a_whole_argument_holds_of_what_may_depend() -> None:
     urn = "urn:pulumi:test::azure-gpu::azure-native:network:VirtualNetwork::theirs"
-    inputs = {"resourceGroupName": "mine", "image": "python:3.11", "tags": {"network": "theirs"}}
+    inputs = {"resourceGroupName": "mine", "image": "python:3.11", "tags": {"network": "theirs"}, "restartPolicy": "Never"}
     with running(LOOK_UPS) as engine:
-        engine.construct("ContainerGroup", "mine", inputs, {"tags": [urn], "image": [urn]})
+        engine.construct("ContainerGroup", "mine", inputs, {key: [urn] for key in ("tags", "image", "restartPolicy")})
     group = engine.recorded.one("azure-native:containerinstance:ContainerGroup")
     assert group.inputs["tags"]["network"] == "theirs"
+    assert group.inputs["restartPolicy"] == "Never"
     assert urn in group.dependencies
 
 
