@@ -31,9 +31,6 @@ _SIGNATURE, _SECRET, _OUTPUT, _RESOURCE = (
 )
 
 
-_REFUSED = object()
-
-
 @dataclass(frozen=True, slots=True)
 class Given:
     """One argument as the engine sends it."""
@@ -76,7 +73,7 @@ class Reader:
             hint = hints.get(key, Any)
             around = _Around(each.dependencies) if not _says_what_it_depends_on(each.value) else _Around()
             value = self._read(each.value, hint, f"{self.path}.{key}", around)
-            if value is not None and value is not _REFUSED:
+            if value is not None:
                 found[key] = _without_sdks_mark(each.value, hint, value)
         return found
 
@@ -88,8 +85,7 @@ class Reader:
                 if around.is_output and self._whole(annotation, around):
                     return _output(self._read(value, annotation, path, _Around()), around)
                 each = below(annotation, 0)
-                items = [self._read(item, each, f"{path}[{at}]", around) for at, item in enumerate(value.list_value.values)]
-                return [item for item in items if item is not _REFUSED]
+                return [self._read(item, each, f"{path}[{at}]", around) for at, item in enumerate(value.list_value.values)]
             case "number_value":
                 number = value.number_value
                 return self._leaf(int(number) if number.is_integer() else number, annotation, around)
@@ -118,7 +114,7 @@ class Reader:
             found = self.resource(struct, path)
             if isinstance(found, Problem):
                 self.problems.append(found)
-                return _REFUSED
+                return None
             return found
         return rpc.deserialize_property(struct)  # a file or an archive, which no argument takes
 
@@ -131,7 +127,7 @@ class Reader:
         for name, value in struct.fields.items():
             key = names.get(name, name)
             read = self._read(value, below(kind, key), f"{path}.{key}", around)
-            if read is not _REFUSED and (read is not None or not is_typeddict(kind)):  # null of a key is as good as none
+            if read is not None or not is_typeddict(kind):  # null of a key is as good as none
                 found[key] = read
         return found
 
