@@ -94,8 +94,8 @@ That such a folder is whole, a test proves; publishing itself needs an account a
 ## What it doesn't see
 - A value that only the update knows is no fault in a preview. Where a key is there and that is the fault, such as `password`, its
   value doesn't matter. An update judges each resource again, with what is known then.
-- The region of a pool is that of what it lies in: a cluster, an account, a workspace, a resource group of the same stack, or the
-  provider's `location`. Where none is known, nothing is said of regions and prices there.
+- The region of a pool is that of the cluster or the account that it lies in, where the same stack declares it; of anything else,
+  its own, its resource group's or the provider's. Where none is known, nothing is said of regions and prices there.
 - What a program hands on whole: values of Helm charts, Resource Manager templates, and resources of other providers.
 - A price is the list price of Linux machines on the day beside it. Container groups have none; what isn't known is told, and is
   never 0.

@@ -19,6 +19,7 @@ _AZURE = re.compile(r"azure-native(?:_\w+)?:(?P<module>[a-z0-9]+)(?:/v\w+)?:(?P<
 # `kubernetes:core/v1:Pod`, `kubernetes:apps/v1:DeploymentPatch`.
 _KUBERNETES = re.compile(r"kubernetes:(?:[\w.-]+/)?v\w+:(?P<kind>\w+?)(?:Patch)?")
 _AZURE_NATIVE, _PREFIX = "azure-native", "kubernetes:"
+_WHERE_ANOTHER_IS = (azure_types.AGENT_POOL.token, azure_types.BATCH_POOL.token)  # they have no region of their own
 # What a resource lies in: the property that names it, the type of what is named, and the property by which that names itself.
 _WITHIN = (
     ("environmentId", azure_types.MANAGED_ENVIRONMENT),
@@ -68,7 +69,9 @@ class Resource(NamedTuple):
         own = at(self.properties, "location")
         if own is UNKNOWN:
             return ""
-        return own if isinstance(own, str) and own else self.default_location
+        if isinstance(own, str) and own:
+            return own
+        return "" if self.type in _WHERE_ANOTHER_IS else self.default_location
 
     def path(self, of: str) -> str:
         """Where a property is written: `Pool("train").vmSize`."""
@@ -96,7 +99,7 @@ class Stack:
         if "location" in resource.properties:
             return resource.location
         for each in self.around(resource):
-            if each.location:
+            if each.location and not (each.type == azure_types.RESOURCE_GROUP.token and resource.type in _WHERE_ANOTHER_IS):
                 return each.location
         return resource.location
 

@@ -95,6 +95,10 @@ def test_a_pool_is_where_its_account_is() -> None:
     assert paths("gpu-region", batch_pool(A100, accountName="a"), account) == ["location"]
     assert paths("gpu-region", batch_pool(A100, accountName="a"), account._replace(properties={"accountName": "a"})) == []
     assert paths("gpu-region", vm(A100)._replace(default_location="uaecentral")) == ["location"]
+    assert paths("gpu-region", agent_pool(A100)._replace(default_location="uaecentral")) == []  # where its cluster is, who knows
+    group_of_pool = resource(GROUP, {"resourceGroupName": "g", "location": "uaecentral"})
+    assert paths("gpu-region", agent_pool(A100, resourceGroupName="g"), group_of_pool) == []
+    assert paths("gpu-region", vm(A100, resourceGroupName="g"), group_of_pool) == ["location"]
     assert paths("gpu-region", vm(A100, location=UNKNOWN)._replace(default_location="uaecentral")) == []
 
 
