@@ -4,6 +4,7 @@ It reads the configuration and today's date once and decides nothing: `azure_gpu
 declare from it. All problems are raised together, before anything is declared.
 """
 
+import gc
 import os
 from datetime import UTC, datetime
 
@@ -31,6 +32,10 @@ from azure_gpu.stack.look_ups import BY_PROVIDER
 from azure_gpu.stack.plan import plan as make_plan
 from azure_gpu.stack.settings import read
 from azure_gpu.vm.vm import GpuVm
+
+# What a program declares stays until it ends, and Pulumi's SDK makes millions of objects of it. To look through them for garbage
+# as often as Python does by itself takes three fifths of the CPU time of 250 groups; looking rarely costs 3 MiB of 235.
+gc.set_threshold(100_000, 50, 1000)
 
 refuse(written_by.newer())
 # All keys there are, which `pulumi.Config` doesn't list: a misspelt key can't be found by asking for the right ones. Behind them,

@@ -1,5 +1,6 @@
 """The program as a whole, run as the engine runs it, on a mock of the engine."""
 
+import gc
 import json
 import re
 import runpy
@@ -27,7 +28,11 @@ def run(said: dict[str, Any], *, preview: bool = False) -> Recorded:
         pulumi.runtime.set_all_config(configuration(said))
         runpy.run_path(str(ROOT / "__main__.py"), run_name="__main__")
 
-    return declare(program, preview=preview, lookups=KEYS)
+    threshold = gc.get_threshold()  # which the program sets for itself
+    try:
+        return declare(program, preview=preview, lookups=KEYS)
+    finally:
+        gc.set_threshold(*threshold)
 
 
 def config_of(file: str, *, moved: bool) -> dict[str, Any]:

@@ -8,6 +8,7 @@ what is allowed. Several values in one cell are separated by `; `. One line is o
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from fractions import Fraction
+from functools import cache
 from typing import NamedTuple, TypeVar, overload
 
 T = TypeVar("T")
@@ -76,11 +77,8 @@ class Row:
         cell = self._cells[column]
         if not cell:
             return None
-        try:
-            value = Fraction(cell)
-        except (ValueError, ZeroDivisionError):
-            value = None
-        if value is None or value < 0 or str(value) != cell:
+        value = _share(cell)
+        if value is None:
             raise self.wrong(column, "a whole number, a share such as 1/6, or nothing where it is not known")
         return value
 
@@ -189,6 +187,16 @@ class Keyed(Mapping[str, T]):
 
     def __len__(self) -> int:
         return len(self._rows())
+
+
+@cache  # a table of sizes has few different ones
+def _share(cell: str) -> Fraction | None:
+    """What `Row.fraction` reads; None where it isn't written so."""
+    try:
+        value = Fraction(cell)
+    except (ValueError, ZeroDivisionError):
+        return None
+    return value if value >= 0 and str(value) == cell else None
 
 
 def read(table: Table) -> Iterator[Row]:
