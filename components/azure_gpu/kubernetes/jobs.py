@@ -69,11 +69,6 @@ class JobSpec:
     nodes: int = DEFAULT_NODES
 
     @property
-    def job_name(self) -> str:
-        """Of its Job, which a group has below its JobSet."""
-        return worker_group.job_name(self.name) if self.nodes > 1 else self.name
-
-    @property
     def secret_name(self) -> str:
         """Of the Secret with the variables that nobody may read."""
         return f"{self.name}-environment"

@@ -48,7 +48,10 @@ def problems(api: Api, namespace: str, queue: str, resource: str, asked: int) ->
         if error.status == 403:
             return []
         raise
-    most = _most(queues, str(own["spec"]["clusterQueue"]), resource)
+    try:
+        most = _most(queues, str(own["spec"]["clusterQueue"]), resource)
+    except ValueError:  # an amount of somebody's own queues that isn't written as a number, such as 2k
+        return []
     if most is None or asked <= most:
         return []
     message = f"all of it asks for {asked} of {resource}, and the queue {queue} has {most}, what it may borrow included"

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from azure_gpu.catalog.services.aks.clusters import USD_HOUR
 from azure_gpu.formats.dates import instant
+from azure_gpu.kubernetes import worker_group
 from azure_gpu_operations.azure import Arm, AzureError
 from azure_gpu_operations.clusters import reach
 from azure_gpu_operations.clusters.arm_facts import API_VERSION, ClusterFacts, cluster_of, pool_of
@@ -48,7 +49,8 @@ def of_cluster(arm: Arm, cluster_id: str, name: str) -> Iterator[Row]:
             of_job = by_age(pod for pod in inside.pods if pod.job == job.name and pod.namespace == job.namespace)
             place = f"{facts.id}/namespaces/{job.namespace}/jobs/{job.name}"
             state = _state(job, of_job)
-            yield Row(f"{name}/{job.name}", JOB_IN_CLUSTER, state, place, since=job.began, expires_at=end, counted=False)
+            called = job.labels.get(worker_group.NAME_LABEL) or job.name  # of a group, which is stopped and explained by it
+            yield Row(f"{name}/{called}", JOB_IN_CLUSTER, state, place, since=job.began, expires_at=end, counted=False)
 
 
 class _Inside(NamedTuple):

@@ -97,7 +97,7 @@ def declare(
     jobs = declare_jobs(name, spec.jobs, spec.said.get("jobs", {}), images, after(opts, [*there, *room, *groups]))
     return DeclaredObjects(
         namespace=spec.namespace,
-        jobs={job: each.job_name for job, each in spec.jobs.items()},
+        jobs={job: each.name for job, each in spec.jobs.items()},
         resources=[
             *there,
             *room,
