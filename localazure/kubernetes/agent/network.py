@@ -95,31 +95,40 @@ class Network:
         preloaded = given.get("LD_PRELOAD", "")
         found = {
             "LD_PRELOAD": f"{self._library}{f' {preloaded}' if preloaded else ''}",
-            "POD_HOSTS": str(self._names_file(pod.namespace)),
-            "POD_PORTS": ",".join(str(ours) for ours in pod.all_ports.values()),
+            "AZURE_GPU_POD_HOSTS": str(self._names_file(pod.namespace)),
+            "AZURE_GPU_POD_PORTS": ",".join(str(ours) for ours in pod.all_ports.values()),
         }
-        return found | ({"POD_LOOPBACK": pod.loopback} if pod.loopback != _HOST else {})
+        return found | ({"AZURE_GPU_POD_LOOPBACK": pod.loopback} if pod.loopback != _HOST else {})
 
     async def _compile(self) -> None:
         """Makes the library once for these sources; without a compiler, or where programs can't be given one, there is none."""
+        try:
+            self._library = await self._built()
+        except OSError as error:
+            log.warning("pods have no network: %s", error)
+        self._compiled.set()
+
+    async def _built(self) -> Path | None:
         compiler = next((found for name in _COMPILERS if (found := shutil.which(name))), None)
         digest = hashlib.sha256(_SOURCE.read_bytes()).hexdigest()[:12]
         library = self._folder / f"pod_network-{digest}.so"
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if sys.platform == "linux" and compiler is not None and not library.exists():
-            half = library.with_suffix(".half")
-            flags = ["-O2", "-shared", "-fPIC", "-x", "c", str(_SOURCE), "-o", str(half), "-ldl"]
-            process = await asyncio.create_subprocess_exec(
-                compiler, *flags, stdin=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE
-            )
-            _, said = await process.communicate()
-            if process.returncode == 0:
-                half.rename(library)
-            else:
-                log.warning("pods have no network: %s", said.decode(errors="replace").strip())
         if library.exists():
-            self._library = library
-        self._compiled.set()
+            return library
+        if sys.platform != "linux" or compiler is None:
+            log.warning("pods have no network: it needs Linux and a C compiler (%s)", ", ".join(_COMPILERS))
+            return None
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        half = library.with_suffix(".half")
+        flags = ["-O2", "-shared", "-fPIC", "-x", "c", str(_SOURCE), "-o", str(half), "-ldl"]
+        process = await asyncio.create_subprocess_exec(
+            compiler, *flags, stdin=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE
+        )
+        _, said = await process.communicate()
+        if process.returncode != 0:
+            log.warning("pods have no network: %s", said.decode(errors="replace").strip())
+            return None
+        half.rename(library)
+        return library
 
     # What the cluster says
 

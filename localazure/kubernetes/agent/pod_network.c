@@ -1,10 +1,11 @@
 // A pod's network for a program that the system's linker starts, by LD_PRELOAD: names of the cluster, and an address of its own.
 //
 // A pod is processes of this machine, without a network namespace, which would need root. So the names are looked up where a pod's
-// resolver would find them, in a file of addresses and names (POD_HOSTS, in the form of /etc/hosts, where the address that a pod
-// shows is one of its names), and a port that is bound on all addresses, or on the one that the pod shows, is bound on the pod's
-// own (POD_LOOPBACK, in 127.0.0.0/8): equal ports of two pods don't meet. POD_PORTS are ports of this machine that stand for the
-// pod's declared ones, bound as they are asked for. Names that the file lacks, and all else, are this machine's.
+// resolver would find them, in a file of addresses and names (AZURE_GPU_POD_HOSTS, in the form of /etc/hosts, where the address that
+// a pod shows is one of its names), and a port that is bound on all addresses, or on the one that the pod shows, is bound on the
+// pod's own (AZURE_GPU_POD_LOOPBACK, in 127.0.0.0/8): equal ports of two pods don't meet. AZURE_GPU_POD_PORTS are ports of this
+// machine that stand for the pod's declared ones, bound as they are asked for. Names that the file lacks, and all else, are this
+// machine's.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <dlfcn.h>
@@ -22,7 +23,7 @@
 
 // The addresses of `name`, as texts; how many. A trailing dot, which says that a name is whole, doesn't count.
 static int found(const char *name, char addresses[MOST_ADDRESSES][INET_ADDRSTRLEN]) {
-    const char *path = getenv("POD_HOSTS");
+    const char *path = getenv("AZURE_GPU_POD_HOSTS");
     char line[4096];
     int count = 0;
     size_t length = name ? strlen(name) : 0;
@@ -79,7 +80,7 @@ int gethostbyname_r(const char *name, struct hostent *entry, char *buffer, size_
 
 // Whether a port of this machine stands for one that the pod declares.
 static int declared(in_port_t port) {
-    const char *ports = getenv("POD_PORTS");
+    const char *ports = getenv("AZURE_GPU_POD_PORTS");
     char *end;
     while (ports && *ports) {
         if (strtol(ports, &end, 10) == ntohs(port)) return 1;
@@ -121,7 +122,7 @@ int connect(int socket, const struct sockaddr *address, socklen_t length) {
 int bind(int socket, const struct sockaddr *address, socklen_t length) {
     typedef int (*Real)(int, const struct sockaddr *, socklen_t);
     Real real = NEXT(Real, "bind");
-    const char *own = getenv("POD_LOOPBACK");
+    const char *own = getenv("AZURE_GPU_POD_LOOPBACK");
     struct sockaddr_storage led = {0};
     struct in_addr loopback, *given;
     if (!own || !address || length > sizeof led || inet_pton(AF_INET, own, &loopback) != 1) return real(socket, address, length);
