@@ -14,7 +14,7 @@ import traceback
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn, cast, is_typeddict
 
 import grpc
 import pulumi
@@ -73,10 +73,7 @@ class Host(Provider):
         outputs: dict[str, Any] = self._spec["resources"][resource_type]["properties"]
         attributes = {camel(each): each for each in type(component).__annotations__}
         state = {output: self._on_wire(getattr(component, attributes[output]), spec) for output, spec in outputs.items()}
-        return ConstructResult(
-            self._kept(component),
-            state,
-        )
+        return ConstructResult(self._kept(component), state)
 
     def _refuse(self, problems: Sequence[Problem], path: str, wanted: Any) -> NoReturn:
         """One line for each problem. No property is named as the engine finds it, who would show its value, also a secret's."""
@@ -119,17 +116,14 @@ class Host(Provider):
     def _on_wire(self, value: Any, spec: Mapping[str, Any]) -> Any:
         """An output under the names of the schema."""
         if isinstance(value, pulumi.Output):
-            known = cast("pulumi.Output[Any]", value)
-            return (
-                known.apply(lambda held: self._on_wire(held, spec)) if "$ref" in spec or "additionalProperties" in spec else known
-            )
+            return cast("pulumi.Output[Any]", value).apply(lambda known: self._on_wire(known, spec))
         if isinstance(value, Mapping):
             entries = cast(Mapping[str, Any], value)
             if "additionalProperties" in spec:
                 return {key: self._on_wire(each, spec["additionalProperties"]) for key, each in entries.items()}
             if spec.get("$ref", "").startswith("#/types/"):
-                below: Mapping[str, Any] = self._spec["types"][spec["$ref"].removeprefix("#/types/")]["properties"]
-                return {camel(key): self._on_wire(each, below[camel(key)]) for key, each in entries.items()}
+                keys: Mapping[str, Any] = self._spec["types"][spec["$ref"].removeprefix("#/types/")]["properties"]
+                return {camel(key): self._on_wire(each, keys[camel(key)]) for key, each in entries.items()}
         return cast(Any, value)
 
 
@@ -148,7 +142,7 @@ def property_path(place: str, path: str, wanted: Any) -> str:
 
 def _keys(annotation: Any) -> Mapping[str, Any]:
     kind = form(annotation)
-    return key_hints(kind) if hasattr(kind, "__required_keys__") else {}
+    return key_hints(kind) if is_typeddict(kind) else {}
 
 
 class Servicer(ProviderServicer):
@@ -198,7 +192,7 @@ async def serve(host: Host, engine: str) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """What the engine runs, and `pulumi-resource-azuregpu`."""
+    """What the engine runs."""
     parser = argparse.ArgumentParser(prog=f"pulumi-resource-{PACKAGE}", description="The components for the Pulumi engine.")
     parser.add_argument("engine", help="address of the engine")
     given, _ = parser.parse_known_args(sys.argv[1:] if arguments is None else list(arguments))  # the engine adds flags for logs

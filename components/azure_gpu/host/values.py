@@ -83,7 +83,7 @@ class Reader:
                 return self._read_struct(value.struct_value, annotation, path, around)
             case "list_value":
                 if around.is_output and self._whole(annotation, around):
-                    return _output(self._read(value, annotation, path, _Around()), around)
+                    return _flat(self._read(value, annotation, path, _Around()), around)
                 each = below(annotation, 0)
                 return [self._read(item, each, f"{path}[{at}]", around) for at, item in enumerate(value.list_value.values)]
             case "number_value":
@@ -120,7 +120,7 @@ class Reader:
 
     def _read_object(self, struct: Struct, annotation: Any, path: str, around: _Around) -> Any:
         if around.is_output and self._whole(annotation, around):
-            return _output(self._read_object(struct, annotation, path, _Around()), around)
+            return _flat(self._read_object(struct, annotation, path, _Around()), around)
         kind = form(annotation)
         names = by_wire_name(key_hints(kind)) if is_typeddict(kind) else {}
         found: dict[str, Any] = {}
@@ -168,6 +168,11 @@ def _without_sdks_mark(value: Value, annotation: Any, read: Any) -> Any:
 def _output(value: T, around: _Around) -> pulumi.Output[T]:
     resources: set[pulumi.Resource] = {DependencyResource(urn) for urn in sorted(around.urns)}
     return pulumi.Output(_done(resources), _done(value), _done(around.known), _done(around.secret))
+
+
+def _flat(held: Any, around: _Around) -> pulumi.Output[Any]:
+    """The output of an object or a list in which there may be others."""
+    return pulumi.Output.all(_output(None, around), pulumi.Output.from_input(held)).apply(lambda both: both[1])
 
 
 def _done(value: T) -> "asyncio.Future[T]":

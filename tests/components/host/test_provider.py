@@ -244,6 +244,18 @@ def refused_of(engine: Engine, kind: str, inputs: dict[str, Any]) -> Refusal:
     return refusal.value
 
 
+def test_outputs_in_an_output_are_one() -> None:
+    inputs = {"resourceGroupName": "mine", "image": "python:3.11"}
+    urns = ["urn:pulumi:test::azure-gpu::azure-native:network:VirtualNetwork::theirs", "urn:pulumi:test::azure-gpu::a:b:C::other"]
+    dns = output({"nameServers": [output("10.0.0.4", urns[0], secret=True)]}, urns[1])
+    with running(LOOK_UPS) as engine:
+        engine.construct("ContainerGroup", "mine", {**inputs, "overrides": {"dnsConfig": dns}})
+    group = engine.recorded.one("azure-native:containerinstance:ContainerGroup")
+    assert group.inputs["dnsConfig"] == {"nameServers": ["10.0.0.4"]}
+    assert set(urns) <= set(group.dependencies)
+    assert "10.0.0.4" not in readable(group.wire)
+
+
 def test_null_of_overrides_removes_a_property() -> None:
     inputs = {"resourceGroupName": "mine", "image": "python:3.11", "overrides": {"osType": None, "sku": "Dedicated"}}
     with running(LOOK_UPS) as engine:
