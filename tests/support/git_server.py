@@ -1,10 +1,15 @@
-"""A git server over TLS on loopback, as the engine fetches packages from: git's `http-backend` behind Python's HTTP server."""
+"""A git server as the engine fetches packages from: TLS, a host's name and no port, which the engine would take for a part of it.
+
+git's `http-backend` stands behind Python's HTTP server on loopback, and a proxy leads to it whoever asks for that host.
+"""
 
 import os
+import select
+import socket
 import ssl
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -12,9 +17,14 @@ from typing import NamedTuple
 
 import trustme
 
+HOST = "git.example.com"
+_PIECE = 65536  # bytes that are passed on at a time
+
 
 class GitServer(NamedTuple):
     url: str
+    proxy: str
+    """What HTTPS_PROXY has to be."""
     certificate: bytes
     """Of the authority that its clients have to trust, in PEM."""
 
@@ -23,7 +33,7 @@ class GitServer(NamedTuple):
 def serving(repositories: Path) -> Iterator[GitServer]:
     """Serves the bare repositories below a folder, to be read: `<url>/<owner>/<repository>.git`."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class Backend(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self._answer(b"")
 
@@ -42,9 +52,8 @@ def serving(repositories: Path) -> Iterator[GitServer]:
                 "CONTENT_LENGTH": str(len(body)),
                 "GIT_PROTOCOL": self.headers.get("Git-Protocol", ""),
             }
-            done = subprocess.run(
-                ["git", "http-backend"], input=body, env={**os.environ, **asked}, stdout=subprocess.PIPE, check=True
-            )
+            command = ["git", "http-backend"]
+            done = subprocess.run(command, input=body, env={**os.environ, **asked}, stdout=subprocess.PIPE, check=True)
             head, _, content = done.stdout.partition(b"\r\n\r\n")
             headers = dict(line.split(": ", 1) for line in head.decode().splitlines())
             self.send_response(int(headers.pop("Status", "200").split()[0]))
@@ -58,14 +67,35 @@ def serving(repositories: Path) -> Iterator[GitServer]:
 
     authority = trustme.CA()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    authority.issue_cert("localhost").configure_cert(context)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.socket = context.wrap_socket(server.socket, server_side=True)
-    thread = Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield GitServer(f"https://localhost:{server.server_port}", authority.cert_pem.bytes())
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    authority.issue_cert(HOST).configure_cert(context)
+    backend = ThreadingHTTPServer(("127.0.0.1", 0), Backend)
+    backend.socket = context.wrap_socket(backend.socket, server_side=True)
+
+    class Proxy(BaseHTTPRequestHandler):
+        """Leads whoever asks for another host there, such as an installer to its registry."""
+
+        def do_CONNECT(self) -> None:
+            host, _, port = self.path.rpartition(":")
+            with socket.create_connection(("127.0.0.1", backend.server_port) if host == HOST else (host, int(port))) as far:
+                self.send_response(200)
+                self.end_headers()
+                others = {self.connection: far, far: self.connection}
+                while True:
+                    for each in select.select(list(others), [], [])[0]:
+                        piece = each.recv(_PIECE)
+                        if not piece:
+                            return
+                        others[each].sendall(piece)
+
+        def log_message(self, *_: object) -> None:
+            """Nobody reads it."""
+
+    with ExitStack() as running:
+        proxy = ThreadingHTTPServer(("127.0.0.1", 0), Proxy)
+        for server in (backend, proxy):
+            running.callback(server.server_close)
+            thread = Thread(target=server.serve_forever)
+            thread.start()
+            running.callback(thread.join)
+            running.callback(server.shutdown)
+        yield GitServer(f"https://{HOST}", f"http://127.0.0.1:{proxy.server_port}", authority.cert_pem.bytes())
