@@ -110,7 +110,7 @@ def test_a_package_is_added_from_a_git_url_with_a_version(
     definition = yaml.safe_load((folder / "Pulumi.yaml").read_text())
     assert definition["packages"] == {"azuregpu": f"{source.removeprefix('https://')}@0.2.0"}
     project.environment = variables  # a program needs the server no more
-    assert project.steps() == {"own-one": "create", "base": "create", "base-group": "create"}
+    assert project.steps() == {"own-one": "create", "base": "create", "base-resource-group": "create"}
 
 
 def published(checkout: Path, repository: Path) -> None:
