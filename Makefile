@@ -10,6 +10,7 @@
 #   CEILING=5         with `make conformance`: USD that a run may cost; LOCATION=eastus: where
 #   EMBEDDED=1        with `make conformance`: the embedded Azure in place of the subscription of `az login`; CLEAN=1: only delete what runs left
 #   SEED=N            with `make faults`: another campaign; FAULTS=N, KILLS=N: with so many
+#   DATA=DIR          with `make bench-mnist`: MNIST's four files, in place of scikit-learn's digits; ROUNDS=N: pairs of each measurement
 #   RECORDINGS=...    with `make replay`: files and folders; else ../shared/recordings
 #   SHOW=-v           with `make replay`: every difference; SHOW="--json FILE" writes all rows into FILE
 
@@ -41,7 +42,7 @@ PROVED := $(filter-out documents,$(STACK))
 # What tests and measurements find first on PATH.
 TOOLS := $(CURDIR)/.venv/bin:$$(cat $(STATE)/engine-bin):$$(cat $(STATE)/kubernetes-bin)
 
-.PHONY: help up quotas storage down preview status env shell test times replay conformance lint docs bench bench-vector-add check-gpu mutants faults lock ready engine languages kubernetes groups azurite browser pictures clean
+.PHONY: help up quotas storage down preview status env shell test times replay conformance lint docs bench bench-mnist bench-scoring bench-vector-add check-gpu disturbances mutants faults lock ready engine languages kubernetes groups azurite browser pictures clean
 .DEFAULT_GOAL := help
 
 help: ## what can be made
@@ -125,6 +126,15 @@ bench-vector-add: ## the vector addition on a GPU as ratios to a copy on it, int
 
 check-gpu: ## what only a GPU can show of the vector addition, in under 8 minutes, see workloads/vector_add/README.md
 	@workloads/vector_add/check_gpu.sh
+
+bench-mnist: .venv/ready ## the training beside Keras' fit, two workers, the start, into docs/results.md; DATA=DIR: MNIST's files
+	@$(PYTHON) -m tests.bench.mnist $(if $(DATA),--data $(DATA)) $(if $(ROUNDS),--rounds $(ROUNDS))
+
+bench-scoring: .venv/ready ## scoring beside the inference server's own ways, into docs/results.md
+	@$(PYTHON) -m tests.bench.scoring $(if $(ROUNDS),--rounds $(ROUNDS))
+
+disturbances: .venv/ready ## groups of four training workers, killed at random twenty times: each has to end with the same weights
+	@$(PYTHON) -m tests.workloads.disturbances $(if $(SEED),--seed $(SEED))
 
 mutants: .venv/ready ## 120 small changes of the library, of which the tests have to notice all but 5 of 100
 	@PYTHONPATH=.:components:operations $(PYTHON) -m tests.mutation

@@ -18,7 +18,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -36,6 +35,7 @@ from tests.bench import (
     scoring,
     warm_up,
 )
+from tests.bench.results import hold
 from tests.support.embedded import CHECKOUT, EmbeddedAzure, kubernetes_programs
 
 COMPONENT_TO_BARE = 1.15
@@ -63,11 +63,6 @@ CLUSTER_MIB = 1536.0  # control plane and node agent
 ROUTED_REQUESTS = 2000  # each way
 ROUTER_MS = 2.0  # that the router adds to a request's p50
 SHARE_OFF = 28.0  # requests of a thousand that 90 to 10 may be off: 3 standard deviations
-SCORING_SECONDS = 2.0  # of each measurement
-SCORING_P50 = 0.8  # of one PNG at one client, to the signature with the json module
-SCORING_P99_TO_P50 = 3.0
-SCORING_IMAGES = 8.0  # a second, of the same JSON, to the signature with the json module
-SCORING_MIB = 10.0  # that the server's workers grow by; the more requests, the surer
 
 
 def main() -> int:
@@ -79,7 +74,7 @@ def main() -> int:
     programs = kubernetes_programs()
     if programs is None:
         sys.exit("bench: this machine has no build of Kubernetes: `make kubernetes` makes one")
-    scored = scoring.measure(options.rounds, SCORING_SECONDS / 10 if options.quick else SCORING_SECONDS, options.requests)
+    scored = scoring.measure(options.rounds, scoring.SECONDS / 10 if options.quick else scoring.SECONDS, options.requests)
     with tempfile.TemporaryDirectory() as folder:
         azure = EmbeddedAzure(Path(folder) / "azure")
         try:
@@ -104,7 +99,7 @@ def main() -> int:
         *_report_batch(worked, say),
         *_report_cluster(ran, say),
         *_report_endpoints(routed, say),
-        *_report_scoring(scored, say),
+        *scoring.report(scored, say),
     ]
     figures = {f"{shape}-{count}": times[shape, count].seconds for shape, count in times}
     everything = {
@@ -136,7 +131,7 @@ def _report(
     held: list[bool] = []
 
     def limit(what: str, value: float, most: float) -> None:
-        held.append(_hold(what, value, most, say))
+        held.append(hold(what, value, most, say))
 
     for (shape, count), taken in times.items():
         say(f"preview of {count} groups, {shape}: {taken}")
@@ -168,9 +163,9 @@ def _report_catalog(known: catalog.Catalog, times: dict[tuple[str, int], preview
     say(f"the same with every module of the service, CPU in ms: {modules}")
     slowest = max(known.service_cpu_ms.values())
     return [
-        _hold("loading what the slowest service needs, CPU in ms", slowest, CATALOG_SERVICE_CPU_MS, say),
-        _hold("loading the whole catalog with the standard library, CPU in ms", known.load_cpu_ms, CATALOG_LOAD_CPU_MS, say),
-        _hold(f"checking {known.checked} resources to previewing them", known.check_seconds / preview, CHECK_TO_PREVIEW, say),
+        hold("loading what the slowest service needs, CPU in ms", slowest, CATALOG_SERVICE_CPU_MS, say),
+        hold("loading the whole catalog with the standard library, CPU in ms", known.load_cpu_ms, CATALOG_LOAD_CPU_MS, say),
+        hold(f"checking {known.checked} resources to previewing them", known.check_seconds / preview, CHECK_TO_PREVIEW, say),
     ]
 
 
@@ -182,13 +177,13 @@ def _report_languages(spoken: languages.Languages, say: "partial[None]") -> bool
 def _report_preflight(asked: preflight.Preflight, say: "partial[None]") -> bool:
     say(f"online preflight, {asked.lists} lists: {asked.all_lists:.2f} s; the slowest alone: {asked.slowest_list:.2f} s")
     beyond = asked.all_lists - asked.slowest_list
-    return _hold("online preflight beyond its slowest list, in s", beyond, PREFLIGHT_BEYOND_SLOWEST_LIST, say)
+    return hold("online preflight beyond its slowest list, in s", beyond, PREFLIGHT_BEYOND_SLOWEST_LIST, say)
 
 
 def _report_azure_cli(told: azure_cli.FirstLine, say: "partial[None]") -> bool:
     created, by_hand, client = (statistics.median(each) for each in (told.created, told.by_hand, told.client))
     say(f"first log line after `az container create`: {created:.2f} s; by hand {by_hand:.3f} s, `az group show` {client:.2f} s")
-    return _hold("first log line to the same process by hand and `az group show`", told.ratio, FIRST_LOG_LINE, say)
+    return hold("first log line to the same process by hand and `az group show`", told.ratio, FIRST_LOG_LINE, say)
 
 
 def _report_batch(worked: batch_tasks.Tasks, say: "partial[None]") -> list[bool]:
@@ -197,8 +192,8 @@ def _report_batch(worked: batch_tasks.Tasks, say: "partial[None]") -> list[bool]
     say(f"  p95 of a task's overhead {worked.overhead_p95_ms:.1f} ms")
     grown = worked.resident_after_mib - worked.resident_before_mib
     return [
-        _hold("Batch, overhead of a task, p50 in ms", worked.overhead_ms, TASK_OVERHEAD_MS, say),
-        _hold(f"Batch, MiB that the server grows by over {worked.count} tasks", grown, TASKS_MIB, say),
+        hold("Batch, overhead of a task, p50 in ms", worked.overhead_ms, TASK_OVERHEAD_MS, say),
+        hold(f"Batch, MiB that the server grows by over {worked.count} tasks", grown, TASKS_MIB, say),
     ]
 
 
@@ -206,10 +201,10 @@ def _report_cluster(ran: kubernetes_cluster.Cluster, say: "partial[None]") -> li
     lines = ", ".join(f"{each:.2f}" for each in ran.first_lines)
     say(f"first lines of Jobs on a cluster: {lines} s; its deletion: {ran.deleted:.1f} s")
     return [
-        _hold("a cluster with a node that is ready, in s", ran.ready, CLUSTER_READY_SECONDS, say),
-        _hold("`kubectl apply` of a Job to its first line, p50 in s", ran.first_line, JOB_FIRST_LINE_SECONDS, say),
-        _hold(f"{ran.pods} waiting GPU pods on {ran.nodes} nodes from zero, in s", ran.scheduled, PODS_SCHEDULED_SECONDS, say),
-        _hold("control plane and node agent, MiB resident", ran.resident_mib, CLUSTER_MIB, say),
+        hold("a cluster with a node that is ready, in s", ran.ready, CLUSTER_READY_SECONDS, say),
+        hold("`kubectl apply` of a Job to its first line, p50 in s", ran.first_line, JOB_FIRST_LINE_SECONDS, say),
+        hold(f"{ran.pods} waiting GPU pods on {ran.nodes} nodes from zero, in s", ran.scheduled, PODS_SCHEDULED_SECONDS, say),
+        hold("control plane and node agent, MiB resident", ran.resident_mib, CLUSTER_MIB, say),
     ]
 
 
@@ -221,38 +216,10 @@ def _report_endpoints(routed: endpoints.Endpoints, say: "partial[None]") -> list
     )
     off = abs(routed.green - routed.shared * endpoints.GREEN / 100)
     return [
-        _hold("endpoints, what the router adds to a request, ms", routed.overhead_ms, ROUTER_MS, say),
-        _hold("endpoints, requests off 90 to 10", off, SHARE_OFF, say),
-        _hold("endpoints, requests lost by a killed container", routed.lost_by_kill, routed.clients, say),
+        hold("endpoints, what the router adds to a request, ms", routed.overhead_ms, ROUTER_MS, say),
+        hold("endpoints, requests off 90 to 10", off, SHARE_OFF, say),
+        hold("endpoints, requests lost by a killed container", routed.lost_by_kill, routed.clients, say),
     ]
-
-
-def _report_scoring(scored: scoring.Scoring, say: "partial[None]") -> list[bool]:
-    for name, times in scored.p50_ms.items():
-        say(f"one PNG at one client, {name}: p50 {_each(times)} ms, p99 {_each(scored.p99_ms[name])} ms")
-    for name, images in scored.images_a_second.items():
-        say(f"{scoring.CLIENTS} clients, {scoring.IMAGES} images a request, {name}: {_each(images)} images a second")
-    p50 = scored.ratio(scored.p50_ms, scoring.OURS, scoring.B)
-    images = scored.ratio(scored.images_a_second, scoring.form(scoring.OURS, scoring.JSON), scoring.form(scoring.B, scoring.JSON))
-    spread = [p99 / p50 for p99, p50 in zip(scored.p99_ms[scoring.OURS], scored.p50_ms[scoring.OURS], strict=True)]
-    grown = scored.resident_after_mib - scored.resident_before_mib
-    say(f"  ratios to the baseline in each round: p50 {_each(p50)}, images a second {_each(images)}; p99 to p50 {_each(spread)}")
-    return [
-        _hold("scoring, p50 of one PNG to the plain signature's", statistics.median(p50), SCORING_P50, say),
-        _hold("scoring, p99 to p50 of one PNG", statistics.median(spread), SCORING_P99_TO_P50, say),
-        _hold("scoring, the plain signature's images a second to ours", 1 / statistics.median(images), 1 / SCORING_IMAGES, say),
-        _hold(f"scoring, MiB that the workers grow by over {scored.requests} requests", grown, SCORING_MIB, say),
-    ]
-
-
-def _each(figures: Sequence[float]) -> str:
-    return ", ".join(f"{each:.3g}" for each in figures)
-
-
-def _hold(what: str, value: float, most: float, say: "partial[None]") -> bool:
-    holds = value <= most
-    say(f"{what}: {value:.4g}, limit {most:g}: {'holds' if holds else 'FELL SHORT'}")
-    return holds
 
 
 def _options() -> argparse.Namespace:

@@ -12,6 +12,7 @@ import statistics
 import subprocess
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 PAGE = Path(__file__).parents[2] / "docs" / "results.md"
@@ -67,3 +68,10 @@ def hardware() -> str:
 def load() -> str:
     """How busy the machine is beside what is measured: waiting processes a core over the last minute."""
     return f"{os.getloadavg()[0] / (os.cpu_count() or 1):.1f}"
+
+
+def hold(what: str, value: float, most: float, say: "partial[None]") -> bool:
+    """Says a figure with its limit, and returns whether it is within."""
+    holds = value <= most
+    say(f"{what}: {value:.4g}, limit {most:g}: {'holds' if holds else 'FELL SHORT'}")
+    return holds

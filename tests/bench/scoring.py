@@ -6,6 +6,7 @@ else asks them: one client all in turn, some requests at a time, and 32 clients 
 are of 64 x 64 pixels in colour, the model is small.
 """
 
+import argparse
 import base64
 import io
 import json
@@ -18,12 +19,14 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 import httpx
 from PIL import Image
 
+from tests.bench import results
 from tests.support.embedded import until
 from tests.workloads.workload_runs import SCORING, locked_python
 
@@ -31,6 +34,11 @@ HERE = Path(__file__).with_name("scored")
 IMAGES, CLIENTS, SIDE = 32, 32, 64
 START_SECONDS = 180
 UNBOUNDED = 10**9
+SECONDS = 2.0  # of each measurement
+P50 = 0.8  # of one PNG at one client, to the signature with the json module
+P99_TO_P50 = 3.0
+MORE_IMAGES = 8.0  # a second, of the same JSON, to the signature with the json module
+MIB = 10.0  # that the server's workers grow by; the more requests, the surer
 A, B, B_SIZED, OURS = "keras.predict", "signature and json", "signature and json, our set-up", "ours"
 PNG, JSON, BASE64, NPY = "one.png", "pixels.json", "base64.json", "pixels.npy"
 TYPES = {PNG: "image/png", JSON: "application/json", BASE64: "application/json", NPY: "application/x-npy"}
@@ -47,6 +55,18 @@ class Scoring:
     requests: int  # between the two readings of memory
     resident_before_mib: float  # all workers together
     resident_after_mib: float
+
+    @property
+    def p50_ratio(self) -> list[float]:
+        return self.ratio(self.p50_ms, OURS, B)
+
+    @property
+    def images_ratio(self) -> list[float]:
+        return self.ratio(self.images_a_second, form(OURS, JSON), form(B, JSON))
+
+    @property
+    def tail(self) -> list[float]:
+        return [p99 / p50 for p99, p50 in zip(self.p99_ms[OURS], self.p50_ms[OURS], strict=True)]
 
     def ratio(self, figures: Mapping[str, Sequence[float]], which: str, to: str) -> list[float]:
         """Of each round, so that a busy moment of the machine weighs on both."""
@@ -96,6 +116,94 @@ def measure(rounds: int, seconds: float, requests: int) -> Scoring:
         before,
         after,
     )
+
+
+def report(scored: Scoring, say: "partial[None]") -> list[bool]:
+    """Says each figure; returns for each limit whether it holds."""
+    for name, times in scored.p50_ms.items():
+        say(f"one PNG at one client, {name}: p50 {_each(times)} ms, p99 {_each(scored.p99_ms[name])} ms")
+    for name, images in scored.images_a_second.items():
+        say(f"{CLIENTS} clients, {IMAGES} images a request, {name}: {_each(images)} images a second")
+    say(
+        f"  ratios to the baseline in each round: p50 {_each(scored.p50_ratio)}, images a second {_each(scored.images_ratio)}; "
+        f"p99 to p50 {_each(scored.tail)}"
+    )
+    grown = scored.resident_after_mib - scored.resident_before_mib
+    return [
+        results.hold("scoring, p50 of one PNG to the plain signature's", statistics.median(scored.p50_ratio), P50, say),
+        results.hold("scoring, p99 to p50 of one PNG", statistics.median(scored.tail), P99_TO_P50, say),
+        results.hold(
+            "scoring, the plain signature's images a second to ours",
+            1 / statistics.median(scored.images_ratio),
+            1 / MORE_IMAGES,
+            say,
+        ),
+        results.hold(f"scoring, MiB that the workers grow by over {scored.requests} requests", grown, MIB, say),
+    ]
+
+
+def main() -> int:
+    """`make bench-scoring`: these figures alone, and their section of the page of results."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.scoring")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--requests", type=int, default=5000)
+    parser.add_argument("--quick", action="store_true", help="small numbers, no limit, no page")
+    options = parser.parse_args()
+    say = partial(print, flush=True)
+    busy = results.load()
+    if options.quick:
+        options.rounds, options.requests = 1, 200
+    scored = measure(options.rounds, SECONDS / 10 if options.quick else SECONDS, options.requests)
+    held = report(scored, say)
+    if not options.quick:
+        results.write("scoring", "Scoring: requests", _page(scored, busy), _versions())
+    say(json.dumps({**asdict(scored), "load": busy}))
+    return 0 if all(held) or options.quick else 1
+
+
+def _page(scored: Scoring, busy: str) -> list[str]:
+    grown = scored.resident_after_mib - scored.resident_before_mib
+    ratios = [
+        ("p50 of one PNG at one client, to the plain signature's", results.spread(scored.p50_ratio), f"at most {P50}"),
+        ("p99 to p50 of one PNG", results.spread(scored.tail), f"at most {P99_TO_P50:g}"),
+        (
+            f"images a second of {CLIENTS} clients, times the plain signature's",
+            results.spread(scored.images_ratio, 1),
+            f"at least {MORE_IMAGES:g}",
+        ),
+        (f"MiB that the workers grow by over {scored.requests} requests", f"{grown:.1f}", f"at most {MIB:g}"),
+    ]
+    servers = [
+        (
+            name,
+            results.spread(scored.p50_ms[name], 1) if name in scored.p50_ms else "",
+            results.spread(images, 0),
+        )
+        for name in scored.p50_ms
+        for images in [scored.images_a_second.get(form(name, JSON), ())]
+        if images
+    ]
+    others = [(name, "", results.spread(images, 0)) for name, images in scored.images_a_second.items() if not name.endswith(JSON)]
+    return [
+        "`workloads/scoring` beside the inference server with its own defaults, which calls `keras.predict` or a plain signature "
+        f"with the json module; the second also in our set-up. Images of {SIDE} x {SIDE} pixels in colour, {IMAGES} in each request of "
+        f"the {CLIENTS} clients. "
+        f"The machine was busy with other work, {busy} waiting processes a core.",
+        "",
+        *results.table(("", "ratio", "target"), ratios),
+        "",
+        *results.table(("server", "p50 of one PNG, ms", "images a second"), [*servers, *others]),
+    ]
+
+
+def _versions() -> dict[str, str]:
+    script = "from importlib.metadata import version as v; print(v('tensorflow'), v('azureml-inference-server-http'))"
+    said = subprocess.run([locked_python(SCORING), "-c", script], capture_output=True, text=True, check=True).stdout.split()
+    return dict(zip(("TensorFlow", "azureml-inference-server-http"), said, strict=True))
+
+
+def _each(figures: Sequence[float]) -> str:
+    return ", ".join(f"{each:.3g}" for each in figures)
 
 
 def form(name: str, body: str) -> str:
@@ -209,3 +317,7 @@ def _resident_mib(process: subprocess.Popen[bytes]) -> float:
     """Of the server's workers: the children of its first process."""
     said = subprocess.run(["ps", "-o", "rss=", "--ppid", str(process.pid)], capture_output=True, text=True, check=True).stdout
     return sum(int(line) for line in said.split()) / 1024
+
+
+if __name__ == "__main__":
+    sys.exit(main())

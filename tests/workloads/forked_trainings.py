@@ -1,6 +1,7 @@
 """Starts trainings that find TensorFlow imported already: each is a fork of this process, which computes nothing itself.
 
-Runs in MNIST's locked environment. In: a line of JSON for each training, with `arguments`, `environment`, `output` and `errors` (files).
+Runs in MNIST's locked environment. In: a line of JSON for each training, with `arguments`, `environment`, `output` and
+`errors` (files).
 Out: for each a line with its process id; and `{"ended": id, "code": code}` when one has ended, a signal as a negative number.
 """
 
@@ -55,7 +56,7 @@ def start(wanted: dict) -> int:
 
         code = int(train(wanted["arguments"]))
         sys.stdout.flush()
-    except BaseException:
+    except BaseException:  # noqa: BLE001 - a fork never goes on as its parent
         traceback.print_exc()
     finally:
         sys.stderr.flush()

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.support.embedded import until
-from tests.workloads.workload_runs import MNIST, Finished
+from tests.workloads.workload_runs import MNIST, Finished, run
 
 SECONDS = 240  # that a group may take on a busy machine
 LOST = 4
@@ -89,6 +89,11 @@ class Trainings:
         until(lambda: all(worker.code is not None for worker in workers), "the workers' end", SECONDS)
         return [worker.finished() for worker in workers]
 
+    def succeed(self, workers: Sequence[Worker]) -> list[Finished]:
+        ended = self.wait(workers)
+        assert [each.code for each in ended] == [0] * len(workers), [each.stderr for each in ended]
+        return ended
+
     def stop(self) -> None:
         for worker in self.running.values():
             if worker.code is None:
@@ -106,6 +111,26 @@ class Trainings:
                 self._started.put(told["started"])
             else:
                 self.running[told["ended"]].code = told["code"]
+
+
+# The largest difference of any array of two checkpoints.
+DIFFERENCE = """
+import sys
+import numpy as np
+first, second = (np.load(path) for path in sys.argv[1:])
+assert first.files == second.files
+print(max(float(np.abs(first[name] - second[name]).max()) for name in first.files if name != "header"))
+"""
+
+
+def difference(python: Path, first: Path, second: Path) -> float:
+    compared = run([python, "-c", DIFFERENCE, first, second], MNIST)
+    assert compared.code == 0, compared.stderr
+    return float(compared.stdout)
+
+
+def same_arrays(python: Path, first: Path, second: Path) -> bool:
+    return difference(python, first, second) == 0
 
 
 def free_ports(count: int) -> list[int]:

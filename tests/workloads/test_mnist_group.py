@@ -101,7 +101,7 @@ from mnist_training import failures
 from mnist_training.group import Group
 last = "the last good checkpoint is that of step 100"
 for error in (
-    tf.errors.ResourceExhaustedError(None, None, "OOM when allocating tensor with shape[4096,500] and type float on /device:GPU:0"),
+    tf.errors.ResourceExhaustedError(None, None, "OOM when allocating tensor with shape[4096,500] on /device:GPU:0"),
     MemoryError(),
     tf.errors.InternalError(None, None, "CUDA error: all CUDA-capable devices are busy or unavailable"),
     tf.errors.InternalError(None, None, "Failed call to cuCtxCreate: CUDA_ERROR_DEVICE_UNAVAILABLE"),
@@ -118,7 +118,7 @@ print(int(refusal.code), *refusal.problems)
     last = "the last good checkpoint is that of step 100"
     held = (
         "3 the GPU can't be used: it is in exclusive mode and another process holds it, or it is in prohibited mode "
-        "(`nvidia-smi -q -d COMPUTE` says which); CUDA says: "
+        "(see `nvidia-smi -q -d COMPUTE`); CUDA says: "
     )
     assert finished.lines == [
         f"2 out of memory for an array of [4096,500]: a step of --batch-size 4096 doesn't fit; choose a smaller one; {last}",
@@ -127,5 +127,6 @@ print(int(refusal.code), *refusal.problems)
         f"{held}Failed call to cuCtxCreate: CUDA_ERROR_DEVICE_UNAVAILABLE",
         f"4 the GPU was lost: CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered; {last}",
         f"4 TensorFlow failed: something else; {last}",
-        f"4 worker 1 (127.0.0.1:1) was lost, and a group trains whole or not at all; start all workers again with --resume; {last}",
+        "4 worker 1 (127.0.0.1:1) was lost, and a group trains whole or not at all; start all workers again with --resume; "
+        + last,
     ], finished.stderr

@@ -33,6 +33,23 @@ def test_all_mistakes_are_told_at_once(refuse: Callable[..., Finished]) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("option", "text", "allowed"),
+    [
+        ("model", "resnet", "perceptron, convolution"),
+        ("schedule", "linear", "constant, cosine"),
+        ("precision", "int8", "auto, float32, bfloat16, float16"),
+        ("xla", "auto", "on, off"),
+        ("target-accuracy", "99", "a number from 0 to 1"),
+        ("evaluate-every", "0", "a whole number from 1 to 1000000"),
+        ("checkpoint-every", "x", "a whole number from 1 to 1000000"),
+        ("group-timeout", "0", "a whole number of seconds from 1 to 86400"),
+    ],
+)
+def test_what_an_option_allows_is_told(option: str, text: str, allowed: str) -> None:
+    assert problems_of(f"--{option}={text}") == [f"--{option}: {text!r} can't be used; allowed: {allowed}"]
+
+
 @pytest.mark.parametrize("text", ["-1", "2147483648", "1.5", "", "0x10"])
 def test_a_seed_that_is_no_31_bit_number_is_refused(text: str) -> None:
     assert problems_of(f"--seed={text}") == [f"--seed: {text!r} can't be used; allowed: a whole number from 0 to 2147483647"]

@@ -1,6 +1,7 @@
 """Several workers: they train what one does, end when one is lost, and go on from the checkpoint.
 
-All of it on this machine. The disturbances are drawn from a seed; `python -m tests.workloads.disturbances` makes more of them.
+All of it on this machine. The disturbances are drawn from a seed; `python -m tests.workloads.disturbances` makes
+more of them.
 """
 
 import json
@@ -12,20 +13,13 @@ from pathlib import Path
 import pytest
 
 from tests.support.embedded import until
-from tests.workloads.mnist_workers import LOST, SECONDS, Trainings, Worker, at_step, free_ports, kill
-from tests.workloads.workload_runs import MNIST, run, write_data
+from tests.workloads.mnist_workers import LOST, SECONDS, Trainings, Worker, at_step, difference, free_ports, kill, same_arrays
+from tests.workloads.workload_runs import write_data
 
 STEPS = 60
-# How far weights may be apart that the same batches made, added up in another order: two orders of magnitude more than what is seen.
+# How far weights may be apart that the same batches made, added up in another order: two orders of magnitude more than what is
+# seen.
 TOLERANCE = 1e-5
-# The largest difference of any array of two checkpoints.
-DIFFERENCE = """
-import sys
-import numpy as np
-first, second = (np.load(path) for path in sys.argv[1:])
-assert first.files == second.files
-print(max(float(np.abs(first[name] - second[name]).max()) for name in first.files if name != "header"))
-"""
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 
@@ -59,12 +53,6 @@ def undisturbed(
         assert [each.report["model"] is not None for each in ended] == [True] + [False] * (size - 1)
         checkpoints[size] = folder / "1" / "checkpoint.npz" if size == 1 else folder / str(size) / "0" / "checkpoint.npz"
     return checkpoints
-
-
-def difference(python: Path, first: Path, second: Path) -> float:
-    compared = run([python, "-c", DIFFERENCE, first, second], MNIST)
-    assert compared.code == 0, compared.stderr
-    return float(compared.stdout)
 
 
 @pytest.mark.parametrize("size", [2, 4])
@@ -101,7 +89,7 @@ def test_a_group_whose_workers_are_killed_ends_with_the_weights_of_one_that_is_n
     again = trainings.wait(trainings.group(tmp_path, 2, *options, "--resume"))
     assert [each.code for each in again] == [0, 0], [each.stderr for each in again]
     assert again[0].report["resumed_from"] == again[1].report["resumed_from"] >= 20
-    assert difference(mnist_python, undisturbed[2], tmp_path / "0" / "checkpoint.npz") == 0
+    assert same_arrays(mnist_python, undisturbed[2], tmp_path / "0" / "checkpoint.npz")
 
 
 def test_workers_that_differ_or_miss_one_are_told_so(

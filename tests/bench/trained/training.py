@@ -1,8 +1,10 @@
-"""Runs in MNIST's environment: the same network trained by Keras' `fit` and by the workload, in turn, until both reach an accuracy.
+"""Runs in MNIST's environment: the same network trained by Keras' `fit` and by the workload, in turn, until both reach an
+accuracy.
 
-In: a folder with the four files, the accuracy, rounds, a folder for outputs, batch sizes. Out: lines of JSON: one for each setting of
-each of the two in the sweep, where a setting that is slower than the fastest so far is broken off; then one for each timed training.
-Times count from the call to the accuracy, what is traced and compiled included; both look at the accuracy after every epoch.
+In: a folder with the four files, the accuracy, rounds, a folder for outputs, batch sizes. Out: lines of JSON: one for each
+setting of each of the two in the sweep, where a setting that is slower than the fastest so far is broken off; then one for each
+timed training. Times count from the call to the accuracy, what is traced and compiled included; both look at the accuracy after
+every epoch.
 """
 
 import contextlib
@@ -33,7 +35,7 @@ class Taken:
     accuracy: float
 
 
-class Slower(Exception):
+class SlowerError(Exception):
     """The setting is slower than the fastest."""
 
 
@@ -44,7 +46,7 @@ class Deadline(keras.callbacks.Callback):
 
     def on_train_batch_end(self, batch: int, logs: object = None) -> None:
         if time.perf_counter() > self.until:
-            raise Slower
+            raise SlowerError
 
 
 def fit(arrays: training.Arrays, target: float, seed: int, most: float, batch_size: int, jit: bool, steps: int) -> Taken:
@@ -66,7 +68,7 @@ def fit(arrays: training.Arrays, target: float, seed: int, most: float, batch_si
         accuracy = model.evaluate(arrays.test_images, arrays.test_labels, batch_size=EVALUATION_BATCH, verbose=0)[1]
         if accuracy >= target:
             return Taken(time.perf_counter() - began, time.process_time() - cpu, round(float(accuracy), 4))
-    raise Slower
+    raise SlowerError
 
 
 def ours(arrays: training.Arrays, target: float, seed: int, folder: Path, batch_size: int) -> Taken:
@@ -85,7 +87,7 @@ def ours(arrays: training.Arrays, target: float, seed: int, folder: Path, batch_
     with contextlib.redirect_stdout(io.StringIO()):
         outcome = started.run()
     if outcome.target_seconds is None:
-        raise Slower
+        raise SlowerError
     return Taken(outcome.target_seconds, spent[0], outcome.accuracy)
 
 
@@ -100,7 +102,7 @@ def main() -> None:
         most = fastest_fit[0] if fastest_fit else 600.0
         try:
             taken = fit(arrays, float(target), 1, most, batch_size, jit, steps)
-        except Slower:
+        except SlowerError:
             say({"fit": [batch_size, jit, steps], "slower_than": most})
             continue
         say({"fit": [batch_size, jit, steps], **vars(taken)})
@@ -110,7 +112,7 @@ def main() -> None:
     for batch_size in batch_sizes:
         try:
             taken = ours(arrays, float(target), 1, Path(folder), batch_size)
-        except Slower:
+        except SlowerError:
             continue
         say({"ours": [batch_size], **vars(taken)})
         if fastest_ours is None or taken.wall < fastest_ours[0]:

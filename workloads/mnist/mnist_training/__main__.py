@@ -113,7 +113,7 @@ def _run(chosen: options.Options, workers: group.Group, started: float) -> dict:
             "cpu_to_first_step": round(outcome.cpu_to_first_step, 3),
             "to_target": None if outcome.target_seconds is None else round(outcome.target_seconds, 3),
         },
-        "steps_per_second": None if outcome.steps_per_second is None else round(outcome.steps_per_second, 2),
+        "steps_per_second": outcome.steps_per_second,
         "accuracy": outcome.accuracy,
         "min_accuracy": required,
         "peak_memory_mib": _peak_memory_mib(),

@@ -41,8 +41,8 @@ def save(path: Path, arrays: Mapping[str, np.ndarray], step: int, identity: Iden
 
 
 def load(path: Path, expected: Mapping[str, np.ndarray], identity: Identity) -> tuple[int, dict[str, np.ndarray]]:
-    """The step at which the checkpoint was made, and its arrays, which have the names and shapes of `expected`; where a size there
-    is 0, any.
+    """The step at which the checkpoint was made, and its arrays, which have the names and shapes of `expected`; where a size
+    there is 0, any.
 
     Errors: `RefusedError` where the file isn't a checkpoint or belongs to something else.
     """

@@ -1,7 +1,7 @@
 """The learning curves: accuracy and loss over the steps, as a picture and as TensorBoard reads them.
 
-In: points as they come. Out: `curves.png` at the end, and an event file in `tensorboard/` that grows with the training. A resumed run
-begins with the points of its checkpoint; in TensorBoard its file takes back what an earlier one says of later steps.
+In: points as they come. Out: `curves.png` at the end, and an event file in `tensorboard/` that grows with the training. A
+resumed run begins with the points of its checkpoint; in TensorBoard its file takes back what an earlier one says of later steps.
 """
 
 import logging
@@ -24,7 +24,8 @@ class Curves:
     """`points`: each a step, and the accuracy and mean loss on the held-out digits after it."""
 
     def __init__(self, points: Iterable[tuple[int, float, float]], first: int, folder: Path | None) -> None:
-        """`first`: the step that a resumed run goes on from. `folder`: where the files go; None where another process writes them."""
+        """`first`: the step that a resumed run goes on from. `folder`: where the files go; None where another process writes
+        them."""
         self.points = list(points)
         self._folder = folder
         self._events = None

@@ -14,9 +14,9 @@ from .files import TEST_IMAGES, TEST_LABELS, TRAIN_IMAGES, TRAIN_LABELS
 from .refusal import RefusedError
 
 HELD_OUT = 360  # a fifth of the digits, never trained on
-# Which they are doesn't depend on --seed: the order in which `train_test_split(test_size=360, random_state=20190417, stratify=labels)`
-# of scikit-learn 1.9 lays the digits, those that are held out last. It is kept because importing scikit-learn takes a third as long
-# as importing TensorFlow; a test compares it with scikit-learn's own.
+# Which they are doesn't depend on --seed: the order in which `train_test_split(test_size=360, random_state=20190417,
+# stratify=labels)` of scikit-learn 1.9 lays the digits, those that are held out last. It is kept because importing scikit-learn
+# takes a third as long as importing TensorFlow; a test compares it with scikit-learn's own.
 ORDER = Path(__file__).with_name("digits_order.npy")
 _GREATEST = 16  # scikit-learn's pixels are counts from 0 to 16
 _SCALE = 3  # 8 pixels become 24 ...

@@ -1,7 +1,7 @@
 """Several GPUs of one machine, and several workers: the strategy, what the workers tell each other, and the end of a group.
 
-In: the `Group` of TF_CONFIG and the GPUs. Out: a TensorFlow strategy whose replicas compute one step together. A group ends whole:
-where a worker is lost, each of the others says so and ends, and whoever started them starts them all again.
+In: the `Group` of TF_CONFIG and the GPUs. Out: a TensorFlow strategy whose replicas compute one step together. A group ends
+whole: where a worker is lost, each of the others says so and ends, and whoever started them starts them all again.
 """
 
 import json
@@ -87,8 +87,8 @@ def exchange(strategy: tf.distribute.Strategy, group: Group, row: Sequence[int])
 class Watch:
     """Ends this process where the group can't go on and TensorFlow waits for a worker that won't come.
 
-    Each worker looks at its successor, so that a group of any size costs a connection a worker. `end` is called from a thread of its
-    own with the line to say, and must not return.
+    Each worker looks at its successor, so that a group of any size costs a connection a worker. `end` is called from a thread
+    of its own with the line to say, and must not return.
     """
 
     def __init__(self, group: Group, timeout: float, end: Callable[[str], NoReturn]) -> None:
@@ -117,14 +117,14 @@ class Watch:
             if self._stopped.is_set():
                 return
             if missed >= _MISSED:
-                self._end(lost(self._group, [self._group.name(successor)]))
+                self._end(lost([self._group.name(successor)]))
             if time.monotonic() - self._last >= self._timeout:
                 absent = self._group.unreachable()
                 who = f"nothing listens at {', '.join(absent)}" if absent else "all workers listen, and one of them doesn't go on"
                 self._end(f"no step has ended for {self._timeout:g} s (--group-timeout): {who}")
 
 
-def lost(group: Group, absent: Sequence[str]) -> str:
+def lost(absent: Sequence[str]) -> str:
     """The line of a worker that goes down because another one did."""
     who = ", ".join(absent) if absent else "another worker"
     return f"{who} was lost, and a group trains whole or not at all; start all workers again with --resume"

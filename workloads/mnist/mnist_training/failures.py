@@ -1,7 +1,7 @@
 """What TensorFlow raises while it trains, as one line and an exit code.
 
-In: an error of TensorFlow, and where the training was. Out: a `RefusedError` that names what happened: memory that isn't enough, a GPU
-that another process holds, a GPU or a worker that was lost.
+In: an error of TensorFlow, and where the training was. Out: a `RefusedError` that names what happened: memory that isn't
+enough, a GPU that another process holds, a GPU or a worker that was lost.
 """
 
 import re
@@ -12,7 +12,8 @@ from . import distribution
 from .group import Group
 from .refusal import ExitCode, RefusedError
 
-# Names of CUDA's driver API (docs.nvidia.com, "CUDA Driver API", data types, CUresult) and their texts as TensorFlow repeats them.
+# Names of CUDA's driver API (docs.nvidia.com, "CUDA Driver API", data types, CUresult) and their texts as TensorFlow repeats
+# them.
 _HELD = re.compile(r"CUDA_ERROR_DEVICE_UNAVAILABLE|devices? .*(busy or unavailable)|EXCLUSIVE_PROCESS", re.IGNORECASE)
 _LOST = re.compile(
     r"CUDA_ERROR_(ILLEGAL_ADDRESS|LAUNCH_FAILED|LAUNCH_TIMEOUT|ECC_UNCORRECTABLE|HARDWARE_STACK_ERROR|NOT_PERMITTED|SYSTEM_NOT_READY|"
@@ -33,19 +34,14 @@ def refusal(error: Exception, group: Group, batch_size: int, last: str) -> Refus
         problem = f"out of memory{tensor}: a step of --batch-size {batch_size} doesn't fit; choose a smaller one; {last}"
         return RefusedError([problem])
     if _HELD.search(text):
-        return RefusedError(
-            [
-                "the GPU can't be used: it is in exclusive mode and another process holds it, or it is in prohibited mode (`nvidia-smi -q "
-                f"-d COMPUTE` says which); CUDA says: {_first_line(text)}"
-            ],
-            ExitCode.NO_GPU,
-        )
+        why = "it is in exclusive mode and another process holds it, or it is in prohibited mode (see `nvidia-smi -q -d COMPUTE`)"
+        return RefusedError([f"the GPU can't be used: {why}; CUDA says: {_first_line(text)}"], ExitCode.NO_GPU)
     if _LOST.search(text):
         return RefusedError([f"the GPU was lost: {_first_line(text)}; {last}"], ExitCode.LOST)
     if group.size > 1:
         absent = group.unreachable()
         said = "" if absent else f" (TensorFlow says: {_first_line(text)})"
-        return RefusedError([f"{distribution.lost(group, absent)}{said}; {last}"], ExitCode.LOST)
+        return RefusedError([f"{distribution.lost(absent)}{said}; {last}"], ExitCode.LOST)
     return RefusedError([f"TensorFlow failed: {_first_line(text)}; {last}"], ExitCode.LOST)
 
 

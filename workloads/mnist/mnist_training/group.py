@@ -2,7 +2,8 @@
 
 In: the text of TF_CONFIG. Out: a `Group`, or `RefusedError` with every problem of it at once, each with the member's path in the
 JSON. The form is TensorFlow's own (tensorflow.org, "Distributed training with TensorFlow", section TF_CONFIG):
-{"cluster": {"worker": ["host:port", …]}, "task": {"type": "worker", "index": 0}}; a worker of type `chief` comes before the others.
+{"cluster": {"worker": ["host:port", …]}, "task": {"type": "worker", "index": 0}}; a worker of type `chief` comes before the
+others.
 """
 
 import errno
@@ -56,8 +57,8 @@ class Group:
 def meet(group: Group, timeout: float) -> None:
     """Returns when every worker of the group is there: TensorFlow's own start waits without an end, and can't be interrupted.
 
-    Until then this worker listens at its port, where TensorFlow does afterwards. Errors: `RefusedError` where it can't, and where the
-    others aren't there within `timeout` seconds.
+    Until then this worker listens at its port, where TensorFlow does afterwards. Errors: `RefusedError` where it can't, and
+    where the others aren't there within `timeout` seconds.
     """
     if group.size == 1:
         return

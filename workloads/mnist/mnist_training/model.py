@@ -1,10 +1,10 @@
 """The two networks: each as a Keras model, which is what a run leaves behind, and as the function that a training step runs.
 
-In: the size of an image. Out: an untrained model; and for its weights and a batch of bytes, one logit a class. The function rounds
-the products to a shorter type where it is told to; the weights, and what is added up over a batch, keep their 32 bits.
+In: the size of an image. Out: an untrained model; and for its weights and a batch of bytes, one logit a class. The function
+rounds the products to a shorter type where it is told to; the weights, and what is added up over a batch, keep their 32 bits.
 
-The perceptron is that of TensorFlow's "MNIST with summaries" tutorial, whose log the ACI article shows: one hidden layer is enough
-for 97 % of MNIST, and it trains in seconds on two CPU cores. The convolution reaches 99 %.
+The perceptron is that of TensorFlow's "MNIST with summaries" tutorial, whose log the ACI article shows: one hidden layer is
+enough for 97 % of MNIST, and it trains in seconds on two CPU cores. The convolution reaches 99 %.
 """
 
 from collections.abc import Callable, Sequence

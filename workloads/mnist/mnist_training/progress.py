@@ -45,7 +45,8 @@ class Progress:
         left = (self._last - step) / rate if rate else 0
         filled = round(done * _WIDTH)
         accuracy = "" if self._accuracy is None else f", accuracy {self._accuracy}"
-        text = f"[{'=' * filled}{' ' * (_WIDTH - filled)}] step {step}/{self._last}, loss {loss:.4f}{accuracy}, {rate:.0f} steps/s, {left:.0f} s left"
+        bar = f"[{'=' * filled}{' ' * (_WIDTH - filled)}]"
+        text = f"{bar} step {step}/{self._last}, loss {loss:.4f}{accuracy}, {rate:.0f} steps/s, {left:.0f} s left"
         self._bar.write(f"\r\x1b[K{text}")
         self._bar.flush()
 

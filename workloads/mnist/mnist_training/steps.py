@@ -194,7 +194,8 @@ def _summed(tensors: Sequence[tf.Tensor]) -> list[tf.Tensor]:
 
 
 def batches(images: np.ndarray, labels: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
-    """Images `(count, rows, columns)` and labels as batches of at most `size`; what fills the last one has no label that is right."""
+    """Images `(count, rows, columns)` and labels as batches of at most `size`; what fills the last one has no label that is
+    right."""
     size = min(size, len(labels))
     missing = -len(labels) % size
     images = np.concatenate([images, np.zeros((missing, *images.shape[1:]), np.uint8)])

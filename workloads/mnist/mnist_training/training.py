@@ -1,8 +1,8 @@
 """The training itself: steps, the accuracy every so many of them, checkpoints.
 
-In: arrays, options, the workers and GPUs that share the work. Out: what came out, and the files in the output folder, which the first
-worker writes. The batches and the dropout of a step depend on seed and step alone, so a resumed run ends where an uninterrupted one
-does, and so does one on several workers but for the order in which numbers are added up.
+In: arrays, options, the workers and GPUs that share the work. Out: what came out, and the files in the output folder, which the
+first worker writes. The batches and the dropout of a step depend on seed and step alone, so a resumed run ends where an
+uninterrupted one does, and so does one on several workers but for the order in which numbers are added up.
 """
 
 import functools
@@ -43,7 +43,8 @@ class Outcome:
     seconds: float
     first_step_at: float  # time.monotonic() when the first step was done
     cpu_to_first_step: float  # seconds of this process' processors until then
-    steps_per_second: float | None  # after the first call, which traces; evaluations and checkpoints count in
+    # After the first call, which traces; by the clock and in this process' processor time. Evaluations and checkpoints count in.
+    steps_per_second: dict[str, float | None]
     target_step: int | None
     target_seconds: float | None
     precision: str
@@ -165,7 +166,7 @@ class Training:
             progress.at(state.step, loss)
             if state.step % options.checkpoint_every == 0 or state.step == options.steps:
                 self._save(computing, curves, state)
-        seconds = time.monotonic() - began
+        seconds, cpu = time.monotonic() - began, time.process_time()
         if state.target_step is None:
             evaluate()
             self._reached(state, began)
@@ -186,7 +187,10 @@ class Training:
             seconds=seconds,
             first_step_at=state.first_step_at or time.monotonic(),
             cpu_to_first_step=state.cpu_to_first_step,
-            steps_per_second=_rate(state.step - first - state.traced, began + seconds - state.first_step_at),
+            steps_per_second={
+                "clock": _rate(state.step - first - state.traced, began + seconds - state.first_step_at),
+                "cpu": _rate(state.step - first - state.traced, cpu - state.cpu_to_first_step),
+            },
             target_step=state.target_step,
             target_seconds=state.target_seconds,
             precision=self._precision,
@@ -322,7 +326,7 @@ class Training:
 
 
 def _rate(steps: int, seconds: float) -> float | None:
-    return steps / seconds if steps > 0 and seconds > 0 else None
+    return round(steps / seconds, 2) if steps > 0 and seconds > 0 else None
 
 
 def _precision(options: Options, gpus: Sequence[object]) -> str:

@@ -1,0 +1,112 @@
+"""What a compiled step computes, beside Keras' own layers and optimiser; several replicas in one process; the digits' order."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.workloads.workload_runs import MNIST, run
+
+PROGRAM = """
+import json
+import keras
+import numpy as np
+import tensorflow as tf
+from mnist_training import model, steps
+
+cpu = tf.config.list_physical_devices("CPU")[0]
+tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
+keras.utils.set_random_seed(7)
+drawn = np.random.default_rng(7)
+images = drawn.integers(0, 256, (40, 12, 12), np.uint8)
+labels = drawn.integers(0, 10, 40, np.uint8)
+said = {}
+for name in ("perceptron", "convolution"):
+    built = model.build_model(name, 12, 12)
+    weights = {weight.path: weight.numpy() for weight in built.trainable_variables}
+
+    def computing(dropout=0.0, dtype=tf.float32, strategy=None, weights=weights, name=name, xla=False):
+        return steps.Steps(
+            strategy or tf.distribute.get_strategy(), model.network(name), steps.initial(weights),
+            batch_size=20, dropout=dropout, seed=7, dtype=dtype, xla=xla,
+        )
+
+    def trained(one):
+        placed = one.place(images), one.place(labels), one.place(np.arange(40, dtype=np.int32))
+        one.run(*placed, 0, 0, [0.001, 0.002])
+        loss, good = one.run(*placed, 0, 2, [0.001, 0.002])
+        assert good == 2
+        return {name: variable.numpy() for name, variable in one.variables.items()}
+
+    def apart(first, second):
+        return max(float(np.abs(first[name] - second[name]).max()) for name in weights)
+
+    # Keras' layers and its Adam, over the same batches.
+    optimizer = keras.optimizers.Adam()
+    loss_of = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    for step, rate in enumerate([0.001, 0.002] * 2):
+        batch = slice(step % 2 * 20, step % 2 * 20 + 20)
+        optimizer.learning_rate = rate
+        with tf.GradientTape() as tape:
+            loss = loss_of(labels[batch], built(images[batch], training=False))
+        optimizer.apply(tape.gradient(loss, built.trainable_variables), built.trainable_variables)
+    by_keras = {weight.path: weight.numpy() for weight in built.trainable_variables}
+    alone = trained(computing())
+    dropped = trained(computing(dropout=0.25))
+    mirrored = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+    said[name] = {
+        "keras": apart(by_keras, alone),
+        "moved": apart(weights, alone),
+        "dropout": apart(alone, dropped),
+        "two replicas": apart(dropped, trained(computing(dropout=0.25, strategy=mirrored))),
+        "bfloat16": apart(alone, trained(computing(dtype=tf.bfloat16))),
+        "float16": apart(alone, trained(computing(dtype=tf.float16))),
+    }
+    if name == "perceptron":
+        said[name]["xla"] = apart(dropped, trained(computing(dropout=0.25, xla=True)))
+
+    one = computing()
+    held_out = [one.place(array) for array in steps.batches(images[:33], labels[:33], 10)]
+    right, loss = one.evaluate(*held_out)
+    for weight in built.trainable_variables:
+        weight.assign(weights[weight.path])
+    logits = built(images[:33], training=False)
+    said[name]["right"] = right - int((logits.numpy().argmax(1) == labels[:33]).sum())
+    said[name]["loss"] = abs(loss / 33 - float(loss_of(labels[:33], logits)))
+
+    spoilt = computing(weights={path: np.full_like(value, np.nan) for path, value in weights.items()})
+    placed = spoilt.place(images), spoilt.place(labels), spoilt.place(np.arange(40, dtype=np.int32))
+    said[name]["good steps of NaN"] = spoilt.run(*placed, 0, 0, [0.001] * 2)[1]
+print(json.dumps(said))
+"""
+ORDER = """
+import numpy as np
+from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
+from mnist_training import digits
+labels = load_digits().target.astype(np.uint8)
+parts = train_test_split(np.arange(len(labels)), test_size=digits.HELD_OUT, random_state=20190417, stratify=labels)
+print(np.array_equal(np.concatenate(parts), np.load(digits.ORDER)))
+"""
+
+
+@pytest.mark.slow
+def test_a_step_is_that_of_keras_whatever_it_is_computed_on(mnist_python: Path) -> None:
+    done = run([mnist_python, "-c", PROGRAM], MNIST, TF_CPP_MIN_LOG_LEVEL="3")
+    assert done.code == 0, done.stderr
+    for name, said in done.report.items():
+        assert said["moved"] > 1e-3, name
+        assert said["keras"] < 1e-5, name
+        assert said["dropout"] > 1e-4, name
+        assert said["two replicas"] < 1e-5, name
+        assert said.get("xla", 0) < 1e-5, name
+        # Four steps of at most 0.002 each: a shorter type may turn the direction of a weight that hardly matters, and no more.
+        assert 0 < said["bfloat16"] < 0.012, name
+        assert 0 < said["float16"] < 0.012, name
+        assert said["right"] == 0, name
+        assert said["loss"] < 1e-5, name
+        assert said["good steps of NaN"] == 0, name
+
+
+def test_the_digits_lie_in_the_order_of_scikit_learns_split(mnist_python: Path) -> None:
+    done = run([mnist_python, "-c", ORDER], MNIST)
+    assert done.stdout == "True\n", done.stderr
