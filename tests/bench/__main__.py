@@ -171,7 +171,7 @@ def _report_catalog(known: catalog.Catalog, times: dict[tuple[str, int], preview
 
 def _report_languages(spoken: languages.Languages, say: "partial[None]") -> bool:
     say(f"preview of one stack, program in Python: {previews.Times(spoken.python)}; in YAML: {previews.Times(spoken.yaml)}")
-    return _hold("preview of a program in YAML to one in Python", spoken.ratio, YAML_TO_PYTHON, say)
+    return hold("preview of a program in YAML to one in Python", spoken.ratio, YAML_TO_PYTHON, say)
 
 
 def _report_preflight(asked: preflight.Preflight, say: "partial[None]") -> bool:

@@ -186,9 +186,8 @@ def _page(scored: Scoring, busy: str) -> list[str]:
     others = [(name, "", results.spread(images, 0)) for name, images in scored.images_a_second.items() if not name.endswith(JSON)]
     return [
         "`workloads/scoring` beside the inference server with its own defaults, which calls `keras.predict` or a plain signature "
-        f"with the json module; the second also in our set-up. Images of {SIDE} x {SIDE} pixels in colour, {IMAGES} in each request of "
-        f"the {CLIENTS} clients. "
-        f"The machine was busy with other work, {busy} waiting processes a core.",
+        f"with the json module; the second also in our set-up. Images of {SIDE} x {SIDE} pixels in colour, {IMAGES} in each "
+        f"request of the {CLIENTS} clients. The machine was busy with other work, {busy} waiting processes a core.",
         "",
         *results.table(("", "ratio", "target"), ratios),
         "",
