@@ -224,8 +224,11 @@ class Provider(Plugin):
         self, request: provider_pb2.CheckRequest, inputs: Properties, old: Properties
     ) -> provider_pb2.CheckResponse:
         inputs = releases.checked(inputs, old, request.urn.split("::")[-1], request.randomSeed, self._settings.namespace)
-        failures = [provider_pb2.CheckFailure(reason=each) for each in releases.problems(inputs, self._environment)]
+        failures = [provider_pb2.CheckFailure(reason=each) for each in self._release_problems(inputs)]
         return provider_pb2.CheckResponse(inputs=to_struct(inputs), failures=failures)
+
+    def _release_problems(self, inputs: Properties) -> list[str]:
+        return releases.problems(inputs, self._environment)
 
     def _released(self, urn: str, marked: Properties, olds: Properties | None = None) -> State:
         self._must_answer()

@@ -88,6 +88,11 @@ def test_a_group_of_four_runs_to_its_first_step_on_gpus_that_it_borrows(stack: P
     assert "as 4 workers on cluster gpu" in done.stderr
 
 
+def test_what_is_there_is_what_the_stack_says(stack: ProgramStack) -> None:
+    same = stack.pulumi("preview", "--refresh", "--expect-no-changes")
+    assert same.returncode == 0, same.stdout + same.stderr
+
+
 def test_the_code_of_the_worker_that_fails_is_the_runs(stack: ProgramStack, script: Path) -> None:
     done = run(stack, str(script), "--nodes", "2", "--env", "CODE=7")
     assert done.returncode == 7, done.stderr

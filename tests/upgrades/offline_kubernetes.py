@@ -11,14 +11,15 @@ from typing import Any
 import grpc
 from pulumi.runtime.proto import provider_pb2
 
-from localazure.kubernetes_plugin import objects, state
+from localazure.kubernetes_plugin import objects, releases, state
 from localazure.kubernetes_plugin.cluster import Cluster
+from localazure.kubernetes_plugin.kinds import token_of
 from localazure.kubernetes_plugin.servicer import Provider, Work
 from localazure.kubernetes_plugin.settings import read_settings
 from localazure.kubernetes_plugin.values import sent
 from localazure.plugin.base import configured
 from localazure.plugin.server import serve
-from localazure.plugin.wire import from_struct, opened, to_struct
+from localazure.plugin.wire import Properties, from_struct, opened, to_struct
 
 MANAGER = "pulumi-kubernetes-00000000"
 
@@ -29,7 +30,7 @@ class OfflineKubernetes(Provider):
     def Configure(self, request: provider_pb2.ConfigureRequest, context: grpc.ServicerContext) -> provider_pb2.ConfigureResponse:  # noqa: N802
         settings = read_settings(configured(request), {})
         nothing: Any = None
-        self._work = Work(settings, Cluster(None, "there is none"), nothing)
+        self._work = Work(settings, Cluster(None, "there is none"), nothing, nothing)
         return provider_pb2.ConfigureResponse(supportsPreview=True, supports_autonaming_configuration=True, acceptSecrets=True)
 
     def Check(self, request: provider_pb2.CheckRequest, context: grpc.ServicerContext) -> provider_pb2.CheckResponse:  # noqa: N802
@@ -38,9 +39,15 @@ class OfflineKubernetes(Provider):
 
     def Create(self, request: provider_pb2.CreateRequest, context: grpc.ServicerContext) -> provider_pb2.CreateResponse:  # noqa: N802
         marked = from_struct(request.properties, keep_secrets=True)
+        if token_of(request.urn) == releases.TYPE:
+            made = releases.recorded(opened(sent(marked)))
+            return provider_pb2.CreateResponse(id=made.id, properties=to_struct(made.outputs))
         live = opened(sent(marked))
         live["metadata"] = {**objects.metadata(live), "uid": str(uuid.uuid5(uuid.NAMESPACE_URL, request.urn))}
         return provider_pb2.CreateResponse(id=objects.identity(live), properties=to_struct(state.outputs(marked, live, MANAGER)))
+
+    def _release_problems(self, inputs: Properties) -> list[str]:
+        return []
 
 
 if __name__ == "__main__":

@@ -81,7 +81,7 @@ def test_what_lives_in_no_namespace_gets_none(offline: KubernetesEngine, token: 
     ("token", "words"),
     [
         ("kubernetes:core/v1:NamespacePatch", "a patch of an object that others own"),
-        ("kubernetes:helm.sh/v3:Release", "Helm"),
+        ("kubernetes:helm.sh/v3:Chart", "Helm"),
         ("kubernetes:helm.sh/v4:Chart", "Helm"),
         ("kubernetes:yaml/v2:ConfigGroup", "YAML files"),
         ("kubernetes:kustomize/v2:Directory", "Kustomize"),

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 import grpc
 import pytest
 
+from azure_gpu.catalog.services.groups import JOBSET
+from localazure.kubernetes_plugin import releases
 from localazure.kubernetes_plugin.recording import Recorder
 from localazure.plugin.wire import Secret, from_struct
 from tests.localazure.kubernetes_plugin.conftest import (
@@ -101,5 +103,15 @@ def test_a_preview_shows_the_inputs(engine: KubernetesEngine) -> None:
 
 def test_what_the_plugin_does_not_know_is_refused_as_ever(engine: KubernetesEngine) -> None:
     with pytest.raises(grpc.RpcError) as refused:
-        engine.made("kubernetes:helm.sh/v3:Release", {"chart": "x"})
+        engine.made("kubernetes:helm.sh/v3:Chart", {"chart": "x"})
     assert "Helm" in details_of(refused.value)
+
+
+def test_a_release_is_recorded_without_its_chart(engine: KubernetesEngine) -> None:
+    asked = {"chart": JOBSET.address, "version": JOBSET.version, "name": "jobset", "namespace": JOBSET.namespace}
+    made = engine.made(releases.TYPE, asked)
+    assert made.id == "jobset-system/jobset"
+    assert made.state["status"]["version"] == JOBSET.version
+    assert made.diff(asked).changes == made.diff(asked).DIFF_NONE
+    assert list(made.diff({**asked, "name": "other"}).replaces) == ["name"]
+    assert made.update({**asked, "values": {"a": 1}})["values"] == {"a": 1}
