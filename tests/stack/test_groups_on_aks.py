@@ -1,5 +1,6 @@
 """`run --nodes` on a stack's cluster with queues: workers meet by TF_CONFIG, codes arrive, and what doesn't fit waits whole."""
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -88,9 +89,14 @@ def test_a_group_of_four_runs_to_its_first_step_on_gpus_that_it_borrows(stack: P
     assert "as 4 workers on cluster gpu" in done.stderr
 
 
-def test_what_is_there_is_what_the_stack_says(stack: ProgramStack) -> None:
-    same = stack.pulumi("preview", "--refresh", "--expect-no-changes")
-    assert same.returncode == 0, same.stdout + same.stderr
+def test_what_is_on_the_cluster_is_what_the_stack_says(stack: ProgramStack) -> None:
+    done = stack.pulumi("preview", "--refresh", "--json")
+    assert done.returncode == 0, done.stderr
+    steps = [
+        (step["op"], step["urn"]) for step in json.loads(done.stdout)["steps"] if "kubernetes:" in step["urn"].split("::")[-2]
+    ]
+    assert len([urn for _, urn in steps if "kueue.x-k8s.io" in urn]) == 5
+    assert [step for step in steps if step[0] not in ("same", "refresh")] == []
 
 
 def test_the_code_of_the_worker_that_fails_is_the_runs(stack: ProgramStack, script: Path) -> None:

@@ -18,7 +18,7 @@ from azure_gpu.kubernetes.jobs import MANAGED_BY, JobSpec, too_small
 from azure_gpu.kubernetes.objects import Manifest
 
 API_VERSION = "kueue.x-k8s.io/v1beta1"
-_UNLIMITED = {"cpu": "1000000", "memory": "1000000Ti"}
+_UNLIMITED = {"cpu": "1M", "memory": "1000000Ti"}  # as Kubernetes writes them, so that a refresh finds what was said
 
 
 def resolve(said: ClusterObjectsSettings, pools: Sequence[GpuPool], path: str) -> tuple[dict[str, QueueSpec], list[Problem]]:
