@@ -71,7 +71,7 @@ def test_the_controllers_are_released_where_they_are_needed_before_what_they_con
         "kueue": (KUEUE.address, KUEUE.version, "kueue-system"),
     }
     assert releases["jobset"]["values"]["image"]["repository"] == "registry.k8s.io/jobset/jobset"
-    kinds = [each.inputs.get("kind") for each in found.registrations if each.inputs.get("apiVersion") == queues.API_VERSION]
+    kinds = [str(each.inputs.get("kind")) for each in found.registrations if each.inputs.get("apiVersion") == queues.API_VERSION]
     assert sorted(kinds) == ["ClusterQueue", "ClusterQueue", "LocalQueue", "LocalQueue", "ResourceFlavor"]
 
 

@@ -71,9 +71,9 @@ def queued(cluster: NodeAgent) -> NodeAgent:
     return cluster
 
 
-def _group(name: str, nodes: int, *command: str, restarts: int = 0, queue: str = "", **container: Any) -> str:
+def _group(name: str, nodes: int, *command: str, restarts: int = 0, queue: str = "", cpu: str = "") -> str:
     variables = worker_group.variables(name, nodes)
-    main = {"name": "main", "image": IMAGE, "command": list(command), "env": variables, **container}
+    main = {"name": "main", "image": IMAGE, "command": list(command), "env": variables, **_asks(cpu)}
     pod = {
         "restartPolicy": "Never",
         "terminationGracePeriodSeconds": 1,
@@ -82,6 +82,10 @@ def _group(name: str, nodes: int, *command: str, restarts: int = 0, queue: str =
     }
     metadata = {"name": name, "labels": {worker_group.QUEUE_LABEL: queue} if queue else {}}
     return json.dumps(worker_group.manifest(metadata, {"spec": pod}, nodes, restarts))
+
+
+def _asks(cpu: str) -> dict[str, Any]:
+    return {"resources": {"requests": {"cpu": cpu}}} if cpu else {}
 
 
 def _ended(cluster: NodeAgent, namespace: str, name: str, condition: str) -> dict[str, Any]:
@@ -179,8 +183,7 @@ def _codes(cluster: NodeAgent, namespace: str, name: str) -> dict[str, int]:
 def test_a_group_that_does_not_fit_waits_until_it_does(cluster: NodeAgent, namespace: str) -> None:
     """Without Kueue pods of a group may start one by one; none of them goes on before all are there."""
     file, flag = _flag(cluster, "fits")
-    large = {"resources": {"requests": {"cpu": "3"}}}
-    cluster.kubectl("-n", namespace, "apply", "-f", "-", input=_group("large", 3, "python3", "-c", _STAY, flag, **large))
+    cluster.kubectl("-n", namespace, "apply", "-f", "-", input=_group("large", 3, "python3", "-c", _STAY, flag, cpu="3"))
     until(
         lambda: [one for one in _pods(cluster, namespace, "large") if one["status"].get("phase") == "Pending"], "a worker to wait"
     )
@@ -209,12 +212,11 @@ def test_two_teams_share_a_pool_and_one_borrows_until_the_other_wants_its_own(qu
     teams = {"vision": _team(2), "speech": _team(2)}
     for each in queues.manifests(teams, namespace):
         queued.kubectl("apply", "-f", "-", input=json.dumps(each))
-    one = {"resources": {"requests": {"cpu": "1"}}}
     (large, large_flag), (small, small_flag) = _flag(queued, "large-ends"), _flag(queued, "small-ends")
-    borrowing = _group("borrowing", 4, "python3", "-c", _STAY, large_flag, queue="vision", restarts=0, **one)
+    borrowing = _group("borrowing", 4, "python3", "-c", _STAY, large_flag, queue="vision", cpu="1")
     queued.kubectl("-n", namespace, "apply", "-f", "-", input=borrowing)
     _met(queued, namespace, "borrowing", 4)  # two of them on what is the other team's
-    own = _group("own", 2, "python3", "-c", _STAY, small_flag, queue="speech", **one)
+    own = _group("own", 2, "python3", "-c", _STAY, small_flag, queue="speech", cpu="1")
     queued.kubectl("-n", namespace, "apply", "-f", "-", input=own)
     _met(queued, namespace, "own", 2)
     # The group that had borrowed waits whole, with a reason, and without a pod.
