@@ -187,7 +187,8 @@ def _page(scored: Scoring, busy: str) -> list[str]:
     return [
         "`workloads/scoring` beside the inference server with its own defaults, which calls `keras.predict` or a plain signature "
         f"with the json module; the second also in our set-up. Images of {SIDE} x {SIDE} pixels in colour, {IMAGES} in each "
-        f"request of the {CLIENTS} clients. The machine was busy with other work, {busy} waiting processes a core.",
+        f"request of the {CLIENTS} clients. "
+        f"The machine was busy with other work, {busy} waiting processes a core.",
         "",
         *results.table(("", "ratio", "target"), ratios),
         "",

@@ -3,9 +3,11 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from tests.bench import results
 from tests.support import kubernetes
 from tests.support.embedded import CHECKOUT
 
@@ -50,3 +52,31 @@ def test_the_bench_measures_every_figure() -> None:
     assert all(0 < p50 <= scored["p99_ms"][name][0] for name, (p50,) in scored["p50_ms"].items())
     assert all(images > 0 for each in scored["images_a_second"].values() for images in each)
     assert (scored["requests"], scored["resident_before_mib"] > 100) == (200, True)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_the_bench_of_the_training_measures_both_in_turn() -> None:
+    command = [sys.executable, "-m", "tests.bench.mnist", "--quick"]
+    done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, timeout=590, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    figures = json.loads(done.stdout.splitlines()[-1])
+    ((fit, ours),) = figures["training"]["pairs"]
+    assert (fit["who"], ours["who"]) == ("fit", "ours")
+    assert min(fit["accuracy"], ours["accuracy"]) >= figures["training"]["target"]
+    assert len(figures["training"]["sweep"]) == 5
+    assert all(each[kind] > 0 for pair in figures["start"] for each in pair for kind in ("wall", "cpu"))
+    assert all(each[kind] > 0 for pair in figures["workers"] for each in pair for kind in ("clock", "cpu"))
+    assert figures["peak_memory_mib"] < 900
+
+
+def test_a_section_of_the_results_takes_the_place_of_its_earlier_one(tmp_path: Path) -> None:
+    page = tmp_path / "results.md"
+    results.write("mnist", "Training", ["first"], {"TensorFlow": "2.21.0"}, page)
+    results.write("scoring", "Scoring", ["other"], {}, page)
+    results.write("mnist", "Training", results.table(("a", "b"), [(1, results.spread([3, 1, 2]))]), {}, page)
+    text = page.read_text()
+    assert text.startswith(results.HEAD)
+    assert "first" not in text
+    assert text.index("## Training") < text.index("| 1 | 2.00 (1.00 to 3.00) |") < text.index("## Scoring") < text.index("other")
+    assert text.count("by `make bench-mnist` on ") == 1

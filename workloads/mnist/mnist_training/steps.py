@@ -6,6 +6,7 @@ replicas computes the same step. Batches and dropout depend on seed and step alo
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -139,14 +140,14 @@ class Steps:
             losses = tf.nn.sparse_softmax_cross_entropy_with_logits(tf.cast(labels, tf.int32), logits)
             loss = tf.reduce_sum(losses) / self._batch_size
             scaled = loss * scale
-        gradients = tape.gradient(scaled, weights)
+        gradients: Any = tape.gradient(scaled, weights)
         return [*(gradient / scale if scale != 1 else gradient for gradient in gradients), loss]
 
     def _drop(self, step: tf.Tensor, first_row: tf.Tensor) -> Callable[[tf.Tensor], tf.Tensor]:
         """Leaves out some of the values. The numbers are drawn for the whole batch, of which a replica takes its rows."""
 
         def drop(values: tf.Tensor) -> tf.Tensor:
-            width = values.shape[1]
+            width = int(values.shape[1])
             words = -(-self._batch_size * width * _BITS // 32)
             drawn = tf.random.stateless_uniform([words], [self._seed, step], None, None, tf.uint32, alg="philox")
             numbers = tf.reshape(tf.bitcast(drawn, tf.uint16), [-1])
