@@ -4,6 +4,7 @@ In: points as they come. Out: `curves.png` at the end, and an event file in `ten
 resumed run begins with the points of its checkpoint; in TensorBoard its file takes back what an earlier one says of later steps.
 """
 
+import importlib.util
 import logging
 import os
 import time
@@ -44,8 +45,8 @@ class Curves:
         self._write(tf.compat.v1.Event(step=step, summary=tf.compat.v1.Summary(value=values)))
 
     def finish(self, title: str) -> Path | None:
-        """Writes the picture, and returns where it is."""
-        if self._folder is None:
+        """Writes the picture, and returns where it is; None where Matplotlib isn't installed, such as in the image of digits."""
+        if self._folder is None or importlib.util.find_spec("matplotlib") is None:
             return None
         path = self._folder / PICTURE
         storage.write_whole(path, lambda temporary: draw(self.points, title, temporary))

@@ -6,7 +6,6 @@ replicas computes the same step. Batches and dropout depend on seed and step alo
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -140,7 +139,7 @@ class Steps:
             losses = tf.nn.sparse_softmax_cross_entropy_with_logits(tf.cast(labels, tf.int32), logits)
             loss = tf.reduce_sum(losses) / self._batch_size
             scaled = loss * scale
-        gradients: Any = tape.gradient(scaled, weights)
+        gradients: list = tape.gradient(scaled, weights)
         return [*(gradient / scale if scale != 1 else gradient for gradient in gradients), loss]
 
     def _drop(self, step: tf.Tensor, first_row: tf.Tensor) -> Callable[[tf.Tensor], tf.Tensor]:
