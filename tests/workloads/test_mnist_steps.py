@@ -15,6 +15,7 @@ from mnist_training import model, steps
 
 cpu = tf.config.list_physical_devices("CPU")[0]
 tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
+mirrored = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
 keras.utils.set_random_seed(7)
 drawn = np.random.default_rng(7)
 images = drawn.integers(0, 256, (40, 12, 12), np.uint8)
@@ -52,7 +53,6 @@ for name in ("perceptron", "convolution"):
     by_keras = {weight.path: weight.numpy() for weight in built.trainable_variables}
     alone = trained(computing())
     dropped = trained(computing(dropout=0.25))
-    mirrored = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
     said[name] = {
         "keras": apart(by_keras, alone),
         "moved": apart(weights, alone),
