@@ -31,6 +31,7 @@ ADD_TO_COPY = 0.9  # at least
 LAUNCH_TO_EMPTY = 2.0  # at most
 GPU_FILES = ("/dev/nvidiactl", "/dev/dxg")  # the driver's, on Linux and in Windows' subsystem for it
 SECONDS = 300
+HEAD = "Median of the rounds, least and most in brackets; GB are 10^9 bytes, and ratios are taken in each round."
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -40,9 +41,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except LookupError as missing:
         print(f"bench-vector-add: not measured, docs/results.md stays as it is: {missing}")
         return 0
-    tables: list[str] = []
+    body: list[str] = []
     held: list[bool] = []
-    head, versions = "", {}
+    versions: dict[str, str] = {}
     for elements in options.elements:
         done = subprocess.run(
             [program, str(elements), str(options.rounds)], capture_output=True, text=True, timeout=SECONDS, check=False
@@ -58,17 +59,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"bench-vector-add: {said}", file=sys.stderr)
             return 1
         figures = json.loads(done.stdout)
-        head = _machine(figures)
-        versions = {"the driver's CUDA": figures["cuda_driver"], "CUDA": figures["cuda_runtime"]}
+        versions = {"CUDA": figures["cuda_runtime"], "a driver for CUDA": figures["cuda_driver"]}
         table, holds = _table(figures)
-        tables.append(table)
+        body += [*table, ""]
         held += holds
-        print(table)
-    if not tables:
+        print("\n".join(table))
+        if not figures["pinned"]:
+            body += ["The host's memory could not be page-locked, and so copies from and to it are slow.", ""]
+    if not body:
         return 1
     if options.program is None:
-        body = [head, "", *"\n".join(tables).splitlines()]
-        results.write("vector-add", "Vector addition on a GPU", body, versions)
+        results.write("vector-add", "Vector addition on a GPU", [HEAD, "", *body[:-1]], versions)
     return 0 if all(held) else 1
 
 
@@ -86,13 +87,7 @@ def _built(there: bool) -> Path:
     return BENCH
 
 
-def _machine(figures: dict[str, Any]) -> str:
-    pinned = "" if figures["pinned"] else " The host's memory could not be page-locked, and so copies from and to it are slow."
-    how = "Median of the rounds, least and most in brackets; GB are 10^9 bytes, and ratios are taken in each round."
-    return f"{figures['device_name']}. {how}{pinned}"
-
-
-def _table(figures: dict[str, Any]) -> tuple[str, list[bool]]:
+def _table(figures: dict[str, Any]) -> tuple[list[str], list[bool]]:
     """The figures of one length as Markdown, and which limits hold."""
     rounds: dict[str, list[float]] = figures["rounds"]
 
@@ -103,27 +98,26 @@ def _table(figures: dict[str, Any]) -> tuple[str, list[bool]]:
     to_empty = ratio("add_launch_us", "empty_launch_us")
     holds = [statistics.median(to_copy) >= ADD_TO_COPY, statistics.median(to_empty) <= LAUNCH_TO_EMPTY]
     rows = [
-        ("copy on the device, GB/s", _spread(rounds["copy_gb_per_s"]), ""),
-        ("plain addition, GB/s", _spread(rounds["plain_gb_per_s"]), ""),
-        ("addition, GB/s", _spread(rounds["add_gb_per_s"]), ""),
-        ("addition to copy", _spread(to_copy), f"at least {ADD_TO_COPY}: {_word(holds[0])}"),
-        ("addition to plain addition", _spread(ratio("add_gb_per_s", "plain_gb_per_s")), ""),
-        ("host to device, GB/s", _spread(rounds["to_device_gb_per_s"]), ""),
-        ("device to host, GB/s", _spread(rounds["from_device_gb_per_s"]), ""),
-        ("launch of an empty kernel, one of 200 in a row, µs", _spread(rounds["empty_launch_us"]), ""),
-        ("addition of 50000 elements, likewise, µs", _spread(rounds["add_launch_us"]), ""),
-        ("addition of 50000 elements to an empty kernel", _spread(to_empty), f"at most {LAUNCH_TO_EMPTY}: {_word(holds[1])}"),
+        ("copy on the device, GB/s", results.spread(rounds["copy_gb_per_s"]), ""),
+        ("plain addition, GB/s", results.spread(rounds["plain_gb_per_s"]), ""),
+        ("addition, GB/s", results.spread(rounds["add_gb_per_s"]), ""),
+        ("addition to copy", results.spread(to_copy), f"at least {ADD_TO_COPY}: {_word(holds[0])}"),
+        ("addition to plain addition", results.spread(ratio("add_gb_per_s", "plain_gb_per_s")), ""),
+        ("host to device, GB/s", results.spread(rounds["to_device_gb_per_s"]), ""),
+        ("device to host, GB/s", results.spread(rounds["from_device_gb_per_s"]), ""),
+        ("launch of an empty kernel, one of 200 in a row, µs", results.spread(rounds["empty_launch_us"]), ""),
+        ("addition of 50000 elements, likewise, µs", results.spread(rounds["add_launch_us"]), ""),
+        (
+            "addition of 50000 elements to an empty kernel",
+            results.spread(to_empty),
+            f"at most {LAUNCH_TO_EMPTY}: {_word(holds[1])}",
+        ),
     ]
-    head = f"| {figures['elements']} elements, {len(to_copy)} rounds | median | limit |\n| --- | --- | --- |\n"
-    return head + "".join(f"| {what} | {value} | {limit} |\n" for what, value, limit in rows), holds
+    return results.table((f"{figures['elements']} elements, {len(to_copy)} rounds", "median", "limit"), rows), holds
 
 
 def _word(holds: bool) -> str:
     return "holds" if holds else "FELL SHORT"
-
-
-def _spread(values: Sequence[float]) -> str:
-    return f"{statistics.median(values):.4g} ({min(values):.4g} to {max(values):.4g})"
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:

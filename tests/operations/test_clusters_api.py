@@ -31,7 +31,7 @@ def test_a_job_is_made_changed_and_removed_with_its_secret(api: ClusterApi, name
     wanted = Wanted(Target(image="docker.io/library/python:3.11-slim", secrets={"TOKEN": "hidden"}), gpus=1)
     jobs = f"/apis/batch/v1/namespaces/{namespace}/jobs"
     made = api.create(jobs, plan.job("run-x", namespace, "dev", wanted.target.image, wanted, Placement("nvidia.com/gpu", 1)))
-    secret = plan.secret("run-x", namespace, "dev", {"TOKEN": "hidden"}, made["metadata"]["uid"])
+    secret = plan.secret(namespace, "dev", {"TOKEN": "hidden"}, made)
     api.create(f"/api/v1/namespaces/{namespace}/secrets", secret)
     changed = api.merge(f"{jobs}/run-x", {"spec": {"suspend": False}})
     assert changed["spec"]["suspend"] is False
