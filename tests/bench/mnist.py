@@ -11,7 +11,6 @@ two runs one after the other, by the clock and, where a processor is what it wai
 import argparse
 import json
 import os
-import resource
 import socket
 import statistics
 import subprocess
@@ -34,7 +33,7 @@ BATCH_SIZES = ("100", "200", "500")
 ACCURACY = {"MNIST": 0.97, "scikit-learn digits": 0.97}
 # Little is sent for much that is computed: what an exchange of gradients is for. The perceptron is the opposite.
 SHARED = ("--model", "convolution", "--batch-size", "256")
-IMPORT = "import resource, time; t = time.perf_counter(); import tensorflow; print(time.perf_counter() - t)"
+IMPORT = "import time; t = time.perf_counter(); import tensorflow; print(time.perf_counter() - t, time.process_time())"
 
 
 def main() -> int:
@@ -129,16 +128,12 @@ def _starts(python: Path, folder: Path, data: Path | None, rounds: int) -> list[
     """Seconds of `import tensorflow` alone, and of the program from its start to the end of its first step; in turn."""
     pairs = []
     for _ in range(rounds):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         alone = subprocess.run([python, "-c", IMPORT], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        wall, cpu = map(float, alone.stdout.split())
         report = _train(python, folder, data, "--steps", "1", "--min-accuracy", "0", "--evaluate-every", "1000")
         seconds = report["seconds"]
-        print(f"  start: {alone.stdout.strip()} {cpu} {seconds}", flush=True)
-        pairs.append(
-            ({"wall": float(alone.stdout), "cpu": cpu}, {"wall": seconds["to_first_step"], "cpu": seconds["cpu_to_first_step"]})
-        )
+        print(f"  start: {wall} {cpu} {seconds}", flush=True)
+        pairs.append(({"wall": wall, "cpu": cpu}, {"wall": seconds["to_first_step"], "cpu": seconds["cpu_to_first_step"]}))
     return pairs
 
 
