@@ -50,7 +50,8 @@ def _problem(resource: Resource, around: tuple[Resource, ...], tag: str, day: da
         return Problem(path, "this is no instant at which something ends", value, f"such as {last}T00:00:00Z", fix)
     if end.date() <= day:
         allowed = f"an instant after {day.isoformat()}"
-        return Problem(path, "the last day has passed", value, allowed, "delete it, or give it a later day", code=Code.EXPIRED)
+        message = "the last day has passed" if end.date() < day else "the last day is the one that it is judged at"
+        return Problem(path, message, value, allowed, "delete it, or give it a later day", code=Code.EXPIRED)
     if most_days and (end.date() - day).days > most_days:
         allowed = f"at most {most_days} days after {day.isoformat()}"
         return Problem(

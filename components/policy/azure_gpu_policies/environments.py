@@ -51,7 +51,8 @@ def _variables(resource: Resource) -> Iterator[Variable]:
         given = mapping(found, "properties", "environmentVariables") or {}
         instead = "write ${{keyvault:…}} or ${{azureml://connections/…}}, or read it by the endpoint's identity"
         for name, value in given.items():
-            if isinstance(value, str) and not value.startswith("${{"):
+            # One that isn't known may be such a reference: it names a vault that the same update makes.
+            if isinstance(value, str) and value and not value.startswith("${{"):
                 path = resource.path(f"properties.environmentVariables.{name}")
                 yield Variable(name, value, path, instead, origins.ML_SECRETS)
     if resource.type == azure_types.BATCH_POOL.token:

@@ -5,14 +5,15 @@ the setting `identity_is_enough` decides. What answers to everybody always is on
 """
 
 import ipaddress
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services.aks import network
+from azure_gpu.catalog.services.machine_learning import compute
 from azure_gpu.catalog.sources import Source
 from azure_gpu.formats import azure_types
 from azure_gpu_policies import keys, origins
-from azure_gpu_policies.known import UNKNOWN, at, entries, is_word, text
+from azure_gpu_policies.known import UNKNOWN, at, entries, is_open, is_word, text
 from azure_gpu_policies.machines import CONTAINER_APP
 from azure_gpu_policies.model import Given, Level, Policy, Severity, switch
 from azure_gpu_policies.resources import Resource
@@ -33,27 +34,49 @@ def _address(resource: Resource, _: Given) -> Iterator[Problem]:
             source=str(origins.GROUP_ADDRESS),
         )
     if resource.type == azure_types.ML_COMPUTE.token:
-        path = "properties.properties.remoteLoginPortPublicAccess"
-        if is_word(at(found, "properties", "properties", "remoteLoginPortPublicAccess"), "Enabled"):
+        access = at(found, "properties", "properties", "remoteLoginPortPublicAccess")
+        if is_word(access, "Enabled") or _has_open_ssh(found, access):
             yield Problem(
-                path=resource.path(path),
+                path=resource.path("properties.properties.remoteLoginPortPublicAccess"),
                 message="the SSH port of each node is open to everybody in the internet",
-                value="Enabled",
+                value=access,
                 allowed="Disabled",
-                fix="write Disabled; `az ml compute connect-ssh` gets in without it",
+                fix="write Disabled",
                 source=str(origins.ML_REMOTE_LOGIN),
             )
     if resource.type == CONTAINER_APP and at(found, "configuration", "ingress", "external") is True:
         ingress = at(found, "configuration", "ingress")
-        if at(ingress, "ipSecurityRestrictions") is None and not is_word(at(ingress, "clientCertificateMode"), "require"):
+        rules, certificates = at(ingress, "ipSecurityRestrictions"), at(ingress, "clientCertificateMode")
+        known = not is_open(rules) and certificates is not UNKNOWN
+        if known and not _restricts(rules) and not is_word(certificates, "require"):
             yield Problem(
                 path=resource.path("configuration.ingress.external"),
                 message="everybody in the internet reaches the app, unless it checks callers by itself",
                 value=True,
-                allowed="false, or true with ipSecurityRestrictions",
+                allowed="false, or true with ipSecurityRestrictions that allow some addresses",
                 fix="write external: false, or name the addresses that may call under ipSecurityRestrictions",
                 source=str(origins.APP_INGRESS),
             )
+
+
+def _has_open_ssh(cluster: object, access: object) -> bool:
+    """Where neither word is written, which is what the SDK's NotSpecified means, the port of a cluster in no network is open."""
+    inner = at(cluster, "properties", "properties")
+    by_default = access is None or is_word(access, "NotSpecified")
+    # Without a word on public addresses nodes have them.
+    addresses = at(inner, "enableNodePublicIp")
+    is_cluster = is_word(at(cluster, "properties", "computeType"), compute.CLUSTER)
+    return by_default and is_cluster and at(inner, "subnet") is None and (addresses is None or addresses is True)
+
+
+def _restricts(rules: object) -> bool:
+    """Whether an app's rules keep anybody out but a few: those that allow, by keeping out all others."""
+    ranges = {
+        action: [text(each, "ipAddressRange") for _, each in entries(rules) if is_word(at(each, "action"), action)]
+        for action in ("Allow", "Deny")
+    }
+    allows_some = bool(ranges["Allow"]) and not any(_is_everybody(each) for each in ranges["Allow"])
+    return allows_some or any(_is_everybody(each) for each in ranges["Deny"])
 
 
 def _anonymous(resource: Resource, _: Given) -> Iterator[Problem]:
@@ -116,9 +139,9 @@ def _kubernetes_api(resource: Resource, given: Given) -> Iterator[Problem]:
     if _is_word_disabled(at(found, _NETWORK_ACCESS)) or at(found, _NETWORK_ACCESS) is UNKNOWN:
         return
     named = [(index, str(each)) for index, each in entries(profile, "authorizedIPRanges")]
-    is_open = UNKNOWN in (ranges if isinstance(ranges, Sequence) else ())
+    has_unknown = is_open(ranges)
     everybody = [(index, each) for index, each in named if _is_everybody(each)]
-    if (named or is_open) and not everybody:
+    if (named or has_unknown) and not everybody:
         return
     if given["identity_is_enough"] and not everybody and not any(True for _ in keys.cluster(resource)):
         return
@@ -211,7 +234,7 @@ POLICIES = (
     Policy(
         name="public-address",
         title="No open ports",
-        description="What runs on a GPU, or beside it, has no port that everybody in the internet reaches.",
+        description="Container groups, clusters of Azure ML and Container Apps have no port that all the internet reaches.",
         level=Level.MANDATORY,
         severity=Severity.HIGH,
         fix="Leave the address out, or put a network and a gateway in front.",

@@ -10,6 +10,7 @@ from azure_gpu.catalog.sources import Source
 from azure_gpu.formats import azure_types
 from azure_gpu_policies import origins
 from azure_gpu_policies.known import UNKNOWN, at, entries, is_word, mapping, text
+from azure_gpu_policies.machines import CONTAINER_APP
 from azure_gpu_policies.model import Given, Level, OfResource, Policy, Severity
 from azure_gpu_policies.resources import Resource
 
@@ -70,7 +71,10 @@ def cluster(resource: Resource) -> Iterator[Problem]:
 
 
 def batch_account(resource: Resource) -> Iterator[Problem]:
-    """Batch takes all three modes where nothing else is written."""
+    """Batch takes all three modes where nothing else is written, and Entra alone where pools lie in the user's subscription."""
+    allocation = at(resource.properties, "poolAllocationMode")
+    if allocation is UNKNOWN or is_word(allocation, "UserSubscription"):
+        return
     modes = at(resource.properties, "allowedAuthenticationModes")
     named = [each for _, each in entries(resource.properties, "allowedAuthenticationModes")]
     if modes is UNKNOWN or (modes is not None and not any(is_word(each, _SHARED_KEY) for each in named)):
@@ -145,7 +149,7 @@ def _of(azure_type: azure_types.AzureType, rule: Callable[[Resource], Iterator[P
 _PASSWORDS: dict[str, Callable[[Resource], Iterator[Problem]]] = {
     azure_types.CONTAINER_GROUP.token: _group,
     azure_types.JOB.token: _container_app,
-    "azure-native:app:ContainerApp": _container_app,
+    CONTAINER_APP: _container_app,
     azure_types.BATCH_POOL.token: _pool,
     azure_types.VIRTUAL_MACHINE.token: _machine,
 }

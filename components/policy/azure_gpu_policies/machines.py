@@ -16,7 +16,6 @@ from azure_gpu_policies.resources import Resource
 
 SCALE_SET = "azure-native:compute:VirtualMachineScaleSet"
 CONTAINER_APP = "azure-native:app:ContainerApp"
-CLUSTER_KIND, INSTANCE_KIND = "AmlCompute", "ComputeInstance"
 
 
 class Machines(NamedTuple):
@@ -59,10 +58,6 @@ def machines_of(resource: Resource) -> tuple[Machines, ...]:
     """Those whose size is known; none for what has no machines of its own."""
     read = _READERS.get(resource.type)
     return tuple(each for each in read(resource) if each.size) if read is not None else ()
-
-
-def has_gpus(resource: Resource) -> bool:
-    return any(each.has_gpu for each in machines_of(resource))
 
 
 def _machine(resource: Resource) -> Iterator[Machines]:
@@ -132,8 +127,10 @@ def _batch_pool(resource: Resource) -> Iterator[Machines]:
     most: int | None
     if fixed is not None:
         below = "scaleSettings.fixedScale"
-        given = [at(fixed, each) for each in ("targetDedicatedNodes", "targetLowPriorityNodes")]
-        idle = None if UNKNOWN in given else (int(given[0] or 0), int(given[1] or 0))
+        dedicated, low = (
+            0 if at(fixed, each) is None else number(fixed, each) for each in ("targetDedicatedNodes", "targetLowPriorityNodes")
+        )
+        idle = None if dedicated is None or low is None else (dedicated, low)
         most = sum(idle) if idle is not None else None
     else:
         idle, most = (bounds.idle_nodes(formula), bounds.most_nodes(formula)) if formula else (None, None)
@@ -165,9 +162,9 @@ def _ml_compute(resource: Resource) -> Iterator[Machines]:
     found = at(resource.properties, "properties")
     inner = at(found, "properties")
     kind = text(found, "computeType")
-    if kind not in (CLUSTER_KIND, INSTANCE_KIND):  # attached: its machines are another resource's
+    if kind not in (compute.CLUSTER, compute.INSTANCE):  # attached: its machines are another resource's
         return
-    is_cluster = kind == CLUSTER_KIND
+    is_cluster = kind == compute.CLUSTER
     scale = at(inner, "scaleSettings")
     yield Machines(
         resource=resource,
@@ -249,8 +246,8 @@ _READERS = {
 
 
 def _spot(priority: object) -> bool | None:
-    """LowPriority means Spot machines today."""
-    return None if priority is UNKNOWN else is_word(priority, "Spot") or is_word(priority, compute.LOW_PRIORITY)
+    """LowPriority of Azure ML, and Low of virtual machines, mean Spot machines today."""
+    return None if priority is UNKNOWN else any(is_word(priority, each) for each in ("Spot", "Low", compute.LOW_PRIORITY))
 
 
 def _is_windows(kind: object, configuration: object) -> bool:

@@ -57,7 +57,7 @@ def switch(name: str, description: str, default: bool) -> Setting:
     return Setting(name, {"type": "boolean", "description": description, "default": default})
 
 
-EXCEPTIONS = texts("exceptions", "URNs that the policy doesn't apply to; `*` stands for any text, such as `*::Pool::train`")
+EXCEPTIONS = texts("exceptions", "URNs that the policy doesn't apply to; `*` stands for any text, such as `*:Pool::train`")
 DATED = (
     Setting(
         "as_of",
@@ -105,6 +105,14 @@ class Given:
     def excepts(self, urn: str) -> bool:
         return any(fnmatchcase(urn, str(pattern)) for pattern in self._values[EXCEPTIONS.name])
 
+    def problem(self) -> Problem | None:
+        """A day that the calendar doesn't have: its form is right, so the engine lets it through."""
+        as_of = str(self._values.get("as_of", ""))
+        if not as_of or parse_day(as_of) is not None:
+            return None
+        fix = "write a day of the calendar, or leave it out to judge at today"
+        return Problem("the setting as_of", "the calendar has no such day", as_of, "a day as YYYY-MM-DD", fix)
+
 
 OfResource = Callable[[Resource, Given], Iterable[Problem]]
 OfStack = Callable[[Stack, Given], Iterable[tuple[Resource | None, Problem]]]
@@ -135,6 +143,9 @@ class Policy(NamedTuple):
         given = self.given(configured, today)
         if self.of_resource is None or given.excepts(resource.urn):
             return []
+        wrong = given.problem()
+        if wrong is not None:
+            return [wrong]
         return list({str(each): each for each in self.of_resource(resource, given)}.values())
 
     def judge_stack(self, stack: Stack, configured: Mapping[str, Any], today: date) -> list[tuple[Resource | None, Problem]]:
@@ -142,5 +153,8 @@ class Policy(NamedTuple):
         given = self.given(configured, today)
         if self.of_stack is None:
             return []
+        wrong = given.problem()
+        if wrong is not None:
+            return [(None, wrong)]
         kept = [each for each in self.of_stack(stack, given) if each[0] is None or not given.excepts(each[0].urn)]
         return list({(each.urn if each else "", str(problem)): (each, problem) for each, problem in kept}.values())

@@ -12,7 +12,7 @@ from azure_gpu.catalog.regions import normalise
 from azure_gpu_policies.known import UNKNOWN
 from azure_gpu_policies.model import Level, Policy
 from azure_gpu_policies.policies import ALL
-from azure_gpu_policies.resources import Resource, Stack, canonical
+from azure_gpu_policies.resources import Resource, Stack, canonical, renamed
 
 NAME = "azure-gpu"
 
@@ -35,7 +35,7 @@ class _Declared:
     def of_resource(self, args: Any) -> Resource:
         properties = cast(dict[str, Any], self.plain(args.props))
         self._inputs[args.urn] = properties
-        return self._resource(args, properties, args.opts.parent or "", {})
+        return self._resource(args, properties, {})
 
     def of_stack(self, args: Any) -> Stack:
         return Stack(self._of_stack(each) for each in args.resources)
@@ -63,19 +63,17 @@ class _Declared:
         inputs = self._inputs.get(found.urn)
         properties = inputs if inputs is not None else cast(dict[str, Any], self.plain(found.props))
         depends = {key: tuple(each.urn for each in of_key) for key, of_key in found.property_dependencies.items()}
-        parent = found.parent.urn if found.parent is not None else ""
-        return self._resource(found, properties, parent, depends)
+        return self._resource(found, properties, depends)
 
-    def _resource(self, found: Any, properties: dict[str, Any], parent: str, depends: dict[str, tuple[str, ...]]) -> Resource:
+    def _resource(self, found: Any, properties: dict[str, Any], depends: dict[str, tuple[str, ...]]) -> Resource:
         provider = cast(dict[str, Any], self.plain(found.provider.props)) if found.provider is not None else {}
-        location = provider.get("location")
+        location, kind = provider.get("location"), canonical(found.resource_type)
         return Resource(
             urn=found.urn,
-            type=canonical(found.resource_type),
+            type=kind,
             name=found.name,
-            properties=properties,
+            properties=renamed(kind, properties),
             default_location=normalise(location) if isinstance(location, str) else "",
-            parent=parent,
             depends=depends,
         )
 

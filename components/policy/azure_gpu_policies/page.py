@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from azure_gpu_policies.model import DATED, EXCEPTIONS, Policy, Setting
 from azure_gpu_policies.policies import ALL
@@ -40,8 +41,8 @@ does by itself.
 A file of JSON, for `--policy-pack-config`:
 
 """
-_CONFIGURED = {
-    "gpu-retired": {"enforcementLevel": "advisory", "exceptions": ["*::Pool::legacy"]},
+CONFIGURED: dict[str, Any] = {
+    "gpu-retired": {"enforcementLevel": "advisory", "exceptions": ["*:Pool::legacy"]},
     "allowed-regions": {"enforcementLevel": "mandatory", "regions": ["westeurope", "swedencentral"]},
     "public-endpoint": {"identity_is_enough": False},
     "gpu-price-stack": {"enforcementLevel": "mandatory", "usd_hour": 100},
@@ -96,9 +97,10 @@ That such a folder is whole, a test proves; publishing itself needs an account a
   value doesn't matter. An update judges each resource again, with what is known then.
 - The region of a pool is that of the cluster or the account that it lies in, where the same stack declares it; of anything else,
   its own, its resource group's or the provider's. Where none is known, nothing is said of regions and prices there.
+- Public addresses of virtual machines, and Services of Kubernetes.
 - What a program hands on whole: values of Helm charts, Resource Manager templates, and resources of other providers.
-- A price is the list price of Linux machines on the day beside it. Container groups have none; what isn't known is told, and is
-  never 0.
+- A price is the list price of Linux machines on the day beside it. Container groups have none; what isn't known is told beside
+  a price that breaks a limit, and breaks none by itself. Machines of which some may be Spot are priced as if none were.
 - Images, Kubernetes versions and sizes that are newer than the catalog are let through.
 - Secrets are told by a variable's name or by their form, and never shown.
 
@@ -115,7 +117,7 @@ def page() -> str:
 
 def _lines() -> Iterator[str]:
     yield _BEGIN
-    yield f"```json\n{json.dumps(_CONFIGURED, indent=2)}\n```\n"
+    yield f"```json\n{json.dumps(CONFIGURED, indent=2)}\n```\n"
     yield _AFTER
     for each in _COMMON:
         yield f"| `{each.name}` | {_shown(each)} | {each.schema['description']} |\n"

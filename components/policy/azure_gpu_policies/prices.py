@@ -4,9 +4,9 @@ In: the stack. Out: problems, with the day of the prices. A price that isn't kno
 rest, and a limit is broken by what is known alone.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.prices.container_apps import Meter, packaged_meters
@@ -14,11 +14,11 @@ from azure_gpu.catalog.prices.hourly_cost import NOTHING, HourlyCost, Machines a
 from azure_gpu.catalog.prices.price_table import plain
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services.aks import system_pools
-from azure_gpu.catalog.services.container_apps import PROFILES
+from azure_gpu.catalog.services.container_apps import PROFILES, Kind
 from azure_gpu.catalog.size_use import Service
 from azure_gpu.formats import azure_types
 from azure_gpu_policies.ends import profile_of
-from azure_gpu_policies.known import at, entries, mapping, number, text
+from azure_gpu_policies.known import at, mapping, number, text
 from azure_gpu_policies.machines import CONTAINER_APP, Machines, machines_of
 from azure_gpu_policies.model import DATED, Given, Level, Policy, Severity, number as a_number
 from azure_gpu_policies.resources import Resource, Stack
@@ -39,6 +39,8 @@ def cost_of(resource: Resource, stack: Stack) -> Cost | None:
     """None for what has no machines."""
     if resource.type in (azure_types.JOB.token, CONTAINER_APP):
         return _serverless(resource, stack)
+    if resource.type == azure_types.MANAGED_ENVIRONMENT.token:
+        return _dedicated(resource, stack)
     found = [each for each in machines_of(resource) if each.service not in _WITHOUT_SIZES and each.has_gpu]
     if not found:
         return None
@@ -52,7 +54,8 @@ def cost_of(resource: Resource, stack: Stack) -> Cost | None:
 
 
 def _of(machines: Machines, region: str) -> HourlyCost:
-    if machines.most is None or machines.spot is None:
+    """At most: machines that may be Spot cost what others do."""
+    if machines.most is None:
         return HourlyCost(None, (f"as many {machines.size} as {machines.resource.path('')} can have",))
     if not region:
         return HourlyCost(None, (f"{machines.size} in a region that isn't known",))
@@ -62,24 +65,43 @@ def _of(machines: Machines, region: str) -> HourlyCost:
     return of_machines([priced], region, packaged(), system_pools.price)
 
 
+def _dedicated(environment: Resource, stack: Stack) -> Cost | None:
+    """No price list has the nodes of its profiles. Serverless ones have none."""
+    found = [each for each in machines_of(environment) if each.most != 0]
+    if not found:
+        return None
+    where = stack.location(environment) or "a region that isn't known"
+    return Cost(environment, NOTHING, tuple(f"{each.size} in {where}" for each in found), found[0].path)
+
+
 def _serverless(resource: Resource, stack: Stack) -> Cost | None:
-    """While as many replicas run as can run at once."""
+    """While as many replicas run as can run at once. What runs on a dedicated profile is paid with the environment's nodes."""
     profile = PROFILES.get(profile_of(resource, stack))
-    if profile is None:
+    if profile is None or profile.kind is not Kind.SERVERLESS:
         return None
     path, region = resource.path("workloadProfileName"), stack.location(resource)
     replicas = _replicas(resource)
-    one = next((each for _, each in entries(resource.properties, "template", "containers")), None)
-    cpu, memory = at(one, "resources", "cpu"), text(one, "resources", "memory").removesuffix("Gi")
     what = f"{profile.type} in {region or 'a region that is not known'}"
-    try:
-        amounts = Decimal(str(cpu)), Decimal(memory)
-    except ArithmeticError:
-        return Cost(resource, NOTHING, (what,), path)
-    price = packaged_meters().hourly_cost(*amounts, Meter(profile.gpu), region)
+    amounts = _amounts(resource)
+    price = packaged_meters().hourly_cost(*amounts, Meter(profile.gpu), region) if amounts is not None else None
     if price is None or replicas is None:
         return Cost(resource, NOTHING, (what,), path)
     return Cost(resource, HourlyCost(price.usd_hour * replicas, oldest=price.day), (), path)
+
+
+def _amounts(resource: Resource) -> tuple[Decimal, Decimal] | None:
+    """vCPUs, and memory in GiB, of all containers of one replica; None where they aren't all known."""
+    containers: Any = at(resource.properties, "template", "containers")
+    if not isinstance(containers, Sequence) or not containers:
+        return None
+    cpu = memory = Decimal(0)
+    try:
+        for each in cast(Sequence[Any], containers):
+            cpu += Decimal(str(at(each, "resources", "cpu")))
+            memory += Decimal(text(each, "resources", "memory").removesuffix("Gi"))
+    except ArithmeticError:
+        return None
+    return cpu, memory
 
 
 def _replicas(resource: Resource) -> int | None:
@@ -119,7 +141,8 @@ def _of_each(stack: Stack, given: Given) -> Iterator[tuple[Resource, Problem]]:
 
 def _of_all(stack: Stack, given: Given) -> Iterator[tuple[None, Problem]]:
     limit = Decimal(str(given["usd_hour"]))
-    costs = [cost for each in stack.resources if (cost := cost_of(each, stack)) is not None]
+    kept = [each for each in stack.resources if not given.excepts(each.urn)]
+    costs = [cost for each in kept if (cost := cost_of(each, stack)) is not None]
     total, unknown = NOTHING, list[str]()
     for cost in costs:
         total = total.plus(cost.known)

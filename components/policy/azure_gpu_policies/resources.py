@@ -20,9 +20,16 @@ _AZURE = re.compile(r"azure-native(?:_\w+)?:(?P<module>[a-z0-9]+)(?:/v\w+)?:(?P<
 _KUBERNETES = re.compile(r"kubernetes:(?:[\w.-]+/)?v\w+:(?P<kind>\w+?)(?:Patch)?")
 _AZURE_NATIVE, _PREFIX = "azure-native", "kubernetes:"
 _WHERE_ANOTHER_IS = (azure_types.AGENT_POOL.token, azure_types.BATCH_POOL.token)  # they have no region of their own
+# What version 2 of azure-native called what is `properties` today. Source: getOnlineEndpoint of its SDKs for
+# TypeScript and Go, pulumi/pulumi-azure-native (read 2026-11-26).
+_RENAMED = {
+    azure_types.ML_ONLINE_ENDPOINT.token: "onlineEndpointProperties",
+    azure_types.ML_ONLINE_DEPLOYMENT.token: "onlineDeploymentProperties",
+}
 # What a resource lies in: the property that names it, the type of what is named, and the property by which that names itself.
 _WITHIN = (
     ("environmentId", azure_types.MANAGED_ENVIRONMENT),
+    ("managedEnvironmentId", azure_types.MANAGED_ENVIRONMENT),  # deprecated, and what older API versions have alone
     ("endpointName", azure_types.ML_ONLINE_ENDPOINT),
     ("resourceName", azure_types.MANAGED_CLUSTER),
     ("accountName", azure_types.BATCH_ACCOUNT),
@@ -40,6 +47,14 @@ def canonical(token: str) -> str:
     return f"{_PREFIX}{kubernetes['kind']}" if kubernetes is not None else token
 
 
+def renamed(kind: str, properties: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The properties under the names that azure-native has today. `kind`: canonical."""
+    old = _RENAMED.get(kind, "")
+    if old not in properties or "properties" in properties:
+        return properties
+    return {("properties" if key == old else key): value for key, value in properties.items()}
+
+
 class Resource(NamedTuple):
     """One resource."""
 
@@ -48,7 +63,6 @@ class Resource(NamedTuple):
     name: str  # as the program calls it
     properties: Mapping[str, Any]  # plain values and UNKNOWN
     default_location: str = ""  # of its provider
-    parent: str = ""  # URN
     depends: Mapping[str, tuple[str, ...]] = {}  # by property, the URNs that its value comes from
 
     @property

@@ -14,7 +14,7 @@ ENDS = {"expires-at": "2026-12-31T00:00:00Z"}
 def resource(
     token: str, properties: dict[str, Any], name: str = "it", *, location: str = "", **depends: tuple[str, ...]
 ) -> Resource:
-    return Resource(f"urn:pulumi:one::somebody::{token}::{name}", canonical(token), name, properties, location, "", depends)
+    return Resource(f"urn:pulumi:one::somebody::{token}::{name}", canonical(token), name, properties, location, depends)
 
 
 def judged(policy: str, *resources: Resource, **configured: Any) -> list[Problem]:

@@ -5,8 +5,10 @@ from typing import Any
 import pytest
 
 from azure_gpu_policies.known import UNKNOWN
+from azure_gpu_policies.machines import machines_of
+from azure_gpu_policies.page import CONFIGURED
 from azure_gpu_policies.policies import ALL
-from azure_gpu_policies.resources import Resource
+from azure_gpu_policies.resources import Resource, renamed
 from tests.components.policy.resources import (
     ENDS,
     agent_pool,
@@ -48,6 +50,14 @@ def batch_account(**said: Any) -> Resource:
 
 def endpoint(**said: Any) -> Resource:
     return resource("azure-native:machinelearningservices:OnlineEndpoint", {"properties": said}, "digits")
+
+
+def app(**ingress: Any) -> Resource:
+    return resource("azure-native:app:ContainerApp", {"configuration": {"ingress": {"external": True, **ingress}}})
+
+
+def allow(*ranges: str, action: str = "Allow") -> dict[str, Any]:
+    return {"ipSecurityRestrictions": [{"action": action, "ipAddressRange": each} for each in ranges]}
 
 
 def job(*env: dict[str, Any]) -> Resource:
@@ -101,11 +111,16 @@ FOUND: list[tuple[str, Resource, list[str]]] = [
         ml_compute(remoteLoginPortPublicAccess="Enabled"),
         ["properties.properties.remoteLoginPortPublicAccess"],
     ),
+    ("public-address", ml_compute(), ["properties.properties.remoteLoginPortPublicAccess"]),
     (
         "public-address",
-        resource("azure-native:app:ContainerApp", {"configuration": {"ingress": {"external": True}}}),
-        ["configuration.ingress.external"],
+        ml_compute(remoteLoginPortPublicAccess="NotSpecified"),
+        ["properties.properties.remoteLoginPortPublicAccess"],
     ),
+    ("public-address", app(), ["configuration.ingress.external"]),
+    ("public-address", app(ipSecurityRestrictions=[]), ["configuration.ingress.external"]),
+    ("public-address", app(**allow("203.0.113.0/24", "0.0.0.0/0")), ["configuration.ingress.external"]),
+    ("public-address", app(**allow("203.0.113.0/24", action="Deny")), ["configuration.ingress.external"]),
     ("anonymous-read", storage(allowBlobPublicAccess=True), ["allowBlobPublicAccess"]),
     ("anonymous-read", resource("azure-native:storage:BlobContainer", {"publicAccess": "Blob"}), ["publicAccess"]),
     ("anonymous-read", registry(anonymousPullEnabled=True), ["anonymousPullEnabled"]),
@@ -211,12 +226,15 @@ CLEAN: list[tuple[str, Resource]] = [
     ("gpu-not-offered", vm("Standard_D4s_v5")),
     ("public-address", group(ipAddress={"type": "Private"})),
     ("public-address", group()),
-    (
-        "public-address",
-        resource(
-            "azure-native:app:ContainerApp", {"configuration": {"ingress": {"external": True, "ipSecurityRestrictions": [{}]}}}
-        ),
-    ),
+    ("public-address", app(**allow("203.0.113.0/24"))),
+    ("public-address", app(**allow("0.0.0.0/0", action="Deny"))),
+    ("public-address", app(ipSecurityRestrictions=[UNKNOWN])),
+    ("public-address", app(clientCertificateMode="require")),
+    ("public-address", app(clientCertificateMode=UNKNOWN)),
+    ("public-address", ml_compute(remoteLoginPortPublicAccess="Disabled")),
+    ("public-address", ml_compute(subnet={"id": UNKNOWN})),
+    ("public-address", ml_compute(enableNodePublicIp=False)),
+    ("public-address", ml_compute(remoteLoginPortPublicAccess=UNKNOWN)),
     ("anonymous-read", storage(allowBlobPublicAccess=False)),
     ("public-endpoint", endpoint(authMode="AADToken")),
     ("public-endpoint", endpoint(authMode="Key", publicNetworkAccess="Disabled")),
@@ -230,15 +248,21 @@ CLEAN: list[tuple[str, Resource]] = [
     ("public-kubernetes-api", cluster(apiServerAccessProfile={"authorizedIPRanges": ["203.0.113.0/24"]})),
     ("aks-local-accounts", cluster(**NO_KEYS)),
     ("batch-shared-key", batch_account(allowedAuthenticationModes=["AAD"])),
+    ("batch-shared-key", batch_account(poolAllocationMode="UserSubscription")),
+    ("batch-shared-key", batch_account(poolAllocationMode=UNKNOWN)),
+    ("public-kubernetes-api", cluster(**NO_KEYS, apiServerAccessProfile={"authorizedIPRanges": "203.0.113.0/24"})),
     ("passwords", group(imageRegistryCredentials=[{"server": "x.io", "identity": "/id"}])),
     ("plain-text-secret", group({"environmentVariables": [{"name": "DB_PASSWORD", "secureValue": "p"}]})),
     ("plain-text-secret", job({"name": "HF_TOKEN", "secretRef": "hf"})),
     ("plain-text-secret", deployment(environmentVariables={"API_KEY": "${{keyvault:https://x/secrets/y}}"})),
+    ("plain-text-secret", deployment(environmentVariables={"API_KEY": ""})),
+    ("plain-text-secret", deployment(environmentVariables={"API_KEY": UNKNOWN})),  # it may name a vault that isn't there yet
     ("plain-text-secret", pod({"containers": [{"env": [{"name": "PASSWORD_FILE", "value": "/run/secrets/db"}]}]})),
     ("gpu-scale-to-zero", agent_pool(enableAutoScaling=True, minCount=0, maxCount=4)),
     ("gpu-scale-to-zero", agent_pool("Standard_D4s_v5", count=3)),
     ("gpu-scale-to-zero", cluster(agentPoolProfiles=[{"mode": "System", "vmSize": "Standard_NC4as_T4_v3", "count": 1}])),
     ("gpu-scale-to-zero", batch_pool(**scaled(PENDING))),
+    ("gpu-scale-to-zero", batch_pool(scaleSettings={"fixedScale": {"targetDedicatedNodes": "two"}})),
     ("gpu-scale-to-zero", deployment()),
     ("gpu-scale-maximum", batch_pool(**scaled(PENDING))),
     ("kubernetes-privileged", pod({"hostPID": True}, "gpu-resources")),
@@ -322,6 +346,34 @@ def test_exceptions_are_patterns_of_urns() -> None:
     assert paths("storage-shared-key", declared, exceptions=["*:StorageAccount::it"]) == []
     assert paths("storage-shared-key", declared, exceptions=["*::other"]) == ["allowSharedKeyAccess"]
     assert paths("gpu-end-date", vm("Standard_NC4as_T4_v3"), exceptions=["*::it"]) == []
+
+
+def test_the_pages_own_exception_fits_a_pool() -> None:
+    urn = "urn:pulumi:prod::shop::azuregpu:index:BatchPool$azure-native:batch:Pool::legacy"
+    exceptions = CONFIGURED["gpu-retired"]["exceptions"]
+    declared = batch_pool("Standard_NC6")
+    assert paths("gpu-retired", declared, exceptions=exceptions) == ["vmSize"]
+    assert paths("gpu-retired", declared._replace(urn=urn), exceptions=exceptions) == []
+
+
+@pytest.mark.parametrize("policy", ["gpu-retired", "gpu-end-date"])
+def test_a_day_that_the_calendar_does_not_have_is_told(policy: str) -> None:
+    [problem] = judged(policy, vm("Standard_NC4as_T4_v3", tags=ENDS), as_of="2026-13-45")
+    assert (problem.path, problem.value) == ("the setting as_of", "2026-13-45")
+
+
+@pytest.mark.parametrize("priority", ["Spot", "Low", "low"])
+def test_spot_has_older_names(priority: str) -> None:
+    [machines] = machines_of(vm("Standard_NC4as_T4_v3", priority=priority))
+    assert machines.spot is True
+
+
+@pytest.mark.parametrize("named", ["properties", "onlineEndpointProperties"])
+def test_an_ml_endpoint_of_version_2_of_the_provider_is_judged_as_one_of_today(named: str) -> None:
+    declared = endpoint(authMode="Key")
+    written = {named: declared.properties["properties"], "endpointName": "digits"}
+    judged_as = declared._replace(properties=renamed(declared.type, written))
+    assert paths("ml-endpoint-keys", judged_as) == ["properties.authMode"]
 
 
 def test_regions_are_the_organizations_where_it_names_some() -> None:

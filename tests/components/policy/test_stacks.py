@@ -31,12 +31,22 @@ def in_group(within: str, **more: Any) -> Resource:
 
 
 def job(**more: Any) -> Resource:
-    said = {"environmentId": "/subscriptions/s/resourceGroups/g/providers/Microsoft.App/managedEnvironments/env", **more}
+    said = {"environmentId": ENV_ID, **more}
     return resource("azure-native:app:Job", {"workloadProfileName": "fast", **said}, "tonight")
 
 
 def env(**more: Any) -> Resource:
     return environment(("fast", "Consumption-GPU-NC8as-T4"), environmentName="env", **more)
+
+
+ENV_ID = "/subscriptions/s/resourceGroups/g/providers/Microsoft.App/managedEnvironments/env"
+
+
+def app(*containers: tuple[Any, str], **more: Any) -> Resource:
+    listed = [{"resources": {"cpu": cpu, "memory": memory}} for cpu, memory in containers]
+    template = {"containers": listed, "scale": {"maxReplicas": 10}}
+    said = {"workloadProfileName": "fast", "managedEnvironmentId": ENV_ID, "template": template, "location": "eastus"}
+    return resource("azure-native:app:ContainerApp", {**said, **more}, "web")
 
 
 def test_what_has_a_gpu_needs_a_last_day_of_its_own_or_of_what_it_lies_in() -> None:
@@ -76,6 +86,12 @@ def test_jobs_on_a_profile_with_gpus_have_one() -> None:
 )
 def test_a_last_day_is_an_instant_that_comes(end: str, code: str | None) -> None:
     assert [each.code for each in judged("gpu-end-date", in_group("g", tags={"expires-at": end}))] == ([code] if code else [])
+
+
+@pytest.mark.parametrize(("end", "message"), [("2026-11-25", "has passed"), ("2026-11-26T23:00:00Z", "is the one that")])
+def test_a_last_day_that_is_this_one_has_not_passed(end: str, message: str) -> None:
+    [problem] = judged("gpu-end-date", in_group("g", tags={"expires-at": end}))
+    assert message in problem.message
 
 
 def test_the_organization_says_which_tag_and_how_far_away() -> None:
@@ -131,11 +147,48 @@ def test_a_serverless_job_costs_while_its_replicas_run() -> None:
     assert judged("gpu-price-resource", job(template=template, configuration=UNKNOWN, location="eastus"), env()) == []
 
 
+def test_an_app_names_its_environment_by_either_property() -> None:
+    assert paths("gpu-end-date", app((8, "56Gi")), env()) == ["tags.expires-at"]
+    assert paths("gpu-end-date", app((8, "56Gi"), managedEnvironmentId=None, environmentId=ENV_ID), env()) == ["tags.expires-at"]
+
+
+def test_all_containers_of_a_replica_cost() -> None:
+    [one] = judged("gpu-price-resource", app((4, "28Gi")), env(), usd_hour=0)
+    [two] = judged("gpu-price-resource", app((4, "28Gi"), (4, "28Gi")), env(), usd_hour=0)
+    [whole] = judged("gpu-price-resource", app((8, "56Gi")), env(), usd_hour=0)
+    assert one.value < two.value == whole.value  # type: ignore[operator]
+    assert judged("gpu-price-resource", app((4, "28Gi"), (UNKNOWN, "28Gi")), env(), usd_hour=0) == []
+
+
+def test_nodes_of_a_dedicated_profile_are_named_where_a_limit_is_broken_and_what_runs_on_them_costs_no_meters() -> None:
+    dedicated = environment(("fast", "NC24-A100"), environmentName="env", location="westeurope")
+    assert judged("gpu-price-resource", app((8, "56Gi")), dedicated, usd_hour=0) == []
+    [problem] = judged("gpu-price-stack", agent_pool(A100, location="eastus", count=20), dedicated)
+    assert "no price is known of NC24-A100 in westeurope" in problem.message
+
+
+def test_what_may_be_spot_is_priced_as_if_it_were_not() -> None:
+    [problem] = judged("gpu-price-resource", agent_pool(A100, count=100, location="eastus", scaleSetPriority=UNKNOWN))
+    assert problem.value == pytest.approx(367.3)
+
+
+def test_a_formula_that_may_ask_for_spot_nodes_is_priced_at_most() -> None:
+    formula = "$TargetDedicatedNodes = min(10, $PendingTasks.GetSample(1)); $TargetLowPriorityNodes = 0;"
+    account = resource("azure-native:batch:BatchAccount", {"accountName": "a", "location": "eastus"}, "account")
+    [problem] = judged("gpu-price-resource", batch_pool(A100, accountName="a", **scaled(formula)), account)
+    assert problem.value == pytest.approx(36.73)
+
+
+def test_the_price_of_the_stack_leaves_exceptions_out() -> None:
+    pool = agent_pool(A100, location="eastus", count=20)
+    assert len(judged("gpu-price-stack", pool)) == 1
+    assert judged("gpu-price-stack", pool, exceptions=["*:AgentPool::t4"]) == []
+
+
 def test_a_price_that_is_not_known_breaks_no_limit() -> None:
     for pool in (
         agent_pool(A100, count=UNKNOWN, location="eastus"),
         agent_pool(A100, count=100),  # in which region, nobody knows
         agent_pool(A100, count=100, location="eastus", osType="Windows"),
-        agent_pool(A100, count=100, location="eastus", scaleSetPriority=UNKNOWN),
     ):
         assert judged("gpu-price-resource", pool) == judged("gpu-price-stack", pool) == []

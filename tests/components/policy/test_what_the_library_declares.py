@@ -65,4 +65,4 @@ def _found(case: dict[str, Any]) -> set[tuple[str, str]]:
 def _resource(urn: str, recorded: dict[str, Any]) -> Resource:
     kind, name = re.split("::", urn)[-2:]
     depends = {key: tuple(urns) for key, urns in recorded.get("property_dependencies", {}).items()}
-    return Resource(urn, canonical(kind.rpartition("$")[2]), name, recorded["wire"], parent=recorded["parent"], depends=depends)
+    return Resource(urn, canonical(kind.rpartition("$")[2]), name, recorded["wire"], depends=depends)

@@ -110,6 +110,7 @@ azure.machinelearningservices.Compute(
         properties=azure.machinelearningservices.AmlComputePropertiesArgs(
             vm_size="Standard_NC4as_T4_v3",
             vm_priority="Dedicated",
+            remote_login_port_public_access="Disabled",
             scale_settings=azure.machinelearningservices.ScaleSettingsArgs(
                 min_node_count=1,  # FAULT gpu-scale-to-zero
                 max_node_count=2,

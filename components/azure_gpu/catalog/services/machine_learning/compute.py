@@ -34,7 +34,9 @@ LOW_PRIORITY_END = Source(f"{EOL.where}, and azure.microsoft.com/updates?id=5016
 SPOT_INSTEAD = Source("MicrosoftDocs/azure-ai-docs pull requests 791 and 806", Dated.OBSERVED, date(2026, 8, 19))
 LEGACY_AKS = "AKS"
 KUBERNETES = "Kubernetes"
-COMPUTE_KINDS = (LEGACY_AKS, KUBERNETES, "AmlCompute", "ComputeInstance", "VirtualMachine")
+CLUSTER = "AmlCompute"
+INSTANCE = "ComputeInstance"
+COMPUTE_KINDS = (LEGACY_AKS, KUBERNETES, CLUSTER, INSTANCE, "VirtualMachine")
 SSH_PORT = 22
 SERVICE_TAG = "AzureMachineLearning"  # the service's own addresses, as rules of networks name them
 
