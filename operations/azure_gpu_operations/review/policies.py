@@ -5,7 +5,7 @@ engine, and a `Finding` for each violation, on the line of the part that it is a
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,6 +15,7 @@ from azure_gpu_operations.review.places import NOWHERE, Places
 from azure_gpu_operations.review.steps import Planned
 
 _MANDATORY = "mandatory"
+_STACK = "pulumi:pulumi:Stack"
 _FAILED = ("preview failed",)  # what the engine says of itself where a mandatory policy is broken
 
 
@@ -80,13 +81,14 @@ def without_own(errors: Sequence[str], found: Sequence[Violation]) -> tuple[str,
 
 
 def findings(found: Sequence[Violation], planned: Sequence[Planned], places: Places) -> tuple[Finding, ...]:
-    """News are those of resources that the change creates or changes, and those of the whole stack where it changes any."""
+    """News are those of resources that the change creates or changes, or whose surroundings it changes; and those of the whole
+    stack where it changes any."""
     by_urn, owned = {each.urn: each for each in planned}, owners(planned)
     changes = any(_is_changed(each) for each in planned)
     told: list[Finding] = []
     for each in found:
         about = by_urn.get(each.urn)
-        is_stack = about is None or about.type == "pulumi:pulumi:Stack"
+        is_stack = about is None or about.type == _STACK
         path = "" if about is None or is_stack else path_of(about, owned[about.urn])
         told.append(
             Finding(
@@ -95,10 +97,17 @@ def findings(found: Sequence[Violation], planned: Sequence[Planned], places: Pla
                 path=path,
                 message=each.message,
                 place=places.of(path) if path else NOWHERE,
-                is_new=changes if about is None or is_stack else _is_changed(about),
+                is_new=changes if about is None or is_stack else _is_near_change(about, by_urn),
             )
         )
     return tuple(told)
+
+
+def _is_near_change(about: Planned, by_urn: Mapping[str, Planned]) -> bool:
+    """Whether the change is of it or of what its inputs come from. By that, such as its resource group's tags or its account's
+    region, policies of the stack judge it too."""
+    around = {urn for urns in about.depends_on.values() for urn in urns}
+    return _is_changed(about) or any(_is_changed(by_urn[urn]) for urn in around if urn in by_urn)
 
 
 def _is_changed(planned: Planned) -> bool:

@@ -103,7 +103,7 @@ def _stays(state: Mapping[str, Any]) -> Planned:
         id=str(state.get("id") or ""),
         properties=(),
         is_component=not state.get("custom"),
-        depends_on={},
+        depends_on=_dependencies(state),
     )
 
 

@@ -13,6 +13,7 @@ from azure_gpu_operations.review.steps import Planned
 
 STACK = "urn:pulumi:prod::azure-gpu::pulumi:pulumi:Stack::azure-gpu-prod"
 POOL = "urn:pulumi:prod::azure-gpu::azuregpu:index:BatchPool$azure-native:batch:Pool::train-pool"
+GROUP = "urn:pulumi:prod::azure-gpu::azure-native:resources:ResourceGroup::group"
 COMPONENT = "urn:pulumi:prod::azure-gpu::azuregpu:index:BatchPool::train"
 FILE = "config:\n  azure-gpu:pools:\n    train:\n      size: Standard_NC6\n"
 
@@ -69,6 +70,14 @@ def test_a_finding_is_on_the_line_of_its_part_and_news_where_the_change_makes_it
     assert (of_pool.severity, of_pool.code, of_pool.path, of_pool.is_new) == ("error", "gpu-retired", "pools.train", news)
     assert (of_pool.place.file, of_pool.place.line) == ("Pulumi.prod.yaml", 3)
     assert (of_stack.severity, of_stack.path, of_stack.place.file, of_stack.is_new) == ("warning", "", "", news)
+
+
+@pytest.mark.parametrize(("of_group", "news"), [(Operation.SAME, False), (Operation.UPDATE, True)])
+def test_what_stays_breaks_a_policy_anew_where_the_change_is_of_what_it_lies_in(of_group: Operation, news: bool) -> None:
+    stays = planned(POOL, Operation.SAME, COMPONENT)._replace(depends_on={"resourceGroupName": (GROUP,)})
+    found = [*told(Operation.SAME)[:2], stays, planned(GROUP, of_group)]
+    [finding] = findings([Violation("gpu-end-date", True, POOL, "no last day")], found, Places([], "azure-gpu"))
+    assert finding.is_new is news
 
 
 def test_a_broken_policy_is_no_failure_of_the_engine() -> None:

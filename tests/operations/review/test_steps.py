@@ -161,3 +161,10 @@ def test_noise_is_left_out_and_an_update_of_noise_alone_stays_one() -> None:
     [found] = without_noise(planned([step("update", old, new)], {}))
     assert [one.path for one in found.properties] == ["properties.template.resources[0]"]
     assert found.operation is Operation.UPDATE
+
+
+def test_what_stays_tells_what_its_inputs_come_from() -> None:
+    group = urn("azure-native:resources:ResourceGroup", "g")
+    stays = state(POOL, "p", {"resourceGroupName": "g"}, propertyDependencies={"resourceGroupName": [group], "vmSize": []})
+    [found] = planned([], {"resources": [stays]})
+    assert (found.operation, found.depends_on) == (Operation.SAME, {"resourceGroupName": (group,)})
