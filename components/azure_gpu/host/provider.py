@@ -175,7 +175,7 @@ class Servicer(ProviderServicer):
 
 def _failure(error: Exception) -> str:
     """What a user reads of a failure that is no refusal."""
-    if isinstance(error, pulumi.RunError):
+    if isinstance(error, pulumi.RunError) or type(error) is Exception:  # whose name says nothing
         return str(error)
     return f"{type(error).__name__}: {error}"
 

@@ -185,18 +185,23 @@ def kind_name(component: type) -> str:
 
 
 def _unknown_value(path: str, annotation: Any) -> Checked:
-    wanted = _description(form(annotation))
+    kind = form(annotation)
+    is_component = _is_class(kind, pulumi.Resource)
     problem = Problem(
         path=path,
         message="this decides what is declared and has to be known, and an output isn't",
-        allowed=wanted,
-        fix="give the value itself, such as one of pulumi.Config",
+        allowed=_components(annotation) if is_component else _description(kind),
+        fix="give the component itself" if is_component else "give the value itself, such as one of pulumi.Config",
     )
     return Checked(None, [problem], usable=False)
 
 
+def _components(annotation: Any) -> str:
+    return " or ".join(f"a {kind_name(each)}" for each in components_of(annotation))
+
+
 def _wrong_resource(path: str, value: pulumi.Resource, annotation: Any) -> Checked:
-    words = [f"a {kind_name(each)}" for each in components_of(annotation)]
+    words = [_components(annotation)] if components_of(annotation) else []
     if takes_outputs(annotation) or not words:
         words.append(_description(form(annotation)))
     fix = "give its id" if takes_outputs(annotation) else ""

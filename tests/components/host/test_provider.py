@@ -175,6 +175,12 @@ def test_what_decides_has_to_be_known(refusing: Engine, value: Any) -> None:
     assert reason.startswith("this decides what is declared and has to be known, and an output isn't; allowed: text; fix: give")
 
 
+def test_a_component_that_is_not_known_is_asked_for_itself(refusing: Engine) -> None:
+    told = refused(refusing, "BatchPool", {**given("BatchPool", alone(GOOD["BatchPool"])), "foundation": output(known=False)})
+    [reason] = [reason for place, reason in told.properties if place == 'BatchPool("mine").foundation']
+    assert reason.endswith("; allowed: a Foundation; fix: give the component itself")
+
+
 def test_an_output_that_is_known_and_of_nothing_is_a_value() -> None:
     with running(LOOK_UPS) as engine:
         engine.construct("ContainerGroup", "mine", {"resourceGroupName": output("mine"), "image": output("python:3.11")})
@@ -314,14 +320,21 @@ def test_nobody_logged_in_is_told_in_one_line() -> None:
     assert reason.startswith("the provider's subscription can't be read: ")
 
 
-def test_a_fault_of_the_library_reaches_no_program_as_a_trace(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [(KeyError("a fault of ours"), "KeyError: 'a fault of ours'"), (Exception("the engine said no"), "the engine said no")],
+    ids=["of-a-type", "plain"],
+)
+def test_a_fault_of_the_library_reaches_no_program_as_a_trace(
+    monkeypatch: pytest.MonkeyPatch, error: Exception, message: str
+) -> None:
     def broken(*_: object) -> None:
-        raise KeyError("a fault of ours")
+        raise error
 
     monkeypatch.setattr(azure_gpu, "BatchAccount", broken)
     with running(LOOK_UPS) as engine:
         told = refused(engine, "BatchAccount", {"resourceGroupName": "mine"})
-    assert (told.message, told.properties) == ("KeyError: 'a fault of ours'", [])
+    assert (told.message, told.properties) == (message, [])
 
 
 PROVIDER = "urn:pulumi:test::azure-gpu::pulumi:providers:azure-native::theirs"
