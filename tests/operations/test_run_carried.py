@@ -7,15 +7,18 @@ from collections.abc import Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 
+from azure_gpu_operations.batch import blobs
 from azure_gpu_operations.run import carried
 from azure_gpu_operations.run.carried import Files, Input
 from azure_gpu_operations.run.carrier import carry
 from azure_gpu_operations.run.context import DOCKERFILE, of_folder, of_script
+from azure_gpu_operations.run.target import Target
 
 SCRIPT = of_script("train.py", "print(1)\n", "", "python:3.11-slim")
 FOLDER = of_folder("work", {DOCKERFILE: b'FROM python:3.11-slim\nENTRYPOINT ["python", "-m", "work"]\nCMD ["--epochs", "1"]\n'})
@@ -312,3 +315,13 @@ def test_a_pods_token_is_exchanged_for_one_of_its_identity(azure: Azure, tmp_pat
     assert path == "/tenant/oauth2/v2.0/token"
     assert (form["client_id"], form["client_assertion"]) == (["pods"], ["of the service account"])
     assert form["scope"] == ["https://storage.azure.com/.default"]
+
+
+def test_the_name_under_which_files_lie_is_as_short_as_the_service_needs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: list[str] = []
+    monkeypatch.setattr(blobs, "Blobs", lambda *_: SimpleNamespace(close=lambda: None))
+    monkeypatch.setattr(carried, "placed", lambda _blobs, _files, run, _client_id: kept.append(run) or {})
+    target = Target(context=of_script("a-program-with-a-rather-long-name.py", "", "", "python:3.11-slim"))
+    with carried.carrying(cast(Any, None), "/storage", target, (), Files(outputs=("*",)), lambda: "", 43) as found:
+        assert found.files.name == kept[0]
+    assert len(kept[0]) <= 43

@@ -24,7 +24,8 @@ ATTEMPT_LABEL = "jobset.sigs.k8s.io/restart-attempt"  # of its pods
 INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
 _INDEX_FIELD = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
 _DISRUPTED = {"type": "DisruptionTarget", "status": "True"}
-_LONGEST_NAME = 63  # of a pod, since it is the name of its host too
+# Of a pod: JobSet checks it as a DNS label, with what a Job adds (v0.10.1, pkg/webhooks/jobset_webhook.go, line 236 on).
+_LONGEST_NAME = 63 - len("-abcde")
 
 
 def job_name(name: str) -> str:
@@ -103,11 +104,14 @@ def problems(name: str, nodes: int, parallelism: int, path: str) -> list[Problem
     found: list[Problem] = []
     longest = f"{job_name(name)}-{nodes - 1}"
     if nodes > 1 and len(longest) > _LONGEST_NAME:
-        message = f"the last worker would be called {longest}, which is longer than a host's name may be"
+        message = f"the last worker would be called {longest}, which is longer than JobSet takes"
         fix = "rename the job"
         found.append(
             Problem(path, message, value=name, allowed=f"at most {longest_name(nodes)} characters for {nodes} nodes", fix=fix)
         )
+    if nodes > 1 and name[:1].isdigit():
+        message = "a group's name is a DNS name of its workers, and those begin with a letter"
+        found.append(Problem(path, message, value=name, allowed="a letter first", fix=f"rename the job, such as job-{name}"))
     if nodes > 1 and parallelism > 1:
         message = "workers of a group are as many as its nodes, and these pods know nothing of each other"
         fix = "leave out one of nodes and parallelism"

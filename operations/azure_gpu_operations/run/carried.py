@@ -164,9 +164,16 @@ class Carrying(NamedTuple):
 
 @contextmanager
 def carrying(
-    arm: "Arm", storage: str, target: Target, arguments: Sequence[str], files: Files, client_id: Callable[[], str]
+    arm: "Arm",
+    storage: str,
+    target: Target,
+    arguments: Sequence[str],
+    files: Files,
+    client_id: Callable[[], str],
+    longest: int = names.LONGEST,
 ) -> Iterator[Carrying]:
-    """`client_id`: of the identity by which files come and go, "" for the only one; asked where there are files."""
+    """`client_id`: of the identity by which files come and go, "" for the only one; asked where there are files. `longest`: name
+    of the run, in characters."""
     if not files.are_carried or target.context is None:
         yield Carrying(target, list(arguments))
         return
@@ -174,7 +181,7 @@ def carrying(
 
     identity = client_id()
     context, words = with_carrier(target.context, arguments)
-    name = names.of_run(target)
+    name = names.of_run(target, longest)
     with closing(Blobs(arm, storage)) as blobs:
         variables = placed(blobs, files, name, identity)
         target = target._replace(context=context, environment={**target.environment, **variables})

@@ -9,7 +9,7 @@ import pytest
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services.groups import JOBSET, KUEUE
-from azure_gpu.kubernetes import jobs as kubernetes_jobs
+from azure_gpu.kubernetes import jobs as kubernetes_jobs, worker_group
 from azure_gpu.kubernetes.gpu_objects import declare as gpu_objects_declare, queues
 from azure_gpu.kubernetes.gpu_objects.args import ClusterObjectsSettings
 from azure_gpu.kubernetes.gpu_objects.resolve import resolve_objects
@@ -53,6 +53,12 @@ def test_a_job_on_several_nodes_is_a_jobset_that_starts_again_as_a_whole() -> No
     env = {each["name"]: each for each in job["template"]["spec"]["containers"][0]["env"]}
     workers = json.loads(env["TF_CONFIG"]["value"].replace("$(WORKER_INDEX)", "3"))["cluster"]["worker"]
     assert workers[3] == "train-workers-0-3.train:2222"
+
+
+def test_a_group_may_have_the_longest_name_that_jobset_takes_and_no_longer_one() -> None:
+    longest = "t" * worker_group.longest_name(2)
+    assert len(f"{longest}-workers-0-1-abcde") == 63  # of a pod, as JobSet counts it
+    assert resolved({"jobs": {longest: {"image": "a/b:1", "nodes": 2}}})[1] == []
 
 
 def test_a_job_on_one_node_is_the_job_that_it_was() -> None:
@@ -104,7 +110,8 @@ def test_a_queue_is_a_quota_of_its_pool_and_lends_what_it_does_not_use() -> None
             "jobs.train.parallelism",
             "know nothing of each other",
         ),
-        ({"jobs": {"t" * 52: {"image": "a/b:1", "nodes": 2}}}, f"jobs.{'t' * 52}", "longer than a host's name may be"),
+        ({"jobs": {"t" * 46: {"image": "a/b:1", "nodes": 2}}}, f"jobs.{'t' * 46}", "longer than JobSet takes"),
+        ({"jobs": {"3d": {"image": "a/b:1", "nodes": 2}}}, "jobs.3d", "begin with a letter"),
         ({"jobs": {"train": {"image": "a/b:1", "queue": "vision"}}}, "jobs.train.queue", "no queue of this name"),
         ({**TEAMS, "queues": {"vision": {"gpus": 3}}}, "jobs.train.nodes", "asks for 4 of nvidia.com/gpu, and its queue has 3"),
         ({"queues": {"vision": {"gpus": 3}, "speech": {"gpus": 2}}}, "queues", "have 5 GPUs together"),

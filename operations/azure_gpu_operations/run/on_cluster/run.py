@@ -72,12 +72,12 @@ def plan(view: StackView, place: Place, wanted: Wanted, output: Output) -> Itera
             if wrong := queues.problems(api, place.namespace, wanted.queue, placement.resource, asked):
                 raise WrongRunError(wrong)
         identity = partial(_identity, arm, api, place, wanted.files)
-        with carried.carrying(arm, view.storage, wanted.target, wanted.arguments, wanted.files, identity) as carrying:
+        longest = worker_group.longest_name(wanted.nodes) if wanted.nodes > 1 else names.LONGEST
+        with carried.carrying(arm, view.storage, wanted.target, wanted.arguments, wanted.files, identity, longest) as carrying:
             wanted = wanted._replace(target=carrying.target, arguments=tuple(carrying.arguments))
             image = wanted.target.image
             if wanted.target.context is not None:
                 image = of_stack(arm, view).build(wanted.target.context, output.say)
-            longest = worker_group.longest_name(wanted.nodes) if wanted.nodes > 1 else names.LONGEST
             name = carrying.files.name or names.of_run(wanted.target, longest)
             body = bodies.job(name, place.namespace, view.name, image, wanted, placement)
             yield ClusterRun(
