@@ -19,6 +19,7 @@ from azure_gpu_operations.run.errors import WrongRunError
 from azure_gpu_operations.run.on_cluster import plan, run
 from azure_gpu_operations.run.on_cluster.placing import Placement, on_aks, on_edge
 from azure_gpu_operations.run.on_cluster.wanted import Said, Wanted, check_files, resolve
+from azure_gpu_operations.run.protocol import Output
 from azure_gpu_operations.run.target import Target
 from azure_gpu_operations.stack_view import StackView
 from tests.operations import kubernetes_bodies as bodies
@@ -187,6 +188,35 @@ ANNOTATED = {"metadata": {"annotations": {"azure.workload.identity/client-id": "
 def client_id(cluster: Cluster, files: Files = FILES) -> str:
     place = Place("gpu", "/c", namespace="jobs")
     return run._identity(cluster.arm(), cast(Any, cluster), place, files)
+
+
+class Started:
+    """A cluster's API that takes what is sent, and what it was sent."""
+
+    def __init__(self) -> None:
+        self.sent: list[tuple[str, dict[str, Any]]] = []
+
+    def create(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        self.sent.append((path, body))
+        return _made(body)
+
+    def merge(self, path: str, patch: dict[str, Any]) -> None:
+        self.sent.append((path, patch))
+
+
+@pytest.mark.parametrize(("queue", "starts"), [("", True), ("vision", False)])
+@pytest.mark.parametrize("nodes", [1, 2])
+def test_a_job_with_a_secret_starts_when_that_is_there_and_one_in_a_queue_when_its_queue_says_so(
+    queue: str, starts: bool, nodes: int
+) -> None:
+    cluster, asked = Started(), wanted(secrets={"TOKEN": "hidden"}, queue=queue, nodes=nodes)
+    body = plan.job("run-x", "jobs", "dev", IMAGE, asked, GPU)
+    quiet = Output(*[lambda _: None] * 3)
+    place = Place("gpu", "/c", namespace="jobs")
+    run.ClusterRun(cast(Any, cluster), "dev", place, "run-x", quiet, wanted=asked, body=body).start()
+    assert [sent["kind"] for _, sent in cluster.sent if "kind" in sent] == [body["kind"], "Secret"]
+    assert body["spec"]["suspend"] is True
+    assert (cluster.sent[-1][1] == {"spec": {"suspend": False}}) is starts
 
 
 def test_files_go_as_the_identity_that_the_service_account_names() -> None:

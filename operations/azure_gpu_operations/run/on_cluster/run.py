@@ -150,7 +150,8 @@ class ClusterRun:
             if values:
                 secret = bodies.secret(self._place.namespace, self._stack, values, {**self._body, "metadata": made["metadata"]})
                 self._api.create(f"/api/v1/namespaces/{self._place.namespace}/secrets", secret)
-                self._api.merge(f"{path}/{self.name}", {"spec": {"suspend": False}})
+                if not self._wanted.queue:  # else Kueue starts it, once the queue has room: pods wait for their Secret
+                    self._api.merge(f"{path}/{self.name}", {"spec": {"suspend": False}})
         except ClusterError as error:
             self._remove(quiet=True)
             if error.status in (400, 401, 403, 404, 422):
