@@ -21,6 +21,7 @@ from azure_gpu_operations.run.on_cluster.placing import Placement, on_aks, on_ed
 from azure_gpu_operations.run.on_cluster.wanted import Said, Wanted, check_files, resolve
 from azure_gpu_operations.run.protocol import Output
 from azure_gpu_operations.run.target import Target
+from azure_gpu_operations.run.workers import Group
 from azure_gpu_operations.stack_view import StackView
 from tests.operations import kubernetes_bodies as bodies
 
@@ -344,3 +345,10 @@ def test_what_shows_without_asking_anybody_is_said_at_once() -> None:
     ]
     _, problems = resolve(Said(), Target(), [], None, VIEW, "aks")
     assert messages(problems) == ["TARGET: nothing says what the cluster is to run"]
+
+
+def test_a_group_sets_the_variables_by_which_its_workers_know_each_other() -> None:
+    told = Target(image=IMAGE, environment={"WORKER_INDEX": "1"}, secrets={"TF_CONFIG": "{}"})
+    several = Said(group=Group(nodes=2))
+    assert [each.path for each in resolve(several, told, [], None, VIEW, "aks")[1]] == ["--env", "--secret-env"]
+    assert resolve(Said(), told, [], None, VIEW, "aks")[1] == []

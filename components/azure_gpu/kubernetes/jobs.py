@@ -166,7 +166,18 @@ def _variables(said: JobSettings, path: str) -> list[Problem]:
         for variable in names
         if variable in GPU_VARIABLES
     ]
-    return [*misnamed, *twice, *taken]
+    of_group = [
+        Problem(
+            path=f"{path}.{kind}.{variable}",
+            message="by this variable the workers of a group know each other, and it is the group's to set",
+            allowed=f"any variable but {', '.join(worker_group.VARIABLES)}",
+            fix="remove it, or leave out nodes",
+        )
+        for kind, names in (("environment", plain), ("secret_environment", secret))
+        for variable in names
+        if variable in worker_group.VARIABLES and said.get("nodes", DEFAULT_NODES) > 1
+    ]
+    return [*misnamed, *twice, *taken, *of_group]
 
 
 def _numbers(said: JobSettings, path: str) -> list[Problem]:

@@ -17,6 +17,8 @@ COMPLETED, FAILED = "Completed", "Failed"  # conditions of one that has ended
 WORKERS = "workers"  # the replicated job
 PORT = 2222  # at which each worker listens, as in TensorFlow's own examples
 INDEX = "WORKER_INDEX"
+CONFIG = "TF_CONFIG"
+VARIABLES = (INDEX, CONFIG)  # by which workers know each other: a container has each variable once
 NAME_LABEL = "jobset.sigs.k8s.io/jobset-name"  # of its pods
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 MOST_WORKERS = 1000  # assumed: so many nodes a pool of AKS has at most; what a variable can list is more
@@ -49,7 +51,7 @@ def variables(name: str, nodes: int) -> list[dict[str, Any]]:
     config = f'{{"cluster": {{"worker": [{listed}]}}, "task": {{"type": "worker", "index": $({INDEX})}}}}'
     return [
         {"name": INDEX, "valueFrom": {"fieldRef": {"fieldPath": _INDEX_FIELD}}},
-        {"name": "TF_CONFIG", "value": config},
+        {"name": CONFIG, "value": config},
     ]
 
 

@@ -62,7 +62,7 @@ def test_a_group_may_have_the_longest_name_that_jobset_takes_and_no_longer_one()
 
 
 def test_a_job_on_one_node_is_the_job_that_it_was() -> None:
-    spec, problems = resolved({"jobs": {"train": {"image": "a/b:1", "nodes": 1}}})
+    spec, problems = resolved({"jobs": {"train": {"image": "a/b:1", "nodes": 1, "environment": {"TF_CONFIG": "{}"}}}})
     assert problems == []
     assert kubernetes_jobs.manifest(spec.jobs["train"], "a/b:1")["kind"] == "Job"
     assert not spec.groups
@@ -112,6 +112,16 @@ def test_a_queue_is_a_quota_of_its_pool_and_lends_what_it_does_not_use() -> None
         ),
         ({"jobs": {"t" * 46: {"image": "a/b:1", "nodes": 2}}}, f"jobs.{'t' * 46}", "longer than JobSet takes"),
         ({"jobs": {"3d": {"image": "a/b:1", "nodes": 2}}}, "jobs.3d", "begin with a letter"),
+        (
+            {"jobs": {"train": {"image": "a/b:1", "nodes": 2, "environment": {"WORKER_INDEX": "1"}}}},
+            "jobs.train.environment.WORKER_INDEX",
+            "the group's to set",
+        ),
+        (
+            {"jobs": {"train": {"image": "a/b:1", "nodes": 2, "secret_environment": {"TF_CONFIG": "{}"}}}},
+            "jobs.train.secret_environment.TF_CONFIG",
+            "the group's to set",
+        ),
         ({"jobs": {"train": {"image": "a/b:1", "queue": "vision"}}}, "jobs.train.queue", "no queue of this name"),
         ({**TEAMS, "queues": {"vision": {"gpus": 3}}}, "jobs.train.nodes", "asks for 4 of nvidia.com/gpu, and its queue has 3"),
         ({"queues": {"vision": {"gpus": 3}, "speech": {"gpus": 2}}}, "queues", "have 5 GPUs together"),

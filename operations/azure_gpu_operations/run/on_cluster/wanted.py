@@ -7,6 +7,7 @@ import re
 from typing import NamedTuple
 
 from azure_gpu.catalog.problems import Problem
+from azure_gpu.kubernetes import worker_group
 from azure_gpu_operations.clusters.places import AKS, Place
 from azure_gpu_operations.run.carried import Files
 from azure_gpu_operations.run.target import Target
@@ -56,6 +57,11 @@ def resolve(
     for path, word in (("--namespace", said.namespace), ("--pull-secret", said.pull_secret), ("--queue", said.queue)):
         if word and not _LABEL.fullmatch(word):
             problems.append(Problem(path, "this can't be a name in a cluster", value=word, allowed=_LABEL_FORM))
+    for path, names in (("--env", target.environment), ("--secret-env", target.secrets)):
+        for variable in worker_group.VARIABLES if said.group.is_several else ():
+            if variable in names:
+                message = "by this variable the workers of a group know each other, and it is the group's to set"
+                problems.append(Problem(path, message, value=variable, fix="leave it out, or leave out --nodes"))
     if view is not None and target.context is not None and not view.registry:
         message = f"the stack has no registry, so nothing can be built for {'the cluster' if kind == AKS else 'the edge'}"
         fix = "add `registry: create` to the stack's foundation, or name an image that the cluster can pull"
