@@ -12,7 +12,7 @@ from azure_gpu_operations.clusters.objects import JobSeen, PodSeen, pod_of
 from azure_gpu_operations.exit_codes import TIMED_OUT
 from azure_gpu_operations.run.on_cluster import outcome
 from azure_gpu_operations.run.on_cluster.follow import End, Follower
-from azure_gpu_operations.run.on_cluster.kinds import GROUP
+from azure_gpu_operations.run.on_cluster.kinds import GROUP, JOB as JOB_KIND, Kind
 from azure_gpu_operations.run.on_cluster.pod_log import PodLog
 from tests.operations import kubernetes_bodies as bodies
 
@@ -51,7 +51,9 @@ class ScriptedCluster:
         yield from (line for line in self.lines if line[:19] >= since[:19])
 
 
-def followed(*looks: Look | Exception, log: Sequence[str] = ()) -> tuple[End, list[str], list[str]]:
+def followed(
+    *looks: Look | Exception, log: Sequence[str] = (), kind: Kind = JOB_KIND
+) -> tuple[End, list[str], list[str]]:
     """The end, what was shown, and what was said. Its clock goes on by what it sleeps."""
     shown: list[str] = []
     said: list[str] = []
@@ -61,7 +63,7 @@ def followed(*looks: Look | Exception, log: Sequence[str] = ()) -> tuple[End, li
         time[0] += seconds
 
     cluster = ScriptedCluster(*looks, log=log)
-    follower = Follower(cluster, "jobs", JOB, show=shown.append, say=said.append, sleep=sleep, clock=lambda: time[0])
+    follower = Follower(cluster, "jobs", JOB, kind=kind, show=shown.append, say=said.append, sleep=sleep, clock=lambda: time[0])
     return follower.follow(), shown, said
 
 
@@ -296,3 +298,32 @@ def test_conditions_of_a_jobset_are_those_of_a_job() -> None:
     assert seen("Completed", "AllJobsCompleted").is_complete
     assert seen("Failed", "FailedJobs").failure == "FailedJobs"
     assert not seen("StartupPolicyInProgress", "").is_over
+
+
+def _group(condition: str = "") -> Any:
+    """A JobSet; `condition`: by which it has ended."""
+    conditions = [{"type": condition, "status": "True", "reason": "FailedJobs"}] if condition else []
+    return {"metadata": {"name": JOB, "namespace": "jobs"}, "status": {"conditions": conditions}}
+
+
+def test_a_worker_that_its_group_removed_was_not_taken_away() -> None:
+    failed = _worker(1, 7)
+    end, _, said = followed(
+        look(_group(), _worker(0, None), _worker(1, None)),
+        look(_group(), failed),
+        look(_group("Failed"), failed),
+        kind=GROUP,
+    )
+    assert not [line for line in said if "was taken away" in line]
+    assert end.job is not None
+    assert GROUP.outcome(end.job, end.pods, None).code == 7
+
+
+def test_a_group_is_given_up_with_the_fix_of_the_worker_that_it_is_given_up_for() -> None:
+    held = bodies.pod(node=NODE, container=bodies.waiting("InvalidImageName", "invalid reference format"))
+    newest = bodies.pod("run-x-newest", phase="Running", node=NODE, container=bodies.running(), created="2026-11-22T10:30:00Z")
+    end, _, _ = followed(look(_group(), held, newest), kind=GROUP)
+    assert "can't be pulled" in end.hopeless
+    alone, _, _ = followed(look(_group(), held), kind=GROUP)
+    assert end.fix
+    assert end.fix == alone.fix

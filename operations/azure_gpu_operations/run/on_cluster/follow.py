@@ -145,7 +145,7 @@ class Follower:
         reason = waiting.hopeless(pod, events, waited, pods)
         if not reason:
             return None
-        fix = pod_rules.explain(PodCase(pods[-1], events)).fix
+        fix = pod_rules.explain(PodCase(pod or pods[-1], events)).fix
         return End(job, tuple(pods), self._nodes, reason, fix, self._drain())
 
     def _in_queue(self, job: JobSeen, pod: PodSeen | None) -> str:
@@ -168,8 +168,10 @@ class Follower:
         return events_of(self._api.items(path, fieldSelector=f"involvedObject.name={name}"))
 
     def _tell_lost(self, pod: PodSeen, is_there: bool, *, is_last: bool) -> None:
-        """A pod that is taken away, by its node or with it. The Job makes another one."""
-        if is_last or pod.name in self._told_lost or not (pod.disruption or (not is_there and not pod.is_over)):
+        """A pod that is taken away, by its node or with it. The Job makes another one; of a group that removes its workers where
+        one fails, only a disruption says so."""
+        is_gone = not self._kind.is_group and not is_there and not pod.is_over
+        if is_last or pod.name in self._told_lost or not (pod.disruption or is_gone):
             return
         self._told_lost.add(pod.name)
         node = self._nodes.get(pod.node)
