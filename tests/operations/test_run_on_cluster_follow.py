@@ -51,9 +51,7 @@ class ScriptedCluster:
         yield from (line for line in self.lines if line[:19] >= since[:19])
 
 
-def followed(
-    *looks: Look | Exception, log: Sequence[str] = (), kind: Kind = JOB_KIND
-) -> tuple[End, list[str], list[str]]:
+def followed(*looks: Look | Exception, log: Sequence[str] = (), kind: Kind = JOB_KIND) -> tuple[End, list[str], list[str]]:
     """The end, what was shown, and what was said. Its clock goes on by what it sleeps."""
     shown: list[str] = []
     said: list[str] = []

@@ -116,6 +116,10 @@ def test_a_group_larger_than_its_pool_is_refused() -> None:
     assert on_aks(wanted(nodes=2), pools, [])[1] == []
     (problem,) = on_aks(wanted(nodes=3), pools, [])[1]
     assert (problem.path, problem.value, problem.allowed) == ("--nodes", 3, "1 to 2")
+    large = [pool_of(bodies.pool("t4", "Standard_NC64as_T4_v3"))]  # 4 GPUs: workers share a node where there is no other
+    assert on_aks(wanted(nodes=4), large, [])[1] == []
+    assert [each.allowed for each in on_aks(wanted(nodes=3, gpus=2), large, [])[1]] == ["1 to 2"]
+    assert on_aks(wanted(nodes=5, gpus=0, pool="t4"), large, [])[1] == []
 
 
 def test_words_are_meant_as_they_stand() -> None:

@@ -103,7 +103,7 @@ def test_a_queue_is_a_quota_of_its_pool_and_lends_what_it_does_not_use() -> None
 @pytest.mark.parametrize(
     ("settings", "path", "part"),
     [
-        ({"jobs": {"train": {"image": "a/b:1", "nodes": 5}}}, "jobs.train.nodes", "has fewer nodes at most"),
+        ({"jobs": {"train": {"image": "a/b:1", "nodes": 5}}}, "jobs.train.nodes", "has room for fewer workers"),
         ({"jobs": {"train": {"image": "a/b:1", "nodes": 0}}}, "jobs.train.nodes", "too small"),
         (
             {"jobs": {"train": {"image": "a/b:1", "nodes": 2, "parallelism": 2}}},
@@ -135,6 +135,15 @@ def test_what_would_never_start_is_refused_at_its_key(settings: Any, path: str, 
     assert problem.path == f"{PATH}.{path}"
     assert part in problem.message
     assert problem.fix
+
+
+@pytest.mark.parametrize(
+    ("nodes", "gpus", "allowed"), [(4, 1, ""), (5, 1, "1 to 4"), (2, 2, ""), (3, 2, "1 to 2"), (2, 4, "1 to 1")]
+)
+def test_workers_share_a_node_that_has_gpus_for_several(nodes: int, gpus: int, allowed: str) -> None:
+    pool = GpuPool("t4", f"{PATH}.gpu_pools.t4", "Standard_NC64as_T4_v3", sharing_request({}, ""), max_nodes=1)
+    _, problems = resolved({"jobs": {"train": {"image": "a/b:1", "nodes": nodes, "gpus": gpus}}}, pool)
+    assert [each.allowed for each in problems] == [allowed] * bool(allowed)
 
 
 def test_a_job_and_its_queue_are_of_one_pool() -> None:

@@ -3,6 +3,7 @@
 In: settings, pools, and where they are written. Out: problems, and what a pool's GPUs are called in Kubernetes.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
@@ -95,13 +96,15 @@ def job_problems(job: ClusterJobSettings, pool: "GpuPool | None", pools: Sequenc
         yield from _no_pool(job, pools, path)
         return
     yield from kubernetes_jobs.mps_problems(job, pool.sharing, pool.gpu, path)
-    if job.get("nodes", 1) > pool.max_nodes:
+    most = most_of(pool)
+    each = max(1, most // max(1, gpus)) if most is not None else None  # workers are on nodes of their own only where they can be
+    if each is not None and (nodes := job.get("nodes", 1)) > pool.max_nodes * each:
         yield Problem(
             path=f"{path}.nodes",
-            message=f"pool {pool.name} has fewer nodes at most, so that the group would wait for ever",
-            value=job.get("nodes"),
-            allowed=f"1 to {pool.max_nodes}",
-            fix=f"write {pool.path}.max_nodes: {job.get('nodes')}, or ask for fewer",
+            message=f"pool {pool.name} has room for fewer workers at most, so that the group would wait for ever",
+            value=nodes,
+            allowed=f"1 to {pool.max_nodes * each}",
+            fix=f"write {pool.path}.max_nodes: {math.ceil(nodes / each)}, or ask for fewer",
             code=Code.IMPOSSIBLE,
         )
     shared = pool.sharing.divided
@@ -116,7 +119,6 @@ def job_problems(job: ClusterJobSettings, pool: "GpuPool | None", pools: Sequenc
             code=Code.IMPOSSIBLE,
         )
         return
-    most = most_of(pool)
     if most is not None and gpus > most:
         yield Problem(
             path=f"{path}.gpus",

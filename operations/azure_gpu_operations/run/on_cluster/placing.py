@@ -48,10 +48,11 @@ def on_aks(
     pool, problems = _pool(wanted, pools)
     if pool is None:
         return None, problems
-    problems += _fits(wanted, pool)
     here = [node for node in nodes if node.pool == pool.name]
     resource = resource_of(here, (resources or {}).get(pool.called, GPU_RESOURCE)) if wanted.gpus else ""
-    problems += _enough(wanted, pool, resource, here)
+    most = _most(pool, resource, here)
+    problems += _fits(wanted, pool, most)
+    problems += _enough(wanted, pool, most)
     return (
         Placement(
             resource=resource,
@@ -108,8 +109,10 @@ def _pool(wanted: Wanted, pools: Sequence[PoolFacts]) -> tuple[PoolFacts | None,
     return with_gpus[0], []
 
 
-def _fits(wanted: Wanted, pool: PoolFacts) -> list[Problem]:
+def _fits(wanted: Wanted, pool: PoolFacts, most: int) -> list[Problem]:
+    """`most`: GPUs of a node, 0 where it isn't known. Workers are on nodes of their own only where they can be."""
     problems: list[Problem] = []
+    each = max(1, most // wanted.gpus) if most and wanted.gpus else 0
     if pool.is_windows:
         message = "the pool's nodes run Windows, and what is run here are Linux containers"
         problems.append(Problem("--pool", message, value=pool.called, fix="name another pool"))
@@ -119,25 +122,29 @@ def _fits(wanted: Wanted, pool: PoolFacts) -> list[Problem]:
     if pool.power.lower() == "stopped":
         fix = "start it: az aks nodepool start"
         problems.append(Problem("--pool", "the pool is stopped", value=pool.called, fix=fix))
-    elif wanted.nodes > pool.at_most > 0:
+    elif each and wanted.nodes > pool.at_most * each > 0:
         key = "max_nodes" if pool.autoscaling else "its nodes"
         fix = f"ask for fewer, or give it more (`{key}` in the stack's file), then `pulumi up`"
-        message = f"the pool {pool.called} has fewer nodes at most, so that the group would wait for ever"
-        problems.append(
-            Problem("--nodes", message, value=wanted.nodes, allowed=f"1 to {pool.at_most}", fix=fix, code=Code.IMPOSSIBLE)
-        )
+        message = f"the pool {pool.called} has room for fewer workers at most, so that the group would wait for ever"
+        allowed = f"1 to {pool.at_most * each}"
+        problems.append(Problem("--nodes", message, value=wanted.nodes, allowed=allowed, fix=fix, code=Code.IMPOSSIBLE))
     elif not pool.at_most and not pool.autoscaling:
         fix = "give it `max_nodes` in the stack's file, then `pulumi up`"
         problems.append(Problem("--pool", "the pool has no node, and nothing that adds one", value=pool.called, fix=fix))
     return problems
 
 
-def _enough(wanted: Wanted, pool: PoolFacts, resource: str, nodes: Sequence[NodeSeen]) -> list[Problem]:
-    """More GPUs than any node has are waited for without an end."""
+def _most(pool: PoolFacts, resource: str, nodes: Sequence[NodeSeen]) -> int:
+    """GPUs of one node of the pool; 0 where that isn't known."""
     most = max((node.gpus.get(resource, 0) for node in nodes), default=0)
     size = SIZES.find(pool.size)
     if not most and size is not None and size.gpu is not None and not pool.mig_profile and not _shares(pool):
         most = max(1, math.floor(size.gpu_count or 1))
+    return most
+
+
+def _enough(wanted: Wanted, pool: PoolFacts, most: int) -> list[Problem]:
+    """More GPUs than any node has are waited for without an end."""
     if not most or wanted.gpus <= most:
         return []
     message = f"a node of the pool {pool.called} has fewer GPUs, and a pod gets all of its GPUs from one node"
