@@ -7,6 +7,7 @@ provider/pkg/provider/helm_release.go.
 """
 
 import hashlib
+import itertools
 import json
 import os
 import subprocess
@@ -125,7 +126,8 @@ class Releases:
         release = _read(inputs)
         rendered = list(self._rendered(release))
         names = [_names(each, self._cluster) for each in rendered]
-        kept = sum(each["kind"] == "CustomResourceDefinition" for each in rendered)
+        first = itertools.takewhile(lambda each: each["kind"] == "CustomResourceDefinition", rendered)
+        kept = sum(1 for _ in first)  # of a chart's crds/; those of its templates come after other kinds, and go with the release
         state = State(release.identity, {**inputs, **_outputs(release, names, kept)}, dict(inputs))
         try:
             if release.create_namespace:

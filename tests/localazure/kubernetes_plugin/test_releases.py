@@ -1,15 +1,20 @@
 """Releases of Helm charts by the plugin: what is refused, what another name or namespace means, and which ports are reachable."""
 
+import json
+import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from azure_gpu.catalog.services import groups
 from localazure.kubernetes.programs import GROUPS_TOLD
 from localazure.kubernetes_plugin import releases
+from localazure.kubernetes_plugin.kinds import Kind as ObjectKind
+from localazure.kubernetes_plugin.waiting.waiter import Waiting
 from localazure.plugin.diff import Kind
 
+CRD = "CustomResourceDefinition"
 JOBSET = {"chart": groups.JOBSET.address, "version": groups.JOBSET.version}
 
 
@@ -72,3 +77,50 @@ def test_ports_that_are_roots_are_moved_and_webhooks_with_them() -> None:
     assert releases._reachable(webhook, 1024)["webhooks"][0]["clientConfig"]["service"]["port"] == 10443
     kept = {"kind": "Service", "spec": {"ports": [{"port": 443}]}}
     assert releases._reachable(kept, 0)["spec"]["ports"] == [{"port": 443}]
+
+
+class Taken:
+    """A cluster that takes everything: what it has, by kind and name."""
+
+    def __init__(self) -> None:
+        self.has: list[str] = []
+        self.api = self
+
+    def namespaced(self, kind: ObjectKind) -> bool:
+        return kind.name != CRD
+
+    def path_of(self, kind: ObjectKind, thing: dict[str, Any]) -> str:
+        return f"{kind.name}/{thing['metadata']['name']}"
+
+    def path(self, kind: ObjectKind, _namespace: str, name: str) -> str:
+        return f"{kind.name}/{name}"
+
+    def apply(self, path: str, *_: Any, **__: Any) -> None:
+        self.has.append(path)
+
+    def delete(self, path: str, _propagation: str) -> None:
+        self.has.remove(path)
+
+
+@pytest.mark.parametrize(
+    ("rendered", "left"),
+    [
+        ([(CRD, "jobsets"), ("ServiceAccount", "a"), ("Deployment", "b")], [f"{CRD}/jobsets"]),
+        ([("ServiceAccount", "a"), (CRD, "workloads"), (CRD, "queues"), ("Deployment", "b")], []),
+    ],
+    ids=["of crds/", "of its templates"],
+)
+def test_a_release_takes_all_with_it_but_the_definitions_that_helm_keeps(
+    built: dict[str, str], rendered: list[tuple[str, str]], left: list[str]
+) -> None:
+    lines = [json.dumps({"apiVersion": "v1", "kind": kind, "metadata": {"name": name}}) for kind, name in rendered]
+    charts = Path(Path(built[GROUPS_TOLD]).read_text(encoding="utf-8").strip()) / "charts"
+    charts.write_text("#!/bin/sh\ncat > /dev/null\n" + "".join(f"echo '{line}'\n" for line in lines))
+    charts.chmod(0o700)
+    cluster = Taken()
+    waiting = Waiting(cast(Any, cluster), threading.Event(), lambda _urn, _line: None)
+    release = releases.Releases(waiting, built)
+    state = release.apply("urn", {**JOBSET, "name": "r", "namespace": "n", "skipAwait": True})
+    assert cluster.has == [f"{kind}/{name}" for kind, name in rendered]
+    release.delete(state.outputs)
+    assert cluster.has == left
