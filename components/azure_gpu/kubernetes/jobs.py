@@ -262,7 +262,7 @@ def _waiting(spec: JobSpec) -> dict[str, str]:
     """How long an update waits for the job's end."""
     if not spec.wait:
         return NO_WAITING
-    condition = {"pulumi.com/waitFor": f"condition={worker_group.COMPLETED}"} if spec.nodes > 1 else {}
+    condition = {"pulumi.com/waitFor": worker_group.HAS_ENDED} if spec.nodes > 1 else {}
     limit = PATIENCE_SECONDS if spec.timeout_seconds is None else spec.timeout_seconds + AFTER_THE_LIMIT_SECONDS
     return {**condition, "pulumi.com/timeoutSeconds": str(limit)}
 

@@ -7,6 +7,7 @@ what is declared can be held against Kubernetes' own schemas without an engine.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import metadata
 from typing import Any, cast
 
 import pulumi
@@ -60,7 +61,7 @@ def _custom(name: str, manifest: Manifest, opts: pulumi.ResourceOptions) -> pulu
     """An object of a kind that isn't Kubernetes' own; of a JobSet what it runs never changes, as with a Job."""
     if manifest["kind"] == worker_group.KIND:
         never = pulumi.ResourceOptions(replace_on_changes=["spec"], delete_before_replace=True)
-        opts = pulumi.ResourceOptions.merge(opts, never)
+        return _Group(name, manifest, pulumi.ResourceOptions.merge(opts, never))
     return kubernetes.apiextensions.CustomResource(
         name,
         api_version=manifest["apiVersion"],
@@ -69,6 +70,28 @@ def _custom(name: str, manifest: Manifest, opts: pulumi.ResourceOptions) -> pulu
         spec=manifest["spec"],
         opts=opts,
     )
+
+
+class _Group(pulumi.CustomResource):
+    """A JobSet, with the status that the package's own class for any kind leaves out."""
+
+    status: pulumi.Output[dict[str, Any] | None]
+
+    def __init__(self, name: str, manifest: Manifest, opts: pulumi.ResourceOptions) -> None:
+        keys = ("apiVersion", "kind", "metadata", "spec")
+        token = f"kubernetes:{manifest['apiVersion']}:{manifest['kind']}"
+        version = pulumi.ResourceOptions(version=metadata.version("pulumi-kubernetes"))
+        props = {**{key: manifest[key] for key in keys}, "status": None}
+        super().__init__(token, name, props, pulumi.ResourceOptions.merge(opts, version))
+        called: str = manifest["metadata"]["name"]
+        annotations: Mapping[str, str] = manifest["metadata"].get("annotations") or {}
+
+        def check(status: dict[str, Any] | None) -> None:
+            if why := worker_group.why_failed(status):
+                raise pulumi.RunError(f"the job {called} has failed: {why}; change it, or remove it, and run `pulumi up`")
+
+        if worker_group.HAS_ENDED in annotations.values() and not pulumi.runtime.is_dry_run():
+            self.status.apply(check)
 
 
 def release(name: str, chart: Chart, values: Mapping[str, Any], opts: pulumi.ResourceOptions) -> pulumi.CustomResource:

@@ -13,7 +13,8 @@ from azure_gpu.catalog.problems import Code, Problem
 
 API_VERSION = "jobset.x-k8s.io/v1alpha2"
 KIND = "JobSet"
-COMPLETED, FAILED = "Completed", "Failed"  # conditions of one that has ended
+COMPLETED, FAILED = "Completed", "Failed"  # conditions of one that has ended, and its terminal states
+HAS_ENDED = "jsonpath={.status.terminalState}"  # waits for either: pulumi-kubernetes waits for no condition or another
 WORKERS = "workers"  # the replicated job
 PORT = 2222  # at which each worker listens, as in TensorFlow's own examples
 INDEX = "WORKER_INDEX"
@@ -99,6 +100,18 @@ def manifest(
             **more,
         },
     }
+
+
+def why_failed(status: Mapping[str, Any] | None) -> str:
+    """Of one that has ended; "" where it went well."""
+    told = status or {}
+    if told.get("terminalState") != FAILED:
+        return ""
+    conditions: list[Mapping[str, Any]] = told.get("conditions") or []
+    return (
+        next((str(each.get("message") or "") for each in conditions if each.get("type") == FAILED), "")
+        or "one of its jobs failed"
+    )
 
 
 def problems(name: str, nodes: int, parallelism: int, path: str) -> list[Problem]:

@@ -1,5 +1,6 @@
 """Jobs on several nodes and queues of teams: what is declared for them, and what is refused before anything is."""
 
+import contextlib
 import json
 from typing import Any
 
@@ -15,7 +16,7 @@ from azure_gpu.kubernetes.gpu_objects.args import ClusterObjectsSettings
 from azure_gpu.kubernetes.gpu_objects.resolve import resolve_objects
 from azure_gpu.kubernetes.gpu_objects.spec import ClusterObjectsSpec, GpuPool
 from azure_gpu.kubernetes.sharing_args import sharing_request
-from tests.components.recording import Recorded, declare
+from tests.components.recording import COMPUTED, Recorded, declare
 
 PATH = "clusters.c"
 RELEASE = "kubernetes:helm.sh/v3:Release"
@@ -59,6 +60,26 @@ def test_a_group_may_have_the_longest_name_that_jobset_takes_and_no_longer_one()
     longest = "t" * worker_group.longest_name(2)
     assert len(f"{longest}-workers-0-1-abcde") == 63  # of a pod, as JobSet counts it
     assert resolved({"jobs": {longest: {"image": "a/b:1", "nodes": 2}}})[1] == []
+
+
+@pytest.mark.parametrize(
+    ("state", "wait", "fails"), [("Failed", True, True), ("Failed", False, False), ("Completed", True, False)]
+)
+def test_an_update_that_waits_for_a_group_fails_as_it_does(
+    monkeypatch: pytest.MonkeyPatch, state: str, wait: bool, fails: bool
+) -> None:
+    conditions = [{"type": "Failed", "status": "True", "message": "jobset failed due to one or more job failures"}]
+    status = {"terminalState": state, "conditions": conditions if state == "Failed" else []}
+    monkeypatch.setitem(COMPUTED, f"kubernetes:{worker_group.API_VERSION}:JobSet", lambda _name, _inputs: {"status": status})
+    spec, problems = resolved({"jobs": {"train": {"image": "a/b:1", "nodes": 2, "wait": wait}}})
+    assert problems == []
+    refused = pytest.raises(pulumi.RunError, match="the job train has failed: jobset failed due to")
+    with refused if fails else contextlib.nullcontext():
+        made = recorded(spec).named("c-job-train")
+        assert made.delete_before_replace
+        assert made.replace_on_changes == ["spec"]
+        annotations = made.inputs["metadata"]["annotations"]
+        assert annotations.get("pulumi.com/waitFor") == ("jsonpath={.status.terminalState}" if wait else None)
 
 
 def test_a_job_on_one_node_is_the_job_that_it_was() -> None:
