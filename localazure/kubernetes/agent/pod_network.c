@@ -4,8 +4,8 @@
 // resolver would find them, in a file of addresses and names (AZURE_GPU_POD_HOSTS, in the form of /etc/hosts, where the address that
 // a pod shows is one of its names), and a port that is bound on all addresses, or on the one that the pod shows, is bound on the
 // pod's own (AZURE_GPU_POD_LOOPBACK, in 127.0.0.0/8): equal ports of two pods don't meet. AZURE_GPU_POD_PORTS are ports of this
-// machine that stand for the pod's declared ones, bound as they are asked for. Names that the file lacks, and all else, are this
-// machine's.
+// machine that stand for the pod's declared ones, and are bound on 127.0.0.1 instead: nothing outside this machine reaches either.
+// Names that the file lacks, and all else, are this machine's.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <dlfcn.h>
@@ -124,22 +124,25 @@ int bind(int socket, const struct sockaddr *address, socklen_t length) {
     Real real = NEXT(Real, "bind");
     const char *own = getenv("AZURE_GPU_POD_LOOPBACK");
     struct sockaddr_storage led = {0};
-    struct in_addr loopback, *given;
-    if (!own || !address || length > sizeof led || inet_pton(AF_INET, own, &loopback) != 1) return real(socket, address, length);
+    struct in_addr pods, loopback, *given;
+    if (!own || !address || length > sizeof led || inet_pton(AF_INET, own, &pods) != 1) return real(socket, address, length);
     memcpy(&led, address, length);
     if (led.ss_family != AF_INET && led.ss_family != AF_INET6) return real(socket, address, length);
     struct sockaddr_in6 *wide = (struct sockaddr_in6 *)&led;
-    if (declared(wide->sin6_port)) return real(socket, address, length);  // it lies where that of IPv4 does
+    loopback.s_addr = declared(wide->sin6_port) ? htonl(INADDR_LOOPBACK) : pods.s_addr;  // the port lies where that of IPv4 does
     if (led.ss_family == AF_INET6 && IN6_IS_ADDR_UNSPECIFIED(&wide->sin6_addr)) {
         int alone = 0;
         socklen_t size = sizeof alone;
         getsockopt(socket, IPPROTO_IPV6, IPV6_V6ONLY, &alone, &size);
-        if (alone) return real(socket, address, length);
+        if (alone) {
+            wide->sin6_addr = in6addr_loopback;
+            return real(socket, (struct sockaddr *)&led, length);
+        }
         memset(wide->sin6_addr.s6_addr + 10, 0xff, 2);
     }
     if ((given = inside(&led))) {
-        if (given->s_addr == htonl(INADDR_ANY)) *given = loopback;
         lead(given);
+        if (given->s_addr == htonl(INADDR_ANY) || given->s_addr == pods.s_addr) *given = loopback;
     }
     return real(socket, (struct sockaddr *)&led, length);
 }

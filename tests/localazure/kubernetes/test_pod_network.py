@@ -1,12 +1,18 @@
 """The network of pods: names that workers of a group know each other by, addresses of their own, Services that lead to them."""
 
 import json
+import os
 import shutil
+import socket
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from localazure.kubernetes.agent import network
 from tests.localazure.kubernetes.pods import agent, apply, in_phase, pod, shell
 from tests.support.embedded import until
 from tests.support.node_agent import NodeAgent
@@ -120,3 +126,50 @@ def test_a_program_of_its_own_library_keeps_it(agent: NodeAgent, namespace: str)
     apply(agent, namespace, pod("preloads", container, restartPolicy="Never"))
     in_phase(agent, namespace, "preloads", "Succeeded")
     assert agent.kubectl("-n", namespace, "logs", "preloads").rstrip().endswith(".so libc.so.6")
+
+
+_BOUND = """
+import socket, sys
+from contextlib import ExitStack
+with ExitStack() as kept:
+    for family, asked, port, alone in [
+        (socket.AF_INET, "0.0.0.0", int(sys.argv[1]), 0),
+        (socket.AF_INET6, "::", int(sys.argv[2]), 0),
+        (socket.AF_INET6, "::", 0, 1),
+        (socket.AF_INET, "0.0.0.0", 0, 0),
+        (socket.AF_INET, "10.1.2.3", 0, 0),
+        (socket.AF_INET, "10.1.2.3", int(sys.argv[3]), 0),
+    ]:
+        bound = kept.enter_context(socket.socket(family, socket.SOCK_STREAM))
+        if family == socket.AF_INET6:
+            bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, alone)
+        bound.bind((asked, port))
+        print(bound.getsockname()[0])
+"""
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as one:
+        return one.getsockname()[1]
+
+
+@pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="this machine has no IPv6")
+def test_a_program_on_all_addresses_is_reached_from_this_machine_alone(tmp_path: Path) -> None:
+    library = tmp_path / "pod_network.so"
+    compiler = next(found for name in ("cc", "gcc", "clang", "g++") if (found := shutil.which(name)))
+    source = Path(network.__file__).with_name("pod_network.c")
+    subprocess.run([compiler, "-shared", "-fPIC", "-x", "c", str(source), "-o", str(library), "-ldl"], check=True)
+    ports = [str(_free_port()) for _ in range(3)]
+    hosts = tmp_path / "hosts"
+    hosts.write_text("127.128.3.4 10.1.2.3\n")
+    told = {
+        "LD_PRELOAD": str(library),
+        "AZURE_GPU_POD_LOOPBACK": "127.128.3.4",
+        "AZURE_GPU_POD_HOSTS": str(hosts),
+        "AZURE_GPU_POD_PORTS": ",".join(ports),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", _BOUND, *ports], env={**os.environ, **told}, capture_output=True, text=True, check=False
+    )
+    own, here = "127.128.3.4", "127.0.0.1"
+    assert done.stdout.splitlines() == [here, f"::ffff:{here}", "::1", own, own, here], done.stderr
