@@ -51,7 +51,9 @@ class ScriptedCluster:
         yield from (line for line in self.lines if line[:19] >= since[:19])
 
 
-def followed(*looks: Look | Exception, log: Sequence[str] = (), kind: Kind = JOB_KIND) -> tuple[End, list[str], list[str]]:
+def followed(
+    *looks: Look | Exception, log: Sequence[str] = (), kind: Kind = JOB_KIND, limit_seconds: float | None = None
+) -> tuple[End, list[str], list[str]]:
     """The end, what was shown, and what was said. Its clock goes on by what it sleeps."""
     shown: list[str] = []
     said: list[str] = []
@@ -61,7 +63,17 @@ def followed(*looks: Look | Exception, log: Sequence[str] = (), kind: Kind = JOB
         time[0] += seconds
 
     cluster = ScriptedCluster(*looks, log=log)
-    follower = Follower(cluster, "jobs", JOB, kind=kind, show=shown.append, say=said.append, sleep=sleep, clock=lambda: time[0])
+    follower = Follower(
+        cluster,
+        "jobs",
+        JOB,
+        kind=kind,
+        show=shown.append,
+        say=said.append,
+        limit_seconds=limit_seconds,
+        sleep=sleep,
+        clock=lambda: time[0],
+    )
     return follower.follow(), shown, said
 
 
@@ -325,3 +337,13 @@ def test_a_group_is_given_up_with_the_fix_of_the_worker_that_it_is_given_up_for(
     alone, _, _ = followed(look(_group(), held), kind=GROUP)
     assert end.fix
     assert end.fix == alone.fix
+
+
+def test_a_group_that_starts_again_and_again_ends_when_its_time_is_over() -> None:
+    first = [look(_group(), _worker(0, None))] * 3
+    end, _, _ = followed(*first, look(_group(), _worker(0, None, attempt=1)), kind=GROUP, limit_seconds=5)
+    assert end.is_late
+    assert end.job is not None
+    assert GROUP.outcome(end.job, end.pods, 5 / 60).code == TIMED_OUT
+    once, _, _ = followed(*first * 3, look(_group("Failed"), _worker(0, 1)), kind=GROUP, limit_seconds=5)
+    assert not once.is_late  # Kubernetes ends it itself

@@ -10,13 +10,15 @@ import pytest
 from azure_gpu.catalog.problems import Problem
 from azure_gpu_operations.clusters.arm_facts import pool_of
 from azure_gpu_operations.clusters.errors import ClusterError
-from azure_gpu_operations.clusters.objects import NodeSeen, Taint, node_of
+from azure_gpu_operations.clusters.objects import JobSeen, NodeSeen, Taint, node_of
 from azure_gpu_operations.clusters.places import Place
 from azure_gpu_operations.connection import Connection
+from azure_gpu_operations.exit_codes import TIMED_OUT
 from azure_gpu_operations.run.carried import Files
 from azure_gpu_operations.run.context import of_script
 from azure_gpu_operations.run.errors import WrongRunError
-from azure_gpu_operations.run.on_cluster import plan, run
+from azure_gpu_operations.run.on_cluster import outcome, plan, run
+from azure_gpu_operations.run.on_cluster.follow import End
 from azure_gpu_operations.run.on_cluster.placing import Placement, on_aks, on_edge
 from azure_gpu_operations.run.on_cluster.wanted import Said, Wanted, check_files, resolve
 from azure_gpu_operations.run.protocol import Output
@@ -200,6 +202,10 @@ class Started:
 
     def __init__(self) -> None:
         self.sent: list[tuple[str, dict[str, Any]]] = []
+        self.deleted: list[str] = []
+
+    def delete(self, path: str) -> None:
+        self.deleted.append(path)
 
     def create(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         self.sent.append((path, body))
@@ -222,6 +228,18 @@ def test_a_job_with_a_secret_starts_when_that_is_there_and_one_in_a_queue_when_i
     assert [sent["kind"] for _, sent in cluster.sent if "kind" in sent] == [body["kind"], "Secret"]
     assert body["spec"]["suspend"] is True
     assert (cluster.sent[-1][1] == {"spec": {"suspend": False}}) is starts
+
+
+def test_a_group_that_is_there_still_when_its_time_is_over_is_removed() -> None:
+    cluster, asked = Started(), wanted(nodes=2, timeout_minutes=5)
+    body = plan.job("run-x", "jobs", "dev", IMAGE, asked, GPU)
+    place = Place("gpu", "/c", namespace="jobs")
+    one = run.ClusterRun(cast(Any, cluster), "dev", place, "run-x", Output(*[lambda _: None] * 3), wanted=asked, body=body)
+    late = End(JobSeen("run-x", "jobs", failure=outcome.DEADLINE), is_late=True)
+    one._follower = cast(Any, SimpleNamespace(follow=lambda: late))
+    assert one.follow().code == TIMED_OUT
+    one.settle()
+    assert cluster.deleted == ["/apis/jobset.x-k8s.io/v1alpha2/namespaces/jobs/jobsets/run-x"]
 
 
 def test_files_go_as_the_identity_that_the_service_account_names() -> None:

@@ -45,6 +45,7 @@ class End(NamedTuple):
     hopeless: str = ""  # why it was given up
     fix: str = ""  # for that
     lines: int = 0  # of log
+    is_late: bool = False  # its time was over, and it is there still
 
 
 class Follower:
@@ -60,11 +61,13 @@ class Follower:
         show: Say,
         say: Say,
         hint: str = "",
+        limit_seconds: float | None = None,
         sleep: Callable[[float], None] = time.sleep,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._api, self._namespace, self._name, self._hint = api, namespace, name, hint
-        self._kind = kind
+        self._kind, self._limit_seconds = kind, limit_seconds
+        self._began: float | None = None  # when its first pod was there
         self._show, self._say, self._sleep, self._clock = show, say, sleep, clock
         self._pods: dict[str, PodSeen] = {}
         self._nodes: dict[str, NodeSeen] = {}
@@ -113,6 +116,12 @@ class Follower:
             self._start_log(pod)
         if job.is_over:
             return End(job, tuple(pods), self._nodes, lines=self._drain())
+        if pods and self._began is None:
+            self._began = self._clock()
+        if self._is_late(pods):
+            self.leave()
+            lines = sum(log.lines for log in self._logs.values())
+            return End(job._replace(failure=DEADLINE), tuple(pods), self._nodes, lines=lines, is_late=True)
         current = self._slowest([pod for pod in pods if pod.name in there]) if self._kind.is_group else pods[-1] if pods else None
         return self._wait(job, current if current is not None and current.name in there else None, pods)
 
@@ -122,6 +131,13 @@ class Follower:
             return job
         own = self._api.get(f"{JOB.path(self._namespace)}/{self._kind.job_name(self._name)}")
         return job._replace(failure=DEADLINE) if own is not None and JOB.seen(own).failure == DEADLINE else job
+
+    def _is_late(self, pods: list[PodSeen]) -> bool:
+        """A group that has started again is given its whole time anew by Kubernetes, with the new Job."""
+        if not self._kind.is_group or self._limit_seconds is None or self._began is None:
+            return False
+        has_restarted = any(int(pod.labels.get(worker_group.ATTEMPT_LABEL) or 0) for pod in pods)
+        return has_restarted and self._clock() - self._began >= self._limit_seconds
 
     @staticmethod
     def _slowest(pods: list[PodSeen]) -> PodSeen | None:

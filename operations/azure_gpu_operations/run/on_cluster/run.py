@@ -127,7 +127,14 @@ class ClusterRun:
         self._explain = f"{COMMAND} explain {name} --stack {stack}{kubeconfig}"
         self.place, self.name = place.name, name
         self._follower = Follower(
-            api, place.namespace, name, kind=self._kind, show=output.show, say=output.say, hint=self._explain
+            api,
+            place.namespace,
+            name,
+            kind=self._kind,
+            show=output.show,
+            say=output.say,
+            hint=self._explain,
+            limit_seconds=None if wanted.timeout_minutes is None else wanted.timeout_minutes * 60,
         )
 
     @property
@@ -197,7 +204,7 @@ class ClusterRun:
         return Cost(outcome.summary(use, now.date()), use.usd, use.seconds)
 
     def settle(self) -> None:
-        if self._is_well or self._end.hopeless:  # a pod that waits would hold a node, which costs
+        if self._is_well or self._end.hopeless or self._end.is_late:  # a pod that waits would hold a node, which costs
             if self._remove():
                 self._say(f"the job {self.name} is removed")
         else:
