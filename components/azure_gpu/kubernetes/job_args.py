@@ -41,10 +41,11 @@ class JobSettings(TypedDict):
     """Workers of the job, a pod each, on nodes of their own where there are that many; they start together, find each other by
     TF_CONFIG, and start again together where one is lost. More than 1 need JobSet on the cluster. Default: 1."""
     retries: NotRequired[int]
-    """How often a pod that fails is started again, or all workers together; each try costs. A node that is taken away is no
-    failure. Default: 0."""
+    """How often a pod that fails is started again, or all workers together; each try costs. A node that is drained is no failure,
+    nor is one that vanishes, unless the other workers of a group fail before Kubernetes notices it. Default: 0."""
     timeout_minutes: NotRequired[int]
-    """After how many minutes a job that still runs is stopped, those that it waited for a node included. Default: never."""
+    """After how many minutes a job that still runs is stopped, those that it waited for a node included; of several workers,
+    since they last started together. Default: never."""
     wait: NotRequired[bool]
     """True: an update ends when the job has succeeded, and fails when it fails or hasn't ended after `timeout_minutes` or a day.
     Default: false, the job goes on by itself."""

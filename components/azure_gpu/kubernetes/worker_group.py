@@ -2,7 +2,8 @@
 
 In: how many workers, the pod that each is. Out: the JobSet, the variables of its containers, and what is wrong with the number.
 All of the group starts and ends together: a worker that fails, or whose node is taken away, ends its Job, and JobSet makes all of
-it anew; only what a program did itself counts as one of the restarts. Shapes and names: kubernetes-sigs/jobset v0.10.1,
+it anew. What counts as none of the restarts is a pod that carries DisruptionTarget before another one fails: of a node that is
+drained. Of one that vanishes, the other workers notice first, and fail. Shapes and names: kubernetes-sigs/jobset v0.10.1,
 api/jobset/v1alpha2. TF_CONFIG: https://www.tensorflow.org/guide/distributed_training#setting_up_the_tf_config_environment_variable
 """
 
