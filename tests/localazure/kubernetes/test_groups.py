@@ -14,6 +14,7 @@ from azure_gpu.formats.tags import NODE_POOL
 from azure_gpu.kubernetes import worker_group
 from azure_gpu.kubernetes.gpu_objects import queues
 from azure_gpu.kubernetes.gpu_objects.spec import QueueSpec
+from localazure.kubernetes_plugin.waiting import conditions
 from tests.localazure.kubernetes import groups
 from tests.localazure.kubernetes.pods import FIRST, SECOND
 from tests.support import node_agent
@@ -163,7 +164,9 @@ def _others(cluster: NodeAgent, namespace: str, name: str, before: set[str]) -> 
 def test_a_worker_that_fails_ends_the_group_with_its_code(cluster: NodeAgent, namespace: str) -> None:
     script = "import os, sys, time\nif os.environ['WORKER_INDEX'] == '1': sys.exit(7)\ntime.sleep(600)\n"
     cluster.kubectl("-n", namespace, "apply", "-f", "-", input=_group("failing", 2, "python3", "-c", script))
-    _ended(cluster, namespace, "failing", worker_group.FAILED)
+    status = _ended(cluster, namespace, "failing", worker_group.FAILED)
+    assert "failed" in worker_group.why_failed(status)
+    assert conditions.asked(worker_group.HAS_ENDED)({"status": status}).ready  # an update that waits for it goes on, and fails
     codes = until(
         lambda: (found := _codes(cluster, namespace, "failing")) and 7 in found.values() and found,
         "the failed worker's exit code",
