@@ -103,6 +103,12 @@ last = "the last good checkpoint is that of step 100"
 for error in (
     tf.errors.ResourceExhaustedError(None, None, "OOM when allocating tensor with shape[4096,500] on /device:GPU:0"),
     MemoryError(),
+    tf.errors.ResourceExhaustedError(None, None, "/output/tensorboard/events; No space left on device"),
+    tf.errors.ResourceExhaustedError(
+        None, None, "{{function_node __wrapped__SaveV2_dtypes_10_device_/job:localhost/device:CPU:0}} "
+        "/output/part-00000-of-00001; No space left on device [Op:SaveV2]"
+    ),
+    tf.errors.PermissionDeniedError(None, None, "/output/tensorboard/events; Permission denied"),
     tf.errors.InternalError(None, None, "CUDA error: all CUDA-capable devices are busy or unavailable"),
     tf.errors.InternalError(None, None, "Failed call to cuCtxCreate: CUDA_ERROR_DEVICE_UNAVAILABLE"),
     tf.errors.InternalError(None, None, "\\nCUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered\\nmore"),
@@ -111,11 +117,17 @@ for error in (
     refusal = failures.refusal(error, Group(), 4096, last)
     print(int(refusal.code), *refusal.problems)
 group = Group(("127.0.0.1:9", "127.0.0.1:1"), 0)
+try:
+    tf.io.TFRecordWriter("/dev/null/events")
+except tf.errors.OpError as error:
+    refusal = failures.refusal(error, group, 100, last)
+    print(int(refusal.code), *refusal.problems)
 refusal = failures.refusal(tf.errors.UnavailableError(None, None, "Socket closed"), group, 100, last)
 print(int(refusal.code), *refusal.problems)
 """
     finished = run([mnist_python, "-c", program], MNIST)
     last = "the last good checkpoint is that of step 100"
+    room = f"free some space or choose another --output-dir; {last}"
     held = (
         "3 the GPU can't be used: it is in exclusive mode and another process holds it, or it is in prohibited mode "
         "(see `nvidia-smi -q -d COMPUTE`); CUDA says: "
@@ -123,10 +135,14 @@ print(int(refusal.code), *refusal.problems)
     assert finished.lines == [
         f"2 out of memory for an array of [4096,500]: a step of --batch-size 4096 doesn't fit; choose a smaller one; {last}",
         f"2 out of memory: a step of --batch-size 4096 doesn't fit; choose a smaller one; {last}",
+        f"2 /output/tensorboard/events: can't be used: No space left on device; {room}",
+        f"2 /output/part-00000-of-00001: can't be used: No space left on device; {room}",
+        f"2 /output/tensorboard/events: can't be used: Permission denied; {room}",
         f"{held}CUDA error: all CUDA-capable devices are busy or unavailable",
         f"{held}Failed call to cuCtxCreate: CUDA_ERROR_DEVICE_UNAVAILABLE",
         f"4 the GPU was lost: CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered; {last}",
         f"4 TensorFlow failed: something else; {last}",
+        f"2 /dev/null/events: can't be used: Not a directory; {room}",
         "4 worker 1 (127.0.0.1:1) was lost, and a group trains whole or not at all; start all workers again with --resume; "
         + last,
     ], finished.stderr

@@ -1,7 +1,7 @@
 """What TensorFlow raises while it trains, as one line and an exit code.
 
-In: an error of TensorFlow, and where the training was. Out: a `RefusedError` that names what happened: memory that isn't
-enough, a GPU that another process holds, a GPU or a worker that was lost.
+In: an error of TensorFlow, and where the training was. Out: a `RefusedError` that names what happened: a file that can't be
+used, memory that isn't enough, a GPU that another process holds, a GPU or a worker that was lost.
 """
 
 import re
@@ -22,12 +22,22 @@ _LOST = re.compile(
 )
 # With these begins what TensorFlow says of where in the program an error came up; the error itself comes after.
 _PREFACE = ("Graph execution error", "Detected at node", "Traceback", "File ", "<stack traces")
+# How TensorFlow 2.21 tells of a file that it can't open or write, as seen: "path; the reason of the system". A
+# full disk is a ResourceExhaustedError to it, as too little memory is. None of these goes away by starting again.
+_FILE = re.compile(
+    r"(?:\}\} )?([^;{}\n]+); (No space left on device|Disk quota exceeded|Read-only file system|Permission denied|"
+    r"No such file or directory|Not a directory)"
+)
 _MEMORY = re.compile(r"out of memory|CUDA_ERROR_OUT_OF_MEMORY|OOM when allocating|failed to allocate", re.IGNORECASE)
 
 
 def refusal(error: Exception, group: Group, batch_size: int, last: str) -> RefusedError:
     """`last`: what is said of the last checkpoint."""
     text = str(error)
+    if file := _FILE.search(text):
+        return RefusedError(
+            [f"{file[1].strip()}: can't be used: {file[2]}; free some space or choose another --output-dir; {last}"]
+        )
     if isinstance(error, (MemoryError, tf.errors.ResourceExhaustedError)) or _MEMORY.search(text):
         what = re.search(r"(?:shape|shape:? ?)(\[[\d,]+\])", text)
         tensor = f" for an array of {what[1]}" if what else ""
