@@ -11,6 +11,7 @@ from tests.workloads.workload_runs import MNIST, Finished, run
 from workloads.mnist.mnist_training import group
 from workloads.mnist.mnist_training.refusal import RefusedError
 
+HOST_AND_PORT = "expected host:port with a port from 1 to 65535"
 TWO = {"worker": ["10.0.0.4:2222", "10.0.0.5:2222"]}
 
 
@@ -47,6 +48,10 @@ def test_a_chief_comes_before_the_workers(task: dict, index: int) -> None:
         (config({"worker": ["a:1", "b"]}), 'cluster.worker[1]: "b"; expected host:port with a port from 1 to 65535'),
         (config({"worker": ["a:1", "b:0"]}), 'cluster.worker[1]: "b:0"; expected host:port with a port from 1 to 65535'),
         (config({"worker": ["a:1", 7]}), "cluster.worker[1]: 7; expected host:port with a port from 1 to 65535"),
+        *[
+            (config({"worker": [address]}), f"cluster.worker[0]: {json.dumps(address, ensure_ascii=False)}; {HOST_AND_PORT}")
+            for address in ("a..b:1", f"{'a' * 64}:1", f"{'é' * 60}:1", "a\0b:1")
+        ],
         (
             config({"chief": ["a:1"], "worker": ["b:1", "a:1"]}),
             "cluster.worker[1]: 'a:1' is the address of cluster.chief[0] too; every worker has its own",
@@ -69,6 +74,11 @@ def test_what_is_wrong_is_told_by_the_members_name(text: str, problem: str) -> N
         group.read(text)
     assert refused.value.problems == [f"TF_CONFIG: {problem}"]
     assert refused.value.code == 2
+
+
+def test_a_port_of_thousands_of_digits_is_no_port() -> None:
+    with pytest.raises(RefusedError, match="expected host:port with a port from 1 to 65535"):
+        group.read(config({"worker": [f"a:{'9' * 5000}"]}))
 
 
 def test_the_problems_of_options_and_tf_config_are_told_together(

@@ -160,8 +160,13 @@ def _task_problems(task: Any, cluster: dict[str, list]) -> list[str]:
 def _is_address(address: Any) -> bool:
     if not isinstance(address, str):
         return False
-    host, separator, port = address.rpartition(":")
-    return bool(separator and host.strip("[]") and "/" not in host and port.isdecimal() and 0 < int(port) < 65536)
+    host, _, port = address.rpartition(":")
+    host = host.strip("[]")
+    try:
+        host.encode("idna")  # as Python's sockets do: no empty label, and none of more than 63 characters
+        return bool(host) and not {"/", "\0"} & set(host) and port.isdecimal() and 0 < int(port) < 65536
+    except ValueError:  # UnicodeError is one, and a number of thousands of digits raises one
+        return False
 
 
 def _shown(value: Any) -> str:
