@@ -14,12 +14,20 @@ import pytest
 
 from tests.support.embedded import until
 from tests.workloads.mnist_workers import LOST, SECONDS, Trainings, Worker, at_step, difference, free_ports, kill, same_arrays
-from tests.workloads.workload_runs import write_data
+from tests.workloads.workload_runs import run, write_data
 
 STEPS = 60
 # How far weights may be apart that the same batches made, added up in another order: two orders of magnitude more than what is
 # seen.
 TOLERANCE = 1e-5
+# Writes a checkpoint anew, all of its weights NaN.
+SPOIL = """
+import sys
+import numpy as np
+arrays = dict(np.load(sys.argv[1]))
+kept = ("header", "curve")
+np.savez(sys.argv[2], **{name: array if name in kept else array * np.float32("nan") for name, array in arrays.items()})
+"""
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 
@@ -90,6 +98,19 @@ def test_a_group_whose_workers_are_killed_ends_with_the_weights_of_one_that_is_n
     assert [each.code for each in again] == [0, 0], [each.stderr for each in again]
     assert again[0].report["resumed_from"] == again[1].report["resumed_from"] >= 20
     assert same_arrays(mnist_python, undisturbed[2], tmp_path / "0" / "checkpoint.npz")
+
+
+def test_every_worker_names_the_checkpoint_that_the_first_one_resumed_from(
+    mnist_python: Path, tmp_path: Path, trainings: Trainings, options: tuple[str | Path, ...], undisturbed: dict[int, Path]
+) -> None:
+    (tmp_path / "0").mkdir()
+    # With weights that no loss comes from, so that the first step ends the run.
+    spoiled = run([mnist_python, "-c", SPOIL, undisturbed[2], tmp_path / "0" / "checkpoint.npz"], tmp_path)
+    assert spoiled.code == 0, spoiled.stderr
+    ended = trainings.wait(trainings.group(tmp_path, 2, *options, "--steps", str(STEPS + 10), "--resume"))
+    assert [each.code for each in ended] == [1, 1], [each.stderr for each in ended]
+    for finished in ended:
+        assert f"the last good checkpoint is that of step {STEPS}, " in finished.stderr
 
 
 def test_workers_that_differ_or_miss_one_are_told_so(

@@ -218,7 +218,7 @@ class Training:
                 try:
                     state.step, loaded = checkpoint.load(self._path, {**values, _POINTS: np.zeros((0, 3))}, self._identity)
                     points = [(int(step), accuracy, loss) for step, accuracy, loss in loaded.pop(_POINTS).tolist()]
-                    values, state.saved = {name: loaded[name] for name in values}, state.step
+                    values = {name: loaded[name] for name in values}
                     said = f"Resuming from {self._path} at step {state.step}"
                 except RefusedError as refusal:
                     problems = refusal.problems
@@ -230,6 +230,7 @@ class Training:
             raise RefusedError(problems)
         self._compare(told)
         state.step = int(told[0, 0])
+        state.saved = state.step or None  # a checkpoint of step 0 is never written
         if said:
             print(said, flush=True)
         return values, points
