@@ -54,7 +54,7 @@ class Worker {
     check(cudaMemGetInfo(&available, &total), "asking for the free device memory");
     passage_ = passage_of(share.count, available, launch.chunk);
     if (passage_.chunks == 0) {
-      const bool asked = launch.chunk != 0;
+      const bool asked = launch.chunk != 0 && launch.chunk < share.count;
       const std::uint64_t needed = three_vectors * (asked ? slots_at_most * launch.chunk : share.count);
       throw MemoryError("not enough device memory: the " + std::string(asked ? "chunks" : "vectors") + " need " +
                         readable_bytes(needed) + ", " + readable_bytes(available) + " of " + readable_bytes(total) + " are free");

@@ -107,11 +107,12 @@ constexpr std::uint64_t largest_chunk = std::uint64_t{1} << 26U;  // 256 MiB of 
 constexpr std::uint64_t smallest_chunk = std::uint64_t{1} << 16U;
 constexpr std::uint64_t slots_at_most = 3;  // one that is copied in, one that is added, one that is copied out
 
-// Whole where the memory has room for it and nobody asked for chunks (`asked` is 0), else in chunks that fill it at most.
+// Whole where the memory has room for it and nobody asked for shorter chunks (`asked` is 0, or no less than all), else in chunks
+// that fill it at most.
 constexpr Passage passage_of(std::uint64_t elements, std::uint64_t free_bytes, std::uint64_t asked) {
   const std::uint64_t usable = free_bytes - free_bytes / 32;  // the driver allots in pages and keeps some for itself
   const std::uint64_t room = usable / three_vectors;
-  if (asked == 0 && elements <= room) {
+  if ((asked == 0 || asked >= elements) && elements <= room) {
     return {elements, 1, 1};
   }
   const std::uint64_t fitting = smaller(room / slots_at_most / vector_width * vector_width, largest_chunk);

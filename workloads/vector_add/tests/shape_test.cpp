@@ -194,6 +194,8 @@ void test_passages() {
   expect(is(passage_of(1000, 16 * gib, 300), 300, 4, 3), "chunks that were asked for");
   expect(is(passage_of(500, 16 * gib, 300), 300, 2, 2), "two chunks have two slots");
   expect(is(passage_of(1000, 16 * gib, 1000), 1000, 1, 1), "a chunk of all");
+  expect(is(passage_of(1000, 16 * gib, gib), 1000, 1, 1), "a chunk larger than all takes no more than all");
+  expect(is(passage_of(1000, 40000, gib), 1000, 1, 1), "a chunk larger than all on a small device");
   expect(is(passage_of(u64{1} << 32U, gib, gib), 0, 0, 0), "a chunk that was asked for and doesn't fit");
   for (const u64 free : around({0, 1 << 20, 3 * 12 * (1 << 16), 100 << 20, gib}, 40)) {
     for (const u64 elements : {u64{50000}, u64{1} << 20U, (u64{1} << 32U) + 3}) {
