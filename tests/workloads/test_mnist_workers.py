@@ -7,6 +7,8 @@ more of them.
 import json
 import random
 import re
+import shutil
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +16,7 @@ import pytest
 
 from tests.support.embedded import until
 from tests.workloads.mnist_workers import LOST, SECONDS, Trainings, Worker, at_step, difference, free_ports, kill, same_arrays
-from tests.workloads.workload_runs import run, write_data
+from tests.workloads.workload_runs import MNIST, run, write_data
 
 STEPS = 60
 # How far weights may be apart that the same batches made, added up in another order: two orders of magnitude more than what is
@@ -131,3 +133,30 @@ def test_workers_that_differ_or_miss_one_are_told_so(
     assert alone.report["problems"] == [
         f"the group isn't whole after 1 s (--group-timeout): nothing listens at worker 1 ({addresses[1]})"
     ]
+
+
+def test_a_worker_that_waits_in_tensorflow_for_one_that_never_joins_ends_with_the_code_that_it_tells(
+    tmp_path: Path, trainings: Trainings, options: tuple[str | Path, ...]
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # listens as a worker does, and never says a word
+        addresses = [f"127.0.0.1:{port}" for port in (*free_ports(1), silent.getsockname()[1])]
+        config = json.dumps({"cluster": {"worker": addresses}, "task": {"type": "worker", "index": 0}})
+        (ended,) = trainings.wait([trainings.start(tmp_path, *options, "--group-timeout", "3", config=config)])
+    problem = "another worker was lost while the group came together, or 3 s (--group-timeout) are too short"
+    assert (ended.code, ended.report["exit_code"], ended.report["problems"]) == (LOST, LOST, [problem])
+    assert ended.stderr == f"mnist_training: {problem}\n"
+
+
+def test_so_does_one_that_is_the_first_process_of_a_container(mnist_python: Path, tmp_path: Path) -> None:
+    namespace = [shutil.which("unshare") or "unshare", "--map-root-user", "--pid", "--fork", "--kill-child"]
+    if not shutil.which("unshare") or run([*namespace, "true"], tmp_path).code:
+        pytest.skip("needs unshare and leave to make a namespace of processes")
+    program = """
+import ctypes, os
+from mnist_training import distribution
+from mnist_training.group import Group
+assert os.getpid() == 1
+with distribution.bounded(Group(("a:1", "b:1")), 0.1):
+    ctypes.PyDLL(None).sleep(100)  # and no other thread of Python runs
+"""
+    assert run([*namespace, mnist_python, "-c", program], MNIST).code == LOST

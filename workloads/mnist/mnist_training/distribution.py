@@ -4,6 +4,7 @@ In: the `Group` of TF_CONFIG and the GPUs. Out: a TensorFlow strategy whose repl
 whole: where a worker is lost, each of the others says so and ends, and whoever started them starts them all again.
 """
 
+import ctypes
 import json
 import os
 import subprocess
@@ -20,15 +21,21 @@ import tensorflow as tf
 from .group import VARIABLE, Group
 from .refusal import ExitCode, RefusedError
 
-# Ends the process that started it, unless that closes the pipe in time.
+# Ends the process that started it, unless that closes the pipe in time. When the process has ended, the pipe is closed too.
 _KEEPER = """
 import os, select, signal, sys
-process, seconds, line, report = sys.argv[1:]
+process, seconds, ending, line, report = sys.argv[1:]
 if not select.select([0], [], [], float(seconds))[0]:
     print(report, flush=True)
     print(line, file=sys.stderr, flush=True)
-    os.kill(int(process), signal.SIGKILL)
+    os.kill(int(process), int(ending))
+    if not select.select([0], [], [], 10)[0]:
+        os.kill(int(process), signal.SIGKILL)
 """
+# The signal with the number of the exit code: a handler is called with that number, so that libc's _exit, as the handler, ends
+# the process with it. Python's own handlers wait for Python to go on; SIGKILL gives another code, and doesn't reach the first
+# process of a container (man7.org, pid_namespaces(7): only signals that it has a handler for).
+_ENDING = int(ExitCode.LOST)
 _LOOK_EVERY = 2.0  # seconds
 _MISSED = 3  # looks in a row at a worker that doesn't answer, before it counts as lost
 
@@ -57,7 +64,10 @@ def bounded(group: Group, timeout: float) -> Iterator[None]:
         return
     problem = f"another worker was lost while the group came together, or {timeout:g} s (--group-timeout) are too short"
     report = {"workload": "mnist", "exit_code": int(ExitCode.LOST), "problems": [problem], "passed": False}
-    arguments = [str(os.getpid()), str(timeout), f"mnist_training: {problem}", json.dumps(report)]
+    arguments = [str(os.getpid()), str(timeout), str(_ENDING), f"mnist_training: {problem}", json.dumps(report)]
+    libc = ctypes.CDLL(None)
+    libc.signal.argtypes, libc.signal.restype = (ctypes.c_int, ctypes.c_void_p), ctypes.c_void_p
+    handler = libc.signal(_ENDING, ctypes.cast(libc._exit, ctypes.c_void_p))
     keeper = subprocess.Popen([sys.executable, "-I", "-S", "-c", _KEEPER, *arguments], stdin=subprocess.PIPE)
     assert keeper.stdin is not None
     try:
@@ -65,6 +75,7 @@ def bounded(group: Group, timeout: float) -> Iterator[None]:
     finally:
         keeper.stdin.close()
         keeper.wait()
+        libc.signal(_ENDING, handler)
 
 
 def exchange(strategy: tf.distribute.Strategy, group: Group, row: Sequence[int]) -> np.ndarray:
