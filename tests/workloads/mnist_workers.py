@@ -8,7 +8,7 @@ import socket
 import subprocess
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -51,7 +51,7 @@ class Trainings:
             [self.python, Path(__file__).with_name("forked_trainings.py")],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment, cwd=MNIST,
         )  # fmt: skip
-        self._started: queue.Queue[int] = queue.Queue()
+        self._started: queue.Queue[int | None] = queue.Queue()  # None when the server has ended
         threading.Thread(target=self._read, daemon=True).start()
 
     def start(self, folder: Path, *arguments: str | Path, config: str = "") -> Worker:
@@ -69,7 +69,9 @@ class Trainings:
         assert self._server.stdin is not None
         self._server.stdin.write(json.dumps(wanted) + "\n")
         self._server.stdin.flush()
-        worker = self.running[self._started.get(timeout=SECONDS)]
+        started = self._started.get(timeout=SECONDS)
+        assert started is not None, f"the process that starts trainings has ended, with code {self._server.wait(30)}"
+        worker = self.running[started]
         worker.output, worker.errors = output, errors
         return worker
 
@@ -95,9 +97,7 @@ class Trainings:
         return ended
 
     def stop(self) -> None:
-        for worker in self.running.values():
-            if worker.code is None:
-                os.kill(worker.process, signal.SIGKILL)
+        kill([worker for worker in self.running.values() if worker.code is None])
         assert self._server.stdin is not None
         self._server.stdin.close()
         self._server.wait(30)
@@ -111,6 +111,7 @@ class Trainings:
                 self._started.put(told["started"])
             else:
                 self.running[told["ended"]].code = told["code"]
+        self._started.put(None)
 
 
 # The largest difference of any array of two checkpoints.
@@ -143,7 +144,8 @@ def free_ports(count: int) -> list[int]:
 
 def kill(workers: Sequence[Worker]) -> None:
     for worker in workers:
-        os.kill(worker.process, signal.SIGKILL)
+        with suppress(ProcessLookupError):  # it has just ended by itself, and its code isn't here yet
+            os.kill(worker.process, signal.SIGKILL)
 
 
 def at_step(worker: Worker, step: int) -> Callable[[], bool]:
