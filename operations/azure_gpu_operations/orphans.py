@@ -5,13 +5,15 @@ where nobody listens there any more, it serves nobody. In: the process table. Ou
 """
 
 import os
+import re
 import signal
 import socket
 import subprocess
 from collections.abc import Callable, Iterable
 from pathlib import PurePath
 
-HOST = "pulumi-language-python"
+# A host in front has the served one below it, which is given the engine's address too.
+_HOST = re.compile(r"pulumi-language-[a-z]+(-served)?")
 CONNECT_SECONDS = 1.0
 
 
@@ -37,7 +39,7 @@ def orphaned(rows: Iterable[str], answers: Callable[[str], bool]) -> list[int]:
         pid, _, command = row.strip().partition(" ")
         words = command.split()
         # The last argument is the engine's address: `pulumi-language-python 127.0.0.1:33621`.
-        if len(words) > 1 and PurePath(words[0]).name == HOST and ":" in words[-1] and not answers(words[-1]):
+        if len(words) > 1 and _HOST.fullmatch(PurePath(words[0]).name) and ":" in words[-1] and not answers(words[-1]):
             found.append(int(pid))
     return found
 

@@ -29,8 +29,9 @@ def test_only_a_language_host_whose_engine_is_gone_is_an_orphan() -> None:
         "  14 python pulumi-language-python-exec --engine 127.0.0.1:1",
         "  15 vi pulumi-language-python 127.0.0.1:1",
         "  16 pulumi-language-python",
+        "  17 /cache/pulumi-language-yaml-served 127.0.0.1:1",
     ]
-    assert orphans.orphaned(rows, lambda address: address == "127.0.0.1:2") == [11]
+    assert orphans.orphaned(rows, lambda address: address == "127.0.0.1:2") == [11, 17]
 
 
 def test_an_engine_answers_where_somebody_listens(listening: str) -> None:
