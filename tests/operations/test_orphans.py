@@ -40,7 +40,7 @@ def test_an_engine_answers_where_somebody_listens(listening: str) -> None:
 
 
 def test_a_real_orphan_is_ended_and_a_host_with_an_engine_is_not(listening: str, tmp_path: object) -> None:
-    host = f"{tmp_path}/{"pulumi-language-python"}"
+    host = f"{tmp_path}/pulumi-language-python"
     command = [host, "-c", "import time; time.sleep(600)"]
     kept = subprocess.Popen([*command, listening], executable=sys.executable)
     orphan = subprocess.Popen([*command, free_address()], executable=sys.executable)

@@ -1,4 +1,4 @@
-"""What the SDK of Pulumi keeps of a deployment in a process is taken back after each test, since workers run others' tests too."""
+"""What Pulumi's SDK keeps of a deployment in a process is taken back after each test: workers run others' tests too."""
 
 from collections.abc import Iterator
 
