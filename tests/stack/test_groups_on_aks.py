@@ -11,7 +11,7 @@ import pytest
 from tests.localazure.kubernetes import groups
 from tests.stack.test_run_on_aks import run
 from tests.support.embedded import EmbeddedAzure, until
-from tests.support.stack import ProgramStack
+from tests.support.stack import ProgramStack, standing
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 CONFIG: dict[str, Any] = {
@@ -66,13 +66,8 @@ sys.exit(int(os.environ.get("CODE", "0")) if own == 1 else 0)
 def stack(azure: EmbeddedAzure, kubernetes_bin: Path, engine_bin: Path) -> Iterator[ProgramStack]:
     told = groups.told()
     (azure.state / "groups-bin").write_text(told.read_text(encoding="utf-8"), encoding="utf-8")
-    made = ProgramStack(azure, "groups", CONFIG, engine_bin=engine_bin)
-    made.environment["PATH"] = f"{kubernetes_bin}:{made.environment['PATH']}"
-    done = made.up()
-    assert done.returncode == 0, done.stdout + done.stderr
-    yield made
-    down = made.down()
-    assert down.returncode == 0, down.stdout + down.stderr
+    with standing(azure, "groups", CONFIG, engine_bin=engine_bin, kubernetes_bin=kubernetes_bin) as made:
+        yield made
 
 
 @pytest.fixture(scope="module")

@@ -14,12 +14,11 @@ from tests.support import warm_python
 from tests.support.embedded import CHECKOUT, SECOND_SUBSCRIPTION, SUBSCRIPTION, EmbeddedAzure, until
 from tests.support.installed import built_wheel, environment
 from tests.support.light_endpoint import uploaded
-from tests.support.stack import connected_environment, connection_keys
+from tests.support.stack import connected_environment, connection_keys, run_to_its_end
 
 PROGRAMS = Path(__file__).parent / "own_programs"
 CONDA = CHECKOUT / "tests" / "support" / "light_scoring" / "conda.yml"
 PROJECT = "somebody"
-LIMIT_SECONDS = 300
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -62,15 +61,7 @@ class Program:
         file.write_text(yaml.safe_dump({**(earlier or {}), "config": config}))
 
     def pulumi(self, *words: str) -> "subprocess.CompletedProcess[str]":
-        return subprocess.run(
-            ["pulumi", *words, "--non-interactive"],
-            cwd=self.folder,
-            env=self.variables,
-            capture_output=True,
-            text=True,
-            timeout=LIMIT_SECONDS,
-            check=False,
-        )
+        return run_to_its_end(["pulumi", *words, "--non-interactive"], self.folder, self.variables)
 
     def well(self, *words: str) -> str:
         done = self.pulumi(*words)

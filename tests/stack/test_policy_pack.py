@@ -16,10 +16,9 @@ from tests.stack.conftest import Shipped
 from tests.support import warm_python
 from tests.support.embedded import EmbeddedAzure
 from tests.support.policy_pack import PYTHON, installed
-from tests.support.stack import connected_environment, connection_keys
+from tests.support.stack import connected_environment, connection_keys, run_to_its_end
 
 FOREIGN = Path(__file__).parent / "own_programs" / "foreign.py"
-LIMIT_SECONDS = 300
 EVENTS = {"PULUMI_DEBUG_COMMANDS": "true"}  # else the engine has no option to write its events
 # What a shipped stack breaks on purpose.
 MEANT = {
@@ -84,15 +83,7 @@ class Foreign:
         return violations(log), done.stdout + done.stderr, done.returncode
 
     def pulumi(self, *words: str) -> "subprocess.CompletedProcess[str]":
-        return subprocess.run(
-            ["pulumi", *words, "--non-interactive"],
-            cwd=self.folder,
-            env=self.variables,
-            capture_output=True,
-            text=True,
-            timeout=LIMIT_SECONDS,
-            check=False,
-        )
+        return run_to_its_end(["pulumi", *words, "--non-interactive"], self.folder, self.variables)
 
 
 @pytest.fixture(scope="module")

@@ -12,11 +12,10 @@ import yaml
 
 from tests.support.embedded import CHECKOUT, EmbeddedAzure
 from tests.support.installed import LOCKED
-from tests.support.stack import connected_environment, connection_keys
+from tests.support.stack import connected_environment, connection_keys, run_to_its_end
 from tests.support.times import STARTED
 
 STACK = "one"
-LIMIT_SECONDS = 500
 
 
 def environment(azure: EmbeddedAzure, folders: Iterable[Path]) -> dict[str, str]:
@@ -55,15 +54,7 @@ class Project:
         if words[0] in ("up", "preview", "destroy"):
             STARTED["down" if words[0] == "destroy" else words[0]] += 1
             words = (*words, "--stack", STACK)
-        return subprocess.run(
-            ["pulumi", *words, "--non-interactive", "--color", "never"],
-            cwd=self.folder,
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            timeout=LIMIT_SECONDS,
-            check=False,
-        )
+        return run_to_its_end(["pulumi", *words, "--non-interactive", "--color", "never"], self.folder, self.environment)
 
     def well(self, *words: str) -> str:
         done = self.pulumi(*words)

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
@@ -202,14 +202,18 @@ class ProgramStack:
     def _run(
         self, command: list[str], more: Mapping[str, str] | None = None, *, cwd: Path = CHECKOUT
     ) -> "subprocess.CompletedProcess[str]":
-        environment = {**self.environment, **(more or {})}
-        try:
-            return subprocess.run(
-                command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False
-            )
-        except subprocess.TimeoutExpired as late:
-            said = b"".join(each for each in (late.stdout, late.stderr) if each).decode(errors="replace")
-            raise AssertionError(f"{' '.join(command)} took more than {LIMIT_SECONDS} s and had said:\n{said}") from None
+        return run_to_its_end(command, cwd, {**self.environment, **(more or {})})
+
+
+def run_to_its_end(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> "subprocess.CompletedProcess[str]":
+    """A command of the engine, whatever its exit code. One that takes too long fails the test with what it had printed."""
+    try:
+        return subprocess.run(
+            command, cwd=folder, env=environment, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False
+        )
+    except subprocess.TimeoutExpired as late:
+        said = b"".join(each for each in (late.stdout, late.stderr) if each).decode(errors="replace")
+        raise AssertionError(f"{' '.join(command)} took more than {LIMIT_SECONDS} s and had said:\n{said}") from None
 
 
 @contextmanager

@@ -1,7 +1,7 @@
-"""What a stack file can say about an AKS cluster, with the defaults of its keys.
+"""Settings of an AKS cluster, `GpuClusterSettings`, with the defaults of its keys.
 
-`GpuClusterSettings`. What becomes of it is in `aks.resolve` and `aks.pools`, what is refused in
-`aks.rules`, of GPU pools in `aks.pools`; what stands on the cluster is in `kubernetes.gpu_objects.args`.
+They are resolved in `aks.resolve` and validated in `aks.rules`, GPU pools in `aks.pools`. Settings of the Kubernetes objects
+on the cluster are in `kubernetes.gpu_objects.args`.
 """
 
 from collections.abc import Mapping, Sequence

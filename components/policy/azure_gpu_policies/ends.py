@@ -47,7 +47,7 @@ def _problem(resource: Resource, around: tuple[Resource, ...], tag: str, day: da
         return None
     end, path = instant(value if isinstance(value, str) else ""), tagged.path(f"tags.{tag}")
     if end is None:
-        return Problem(path, "this is no instant at which something ends", value, f"such as {last}T00:00:00Z", fix)
+        return Problem(path, "not a valid RFC 3339 time", value, f"such as {last}T00:00:00Z", fix)
     if end.date() <= day:
         allowed = f"an instant after {day.isoformat()}"
         message = "the last day has passed" if end.date() < day else "the last day is the one that it is judged at"

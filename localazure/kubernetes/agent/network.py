@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from localazure.folder import write_whole
+from localazure.kubernetes.agent.streams import pump
 from localazure.kubernetes.client import KubeApi, KubeError
 
 if TYPE_CHECKING:
@@ -32,7 +33,6 @@ _SERVICES, _SLICES = "/api/v1/services", "/apis/discovery.k8s.io/v1/endpointslic
 _SERVICE_OF = "kubernetes.io/service-name"  # the label of an EndpointSlice
 _HOST = "127.0.0.1"
 _AGAIN_SECONDS = 1.0
-_CHUNK = 1 << 16
 
 
 def new_loopback() -> str:
@@ -277,16 +277,7 @@ async def _both(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, there: asyncio.StreamReader, back: asyncio.StreamWriter
 ) -> None:
     try:
-        await asyncio.gather(_pump(reader, back), _pump(there, writer))
+        await asyncio.gather(pump(reader, back), pump(there, writer))
     finally:
         for one in (writer, back):
             one.close()
-
-
-async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    with contextlib.suppress(OSError):
-        while chunk := await reader.read(_CHUNK):
-            writer.write(chunk)
-            await writer.drain()
-        if writer.can_write_eof():
-            writer.write_eof()

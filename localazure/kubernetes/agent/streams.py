@@ -43,7 +43,7 @@ class Streams:
         lines = [f"{request.method} {request.target} HTTP/1.1", f"{_HEADER}: {header}"]
         lines += [f"{name}: {text}" for name, text in request.headers if name.lower() != _HEADER.lower()]
         writer.write(("\r\n".join(lines) + "\r\n\r\n").encode("latin-1"))
-        both = [asyncio.create_task(_pump(request.reader, writer)), asyncio.create_task(_pump(reader, request.writer))]
+        both = [asyncio.create_task(pump(request.reader, writer)), asyncio.create_task(pump(reader, request.writer))]
         try:
             await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
             await asyncio.wait([both[1]], timeout=_END_SECONDS)  # all that the program says has been said, or nobody hears it
@@ -93,7 +93,8 @@ class Streams:
             raise NoStreamsError(f"node-streams doesn't start; see {self._log}")
 
 
-async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Copies bytes until the reader's end, which the writer is told, or until one of the two is gone."""
     with contextlib.suppress(OSError):
         while chunk := await reader.read(_CHUNK):
             writer.write(chunk)
