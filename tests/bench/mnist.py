@@ -234,8 +234,7 @@ def _page(
         f"batch of {ours['setting'][0]}: {results.spread(seconds[1])} s. {len(wall)} pairs in turn. The workers share a batch "
         f"of 256 of the convolution: {results.spread([one['clock'] for one, _ in shared], 1)} steps a second of one, "
         f"{results.spread([two['clock'] for _, two in shared], 1)} of two; in processor time, the busier of the two counts. "
-        f"The machine was busy with other work, {busy} waiting processes a core: ratios by the clock spread, those in "
-        "processor time are what the programs themselves take.",
+        f"{results.load_sentence(busy)}",
         "",
         *results.table(("", "by the clock", "in processor time", "target"), rows),
         "",

@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 
 PAGE = Path(__file__).parents[2] / "docs" / "results.md"
+QUIET = 0.5  # waiting processes a core
 HEAD = """# Results
 
 What the workloads reach beside a baseline that runs in turn with them, in the same run and on the same machine. Each section is
@@ -68,6 +69,16 @@ def hardware() -> str:
 def load() -> str:
     """How busy the machine is beside what is measured: waiting processes a core over the last minute."""
     return f"{os.getloadavg()[0] / (os.cpu_count() or 1):.1f}"
+
+
+def load_sentence(busy: str) -> str:
+    """A sentence of the page about what `load` returned before the measurements began."""
+    if float(busy) < QUIET:
+        return f"Nothing else was running ({busy} waiting processes a core before it began)."
+    return (
+        f"The machine was busy with other work, {busy} waiting processes a core: ratios by the clock spread, and only those in "
+        "processor time are the programs' own."
+    )
 
 
 def hold(what: str, value: float, most: float, say: "partial[None]") -> bool:

@@ -17,6 +17,9 @@ _BETA_1, _BETA_2, _EPSILON = 0.9, 0.999, 1e-7  # of Adam, as Keras has them
 _LOSS_SCALE = {tf.float16: 1024.0}  # gradients of float16 would vanish below 2^-24
 _NO_LABEL = 255  # of the images that fill the last batch of an evaluation
 _BITS = 16  # of a random number that decides whether a value is dropped
+_WORDS = 4  # of 32 bits, which Philox makes for each value of its counter
+_IN_BLOCK = _WORDS * 32 // _BITS  # random numbers
+_PHILOX = tf.random.Algorithm.PHILOX.value
 
 MOMENTUM, VELOCITY = "/momentum", "/velocity"  # after a weight's name
 
@@ -143,14 +146,20 @@ class Steps:
         return [*(gradient / scale if scale != 1 else gradient for gradient in gradients), loss]
 
     def _drop(self, step: tf.Tensor, first_row: tf.Tensor) -> Callable[[tf.Tensor], tf.Tensor]:
-        """Leaves out some of the values. The numbers are drawn for the whole batch, of which a replica takes its rows."""
+        """Drops some of the values. Row r of the whole batch gets the same random numbers however many replicas share it: each
+        replica draws those of its own rows, by starting Philox's counter at its first one."""
 
         def drop(values: tf.Tensor) -> tf.Tensor:
-            width = int(values.shape[1])
-            words = -(-self._batch_size * width * _BITS // 32)
-            drawn = tf.random.stateless_uniform([words], [self._seed, step], None, None, tf.uint32, alg="philox")
+            count = values.shape.num_elements()
+            first = first_row * int(values.shape[1])
+            blocks = -(-count // _IN_BLOCK) + 1  # the first number may be inside of a block
+            key, counter = tf.raw_ops.StatelessRandomGetKeyCounter(seed=[self._seed, step])
+            counter += tf.stack([tf.cast(first // _IN_BLOCK, tf.uint64), tf.constant(0, tf.uint64)])
+            drawn = tf.raw_ops.StatelessRandomUniformFullIntV2(
+                shape=[blocks * _WORDS], key=key, counter=counter, alg=_PHILOX, dtype=tf.uint32
+            )
             numbers = tf.reshape(tf.bitcast(drawn, tf.uint16), [-1])
-            mine = tf.reshape(tf.slice(numbers, [first_row * width], [tf.size(values)]), tf.shape(values))
+            mine = tf.reshape(tf.slice(numbers, [first % _IN_BLOCK], [count]), values.shape)
             least = round(self._dropout * 2**_BITS)
             kept = tf.cast(tf.cast(mine, tf.int32) >= least, values.dtype)
             return values * kept * tf.cast(2**_BITS / (2**_BITS - least), values.dtype)
