@@ -197,6 +197,7 @@ def test_files_are_read_by_their_names_and_nothing_else_is() -> None:
         (archive(("comment.md", b"\0" * (untrusted.MOST_BYTES + 1))), "more than 4,194,304 bytes"),
         (archive(("comment.md", b"\xff\xfe")), "isn't UTF-8"),
     ],
+    ids=["other bytes", "cut", "too large", "not UTF-8"],  # an archive's bytes hold the time at which it was made
 )
 def test_an_archive_that_is_none_or_too_large_is_refused(data: bytes, told: str) -> None:
     with pytest.raises(UntrustedError, match=told):
