@@ -3,6 +3,7 @@
 #   STACK=local       which Pulumi.<stack>.yaml (local, lite, documents, dev); lite has no cluster, and so needs no Kubernetes
 #   WEATHER=calm      with `make up`: in which weather the embedded Azure is started, rough (the default) or calm; kept until it is set again
 #   ALL=1             with `make test`: the slow tests too, and property tests with all their examples
+#   NIGHTLY=1         with `make test`: only those that ALL=1 leaves out, because they take long and rarely find something
 #   TESTS=tests/...   with `make test`: only these
 #   TIMES=FILE        with `make test`: where the time went, written to FILE
 #   WORKERS=N         with `make test`: how many run at a time
@@ -79,9 +80,10 @@ env: .venv/ready ## the connection environment: eval "$$(make -s env)"
 shell: ready ## your shell with the Azure CLI, signed in to the embedded Azure
 	@$(CONNECTED) $(PYTHON) -m operations shell
 
-test: .venv/ready engine kubernetes azurite ## the tests that aren't slow; ALL=1 for all of them
+test: marked := $(if $(NIGHTLY),nightly,$(if $(ALL),not nightly,not slow))
+test: .venv/ready engine kubernetes azurite ## the tests that aren't slow; ALL=1: the slow ones too; NIGHTLY=1: the rest
 	@$(if $(ALL),$(MAKE) -s --no-print-directory browser > /dev/null || true)
-	@PATH="$(TOOLS):$$PATH" $(PYTHON) -m pytest -p tests.support.distribution -n $(WORKERS) --dist loadfile $(if $(ALL),--hypothesis-profile=thorough,-m "not slow") $(if $(TIMES),-p tests.support.times --times $(TIMES)) $(TESTS)
+	@PATH="$(TOOLS):$$PATH" $(PYTHON) -m pytest -p tests.support.distribution -n $(WORKERS) --dist loadfile -m "$(marked)" $(if $(ALL),--hypothesis-profile=thorough) $(if $(TIMES),-p tests.support.times --times $(TIMES)) $(TESTS)
 
 times: ## where the time of all tests goes, as a table in .local/times.txt: rooms, files, tests, and what they start
 	@$(MAKE) --no-print-directory test ALL=1 TIMES=$(STATE)/times.txt

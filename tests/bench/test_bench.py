@@ -12,6 +12,7 @@ from tests.support import kubernetes
 from tests.support.embedded import CHECKOUT
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_the_bench_measures_every_figure() -> None:
@@ -54,6 +55,7 @@ def test_the_bench_measures_every_figure() -> None:
     assert (scored["requests"], scored["resident_before_mib"] > 100) == (200, True)
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_the_bench_of_the_training_measures_both_in_turn() -> None:

@@ -111,6 +111,7 @@ def test_an_input_that_crashes_is_found(monkeypatch: pytest.MonkeyPatch) -> None
     assert "KeyError: 'location'" in failed[0].why
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.usefixtures("kubernetes_bin")

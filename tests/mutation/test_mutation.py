@@ -87,6 +87,7 @@ def killers_of_the_known() -> dict[int, str]:
     return {index: outcome.killed_by for index, outcome in run(mutants, jobs=2)}
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_the_known_mutants_die_and_a_change_of_nothing_survives() -> None:

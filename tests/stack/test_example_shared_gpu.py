@@ -32,6 +32,7 @@ def test_as_many_jobs_are_started_as_share_one_gpu() -> None:
     assert len(started) == pool["sharing"]["replicas"] == 4
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 @pytest.mark.usefixtures("kubernetes_bin")

@@ -18,7 +18,7 @@ def device(azure: EmbeddedAzure, kubernetes_bin: Path) -> Iterator[str]:
         yield kubeconfig
 
 
-@pytest.mark.parametrize("name", happy_cases.names("edges"))
+@pytest.mark.parametrize("name", happy_cases.cases("edges"))
 def test_a_happy_case_comes_up_at_the_first_try(
     name: str, azure: EmbeddedAzure, engine_bin: Path, device: str, tmp_path: Path
 ) -> None:

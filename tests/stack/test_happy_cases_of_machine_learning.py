@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 __all__ = ["scoring_models", "scoring_python"]
 
 
-@pytest.mark.parametrize("name", happy_cases.names("machine_learning"))
+@pytest.mark.parametrize("name", happy_cases.cases("machine_learning"))
 @pytest.mark.usefixtures("kubernetes_bin")
 def test_a_happy_case_comes_up_at_the_first_try(
     name: str, azure: EmbeddedAzure, engine_bin: Path, scoring_models: Path, tmp_path: Path

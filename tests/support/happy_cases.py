@@ -14,6 +14,7 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from azure_gpu.formats import image_reference
@@ -52,6 +53,11 @@ FAMILIES = {
 
 def names(family: str) -> list[str]:
     return sorted(path.stem for path in CASES.glob("*.happy.*.yaml") if path.name.split(".")[0] in FAMILIES[family])
+
+
+def cases(family: str) -> list[Any]:
+    """The cases of a family as parameters of a test: the longest of each component always, the others once a night."""
+    return [pytest.param(name, marks=() if has_most(name) else pytest.mark.nightly) for name in names(family)]
 
 
 @contextmanager

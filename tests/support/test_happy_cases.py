@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from tests.support.happy_cases import CASES, FAMILIES, names
+from tests.support.happy_cases import CASES, FAMILIES, cases, names
 
 
 def test_every_case_is_in_one_family() -> None:
@@ -17,4 +17,11 @@ def test_every_case_is_in_one_family() -> None:
 def test_every_family_has_a_file_that_brings_up_all_of_it(family: str) -> None:
     module = importlib.import_module(f"tests.stack.test_happy_cases_of_{family}")
     marks = module.test_a_happy_case_comes_up_at_the_first_try.pytestmark
-    assert [mark.args for mark in marks if mark.name == "parametrize"] == [("name", names(family))]
+    assert [mark.args for mark in marks if mark.name == "parametrize"] == [("name", cases(family))]
+
+
+def test_each_night_the_cases_come_up_that_no_other_run_brings_up() -> None:
+    every_run = [case.values[0] for family in FAMILIES for case in cases(family) if not case.marks]
+    assert Counter(name.split(".")[0] for name in every_run) == Counter(
+        {path.name.split(".")[0] for path in CASES.glob("*.happy.*.yaml")}
+    )
