@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 
+from localazure.arm.caller import Caller
 from localazure.arm.errors import ArmError
-from localazure.arm.kind import Caller
 from localazure.arm.store import Body, Operation
 from localazure.services import SUBSCRIPTION, Services
 

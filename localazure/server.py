@@ -21,28 +21,25 @@ from starlette.routing import Mount
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from localazure import activity_log, kinds, tls
+from localazure import activity_log, tls, wiring
+from localazure.arm.caller import Caller
 from localazure.arm.errors import ArmError
-from localazure.arm.kind import Caller
 from localazure.arm.paths import segments_of
 from localazure.arm.router import Arm
 from localazure.arm.store import Store
 from localazure.batch.service.app import DataPlane
-from localazure.batch.work import Work
 from localazure.blobs import hosts
 from localazure.containers.images import default_cache
-from localazure.containers.runtime import Runtime
 from localazure.entra import identity as identities
 from localazure.entra.endpoints import Directory, Endpoints
 from localazure.entra.tokens import Tokens
 from localazure.faults import ABORT, Faults
 from localazure.folder import LocalFolder
 from localazure.kinds import federated_credentials
-from localazure.kubernetes import authorization_routes, image_access, programs
+from localazure.kubernetes import authorization_routes, image_access
 from localazure.kubernetes.authorization_routes import ClusterRoutes
-from localazure.kubernetes.clusters import Surroundings
 from localazure.lists.deviations import Deviations
-from localazure.machines import identity_tokens
+from localazure.machines import identity_tokens, routes
 from localazure.ml.bodies import GONE
 from localazure.services import Clock, Services, Settings
 from localazure.still import kubernetes_api, parts
@@ -109,73 +106,55 @@ def application(start: Start) -> ASGIApp:
         tokens=tokens,
         deviations=deviations,
         images=made.images(default_cache(), store),
-        runtime=Runtime(start.folder.containers),
-        executions=made.executions(store, Runtime(start.folder.replicas), clock.now, clock.stamp),
         weather=weather,
     )
-    services.blobs = made.blobs(services)
-    services.batch_work = Work(start.folder.batch_database, clock.now)
-    services.batch_pools = made.batch_pools(services)
-    services.clusters = made.clusters(
-        Surroundings(
-            folder=start.folder.clusters,
-            programs=lambda: programs.found(start.folder),
-            url=url,
-            authority=start.folder.authority_certificate,
-            bundle=start.folder.ca_bundle,
-            issuer=tokens.issuer,
-            groups=start.folder.groups_bin,
-        )
-    )
-    services.cluster_pools = made.cluster_pools(services)
-    services.endpoints = made.endpoints(services, start.folder.ml_endpoints)
-    services.machines = made.machines(services, start.folder.machines, start.folder.machine_containers)
-    services.ml_jobs = made.ml_jobs(services, start.folder.ml_jobs)
-    arm = Arm(services, kinds.ALL)
-    batch = DataPlane(services)
+    backends = wiring.backends(services, start.folder, made)
+    kinds = wiring.kinds(backends)
+    arm = Arm(services, kinds)
+    batch = DataPlane(services, backends.batch_work, backends.batch_pools)
 
     def told(scope: Scope, error: ArmError) -> None:
         activity_log.refused(scope["method"], segments_of(scope["path"]), Caller("", ""), error, "", services)
 
     async def evict(name: str) -> list[str]:
-        of_pools = [*await services.batch_pools.evict(name), *await services.cluster_pools.evict(name)]
-        return [*of_pools, *await services.machines.evict(name), *await services.ml_jobs.evict(name)]
+        of_pools = [*await backends.batch_pools.evict(name), *await backends.cluster_pools.evict(name)]
+        return [*of_pools, *await backends.machines.evict(name), *await backends.ml_jobs.evict(name)]
 
     faults = Faults(store, clock, deviations, weather, identity.admin_token, told, evict)
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         store.forget_operations(clock.stamp(before=OPERATIONS_KEPT))
-        for kind in kinds.ALL:
+        for kind in kinds:
             await kind.started(services)
-        await services.batch_pools.started()
+        await backends.batch_pools.started()
         await batch.started()
-        await services.clusters.started()
-        await services.cluster_pools.started()
-        await services.endpoints.started()
-        await services.machines.started()
-        await services.ml_jobs.started()
+        await backends.clusters.started()
+        await backends.cluster_pools.started()
+        await backends.endpoints.started()
+        await backends.machines.started()
+        await backends.ml_jobs.started()
         await arm.operations.resume()
         yield
         await arm.operations.stop()
         for task in list(weather.tasks):
             task.cancel()
-        await services.ml_jobs.stopping()
-        await services.machines.stopping()
-        await services.endpoints.close()
-        await services.cluster_pools.stopping()
-        await services.clusters.stopping()
+        await backends.ml_jobs.stopping()
+        await backends.machines.stopping()
+        await backends.endpoints.close()
+        await backends.cluster_pools.stopping()
+        await backends.clusters.stopping()
         await batch.stopping()
-        await services.batch_pools.stopping()
-        for kind in kinds.ALL:
+        await backends.batch_pools.stopping()
+        for kind in kinds:
             await kind.stopping(services)
-        await services.blobs.stop()
-        services.batch_work.close()
+        await backends.blobs.stop()
+        backends.batch_work.close()
         store.close()
 
     directory = Directory(
         federated=partial(federated_credentials.federated, services=services),
-        key_set=partial(authorization_routes.key_set, services=services),
+        key_set=partial(authorization_routes.key_set, clusters=backends.clusters, services=services),
         gives=partial(identity_tokens.gives, services=services),
         now=clock.now,
     )
@@ -183,17 +162,18 @@ def application(start: Start) -> ASGIApp:
         routes=[
             *Endpoints(identity, tokens, url, directory).routes(),
             *faults.routes(),
-            *services.blobs.routes(),
+            *backends.blobs.routes(),
             *batch.routes(),
-            *ClusterRoutes(services).routes(),
-            *image_access.routes(services),
+            *ClusterRoutes(services, backends.clusters).routes(),
+            *image_access.routes(services, backends.clusters),
+            *routes.routes(backends.machines, backends.ml_jobs, services),
             *(kubernetes_api.routes() if start.nothing_runs else ()),
-            *(route for kind in kinds.ALL for route in kind.routes(services)),
+            *(route for kind in kinds for route in kind.routes(services)),
             Mount("/", app=_http_alone(arm)),
         ],
         lifespan=lifespan,
     )
-    return services.endpoints.around(_with_headers(hosts.around(faults.around(inner))))
+    return backends.endpoints.around(_with_headers(hosts.around(faults.around(inner))))
 
 
 def serve(start: Start, listening: list[socket.socket]) -> None:

@@ -1,6 +1,6 @@
-"""What every kind of resource may use: the store, the clock, images and containers, tokens, and the settings of this server.
+"""The services that every part of the embedded Azure shares: store, settings, clock, tokens, images, faults and weather.
 
-One object, made once by the server and handed to each kind, so that nothing in localazure holds global state.
+One object, which the server creates and passes on: nothing in localazure holds global state.
 """
 
 import asyncio
@@ -8,26 +8,14 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
-from localazure.arm.store import Store
+from localazure.arm.caller import Caller
+from localazure.arm.store import Body, Store
+from localazure.containers.images import Images
+from localazure.entra.tokens import Tokens
+from localazure.lists.deviations import Deviations
 from localazure.weather.state import Weather
-
-if TYPE_CHECKING:
-    from localazure.apps.executions import Executions
-    from localazure.arm.door import Door
-    from localazure.batch.pools import Pools
-    from localazure.batch.work import Work
-    from localazure.blobs.service import Blobs
-    from localazure.containers.images import Images
-    from localazure.containers.runtime import Runtime
-    from localazure.entra.tokens import Tokens
-    from localazure.kubernetes.clusters import Clusters
-    from localazure.kubernetes.pools import ClusterPools
-    from localazure.lists.deviations import Deviations
-    from localazure.machines.machines import Machines
-    from localazure.machines.ml_jobs import JobRunner
-    from localazure.ml.service import OnlineEndpoints
 
 SUBSCRIPTION = "00000000-0000-0000-0000-000000000000"  # the stacks' own, and no real one
 SECOND_SUBSCRIPTION = "00000000-0000-0000-0000-000000000001"  # where a company has what its stacks use; without quotas
@@ -69,26 +57,27 @@ class Clock:
         return (self.now() - before).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
+class ArmRequests(Protocol):
+    """ARM requests from inside the server: `localazure.arm.in_process` answers them."""
+
+    async def put(self, resource_id: str, version: str, body: Body, caller: Caller) -> int: ...
+
+    async def delete(self, resource_id: str, *, wait: bool = True) -> None: ...
+
+    async def act(self, resource_id: str, action: str, version: str, body: Body, caller: Caller) -> Any: ...
+
+    def document(self, resource_id: str, version: str) -> Body: ...
+
+
 @dataclass(slots=True, kw_only=True)
 class Services:
-    """Handed to every method of a kind."""
+    """What every part of the server uses. What only some kinds use, their constructors take: see `localazure.wiring`."""
 
     store: Store
     settings: Settings
     clock: Clock
-    tokens: "Tokens"
-    deviations: "Deviations"
-    images: "Images"
-    runtime: "Runtime"  # of container groups
-    executions: "Executions"  # of Container Apps jobs
+    tokens: Tokens
+    deviations: Deviations
+    images: Images
     weather: Weather = field(default_factory=Weather)
-    # Set right after the rest, which they use themselves.
-    blobs: "Blobs" = field(init=False)
-    batch_work: "Work" = field(init=False)  # jobs and tasks
-    batch_pools: "Pools" = field(init=False)  # pools and their nodes
-    clusters: "Clusters" = field(init=False)  # Kubernetes
-    cluster_pools: "ClusterPools" = field(init=False)  # and their nodes
-    endpoints: "OnlineEndpoints" = field(init=False)  # of Azure ML
-    machines: "Machines" = field(init=False)  # virtual machines
-    ml_jobs: "JobRunner" = field(init=False)  # of Azure ML, and the nodes that they run on
-    door: "Door" = field(init=False)  # the way into ARM from inside
+    arm: ArmRequests = field(init=False)  # set by the router of ARM

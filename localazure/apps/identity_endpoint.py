@@ -6,7 +6,6 @@ given for what `identity_tokens` gives them for.
 """
 
 import hmac
-from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -16,9 +15,7 @@ from localazure.arm.store import Resource
 from localazure.folder import random_secret
 from localazure.kinds import attached_identities
 from localazure.machines import identity_tokens
-
-if TYPE_CHECKING:
-    from localazure.services import Services
+from localazure.services import Services
 
 API_VERSION = "2019-08-01"
 _PATH = "/container-apps/msi/token"
@@ -32,7 +29,7 @@ class Holder:
     def __init__(self, job: Resource) -> None:
         self._job = job
 
-    def principals(self, services: "Services") -> list[tuple[str, str, str]]:
+    def principals(self, services: Services) -> list[tuple[str, str, str]]:
         identity = self._job.body.get("identity") or {}
         own = str((self._job.service.get("identity") or {}).get("principalId") or "")
         own = own if "SystemAssigned" in identity.get("type", "") else ""
@@ -40,7 +37,7 @@ class Holder:
         return [(own, own, self._job.id.text)] * bool(own) + [one for one in given if one[0]]
 
 
-def variables(job: Resource, services: "Services") -> dict[str, str]:
+def variables(job: Resource, services: Services) -> dict[str, str]:
     """What a replica's containers find; nothing where the job has no identity. The two for certificates are this server's own: a
     real replica trusts the public authorities."""
     if not job.body.get("identity"):
@@ -57,7 +54,7 @@ def variables(job: Resource, services: "Services") -> dict[str, str]:
     }
 
 
-def routes(job_type: str, services: "Services") -> list[BaseRoute]:
+def routes(job_type: str, services: Services) -> list[BaseRoute]:
     async def token(request: Request) -> Response:
         given = request.headers.get(_HEADER, "")
         jobs = services.store.of_type(job_type)

@@ -17,6 +17,7 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
 from localazure.apps import records
+from localazure.apps.executions import Executions
 from localazure.arm.store import Body, Store
 from localazure.folder import random_secret
 from localazure.services import SUBSCRIPTION, Services
@@ -42,7 +43,7 @@ class Place(NamedTuple):
     container: str
 
 
-def routes(prefix: str, services: Services) -> list[BaseRoute]:
+def routes(prefix: str, executions: Executions, services: Services) -> list[BaseRoute]:
     async def stream(request: Request) -> Response:
         names = request.path_params
         job_key = (
@@ -51,14 +52,14 @@ def routes(prefix: str, services: Services) -> list[BaseRoute]:
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not opens(services, token.strip(), job_key.lower()):
             return PlainTextResponse("The token is missing, is over, or is for another job: ask the job's getAuthToken.", 401)
-        place = _place(services, job_key.lower(), names["execution"], names["replica"], names["container"])
+        place = _place(executions, job_key.lower(), names["execution"], names["replica"], names["container"])
         if place is None or names["subscription"] != SUBSCRIPTION:
             return PlainTextResponse("There is no such container.", 404)
         asked = request.query_params
         tail = asked.get("tailLines", str(DEFAULT_LINES))
         if not (_TAIL.fullmatch(tail) and int(tail) <= MOST_LINES):
             return PlainTextResponse(f"tailLines takes a number from 0 to {MOST_LINES}.", 400)
-        lines = _lines(services, place, int(tail), follow=asked.get("follow", "false").lower() == "true")
+        lines = _lines(executions, place, int(tail), follow=asked.get("follow", "false").lower() == "true")
         as_json = asked.get("output", "json").lower() != "text"
         return StreamingResponse(_told(lines, as_json=as_json), media_type="application/json" if as_json else "text/plain")
 
@@ -91,8 +92,8 @@ def _hash(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
-def _place(services: Services, job_key: str, execution: str, replica: str, container: str) -> Place | None:
-    record = services.executions.find(job_key, execution)
+def _place(executions: Executions, job_key: str, execution: str, replica: str, container: str) -> Place | None:
+    record = executions.find(job_key, execution)
     found = next((one for one in record["replicas"] if one["name"] == replica), None) if record else None
     if record is None or found is None:
         return None
@@ -109,7 +110,7 @@ async def _told(lines: AsyncIterator[str], *, as_json: bool) -> AsyncIterator[st
         yield (json.dumps({"TimeStamp": time, "Log": f"stdout F {text}"}) if as_json else told) + "\n"
 
 
-async def _lines(services: Services, place: Place, tail: int, *, follow: bool) -> AsyncIterator[str]:
+async def _lines(executions: Executions, place: Place, tail: int, *, follow: bool) -> AsyncIterator[str]:
     """The log's last lines, and with `follow` what comes after them until the container has ended.
 
     The log is read anew each time that it has grown, and what comes behind the line told last is told. Where that line is gone,
@@ -117,13 +118,13 @@ async def _lines(services: Services, place: Place, tail: int, *, follow: bool) -
     """
     last, first, size = "", True, -1
     while True:
-        over = _is_over(services, place)  # looked at before reading, so that nothing printed at the end is missed
-        grown = _size(services, place)
+        over = _is_over(executions, place)  # looked at before reading, so that nothing printed at the end is missed
+        grown = _size(executions, place)
         if grown == size and not over:
             await asyncio.sleep(_LOOK_SECONDS)
             continue
         size = grown
-        lines = await asyncio.to_thread(_read, services, place, whole=over or not follow)  # up to 4 MB of text
+        lines = await asyncio.to_thread(_read, executions, place, whole=over or not follow)  # up to 4 MB of text
         fresh = lines[len(lines) - min(tail, len(lines)) :] if first else _after(lines, last)
         for line in fresh:
             yield line
@@ -143,31 +144,31 @@ def _after(lines: list[str], last: str) -> list[str]:
     return [line for line in lines if line.partition(" ")[0] > last.partition(" ")[0]]
 
 
-def _size(services: Services, place: Place) -> int:
+def _size(executions: Executions, place: Place) -> int:
     """Of the log, in bytes; 0 where there is none yet."""
     group = records.group_of(place.job_key, place.record, place.replica)
     try:
-        return (services.executions.runtime.folder_of(group, place.container) / "log").stat().st_size
+        return (executions.runtime.folder_of(group, place.container) / "log").stat().st_size
     except FileNotFoundError:
         return 0
 
 
-def _read(services: Services, place: Place, *, whole: bool) -> list[str]:
+def _read(executions: Executions, place: Place, *, whole: bool) -> list[str]:
     """The lines of the log; one that isn't finished counts where `whole`."""
     group = records.group_of(place.job_key, place.record, place.replica)
-    text = services.executions.runtime.logs(group, place.container, timestamps=True)
+    text = executions.runtime.logs(group, place.container, timestamps=True)
     lines = text.split("\n")
     rest = lines.pop()
     return [*lines, rest] if whole and rest else lines
 
 
-def _is_over(services: Services, place: Place) -> bool:
+def _is_over(executions: Executions, place: Place) -> bool:
     """Whether the container has ended, or will never begin."""
-    record = services.executions.find(place.job_key, place.record["name"])
+    record = executions.find(place.job_key, place.record["name"])
     if record is None:
         return True
     replica = next(one for one in record["replicas"] if one["name"] == place.replica["name"])
     if replica["outcome"] is not None or record["status"] != records.RUNNING:
         return True
-    state = services.executions.runtime.states(records.group_of(place.job_key, record, replica)).get(place.container)
+    state = executions.runtime.states(records.group_of(place.job_key, record, replica)).get(place.container)
     return state is not None and bool(state["ended"])

@@ -7,6 +7,7 @@ microsoft/azure-container-apps issue 1529; the names of the quotas are those of 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from localazure.apps.executions import Executions
 from localazure.arm.store import Body
 from localazure.services import Services
 
@@ -24,7 +25,7 @@ def gpus_of(profile: str, containers: Iterable[Mapping[str, Any]]) -> int:
     return asked or int(profile in QUOTAS)
 
 
-def shortage(record: Body, services: Services) -> str:
+def shortage(record: Body, executions: Executions, services: Services) -> str:
     """Why a further replica of an execution can't be placed now, or ""."""
     profile, region, gpus = record["profile"], record["location"], record["gpus"]
     if not gpus:
@@ -35,7 +36,7 @@ def shortage(record: Body, services: Services) -> str:
     if name is None:
         return ""
     limit, used = services.deviations.quota(SERVICE, region, name, _UNLIMITED)
-    used += services.executions.gpus(profile, region)
+    used += executions.gpus(profile, region)
     if limit == _UNLIMITED or used + gpus <= limit:
         return ""
     return (

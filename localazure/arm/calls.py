@@ -7,9 +7,10 @@ from starlette.responses import Response
 from azure_gpu.formats.arm_ids import ArmId
 from localazure.arm import answers, checks, paths
 from localazure.arm.as_of import request_date
+from localazure.arm.caller import Caller
 from localazure.arm.changes import Changes
 from localazure.arm.errors import not_implemented
-from localazure.arm.kind import Action, Answer, Call, Caller, Kind
+from localazure.arm.kind import Action, Answer, Call, Kind
 from localazure.arm.locks import Locks
 from localazure.arm.operations import Operations
 from localazure.arm.store import Body, Resource

@@ -14,8 +14,9 @@ from starlette.responses import Response
 from azure_gpu.formats.arm_ids import RESOURCE_GROUP_TYPE, ArmId, parse
 from localazure.arm import answers, asked_version, checks, management_locks, removal
 from localazure.arm.as_of import request_date
+from localazure.arm.caller import Caller
 from localazure.arm.errors import ArmError, not_implemented
-from localazure.arm.kind import Caller, Change, Kind, merged
+from localazure.arm.kind import Change, Kind, merged
 from localazure.arm.locks import Locks
 from localazure.arm.operations import Operations
 from localazure.arm.store import Body, Operation, Resource

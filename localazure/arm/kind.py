@@ -8,25 +8,16 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
+
+from starlette.routing import BaseRoute
 
 from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.formats.azure_types import AzureType
+from localazure.arm.caller import Caller
 from localazure.arm.errors import ArmError, conflict, not_implemented, resource_not_found
 from localazure.arm.store import Body, Resource, Store
-
-if TYPE_CHECKING:
-    from starlette.routing import BaseRoute
-
-    from localazure.services import Services
-
-
-@dataclass(frozen=True, slots=True)
-class Caller:
-    """Who sent the request: the claims `oid` and `appid` of the token."""
-
-    object_id: str
-    app_id: str
+from localazure.services import Services
 
 
 @dataclass(slots=True, kw_only=True)
@@ -37,7 +28,7 @@ class Change:
     body: Body  # the whole new body, read-only properties left out; with the kind's defaults from `provision` on
     previous: Resource | None  # None when creating
     as_of: date
-    services: "Services"
+    services: Services
     caller: Caller | None = None  # None when work is taken up again after a restart
     resource: Resource | None = None  # the stored record, from `provision` on; its `private` may be written
 
@@ -61,7 +52,7 @@ class Change:
 class Call:
     """A POST action or a GET below a resource."""
 
-    services: "Services"
+    services: Services
     as_of: date
     body: Body = field(default_factory=dict)  # {} where none was sent
     query: Mapping[str, str] = field(default_factory=dict)  # keys as sent
@@ -152,7 +143,7 @@ class Kind:
         """
         return {}
 
-    def routes(self, services: "Services") -> list["BaseRoute"]:  # noqa: ARG002
+    def routes(self, services: Services) -> list[BaseRoute]:  # noqa: ARG002
         """Paths outside of ARM that this service answers, such as a build log's address. They carry no ARM token."""
         return []
 
@@ -178,7 +169,7 @@ class Kind:
         """The id of the parent of a resource with a `parent_type`."""
         return resource_id.scope[: len(resource_id.scope) - len(self.between)]
 
-    def check_removal(self, resource: Resource, services: "Services") -> None:
+    def check_removal(self, resource: Resource, services: Services) -> None:
         """What forbids a DELETE. Raises ArmError. Not asked when a whole resource group goes."""
 
     def invalid_name(self, name: str, allowed: str) -> ArmError:
@@ -227,17 +218,17 @@ class Kind:
         """Takes up a `provision` that a restart cut off; `change.previous` is None. Default: provisions again."""
         return await self.provision(change)
 
-    async def resume_action(self, action: str, resource: Resource, services: "Services") -> Body | None:
+    async def resume_action(self, action: str, resource: Resource, services: Services) -> Body | None:
         """Takes up the work of a long action that a restart cut off."""
 
-    async def remove(self, resource: Resource, services: "Services") -> None:
+    async def remove(self, resource: Resource, services: Services) -> None:
         """Ends what runs for the resource; the record disappears afterwards. Must bear being called twice."""
 
-    def view(self, resource: Resource, services: "Services") -> Body:  # noqa: ARG002
+    def view(self, resource: Resource, services: Services) -> Body:  # noqa: ARG002
         """The answer of GET without id, name and type: stored body, what the service set, and what is read live. No secrets."""
         return merged(resource.body, resource.service)
 
-    def expanded(self, resource: Resource, what: str, services: "Services") -> Body:  # noqa: ARG002
+    def expanded(self, resource: Resource, what: str, services: Services) -> Body:  # noqa: ARG002
         """What `$expand=what` adds to the answer of GET, in its shape. Asked with the query's value in lower case."""
         return {}
 
@@ -245,7 +236,7 @@ class Kind:
         """`body` without secrets that its shape doesn't tell, such as values that are secret where another property says so."""
         return body
 
-    def listed(self, scope: str, conditions: str, services: "Services") -> list[Resource]:
+    def listed(self, scope: str, conditions: str, services: Services) -> list[Resource]:
         """What a list of this type below `scope` holds. `conditions` is the `$filter`. ArmError 404 where `scope` isn't there."""
         if conditions:
             raise not_implemented(f"$filter on the list of '{self.arm_type}'")
@@ -259,13 +250,13 @@ class Kind:
         """What of a list is answered, by further conditions in the query, whose names are in lower case."""
         return listed
 
-    def before_delete(self, resource_id: ArmId, query: Mapping[str, str], services: "Services") -> None:
+    def before_delete(self, resource_id: ArmId, query: Mapping[str, str], services: Services) -> None:
         """What the query of a DELETE over HTTP asks for, its names in lower case. The resource needn't be there."""
 
-    async def started(self, services: "Services") -> None:
+    async def started(self, services: Services) -> None:
         """The server has started: take up what outlived the last one."""
 
-    async def stopping(self, services: "Services") -> None:
+    async def stopping(self, services: Services) -> None:
         """The server is about to end: leave what runs in the background to the next one."""
 
 

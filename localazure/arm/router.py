@@ -14,11 +14,12 @@ from starlette.types import Receive, Scope, Send
 from azure_gpu.formats.arm_ids import ArmId, parse
 from localazure import activity_log
 from localazure.arm import answers, asked_version, checks, paths, role_definitions
+from localazure.arm.caller import Caller
 from localazure.arm.calls import Calls
 from localazure.arm.changes import Changes
-from localazure.arm.door import Door
 from localazure.arm.errors import ArmError, not_implemented
-from localazure.arm.kind import Caller, Kind, merged
+from localazure.arm.in_process import InProcessArm
+from localazure.arm.kind import Kind, merged
 from localazure.arm.locks import Locks
 from localazure.arm.operations import Operations, status_document
 from localazure.arm.requests import body_of
@@ -68,8 +69,9 @@ class Arm:
         self._calls = Calls(services, locks, self._changes, self.operations)
         self._deployments = DeploymentRoutes(services, self.operations)
         by_type[self._deployments.kind.arm_type.lower()] = self._deployments.kind
-        services.door = Door(services, by_type, self._changes, self._calls, self.operations)
-        self._deployments.open(services.door)
+        self.in_process = InProcessArm(services, by_type, self._changes, self._calls, self.operations)
+        services.arm = self.in_process
+        self._deployments.open(self.in_process)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)

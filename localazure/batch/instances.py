@@ -7,7 +7,7 @@ node has one for the task, in which both commands run: what the first has starte
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from localazure.arm.store import Body
 from localazure.batch import task_environment as variables
@@ -15,33 +15,34 @@ from localazure.batch.model import TaskKey
 from localazure.batch.nodes import commands, containers, mpi, node_agent, node_files, packages
 from localazure.batch.nodes.connection import Ended
 from localazure.batch.nodes.node import Node
+from localazure.batch.running_task import RunningTask
+from localazure.blobs.service import Blobs
+from localazure.services import Services
 
-if TYPE_CHECKING:
-    from localazure.batch.task_runs import Running
-    from localazure.services import Services
-
-Environment = Callable[["Running", Node], dict[str, str]]
+Environment = Callable[[RunningTask, Node], dict[str, str]]
 
 
-async def run(running: "Running", environment: Environment, services: "Services", kept: dict[TaskKey, list[Body]]) -> Ended:
+async def run(
+    running: RunningTask, environment: Environment, blobs: Blobs, services: Services, kept: dict[TaskKey, list[Body]]
+) -> Ended:
     """Runs the task on its nodes. `kept` gets its subtasks. AgentLostError where one of the nodes is lost."""
     task, key = running.run.task, running.run.key
     envs = [environment(running, node) for node in running.nodes]
     for node, env in zip(running.nodes, envs, strict=True):
         if task.get("applicationPackageReferences"):
-            env |= await packages.of_task(task["applicationPackageReferences"], node.root, key.account, services)
+            env |= await packages.of_task(task["applicationPackageReferences"], node.root, key.account, blobs, services)
         env |= await mpi.offered(node, running.nodes, env)
     subtasks = kept[key] = [_subtask(number, node, running) for number, node in enumerate(running.nodes)]
     primary = running.node
     await asyncio.to_thread((running.folder / "wd").mkdir, parents=True, exist_ok=True)
     common = task["multiInstanceSettings"].get("commonResourceFiles")
-    await node_files.fetch(common, running.folder, key.account, primary.settings, services)
+    await node_files.fetch(common, running.folder, key.account, primary.settings, blobs, services)
     running.commanded = True
     try:
         await _together(
             running, [_coordinate(running, number, env, services, subtasks[number]) for number, env in enumerate(envs)]
         )
-        await node_files.fetch(task.get("resourceFiles"), running.folder / "wd", key.account, primary.settings, services)
+        await node_files.fetch(task.get("resourceFiles"), running.folder / "wd", key.account, primary.settings, blobs, services)
         line = str(task.get("commandLine") or "")
         if running.fate:  # its end was asked for before the primary's command was there to hear it
             return Ended(primary.around.now(), primary.around.now(), None, node_agent.ASKED, "")
@@ -57,7 +58,7 @@ async def run(running: "Running", environment: Environment, services: "Services"
         await clear(running)
 
 
-async def clear(running: "Running") -> None:
+async def clear(running: RunningTask) -> None:
     """Ends what the coordination commands have left running, and takes the containers away. When this server ends they stay."""
     for number, node in enumerate(running.nodes):
         if node.agent is not None and not node.agent.closed:
@@ -66,12 +67,12 @@ async def clear(running: "Running") -> None:
                 await containers.remove(node, _part(running, number))
 
 
-def _part(running: "Running", number: int) -> str:
+def _part(running: RunningTask, number: int) -> str:
     """What a task runs on one of its nodes, as that node knows it."""
     return f"{running.name}#{number}"
 
 
-async def _together(running: "Running", work: Sequence[Coroutine[Any, Any, None]]) -> None:
+async def _together(running: RunningTask, work: Sequence[Coroutine[Any, Any, None]]) -> None:
     """Waits for all; where one fails the others are ended first."""
     tasks = [asyncio.create_task(one) for one in work]
     try:
@@ -89,7 +90,7 @@ async def _together(running: "Running", work: Sequence[Coroutine[Any, Any, None]
         raise
 
 
-def end(running: "Running") -> None:
+def end(running: RunningTask) -> None:
     """Asks all that a task runs to end, on each of its nodes."""
     for number, node in enumerate(running.nodes):
         if node.agent is not None and not node.agent.closed:
@@ -103,7 +104,7 @@ class _CoordinationFailedError(Exception):
         self.ended = ended
 
 
-async def _coordinate(running: "Running", number: int, env: dict[str, str], services: "Services", subtask: Body) -> None:
+async def _coordinate(running: RunningTask, number: int, env: dict[str, str], services: Services, subtask: Body) -> None:
     """The coordination command on one node."""
     task, node = running.run.task, running.nodes[number]
     settings = task["multiInstanceSettings"]
@@ -127,7 +128,7 @@ async def _coordinate(running: "Running", number: int, env: dict[str, str], serv
         raise _CoordinationFailedError(ended)
 
 
-def _subtask(number: int, node: Node, running: "Running") -> Body:
+def _subtask(number: int, node: Node, running: RunningTask) -> Body:
     root = variables.job_folder(node.root, running.run.job).relative_to(node.root) / str(running.run.task["id"])
     url = f"{node.around.account_url}/pools/{node.settings.name}/nodes/{node.id}"
     info = {

@@ -8,7 +8,7 @@ import contextlib
 import logging
 from collections.abc import Callable, Coroutine, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from azure_gpu.formats.autoscale_formula import Targets
 from localazure.arm.store import Body
@@ -17,9 +17,8 @@ from localazure.batch.model import PoolKey
 from localazure.batch.nodes import node as nodes
 from localazure.batch.nodes.node import Node, Surroundings
 from localazure.batch.task_runs import TaskRuns
-
-if TYPE_CHECKING:
-    from localazure.services import Services
+from localazure.batch.work import Work
+from localazure.services import Services
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +32,8 @@ _DEFAULT_INTERVAL = timedelta(minutes=15)
 class Neighbours(NamedTuple):
     """What a pool asks of those around it."""
 
-    services: "Services"
+    services: Services
+    work: Work
     runs: TaskRuns
     around: Surroundings
     others: Callable[["Pool"], list[room.Has]]  # what the account's other pools have
@@ -168,7 +168,7 @@ class Pool:
         self.measure(now)
 
     def measure(self, now: datetime) -> None:
-        counts = self.near.services.batch_work.counts(self.key)
+        counts = self.near.work.counts(self.key)
         usable = sum(node.state in ("idle", "running") for node in self.nodes)
         self.measured.add(
             now.astimezone(UTC),

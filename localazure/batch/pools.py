@@ -1,8 +1,7 @@
-"""The pools of Batch with their nodes: what `services.batch_pools` is.
+"""Runs the pools of Batch: their nodes as processes of this machine, and the tasks that `Work` has ready on these nodes.
 
-In: pools' ARM bodies, what clients ask of nodes and tasks, and the tasks that `Work` has ready. Out: nodes as processes of this
-machine, tasks that run on them, and how all of it is shown. Everything happens on the server's event loop. What is kept of a pool
-is one document in the store; nodes and commands outlive this server, and the next takes them up.
+The store has one document for each pool; nodes and commands outlive this server, and the next server takes them over. Everything
+happens on the server's event loop.
 """
 
 import asyncio
@@ -11,7 +10,6 @@ import shutil
 from collections.abc import Iterable
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from azure_gpu.formats import azure_types
 from localazure.arm.store import Body
@@ -23,9 +21,9 @@ from localazure.batch.nodes.node import Node, Surroundings
 from localazure.batch.pool import Neighbours, Pool
 from localazure.batch.room import Has
 from localazure.batch.task_runs import TaskRuns
-
-if TYPE_CHECKING:
-    from localazure.services import Services
+from localazure.batch.work import Work
+from localazure.blobs.service import Blobs
+from localazure.services import Services
 
 log = logging.getLogger(__name__)
 _DOCUMENTS = "batch/pools/"
@@ -37,11 +35,13 @@ class Pools:
 
     pool = Pool
 
-    def __init__(self, services: "Services") -> None:
+    def __init__(self, services: Services, blobs: Blobs, work: Work) -> None:
         self._services = services
+        self._blobs = blobs
+        self._work = work
         self._folder: Path = services.settings.state / "batch"
         self._pools: dict[PoolKey, Pool] = {}
-        self._runs = TaskRuns(services, self._finished)
+        self._runs = TaskRuns(work, blobs, services, self._finished)
         self._looking: set[PoolKey] = set()  # pools that are looked through for work as soon as the loop gets to it
         self._unsaved: set[PoolKey] = set()
         self._ticking: asyncio.Task[None] | None = None
@@ -145,7 +145,7 @@ class Pools:
         """The job has ended: its release task runs on each node that ran its preparation."""
         await asyncio.gather(*(service_tasks.end_preparation(node, job.lower()) for node in self._nodes_of(account)))
         await asyncio.gather(
-            *(service_tasks.release(node, job.lower(), account, self._services) for node in self._nodes_of(account)),
+            *(service_tasks.release(node, job.lower(), account, self._blobs, self._services) for node in self._nodes_of(account)),
             return_exceptions=True,  # a node that is lost has nothing left to release
         )
 
@@ -224,7 +224,7 @@ class Pools:
         for pool in self._pools.values():
             self._runs.adopt(pool.key, pool.nodes)
             pool.resume()
-        self._services.batch_work.listen(self._look)
+        self._work.listen(self._look)
         self._ticking = asyncio.create_task(self._tick())
         for key in self._pools:
             self._look(key)
@@ -277,7 +277,7 @@ class Pools:
             return
         settings = pool.settings
         found = scheduler.placed(
-            iter(self._services.batch_work.ready(key)),
+            iter(self._work.ready(key)),
             pool.nodes,
             pack=settings.pack,
             multi_instance=settings.multi_instance,
@@ -326,10 +326,10 @@ class Pools:
             now=self._now,
             changed=self._changed,
             lost=self._runs.node_lost,
-            prepare=lambda node: set_up.prepare(node, key.account, self._services),
-            start_task=lambda node: service_tasks.start(node, key.account, self._services),
+            prepare=lambda node: set_up.prepare(node, key.account, self._blobs, self._services),
+            start_task=lambda node: service_tasks.start(node, key.account, self._blobs, self._services),
         )
-        return Neighbours(self._services, self._runs, around, self._others, self._addresses, self._save)
+        return Neighbours(self._services, self._work, self._runs, around, self._others, self._addresses, self._save)
 
     def _changed(self, node: Node) -> None:
         for pool in self._pools.values():

@@ -4,14 +4,12 @@ In: how many nodes of a kind are wanted. Out: how many there may be, and the res
 at the quota, and keeps the nodes that it got.
 """
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from localazure.arm.store import Body
 from localazure.batch import failures
 from localazure.kinds import batch_quotas
-
-if TYPE_CHECKING:
-    from localazure.services import Services
+from localazure.services import Services
 
 DEDICATED, SPOT = "dedicated", "low priority"
 
@@ -25,7 +23,7 @@ class Has(NamedTuple):
 
 
 def granted(
-    account: str, pool: Has, others: list[Has], wanted: int, *, dedicated: bool, location: str, services: "Services"
+    account: str, pool: Has, others: list[Has], wanted: int, *, dedicated: bool, location: str, services: Services
 ) -> tuple[int, Body | None]:
     """How many of `wanted` further nodes of a kind the pool gets. `others`: the account's other pools."""
     if services.deviations.lacks_capacity(location):

@@ -6,9 +6,8 @@ server takes up what its nodes were running.
 
 import asyncio
 import logging
-import secrets
 from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from localazure.arm.store import Body
 from localazure.batch import failures, instances, task_environment as variables
@@ -17,66 +16,40 @@ from localazure.batch.model import Outcome, PoolKey, TaskKey, TaskNode, TaskRun
 from localazure.batch.nodes import commands, containers, node_files, packages, retention, service_tasks
 from localazure.batch.nodes.connection import AgentLostError, Ended
 from localazure.batch.nodes.node import Node
-
-if TYPE_CHECKING:
-    from localazure.services import Services
+from localazure.batch.running_task import RunningTask
+from localazure.batch.work import Work
+from localazure.blobs.service import Blobs
+from localazure.services import Services
 
 log = logging.getLogger(__name__)
 LOST = "The task's node was lost."
 _SILENT, _REQUEUE, _END = "silent", "requeue", "end"  # what becomes of a task that is ended from outside
 
 
-class Running:
-    """One task on its nodes."""
-
-    def __init__(self, run: TaskRun, nodes: list[Node], name: str = "") -> None:
-        self.run = run
-        self.nodes = nodes
-        self.name = name or f"{run.key.job}/{run.key.task}/{secrets.token_hex(4)}"  # of this try, known to its nodes
-        self.folder = variables.job_folder(self.node.root, run.job) / str(run.task["id"])
-        self.fate = ""  # or one of the above, once somebody has asked for its end
-        self.reason = ""
-        self.commanded = False  # whether a node has its command; before that it is prepared, and can be given up at once
-        self.succeeded: bool | None = None  # None where it didn't run to its end
-        self.subtasks: list[Body] = []  # of a multi-instance task
-        self.work: asyncio.Task[None] | None = None
-
-    @property
-    def node(self) -> Node:
-        return self.nodes[0]
-
-    def is_commanded(self) -> None:
-        self.commanded = True
-
-    @property
-    def context(self) -> Body:
-        """By which a later server knows it again."""
-        key = self.run.key
-        return {"account": key.account, "job": key.job, "task": key.task, "nodes": [node.id for node in self.nodes]}
-
-
 class TaskRuns:
     """All tasks that run now, by key."""
 
-    def __init__(self, services: "Services", freed: Callable[[PoolKey, bool | None], None]) -> None:
+    def __init__(self, work: Work, blobs: Blobs, services: Services, freed: Callable[[PoolKey, bool | None], None]) -> None:
         """`freed` hears of each task of a pool that has ended, and whether it succeeded: its slots are free."""
+        self._work = work
+        self._blobs = blobs
         self._services = services
         self._freed = freed
-        self._running: dict[TaskKey, Running] = {}
+        self._running: dict[TaskKey, RunningTask] = {}
         self.subtasks: dict[TaskKey, list[Body]] = {}  # of multi-instance tasks, for as long as this server runs
 
-    def find(self, key: TaskKey) -> Running | None:
+    def find(self, key: TaskKey) -> RunningTask | None:
         return self._running.get(key)
 
-    def on(self, node: Node) -> list[Running]:
+    def on(self, node: Node) -> list[RunningTask]:
         return [one for one in self._running.values() if node in one.nodes]
 
     def begin(self, run: TaskRun, nodes: list[Node]) -> None:
         """Starts a task on its nodes, which have room for it."""
-        running = Running(run, nodes)
+        running = RunningTask(run, nodes)
         place = TaskNode(running.node.id, running.node.affinity, str(running.folder.relative_to(running.node.root)))
         preparing = bool(run.job.get("jobPreparationTask")) and not self._is_prepared(running)
-        self._services.batch_work.begun(run.key, place, preparing=preparing)
+        self._work.begun(run.key, place, preparing=preparing)
         self._start(running, self._run(running, preparing=preparing))
 
     def adopt(self, pool: PoolKey, nodes: list[Node]) -> None:
@@ -84,7 +57,7 @@ class TaskRuns:
 
         Tasks that no node knows any more wait for a node again; what no task asked for is ended.
         """
-        work = self._services.batch_work
+        work = self._work
         left = set(work.running(pool))
         for node in nodes:
             for name, context in list(node.agent.adopted.items()) if node.agent else ():
@@ -93,7 +66,7 @@ class TaskRuns:
                 if key is not None and run is not None:
                     left.discard(key)
                     known = [one for node_id in context["nodes"] for one in nodes if one.id == node_id]
-                    self._adopt(Running(run, known or [node], name))
+                    self._adopt(RunningTask(run, known or [node], name))
                 elif node.agent is not None:
                     node.agent.end(name)
                     node.agent.clear(name)
@@ -101,7 +74,7 @@ class TaskRuns:
         for key in left:
             work.requeued(key, LOST)
 
-    def _adopt(self, running: Running) -> None:
+    def _adopt(self, running: RunningTask) -> None:
         running.commanded = True
         self._start(running, self._adopted(running))
 
@@ -144,13 +117,13 @@ class TaskRuns:
 
     # One run
 
-    def _start(self, running: Running, work: Coroutine[Any, Any, None]) -> None:
+    def _start(self, running: RunningTask, work: Coroutine[Any, Any, None]) -> None:
         for node in running.nodes:
             node.take(running.name, running.run.slots)
         self._running[running.run.key] = running
         running.work = asyncio.create_task(self._guarded(running, work))
 
-    async def _guarded(self, running: Running, work: Coroutine[Any, Any, None]) -> None:
+    async def _guarded(self, running: RunningTask, work: Coroutine[Any, Any, None]) -> None:
         try:
             await work
         except AgentLostError:
@@ -166,27 +139,27 @@ class TaskRuns:
             self._over(running)
             now = running.node.around.now()
             failure = {**failures.task("CommandLaunchFailed", failures.SERVER), "message": str(error)}
-            self._services.batch_work.ended(running.run.key, Outcome(now, now, None, failure, retried=False))
+            self._work.ended(running.run.key, Outcome(now, now, None, failure, retried=False))
         finally:
             self._over(running)
             self._freed(running.run.pool, running.succeeded)
 
-    def _tell_fate(self, running: Running) -> None:
+    def _tell_fate(self, running: RunningTask) -> None:
         """A task that didn't run to its end."""
         if running.fate == _END:
             now = running.node.around.now()
-            self._services.batch_work.ended(running.run.key, Outcome(now, now, None, failures.task("TaskEnded"), retried=False))
+            self._work.ended(running.run.key, Outcome(now, now, None, failures.task("TaskEnded"), retried=False))
         elif running.fate != _SILENT:
-            self._services.batch_work.requeued(running.run.key, running.reason or LOST)
+            self._work.requeued(running.run.key, running.reason or LOST)
 
-    def _over(self, running: Running) -> None:
+    def _over(self, running: RunningTask) -> None:
         if self._running.get(running.run.key) is running:
             del self._running[running.run.key]
             for node in running.nodes:
                 node.release(running.name)
 
-    async def _run(self, running: Running, *, preparing: bool) -> None:
-        run, work = running.run, self._services.batch_work
+    async def _run(self, running: RunningTask, *, preparing: bool) -> None:
+        run, work = running.run, self._work
         started = running.node.around.now()
         try:
             if preparing:
@@ -197,7 +170,7 @@ class TaskRuns:
                 work.started(run.key)
                 started = running.node.around.now()
             if run.task.get("multiInstanceSettings"):
-                ended = await instances.run(running, self._env, self._services, self.subtasks)
+                ended = await instances.run(running, self._env, self._blobs, self._services, self.subtasks)
             else:
                 ended = await self._command(running)
         except TaskError as error:
@@ -205,21 +178,25 @@ class TaskRuns:
             return
         await self._finish(running, ended)
 
-    async def _command(self, running: Running) -> Ended:
+    async def _command(self, running: RunningTask) -> Ended:
         """The task's own command, with the files that it needs."""
         run, node = running.run, running.node
         env = self._env(running, node)
         if run.task.get("applicationPackageReferences"):
-            env |= await packages.of_task(run.task["applicationPackageReferences"], node.root, run.key.account, self._services)
+            env |= await packages.of_task(
+                run.task["applicationPackageReferences"], node.root, run.key.account, self._blobs, self._services
+            )
         if run.task.get("resourceFiles"):
             working = running.folder / "wd"
             await asyncio.to_thread(working.mkdir, parents=True, exist_ok=True)
-            await node_files.fetch(run.task["resourceFiles"], working, run.key.account, node.settings, self._services)
+            await node_files.fetch(
+                run.task["resourceFiles"], working, run.key.account, node.settings, self._blobs, self._services
+            )
         line = str(run.task.get("commandLine") or "")
         job = commands.Job(running.name, run.task, line, running.folder, env, running.context, sent=running.is_commanded)
         return await commands.execute(node, job, self._services)
 
-    async def _adopted(self, running: Running) -> None:
+    async def _adopted(self, running: RunningTask) -> None:
         agent = running.node.agent
         if agent is None:
             raise AgentLostError("the node has no process")
@@ -230,7 +207,7 @@ class TaskRuns:
             await containers.remove(running.node, running.name)
         await self._finish(running, ended)
 
-    async def _finish(self, running: Running, ended: Ended) -> None:
+    async def _finish(self, running: RunningTask, ended: Ended) -> None:
         """A command has ended: its output goes where it is to go, and `Work` is told."""
         run = running.run
         failure = commands.failure_of(ended, str(run.task.get("commandLine") or ""))
@@ -239,14 +216,16 @@ class TaskRuns:
             self._over(running)
         elif running.fate == _REQUEUE:
             self._over(running)
-            self._services.batch_work.requeued(run.key, running.reason or LOST)
+            self._work.requeued(run.key, running.reason or LOST)
         else:
             files = run.task.get("outputFiles")
             if files and not running.fate:
                 try:
                     env, settings = self._env(running, running.node), running.node.settings
                     succeeded = failure is None
-                    await node_files.upload(files, running.folder, env, settings, self._services, succeeded=succeeded)
+                    await node_files.upload(
+                        files, running.folder, env, settings, self._blobs, self._services, succeeded=succeeded
+                    )
                 except TaskError as error:
                     failure, retried = failure or error.body, retried and failure is not None
             container = containers.info(running.name) if run.task.get("containerSettings") else None
@@ -256,7 +235,7 @@ class TaskRuns:
         if running.node.agent is not None:
             running.node.agent.forget(running.name)
 
-    def _tell(self, running: Running, outcome: Outcome) -> None:
+    def _tell(self, running: RunningTask, outcome: Outcome) -> None:
         node, run = running.node, running.run
         self._over(running)
         if running.fate == _SILENT:
@@ -265,7 +244,7 @@ class TaskRuns:
             outcome = outcome._replace(failure=failures.task("TaskEnded"), retried=False)
         running.succeeded = succeeded = outcome.failure is None and outcome.exit_code == 0
         node.remember(_recent(run, outcome, succeeded=succeeded, url=node.around.account_url), succeeded=succeeded)
-        self._services.batch_work.ended(run.key, outcome)
+        self._work.ended(run.key, outcome)
 
     async def _end(self, key: TaskKey, fate: str, reason: str) -> None:
         running = self._running.get(key)
@@ -280,14 +259,14 @@ class TaskRuns:
 
     # What a task needs
 
-    def _is_prepared(self, running: Running) -> bool:
+    def _is_prepared(self, running: RunningTask) -> bool:
         name = running.run.key.job
         return all((node.record["preparations"].get(name) or {}).get("state") == "completed" for node in running.nodes)
 
     async def _prepared(self, node: Node, run: TaskRun) -> bool:
-        return await service_tasks.prepare(node, run.job, run.key.account, self._services)
+        return await service_tasks.prepare(node, run.job, run.key.account, self._blobs, self._services)
 
-    def _env(self, running: Running, node: Node) -> dict[str, str]:
+    def _env(self, running: RunningTask, node: Node) -> dict[str, str]:
         """A task's variables on one of its nodes."""
         run = running.run
         folder = variables.job_folder(node.root, run.job) / str(run.task["id"])

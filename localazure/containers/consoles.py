@@ -26,6 +26,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from localazure.containers import exec_entry
 from localazure.containers.followed_log import FollowedLog
+from localazure.containers.runtime import Runtime
 from localazure.folder import random_secret
 from localazure.services import Services
 
@@ -59,7 +60,7 @@ def opened(console: Console, services: Services) -> tuple[str, str]:
     return f"{services.settings.url.replace('https:', 'wss:')}{PATH}/{ticket}{size}", password
 
 
-def route(services: Services) -> WebSocketRoute:
+def route(runtime: Runtime, services: Services) -> WebSocketRoute:
     async def serve(socket: WebSocket) -> None:
         await socket.accept()
         try:
@@ -67,7 +68,7 @@ def route(services: Services) -> WebSocketRoute:
             if console is None:
                 await socket.close(_REFUSED)
                 return
-            await (_terminal(socket, console, services) if console.command else _output(socket, console, services))
+            await (_terminal(socket, console, runtime) if console.command else _output(socket, console, runtime))
             await socket.close()
         except (WebSocketDisconnect, RuntimeError):
             return  # the client has gone
@@ -104,14 +105,14 @@ def _hash(password: str) -> str:
 # A program's terminal
 
 
-async def _terminal(socket: WebSocket, console: Console, services: Services) -> None:
+async def _terminal(socket: WebSocket, console: Console, runtime: Runtime) -> None:
     """Runs the program until it ends, the client goes, or the container does."""
     with contextlib.ExitStack() as opened:
         ours, theirs = pty.openpty()
         opened.callback(os.close, ours)
         fcntl.ioctl(ours, termios.TIOCSWINSZ, struct.pack("HHHH", console.rows, console.columns, 0, 0))
         os.set_blocking(ours, False)
-        folder = services.runtime.folder_of(console.group, console.container)
+        folder = runtime.folder_of(console.group, console.container)
         program = (sys.executable, "-I", "-S", exec_entry.__file__, str(folder), console.command)
         try:
             process = await asyncio.create_subprocess_exec(*program, stdin=theirs, stdout=theirs, stderr=theirs)
@@ -123,7 +124,7 @@ async def _terminal(socket: WebSocket, console: Console, services: Services) -> 
         tasks = [
             asyncio.create_task(_print(socket, ours)),
             asyncio.create_task(_type(socket, ours)),
-            asyncio.create_task(_gone(console, services)),
+            asyncio.create_task(_gone(console, runtime)),
         ]
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -199,29 +200,29 @@ async def _type(socket: WebSocket, terminal: int) -> None:
                 return
 
 
-async def _gone(console: Console, services: Services) -> None:
+async def _gone(console: Console, runtime: Runtime) -> None:
     """Returns when the container's present run has ended."""
-    began = _begun(console, services)
-    while began and _begun(console, services) == began:
+    began = _begun(console, runtime)
+    while began and _begun(console, runtime) == began:
         await asyncio.sleep(10 * _POLL_SECONDS)
 
 
-def _begun(console: Console, services: Services) -> str:
-    current = (services.runtime.states(console.group).get(console.container) or {}).get("current") or {}
+def _begun(console: Console, runtime: Runtime) -> str:
+    current = (runtime.states(console.group).get(console.container) or {}).get("current") or {}
     return current["startTime"] if current.get("state") == "Running" else ""
 
 
 # A container's output
 
 
-async def _output(socket: WebSocket, console: Console, services: Services) -> None:
+async def _output(socket: WebSocket, console: Console, runtime: Runtime) -> None:
     """Sends what the container prints from its present run's beginning on, until it ends or the client goes."""
     client = asyncio.create_task(_until_gone(socket))
-    log = FollowedLog(services.runtime.folder_of(console.group, console.container) / "log")
-    began = _begun(console, services)
+    log = FollowedLog(runtime.folder_of(console.group, console.container) / "log")
+    began = _begun(console, runtime)
     try:
         while began and not client.done():
-            runs_on = _begun(console, services) == began
+            runs_on = _begun(console, runtime) == began
             told = await asyncio.to_thread(log.read_on)
             for start in range(0, len(told), _CHUNK):
                 await socket.send_bytes(told[start : start + _CHUNK])

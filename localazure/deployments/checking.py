@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 
 from azure_gpu.formats.arm_ids import RESOURCE_GROUP_TYPE
 from azure_gpu.formats.arm_template import Expanded, Scope, ScopeOf, TemplateResource, expand
-from localazure.arm.door import Door
+from localazure.arm.caller import Caller
 from localazure.arm.errors import ArmError
-from localazure.arm.kind import Caller
+from localazure.arm.in_process import InProcessArm
 from localazure.arm.store import Body
 from localazure.deployments import refusals
 from localazure.deployments.kind import TYPE
@@ -28,9 +28,9 @@ def evaluated(asked: Asked, scope: Scope, scope_of: ScopeOf) -> Expanded:
     return expanded
 
 
-def check(expanded: Expanded, name: str, door: Door, caller: Caller) -> None:
+def check(expanded: Expanded, name: str, arm: InProcessArm, caller: Caller) -> None:
     """ArmError InvalidTemplateDeployment with what the services would refuse."""
-    errors = [error for resource, waits in in_order(expanded) for error in _errors(resource, waits, door, caller)]
+    errors = [error for resource, waits in in_order(expanded) for error in _errors(resource, waits, arm, caller)]
     if errors:
         raise refusals.not_valid(name, errors)
 
@@ -51,11 +51,11 @@ def body_of(resource: TemplateResource) -> Body:
     return {name: value for name, value in resource.body.items() if name not in ("type", "apiVersion", "name")}
 
 
-def _errors(resource: TemplateResource, waits: bool, door: Door, caller: Caller) -> Sequence[ArmError]:
+def _errors(resource: TemplateResource, waits: bool, arm: InProcessArm, caller: Caller) -> Sequence[ArmError]:
     if resource.type.lower() == TYPE.lower():
         return ()  # a nested deployment that waits for others
     try:
-        _judge(resource, waits, door, caller)
+        _judge(resource, waits, arm, caller)
     except ArmError as error:
         if not isinstance(error, DisallowedError):  # its details tell which property
             error.target = resource.id
@@ -63,9 +63,9 @@ def _errors(resource: TemplateResource, waits: bool, door: Door, caller: Caller)
     return ()
 
 
-def _judge(resource: TemplateResource, waits: bool, door: Door, caller: Caller) -> None:
+def _judge(resource: TemplateResource, waits: bool, arm: InProcessArm, caller: Caller) -> None:
     version = str(resource.body["apiVersion"])
     if resource.unresolved or waits:
-        door.outline(resource.id, version, body_of(resource), known=not resource.unresolved)
+        arm.outline(resource.id, version, body_of(resource), known=not resource.unresolved)
     else:
-        door.prepared(resource.id, version, body_of(resource), caller)
+        arm.prepared(resource.id, version, body_of(resource), caller)

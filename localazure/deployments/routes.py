@@ -19,9 +19,9 @@ from azure_gpu.formats.arm_template import Expanded, Nested, Scope, TemplateReso
 from azure_gpu.formats.document import Document
 from localazure.arm import answers, checks, filters
 from localazure.arm.as_of import request_date
-from localazure.arm.door import Door
+from localazure.arm.caller import Caller
 from localazure.arm.errors import ArmError, conflict, not_implemented
-from localazure.arm.kind import Caller
+from localazure.arm.in_process import InProcessArm
 from localazure.arm.operations import Operations
 from localazure.arm.requests import content_of
 from localazure.arm.store import Body, Resource
@@ -74,11 +74,11 @@ class DeploymentRoutes:
         self._services = services
         self._store = services.store
         self._operations = operations
-        self._door: Door
+        self._arm: InProcessArm
 
-    def open(self, door: Door) -> None:
+    def open(self, arm: InProcessArm) -> None:
         """The way to the resources, which exists once all kinds are known."""
-        self._door = door
+        self._arm = arm
 
     async def answer(self, path: Path, sent: Request, query: Mapping[str, str], caller: Caller) -> Response:
         """`query` by lower-case name."""
@@ -165,7 +165,7 @@ class DeploymentRoutes:
             expanded = self._checked(target, deployment_id, asked, caller)
             groups = [target.group.id.text] if target.group else sorted(_groups_in(expanded))
             with self._store.supposing(self._made_groups(expanded)):
-                found = what_if.changes(expanded, groups, asked.mode, self._door, caller, only_ids=asked.only_ids)
+                found = what_if.changes(expanded, groups, asked.mode, self._arm, caller, only_ids=asked.only_ids)
         except ArmError as error:
             # Also with status 200: what-if itself went well, the error is the template's (azure-cli 2.91, resource/custom.py).
             return answers.respond(200, {"status": "Failed", "error": error.content()})
@@ -177,7 +177,7 @@ class DeploymentRoutes:
         if target.group is not None:
             scope = partial(self._scope, target.subscription)
             expanded = checking.evaluated(asked, scope(target.group.id.name, name), scope)
-            checking.check(expanded, name, self._door, caller)
+            checking.check(expanded, name, self._arm, caller)
             return expanded
         if not asked.location:
             raise _no_location(name)
@@ -190,8 +190,8 @@ class DeploymentRoutes:
             for group_id in sorted(_groups_in(expanded)):
                 parsed = _parsed(group_id)
                 group = self._store.group(parsed.subscription, parsed.name)
-                checks.exists(group, self._door.target(group_id)[0], parsed)
-            checking.check(expanded, name, self._door, caller)
+                checks.exists(group, self._arm.target(group_id)[0], parsed)
+            checking.check(expanded, name, self._arm, caller)
         return expanded
 
     def _made_groups(self, expanded: Expanded) -> list[Resource]:
@@ -265,7 +265,7 @@ class DeploymentRoutes:
 
     async def _carry_out(self, record: Resource, expanded: Expanded, caller: Caller) -> None:
         scope = partial(self._scope, record.id.subscription)
-        run = Run(self._services, self._door, record, expanded, caller, self._begin_nested, scope)
+        run = Run(self._services, self._arm, record, expanded, caller, self._begin_nested, scope)
         if record.body["properties"]["mode"] == "Complete":
             await run.whole(lambda: self._delete_others(record, run))
         else:
@@ -274,7 +274,7 @@ class DeploymentRoutes:
     async def _delete_others(self, record: Resource, run: Run) -> None:
         """Complete mode: what the group holds and the template doesn't name goes, in an order that works."""
         kept = {resource_id.lower() for resource_id in run.made}
-        left = [each.id.text for each in self._door.listed_in(record.id.scope) if each.key not in kept]
+        left = [each.id.text for each in self._arm.listed_in(record.id.scope) if each.key not in kept]
         while left:
             errors: dict[str, ArmError] = {}
             for resource_id in left:
@@ -329,7 +329,7 @@ class DeploymentRoutes:
 
     def _group(self, subscription: str, name: str) -> Resource:
         group_id = _parsed(f"/subscriptions/{subscription}/resourceGroups/{name}")
-        return checks.exists(self._store.get(group_id.key), self._door.target(group_id.text)[0], group_id)
+        return checks.exists(self._store.get(group_id.key), self._arm.target(group_id.text)[0], group_id)
 
     def _scope(self, subscription: str, group: str, deployment: str | None = None) -> Scope:
         stored = self._group(subscription, group)

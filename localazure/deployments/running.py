@@ -11,9 +11,9 @@ from datetime import datetime
 from http import HTTPStatus
 
 from azure_gpu.formats.arm_template import Expanded, Nested, ScopeOf, TemplateResource, expand_nested, finish, finish_outputs
-from localazure.arm.door import Door
+from localazure.arm.caller import Caller
 from localazure.arm.errors import ArmError
-from localazure.arm.kind import Caller
+from localazure.arm.in_process import InProcessArm
 from localazure.arm.store import Body, Resource
 from localazure.deployments import refusals, view
 from localazure.deployments.runtime import Answers
@@ -30,7 +30,7 @@ class Run:
     def __init__(
         self,
         services: Services,
-        door: Door,
+        arm: InProcessArm,
         record: Resource,
         expanded: Expanded,
         caller: Caller,
@@ -39,7 +39,7 @@ class Run:
     ) -> None:
         self._services = services
         self._store = services.store
-        self._door = door
+        self._arm = arm
         self._record = record
         self._expanded = expanded
         self._caller = caller
@@ -89,7 +89,7 @@ class Run:
         """A resource that the template doesn't name; why it couldn't be deleted."""
 
         async def work() -> int:
-            await self._door.delete(resource_id)
+            await self._arm.delete(resource_id)
             return HTTPStatus.OK
 
         return await self._step(f"delete {resource_id}", resource_id, "Delete", work)
@@ -120,18 +120,18 @@ class Run:
             return await self._deploy_nested(resource, nested)
         await self._adopt(resource.id)
         sent = {name: value for name, value in body.items() if name not in ("type", "apiVersion", "name")}
-        return await self._door.put(resource.id, str(body["apiVersion"]), sent, self._caller)
+        return await self._arm.put(resource.id, str(body["apiVersion"]), sent, self._caller)
 
     async def _adopt(self, resource_id: str) -> None:
         """Waits for what the last server began for this resource; a failure of it is tried again."""
         try:
-            await self._door.settled(resource_id)
+            await self._arm.settled(resource_id)
         except ArmError:
             return
 
     async def _finished(self, resource: TemplateResource) -> tuple[Body, Nested | None]:
         """The resource's body, with everything in it that others answer."""
-        answers = Answers(self._door, self._store, self._caller)
+        answers = Answers(self._arm, self._store, self._caller)
         while True:
             finished = finish(resource, answers)
             if finished.problems:
@@ -146,7 +146,7 @@ class Run:
         if expanded.problems:
             raise refusals.invalid_template(expanded.problems)
         record = self._begin(resource, nested, expanded, self._record)
-        inner = Run(self._services, self._door, record, expanded, self._caller, self._begin, self._scope_of)
+        inner = Run(self._services, self._arm, record, expanded, self._caller, self._begin, self._scope_of)
         await inner.whole()
         return HTTPStatus.OK
 
@@ -178,7 +178,7 @@ class Run:
             raise refusals.failed(self._record.id.text, [error])
 
     async def _evaluate_outputs(self) -> int:
-        answers = Answers(self._door, self._store, self._caller)
+        answers = Answers(self._arm, self._store, self._caller)
         while True:
             finished = finish_outputs(self._expanded, answers)
             if finished.problems:

@@ -7,8 +7,8 @@ import json
 from typing import Any
 
 from azure_gpu.formats.arm_template import DEFERRED, Ask, RefusedError
-from localazure.arm.door import Door
-from localazure.arm.kind import Caller
+from localazure.arm.caller import Caller
+from localazure.arm.in_process import InProcessArm
 from localazure.arm.store import Store
 from localazure.deployments import view
 from localazure.deployments.kind import TYPE
@@ -17,8 +17,8 @@ from localazure.deployments.kind import TYPE
 class Answers:
     """The answers of one evaluation that may have to be repeated: `missing` is what was asked and isn't known yet."""
 
-    def __init__(self, door: Door, store: Store, caller: Caller) -> None:
-        self._door = door
+    def __init__(self, arm: InProcessArm, store: Store, caller: Caller) -> None:
+        self._arm = arm
         self._store = store
         self._caller = caller
         self._known: dict[str, Any] = {}
@@ -41,11 +41,11 @@ class Answers:
         asked, self._missing = self._missing, {}
         for key, ask in asked.items():
             body = ask.body if isinstance(ask.body, dict) else {}
-            self._known[key] = await self._door.act(ask.resource, ask.function, ask.version, body, self._caller)
+            self._known[key] = await self._arm.act(ask.resource, ask.function, ask.version, body, self._caller)
         return bool(asked)
 
     def _reference(self, ask: Ask) -> Any:
-        kind, parsed = self._door.target(ask.resource)
+        kind, parsed = self._arm.target(ask.resource)
         if kind.arm_type == TYPE:
             stored = self._store.get(parsed.key)
             if stored is None:
@@ -57,7 +57,7 @@ class Answers:
                     f"reference: '{ask.resource}' is not of this template, so it needs an api-version",
                     "give it as second argument",
                 )
-            whole = self._door.document(ask.resource, ask.version)
+            whole = self._arm.document(ask.resource, ask.version)
         if not ask.full:
             return whole.get("properties", {})
         return {

@@ -10,39 +10,42 @@ from typing import Any
 from azure_gpu.formats.arm_template import Expanded, TemplateResource
 from localazure import shapes
 from localazure.arm import answers
-from localazure.arm.door import Door
+from localazure.arm.caller import Caller
 from localazure.arm.errors import ArmError
-from localazure.arm.kind import Caller, Change, Kind
+from localazure.arm.in_process import InProcessArm
+from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body, Resource
 from localazure.deployments.checking import body_of, in_order
 from localazure.deployments.kind import TYPE
 
 
-def changes(expanded: Expanded, group_ids: Iterable[str], mode: str, door: Door, caller: Caller, *, only_ids: bool) -> list[Body]:
+def changes(
+    expanded: Expanded, group_ids: Iterable[str], mode: str, arm: InProcessArm, caller: Caller, *, only_ids: bool
+) -> list[Body]:
     """All changes, by id. What the template doesn't name of the groups is deleted in Complete mode and ignored otherwise."""
     here = [(resource, waits) for resource, waits in in_order(expanded) if resource.type.lower() != TYPE.lower()]
-    named = [_change(resource, waits, door, caller) for resource, waits in here]
+    named = [_change(resource, waits, arm, caller) for resource, waits in here]
     ids = {change["resourceId"].lower() for change in named}
     left = "Delete" if mode == "Complete" else "Ignore"
-    listed = [resource for group_id in group_ids for resource in door.listed_in(group_id)]
-    others = [_untouched(resource, left, door) for resource in listed if resource.key not in ids]
+    listed = [resource for group_id in group_ids for resource in arm.listed_in(group_id)]
+    others = [_untouched(resource, left, arm) for resource in listed if resource.key not in ids]
     found = sorted([*named, *others], key=lambda change: change["resourceId"].lower())
     return [{key: change[key] for key in ("resourceId", "changeType")} for change in found] if only_ids else found
 
 
-def _change(resource: TemplateResource, waits: bool, door: Door, caller: Caller) -> Body:
+def _change(resource: TemplateResource, waits: bool, arm: InProcessArm, caller: Caller) -> Body:
     if resource.unresolved:
         return {"resourceId": resource.id, "changeType": "Deploy"}
     version = str(resource.body["apiVersion"])
-    kind, _ = door.target(resource.id)
+    kind, _ = arm.target(resource.id)
     if waits:
         try:
-            change = door.prepared(resource.id, version, body_of(resource), caller)
+            change = arm.prepared(resource.id, version, body_of(resource), caller)
         except ArmError:  # what it needs isn't there yet
             after = {"id": resource.id, **_hidden(kind, resource.body)}
             return {"resourceId": resource.id, "changeType": "Create", "before": None, "after": after}
     else:
-        change = door.prepared(resource.id, version, body_of(resource), caller)
+        change = arm.prepared(resource.id, version, body_of(resource), caller)
     return _compared(kind, change, version)
 
 
@@ -61,8 +64,8 @@ def _compared(kind: Kind, change: Change, version: str) -> Body:
     }
 
 
-def _untouched(resource: Resource, how: str, door: Door) -> Body:
-    kind, _ = door.target(resource.id.text)
+def _untouched(resource: Resource, how: str, arm: InProcessArm) -> Body:
+    kind, _ = arm.target(resource.id.text)
     before = _shown(kind, resource.id.text, resource.id.name, shapes.default_api_version(kind.azure_type), resource.body)
     after = None if how == "Delete" else before
     return {"resourceId": resource.id.text, "changeType": how, "before": before, "after": after}

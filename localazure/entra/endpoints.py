@@ -14,8 +14,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
+from localazure.arm.caller import Caller
 from localazure.arm.errors import ArmError
-from localazure.arm.kind import Caller
 from localazure.arm.requests import content_of
 from localazure.entra import federation
 from localazure.entra.federation import Federated, FederationError, KeySet

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import jwt
 
-from localazure.arm.kind import Caller
+from localazure.arm.caller import Caller
 
 ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 _ALGORITHMS = ["RS256"]

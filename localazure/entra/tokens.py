@@ -14,8 +14,8 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from jwt.algorithms import RSAAlgorithm
 
+from localazure.arm.caller import Caller
 from localazure.arm.errors import ArmError
-from localazure.arm.kind import Caller
 from localazure.entra.identity import Identity
 
 LIFETIME_SECONDS = 3600

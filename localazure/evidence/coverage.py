@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from localazure import evidence
 from localazure.arm.kind import Kind
 from localazure.evidence import RANKS, Rank
-from localazure.kinds import ALL
 from localazure.shapes import default_api_version
+from localazure.wiring import without_backends
 
 _HEAD = """# What is covered, and how well it is known
 
@@ -36,12 +36,12 @@ def rank_of(kind: Kind, operation: str) -> Rank:
 
 
 def _figures() -> Iterator[str]:
-    of_operations = Counter(rank_of(kind, operation) for kind in ALL for operation in operations(kind))
+    of_operations = Counter(rank_of(kind, operation) for kind in without_backends() for operation in operations(kind))
     of_codes = Counter(row.rank for row in evidence.refusals().values())
     yield from _table(
         ("", *RANKS),
         [
-            (f"operations of {len(ALL)} types", *(str(of_operations[rank]) for rank in RANKS)),
+            (f"operations of {len(without_backends())} types", *(str(of_operations[rank]) for rank in RANKS)),
             ("codes of refusals", *(str(of_codes[rank]) for rank in RANKS)),
         ],
     )
@@ -51,7 +51,7 @@ def _types() -> Iterator[str]:
     yield "\n## Types and their operations\n"
     yield "What isn't recorded is documented by the REST reference of the type at the API version that is named.\n"
     rows = []
-    for kind in sorted(ALL, key=lambda each: each.arm_type):
+    for kind in sorted(without_backends(), key=lambda each: each.arm_type):
         sessions = {operation: evidence.recorded().get((kind.arm_type, operation)) for operation in operations(kind)}
         shown = sorted({f"{each.name} ({each.date}, {each.api_version})" for each in sessions.values() if each})
         rows.append(

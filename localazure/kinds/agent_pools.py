@@ -1,6 +1,6 @@
 """Node pools of AKS as resources of their own: made beside a cluster, changed and taken away without touching the others.
 
-What they run on is `services.cluster_pools`'. The same pools stand in the cluster's `agentPoolProfiles`.
+`ClusterPools` runs their nodes. The cluster's `agentPoolProfiles` shows the same pools.
 """
 
 from collections.abc import Mapping
@@ -18,9 +18,11 @@ from localazure.kinds import (
     managed_cluster_versions as versions,
 )
 from localazure.kinds.agent_pool_rules import Asked
+from localazure.kinds.managed_cluster_pools import AksRuntime
 from localazure.kinds.managed_cluster_refusals import bad_request, invalid, missing, not_allowed, pending, wrong_power
 from localazure.kinds.managed_cluster_requests import shape_of, version_of
 from localazure.kinds.managed_clusters import API_VERSIONS, STOPPED, power
+from localazure.kubernetes.clusters import Clusters
 from localazure.services import Services
 
 
@@ -33,6 +35,9 @@ class AgentPools(Kind):
     long_running = True
     long_running_delete = True
     patchable = False
+
+    def __init__(self, runtime: AksRuntime) -> None:
+        self._runtime = runtime
 
     @property
     def actions(self) -> Mapping[str, Action]:
@@ -67,7 +72,7 @@ class AgentPools(Kind):
         cluster = services.store.get(change.id.scope)
         if cluster is None:
             raise ValueError("a pool is changed below its cluster")
-        _check_ready(cluster, services)
+        _check_ready(cluster, self._runtime.clusters, services)
         given = change.body.setdefault("properties", {})
         change.as_of = managed_cluster_pools.day(cluster, given, services, change.as_of)
         siblings = _siblings(cluster.key, change.id.key, services)
@@ -75,7 +80,7 @@ class AgentPools(Kind):
             raise missing("properties.count")  # a pool of scale sets by name starts at its least, and keeps the nodes that it has
         if change.creating and len(siblings) >= managed_cluster_pools.MOST_POOLS:
             raise not_allowed(f"A cluster has at most {managed_cluster_pools.MOST_POOLS} agent pools.")
-        pool = managed_cluster_pools.completed(given, change.previous, cluster.properties, change.as_of, services)
+        pool = managed_cluster_pools.completed(given, change.previous, cluster.properties, change.as_of, self._runtime, services)
         agent_pool_rules.check(
             Asked(
                 name=change.id.name,
@@ -90,22 +95,22 @@ class AgentPools(Kind):
             change.as_of,
         )
         shape = shape_of(change.id.name.lower(), pool, versions.full(pool["orchestratorVersion"], change.as_of))
-        managed_cluster_pools.check_room([shape], cluster.key, cluster.location, services)
+        managed_cluster_pools.check_room([shape], cluster.key, cluster.location, self._runtime, services)
         change.body["properties"] = pool
 
     async def provision(self, change: Change) -> Body:
         cluster = change.services.store.get(change.id.scope)
         if cluster is None or change.resource is None:
             raise ArmError(404, "ParentResourceNotFound", "The cluster of the agent pool is gone.")
-        await managed_cluster_pools.run([change.resource], cluster, change.as_of, change.services)
+        await managed_cluster_pools.run([change.resource], cluster, change.as_of, self._runtime, change.services)
         return {}
 
     async def remove(self, resource: Resource, services: Services) -> None:
         if not _whole_cluster_goes(resource, services):
-            await services.cluster_pools.remove(resource.id.scope.lower(), resource.id.name.lower())
+            await self._runtime.pools.remove(resource.id.scope.lower(), resource.id.name.lower())
 
     def view(self, resource: Resource, services: Services) -> Body:
-        return {"properties": managed_cluster_pools.shown(resource, services)}
+        return {"properties": managed_cluster_pools.shown(resource, self._runtime, services)}
 
     async def upgrade_image(self, resource: Resource, call: Call) -> Answer:
         """The newest image of the day; nodes stay what they are."""
@@ -116,22 +121,22 @@ class AgentPools(Kind):
         if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
             raise missing("machineNames")
         key, pool = resource.id.scope.lower(), resource.id.name.lower()
-        known = {node["name"] for node in call.services.cluster_pools.nodes(key, pool)}
+        known = {node["name"] for node in self._runtime.pools.nodes(key, pool)}
         unknown = sorted(set(names) - known)
         if unknown:
             raise bad_request(f"Cannot find any of the following machines in the agent pool: {', '.join(unknown)}.")
 
         async def work() -> None:
-            await call.services.cluster_pools.delete_machines(key, pool, names)
+            await self._runtime.pools.delete_machines(key, pool, names)
             kept = call.services.store.get(resource.key)
             if kept is not None:
-                kept.body["properties"]["count"] = managed_cluster_pools.current_count(kept, call.services)
+                kept.body["properties"]["count"] = managed_cluster_pools.current_count(kept, self._runtime)
                 call.services.store.put(kept)
 
         return Answer(status=202, work=work)
 
-    async def machines(self, resource: Resource, call: Call) -> Answer:
-        nodes = call.services.cluster_pools.nodes(resource.id.scope.lower(), resource.id.name.lower())
+    async def machines(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
+        nodes = self._runtime.pools.nodes(resource.id.scope.lower(), resource.id.name.lower())
         rows = [
             {
                 "id": f"{resource.id.text}/machines/{node['name']}",
@@ -154,13 +159,13 @@ class AgentPools(Kind):
         services.store.put(resource)
 
 
-def _check_ready(cluster: Resource, services: Services) -> None:
+def _check_ready(cluster: Resource, clusters: Clusters, services: Services) -> None:
     """A pool needs a control plane that runs and isn't being changed."""
     if power(cluster) == STOPPED:
         raise wrong_power(cluster.state, STOPPED, "agent pool operation")
     if services.store.operation_in_progress(cluster.key) is not None:
         raise pending(f"Another operation ({cluster.state})")
-    if not services.clusters.exists(cluster.key):
+    if not clusters.exists(cluster.key):
         raise not_allowed(f"The managed cluster '{cluster.id.name}' is in a failed state: create it again first.")
 
 

@@ -15,6 +15,7 @@ from azure_gpu.formats import azure_types
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged
 from localazure.arm.store import Body, Resource
+from localazure.batch.work import Work
 from localazure.kinds import attached_identities, batch_account_rules, batch_quotas
 from localazure.kinds.batch_refusals import invalid_state, invalid_value
 from localazure.services import Services
@@ -34,6 +35,9 @@ class BatchAccounts(Kind):
     long_running = True
     long_running_update = False
     long_running_delete = True
+
+    def __init__(self, work: Work) -> None:
+        self._work = work
 
     @property
     def actions(self) -> Mapping[str, Action]:
@@ -73,8 +77,8 @@ class BatchAccounts(Kind):
             resource.private["storage_keys_read"] = change.services.clock.stamp()
         return attached_identities.own(resource, change.services)
 
-    async def remove(self, resource: Resource, services: Services) -> None:
-        await services.batch_work.forget_account(resource.key)
+    async def remove(self, resource: Resource, services: Services) -> None:  # noqa: ARG002
+        await self._work.forget_account(resource.key)
 
     def view(self, resource: Resource, services: Services) -> Body:
         body = attached_identities.shown(merged(resource.body, resource.service), services)

@@ -18,6 +18,7 @@ from localazure.arm.errors import ArmError
 from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged
 from localazure.arm.store import Body, Resource
 from localazure.blobs.errors import BlobError
+from localazure.blobs.service import Blobs
 from localazure.kinds.batch_account_rules import BY_IDENTITY, storage_of
 from localazure.kinds.batch_packages import ACTIVE, FORMAT, PENDING
 from localazure.kinds.batch_refusals import invalid_state, invalid_value, missing, refusal
@@ -72,6 +73,9 @@ class BatchApplicationPackages(Kind):
     patchable = False
     shows_state = False
 
+    def __init__(self, blobs: Blobs) -> None:
+        self._blobs = blobs
+
     @property
     def actions(self) -> Mapping[str, Action]:
         return {"activate": self.activate}
@@ -95,7 +99,7 @@ class BatchApplicationPackages(Kind):
         versions = change.services.store.of_type(self.arm_type, application.key)
         if change.previous is None and len(versions) >= MOST_OF_APPLICATION:
             raise refusal(409, "ApplicationPackageQuotaReached", f"An application has at most {MOST_OF_APPLICATION} packages.")
-        _check_access(account, storage, change.services)
+        _check_access(account, storage, self._blobs)
 
     async def provision(self, change: Change) -> Body:
         resource = change.stored
@@ -103,7 +107,7 @@ class BatchApplicationPackages(Kind):
         if "blob" not in resource.private:
             resource.private["blob"] = _place(resource)
         with _of_storage():
-            await change.services.blobs.ensure_container(storage.id.name, resource.private["blob"]["container"])
+            await self._blobs.ensure_container(storage.id.name, resource.private["blob"]["container"])
         return {"properties": {"state": PENDING}}
 
     async def remove(self, resource: Resource, services: Services) -> None:
@@ -112,7 +116,7 @@ class BatchApplicationPackages(Kind):
         if storage is not None:
             lies = resource.private["blob"]
             with _of_storage():
-                await services.blobs.delete(storage.id.name, lies["container"], lies["name"])
+                await self._blobs.delete(storage.id.name, lies["container"], lies["name"])
 
     def view(self, resource: Resource, services: Services) -> Body:
         body = {**merged(resource.body, resource.service), "etag": f'W/"{resource.changed_at}"'}
@@ -121,7 +125,7 @@ class BatchApplicationPackages(Kind):
         if storage is None:
             return body
         lies, ends = resource.private["blob"], services.clock.now() + timedelta(hours=HOURS)
-        address = services.blobs.sas_url(storage.id.name, lies["container"], lies["name"], PERMISSIONS, ends)
+        address = self._blobs.sas_url(storage.id.name, lies["container"], lies["name"], PERMISSIONS, ends)
         stamp = ends.strftime("%Y-%m-%dT%H:%M:%SZ")
         return merged(body, {"properties": {"storageUrl": address, "storageUrlExpiry": stamp}})
 
@@ -133,7 +137,7 @@ class BatchApplicationPackages(Kind):
             raise invalid_value("format", f"The format of a package is {FORMAT}.", given)
         storage, lies = _storage(resource, call.services), resource.private["blob"]
         with _of_storage():
-            uploaded = await call.services.blobs.exists(storage.id.name, lies["container"], lies["name"])
+            uploaded = await self._blobs.exists(storage.id.name, lies["container"], lies["name"])
         if not uploaded:
             raise invalid_state("Nothing was uploaded to the package's storageUrl yet.")
         now = call.services.clock.stamp()
@@ -167,13 +171,13 @@ def _place(package: Resource) -> Body:
     return {"container": f"app-{letters}"[:50].rstrip("-") + f"-{digest}", "name": f"{package.id.name}-{uuid.uuid4()}"}
 
 
-def _check_access(account: Resource, storage: Resource, services: Services) -> None:
+def _check_access(account: Resource, storage: Resource, blobs: Blobs) -> None:
     """An account that signs on by its identity needs a role on the storage account before it can hand out addresses."""
     linked = account.properties["autoStorage"]
     if linked.get("authenticationMode") != BY_IDENTITY:
         return
     attached = (account.body.get("identity") or {}).get("userAssignedIdentities") or {}
-    if attached and not any(services.blobs.may(identity, storage.id.name, write=True) for identity in attached):
+    if attached and not any(blobs.may(identity, storage.id.name, write=True) for identity in attached):
         reason = (
             f"The identity of the Batch account has no role that lets it write blobs of the storage account '{storage.id.name}'."
         )

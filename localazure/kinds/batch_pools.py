@@ -1,4 +1,4 @@
-"""Pools of Azure Batch: what is kept of them. Their nodes, and what is told live of those, are `services.batch_pools`'.
+"""Pools of Azure Batch as ARM resources. `localazure.batch.pools` runs their nodes and reports their live state.
 
 A PUT is answered with 200 at once, and nodes come and go afterwards, as at the service. Defaults of the service: Microsoft Learn,
 REST reference of Microsoft.Batch 2024-07-01, "Pool - Create".
@@ -13,6 +13,7 @@ from localazure.arm.errors import ArmError
 from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged
 from localazure.arm.store import Body, Resource
 from localazure.batch.model import PoolKey
+from localazure.batch.pools import Pools
 from localazure.kinds import attached_identities, batch_pool_rules
 from localazure.kinds.batch_accounts import replaced
 from localazure.kinds.batch_refusals import invalid_value, refusal
@@ -27,6 +28,9 @@ class BatchPools(Kind):
     parent_type = azure_types.BATCH_ACCOUNT.arm_type
     created_status = 200  # clients take no 201
     long_running_delete = True
+
+    def __init__(self, pools: Pools) -> None:
+        self._pools = pools
 
     @property
     def actions(self) -> Mapping[str, Action]:
@@ -67,15 +71,15 @@ class BatchPools(Kind):
         return {"identity": {"type": "None"}, "properties": properties}
 
     async def provision(self, change: Change) -> Body:
-        await change.services.batch_pools.apply(key_of(change.id), change.body, change.as_of, change.id.name)
+        await self._pools.apply(key_of(change.id), change.body, change.as_of, change.id.name)
         return {}
 
-    async def remove(self, resource: Resource, services: Services) -> None:
-        await services.batch_pools.remove(key_of(resource.id))
+    async def remove(self, resource: Resource, services: Services) -> None:  # noqa: ARG002
+        await self._pools.remove(key_of(resource.id))
 
     def view(self, resource: Resource, services: Services) -> Body:
         body = attached_identities.shown(merged(resource.body, resource.service), services)
-        live = dict(services.batch_pools.status(key_of(resource.id)))
+        live = dict(self._pools.status(key_of(resource.id)))
         targets = {name: live.pop(name) for name in ("targetDedicatedNodes", "targetLowPriorityNodes") if name in live}
         properties = {
             **body["properties"],
@@ -97,15 +101,15 @@ class BatchPools(Kind):
         """The pool keeps the nodes that it has."""
         scale = resource.body["properties"]["scaleSettings"]
         if scale.pop("autoScale", None) is not None:
-            scale["fixedScale"] = _as_it_is(call.services.batch_pools.status(key_of(resource.id)))
+            scale["fixedScale"] = _as_it_is(self._pools.status(key_of(resource.id)))
             resource.changed_at = call.services.clock.stamp()
             call.services.store.put(resource)
-            await call.services.batch_pools.apply(key_of(resource.id), resource.body, call.as_of, resource.id.name)
+            await self._pools.apply(key_of(resource.id), resource.body, call.as_of, resource.id.name)
         return Answer(body=answers.document(self, resource, call.services))
 
     async def stop_resize(self, resource: Resource, call: Call) -> Answer:
         """The pool stays as it is now. What it was to become is told on, beside the error ResizeStopped."""
-        await call.services.batch_pools.stop_resize(key_of(resource.id))
+        await self._pools.stop_resize(key_of(resource.id))
         return Answer(body=answers.document(self, resource, call.services))
 
 

@@ -10,6 +10,7 @@ from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body, Resource
 from localazure.blobs import containers
 from localazure.blobs.errors import BlobError
+from localazure.blobs.service import Blobs
 from localazure.services import Services
 
 _ENCRYPTION_SCOPE = "$account-encryption-key"
@@ -24,6 +25,9 @@ class BlobContainers(Kind):
     location = "none"
     shows_state = False
     extra_api_versions = frozenset({"2026-09-01"})  # azure-mgmt-storage 25.3
+
+    def __init__(self, blobs: Blobs) -> None:
+        self._blobs = blobs
 
     def invalid_name(self, name: str, allowed: str) -> ArmError:
         return ArmError(
@@ -60,15 +64,15 @@ class BlobContainers(Kind):
     async def provision(self, change: Change) -> Body:
         account = self.parent_id(change.id).rsplit("/", 1)[1].lower()
         try:
-            await change.services.blobs.put_container(account, change.id.name, change.properties)
+            await self._blobs.put_container(account, change.id.name, change.properties)
         except BlobError as error:
             raise as_arm(error) from error
         return containers.created(change.services.clock.stamp())
 
-    async def remove(self, resource: Resource, services: Services) -> None:
+    async def remove(self, resource: Resource, services: Services) -> None:  # noqa: ARG002
         account = self.parent_id(resource.id).rsplit("/", 1)[1].lower()
         try:
-            await services.blobs.drop_container(account, resource.id.name)
+            await self._blobs.drop_container(account, resource.id.name)
         except BlobError as error:
             raise as_arm(error) from error
 

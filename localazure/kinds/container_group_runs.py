@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Body, Resource
 from localazure.containers.images import Image
+from localazure.containers.runtime import Runtime
 from localazure.containers.volumes import MountFailedError
 from localazure.kinds import (
     container_group_images as images,
@@ -49,14 +50,14 @@ def has_begun(resource: Resource) -> bool:
     return RUN in resource.private
 
 
-async def run(resource: Resource, services: Services) -> None:
+async def run(resource: Resource, runtime: Runtime, services: Services) -> None:
     """Makes the group's containers what its body says. ArmError where an image or a volume can't be had."""
     run_id = resource.private[RUN]
     pulled = {one["name"]: await _pulled(resource, one, services) for one in specs.all_containers(resource.body)}
     try:
         around = reach.proxies() if reach.leads_nowhere(resource.properties.get("subnetIds") or [], services) else {}
         made = volumes.made_of(resource.id.name, run_id, resource.body, services)
-        await services.runtime.start(resource.key, specs.specs(resource, run_id, pulled, around), made)
+        await runtime.start(resource.key, specs.specs(resource, run_id, pulled, around), made)
     except MountFailedError as error:
         name, message = volumes.FAILED_MOUNT
         resource.private[EVENTS] = [event(name, message, services, "Warning")]
@@ -64,28 +65,28 @@ async def run(resource: Resource, services: Services) -> None:
         raise failed(str(error)) from error
 
 
-async def restart(resource: Resource, services: Services) -> None:
+async def restart(resource: Resource, runtime: Runtime, services: Services) -> None:
     """Ends what runs of the group, and starts all of it again."""
     images.check_access(resource.id.name, resource.body, services)
     begin(resource, services)
-    await run(resource, services)
+    await run(resource, runtime, services)
 
 
-async def restart_of_its_own_accord(resource: Resource, services: Services) -> None:
+async def restart_of_its_own_accord(resource: Resource, runtime: Runtime, services: Services) -> None:
     """The service restarts a group that nobody has stopped. What goes wrong is shown by the group and refused to nobody."""
     if resource.private.get(STOPPED) or services.store.operation_in_progress(resource.key) is not None:
         return
     try:
-        await restart(resource, services)
+        await restart(resource, runtime, services)
     except ArmError as error:
         log.info("%s: %s", resource.key, error)
 
 
-async def until_init_containers_have_run(resource: Resource, services: Services) -> None:
+async def until_init_containers_have_run(resource: Resource, runtime: Runtime) -> None:
     """ArmError where one of them failed for good, or none gets on."""
     init = specs.init_names(resource.body)
     for _ in range(int(INIT_SECONDS / _POLL_SECONDS)):
-        states = services.runtime.states(resource.key)
+        states = runtime.states(resource.key)
         if views.has_begun(states, init):
             return
         if views.has_failed(states, init):

@@ -10,13 +10,15 @@ import hmac
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+
+from starlette.routing import BaseRoute
 
 from azure_gpu.formats import azure_types
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged
 from localazure.arm.store import Body, Resource
 from localazure.containers import consoles
+from localazure.containers.runtime import Runtime
 from localazure.kinds import (
     attached_identities,
     container_group_address as addresses,
@@ -27,9 +29,6 @@ from localazure.kinds import (
     container_group_view as views,
 )
 from localazure.services import Services
-
-if TYPE_CHECKING:
-    from starlette.routing import BaseRoute
 
 _TAIL = re.compile(r"[0-9]{1,18}")
 _RUN_ANEW = ("initContainers", "volumes")  # a group in which one of these differs starts from its init containers on
@@ -47,6 +46,9 @@ class ContainerGroups(Kind):
     patches_tags_alone = True
     states = MappingProxyType({"Creating": "Pending"})
 
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+
     @property
     def actions(self) -> Mapping[str, Action]:
         return {
@@ -61,8 +63,8 @@ class ContainerGroups(Kind):
     def reads(self) -> Mapping[str, Action]:
         return {"containers/{container}/logs": self.logs}
 
-    def routes(self, services: Services) -> list["BaseRoute"]:
-        return [consoles.route(services)]
+    def routes(self, services: Services) -> list[BaseRoute]:
+        return [consoles.route(self._runtime, services)]
 
     def busy(self, resource: Resource) -> ArmError:
         # Microsoft Learn, troubleshoot/azure/azure-container-instances, "Container group remains in transitioning state"
@@ -87,7 +89,7 @@ class ContainerGroups(Kind):
     async def provision(self, change: Change) -> Body:
         """A group that has ended is deployed as new by an update, as the service does; a living one keeps what didn't change."""
         resource, services = change.stored, change.services
-        ended = views.has_ended(services.runtime.states(resource.key))
+        ended = views.has_ended(self._runtime.states(resource.key))
         if change.previous is None or ended or _runs_anew(change.previous.properties, resource.properties):
             runs.begin(resource, services)
         return await self._deploy(resource, services)
@@ -102,15 +104,15 @@ class ContainerGroups(Kind):
         if action == "start":
             await self._start(resource, services)
 
-    async def remove(self, resource: Resource, services: Services) -> None:
-        await services.runtime.remove(resource.key)
+    async def remove(self, resource: Resource, services: Services) -> None:  # noqa: ARG002
+        await self._runtime.remove(resource.key)
 
     async def started(self, services: Services) -> None:
-        await services.runtime.adopt(group.key for group in services.store.of_type(self.arm_type))
+        await self._runtime.adopt(group.key for group in services.store.of_type(self.arm_type))
 
     def view(self, resource: Resource, services: Services) -> Body:
         body = attached_identities.shown(merged(resource.body, resource.service), services)
-        states, failures = services.runtime.states(resource.key), runs.failures(resource)
+        states, failures = self._runtime.states(resource.key), runs.failures(resource)
         properties = body["properties"]
         init = specs.init_names(body)
         listed = {
@@ -129,19 +131,19 @@ class ContainerGroups(Kind):
     async def stop(self, resource: Resource, call: Call) -> Answer:
         resource.private[runs.STOPPED] = True
         call.services.store.put(resource)
-        await call.services.runtime.stop(resource.key)
+        await self._runtime.stop(resource.key)
         return Answer(status=204)
 
     async def start(self, resource: Resource, call: Call) -> Answer:
         """Starts a group that has ended; one that runs goes on."""
         never_began = runs.events(resource) or runs.failures(resource)
-        if not never_began and not views.has_ended(call.services.runtime.states(resource.key)):
+        if not never_began and not views.has_ended(self._runtime.states(resource.key)):
             return Answer(status=204)
         runs.begin(resource, call.services)
         return Answer(status=202, work=lambda: self._start(resource, call.services))
 
     async def restart(self, resource: Resource, call: Call) -> Answer:
-        await runs.restart(resource, call.services)
+        await runs.restart(resource, self._runtime, call.services)
         return Answer(status=204)
 
     async def logs(self, resource: Resource, call: Call) -> Answer:
@@ -152,7 +154,7 @@ class ContainerGroups(Kind):
             raise ArmError(400, "InvalidParameter", f"tail takes a number of lines; '{tail}' isn't one.", target="tail")
         timestamps = call.query.get("timestamps", "false").lower() == "true"
         lines = None if tail is None else int(tail)
-        return Answer(body={"content": call.services.runtime.logs(resource.key, name, lines, timestamps=timestamps)})
+        return Answer(body={"content": self._runtime.logs(resource.key, name, lines, timestamps=timestamps)})
 
     async def exec(self, resource: Resource, call: Call) -> Answer:
         """An address at which the client finds a program's terminal, and the password that opens it."""
@@ -173,7 +175,7 @@ class ContainerGroups(Kind):
 
     def _console(self, resource: Resource, call: Call, command: str = "", rows: int = 0, columns: int = 0) -> Answer:
         name = _container(resource, call)
-        state = call.services.runtime.states(resource.key).get(name) or {"current": {}}
+        state = self._runtime.states(resource.key).get(name) or {"current": {}}
         if resource.private.get(runs.STOPPED):
             # The sentence: Azure/azure-cli issue 8136. The code is assumed.
             message = f"Container Group '{resource.id.name}' in resource group '{resource.id.resource_group}' is stopped."
@@ -193,8 +195,8 @@ class ContainerGroups(Kind):
         if services.settings.nothing_runs:
             runs.leave_stopped(resource, services)
             return
-        await runs.run(resource, services)
-        await runs.until_init_containers_have_run(resource, services)
+        await runs.run(resource, self._runtime, services)
+        await runs.until_init_containers_have_run(resource, self._runtime)
 
 
 def _container(resource: Resource, call: Call) -> str:

@@ -18,6 +18,7 @@ from azure_gpu.formats.arm_ids import ArmId, parse
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body, Resource
+from localazure.containers.runtime import Runtime
 from localazure.kinds import container_group_runs
 from localazure.services import Services
 from localazure.weather import registrations
@@ -113,6 +114,9 @@ class DiagnosticSettings(Kind):
     patchable = False
     shows_state = False
 
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+
     def check(self, change: Change) -> None:
         registrations.check_insights(change.services)
         scope = parse(change.id.scope)
@@ -151,7 +155,7 @@ class DiagnosticSettings(Kind):
         group = services.store.get(change.id.scope)
         changed = change.previous is None or change.previous.properties != change.properties
         if changed and group is not None and group.id.is_type(azure_types.CONTAINER_GROUP.arm_type):
-            await container_group_runs.restart_of_its_own_accord(group, services)
+            await container_group_runs.restart_of_its_own_accord(group, self._runtime, services)
         return {}
 
     def view(self, resource: Resource, services: Services) -> Body:

@@ -6,8 +6,9 @@ assumed. Entra takes tokens by them as soon as they are there; the minutes that 
 
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId
+from localazure.arm.caller import Caller
 from localazure.arm.errors import ArmError, conflict
-from localazure.arm.kind import Caller, Change, Kind
+from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Resource
 from localazure.entra.federation import Credential, Federated
 from localazure.services import Services

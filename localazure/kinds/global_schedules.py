@@ -17,6 +17,7 @@ from localazure.arm.store import Body, Resource
 from localazure.kinds.network_common import guid
 from localazure.machines import schedules
 from localazure.machines.machine import DEALLOCATED
+from localazure.machines.machines import Machines
 from localazure.services import Services
 
 log = logging.getLogger(__name__)
@@ -28,7 +29,8 @@ _LEEWAY = timedelta(hours=1)  # after a time that no server saw, a later one doe
 class GlobalSchedules(Kind):
     azure_type = azure_types.GLOBAL_SCHEDULE
 
-    def __init__(self) -> None:
+    def __init__(self, machines: Machines) -> None:
+        self._machines = machines
         self._looked: datetime | None = None
         self._going: set[asyncio.Task[None]] = set()
 
@@ -71,19 +73,19 @@ class GlobalSchedules(Kind):
         own = {"createdDate": resource.created_at, "uniqueIdentifier": guid(resource.key + resource.created_at)}
         return {**body, "properties": {**body["properties"], **own}}
 
-    async def execute(self, resource: Resource, call: Call) -> Answer:
+    async def execute(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
         """What it does at its time, now."""
 
         async def work() -> None:
-            await _shut_down(resource, call.services)
+            await self._shut_down(resource)
 
         return Answer(status=202, work=work)
 
     async def resume_action(self, action: str, resource: Resource, services: Services) -> None:  # noqa: ARG002
-        await _shut_down(resource, services)
+        await self._shut_down(resource)
 
     async def started(self, services: Services) -> None:
-        services.machines.each_tick(lambda: self.look(services))
+        self._machines.each_tick(lambda: self.look(services))
 
     def look(self, services: Services) -> None:
         """Begins the shutdowns that have become due since it last looked."""
@@ -94,21 +96,20 @@ class GlobalSchedules(Kind):
             properties = resource.properties
             time, zone = str(properties["dailyRecurrence"]["time"]), str(properties["timeZoneId"])
             if properties.get("status") == "Enabled" and schedules.due(time, zone, after, now):
-                task = asyncio.create_task(self._quietly(resource, services))
+                task = asyncio.create_task(self._quietly(resource))
                 self._going.add(task)
                 task.add_done_callback(self._going.discard)
 
-    async def _quietly(self, resource: Resource, services: Services) -> None:
+    async def _quietly(self, resource: Resource) -> None:
         try:
-            await _shut_down(resource, services)
+            await self._shut_down(resource)
         except Exception:
             log.exception("the shutdown %s failed", resource.id.text)
 
-
-async def _shut_down(resource: Resource, services: Services) -> None:
-    machine = services.machines.find(str(resource.properties["targetResourceId"]))
-    if machine is not None and machine.power != DEALLOCATED:
-        await services.machines.stop(machine.key, deallocate=True)
+    async def _shut_down(self, resource: Resource) -> None:
+        machine = self._machines.find(str(resource.properties["targetResourceId"]))
+        if machine is not None and machine.power != DEALLOCATED:
+            await self._machines.stop(machine.key, deallocate=True)
 
 
 def _invalid(target: str, reason: str) -> ArmError:

@@ -93,16 +93,16 @@ class InsightsComponents(Kind):
         short = name[:42]  # a group's name has 90 characters at the most; that it is cut is assumed
         group = f"/subscriptions/{change.id.subscription}/resourceGroups/ai_{short}_{application}_managed"
         place = {"location": change.body["location"]}
-        await services.door.put(group, _GROUPS, place, caller)
+        await services.arm.put(group, _GROUPS, place, caller)
         workspace = f"{group}/providers/{azure_types.LOG_WORKSPACE.arm_type}/managed-{name}-ws"
-        await services.door.put(workspace, _WORKSPACES, place, caller)
+        await services.arm.put(workspace, _WORKSPACES, place, caller)
         return workspace
 
     async def remove(self, resource: Resource, services: Services) -> None:
         made = (resource.service.get("properties") or {}).get("WorkspaceResourceId")
         workspace = parse(made) if made else None
         if workspace is not None and services.store.get(workspace.scope) is not None:
-            await services.door.delete(workspace.scope, wait=False)
+            await services.arm.delete(workspace.scope, wait=False)
 
     def view(self, resource: Resource, services: Services) -> Body:
         return {"etag": cosmos_etag(resource), **super().view(resource, services)}

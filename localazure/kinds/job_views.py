@@ -4,6 +4,7 @@ Shapes: azure-mgmt-appcontainers 5.1 (JobExecution, ExecutionStatus); replicas, 
 extension `containerapp` reads them.
 """
 
+from localazure.apps.executions import Executions
 from localazure.arm.store import Body, Resource
 from localazure.kinds.managed_environments import EVENTS
 from localazure.services import Services
@@ -11,13 +12,11 @@ from localazure.services import Services
 TYPE = "Microsoft.App/jobs/executions"
 
 
-def execution(job: Resource, record: Body, services: Services) -> Body:
+def execution(job: Resource, record: Body, executions: Executions) -> Body:
     replicas = [
         {
             "name": one["name"],
-            "containers": [
-                _container(name, one, state) for name, state in services.executions.containers(job.key, record, one).items()
-            ]
+            "containers": [_container(name, one, state) for name, state in executions.containers(job.key, record, one).items()]
             or [_not_begun(container["name"], one) for container in record["template"]["containers"]],
         }
         for one in record["replicas"]
@@ -34,10 +33,10 @@ def execution(job: Resource, record: Body, services: Services) -> Body:
     return {"id": f"{job.id.text}/executions/{record['name']}", "name": record["name"], "type": TYPE, "properties": properties}
 
 
-def replica(job: Resource, record: Body, one: Body, services: Services) -> Body:
+def replica(job: Resource, record: Body, one: Body, executions: Executions, services: Services) -> Body:
     """One replica with the address of each container's log."""
     here = f"{job.id.text}/executions/{record['name']}/replicas/{one['name']}"
-    states = services.executions.containers(job.key, record, one)
+    states = executions.containers(job.key, record, one)
     kinds = {
         kind: [
             _replica_container(job, record, one, container["name"], states, services) for container in record["template"][kind]

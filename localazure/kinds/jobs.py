@@ -8,12 +8,13 @@ Statuses, headers, states and what is filled in: Azure Service Operator's sessio
 import asyncio
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+
+from starlette.routing import BaseRoute
 
 from azure_gpu.formats import azure_types
 from localazure import shapes
 from localazure.apps import identity_endpoint, log_stream, records, room, schedule
-from localazure.apps.executions import Work
+from localazure.apps.executions import Executions, Work
 from localazure.arm.errors import ArmError, resource_not_found
 from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged
 from localazure.arm.store import Body, Resource
@@ -24,9 +25,6 @@ from localazure.kinds.managed_environments import API_VERSIONS, EVENTS, shown_lo
 from localazure.services import Services
 from localazure.shapes import ObjectShape
 from localazure.weather import granted_quotas
-
-if TYPE_CHECKING:
-    from starlette.routing import BaseRoute
 
 # As many as a job of West US 2 shows (Test_App_v1api20250101_CreationAndDeletion, 2026-04-02), of those kept for documentation
 # (RFC 5737): nothing comes from them.
@@ -47,7 +45,8 @@ class Jobs(Kind):
     deleted_headers = "location"
     states = MappingProxyType({"Creating": "InProgress", "Updating": "InProgress"})
 
-    def __init__(self) -> None:
+    def __init__(self, executions: Executions) -> None:
+        self._executions = executions
         self._clock: asyncio.Task[None] | None = None  # starts what is scheduled, for as long as the server runs
 
     @property
@@ -69,8 +68,8 @@ class Jobs(Kind):
             "executions/{execution}/replicas": self.list_replicas,
         }
 
-    def routes(self, services: Services) -> list["BaseRoute"]:
-        return [*log_stream.routes(f"/{EVENTS}", services), *identity_endpoint.routes(self.arm_type, services)]
+    def routes(self, services: Services) -> list[BaseRoute]:
+        return [*log_stream.routes(f"/{EVENTS}", self._executions, services), *identity_endpoint.routes(self.arm_type, services)]
 
     def read(self, body: Body) -> Body:
         """A trigger in any letter case: Azure CLI's session test_containerapp_manualjob_withsecret_crudoperations_e2e."""
@@ -120,19 +119,19 @@ class Jobs(Kind):
         }
 
     async def remove(self, resource: Resource, services: Services) -> None:
-        await services.executions.forget(resource.key)
+        await self._executions.forget(resource.key)
         log_stream.forget_tokens(services.store, resource.key)
 
     async def started(self, services: Services) -> None:
         jobs = services.store.of_type(self.arm_type)
-        await services.executions.adopt({job.key: _work(job.key, services) for job in jobs})
+        await self._executions.adopt({job.key: _work(job.key, self._executions, services) for job in jobs})
         if not services.settings.nothing_runs:
             self._clock = asyncio.create_task(schedule.keep(services, self._begin))
 
-    async def stopping(self, services: Services) -> None:
+    async def stopping(self, services: Services) -> None:  # noqa: ARG002
         if self._clock is not None:
             self._clock.cancel()
-        await services.executions.close()
+        await self._executions.close()
 
     def view(self, resource: Resource, services: Services) -> Body:
         body = attached_identities.shown(merged(resource.body, resource.service), services)
@@ -162,29 +161,33 @@ class Jobs(Kind):
         record = self._begin(resource, template, call.services)
         return Answer(body={"id": f"{resource.id.text}/executions/{record['name']}", "name": record["name"]})
 
-    async def stop(self, resource: Resource, call: Call) -> Answer:
+    async def stop(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
         """Ends every execution that runs, and answers them."""
-        running = [one for one in call.services.executions.all_of(resource.key) if one["status"] == records.RUNNING]
-        await asyncio.gather(*(call.services.executions.stop(resource.key, one["name"]) for one in running))
-        return Answer(body={"value": [job_views.execution(resource, one, call.services) for one in running]})
+        running = [one for one in self._executions.all_of(resource.key) if one["status"] == records.RUNNING]
+        await asyncio.gather(*(self._executions.stop(resource.key, one["name"]) for one in running))
+        return Answer(body={"value": [job_views.execution(resource, one, self._executions) for one in running]})
 
     async def stop_execution(self, resource: Resource, call: Call) -> Answer:
-        record = _record(resource, call)
-        await call.services.executions.stop(resource.key, record["name"])
+        record = self._record(resource, call)
+        await self._executions.stop(resource.key, record["name"])
         return Answer(status=200)
 
     async def list_executions(self, resource: Resource, call: Call) -> Answer:
         if call.query.get("$filter"):
             raise ArmError(400, "InvalidFilterInQueryString", "The embedded Azure takes no $filter on the executions of a job.")
-        found = call.services.executions.all_of(resource.key)
-        return Answer(body={"value": [job_views.execution(resource, record, call.services) for record in found]})
+        found = self._executions.all_of(resource.key)
+        return Answer(body={"value": [job_views.execution(resource, record, self._executions) for record in found]})
 
     async def show_execution(self, resource: Resource, call: Call) -> Answer:
-        return Answer(body=job_views.execution(resource, _record(resource, call), call.services))
+        return Answer(body=job_views.execution(resource, self._record(resource, call), self._executions))
 
     async def list_replicas(self, resource: Resource, call: Call) -> Answer:
-        record = _record(resource, call)
-        return Answer(body={"value": [job_views.replica(resource, record, one, call.services) for one in record["replicas"]]})
+        record = self._record(resource, call)
+        return Answer(
+            body={
+                "value": [job_views.replica(resource, record, one, self._executions, call.services) for one in record["replicas"]]
+            }
+        )
 
     # Secrets and tokens
 
@@ -222,16 +225,16 @@ class Jobs(Kind):
             "location": job.location,
         }
         record = records.new(job.id.name, chosen, {**limits, **taken}, services.clock.stamp())
-        services.executions.begin(job.key, record, _work(job.key, services))
+        self._executions.begin(job.key, record, _work(job.key, self._executions, services))
         return record
 
-
-def _record(resource: Resource, call: Call) -> Body:
-    name = call.path["execution"]
-    record = call.services.executions.find(resource.key, name)
-    if record is None:
-        raise resource_not_found("Microsoft.App/jobs/executions", f"{resource.id.name}/{name}", resource.id.resource_group)
-    return record
+    def _record(self, resource: Resource, call: Call) -> Body:
+        """The execution that the path names."""
+        name = call.path["execution"]
+        record = self._executions.find(resource.key, name)
+        if record is None:
+            raise resource_not_found("Microsoft.App/jobs/executions", f"{resource.id.name}/{name}", resource.id.resource_group)
+        return record
 
 
 def _template(resource: Resource, call: Call) -> Body:
@@ -275,17 +278,17 @@ def _without_nothing(template: Body) -> Body:
     return {kind: template[kind] for kind in ("containers", "initContainers") if template.get(kind)}
 
 
-def _without_quota(job_key: str, record: Body, services: Services) -> str:
+def _without_quota(job_key: str, record: Body, executions: Executions, services: Services) -> str:
     """Why the job's environment has no GPU for a further replica, or ""."""
     job = services.store.get(job_key)
     environment = granted_quotas.environment_of(job, services) if job is not None else None
     if environment is None:
         return ""
-    used = services.executions.gpus(record["profile"], record["location"], granted_quotas.jobs_of(environment, services))
+    used = executions.gpus(record["profile"], record["location"], granted_quotas.jobs_of(environment, services))
     return granted_quotas.shortage(environment, record["profile"], record["gpus"], used, services)
 
 
-def _work(job_key: str, services: Services) -> Work:
+def _work(job_key: str, executions: Executions, services: Services) -> Work:
     """What makes a replica's containers, from what the job is when the replica begins."""
 
     async def make(record: Body, replica: Body) -> tuple[list[ContainerSpec], list[ContainerSpec]]:
@@ -306,7 +309,10 @@ def _work(job_key: str, services: Services) -> Work:
             )
         return found[0], found[1]
 
-    return Work(make, lambda record: room.shortage(record, services) or _without_quota(job_key, record, services))
+    def waits_for(record: Body) -> str:
+        return room.shortage(record, executions, services) or _without_quota(job_key, record, executions, services)
+
+    return Work(make, waits_for)
 
 
 def _spec(job: Resource, record: Body, replica: Body, container: Body, image: Image, identity: dict[str, str]) -> ContainerSpec:

@@ -11,6 +11,7 @@ from localazure.arm.errors import ArmError
 from localazure.arm.kind import Answer, Call
 from localazure.arm.store import Body, Resource
 from localazure.kinds.managed_cluster_refusals import bad_request, invalid
+from localazure.kubernetes.clusters import Clusters
 from localazure.services import Services
 from localazure.weather import reach
 
@@ -21,47 +22,49 @@ _ROLES = {"clusteradmin": "admin", "clusteruser": "user"}
 _NAMES = {"admin": "clusterAdmin", "user": "clusterUser", "monitoring": "clusterMonitoringUser"}
 
 
-async def admin(resource: Resource, call: Call) -> Answer:
-    return _answered(resource, "admin", call)
+class ClusterAccess:
+    """The actions and reads of a cluster that answer kubeconfigs."""
 
+    def __init__(self, clusters: Clusters) -> None:
+        self._clusters = clusters
 
-async def user(resource: Resource, call: Call) -> Answer:
-    return _answered(resource, "user", call)
+    async def admin(self, resource: Resource, call: Call) -> Answer:
+        return self._answered(resource, "admin", call)
 
+    async def user(self, resource: Resource, call: Call) -> Answer:
+        return self._answered(resource, "user", call)
 
-async def monitoring(resource: Resource, call: Call) -> Answer:
-    return _answered(resource, "monitoring", call)
+    async def monitoring(self, resource: Resource, call: Call) -> Answer:
+        return self._answered(resource, "monitoring", call)
 
+    async def profile(self, resource: Resource, call: Call) -> Answer:
+        """GET accessProfiles/{role} and POST accessProfiles/{role}/listCredential: the older way to the same."""
+        who = _ROLES.get(call.path["role"].lower())
+        if who is None:
+            raise ArmError(404, "NotFound", f"There is no access profile '{call.path['role']}'.")
+        body: Body = {
+            "id": f"{resource.id.text}/accessProfiles/{_NAMES[who]}",
+            "name": _NAMES[who],
+            "type": f"{azure_types.MANAGED_CLUSTER.arm_type}/AccessProfiles",
+            "location": resource.location,
+            "properties": {"kubeConfig": self._encoded(resource, who, "", call.services)},
+        }
+        return Answer(body=body)
 
-async def profile(resource: Resource, call: Call) -> Answer:
-    """GET accessProfiles/{role} and POST accessProfiles/{role}/listCredential: the older way to the same."""
-    who = _ROLES.get(call.path["role"].lower())
-    if who is None:
-        raise ArmError(404, "NotFound", f"There is no access profile '{call.path['role']}'.")
-    body: Body = {
-        "id": f"{resource.id.text}/accessProfiles/{_NAMES[who]}",
-        "name": _NAMES[who],
-        "type": f"{azure_types.MANAGED_CLUSTER.arm_type}/AccessProfiles",
-        "location": resource.location,
-        "properties": {"kubeConfig": _encoded(resource, who, "", call.services)},
-    }
-    return Answer(body=body)
+    def _answered(self, resource: Resource, who: str, call: Call) -> Answer:
+        form = next((value for key, value in call.query.items() if key.lower() == "format"), "").lower()
+        if form and form not in FORMATS:
+            raise invalid("format", f"it is one of {', '.join(FORMATS)}")
+        value = self._encoded(resource, who, form, call.services)
+        return Answer(body={"kubeconfigs": [{"name": _NAMES[who], "value": value}]})
 
-
-def _answered(resource: Resource, who: str, call: Call) -> Answer:
-    form = next((value for key, value in call.query.items() if key.lower() == "format"), "").lower()
-    if form and form not in FORMATS:
-        raise invalid("format", f"it is one of {', '.join(FORMATS)}")
-    value = _encoded(resource, who, form, call.services)
-    return Answer(body={"kubeconfigs": [{"name": _NAMES[who], "value": value}]})
-
-
-def _encoded(resource: Resource, who: str, form: str, services: Services) -> str:
-    properties = resource.properties
-    if properties.get("disableLocalAccounts") and (who != "user" or not properties.get("aadProfile")):
-        raise bad_request(STATIC)
-    if not services.clusters.exists(resource.key):
-        raise bad_request(f"The cluster '{resource.id.name}' has no control plane: its creation failed or is under way.")
-    clusters = services.clusters
-    text = reach.kubeconfig(resource, clusters.kubeconfig(resource.key, who, form=form), clusters.server(resource.key), services)
-    return base64.b64encode(text.encode("utf-8")).decode("ascii")
+    def _encoded(self, resource: Resource, who: str, form: str, services: Services) -> str:
+        properties = resource.properties
+        if properties.get("disableLocalAccounts") and (who != "user" or not properties.get("aadProfile")):
+            raise bad_request(STATIC)
+        if not self._clusters.exists(resource.key):
+            raise bad_request(f"The cluster '{resource.id.name}' has no control plane: its creation failed or is under way.")
+        text = reach.kubeconfig(
+            resource, self._clusters.kubeconfig(resource.key, who, form=form), self._clusters.server(resource.key), services
+        )
+        return base64.b64encode(text.encode("utf-8")).decode("ascii")

@@ -100,7 +100,7 @@ async def remove(name: str, cluster: ArmId, services: Services) -> None:
     if group is None or str(group.body.get("managedBy") or "").lower() != cluster.key:
         return
     try:
-        await services.door.delete(group.id.text)
+        await services.arm.delete(group.id.text)
     except ArmError as error:
         if error.status != 404:  # it went by itself meanwhile
             raise

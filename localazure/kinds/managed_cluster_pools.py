@@ -8,6 +8,7 @@ issues 579 and 2719).
 import uuid
 from collections.abc import Mapping, Sequence
 from datetime import date
+from typing import NamedTuple
 
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import parse
@@ -18,7 +19,9 @@ from localazure.kinds.agent_pool_rules import Asked
 from localazure.kinds.managed_cluster_refusals import bad_request, invalid, missing, pending, size_not_allowed
 from localazure.kinds.managed_cluster_requests import pool_shape, shape_of, version_of
 from localazure.kubernetes import pool_quotas
+from localazure.kubernetes.clusters import Clusters
 from localazure.kubernetes.model import PoolShape
+from localazure.kubernetes.pools import ClusterPools
 from localazure.services import Services
 from localazure.weather.parts import POOL_COUNT
 
@@ -27,6 +30,13 @@ _NEW = (
     "A new agent pool was introduced. Adding agent pools to an existing cluster is not allowed through managed cluster "
     "operations. For agent pool specific change, please use per agent pool operations: https://aka.ms/agent-pool-rest-api"
 )
+
+
+class AksRuntime(NamedTuple):
+    """What clusters run on: their control planes and their nodes."""
+
+    clusters: Clusters
+    pools: ClusterPools
 
 
 def of(cluster_key: str, services: Services) -> list[Resource]:
@@ -43,7 +53,13 @@ def day(cluster: Resource | None, pool: Body, services: Services, otherwise: dat
 
 
 def planned(
-    cluster_key: str, whole: Body, profiles: list[Body] | None, control_plane: str, as_of: date, services: Services
+    cluster_key: str,
+    whole: Body,
+    profiles: list[Body] | None,
+    control_plane: str,
+    as_of: date,
+    runtime: AksRuntime,
+    services: Services,
 ) -> dict[str, Body]:
     """The whole properties of every pool that a cluster's body makes or changes, all that it names judged. `whole`: the cluster's
     body with its defaults."""
@@ -62,7 +78,7 @@ def planned(
     for name, profile in zip(names, profiles, strict=True):
         before = stored.get(name)
         given = {key: value for key, value in profile.items() if key != "name"}
-        result[name] = pool = completed(given, before, whole["properties"], as_of, services)
+        result[name] = pool = completed(given, before, whole["properties"], as_of, runtime, services)
         if before is not None and pool != before.properties and services.store.operation_in_progress(before.key):
             raise pending(f"Another agentpool operation ({name} - {before.state})")
     everything = {name: pool.properties for name, pool in stored.items()} | result
@@ -76,35 +92,35 @@ def planned(
         asked = Asked(name, was, pool, whole, whole["location"], others, control_plane, running)
         agent_pool_rules.check(asked, as_of)
     shapes = [shape_of(name, pool, versions.full(pool["orchestratorVersion"], as_of)) for name, pool in result.items()]
-    check_room(shapes, cluster_key, whole["location"], services)
+    check_room(shapes, cluster_key, whole["location"], runtime, services)
     return {name: pool for name, pool in result.items() if not _is_so(stored.get(name), pool)}
 
 
-def completed(given: Body, before: Resource | None, cluster: Body, as_of: date, services: Services) -> Body:
+def completed(given: Body, before: Resource | None, cluster: Body, as_of: date, runtime: AksRuntime, services: Services) -> Body:
     """A pool's whole properties. An autoscaled pool keeps the nodes that it has, as far as its new limits allow."""
     one = services.weather.holds(POOL_COUNT)
     whole = agent_pool_defaults.completed(given, before.properties if before else None, cluster, as_of, starts_with_one=one)
     keeps = before is not None and (before.properties.get("enableAutoScaling") or given.get("count") is None)
     if before is not None and keeps and whole.get("enableAutoScaling"):
-        count = current_count(before, services)
+        count = current_count(before, runtime)
         low, high = int(whole.get("minCount") or 0), int(whole.get("maxCount") or 0)
         whole["count"] = max(low, min(count, high)) if low <= high else count
     return whole
 
 
-def current_count(pool: Resource, services: Services) -> int:
+def current_count(pool: Resource, runtime: AksRuntime) -> int:
     """The nodes that there are; of a pool that isn't there yet, those that it shall have."""
     asked = int(pool.properties["count"])
     key = pool.id.scope.lower()
-    if pool.state in ("Creating", "Failed") or not services.clusters.exists(key):
+    if pool.state in ("Creating", "Failed") or not runtime.clusters.exists(key):
         return asked
-    return int(services.cluster_pools.status(key, pool.id.name.lower()).get("count", asked))
+    return int(runtime.pools.status(key, pool.id.name.lower()).get("count", asked))
 
 
-def check_room(shapes: Sequence[PoolShape], cluster_key: str, region: str, services: Services) -> None:
+def check_room(shapes: Sequence[PoolShape], cluster_key: str, region: str, runtime: AksRuntime, services: Services) -> None:
     """ArmError for a new pool of a size that is withheld there, and where vCPUs don't suffice for what is more than before."""
     others = {
-        pool.key: (pool_shape(pool, services.clock.as_of), current_count(pool, services))
+        pool.key: (pool_shape(pool, services.clock.as_of), current_count(pool, runtime))
         for pool in services.store.of_type(azure_types.AGENT_POOL.arm_type)
         if (cluster := services.store.get(pool.id.scope)) is not None and cluster.location == region
     }
@@ -144,14 +160,14 @@ def _is_so(stored: Resource | None, properties: Body) -> bool:
     return stored is not None and stored.properties == properties and stored.state == "Succeeded"
 
 
-async def run(pools: list[Resource], cluster: Resource, as_of: date, services: Services) -> None:
+async def run(pools: list[Resource], cluster: Resource, as_of: date, runtime: AksRuntime, services: Services) -> None:
     """Gives the pools their nodes. ArmError where one can't have them; the others have theirs."""
     for pool in pools:
         pool.state = "Failed"  # unless the next lines return
         try:
             shape = pool_shape(pool, as_of)
             image = pool.private.setdefault("nodeImage", node_image(shape, as_of))
-            await services.cluster_pools.apply(cluster.key, shape._replace(node_image=image))
+            await runtime.pools.apply(cluster.key, shape._replace(node_image=image))
             pool.private["version"] = shape.kubernetes_version
             pool.state = "Succeeded"
         finally:
@@ -179,9 +195,9 @@ def image_on(pool: Resource, day: date) -> str:
     return node_image(pool_shape(pool, day), day)
 
 
-def shown_of(cluster: Resource, named: Sequence[Body], services: Services) -> list[Body]:
+def shown_of(cluster: Resource, named: Sequence[Body], runtime: AksRuntime, services: Services) -> list[Body]:
     """A cluster's pools as its `agentPoolProfiles` show them. `named`: what a PUT that isn't through yet asks of them."""
-    pools = {pool.id.name: shown(pool, services) for pool in of(cluster.key, services)}
+    pools = {pool.id.name: shown(pool, runtime, services) for pool in of(cluster.key, services)}
     if cluster.state in ("Creating", "Updating") or not pools:
         for pool in named:
             name, properties = pool["name"], {key: value for key, value in pool.items() if key != "name"}
@@ -197,11 +213,11 @@ def _to_be(name: str, properties: Body, cluster: Resource, services: Services) -
     return {"currentOrchestratorVersion": shape.kubernetes_version, "nodeImageVersion": node_image(shape, as_of)}
 
 
-def shown(pool: Resource, services: Services) -> Body:
+def shown(pool: Resource, runtime: AksRuntime, services: Services) -> Body:
     """A pool's properties as AKS answers them."""
     properties = dict(pool.properties)
     if (properties.get("powerState") or {}).get("code") != "Stopped":
-        properties["count"] = current_count(pool, services)
+        properties["count"] = current_count(pool, runtime)
     properties["provisioningState"] = pool.state
     if pool.private.get("version"):
         properties["currentOrchestratorVersion"] = pool.private["version"]

@@ -1,7 +1,7 @@
 """Clusters of AKS: a real control plane on this machine each, with a resource group for its nodes and an identity to pull images.
 
-Created in the background; the minutes that the service takes aren't imitated. What runs is `services.clusters`' and, for nodes,
-`services.cluster_pools`'. Networks, load balancers and private links are kept as they are given and change nothing.
+Created in the background; the minutes that the service takes aren't imitated. `AksRuntime` runs control planes and nodes. Networks,
+load balancers and private links are kept as they are given and change nothing.
 """
 
 import uuid
@@ -13,7 +13,6 @@ from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged
 from localazure.arm.store import Body, Resource
 from localazure.kinds import (
     attached_identities,
-    managed_cluster_access,
     managed_cluster_defaults,
     managed_cluster_node_group,
     managed_cluster_pools,
@@ -22,6 +21,8 @@ from localazure.kinds import (
     managed_cluster_versions as versions,
 )
 from localazure.kinds.agent_pool_defaults import said
+from localazure.kinds.managed_cluster_access import ClusterAccess
+from localazure.kinds.managed_cluster_pools import AksRuntime
 from localazure.kinds.managed_cluster_refusals import invalid, pending, wrong_power
 from localazure.kinds.managed_cluster_requests import cluster_shape, version_of
 from localazure.services import Services
@@ -42,13 +43,17 @@ class ManagedClusters(Kind):
     long_running_delete = True
     patches_tags_alone = True
 
+    def __init__(self, runtime: AksRuntime) -> None:
+        self._runtime = runtime
+        self._access = ClusterAccess(runtime.clusters)
+
     @property
     def actions(self) -> Mapping[str, Action]:
         return {
-            "listClusterAdminCredential": managed_cluster_access.admin,
-            "listClusterUserCredential": managed_cluster_access.user,
-            "listClusterMonitoringUserCredential": managed_cluster_access.monitoring,
-            "accessProfiles/{role}/listCredential": managed_cluster_access.profile,
+            "listClusterAdminCredential": self._access.admin,
+            "listClusterUserCredential": self._access.user,
+            "listClusterMonitoringUserCredential": self._access.monitoring,
+            "accessProfiles/{role}/listCredential": self._access.profile,
             "stop": self.stop,
             "start": self.start,
         }
@@ -56,7 +61,7 @@ class ManagedClusters(Kind):
     @property
     def reads(self) -> Mapping[str, Action]:
         return {
-            "accessProfiles/{role}": managed_cluster_access.profile,
+            "accessProfiles/{role}": self._access.profile,
             "upgradeProfiles/default": managed_cluster_profiles.upgrades,
             "availableAgentPoolVersions": managed_cluster_profiles.pool_versions,
         }
@@ -85,7 +90,9 @@ class ManagedClusters(Kind):
         managed_cluster_rules.check_version(wanted, running, plan, change.as_of)
         managed_cluster_rules.check(change, whole)
         control_plane = versions.after(running, wanted, change.as_of)
-        planned = managed_cluster_pools.planned(change.id.key, whole, profiles, control_plane, change.as_of, change.services)
+        planned = managed_cluster_pools.planned(
+            change.id.key, whole, profiles, control_plane, change.as_of, self._runtime, change.services
+        )
         if planned:
             properties[_POOLS] = [{"name": name, **pool} for name, pool in planned.items()]
 
@@ -101,7 +108,7 @@ class ManagedClusters(Kind):
         unique = cluster.service.get("properties", {}).get("resourceUID") or uuid.uuid4().hex[:24]
         made: Body = {"resourceUID": unique, **managed_cluster_defaults.names(cluster, unique)}
         if (cluster.properties.get("oidcIssuerProfile") or {}).get("enabled"):
-            made["oidcIssuerProfile"] = {"issuerURL": services.clusters.issuer(cluster.key)}
+            made["oidcIssuerProfile"] = {"issuerURL": self._runtime.clusters.issuer(cluster.key)}
         if change.creating:
             cluster.private["planned"] = version_of(cluster, change.as_of)
         return merged(attached_identities.own(cluster, services), {"properties": made})
@@ -115,9 +122,9 @@ class ManagedClusters(Kind):
         pools = managed_cluster_pools.written(cluster, named, services)
         try:
             shape = cluster_shape(cluster, services, change.as_of)
-            await services.clusters.apply(shape)
-            services.cluster_pools.configure(cluster.key, shape)
-            await managed_cluster_pools.run(pools, cluster, change.as_of, services)
+            await self._runtime.clusters.apply(shape)
+            self._runtime.pools.configure(cluster.key, shape)
+            await managed_cluster_pools.run(pools, cluster, change.as_of, self._runtime, services)
         finally:
             managed_cluster_pools.give_up(pools, services)
         cluster.private["version"] = shape.kubernetes_version
@@ -129,14 +136,16 @@ class ManagedClusters(Kind):
         return {"properties": made}
 
     async def remove(self, resource: Resource, services: Services) -> None:
-        await services.cluster_pools.forget(resource.key)
-        await services.clusters.remove(resource.key)
+        await self._runtime.pools.forget(resource.key)
+        await self._runtime.clusters.remove(resource.key)
         await managed_cluster_node_group.remove(resource.properties["nodeResourceGroup"], resource.id, services)
 
     def view(self, resource: Resource, services: Services) -> Body:
         body = attached_identities.shown(merged(resource.body, resource.service), services)
         properties = {name: value for name, value in body["properties"].items() if name != _POOLS}
-        properties[_POOLS] = managed_cluster_pools.shown_of(resource, body["properties"].get(_POOLS) or [], services)
+        properties[_POOLS] = managed_cluster_pools.shown_of(
+            resource, body["properties"].get(_POOLS) or [], self._runtime, services
+        )
         properties["hostedSystemProfile"] = {"enabled": False}  # Test_AKS_ManagedCluster_20260301_CRUD (2026-09-10)
         properties["maxAgentPools"] = managed_cluster_pools.MOST_POOLS
         properties["powerState"] = {"code": power(resource)}
@@ -163,11 +172,11 @@ class ManagedClusters(Kind):
         ended = "Failed"
         try:
             if stopping:
-                await services.cluster_pools.pause(resource.key)
-                await services.clusters.stop(resource.key)
+                await self._runtime.pools.pause(resource.key)
+                await self._runtime.clusters.stop(resource.key)
             else:
-                await services.clusters.start(resource.key)
-                await services.cluster_pools.resume(resource.key)
+                await self._runtime.clusters.start(resource.key)
+                await self._runtime.pools.resume(resource.key)
             resource.private["power"] = STOPPED if stopping else RUNNING
             ended = "Succeeded"
         finally:

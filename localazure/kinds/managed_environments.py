@@ -13,6 +13,7 @@ from types import MappingProxyType
 
 from azure_gpu.catalog import regions
 from azure_gpu.formats import azure_types
+from localazure.apps.executions import Executions
 from localazure.arm.errors import ArmError, conflict
 from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged
 from localazure.arm.store import Body, Resource
@@ -41,6 +42,9 @@ class ManagedEnvironments(Kind):
     has_system_data = True
     deleted_headers = "location"
     states = MappingProxyType({"Creating": "Waiting", "Deleting": "ScheduledForDelete"})
+
+    def __init__(self, executions: Executions) -> None:
+        self._executions = executions
 
     @property
     def reads(self) -> Mapping[str, Action]:
@@ -119,8 +123,8 @@ class ManagedEnvironments(Kind):
 
     async def usages(self, resource: Resource, call: Call) -> Answer:
         """The environment's quotas of GPUs, where it has some of its own, as `az containerapp env list-usages` asks for them."""
-        executions, jobs = call.services.executions, granted_quotas.jobs_of(resource, call.services)
-        used = {one: executions.gpus(one, resource.location, jobs) for one in granted_quotas.QUOTAS}
+        jobs = granted_quotas.jobs_of(resource, call.services)
+        used = {one: self._executions.gpus(one, resource.location, jobs) for one in granted_quotas.QUOTAS}
         return Answer(body={"value": granted_quotas.usages(resource, used, call.services)})
 
     async def profile_states(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002

@@ -12,9 +12,10 @@ from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId, parse
 from azure_gpu.formats.azure_types import AzureType
 from localazure.arm.errors import not_implemented
-from localazure.arm.kind import Action, Change, merged
+from localazure.arm.kind import Action, Answer, Call, Change, merged
 from localazure.arm.store import Body, Resource
 from localazure.blobs.errors import BlobError
+from localazure.blobs.service import Blobs
 from localazure.kinds import ml_uploads
 from localazure.kinds.blob_containers import as_arm
 from localazure.kinds.ml_kind import MlKind, bad_request, keep_with_workspace, user_error, workspace_of
@@ -122,15 +123,25 @@ class CodeContainers(_Containers):
     version_type = azure_types.ML_CODE_VERSION
 
 
-class ModelVersions(_Versions):
+class _UploadedVersions(_Versions):
+    """Versions whose files are blobs, for which a client can request an upload address."""
+
+    def __init__(self, blobs: Blobs) -> None:
+        self._blobs = blobs
+
+    @property
+    def offers(self) -> Mapping[str, Action]:
+        return {"startPendingUpload": self.start_upload}
+
+    async def start_upload(self, resource: Resource, call: Call) -> Answer:
+        return await ml_uploads.start(resource, self._blobs, call)
+
+
+class ModelVersions(_UploadedVersions):
     """A folder or a file of blobs, and what kind of model it is."""
 
     azure_type = azure_types.ML_MODEL_VERSION
     container_type = azure_types.ML_MODEL_CONTAINER
-
-    @property
-    def offers(self) -> Mapping[str, Action]:
-        return {"startPendingUpload": ml_uploads.start}
 
     def check_new(self, change: Change) -> None:
         properties = change.properties
@@ -144,18 +155,14 @@ class ModelVersions(_Versions):
         return merged({"properties": {"flavors": {}, "modelType": MODEL_TYPES[0]}}, super().defaults(change))
 
     async def check_files(self, change: Change) -> None:
-        await _check_blobs(str(change.properties["modelUri"]), "modelUri", change)
+        await _check_blobs(str(change.properties["modelUri"]), "modelUri", self._blobs, change)
 
 
-class CodeVersions(_Versions):
+class CodeVersions(_UploadedVersions):
     """A folder of blobs with scripts in it."""
 
     azure_type = azure_types.ML_CODE_VERSION
     container_type = azure_types.ML_CODE_CONTAINER
-
-    @property
-    def offers(self) -> Mapping[str, Action]:
-        return {"startPendingUpload": ml_uploads.start}
 
     def read(self, body: Body) -> Body:
         """Numbers among the properties are taken as text: azure-ai-ml 1.35.2 sends `hash_version` as one."""
@@ -182,7 +189,7 @@ class CodeVersions(_Versions):
         _check_uri(str(change.properties.get("codeUri") or ""), "codeUri")
 
     async def check_files(self, change: Change) -> None:
-        await _check_blobs(str(change.properties["codeUri"]), "codeUri", change)
+        await _check_blobs(str(change.properties["codeUri"]), "codeUri", self._blobs, change)
 
 
 class EnvironmentVersions(_Versions):
@@ -223,7 +230,7 @@ def _check_uri(uri: str, name: str) -> None:
         raise bad_request(message, target=f"properties.{name}")
 
 
-async def _check_blobs(uri: str, name: str, change: Change) -> None:
+async def _check_blobs(uri: str, name: str, blobs: Blobs, change: Change) -> None:
     """ArmError where the URI leads to this server and nothing lies there."""
     workspace = workspace_of(change.id.text, change.services)
     place = blob_of(uri, workspace, change.services)
@@ -233,7 +240,7 @@ async def _check_blobs(uri: str, name: str, change: Change) -> None:
             raise user_error(message, target=f"properties.{name}")
         return
     try:
-        there = await change.services.blobs.any_below(place.account.id.name.lower(), place.container, place.path)
+        there = await blobs.any_below(place.account.id.name.lower(), place.container, place.path)
     except BlobError as error:
         raise as_arm(error) from error
     if not there:

@@ -1,6 +1,6 @@
 """Computes of a workspace: clusters that it makes itself (AmlCompute), and clusters and machines that are attached to it.
 
-A cluster's nodes and its jobs are `services.ml_jobs`'; it has none until a job comes, or as many as it keeps. An attached
+`JobRunner` runs a cluster's nodes and jobs; it has no node until a job comes, or its least number of nodes. An attached
 machine is remembered with its account, whose secrets never come back. `listKeys` is not imitated.
 """
 
@@ -13,6 +13,7 @@ from localazure.arm.store import Body, Resource
 from localazure.kinds import attached_identities, ml_compute_rules, ml_quotas
 from localazure.kinds.ml_compute_rules import AML_COMPUTE, DEFAULT_INSTANCE_TYPE, KUBERNETES, inner, kind_of
 from localazure.kinds.ml_kind import MlKind
+from localazure.machines.ml_jobs import JobRunner
 from localazure.services import Services
 
 IDLE_TIME = "PT120S"  # azure-ai-ml 1.35.2, AmlCompute.idle_time_before_scale_down
@@ -37,6 +38,9 @@ class MlComputes(MlKind):
     long_running = True
     long_running_delete = True
     deleted_headers = "async"
+
+    def __init__(self, jobs: JobRunner) -> None:
+        self._jobs = jobs
 
     @property
     def actions(self) -> Mapping[str, Action]:
@@ -83,7 +87,7 @@ class MlComputes(MlKind):
             short = ml_quotas.shortage(str(settings["vmSize"]), least, compute.location, services, low_priority=low)
             if short is not None:
                 raise short
-            await services.ml_jobs.apply_compute(compute)
+            await self._jobs.apply_compute(compute)
         return {"properties": {"modifiedOn": services.clock.stamp()}}
 
     def before_delete(self, resource_id: ArmId, query: Mapping[str, str], services: Services) -> None:
@@ -92,16 +96,16 @@ class MlComputes(MlKind):
         if refused is not None:
             raise refused
 
-    async def remove(self, resource: Resource, services: Services) -> None:
+    async def remove(self, resource: Resource, services: Services) -> None:  # noqa: ARG002
         if kind_of(resource.body) == AML_COMPUTE:
-            await services.ml_jobs.remove_compute(resource.key)
+            await self._jobs.remove_compute(resource.key)
 
     def view(self, resource: Resource, services: Services) -> Body:
         body = attached_identities.shown(merged(resource.body, resource.service), services)
         live: Body = {}
         match kind_of(resource.body):
             case "AmlCompute":
-                live = services.ml_jobs.compute_view(resource.key)
+                live = self._jobs.compute_view(resource.key)
             case "Kubernetes":
                 live = {"instanceTypes": instance_types(resource)}
             case _:
@@ -109,13 +113,9 @@ class MlComputes(MlKind):
         properties = {"provisioningState": resource.state, "provisioningErrors": None, "properties": live}
         return merged(body, {"properties": properties})
 
-    async def list_nodes(self, resource: Resource, call: Call) -> Answer:
-        nodes = services_nodes(resource, call.services)
+    async def list_nodes(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
+        nodes = self._jobs.nodes(resource.key) if kind_of(resource.body) == AML_COMPUTE else []
         return Answer(body={"nodes": nodes})
-
-
-def services_nodes(compute: Resource, services: Services) -> list[Body]:
-    return services.ml_jobs.nodes(compute.key) if kind_of(compute.body) == AML_COMPUTE else []
 
 
 def cluster_of(compute: Resource, services: Services) -> Resource | None:

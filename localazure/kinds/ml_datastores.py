@@ -11,6 +11,7 @@ from azure_gpu.formats.arm_ids import ArmId, parse
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Action, Answer, Call, Change, merged
 from localazure.arm.store import Body, Resource
+from localazure.blobs.service import Blobs
 from localazure.kinds.ml_kind import MlKind, bad_request, keep_with_workspace, user_error
 from localazure.services import SUBSCRIPTION, Services
 
@@ -94,13 +95,15 @@ class MlDatastores(MlKind):
         return Answer(body={"secretsType": kind, _SECRETS[kind]: secret})
 
 
-async def make_defaults(workspace: Resource, account: Resource | None, workspace_id: str, services: Services) -> None:
+async def make_defaults(
+    workspace: Resource, account: Resource | None, workspace_id: str, blobs: Blobs, services: Services
+) -> None:
     """The four datastores that a workspace has, and their containers. BlobError where blob storage doesn't answer."""
     if account is None:
         raise ArmError(404, "ResourceNotFound", f"The storage account '{workspace.properties['storageAccount']}' was not found.")
-    blobs = workspace.private.setdefault("blob_container", f"azureml-blobstore-{workspace_id}")
-    for container in (blobs, ARTIFACTS_CONTAINER):
-        await services.blobs.ensure_container(account.id.name.lower(), container)
+    own = workspace.private.setdefault("blob_container", f"azureml-blobstore-{workspace_id}")
+    for container in (own, ARTIFACTS_CONTAINER):
+        await blobs.ensure_container(account.id.name.lower(), container)
     by_key = workspace.properties["systemDatastoresAuthMode"] == "AccessKey"
     credentials = {"credentialsType": "AccountKey" if by_key else "None"}
     common: Body = {
@@ -114,7 +117,7 @@ async def make_defaults(workspace: Resource, account: Resource | None, workspace
         "tags": {},
         "properties": {},
     }
-    for name, container in ((BLOB_STORE, blobs), (ARTIFACTS, ARTIFACTS_CONTAINER)):
+    for name, container in ((BLOB_STORE, own), (ARTIFACTS, ARTIFACTS_CONTAINER)):
         _put(workspace, name, {**common, "datastoreType": "AzureBlob", "containerName": container}, services)
     for name in (_FILE_STORE, _WORKING):
         _put(workspace, name, {**common, "datastoreType": "AzureFile", "fileShareName": _SHARE}, services)

@@ -1,4 +1,4 @@
-"""Jobs of a workspace: commands that run on its clusters. Their life is `services.ml_jobs`'; what ARM keeps of them is here.
+"""Jobs of a workspace: commands that `JobRunner` runs on the workspace's clusters.
 
 A job never changes: a PUT of the same name takes tags, display name and description. Sweeps, pipelines and others aren't
 imitated.
@@ -10,11 +10,13 @@ from collections.abc import Mapping
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import parse
 from azure_gpu.formats.azure_types import AzureType
+from localazure.arm.caller import Caller
 from localazure.arm.errors import not_implemented
-from localazure.arm.kind import Action, Answer, Call, Caller, Change, merged
+from localazure.arm.kind import Action, Answer, Call, Change, merged
 from localazure.arm.store import Body, Resource
 from localazure.kinds.ml_assets import version_at
 from localazure.kinds.ml_kind import MlKind, bad_request, user_error, workspace_of
+from localazure.machines.ml_jobs import JobRunner
 from localazure.services import Services
 
 _CHANGEABLE = frozenset({"description", "displayName", "isArchived", "tags", "properties", "services", "experimentName"})
@@ -34,6 +36,9 @@ class MlJobs(MlKind):
     location = "none"
     long_running_delete = True
     shows_state = False
+
+    def __init__(self, jobs: JobRunner) -> None:
+        self._jobs = jobs
 
     @property
     def actions(self) -> Mapping[str, Action]:
@@ -56,7 +61,7 @@ class MlJobs(MlKind):
             if found is None:
                 raise user_error(f"'{given}' was not found.", target=f"properties.{name}")
             properties[name] = found.id.text
-        change.services.ml_jobs.check(change)
+        self._jobs.check(change)
 
     def defaults(self, change: Change) -> Body:
         kept = change.previous.properties if change.previous else {}
@@ -69,24 +74,24 @@ class MlJobs(MlKind):
         if change.previous is None and change.resource is not None:
             change.services.store.put(change.resource)
             caller = change.caller or Caller(change.services.settings.principal_id, change.services.settings.client_id)
-            await change.services.ml_jobs.start(change.resource, caller)
+            await self._jobs.start(change.resource, caller)
         return {}
 
-    def check_removal(self, resource: Resource, services: Services) -> None:
-        status = services.ml_jobs.job_view(resource.key).get("status")
+    def check_removal(self, resource: Resource, services: Services) -> None:  # noqa: ARG002
+        status = self._jobs.job_view(resource.key).get("status")
         if status not in _ENDED:
             raise user_error(f"The job '{resource.id.name}' is {status}; cancel it first.", status=409)
 
-    async def remove(self, resource: Resource, services: Services) -> None:
-        await services.ml_jobs.remove(resource)
+    async def remove(self, resource: Resource, services: Services) -> None:  # noqa: ARG002
+        await self._jobs.remove(resource)
 
     def view(self, resource: Resource, services: Services) -> Body:
-        return merged(super().view(resource, services), {"properties": services.ml_jobs.job_view(resource.key)})
+        return merged(super().view(resource, services), {"properties": self._jobs.job_view(resource.key)})
 
-    async def cancel(self, resource: Resource, call: Call) -> Answer:
-        if call.services.ml_jobs.job_view(resource.key).get("status") in _ENDED:
+    async def cancel(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
+        if self._jobs.job_view(resource.key).get("status") in _ENDED:
             raise user_error(f"The job '{resource.id.name}' has ended.")
-        await call.services.ml_jobs.cancel(resource)
+        await self._jobs.cancel(resource)
         return Answer(status=200)
 
 

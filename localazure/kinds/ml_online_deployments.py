@@ -16,6 +16,7 @@ from localazure.arm.store import Body, Resource
 from localazure.kinds import ml_online_deployment_rules as rules, ml_online_refusals as refusals
 from localazure.kinds.ml_kind import MlKind
 from localazure.ml import logs
+from localazure.ml.service import OnlineEndpoints
 from localazure.ml.settings import PROBE, REQUESTS
 from localazure.services import Services
 from localazure.weather import machine_starts
@@ -28,6 +29,9 @@ class MlOnlineDeployments(MlKind):
     parent_type = azure_types.ML_ONLINE_ENDPOINT.arm_type
     long_running = True
     long_running_delete = True
+
+    def __init__(self, endpoints: OnlineEndpoints) -> None:
+        self._endpoints = endpoints
 
     @property
     def questions(self) -> Mapping[str, Action]:
@@ -78,15 +82,15 @@ class MlOnlineDeployments(MlKind):
     async def provision(self, change: Change) -> Body:
         if change.previous is None and change.properties.get("endpointComputeType") == MANAGED:
             await machine_starts.begin(change.services)
-        await change.services.endpoints.deploy(change.stored)
+        await self._endpoints.deploy(change.stored)
         return {}
 
     async def resume(self, change: Change) -> Body:
-        await change.services.endpoints.deploy(change.stored, resumed=True)
+        await self._endpoints.deploy(change.stored, resumed=True)
         return {}
 
     async def remove(self, resource: Resource, services: Services) -> None:
-        await services.endpoints.remove(resource)
+        await self._endpoints.remove(resource)
         _forget_share(resource, services)
 
     async def logs(self, resource: Resource, call: Call) -> Answer:
@@ -97,7 +101,7 @@ class MlOnlineDeployments(MlKind):
             raise refusals.invalid(f"containerType takes {logs.INITIALIZER} or {logs.SERVER}.", "containerType")
         if tail is not None and (not isinstance(tail, int) or tail < 0):
             raise refusals.invalid("tail takes a number of lines.", "tail")
-        return Answer(body={"content": await call.services.endpoints.log(resource, kind, tail)})
+        return Answer(body={"content": await self._endpoints.log(resource, kind, tail)})
 
     async def skus(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
         """Between how many instances a deployment may be scaled."""

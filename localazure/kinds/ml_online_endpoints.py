@@ -16,6 +16,7 @@ from localazure.arm.store import Body, Resource
 from localazure.kinds import attached_identities, ml_online_refusals as refusals
 from localazure.kinds.ml_kind import MlKind, workspace_of
 from localazure.kinds.problem_refusals import of_service
+from localazure.ml.service import OnlineEndpoints
 from localazure.services import SUBSCRIPTION, Services
 from localazure.weather import endpoint_roles
 
@@ -29,6 +30,9 @@ class MlOnlineEndpoints(MlKind):
     parent_type = azure_types.ML_WORKSPACE.arm_type
     long_running = True
     long_running_delete = True
+
+    def __init__(self, endpoints: OnlineEndpoints) -> None:
+        self._endpoints = endpoints
 
     @property
     def actions(self) -> Mapping[str, Action]:
@@ -61,13 +65,13 @@ class MlOnlineEndpoints(MlKind):
             _check_new(change)
         else:
             _check_unchanged(change.previous, change.body)
-        _check_traffic(change, request.kind)
+        _check_traffic(change, request.kind, self._endpoints)
 
     def defaults(self, change: Change) -> Body:  # noqa: ARG002
         return {"properties": {"publicNetworkAccess": "Enabled", "traffic": {}, "mirrorTraffic": {}}}
 
     async def provision(self, change: Change) -> Body:
-        resource, endpoints = change.stored, change.services.endpoints
+        resource, endpoints = change.stored, self._endpoints
         given: Body = resource.properties.pop("keys", None) or {}
         if not resource.private:
             resource.private = endpoints.new_keys(given)
@@ -78,8 +82,8 @@ class MlOnlineEndpoints(MlKind):
         endpoint_roles.assign(own, workspace_of(resource.id.text, change.services), change.services)
         return {"properties": uris, **own}
 
-    async def remove(self, resource: Resource, services: Services) -> None:
-        services.endpoints.forget(resource)
+    async def remove(self, resource: Resource, services: Services) -> None:  # noqa: ARG002
+        self._endpoints.forget(resource)
 
     def view(self, resource: Resource, services: Services) -> Body:
         return attached_identities.shown(super().view(resource, services), services)
@@ -100,14 +104,14 @@ class MlOnlineEndpoints(MlKind):
             raise refusals.invalid(f"keyType takes {' or '.join(_KEY_TYPES)}.", "keyType")
         keys, value = resource.private["keys"], call.body.get("keyValue")
         given = {name: value} if value and value != keys[name] else {}  # azure-ai-ml sends the key that is to be replaced
-        keys[name] = call.services.endpoints.new_keys(given)["keys"][name]
+        keys[name] = self._endpoints.new_keys(given)["keys"][name]
         call.services.store.put(resource)
-        call.services.endpoints.apply(resource)
+        self._endpoints.apply(resource)
         return Answer(status=202, work=_nothing)
 
-    async def token(self, resource: Resource, call: Call) -> Answer:
+    async def token(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
         _check_mode(resource, "AMLToken", "token")
-        token, expires, refresh = call.services.endpoints.token(resource)
+        token, expires, refresh = self._endpoints.token(resource)
         return Answer(
             body={
                 "accessToken": token,
@@ -159,7 +163,7 @@ def _check_unchanged(previous: Resource, body: Body) -> None:
         raise refusals.invalid("'compute' of an online endpoint can't change once it is created.", "properties.compute")
 
 
-def _check_traffic(change: Change, kind: str) -> None:
+def _check_traffic(change: Change, kind: str, endpoints: OnlineEndpoints) -> None:
     """Shares that fit together, of deployments that have been there for once."""
     below = change.services.store.of_type(azure_types.ML_ONLINE_DEPLOYMENT.arm_type, change.id.text)
     spelt = {each.id.name.lower(): each.id.name for each in below}
@@ -184,6 +188,6 @@ def _check_traffic(change: Change, kind: str) -> None:
         for name, share in given.items():
             if share > 0 and name.lower() in leaving:
                 raise refusals.invalid(f"The deployment '{name}' is being deleted.", f"properties.{what}.{name}")
-            if share > 0 and not change.services.endpoints.serves(f"{change.id.key}/deployments/{name.lower()}"):
+            if share > 0 and not endpoints.serves(f"{change.id.key}/deployments/{name.lower()}"):
                 message = f"The deployment '{name}' can't get traffic: it has not been created successfully."
                 raise refusals.invalid(message, f"properties.{what}.{name}")

@@ -10,6 +10,7 @@ from datetime import timedelta
 
 from localazure.arm.kind import Answer, Call
 from localazure.arm.store import Resource
+from localazure.blobs.service import Blobs
 from localazure.kinds.ml_datastores import BLOB_STORE, account_named
 from localazure.kinds.ml_kind import bad_request, user_error, workspace_of
 
@@ -18,7 +19,7 @@ LASTS = timedelta(hours=1)
 _LETTERS = "racwl"  # "Container level read, write, list SAS": azure-ai-ml 1.35.2, PendingUploadResponseDto
 
 
-async def start(version: Resource, call: Call) -> Answer:
+async def start(version: Resource, blobs: Blobs, call: Call) -> Answer:
     """A container and an address that lets its bearer read, write and list it. ArmError where the workspace has no storage."""
     asked = str(call.body.get("pendingUploadType") or "None")
     if asked not in TYPES:
@@ -30,14 +31,14 @@ async def start(version: Resource, call: Call) -> Answer:
         raise user_error(f"The workspace '{workspace.id.name}' has no storage account to upload to.")
     upload = uuid.uuid5(uuid.NAMESPACE_URL, version.key)
     name, container = account.id.name.lower(), str(upload)
-    await call.services.blobs.ensure_container(name, container)
-    signed = call.services.blobs.sas_url(name, container, "", _LETTERS, call.services.clock.now() + LASTS)
+    await blobs.ensure_container(name, container)
+    signed = blobs.sas_url(name, container, "", _LETTERS, call.services.clock.now() + LASTS)
     return Answer(
         body={
             "pendingUploadId": str(call.body.get("pendingUploadId") or upload),
             "pendingUploadType": asked,
             "blobReferenceForConsumption": {
-                "blobUri": call.services.blobs.container_url(name, container),
+                "blobUri": blobs.container_url(name, container),
                 "storageAccountArmId": account.id.text,
                 "credential": {"credentialType": "SAS", "sasUri": signed},
             },

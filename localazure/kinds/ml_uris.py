@@ -32,9 +32,6 @@ class BlobPlace(NamedTuple):
     container: str
     path: str  # no slash at either end
 
-    def url(self, services: Services) -> str:
-        return f"{services.blobs.container_url(self.account.id.name.lower(), self.container)}/{self.path}"
-
 
 def is_known(uri: str) -> bool:
     """Whether the URI has one of the forms that lead to blobs."""

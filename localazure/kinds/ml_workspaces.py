@@ -18,6 +18,7 @@ from localazure.arm.errors import ArmError
 from localazure.arm.kind import Action, Answer, Call, Change, merged
 from localazure.arm.store import Body, Resource
 from localazure.blobs.errors import BlobError
+from localazure.blobs.service import Blobs
 from localazure.kinds import attached_identities, ml_datastores, ml_workspace_forms, ml_workspace_rules
 from localazure.kinds.blob_containers import as_arm
 from localazure.kinds.ml_kind import DELETED, MlKind
@@ -36,6 +37,9 @@ class MlWorkspaces(MlKind):
     long_running_delete = True
     created_status = updated_status = 202
     created_headers = updated_headers = "both"
+
+    def __init__(self, blobs: Blobs) -> None:
+        self._blobs = blobs
 
     @property
     def actions(self) -> Mapping[str, Action]:
@@ -107,7 +111,7 @@ class MlWorkspaces(MlKind):
         account = services.store.get(str(workspace.properties["storageAccount"]))
         made = workspace.service["properties"]["workspaceId"]
         try:
-            await ml_datastores.make_defaults(workspace, account, made, services)
+            await ml_datastores.make_defaults(workspace, account, made, self._blobs, services)
         except BlobError as error:
             raise as_arm(error) from error
         return {}

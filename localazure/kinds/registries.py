@@ -10,11 +10,10 @@ import hmac
 import logging
 import secrets
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 
 from azure_gpu.catalog import registry_modes
 from azure_gpu.formats import azure_types
@@ -25,13 +24,9 @@ from localazure.arm.kind import Action, Answer, Call, Change, Kind
 from localazure.arm.store import Body, Resource
 from localazure.kinds import registry_builds, registry_logs, registry_runs, uploaded_sources
 from localazure.kinds.registry_builds import LOGIN_SUFFIX, login_server
+from localazure.services import Services
 from localazure.shapes import ObjectShape
 from localazure.weather import registry_limits
-
-if TYPE_CHECKING:
-    from starlette.routing import BaseRoute
-
-    from localazure.services import Services
 
 log = logging.getLogger(__name__)
 PASSWORD_BYTES = 39  # 52 characters, as long as the service's
@@ -73,7 +68,7 @@ class Registries(Kind):
     def reads(self) -> Mapping[str, Action]:
         return {"runs": self.list_runs, "runs/{run}": self.show_run}
 
-    def routes(self, services: "Services") -> list["BaseRoute"]:
+    def routes(self, services: Services) -> list[BaseRoute]:
         async def run_log(request: Request) -> Response:
             login, run = request.path_params["login"], request.path_params["run"]
             record = registry_runs.find(services.store, login, run)
@@ -120,7 +115,7 @@ class Registries(Kind):
             }
         return service
 
-    def view(self, resource: Resource, services: "Services") -> Body:
+    def view(self, resource: Resource, services: Services) -> Body:
         shown = super().view(resource, services)
         mode = registry_modes.PROPERTY
         properties = {name: value for name, value in shown.get("properties", {}).items() if name != mode}
@@ -128,7 +123,7 @@ class Registries(Kind):
             properties[mode] = registry_limits.mode_of(resource, services)
         return {**shown, "properties": properties}
 
-    async def remove(self, resource: Resource, services: "Services") -> None:
+    async def remove(self, resource: Resource, services: Services) -> None:
         await self._stop([task for key, task in self._builds.items() if key.startswith(f"{login_server(resource.id.name)}/")])
         uploaded_sources.forget(resource.id.name, services)
         services.images.forget(login_server(resource.id.name))
@@ -145,7 +140,7 @@ class Registries(Kind):
         passwords = [{"name": name, "value": value} for name, value in resource.private["passwords"].items()]
         return Answer(body={"username": resource.id.name, "passwords": passwords})
 
-    async def started(self, services: "Services") -> None:
+    async def started(self, services: Services) -> None:
         """A build doesn't outlive the server that ran it."""
         for registry in services.store.of_type(self.arm_type):
             login = login_server(registry.id.name)
@@ -154,7 +149,7 @@ class Registries(Kind):
                     _end(record, "Failed", "The embedded Azure was ended while it built.", services)
                     registry_runs.keep(services.store, login, record)
 
-    async def stopping(self, services: "Services") -> None:  # noqa: ARG002
+    async def stopping(self, services: Services) -> None:  # noqa: ARG002
         await self._stop(list(self._builds.values()))
 
     async def _stop(self, builds: list[asyncio.Task[None]]) -> None:
@@ -220,7 +215,7 @@ class Registries(Kind):
         return record
 
 
-async def _build(request: Body, registry: str, record: Body, services: "Services") -> None:
+async def _build(request: Body, registry: str, record: Body, services: Services) -> None:
     """A build in the background. Nobody waits for it, so that an error of our own has to end its run too."""
     try:
         await registry_builds.run(request, registry, record, services)
@@ -236,7 +231,7 @@ def _without_caller(request: Body) -> Body:
     return {**request, "credentials": {**credentials, "sourceRegistry": source}} if credentials else request
 
 
-def _end(record: Body, status: str, message: str, services: "Services") -> None:
+def _end(record: Body, status: str, message: str, services: Services) -> None:
     record["finishTime"] = record["lastUpdatedTime"] = services.clock.stamp()
     record |= {"provisioningState": "Failed", "status": status, "runErrorMessage": message}
 

@@ -19,6 +19,7 @@ from localazure.arm.errors import ArmError
 from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged
 from localazure.arm.store import Body, Resource
 from localazure.blobs.errors import BlobError
+from localazure.blobs.service import Blobs
 from localazure.kinds import attached_identities, blob_containers
 from localazure.services import Services, Settings
 
@@ -50,6 +51,9 @@ class StorageAccounts(Kind):
     created_status = 202
     created_headers = "location"
     globally_unique = (409, "StorageAccountAlreadyTaken", "The storage account named {name} is already taken.")
+
+    def __init__(self, blobs: Blobs) -> None:
+        self._blobs = blobs
 
     @property
     def actions(self) -> Mapping[str, Action]:
@@ -100,7 +104,7 @@ class StorageAccounts(Kind):
         sku = {"tier": "Premium" if str(change.body["sku"]["name"]).startswith("Premium") else "Standard"}
         if change.previous is not None or change.resource is None:
             return {"sku": sku}
-        await _drop_blobs(change.id.name, change.services)  # a request may have left some while an account of this name went
+        await self._drop_blobs(change.id.name)  # a request may have left some while an account of this name went
         made = change.services.clock.stamp()
         change.resource.private["keys"] = {name: _new_key(made) for name in _KEY_NAMES}
         return {
@@ -117,11 +121,11 @@ class StorageAccounts(Kind):
         }
 
     async def remove(self, resource: Resource, services: Services) -> None:
-        await _drop_blobs(resource.id.name, services)
+        await self._drop_blobs(resource.id.name)
         await asyncio.to_thread(shutil.rmtree, _shares(services.settings, resource.id.name), ignore_errors=True)
 
     def view(self, resource: Resource, services: Services) -> Body:
-        blob = {"blob": services.blobs.endpoint(resource.id.name)}
+        blob = {"blob": self._blobs.endpoint(resource.id.name)}
         return merged(_LATER, merged(super().view(resource, services), {"properties": {"primaryEndpoints": blob}}))
 
     async def list_keys(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
@@ -139,12 +143,11 @@ class StorageAccounts(Kind):
         call.services.store.put(resource)
         return Answer(body=_keys(resource))
 
-
-async def _drop_blobs(account: str, services: Services) -> None:
-    try:
-        await services.blobs.drop_account(account)
-    except BlobError as error:
-        raise blob_containers.as_arm(error) from error
+    async def _drop_blobs(self, account: str) -> None:
+        try:
+            await self._blobs.drop_account(account)
+        except BlobError as error:
+            raise blob_containers.as_arm(error) from error
 
 
 def share_folder(settings: Settings, account: str, share: str) -> Path:

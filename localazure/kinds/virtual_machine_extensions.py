@@ -8,11 +8,13 @@ from azure_gpu.formats.arm_ids import ArmId
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Change, Kind, merged
 from localazure.arm.store import Body, Resource
+from localazure.blobs.service import Blobs
 from localazure.kinds import vm_refusals as refusals, vm_views
 from localazure.kinds.vm_rules import LATER_VERSIONS
 from localazure.machines import extensions
 from localazure.machines.extensions import Extension, ExtensionError
 from localazure.machines.machine import UP, Machine
+from localazure.machines.machines import Machines
 from localazure.services import Services
 
 
@@ -22,6 +24,10 @@ class VirtualMachineExtensions(Kind):
     extra_api_versions = LATER_VERSIONS
     long_running = True
     long_running_delete = True
+
+    def __init__(self, machines: Machines, blobs: Blobs) -> None:
+        self._machines = machines
+        self._blobs = blobs
 
     def not_found(self, resource_id: ArmId) -> ArmError:  # noqa: ARG002
         """Test_Compute_VM_20220301_CRUD (2024-12-13)."""
@@ -38,7 +44,7 @@ class VirtualMachineExtensions(Kind):
         for name in ("publisher", "type"):
             if before is not None and str(before.properties[name]).lower() != str(properties[name]).lower():
                 raise refusals.change_not_allowed(f"virtualMachineExtension.{name}")
-        machine = change.services.machines.find(change.id.scope)
+        machine = self._machines.find(change.id.scope)
         if machine is None or machine.power not in UP:
             raise refusals.extensions_need_power()
         extension = extension_of(change.id.name, properties)
@@ -74,7 +80,7 @@ class VirtualMachineExtensions(Kind):
         return {"properties": {"autoUpgradeMinorVersion": False, "settings": {}}}
 
     async def provision(self, change: Change) -> Body:
-        machine = change.services.machines.find(change.id.scope)
+        machine = self._machines.find(change.id.scope)
         resource = change.resource
         if machine is None or resource is None:
             raise refusals.extensions_need_power()
@@ -87,15 +93,15 @@ class VirtualMachineExtensions(Kind):
     async def _applied(self, change: Change, machine: Machine, resource: Resource) -> None:
         extension = extension_of(change.id.name, change.properties)
         try:
-            resource.private["message"] = await extensions.apply(machine, extension, change.as_of, change.services)
+            resource.private["message"] = await extensions.apply(machine, extension, change.as_of, self._machines, self._blobs)
         except ExtensionError as error:
             resource.private["message"] = str(error)
             if change.properties.get("suppressFailures"):
                 return
             raise refusals.extension_failed(extension.name, extension.publisher, extension.type, str(error)) from error
 
-    def check_removal(self, resource: Resource, services: Services) -> None:
-        machine = services.machines.find(resource.id.scope)
+    def check_removal(self, resource: Resource, services: Services) -> None:  # noqa: ARG002
+        machine = self._machines.find(resource.id.scope)
         if machine is not None and machine.power not in UP:
             raise refusals.extensions_need_power()
 

@@ -11,6 +11,7 @@ from localazure.arm.store import Body, Resource
 from localazure.kinds import vm_refusals as refusals
 from localazure.kinds.vm_rules import LATER_VERSIONS
 from localazure.machines.machine import UP, Machine
+from localazure.machines.machines import Machines
 from localazure.machines.run_commands import PENDING, RUNNING, SUCCEEDED, Script
 from localazure.services import Services
 
@@ -25,6 +26,9 @@ class VirtualMachineRunCommands(Kind):
     long_running = True
     long_running_delete = True
 
+    def __init__(self, machines: Machines) -> None:
+        self._machines = machines
+
     def check(self, change: Change) -> None:
         properties = change.properties
         source: Body = properties.get("source") or {}
@@ -37,7 +41,7 @@ class VirtualMachineRunCommands(Kind):
         seconds = properties.get("timeoutInSeconds")
         if seconds is not None and seconds < 0:
             raise refusals.invalid("timeoutInSeconds", f"The value '{seconds}' of parameter 'timeoutInSeconds' is invalid.")
-        machine = change.services.machines.find(change.id.scope)
+        machine = self._machines.find(change.id.scope)
         if machine is None or machine.power not in UP:
             raise refusals.extensions_need_power()
         if machine.settings.windows:
@@ -52,7 +56,7 @@ class VirtualMachineRunCommands(Kind):
         if change.services.settings.nothing_runs:
             return {}
         await machine.early.wait()
-        await change.services.machines.commands.begin(machine, change.id.name.lower(), self._script(change, machine))
+        await self._machines.commands.begin(machine, change.id.name.lower(), self._script(change, machine))
         return await self._settled(change, machine)
 
     async def resume(self, change: Change) -> Body:
@@ -65,27 +69,27 @@ class VirtualMachineRunCommands(Kind):
     async def _settled(self, change: Change, machine: Machine) -> Body:
         if change.properties.get("asyncExecution"):
             return {}
-        kept = await change.services.machines.commands.settled(machine, change.id.name.lower())
+        kept = await self._machines.commands.settled(machine, change.id.name.lower())
         if change.properties.get("treatFailureAsDeploymentFailure") and kept["state"] not in (SUCCEEDED, RUNNING):
             raise refusals.extension_failed(change.id.name, _PUBLISHER, _TYPE, kept["message"])
         return {}
 
-    async def remove(self, resource: Resource, services: Services) -> None:
-        machine = services.machines.find(resource.id.scope)
+    async def remove(self, resource: Resource, services: Services) -> None:  # noqa: ARG002
+        machine = self._machines.find(resource.id.scope)
         if machine is not None:
-            await services.machines.commands.remove(machine, resource.id.name.lower())
+            await self._machines.commands.remove(machine, resource.id.name.lower())
 
     def view(self, resource: Resource, services: Services) -> Body:  # noqa: ARG002
         return merged(resource.body, resource.service)
 
-    def expanded(self, resource: Resource, what: str, services: Services) -> Body:
-        machine = services.machines.find(resource.id.scope)
+    def expanded(self, resource: Resource, what: str, services: Services) -> Body:  # noqa: ARG002
+        machine = self._machines.find(resource.id.scope)
         if "instanceview" not in what or machine is None:
             return {}
-        return {"properties": {"instanceView": services.machines.commands.view(machine, resource.id.name.lower())}}
+        return {"properties": {"instanceView": self._machines.commands.view(machine, resource.id.name.lower())}}
 
     def _machine(self, change: Change) -> Machine:
-        machine = change.services.machines.find(change.id.scope)
+        machine = self._machines.find(change.id.scope)
         if machine is None:
             raise ArmError(409, "OperationNotAllowed", f"The virtual machine of '{change.id.text}' is gone.")
         return machine

@@ -1,4 +1,4 @@
-"""Virtual machines of Microsoft.Compute: what is kept of them. What runs is `services.machines`'.
+"""Virtual machines of Microsoft.Compute as ARM resources. `localazure.machines` runs them.
 
 A PUT is answered with 201 and ends when the machine runs; cloud-init goes on afterwards, as on a real one. Forms and defaults:
 Microsoft Learn, REST reference of Microsoft.Compute/virtualMachines 2024-11-01.
@@ -8,8 +8,6 @@ import hashlib
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
 
-from starlette.routing import BaseRoute
-
 from azure_gpu.formats import azure_types
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged
@@ -18,8 +16,9 @@ from localazure.batch.nodes.connection import AgentLostError
 from localazure.kinds import attached_identities, vm_disks, vm_refusals as refusals, vm_rules, vm_views
 from localazure.kinds.network_common import guid
 from localazure.kinds.vm_rules import LATER_VERSIONS
-from localazure.machines import model, routes
-from localazure.machines.machine import DEALLOCATED, UP
+from localazure.machines import model
+from localazure.machines.machine import DEALLOCATED, UP, Machine
+from localazure.machines.machines import Machines
 from localazure.machines.run_commands import Script
 from localazure.services import Services
 
@@ -49,6 +48,9 @@ class VirtualMachines(Kind):
     long_running = True
     long_running_delete = True
 
+    def __init__(self, machines: Machines) -> None:
+        self._machines = machines
+
     @property
     def actions(self) -> Mapping[str, Action]:
         return {
@@ -62,9 +64,6 @@ class VirtualMachines(Kind):
     @property
     def reads(self) -> Mapping[str, Action]:
         return {"instanceView": self.read_instance_view}
-
-    def routes(self, services: Services) -> list[BaseRoute]:
-        return routes.routes(services)
 
     def busy(self, resource: Resource) -> ArmError:
         return refusals.not_allowed(
@@ -130,17 +129,17 @@ class VirtualMachines(Kind):
         resource = change.stored
         own = attached_identities.own(resource, change.services)
         resource.service = merged(resource.service, own)
-        if change.services.machines.find(resource.key) is not None and change.previous is not None:
-            await change.services.machines.apply(resource)
+        if self._machines.find(resource.key) is not None and change.previous is not None:
+            await self._machines.apply(resource)
             return own
         _check_capacity(resource, change.services)
         storage = _make_disks(resource, change.services)
-        await change.services.machines.create(resource)
+        await self._machines.create(resource)
         return merged(own, {"properties": storage})
 
     async def remove(self, resource: Resource, services: Services) -> None:
         """The machine goes, with the disks and interfaces that are to go with it."""
-        await services.machines.remove(resource.key)
+        await self._machines.remove(resource.key)
         disks = [key for key, option in vm_disks.disks_of(resource).items() if option == "Delete"]
         for key in disks:
             services.store.delete(key)
@@ -159,41 +158,41 @@ class VirtualMachines(Kind):
     def expanded(self, resource: Resource, what: str, services: Services) -> Body:
         if "instanceview" not in what:
             return {}
-        return {"properties": {"instanceView": vm_views.instance_view(resource, services)}}
+        return {"properties": {"instanceView": vm_views.instance_view(resource, self._machines, services)}}
 
     # Actions
 
     async def read_instance_view(self, resource: Resource, call: Call) -> Answer:
-        return Answer(body=vm_views.instance_view(resource, call.services))
+        return Answer(body=vm_views.instance_view(resource, self._machines, call.services))
 
     async def start(self, resource: Resource, call: Call) -> Answer:
-        _live(resource, call)
+        self._live(resource)
         return _accepted(lambda: self._started(resource, call.services))
 
-    async def deallocate(self, resource: Resource, call: Call) -> Answer:
-        _live(resource, call)
+    async def deallocate(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
+        self._live(resource)
         disk = (resource.properties.get("storageProfile") or {}).get("osDisk") or {}
         if (disk.get("diffDiskSettings") or {}).get("option") == "Local":
             raise refusals.not_allowed(
                 "Operation 'deallocate' is not supported for VMs or VM Scale Set instances using an ephemeral OS disk."
             )
-        return _accepted(lambda: call.services.machines.stop(resource.key, deallocate=True))
+        return _accepted(lambda: self._machines.stop(resource.key, deallocate=True))
 
-    async def power_off(self, resource: Resource, call: Call) -> Answer:
-        machine = _live(resource, call)
+    async def power_off(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
+        machine = self._live(resource)
         if machine.power == DEALLOCATED:
             raise refusals.not_allowed(
                 f"Operation 'powerOff' is not allowed on VM '{resource.id.name}' since the VM is deallocated."
             )
-        return _accepted(lambda: call.services.machines.stop(resource.key, deallocate=False))
+        return _accepted(lambda: self._machines.stop(resource.key, deallocate=False))
 
-    async def restart(self, resource: Resource, call: Call) -> Answer:
-        if _live(resource, call).power not in UP:
+    async def restart(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
+        if self._live(resource).power not in UP:
             raise refusals.needs_power(resource.id.name)
-        return _accepted(lambda: call.services.machines.restart(resource.key))
+        return _accepted(lambda: self._machines.restart(resource.key))
 
     async def run_command(self, resource: Resource, call: Call) -> Answer:
-        machine = _live(resource, call)
+        machine = self._live(resource)
         script = _script(call.body, windows=machine.settings.windows)
         if machine.power not in UP:
             raise refusals.needs_power(resource.id.name)
@@ -202,30 +201,36 @@ class VirtualMachines(Kind):
 
         async def run() -> Body:
             await machine.early.wait()
-            return await _run_to_its_end(lambda: call.services.machines.commands.act(machine, script))
+            return await _run_to_its_end(lambda: self._machines.commands.act(machine, script))
 
         return Answer(status=202, work=run)
 
     async def resume_action(self, action: str, resource: Resource, services: Services) -> Body | None:
-        machine = services.machines.find(resource.key)
+        machine = self._machines.find(resource.key)
         if machine is None:
             return None
         match action:
             case "start":
                 await self._started(resource, services)
             case "deallocate" | "powerOff":
-                await services.machines.stop(resource.key, deallocate=action == "deallocate")
+                await self._machines.stop(resource.key, deallocate=action == "deallocate")
             case "restart":
-                await services.machines.start(resource.key)
+                await self._machines.start(resource.key)
             case _:
-                return await _run_to_its_end(lambda: services.machines.commands.act_again(machine))
+                return await _run_to_its_end(lambda: self._machines.commands.act_again(machine))
         return None
 
     async def _started(self, resource: Resource, services: Services) -> None:
-        machine = services.machines.find(resource.key)
+        machine = self._machines.find(resource.key)
         if machine is not None and machine.power == DEALLOCATED:
             _check_capacity(resource, services)  # its place was given away
-        await services.machines.start(resource.key)
+        await self._machines.start(resource.key)
+
+    def _live(self, resource: Resource) -> Machine:
+        machine = self._machines.find(resource.key)
+        if machine is None:
+            raise refusals.not_allowed(f"The virtual machine '{resource.id.name}' isn't there: its creation has failed.")
+        return machine
 
 
 def _accepted(work: Callable[[], Awaitable[None]]) -> Answer:
@@ -240,13 +245,6 @@ async def _run_to_its_end(work: Callable[[], Awaitable[Body]]) -> Body:
         return await work()
     except AgentLostError:
         raise ArmError(409, "OperationPreempted", "The virtual machine was stopped while the script ran.") from None
-
-
-def _live(resource: Resource, call: Call):
-    machine = call.services.machines.find(resource.key)
-    if machine is None:
-        raise refusals.not_allowed(f"The virtual machine '{resource.id.name}' isn't there: its creation has failed.")
-    return machine
 
 
 def _script(body: Body, *, windows: bool) -> Script:

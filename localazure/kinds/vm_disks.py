@@ -12,6 +12,7 @@ from localazure.arm.kind import Change, Kind, merged
 from localazure.arm.store import Body, Resource
 from localazure.kinds import vm_refusals as refusals
 from localazure.kinds.network_common import guid
+from localazure.machines.machines import Machines
 from localazure.services import Services
 
 _PREMIUM = re.compile(r"Standard_(?:[DG]S\d|[A-Z]+\d+(?:-\d+)?[a-z]*s)", re.IGNORECASE)
@@ -21,6 +22,9 @@ DEFAULT_GB = {"Linux": 30, "Windows": 127}  # of an operating system's disk
 class Disks(Kind):
     azure_type = azure_types.DISK
     extra_api_versions = frozenset({"2025-01-02"})  # azure-cli 2.91 and azure-mgmt-compute 39
+
+    def __init__(self, machines: Machines) -> None:
+        self._machines = machines
 
     def check(self, change: Change) -> None:
         if change.creating and (change.properties.get("creationData") or {}).get("createOption") != "Empty":
@@ -42,7 +46,7 @@ class Disks(Kind):
         properties: Body = {
             **body["properties"],
             "diskSizeBytes": size * 2**30,
-            "diskState": _state(machine, services),
+            "diskState": _state(machine, self._machines),
             "timeCreated": resource.created_at,
             "uniqueId": guid(resource.key + resource.created_at),
         }
@@ -111,8 +115,8 @@ def make(machine: ArmId, disk: Body, location: str, zones: list[str], system: st
     }
 
 
-def _state(machine: Resource | None, services: Services) -> str:
+def _state(machine: Resource | None, machines: Machines) -> str:
     if machine is None:
         return "Unattached"
-    live = services.machines.find(machine.key)
+    live = machines.find(machine.key)
     return "Reserved" if live is not None and live.power == "deallocated" else "Attached"

@@ -6,6 +6,7 @@ In: the resource and the machine. Out: bodies. Codes of states: Microsoft Learn,
 from azure_gpu.formats import azure_types
 from localazure.arm.store import Body, Resource
 from localazure.machines.machine import UP, Machine
+from localazure.machines.machines import Machines
 from localazure.services import Services
 
 _SHOWN = {
@@ -19,8 +20,8 @@ _SHOWN = {
 AGENT_VERSION = "2.14.0.1"
 
 
-def instance_view(resource: Resource, services: Services) -> Body:
-    machine = services.machines.find(resource.key)
+def instance_view(resource: Resource, machines: Machines, services: Services) -> Body:
+    machine = machines.find(resource.key)
     power = machine.power if machine else "starting"
     since = machine.record["since"] if machine else resource.created_at
     provisioning = {

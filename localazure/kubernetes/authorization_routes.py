@@ -8,7 +8,7 @@ server alone, which shows a secret. `/kubernetes/oidc/<id>/…`: workload identi
 import base64
 import hashlib
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
@@ -22,13 +22,12 @@ from localazure.arm.requests import content_of
 from localazure.kinds.roles import has_role
 from localazure.kubernetes import authorization, workload_identity
 from localazure.kubernetes.client import KubeError
+from localazure.kubernetes.clusters import Clusters
 from localazure.kubernetes.control_plane_folder import ClusterFolder
 from localazure.kubernetes.pki import Pki
 from localazure.kubernetes.workload_identity import WebhookError
+from localazure.services import Services
 from localazure.weather.parts import WILDCARD_REVIEWS
-
-if TYPE_CHECKING:
-    from localazure.services import Services
 
 # AKS's own words, which kubectl prints behind "is forbidden".
 _REFUSED = "User does not have access to the resource in Azure. Update role assignment to allow access."
@@ -37,8 +36,9 @@ _REFUSED = "User does not have access to the resource in Azure. Update role assi
 class ClusterRoutes:
     """The routes of all clusters."""
 
-    def __init__(self, services: "Services") -> None:
+    def __init__(self, services: Services, clusters: Clusters) -> None:
         self._services = services
+        self._clusters = clusters
 
     def routes(self) -> list[Route]:
         issuer = "/kubernetes/oidc/{cluster}"
@@ -52,7 +52,7 @@ class ClusterRoutes:
     async def review(self, request: Request) -> Response:
         """A SubjectAccessReview and its answer. What isn't allowed is left to others: nothing is denied here."""
         secret = request.headers.get("authorization", "").removeprefix("Bearer ")
-        cluster = self._services.clusters.key_of_webhook(request.path_params["cluster"], secret)
+        cluster = self._clusters.key_of_webhook(request.path_params["cluster"], secret)
         if cluster is None:
             return Response(status_code=401)
         try:
@@ -73,7 +73,7 @@ class ClusterRoutes:
 
     async def mutate(self, request: Request) -> Response:
         """An AdmissionReview of a pod and its answer. Tells nothing but what an annotation of the cluster says."""
-        key = self._services.clusters.key_of(request.path_params["cluster"])
+        key = self._clusters.key_of(request.path_params["cluster"])
         if key is None:
             return Response(status_code=404)
         try:
@@ -84,21 +84,21 @@ class ClusterRoutes:
         return JSONResponse({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": answer})
 
     async def _mutated(self, key: str, namespace: str, pod: dict[str, Any]) -> dict[str, Any]:
-        clusters, name = self._services.clusters, workload_identity.account_of(pod)
+        name = workload_identity.account_of(pod)
         try:
-            account = await clusters.api(key).get(f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}")
+            account = await self._clusters.api(key).get(f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}")
             authority_host = f"{self._services.settings.url}/"
-            changes = workload_identity.patch(pod, account, clusters.shape(key).tenant_id, authority_host)
+            changes = workload_identity.patch(pod, account, self._clusters.shape(key).tenant_id, authority_host)
         except (KubeError, WebhookError) as error:
             return {"allowed": False, "status": {"code": 400, "message": str(error)}}
         patch = base64.b64encode(json.dumps(changes).encode()).decode("ascii")
         return {"allowed": True, "patchType": "JSONPatch", "patch": patch}
 
     async def discovery(self, request: Request) -> Response:
-        key = self._services.clusters.key_of(request.path_params["cluster"])
+        key = self._clusters.key_of(request.path_params["cluster"])
         if key is None:
             return Response(status_code=404)
-        issuer = self._services.clusters.issuer(key)
+        issuer = self._clusters.issuer(key)
         return JSONResponse(
             {
                 "issuer": issuer,
@@ -110,21 +110,21 @@ class ClusterRoutes:
         )
 
     async def keys(self, request: Request) -> Response:
-        key = self._services.clusters.key_of(request.path_params["cluster"])
+        key = self._clusters.key_of(request.path_params["cluster"])
         if key is None:
             return Response(status_code=404)
-        return JSONResponse(_key_set(key, self._services))
+        return JSONResponse(_key_set(key, self._clusters))
 
 
-def key_set(issuer: str, services: "Services") -> dict[str, Any] | None:
+def key_set(issuer: str, clusters: Clusters, services: Services) -> dict[str, Any] | None:
     """The keys of an issuer that is a cluster of this Azure; None of any other, which nothing here can reach."""
     before, _, identifier = issuer.removesuffix("/").rpartition("/")
-    key = services.clusters.key_of(identifier) if before == f"{services.settings.url}/kubernetes/oidc" else None
-    return None if key is None else _key_set(key, services)
+    key = clusters.key_of(identifier) if before == f"{services.settings.url}/kubernetes/oidc" else None
+    return None if key is None else _key_set(key, clusters)
 
 
-def _key_set(key: str, services: "Services") -> dict[str, Any]:
-    return {"keys": [_published(ClusterFolder(services.clusters.folder(key)).pki)]}
+def _key_set(key: str, clusters: Clusters) -> dict[str, Any]:
+    return {"keys": [_published(ClusterFolder(clusters.folder(key)).pki)]}
 
 
 def _published(pki: Pki) -> dict[str, Any]:

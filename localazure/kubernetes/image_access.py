@@ -6,11 +6,10 @@ with a pull secret. The runtime's sentences are containerd's (core/remotes/docke
 """
 
 import hmac
-from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 
 from azure_gpu.formats import image_reference
 from azure_gpu.formats.image_reference import ImageReference
@@ -19,11 +18,8 @@ from localazure.arm.store import Body, Resource
 from localazure.kinds import job_images, public_images, registry_access
 from localazure.kubernetes.agent import process_spec
 from localazure.kubernetes.agent.images import PATH
-
-if TYPE_CHECKING:
-    from starlette.routing import BaseRoute
-
-    from localazure.services import Services
+from localazure.kubernetes.clusters import Clusters
+from localazure.services import Services
 
 _BEARER = "Bearer "
 
@@ -32,10 +28,10 @@ class RefusedError(Exception):
     """The message is what a container runtime would say."""
 
 
-def routes(services: "Services") -> "list[BaseRoute]":
+def routes(services: Services, clusters: Clusters) -> list[BaseRoute]:
     async def pull(request: Request) -> Response:
         given = request.headers.get("authorization", "")
-        key = services.clusters.agent_key(given.removeprefix(_BEARER)) if given.startswith(_BEARER) else None
+        key = clusters.agent_key(given.removeprefix(_BEARER)) if given.startswith(_BEARER) else None
         if key is None:
             return JSONResponse({"message": "This is for the node agents of clusters."}, 401)
         asked = await request.json()
@@ -47,7 +43,7 @@ def routes(services: "Services") -> "list[BaseRoute]":
     return [Route(PATH, pull, methods=["POST"])]
 
 
-async def record(text: str, credentials: list[Body], cluster: str, services: "Services") -> Body:
+async def record(text: str, credentials: list[Body], cluster: str, services: Services) -> Body:
     """The image. RefusedError where the cluster can't have it."""
     reference = image_reference.parse(text)
     if reference is None:
@@ -60,7 +56,7 @@ async def record(text: str, credentials: list[Body], cluster: str, services: "Se
         raise RefusedError(f'failed to pull and unpack image "{reference}": {error.message}') from error
 
 
-def _check(reference: ImageReference, credentials: list[Body], cluster: str, services: "Services") -> None:
+def _check(reference: ImageReference, credentials: list[Body], cluster: str, services: Services) -> None:
     registry = registry_access.registry_at(reference.registry, services)
     begin = f'failed to pull and unpack image "{reference}": failed to resolve reference "{reference}": '
     if registry is None:
@@ -75,7 +71,7 @@ def _check(reference: ImageReference, credentials: list[Body], cluster: str, ser
         raise RefusedError(f"{begin}{reference}: not found")
 
 
-def _may_pull(registry: Resource, credentials: list[Body], cluster: str, services: "Services") -> bool:
+def _may_pull(registry: Resource, credentials: list[Body], cluster: str, services: Services) -> bool:
     principal = _kubelet_identity(cluster, services)
     if principal and registry_access.principal_may_pull(principal, registry, services):
         return True
@@ -84,7 +80,7 @@ def _may_pull(registry: Resource, credentials: list[Body], cluster: str, service
     return any(registry_access.is_admin(registry, str(one["username"]), str(one["password"])) for one in own)
 
 
-def _kubelet_identity(cluster: str, services: "Services") -> str:
+def _kubelet_identity(cluster: str, services: Services) -> str:
     """The object id of the identity that nodes pull with."""
     found = services.store.get(cluster)
     if found is None:

@@ -1,8 +1,8 @@
-"""The node pools of clusters: what `services.cluster_pools` is.
+"""Runs the node pools of clusters.
 
-In: pools as ARM has them, and what is asked of single nodes. Out: nodes in `nodes.json`, which the node agent makes; a pool is
-done when its nodes are Ready. Each cluster with a pool that scales by itself has an autoscaler. All happens on the server's event
-loop; changes of one cluster wait for each other.
+Nodes are entries in a cluster's `nodes.json`, which the node agent acts on; a pool is complete when its nodes are Ready. A cluster
+with an autoscaled pool has an autoscaler. Everything happens on the server's event loop; changes of one cluster wait for each
+other.
 """
 
 import asyncio
@@ -10,7 +10,7 @@ import contextlib
 import logging
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.store import Body
@@ -26,11 +26,10 @@ from localazure.kubernetes.autoscaler import PoolView
 from localazure.kubernetes.autoscaler_loop import Autoscaler
 from localazure.kubernetes.autoscaler_profile import Profile
 from localazure.kubernetes.client import KubeApi, KubeError
+from localazure.kubernetes.clusters import Clusters
 from localazure.kubernetes.model import ClusterShape, PoolShape
 from localazure.kubernetes.pool_state import ClusterState, PoolState
-
-if TYPE_CHECKING:
-    from localazure.services import Services
+from localazure.services import Services
 
 READY_SECONDS = 180.0
 DRAIN_SECONDS = 30.0  # AKS drains for half an hour by default; here nobody waits for that
@@ -42,8 +41,9 @@ log = logging.getLogger(__name__)
 class ClusterPools:
     """All pools of all clusters of this server."""
 
-    def __init__(self, services: "Services") -> None:
+    def __init__(self, services: Services, planes: Clusters) -> None:
         self._services = services
+        self._planes = planes
         self._clusters: dict[str, ClusterState] = {}
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._loops: dict[str, tuple[Autoscaler, asyncio.Task[None]]] = {}
@@ -174,7 +174,7 @@ class ClusterPools:
 
     async def started(self) -> None:
         """Takes up what an earlier server left."""
-        for shape in self._services.clusters.records():
+        for shape in self._planes.records():
             state = pool_state.load(self._services.store, shape.key)
             if state is not None:
                 self._clusters[state.key] = state
@@ -191,7 +191,7 @@ class ClusterPools:
     def _state(self, key: str) -> ClusterState:
         state = self._clusters.get(key.lower())
         if state is None:
-            shape = next((one for one in self._services.clusters.records() if one.key.lower() == key.lower()), None)
+            shape = next((one for one in self._planes.records() if one.key.lower() == key.lower()), None)
             if shape is None:
                 raise ArmError(404, "NotFound", f"There is no cluster {key}.")
             state = pool_state.load(self._services.store, key) or ClusterState(shape=shape)
@@ -201,20 +201,20 @@ class ClusterPools:
     def _save(self, state: ClusterState) -> None:
         if not self._knows(state):
             return  # it was deleted while this change was under way: nothing of it comes back
-        pool_state.save(self._services.store, state, self._services.clusters.folder(state.key))
+        pool_state.save(self._services.store, state, self._planes.folder(state.key))
 
     def _knows(self, state: ClusterState) -> bool:
         return self._clusters.get(state.key) is state
 
     def _api(self, state: ClusterState) -> KubeApi:
-        return self._services.clusters.api(state.key)
+        return self._planes.api(state.key)
 
     def _runs(self, state: ClusterState) -> bool:
         return (
             not state.paused
             and self._knows(state)
-            and self._services.clusters.exists(state.key)
-            and self._services.clusters.power(state.key) == "Running"
+            and self._planes.exists(state.key)
+            and self._planes.power(state.key) == "Running"
         )
 
     def _now(self) -> str:

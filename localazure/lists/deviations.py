@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from azure_gpu.catalog import regions
 from azure_gpu.catalog.sizes.lookup import normalise
 from azure_gpu.catalog.sizes.model import same_family
+from localazure.arm.caller import Caller
 from localazure.arm.errors import ArmError
-from localazure.arm.kind import Caller
 from localazure.fault import Fault
 
 REGISTERED = "Registered"

@@ -12,7 +12,7 @@ import re
 import secrets
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from azure_gpu.formats import image_reference
 from azure_gpu.formats.image_reference import ImageReference
@@ -29,9 +29,7 @@ from localazure.kubernetes.devices_visible import StartError, Visible, seen
 from localazure.kubernetes.node_gpus import gpus
 from localazure.machines import paths
 from localazure.machines.machine import Machine
-
-if TYPE_CHECKING:
-    from localazure.services import Services
+from localazure.services import Services
 
 _DAEMON = "docker: Error response from daemon: "
 _NO_GPUS = f'{_DAEMON}could not select device driver "" with capabilities: [[gpu]].'
@@ -52,7 +50,7 @@ class DockerError(Exception):
 class Docker:
     """Docker of every machine."""
 
-    def __init__(self, services: "Services", runtime: Runtime, save: Callable[[Machine], None]) -> None:
+    def __init__(self, services: Services, runtime: Runtime, save: Callable[[Machine], None]) -> None:
         self._services = services
         self._runtime = runtime
         self._save = save
@@ -301,7 +299,7 @@ class Docker:
         return {"name": name, "id": kept["id"], "image": kept["image"], "running": running, "status": status, "folder": folder}
 
 
-def identity_of(machine: Machine, chosen: str, services: "Services") -> tuple[str, str]:
+def identity_of(machine: Machine, chosen: str, services: Services) -> tuple[str, str]:
     """(principal, client id) of the machine's identity that an id of any sort names; "" is the only one."""
     found = machine.principals(services)
     if chosen:

@@ -11,7 +11,7 @@ import gzip
 import zlib
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from azure_gpu.catalog.problems import errors
@@ -21,10 +21,9 @@ from azure_gpu.catalog.sizes.model import Driver
 from localazure.arm.store import Body
 from localazure.batch.nodes.connection import AgentLostError, Command
 from localazure.blobs.errors import BlobError
+from localazure.blobs.service import Blobs
 from localazure.machines.machine import Machine
-
-if TYPE_CHECKING:
-    from localazure.services import Services
+from localazure.machines.machines import Machines
 
 CUSTOM_SCRIPT = ("microsoft.azure.extensions", "customscript")
 CUSTOM_SCRIPT_WINDOWS = ("microsoft.compute", "customscriptextension")
@@ -62,16 +61,16 @@ def known(extension: Extension) -> bool:
     return extension.publisher.lower().startswith("microsoft.")
 
 
-async def apply(machine: Machine, extension: Extension, as_of: date, services: "Services") -> str:
+async def apply(machine: Machine, extension: Extension, as_of: date, machines: Machines, blobs: Blobs) -> str:
     """Does what the extension does. ExtensionError where it fails on the machine."""
     if extension.is_driver:
-        return _driver(machine, extension, as_of, services)
+        return _driver(machine, extension, as_of, machines)
     if extension.kind == CUSTOM_SCRIPT:
-        return await _custom_script(machine, extension, services)
+        return await _custom_script(machine, extension, blobs)
     return "Successfully installed."
 
 
-def _driver(machine: Machine, extension: Extension, as_of: date, services: "Services") -> str:
+def _driver(machine: Machine, extension: Extension, as_of: date, machines: Machines) -> str:
     """What the catalog knows speaks against it is a failure on the machine, as at the service, which takes the request."""
     settings = machine.settings
     if settings.size is None:
@@ -81,7 +80,7 @@ def _driver(machine: Machine, extension: Extension, as_of: date, services: "Serv
     if found:
         raise ExtensionError(f"Installation failed: {found[0].message}. Exit code 1")
     if settings.has_nvidia and not settings.windows:
-        services.machines.set_driver(machine, _version(machine, extension))
+        machines.set_driver(machine, _version(machine, extension))
     return "Enable Extension: the GPU driver is installed."
 
 
@@ -97,7 +96,7 @@ def _version(machine: Machine, extension: Extension) -> str:
     return _LATEST_CUDA
 
 
-async def _custom_script(machine: Machine, extension: Extension, services: "Services") -> str:
+async def _custom_script(machine: Machine, extension: Extension, blobs: Blobs) -> str:
     """Files are brought, then the command or the script runs, once: one that an earlier server has begun is waited for."""
     try:
         run = machine.begun("extension", extension.name)
@@ -107,7 +106,7 @@ async def _custom_script(machine: Machine, extension: Extension, services: "Serv
             machine.record["number"] += 1
             machine.around.save(machine)
             run = f"extension/{machine.record['number']}"
-            ended = await machine.run(run, await _script_of(machine, extension, _folder(machine, run), services))
+            ended = await machine.run(run, await _script_of(machine, extension, _folder(machine, run), blobs))
     except AgentLostError:
         ended = None
     if ended is None:
@@ -125,14 +124,14 @@ def _folder(machine: Machine, run: str) -> Path:
     return machine.root / _FOLDER / run.rpartition("/")[2]
 
 
-async def _script_of(machine: Machine, extension: Extension, folder: Path, services: "Services") -> Command:
+async def _script_of(machine: Machine, extension: Extension, folder: Path, blobs: Blobs) -> Command:
     """What is to run, with its files in place."""
     both = {**extension.settings, **extension.protected}
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for url in both.get("fileUris") or ():
         target = folder / (urlsplit(str(url)).path.rsplit("/", 1)[-1] or "file")
         try:
-            await services.blobs.fetch(str(url), "", target, next(iter(machine.settings.identities), None))
+            await blobs.fetch(str(url), "", target, next(iter(machine.settings.identities), None))
         except (BlobError, OSError) as error:
             bare = str(url).partition("?")[0]
             raise ExtensionError(

@@ -8,16 +8,14 @@ is refused by name, because who comes with a token to Resource Manager may do ev
 
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from localazure.arm.kind import Caller
+from localazure.arm.caller import Caller
 from localazure.entra.tokens import LIFETIME_SECONDS
-
-if TYPE_CHECKING:
-    from localazure.services import Services
+from localazure.services import Services
 
 _AUDIENCES = ("https://storage.azure.com", "https://ml.azure.com")
 _WHO = ("client_id", "object_id", "principal_id", "msi_res_id", "mi_res_id")
@@ -26,18 +24,18 @@ _WHO = ("client_id", "object_id", "principal_id", "msi_res_id", "mi_res_id")
 class Holder(Protocol):
     """What has identities."""
 
-    def principals(self, services: "Services") -> list[tuple[str, str, str]]:
+    def principals(self, services: Services) -> list[tuple[str, str, str]]:
         """Of each: principal, client id, resource id."""
         ...
 
 
-def token(holder: Holder, request: Request, services: "Services") -> Response:
+def token(holder: Holder, request: Request, services: Services) -> Response:
     if request.headers.get("metadata", "").lower() != "true":
         return _refused("invalid_request", "Required metadata header not specified")
     return issued(holder, request.query_params, services)
 
 
-def issued(holder: Holder, query: Mapping[str, str], services: "Services") -> Response:
+def issued(holder: Holder, query: Mapping[str, str], services: Services) -> Response:
     """The answer to whoever may ask for this holder's tokens."""
     resource = query.get("resource") or query.get("scope", "").removesuffix("/.default")
     if not resource:
@@ -68,7 +66,7 @@ def issued(holder: Holder, query: Mapping[str, str], services: "Services") -> Re
     return JSONResponse(body, headers={"Cache-Control": "no-store"})
 
 
-def gives(resource: str, services: "Services") -> bool:
+def gives(resource: str, services: Services) -> bool:
     """Whether managed identities get tokens for it here."""
     bare = resource.rstrip("/")
     return bare in _AUDIENCES or bare.startswith(f"{services.settings.url}/blob/") or ".blob.core.windows.net" in bare

@@ -10,7 +10,7 @@ import logging
 import shutil
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from localazure.arm.store import Body
 from localazure.batch.nodes import connection
@@ -22,9 +22,7 @@ from localazure.kinds import attached_identities
 from localazure.kubernetes.gpu_programs import Programs
 from localazure.machines import cloud_init, paths, programs
 from localazure.machines.model import MachineSettings
-
-if TYPE_CHECKING:
-    from localazure.services import Services
+from localazure.services import Services
 
 log = logging.getLogger(__name__)
 STARTING, RUNNING, STOPPING, STOPPED = "starting", "running", "stopping", "stopped"
@@ -97,7 +95,7 @@ class Machine:
             "REQUESTS_CA_BUNDLE": bundle,
         }
 
-    def principals(self, services: "Services") -> list[tuple[str, str, str]]:
+    def principals(self, services: Services) -> list[tuple[str, str, str]]:
         """Of its identities: (principal, client id, resource id)."""
         found = [(*attached_identities.ids_of(one, services), one) for one in self.settings.identities]
         own = self.settings.own_principal

@@ -1,7 +1,6 @@
-"""The virtual machines of this server: what `services.machines` is.
+"""Runs virtual machines as processes.
 
-In: machines' ARM resources, and what clients ask of them. Out: machines as processes, and how they are shown. What is kept
-of one is a document in the store; machines outlive this server, and the next takes them up.
+The store has one document for each; machines outlive this server, and the next server takes them over.
 """
 
 import asyncio
@@ -9,20 +8,18 @@ import logging
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from azure_gpu.formats import azure_types
 from localazure.arm.store import Resource
 from localazure.batch.nodes import connection
+from localazure.blobs.service import Blobs
 from localazure.containers.runtime import Runtime
 from localazure.folder import same_secret
 from localazure.machines import machine as one_machine, model
 from localazure.machines.containers import Docker
 from localazure.machines.machine import DEALLOCATED, UP, Around, Machine
 from localazure.machines.run_commands import RunCommands
-
-if TYPE_CHECKING:
-    from localazure.services import Services
+from localazure.services import Services
 
 log = logging.getLogger(__name__)
 _DOCUMENTS = "machines/"
@@ -34,7 +31,7 @@ class Machines:
 
     machine = Machine
 
-    def __init__(self, services: "Services", folder: Path, containers: Path) -> None:
+    def __init__(self, services: Services, blobs: Blobs, folder: Path, containers: Path) -> None:
         self._services = services
         self._folder = folder
         self._machines: dict[str, Machine] = {}
@@ -42,7 +39,7 @@ class Machines:
         self._ticking: asyncio.Task[None] | None = None
         self._ticks: list[Callable[[], object]] = []
         self.docker = Docker(services, self._runtime, self._save)
-        self.commands = RunCommands(services)
+        self.commands = RunCommands(blobs)
         self._around = Around(
             folder=folder,
             url=services.settings.url,
@@ -129,7 +126,7 @@ class Machines:
         found = [one for one in self._machines.values() if one.settings.spot and one.settings.name.lower() == name.lower()]
         for machine in found:
             if machine.settings.eviction == "Delete":
-                await self._services.door.delete(machine.settings.id.text)
+                await self._services.arm.delete(machine.settings.id.text)
             elif machine.power != DEALLOCATED:
                 await self.stop(machine.key, deallocate=True)
         return [one.settings.name for one in found]

@@ -6,16 +6,14 @@ document in the store. Quotas and a region's capacity are the service's; a clust
 
 import asyncio
 from collections.abc import Callable, Collection, Coroutine
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from azure_gpu.formats import azure_types
 from localazure.arm.store import Body, Resource
 from localazure.kinds import ml_quotas
 from localazure.machines import ml_cluster
 from localazure.machines.ml_cluster import IDLE, LEAVING, PREEMPTED, PREPARING, RUNNING, Scale
-
-if TYPE_CHECKING:
-    from localazure.services import Services
+from localazure.services import Services
 
 _DOCUMENTS = "ml-clusters/"
 NODE_SECONDS = 0.5  # until a new node can run something; minutes on a real one
@@ -33,7 +31,7 @@ class Jobs(NamedTuple):
 class Clusters:
     """All of them, by the computes' keys."""
 
-    def __init__(self, services: "Services", jobs: Jobs) -> None:
+    def __init__(self, services: Services, jobs: Jobs) -> None:
         self._services = services
         self._jobs = jobs
         self.records: dict[str, Body] = {}

@@ -18,6 +18,7 @@ from azure_gpu.formats.arm_ids import parse
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Body, Resource
 from localazure.blobs.containers import container_key
+from localazure.blobs.service import Blobs
 from localazure.kinds import ml_uris
 from localazure.kinds.ml_assets import version_at
 from localazure.kinds.ml_datastores import ARTIFACTS_CONTAINER, BLOB_STORE
@@ -87,7 +88,13 @@ def check(properties: Body) -> str:
 
 
 async def lay_out(
-    job: Resource, folder: Path, identity: JobIdentity, workspace: Resource, log: downloads.InitializerLog, services: Services
+    job: Resource,
+    folder: Path,
+    identity: JobIdentity,
+    workspace: Resource,
+    log: downloads.InitializerLog,
+    blobs: Blobs,
+    services: Services,
 ) -> Laid:
     """Brings code and inputs, and makes room for outputs. ArmError where something can't be had."""
     properties = job.properties
@@ -99,7 +106,7 @@ async def lay_out(
         else None
     )
     if found is not None:
-        await downloads.fetch("code", str(found.properties["codeUri"]), code, workspace, identity, log, services)
+        await downloads.fetch("code", str(found.properties["codeUri"]), code, workspace, identity, log, blobs, services)
     mounts: dict[str, Path] = {WORKING: code}
     words: dict[str, str] = {}
     for name, given in (properties.get("inputs") or {}).items():
@@ -108,7 +115,7 @@ async def lay_out(
             continue
         target = folder / "inputs" / name
         uri = _uri_of(str(given.get("uri") or ""), workspace, services)
-        await downloads.fetch("input", uri, target, workspace, identity, log, services)
+        await downloads.fetch("input", uri, target, workspace, identity, log, blobs, services)
         mounts[f"{INPUTS}/{name}"] = target
         alone = str(given.get("jobInputType")).lower() in FILES
         words[f"inputs.{name}"] = f"{INPUTS}/{name}/{uri.rstrip('/').rsplit('/', 1)[-1]}" if alone else f"{INPUTS}/{name}"
@@ -136,7 +143,7 @@ def command(text: str, words: dict[str, str]) -> str:
     return _REFERENCE.sub(filled, text)
 
 
-async def put_out(puts: tuple[Put, ...], services: Services) -> int:
+async def put_out(puts: tuple[Put, ...], blobs: Blobs, services: Services) -> int:
     """Uploads what the job has written; how many files."""
     count = 0
     for put in puts:
@@ -144,11 +151,11 @@ async def put_out(puts: tuple[Put, ...], services: Services) -> int:
         if not files:
             continue
         account = put.place.account.id.name.lower()
-        await services.blobs.ensure_container(account, put.place.container)
-        url = services.blobs.sas_url(account, put.place.container, "", "racw", services.clock.now() + _VALID)
+        await blobs.ensure_container(account, put.place.container)
+        url = blobs.sas_url(account, put.place.container, "", "racw", services.clock.now() + _VALID)
         for file in files:
             below = file.relative_to(put.folder).as_posix()
-            await services.blobs.upload(file, url, "/".join(part for part in (put.place.path, below) if part))
+            await blobs.upload(file, url, "/".join(part for part in (put.place.path, below) if part))
             count += 1
     return count
 
@@ -159,10 +166,10 @@ def artifact_place(job: Resource, path: str, workspace: Resource, services: Serv
     return ml_uris.BlobPlace(account, ARTIFACTS_CONTAINER, f"{ml_uris.RUNS}{job.id.name}/{path}") if account else None
 
 
-def signed(place: ml_uris.BlobPlace, services: Services) -> str:
+def signed(place: ml_uris.BlobPlace, blobs: Blobs, services: Services) -> str:
     """An address at which the service itself may write."""
     account = place.account.id.name.lower()
-    return services.blobs.sas_url(account, place.container, place.path, "racw", services.clock.now() + _VALID)
+    return blobs.sas_url(account, place.container, place.path, "racw", services.clock.now() + _VALID)
 
 
 def _uri_of(text: str, workspace: Resource, services: Services) -> str:

@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import Vendor
@@ -19,6 +19,7 @@ from azure_gpu.formats import azure_types, image_reference
 from azure_gpu.formats.conda_file import CondaFileError
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Body, Resource
+from localazure.blobs.service import Blobs
 from localazure.containers.build_log import BuildFailedError, BuildLog
 from localazure.containers.container_spec import ContainerSpec
 from localazure.containers.environments import Environments, Requirements
@@ -38,10 +39,7 @@ from localazure.machines.ml_job_files import JobIdentity, Laid
 from localazure.machines.model import DRIVER_OF_IMAGES, gpu_node
 from localazure.ml import conda
 from localazure.ml.downloads import InitializerLog
-from localazure.services import SUBSCRIPTION
-
-if TYPE_CHECKING:
-    from localazure.services import Services
+from localazure.services import SUBSCRIPTION, Services
 
 CONTAINER = "job"
 _NODES = "node"
@@ -60,14 +58,22 @@ class Run:
     """A job on a node. `folder` holds its files while it runs."""
 
     def __init__(
-        self, job: Resource, compute: Resource, workspace: Resource, runtime: Runtime, folder: Path, services: "Services"
-    ):
+        self,
+        job: Resource,
+        compute: Resource,
+        workspace: Resource,
+        runtime: Runtime,
+        folder: Path,
+        blobs: Blobs,
+        services: Services,
+    ) -> None:
         self.job = job
         self.compute = compute
         self.workspace = workspace
         self.folder = folder
         self.identity = JobIdentity(compute, workspace, services)
         self._runtime = runtime
+        self._blobs = blobs
         self._services = services
 
     async def prepared(self, secret: str, nodes: Sequence[str]) -> tuple[list[ContainerSpec], Volumes, list[Laid]]:
@@ -83,7 +89,7 @@ class Run:
         all_laid: list[Laid] = []
         for index, node in enumerate(nodes):
             folder = self.folder / str(index)
-            laid = await files.lay_out(self.job, folder, self.identity, self.workspace, log, self._services)
+            laid = await files.lay_out(self.job, folder, self.identity, self.workspace, log, self._blobs, self._services)
             own = [Volume(name=f"v{index}-{number}", shared=path) for number, path in enumerate(laid.mounts.values())]
             line = files.command(str(self.job.properties.get("command") or ""), laid.words)
             specs.append(
@@ -136,10 +142,10 @@ class Run:
         """One container."""
         log_file = ml_workers.log_of(worker, ml_workers.count(self.job.properties))
         place = files.artifact_place(self.job, log_file, self.workspace, self._services)
-        url = files.signed(place, self._services) if place else ""
+        url = files.signed(place, self._blobs, self._services) if place else ""
         if place is not None and not sent:
-            await self._services.blobs.ensure_container(place.account.id.name.lower(), place.container)
-            await self._services.blobs.begin_append(url)
+            await self._blobs.ensure_container(place.account.id.name.lower(), place.container)
+            await self._blobs.begin_append(url)
         folder = self._runtime.folder_of(self.job.key, _container(worker))
         log, seen = FollowedLog(folder / "log"), 0
         while True:
@@ -149,7 +155,7 @@ class Run:
             fresh = content[max(0, sent - seen) :]
             seen += len(content)
             if fresh and url:
-                await self._services.blobs.append(url, fresh)
+                await self._blobs.append(url, fresh)
                 sent += len(fresh)
                 told(worker, sent)
             if over:
@@ -198,7 +204,7 @@ class Run:
         given = {str(key): str(value) for key, value in (properties.get("environmentVariables") or {}).items()}
         return {**own, **given}
 
-    def principals(self, services: "Services") -> list[tuple[str, str, str]]:
+    def principals(self, services: Services) -> list[tuple[str, str, str]]:
         """Of the compute's identities: principal, client id, resource id."""
         found = [(*attached_identities.ids_of(one, services), one) for one in self.identity.attached]
         own = str((self.compute.service.get("identity") or {}).get("principalId") or "")

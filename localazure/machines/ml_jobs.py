@@ -1,30 +1,29 @@
-"""Jobs of Azure ML and the clusters that they run on: what `services.ml_jobs` is.
+"""Runs jobs of Azure ML and the compute clusters that they run on.
 
-In: computes and jobs as ARM has them. Out: nodes that come when a job waits and go when they are idle, jobs that run in their
-environment's image on one of them or on several at once, and how both are shown. Everything happens on the server's event loop;
-what is kept are two sorts of documents in the store, so that the next server goes on. Idle time is that of the embedded Azure's
-clock.
+Nodes are added when a job waits and removed when they are idle, by the embedded Azure's clock. A job runs in its environment's
+image on one or several nodes. The store has a document for each cluster and each job, from which the next server continues.
+Everything happens on the server's event loop.
 """
 
 import asyncio
 import logging
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from localazure.arm.caller import Caller
 from localazure.arm.errors import ArmError, not_implemented
-from localazure.arm.kind import Caller, Change
+from localazure.arm.kind import Change
 from localazure.arm.store import Body, Resource
 from localazure.batch import durations
 from localazure.blobs.errors import BlobError
+from localazure.blobs.service import Blobs
 from localazure.containers.runtime import Runtime
 from localazure.folder import random_secret, same_secret
 from localazure.machines import ml_cluster, ml_job_files, ml_workers
+from localazure.machines.machines import Machines
 from localazure.machines.ml_clusters import Clusters, Jobs
 from localazure.machines.ml_job_run import Ended, Run
-
-if TYPE_CHECKING:
-    from localazure.services import Services
+from localazure.services import Services
 
 log = logging.getLogger(__name__)
 _JOBS = "ml-jobs/"
@@ -37,8 +36,10 @@ _LEFT_OUT = ("parameters", "isolatedNetwork")
 class JobRunner:
     """All clusters and jobs of this server."""
 
-    def __init__(self, services: "Services", folder: Path) -> None:
+    def __init__(self, services: Services, blobs: Blobs, machines: Machines, folder: Path) -> None:
         self._services = services
+        self._blobs = blobs
+        self._machines = machines
         self._folder = folder
         self._files = folder.parent / "ml-job-files"
         self._runtime = Runtime(folder)
@@ -203,7 +204,7 @@ class JobRunner:
         for key in on_nodes:
             self._go(key, taken_up=self._jobs[key]["status"] in running)
         self._clusters.started(on_nodes)
-        self._services.machines.each_tick(self._clusters.look_at_all)
+        self._machines.each_tick(self._clusters.look_at_all)
 
     async def stopping(self) -> None:
         """This server ends; what runs goes on for the next."""
@@ -318,7 +319,7 @@ class JobRunner:
     async def _finalised(self, job_key: str) -> None:
         """Keeps what the job has written; then it is over."""
         kept = self._jobs[job_key]
-        await ml_job_files.put_out(self._puts(kept), self._services)
+        await ml_job_files.put_out(self._puts(kept), self._blobs, self._services)
         if kept["exit"] == 0:
             await self._end(job_key, "Completed", "", "")
             return
@@ -365,6 +366,7 @@ class JobRunner:
             workspace,
             self._runtime,
             self._files / f"{job.id.name}-{kept['secret'][:8]}",
+            self._blobs,
             self._services,
         )
 

@@ -3,7 +3,6 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -13,35 +12,38 @@ from localazure.arm.store import Body
 from localazure.machines import identity_tokens
 from localazure.machines.containers import DockerError, identity_of
 from localazure.machines.machine import Machine
-from localazure.services import SUBSCRIPTION
+from localazure.machines.machines import Machines
+from localazure.machines.ml_jobs import JobRunner
+from localazure.services import SUBSCRIPTION, Services
 
-if TYPE_CHECKING:
-    from localazure.services import Services
 
-
-def routes(services: "Services") -> list[BaseRoute]:
-    asked = Asked(services)
+def routes(machines: Machines, jobs: JobRunner, services: Services) -> list[BaseRoute]:
+    requests = MachineRequests(machines, jobs, services)
     return [
-        Route("/machines/{secret}/metadata/identity/oauth2/token", asked.token, methods=["GET", "POST"]),
-        Route("/machines/{secret}/metadata/instance", asked.instance, methods=["GET"]),
-        Route("/machines/{secret}/docker", asked.program(asked.docker), methods=["POST"]),
-        Route("/machines/{secret}/az", asked.program(asked.az), methods=["POST"]),
-        Route("/machines/{secret}/power", asked.program(asked.power), methods=["POST"]),
+        Route("/machines/{secret}/metadata/identity/oauth2/token", requests.token, methods=["GET", "POST"]),
+        Route("/machines/{secret}/metadata/instance", requests.instance, methods=["GET"]),
+        Route("/machines/{secret}/docker", requests.program(requests.docker), methods=["POST"]),
+        Route("/machines/{secret}/az", requests.program(requests.az), methods=["POST"]),
+        Route("/machines/{secret}/power", requests.program(requests.power), methods=["POST"]),
     ]
 
 
-class Asked:
-    def __init__(self, services: "Services") -> None:
+class MachineRequests:
+    """Answers the requests of machines' programs."""
+
+    def __init__(self, machines: Machines, jobs: JobRunner, services: Services) -> None:
+        self._machines = machines
+        self._jobs = jobs
         self._services = services
         self._going: set[asyncio.Task[None]] = set()
 
     async def token(self, request: Request) -> Response:
         secret = request.path_params["secret"]
-        holder = self._services.machines.by_secret(secret) or self._services.ml_jobs.by_secret(secret)
+        holder = self._machines.by_secret(secret) or self._jobs.by_secret(secret)
         return identity_tokens.token(holder, request, self._services) if holder else Response(status_code=404)
 
     async def instance(self, request: Request) -> Response:
-        machine = self._services.machines.by_secret(request.path_params["secret"])
+        machine = self._machines.by_secret(request.path_params["secret"])
         if machine is None:
             return Response(status_code=404)
         settings = machine.settings
@@ -63,7 +65,7 @@ class Asked:
         """An answer for one of a machine's programs; what it is refused goes to it as words."""
 
         async def answered(request: Request) -> Response:
-            machine = self._services.machines.by_secret(request.path_params["secret"])
+            machine = self._machines.by_secret(request.path_params["secret"])
             if machine is None:
                 return Response(status_code=404)
             try:
@@ -74,7 +76,7 @@ class Asked:
         return answered
 
     async def docker(self, machine: Machine, asked: Body) -> Body:
-        return await self._services.machines.docker.answer(machine, asked)
+        return await self._machines.docker.answer(machine, asked)
 
     async def az(self, machine: Machine, asked: Body) -> Body:
         match asked.get("do"):
@@ -89,7 +91,7 @@ class Asked:
                 signed = machine.record["signed_on"]
                 if not signed:
                     raise DockerError("Please run 'az login' to setup account.")
-                self._services.machines.docker.login_as(machine, str(asked.get("registry") or ""), signed["principal"])
+                self._machines.docker.login_as(machine, str(asked.get("registry") or ""), signed["principal"])
                 return {}
             case _:
                 machine.record["signed_on"] = ""
@@ -112,7 +114,7 @@ class Asked:
         """From inside the machine, a moment after the program was answered. It is stopped then, and goes on costing."""
 
         async def later() -> None:
-            machines = self._services.machines
+            machines = self._machines
             await (
                 machines.restart(machine.key) if asked.get("do") == "restart" else machines.stop(machine.key, deallocate=False)
             )

@@ -9,18 +9,16 @@ import asyncio
 import shutil
 from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from localazure.arm.store import Body
 from localazure.batch.nodes import node_agent
 from localazure.batch.nodes.connection import AgentLostError, Command, Ended
 from localazure.blobs.errors import BlobError
+from localazure.blobs.service import Blobs
 from localazure.machines import streaming
 from localazure.machines.machine import Machine
 from localazure.machines.streaming import Stream
-
-if TYPE_CHECKING:
-    from localazure.services import Services
 
 OUTPUT_BYTES = 4096
 ACTION_SECONDS = 90 * 60.0
@@ -48,8 +46,8 @@ class Script(NamedTuple):
 class RunCommands:
     """Those of every machine."""
 
-    def __init__(self, services: "Services") -> None:
-        self._services = services
+    def __init__(self, blobs: Blobs) -> None:
+        self._blobs = blobs
         self._going: dict[tuple[str, str], asyncio.Task[None]] = {}
 
     # The action
@@ -182,7 +180,7 @@ class RunCommands:
         streams = self._streams(kept)
         try:
             for stream in streams:
-                await stream.begin(self._services.blobs)
+                await stream.begin(self._blobs)
             work = self._run(machine, kept["run"], Path(kept["folder"]), script, running)
             await self._followed(machine, kept, streams, work)
         except BlobError as error:
@@ -200,7 +198,7 @@ class RunCommands:
                 entry[3] = stream.sent
             machine.around.save(machine)
 
-        following = asyncio.create_task(streaming.follow(streams, self._services.blobs, told)) if streams else None
+        following = asyncio.create_task(streaming.follow(streams, self._blobs, told)) if streams else None
         try:
             ended = await work
         except AgentLostError:
@@ -212,7 +210,7 @@ class RunCommands:
         message = ""
         try:
             for stream in streams:
-                await stream.go_on(self._services.blobs)
+                await stream.go_on(self._blobs)
         except BlobError as error:
             message = f" Its output could not be sent on: {error.code}: {error.message}"
         if ended is None:

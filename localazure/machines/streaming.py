@@ -7,10 +7,8 @@ so far.
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from localazure.blobs.service import Blobs
+from localazure.blobs.service import Blobs
 
 LOOK_SECONDS = 0.2
 
@@ -25,12 +23,12 @@ class Stream:
         self.sent = sent
         self._sending: asyncio.Task[None] | None = None
 
-    async def begin(self, blobs: "Blobs") -> None:
+    async def begin(self, blobs: Blobs) -> None:
         """BlobError where it may not, or can't, be written."""
         await blobs.begin_append(self.url, self.principal)
         self.sent = 0
 
-    async def go_on(self, blobs: "Blobs") -> bool:
+    async def go_on(self, blobs: Blobs) -> bool:
         """Sends what is new. Whether there was something."""
         if self._sending is not None:  # whoever sent it was cancelled: the blob may have it already
             await asyncio.wait([self._sending])
@@ -41,7 +39,7 @@ class Stream:
         await asyncio.shield(self._sending)
         return True
 
-    async def _send(self, blobs: "Blobs", content: bytes) -> None:
+    async def _send(self, blobs: Blobs, content: bytes) -> None:
         await blobs.append(self.url, content, self.principal)
         self.sent += len(content)
 
@@ -54,7 +52,7 @@ class Stream:
             return b""
 
 
-async def follow(streams: list[Stream], blobs: "Blobs", told: Callable[[], None]) -> None:
+async def follow(streams: list[Stream], blobs: Blobs, told: Callable[[], None]) -> None:
     """Sends on until it is cancelled. `told` is called after each piece."""
     while True:
         for stream in streams:

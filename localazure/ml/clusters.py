@@ -8,6 +8,7 @@ from azure_gpu.formats.arm_ids import parse
 from localazure.arm.store import Body, Resource
 from localazure.kinds import ml_compute_rules, ml_computes
 from localazure.kubernetes.client import KubeError
+from localazure.kubernetes.clusters import Clusters
 from localazure.ml import assets, failures
 from localazure.ml.pod_forms import shape_of
 from localazure.ml.pods import Cluster
@@ -16,7 +17,7 @@ from localazure.services import Services
 _CALL_FAILED = "InferencingClientCallFailed"
 
 
-def of_deployment(key: str, services: Services) -> Cluster:
+def of_deployment(key: str, clusters: Clusters, services: Services) -> Cluster:
     """ArmError: InferencingClientCallFailed where the compute, its cluster or the extension isn't there."""
     deployment = services.store.get(key)
     endpoint = services.store.get(deployment.id.scope) if deployment is not None else None
@@ -24,13 +25,13 @@ def of_deployment(key: str, services: Services) -> Cluster:
         raise failures.of(_CALL_FAILED, "The deployment has gone.")
     compute = _compute(endpoint, services)
     cluster = ml_computes.cluster_of(compute, services)
-    if cluster is None or not services.clusters.exists(cluster.key):
+    if cluster is None or not clusters.exists(cluster.key):
         raise failures.of(_CALL_FAILED, f"The cluster of the compute '{compute.id.name}' isn't there.")
     if ml_compute_rules.extension_of(cluster, services) is None:
         message = f"The cluster '{cluster.id.name}' has no extension of Azure Machine Learning."
         raise failures.of(_CALL_FAILED, message)
     try:
-        api = services.clusters.api(cluster.key)
+        api = clusters.api(cluster.key)
     except KubeError as error:
         raise failures.of(_CALL_FAILED, error.message) from error
     own: Body = ml_compute_rules.inner(compute.body)
@@ -39,7 +40,7 @@ def of_deployment(key: str, services: Services) -> Cluster:
     return Cluster(
         api=api,
         namespace=str(own.get("namespace") or "default"),
-        folder=services.clusters.folder(cluster.key),
+        folder=clusters.folder(cluster.key),
         shape=shape_of(deployment.properties, ml_computes.instance_types(compute), default),
         image=str(environment.properties["image"]),
     )

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from localazure.arm.store import Resource
 from localazure.blobs.errors import BlobError
+from localazure.blobs.service import Blobs
 from localazure.kinds import ml_uris
 from localazure.ml import failures
 from localazure.ml.access import Identity
@@ -31,7 +32,14 @@ class InitializerLog:
 
 
 async def fetch(
-    what: str, uri: str, target: Path, workspace: Resource, identity: Identity, log: InitializerLog, services: Services
+    what: str,
+    uri: str,
+    target: Path,
+    workspace: Resource,
+    identity: Identity,
+    log: InitializerLog,
+    blobs: Blobs,
+    services: Services,
 ) -> None:
     """The blob, or all blobs of the folder, that `uri` names, into the folder `target`. ArmError.
 
@@ -46,7 +54,7 @@ async def fetch(
         raise failures.not_authorized(
             identity.shown, "Storage Blob Data Reader", f"the storage account {place.account.id.name}", f"read the {what}"
         )
-    count = await _into(place, target, services, named=what == "model")
+    count = await _into(place, target, blobs, services, named=what == "model")
     if not count:
         log.say(f"BlobNotFound: {place.account.id.name}/{place.container} has nothing at '{place.path}'")
         raise failures.bad_argument(
@@ -56,7 +64,7 @@ async def fetch(
     log.say(f"Downloaded {count} files of the {what}")
 
 
-async def _into(place: ml_uris.BlobPlace, target: Path, services: Services, *, named: bool) -> int:
+async def _into(place: ml_uris.BlobPlace, target: Path, blobs: Blobs, services: Services, *, named: bool) -> int:
     """How many files came."""
     path = place.path.strip("/")
     half = target.with_name(f".{target.name}.half")
@@ -64,12 +72,12 @@ async def _into(place: ml_uris.BlobPlace, target: Path, services: Services, *, n
     expires = services.clock.now() + _VALID
     account = place.account.id.name.lower()
     try:
-        address = services.blobs.sas_url(account, place.container, "", "rl", expires)
-        files = await services.blobs.fetch(address, f"{path}/" if path else "", half)
+        address = blobs.sas_url(account, place.container, "", "rl", expires)
+        files = await blobs.fetch(address, f"{path}/" if path else "", half)
         if not files and path:
             one = half / path
-            address = services.blobs.sas_url(account, place.container, path, "r", expires)
-            files = await services.blobs.fetch(address, "", one)
+            address = blobs.sas_url(account, place.container, path, "r", expires)
+            files = await blobs.fetch(address, "", one)
     except BlobError:
         return 0
     whole = half / path if path else half

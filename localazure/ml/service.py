@@ -1,7 +1,4 @@
-"""Online endpoints as the rest of the embedded Azure uses them: `services.endpoints`.
-
-Resources are ARM's; here is what runs for them. Made once by the server.
-"""
+"""Runs the deployments of online endpoints and routes requests to them. Kinds keep the ARM resources."""
 
 import asyncio
 import hashlib
@@ -14,7 +11,9 @@ from starlette.types import ASGIApp
 from azure_gpu.catalog.services.machine_learning.compute import KUBERNETES
 from azure_gpu.formats import azure_types
 from localazure.arm.store import Body, Resource
+from localazure.blobs.service import Blobs
 from localazure.containers.runtime import Runtime
+from localazure.kubernetes.clusters import Clusters
 from localazure.ml import assets, clusters, failures, logs, settings
 from localazure.ml.access import Identity
 from localazure.ml.downloads import InitializerLog, fetch
@@ -23,7 +22,7 @@ from localazure.ml.generations import MODELS, Containers, Generation, Plan, new
 from localazure.ml.images import served
 from localazure.ml.live import LiveEndpoint
 from localazure.ml.places import containers_below
-from localazure.ml.pods import RunningOnCluster
+from localazure.ml.pods import Cluster, RunningOnCluster
 from localazure.ml.router import PREFIX, Router
 from localazure.ml.running import Running
 from localazure.ml.slots import LiveDeployment
@@ -39,8 +38,10 @@ KEYS, SECRET = "keys", "token_secret"  # of an endpoint's private part
 class OnlineEndpoints:
     """What runs for the endpoints of one server."""
 
-    def __init__(self, services: Services, folder: Path) -> None:
+    def __init__(self, services: Services, blobs: Blobs, kubernetes: Clusters, folder: Path) -> None:
         self._services = services
+        self._blobs = blobs
+        self._clusters = kubernetes
         self._folder = folder
         self._containers = Containers(Runtime(containers_below(folder)), folder / "files")
         self._live: dict[tuple[str, str], LiveEndpoint] = {}  # by region and name in lower case
@@ -200,7 +201,7 @@ class OnlineEndpoints:
             return
         for what, uri in (("model", found.model_uri), ("code", found.code_uri)):
             if uri:
-                await fetch(what, uri, folder / what, found.workspace, identity, log, self._services)
+                await fetch(what, uri, folder / what, found.workspace, identity, log, self._blobs, self._services)
         code: Body = deployment.properties.get("codeConfiguration") or {}
         script = str(code.get("scoringScript") or "")
         if found.code_uri and not (folder / "code" / script).is_file():
@@ -228,8 +229,12 @@ class OnlineEndpoints:
     def _new(self, deployment: Resource, live: LiveDeployment) -> AnyRunning:
         if deployment.properties["endpointComputeType"] != KUBERNETES:
             return Running(live, self._containers)
-        key, services = deployment.key, self._services
-        return RunningOnCluster(live, _plain_name(key), lambda: clusters.of_deployment(key, services), self._folder / "files")
+        key = deployment.key
+
+        def cluster() -> Cluster:
+            return clusters.of_deployment(key, self._clusters, self._services)
+
+        return RunningOnCluster(live, _plain_name(key), cluster, self._folder / "files")
 
     def _take_up(self, deployment: Resource, generation: Generation) -> None:
         running = self._of(deployment)

@@ -4,13 +4,10 @@ In: a resource's type and what is asked below it, or an operation of Batch's dat
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from azure_gpu.formats import azure_types
 from localazure.arm.errors import nothing_runs
-
-if TYPE_CHECKING:
-    from localazure.services import Services
+from localazure.services import Services
 
 # By type and pattern, as the kinds have them: what there isn't.
 _ASKED: Mapping[str, Mapping[str, str]] = {
@@ -28,14 +25,14 @@ _ASKED: Mapping[str, Mapping[str, str]] = {
 _BATCH = frozenset({("POST", "jobs"), ("POST", "jobs/*/tasks"), ("POST", "jobs/*/addtaskcollection")})
 
 
-def check(arm_type: str, pattern: str, services: "Services") -> None:
+def check(arm_type: str, pattern: str, services: Services) -> None:
     """Of an action or a reading that a kind offers."""
     what = _ASKED.get(arm_type, {}).get(pattern) if services.settings.nothing_runs else None
     if what is not None:
         raise nothing_runs(what)
 
 
-def check_batch(method: str, pattern: str, services: "Services") -> None:
+def check_batch(method: str, pattern: str, services: Services) -> None:
     """Of an operation of the data plane, by its path with `*` for each name."""
     if services.settings.nothing_runs and (method, pattern) in _BATCH:
         raise nothing_runs("node that runs tasks")

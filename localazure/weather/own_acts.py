@@ -13,8 +13,8 @@ from datetime import date, timedelta
 
 from azure_gpu.formats import azure_types
 from localazure import shapes
+from localazure.arm.caller import Caller
 from localazure.arm.errors import ArmError
-from localazure.arm.kind import Caller
 from localazure.arm.store import Resource
 from localazure.services import Services
 from localazure.weather.parts import OWN_ACTS
@@ -102,4 +102,4 @@ async def _scale(setting: str, services: Services) -> None:
         return
     body = {**target.body, "sku": {**target.body["sku"], "capacity": shall}}
     version = shapes.default_api_version(azure_types.ML_ONLINE_DEPLOYMENT)
-    await services.door.put(target.id.text, version, body, Caller("", ""))
+    await services.arm.put(target.id.text, version, body, Caller("", ""))

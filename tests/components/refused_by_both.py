@@ -22,15 +22,16 @@ from azure_gpu.shared import refusal
 from azure_gpu.stack.look_ups import BY_PROVIDER
 from azure_gpu.stack.plan import plan
 from azure_gpu.stack.settings import read
+from localazure.arm.caller import Caller
 from localazure.arm.errors import ArmError
-from localazure.arm.kind import Caller, merged
+from localazure.arm.kind import merged
 from localazure.arm.store import Resource
 from localazure.shapes import default_api_version, to_arm
 from tests.components.recorded_bodies import CASES, declared_by_program
 from tests.components.recording import KEYS, PROJECT, STACK, declare
 from tests.components.settings_of import TODAY, configuration, encrypted
 from tests.support.embedded import SUBSCRIPTION
-from tests.support.managed_clusters import InProcessArm
+from tests.support.managed_clusters import ArmHarness
 
 BY_TOKEN = {each.token: each for each in azure_types.ALL}
 PLACE = "/id-of/"
@@ -109,15 +110,14 @@ def judged(name: str, folder: Path) -> list[Judged]:
             declared = declared_by_program(configuration(case["says"]), {**KEYS, **case.get("azure_answers", {})})
         except Exception:  # noqa: BLE001 - whatever the missing refusal leads to
             return []
-    arm = InProcessArm(folder)
-    arm.services.machines = cast(Any, SimpleNamespace(find=lambda _: None))
+    arm = ArmHarness(folder, machines=SimpleNamespace(find=lambda _: None))
     try:
         return list(_judged(declared["resources"], arm))
     finally:
         arm.close()
 
 
-def _judged(resources: Mapping[str, Any], arm: InProcessArm) -> Iterator[Judged]:
+def _judged(resources: Mapping[str, Any], arm: ArmHarness) -> Iterator[Judged]:
     sent = [
         (BY_TOKEN.get(urn.split("::")[2].split("$")[-1]), urn.split("::")[3], each["wire"]) for urn, each in resources.items()
     ]
@@ -203,12 +203,12 @@ def _principal_of(resource_id: str) -> str:
     return str(uuid.uuid5(uuid.NAMESPACE_URL, resource_id.lower()))
 
 
-def _put(azure_type: AzureType, resource_id: str, inputs: dict[str, Any], arm: InProcessArm) -> tuple[str, str]:
+def _put(azure_type: AzureType, resource_id: str, inputs: dict[str, Any], arm: ArmHarness) -> tuple[str, str]:
     """Judges a PUT, and writes down what would be there: what comes after it depends on it."""
-    door, version = arm.services.door, default_api_version(azure_type)
+    in_process, version = arm.arm.in_process, default_api_version(azure_type)
     body = to_arm(azure_type, inputs)
     try:
-        change = door.prepared(resource_id, version, body, Caller("principal", "application"))
+        change = in_process.prepared(resource_id, version, body, Caller("principal", "application"))
     except ArmError as error:
         _write(resource_id, body, arm)
         return error.code, error.message
@@ -216,7 +216,7 @@ def _put(azure_type: AzureType, resource_id: str, inputs: dict[str, Any], arm: I
     return "", ""
 
 
-def _write(resource_id: str, body: dict[str, Any], arm: InProcessArm) -> None:
+def _write(resource_id: str, body: dict[str, Any], arm: ArmHarness) -> None:
     parsed = parse(resource_id)
     if parsed is not None and arm.store.get(parsed.key) is None and not parsed.is_type(azure_types.AGENT_POOL.arm_type):
         ids = {"principalId": _principal_of(resource_id), "clientId": "c", "tenantId": "t", "customerId": "w"}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from localazure.fault import Fault
-from tests.support.managed_clusters import CLUSTER, SYSTEM, InProcessArm, cluster, pool, refusal
+from tests.support.managed_clusters import CLUSTER, SYSTEM, ArmHarness, cluster, pool, refusal
 
 KEY = CLUSTER.lower()
 T4 = f"{CLUSTER}/agentPools/t4"
@@ -18,8 +18,8 @@ SPOT_TAINT = "kubernetes.azure.com/scalesetpriority=spot:NoSchedule"
 
 
 @pytest.fixture
-def arm(tmp_path: Path) -> Iterator[InProcessArm]:
-    found = InProcessArm(tmp_path)
+def arm(tmp_path: Path) -> Iterator[ArmHarness]:
+    found = ArmHarness(tmp_path)
     found.succeeded(found.put(CLUSTER, cluster()))
     yield found
     found.close()
@@ -29,11 +29,11 @@ def scaled(**changed: Any) -> dict[str, Any]:
     return pool(**{"enableAutoScaling": True, "minCount": 0, "maxCount": 4, "count": 0, **changed})
 
 
-def properties(arm: InProcessArm, path: str = T4) -> dict[str, Any]:
+def properties(arm: ArmHarness, path: str = T4) -> dict[str, Any]:
     return arm.get(path).json()["properties"]
 
 
-def test_a_pool_is_made_with_what_aks_decides(arm: InProcessArm) -> None:
+def test_a_pool_is_made_with_what_aks_decides(arm: ArmHarness) -> None:
     answer = arm.put(T4, pool(nodeTaints=["sku=gpu:NoSchedule"], nodeLabels={"azure-gpu/pool": "t4"}, availabilityZones=["1"]))
     assert answer.status_code == 201
     assert answer.json()["type"] == "Microsoft.ContainerService/managedClusters/agentPools"
@@ -50,7 +50,7 @@ def test_a_pool_is_made_with_what_aks_decides(arm: InProcessArm) -> None:
     assert shape.kubernetes_version == "1.35.0"
 
 
-def test_a_spot_pool_has_the_label_and_the_taint_of_aks_once(arm: InProcessArm) -> None:
+def test_a_spot_pool_has_the_label_and_the_taint_of_aks_once(arm: ArmHarness) -> None:
     body = pool(scaleSetPriority="Spot", nodeTaints=[SPOT_TAINT])
     for _ in range(2):
         arm.succeeded(arm.put(T4, body))
@@ -62,7 +62,7 @@ def test_a_spot_pool_has_the_label_and_the_taint_of_aks_once(arm: InProcessArm) 
     assert arm.written.pools[KEY, "t4"].spot
 
 
-def test_mig_and_a_pool_without_drivers_reach_the_nodes(arm: InProcessArm) -> None:
+def test_mig_and_a_pool_without_drivers_reach_the_nodes(arm: ArmHarness) -> None:
     arm.succeeded(arm.put(f"{CLUSTER}/agentPools/mig", pool(vmSize="Standard_NC24ads_A100_v4", gpuInstanceProfile="MIG1g")))
     arm.succeeded(arm.put(f"{CLUSTER}/agentPools/bare", pool(gpuProfile={"driver": "None"})))
     assert arm.written.pools[KEY, "mig"].mig_profile == "MIG1g"
@@ -80,7 +80,7 @@ def test_mig_and_a_pool_without_drivers_reach_the_nodes(arm: InProcessArm) -> No
         ({"availabilityZones": ["2"]}, "availabilityZones"),
     ],
 )
-def test_what_a_pool_keeps_for_good(arm: InProcessArm, changed: dict[str, Any], what: str) -> None:
+def test_what_a_pool_keeps_for_good(arm: ArmHarness, changed: dict[str, Any], what: str) -> None:
     """The form of hashicorp/terraform-provider-azurerm issue 10951."""
     body = pool(availabilityZones=["1"])
     arm.succeeded(arm.put(T4, body))
@@ -88,7 +88,7 @@ def test_what_a_pool_keeps_for_good(arm: InProcessArm, changed: dict[str, Any], 
     assert found == (400, "PropertyChangeNotAllowed", f"Changing property 'agentPoolProfile.{what}' is not allowed.")
 
 
-def test_regular_machines_never_become_spot(arm: InProcessArm) -> None:
+def test_regular_machines_never_become_spot(arm: ArmHarness) -> None:
     arm.succeeded(arm.put(T4, pool()))
     status, code, message = refusal(arm.put(T4, pool(scaleSetPriority="Spot")))
     assert (status, code) == (400, "BadRequest")
@@ -97,7 +97,7 @@ def test_regular_machines_never_become_spot(arm: InProcessArm) -> None:
     )  # ansible-collections/azure pull request 2186
 
 
-def test_taints_labels_and_numbers_change_in_place(arm: InProcessArm) -> None:
+def test_taints_labels_and_numbers_change_in_place(arm: ArmHarness) -> None:
     arm.succeeded(arm.put(T4, pool()))
     arm.succeeded(arm.put(T4, pool(count=2, nodeTaints=["sku=gpu:NoSchedule"], vmSize=SIZE.lower())))
     found = properties(arm)
@@ -105,7 +105,7 @@ def test_taints_labels_and_numbers_change_in_place(arm: InProcessArm) -> None:
     assert arm.written.told[-1] == ("pool", "t4", "2")
 
 
-def test_a_pool_that_scales_by_itself_keeps_its_nodes_over_an_update(arm: InProcessArm) -> None:
+def test_a_pool_that_scales_by_itself_keeps_its_nodes_over_an_update(arm: ArmHarness) -> None:
     arm.succeeded(arm.put(T4, scaled()))
     arm.written.counts[KEY, "t4"] = 3  # the autoscaler was at work
     assert properties(arm)["count"] == 3
@@ -115,7 +115,7 @@ def test_a_pool_that_scales_by_itself_keeps_its_nodes_over_an_update(arm: InProc
     assert properties(arm)["count"] == 2
 
 
-def test_one_of_scale_sets_needs_no_count(arm: InProcessArm) -> None:
+def test_one_of_scale_sets_needs_no_count(arm: ArmHarness) -> None:
     """Azure/ARO-HCP pull request 3659."""
     silent = {"vmSize": SIZE, "type": "VirtualMachineScaleSets", "enableAutoScaling": True, "maxCount": 4}
     arm.succeeded(arm.put(T4, {"properties": {**silent, "minCount": 1}}))
@@ -128,14 +128,14 @@ def test_one_of_scale_sets_needs_no_count(arm: InProcessArm) -> None:
     assert properties(arm)["count"] == 2
 
 
-def test_one_that_is_retired_meanwhile_can_still_be_scaled(arm: InProcessArm) -> None:
+def test_one_that_is_retired_meanwhile_can_still_be_scaled(arm: ArmHarness) -> None:
     old = pool(vmSize="Standard_NC6s_v3", tags={"as-of": "2025-01-15"})
     arm.succeeded(arm.put(T4, old))
     arm.succeeded(arm.put(T4, pool(vmSize="Standard_NC6s_v3", count=2)))
     assert properties(arm)["count"] == 2
 
 
-def test_a_pool_is_upgraded_one_minor_version_at_a_time_behind_its_cluster(arm: InProcessArm) -> None:
+def test_a_pool_is_upgraded_one_minor_version_at_a_time_behind_its_cluster(arm: ArmHarness) -> None:
     arm.succeeded(arm.put(T4, pool(orchestratorVersion="1.34")))
     assert properties(arm)["currentOrchestratorVersion"] == "1.34.3"
     profile = arm.get(f"{T4}/upgradeProfiles/default").json()["properties"]
@@ -146,7 +146,7 @@ def test_a_pool_is_upgraded_one_minor_version_at_a_time_behind_its_cluster(arm: 
     assert refusal(arm.put(T4, pool(orchestratorVersion="1.34")))[1] == "OperationNotAllowed"
 
 
-def test_the_last_system_pool_stays(arm: InProcessArm) -> None:
+def test_the_last_system_pool_stays(arm: ArmHarness) -> None:
     system = f"{CLUSTER}/agentPools/system"
     # pulumi/pulumi-azure-native issue 1575; Azure/aks-engine issue 542
     assert refusal(arm.delete(system)) == (400, "OperationNotAllowed", "There has to be at least one agent pool.")
@@ -159,7 +159,7 @@ def test_the_last_system_pool_stays(arm: InProcessArm) -> None:
     assert ("remove", KEY, "system") in arm.written.told
 
 
-def test_a_pool_goes_alone(arm: InProcessArm) -> None:
+def test_a_pool_goes_alone(arm: ArmHarness) -> None:
     arm.succeeded(arm.put(T4, pool()))
     told = len(arm.written.told)
     arm.succeeded(arm.delete(T4))
@@ -168,7 +168,7 @@ def test_a_pool_goes_alone(arm: InProcessArm) -> None:
     assert [each["name"] for each in properties(arm, CLUSTER)["agentPoolProfiles"]] == ["system"]
 
 
-def test_a_stopped_pool_has_no_nodes_and_remembers_how_many_it_had(arm: InProcessArm) -> None:
+def test_a_stopped_pool_has_no_nodes_and_remembers_how_many_it_had(arm: ArmHarness) -> None:
     arm.succeeded(arm.put(T4, pool(count=2)))
     arm.succeeded(arm.put(T4, pool(count=2, powerState={"code": "Stopped"})))
     assert arm.written.told[-1] == ("pool", "t4", "0")
@@ -177,7 +177,7 @@ def test_a_stopped_pool_has_no_nodes_and_remembers_how_many_it_had(arm: InProces
     assert arm.written.told[-1] == ("pool", "t4", "2")
 
 
-def test_more_vcpus_than_the_quota_are_refused_before_anything_is_made(arm: InProcessArm) -> None:
+def test_more_vcpus_than_the_quota_are_refused_before_anything_is_made(arm: ArmHarness) -> None:
     faults = arm.services.deviations.faults
     faults.append(Fault(kind="quota", service="compute", location="westeurope", name=FAMILY, limit=8))
     arm.succeeded(arm.put(T4, pool()))
@@ -190,7 +190,7 @@ def test_more_vcpus_than_the_quota_are_refused_before_anything_is_made(arm: InPr
     arm.succeeded(arm.put(T4, pool(count=2)))
 
 
-def test_a_size_that_is_withheld_from_the_subscription_is_refused(arm: InProcessArm) -> None:
+def test_a_size_that_is_withheld_from_the_subscription_is_refused(arm: ArmHarness) -> None:
     arm.succeeded(arm.put(T4, pool()))
     withheld = Fault(kind="restrict", name=SIZE, location="westeurope", reason="NotAvailableForSubscription")
     arm.services.deviations.faults.append(withheld)
@@ -200,7 +200,7 @@ def test_a_size_that_is_withheld_from_the_subscription_is_refused(arm: InProcess
     arm.succeeded(arm.put(T4, pool(count=2)))  # what is there stays
 
 
-def test_single_machines_are_listed_and_taken_away(arm: InProcessArm) -> None:
+def test_single_machines_are_listed_and_taken_away(arm: ArmHarness) -> None:
     arm.succeeded(arm.put(T4, pool(count=2)))
     assert [each["name"] for each in arm.get(f"{T4}/machines").json()["value"]] == ["aks-t4-0", "aks-t4-1"]
     assert refusal(arm.post(f"{T4}/deleteMachines", {"machineNames": ["aks-t4-9"]}))[:2] == (400, "BadRequest")
@@ -209,14 +209,14 @@ def test_single_machines_are_listed_and_taken_away(arm: InProcessArm) -> None:
     assert properties(arm)["count"] == 1
 
 
-def test_a_new_node_image_is_that_of_the_day(arm: InProcessArm) -> None:
+def test_a_new_node_image_is_that_of_the_day(arm: ArmHarness) -> None:
     arm.succeeded(arm.put(T4, pool(vmSize="Standard_D4s_v5", tags={"as-of": "2026-07-01"})))
     assert properties(arm)["nodeImageVersion"] == "AKSUbuntu-2404gen2containerd-202607.01.0"
     arm.succeeded(arm.post(f"{T4}/upgradeNodeImageVersion"))
     assert properties(arm)["nodeImageVersion"] == "AKSUbuntu-2404gen2containerd-202611.21.0"
 
 
-def test_a_pool_waits_for_a_cluster_that_is_being_changed(arm: InProcessArm) -> None:
+def test_a_pool_waits_for_a_cluster_that_is_being_changed(arm: ArmHarness) -> None:
     arm.written.wait = asyncio.Event()
     changing = arm.put(CLUSTER, cluster(autoUpgradeProfile={"upgradeChannel": "patch"}))
     # Azure/terraform-azurerm-avm-ptn-aks-production pull request 25
@@ -231,13 +231,13 @@ def test_a_pool_waits_for_a_cluster_that_is_being_changed(arm: InProcessArm) -> 
     arm.succeeded(arm.put(T4, pool()))
 
 
-def test_the_azure_clis_disk_of_0_gb_is_the_size_that_aks_chooses(arm: InProcessArm) -> None:
+def test_the_azure_clis_disk_of_0_gb_is_the_size_that_aks_chooses(arm: ArmHarness) -> None:
     disk = f"{CLUSTER}/agentPools/disk"
     arm.succeeded(arm.put(disk, pool(osDiskSizeGB=0)))
     assert arm.get(disk).json()["properties"]["osDiskSizeGB"] == 128
     arm.succeeded(arm.put(disk, pool(osDiskSizeGB=128)))
 
 
-def test_a_pool_needs_a_cluster(arm: InProcessArm) -> None:
+def test_a_pool_needs_a_cluster(arm: ArmHarness) -> None:
     assert refusal(arm.put(f"{CLUSTER}x/agentPools/t4", pool()))[:2] == (404, "ParentResourceNotFound")
     assert arm.request("PATCH", T4, {}).status_code == 405

@@ -8,7 +8,7 @@ import pytest
 
 from localazure.kinds.budgets import Budgets
 from tests.support.embedded import SUBSCRIPTION
-from tests.support.managed_clusters import GROUP, InProcessArm
+from tests.support.managed_clusters import GROUP, ArmHarness
 
 VERSION = "2024-08-01"
 OF_GROUP = f"{GROUP}/providers/Microsoft.Consumption/budgets"
@@ -36,21 +36,21 @@ def budget(**properties: Any) -> dict[str, Any]:
 
 
 @pytest.fixture
-def arm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcessArm]:
-    found = InProcessArm(tmp_path_factory.mktemp("arm"))
+def arm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ArmHarness]:
+    found = ArmHarness(tmp_path_factory.mktemp("arm"))
     found.services.clock.now = at("2026-11-26")
     yield found
     found.close()
 
 
-def refused(arm: InProcessArm, body: dict[str, Any], path: str = f"{OF_GROUP}/b") -> str:
+def refused(arm: ArmHarness, body: dict[str, Any], path: str = f"{OF_GROUP}/b") -> str:
     answer = arm.put(path, body, VERSION)
     assert answer.status_code == 400, answer.text
     assert answer.json()["error"]["code"] == "400"
     return answer.json()["error"]["message"]
 
 
-def test_a_budget_is_shown_as_azure_recorded_it(arm: InProcessArm) -> None:
+def test_a_budget_is_shown_as_azure_recorded_it(arm: ArmHarness) -> None:
     sent = budget(timePeriod={"startDate": "2026-11-01T22:01:25.1128964Z"})
     made = arm.put(f"{OF_GROUP}/b", sent, VERSION)
     assert made.status_code == 201
@@ -71,7 +71,7 @@ def test_a_budget_is_shown_as_azure_recorded_it(arm: InProcessArm) -> None:
     assert later["properties"]["currentSpend"] == {"amount": 0.0, "unit": "USD"}
 
 
-def test_it_changes_in_place_and_goes(arm: InProcessArm) -> None:
+def test_it_changes_in_place_and_goes(arm: ArmHarness) -> None:
     path = f"{OF_GROUP}/b"
     first = arm.put(path, budget(), VERSION).json()
     forecast = {**OWNERS, "thresholdType": "Forecasted"}
@@ -88,7 +88,7 @@ def test_it_changes_in_place_and_goes(arm: InProcessArm) -> None:
     assert "No budget found matching budgetName: b, under entityType: ResourceGroup" in gone.json()["error"]["message"]
 
 
-def test_one_of_the_subscription_is_none_of_a_group_and_goes_with_nothing(arm: InProcessArm) -> None:
+def test_one_of_the_subscription_is_none_of_a_group_and_goes_with_nothing(arm: ArmHarness) -> None:
     assert arm.put(f"{OF_GROUP}/b", budget(), VERSION).status_code == 201
     assert arm.put(f"{OF_SUBSCRIPTION}/all", budget(), VERSION).status_code == 201
     assert [each["name"] for each in arm.get(OF_GROUP, VERSION).json()["value"]] == ["b"]
@@ -97,7 +97,7 @@ def test_one_of_the_subscription_is_none_of_a_group_and_goes_with_nothing(arm: I
     assert arm.get(f"{OF_SUBSCRIPTION}/all", VERSION).status_code == 200
 
 
-def test_it_starts_with_a_month_that_is_not_over_and_keeps_its_start(arm: InProcessArm) -> None:
+def test_it_starts_with_a_month_that_is_not_over_and_keeps_its_start(arm: ArmHarness) -> None:
     path = f"{OF_GROUP}/b"
     past = "Start date for monthly time grain should not be prior to current month."
     assert refused(arm, budget(timePeriod={"startDate": "2026-10-01T00:00:00Z"})) == past
@@ -123,15 +123,15 @@ def test_it_starts_with_a_month_that_is_not_over_and_keeps_its_start(arm: InProc
     ],
     ids=["notifications", "nobody", "contacts", "threshold"],
 )
-def test_of_notifications_azure_refuses(arm: InProcessArm, told: dict[str, Any], message: str) -> None:
+def test_of_notifications_azure_refuses(arm: ArmHarness, told: dict[str, Any], message: str) -> None:
     assert message in refused(arm, budget(notifications=told))
 
 
-def test_a_budget_without_notifications_is_taken(arm: InProcessArm) -> None:
+def test_a_budget_without_notifications_is_taken(arm: ArmHarness) -> None:
     assert arm.put(f"{OF_GROUP}/b", budget(notifications={}), VERSION).status_code == 201
 
 
-def test_an_etag_of_another_state_is_refused_and_none_is_needed(arm: InProcessArm) -> None:
+def test_an_etag_of_another_state_is_refused_and_none_is_needed(arm: ArmHarness) -> None:
     first = arm.put(f"{OF_GROUP}/b", budget(), VERSION).json()
     assert arm.put(f"{OF_GROUP}/b", {**budget(amount=2), "eTag": first["eTag"]}, VERSION).status_code == 200
     assert "There are changes made to Budget b." in refused(arm, {**budget(amount=3), "eTag": '"1d402990c723f84"'})
@@ -139,7 +139,7 @@ def test_an_etag_of_another_state_is_refused_and_none_is_needed(arm: InProcessAr
 
 
 @pytest.mark.parametrize("missing", ["amount", "category", "timeGrain", "timePeriod"])
-def test_what_the_description_requires_is_required(arm: InProcessArm, missing: str) -> None:
+def test_what_the_description_requires_is_required(arm: ArmHarness, missing: str) -> None:
     body = budget()
     del body["properties"][missing]
     answer = arm.put(f"{OF_GROUP}/b", body, VERSION)
@@ -147,7 +147,7 @@ def test_what_the_description_requires_is_required(arm: InProcessArm, missing: s
     assert missing in answer.json()["error"]["message"]
 
 
-def test_it_is_of_a_group_that_is_there_and_of_no_resource(arm: InProcessArm) -> None:
+def test_it_is_of_a_group_that_is_there_and_of_no_resource(arm: ArmHarness) -> None:
     elsewhere = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/nowhere/providers/Microsoft.Consumption/budgets/b"
     assert arm.put(elsewhere, budget(), VERSION).json()["error"]["code"] == "ResourceGroupNotFound"
     account = f"{GROUP}/providers/Microsoft.Storage/storageAccounts/a/providers/Microsoft.Consumption/budgets/b"

@@ -13,12 +13,14 @@ from pathlib import Path
 import pytest
 
 from azure_gpu_operations.shell import cli
-from localazure import kinds, shapes
+from localazure import shapes, wiring
 from tests.support import azure_ai_ml
 
 pytestmark = pytest.mark.slow  # installs two clients where they aren't there yet
 
-SERVED = {kind.arm_type.lower(): shapes.api_versions(kind.azure_type) | kind.extra_api_versions for kind in kinds.ALL}
+SERVED = {
+    kind.arm_type.lower(): shapes.api_versions(kind.azure_type) | kind.extra_api_versions for kind in wiring.without_backends()
+}
 COMMAND = re.compile(r'\["mgmt-plane", "([^"]+)", "([^"]+)"')  # in `_aaz_info` of a command
 REQUEST = re.compile(r"\ndef build_")  # begins a function that builds one request
 VERSION = re.compile(r'"api-version", "([\w-]+)"|"api_version", "([\w-]+)"')

@@ -9,7 +9,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 from jwt.algorithms import RSAAlgorithm
 
-from localazure.arm.kind import Caller
+from localazure.arm.caller import Caller
 from localazure.entra.federation import ASSERTION_TYPE, Credential, Federated, FederationError, KeySet, exchanged
 from tests.support.embedded import EmbeddedAzure
 

@@ -6,20 +6,20 @@ from typing import Any
 import pytest
 
 from localazure.arm.kind import merged
-from tests.support.managed_clusters import CLUSTER, GROUP, InProcessArm, cluster, pool, refusal
+from tests.support.managed_clusters import CLUSTER, GROUP, ArmHarness, cluster, pool, refusal
 
 SUBNET = f"{GROUP}/providers/Microsoft.Network/virtualNetworks/net/subnets/apps"
 
 
 @pytest.fixture(scope="module")
-def arm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcessArm]:
-    found = InProcessArm(tmp_path_factory.mktemp("arm"))
+def arm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ArmHarness]:
+    found = ArmHarness(tmp_path_factory.mktemp("arm"))
     found.succeeded(found.put(CLUSTER, cluster()))
     yield found
     found.close()
 
 
-def shown(arm: InProcessArm, path: str, body: dict[str, Any], version: str) -> dict[str, Any]:
+def shown(arm: ArmHarness, path: str, body: dict[str, Any], version: str) -> dict[str, Any]:
     answer = arm.put(path, body, version)
     assert answer.is_success, answer.text
     return arm.get(path, version).json()["properties"]
@@ -38,7 +38,7 @@ def shown(arm: InProcessArm, path: str, body: dict[str, Any], version: str) -> d
     ],
     ids=lambda each: next(iter(each)),
 )
-def test_of_a_cluster(arm: InProcessArm, properties: dict[str, Any]) -> None:
+def test_of_a_cluster(arm: ArmHarness, properties: dict[str, Any]) -> None:
     path = CLUSTER.replace("/gpu", f"/{next(iter(properties)).lower()}")
     found = shown(arm, path, cluster(**properties), "2025-09-01")
     assert merged(found, properties) == found
@@ -53,7 +53,7 @@ def test_of_a_cluster(arm: InProcessArm, properties: dict[str, Any]) -> None:
         ("host", {"hostGroupID": f"{GROUP}/providers/Microsoft.Compute/hostGroups/h"}),
     ],
 )
-def test_of_a_pool(arm: InProcessArm, name: str, properties: dict[str, Any]) -> None:
+def test_of_a_pool(arm: ArmHarness, name: str, properties: dict[str, Any]) -> None:
     found = shown(arm, f"{CLUSTER}/agentPools/{name}", pool(**properties), "2025-09-01")
     assert merged(found, properties) == found
 
@@ -67,13 +67,13 @@ def test_of_a_pool(arm: InProcessArm, name: str, properties: dict[str, Any]) -> 
     ],
     ids=lambda each: next(iter(each)),
 )
-def test_of_an_environment(arm: InProcessArm, properties: dict[str, Any]) -> None:
+def test_of_an_environment(arm: ArmHarness, properties: dict[str, Any]) -> None:
     path = f"{GROUP}/providers/Microsoft.App/managedEnvironments/{next(iter(properties)).lower()}"
     found = shown(arm, path, {"location": "westeurope", "properties": properties}, "2025-02-02-preview")
     assert merged(found, properties) == found
 
 
-def test_of_an_environment_without_its_secrets(arm: InProcessArm) -> None:
+def test_of_an_environment_without_its_secrets(arm: ArmHarness) -> None:
     secret = {"appInsightsConfiguration": {"connectionString": "k1"}, "daprAIInstrumentationKey": "k2"}
     path = f"{GROUP}/providers/Microsoft.App/managedEnvironments/insights"
     found = shown(arm, path, {"location": "westeurope", "properties": secret}, "2025-02-02-preview")
@@ -89,20 +89,20 @@ def test_of_an_environment_without_its_secrets(arm: InProcessArm) -> None:
     ],
     ids=lambda each: next(iter(each)),
 )
-def test_of_a_batch_account(arm: InProcessArm, properties: dict[str, Any]) -> None:
+def test_of_a_batch_account(arm: ArmHarness, properties: dict[str, Any]) -> None:
     path = f"{GROUP}/providers/Microsoft.Batch/batchAccounts/{next(iter(properties)).lower()}"
     found = shown(arm, path, {"location": "westeurope", "properties": properties}, "2024-07-01")
     assert merged(found, properties) == found
 
 
-def test_of_a_gallery(arm: InProcessArm) -> None:
+def test_of_a_gallery(arm: ArmHarness) -> None:
     properties = {"sharingProfile": {"permissions": "Groups"}, "softDeletePolicy": {"isSoftDeleteEnabled": True}}
     path = f"{GROUP}/providers/Microsoft.Compute/galleries/shared"
     found = shown(arm, path, {"location": "westeurope", "properties": properties}, "2024-03-03")
     assert merged(found, properties) == found
 
 
-def test_a_diagnostic_setting_goes_to_a_storage_account_or_nowhere(arm: InProcessArm) -> None:
+def test_a_diagnostic_setting_goes_to_a_storage_account_or_nowhere(arm: ArmHarness) -> None:
     path = f"{CLUSTER}/providers/Microsoft.Insights/diagnosticSettings"
     logs = [{"category": "kube-apiserver", "enabled": True}]
     sink = {"storageAccountId": f"{GROUP}/providers/Microsoft.Storage/storageAccounts/logs"}

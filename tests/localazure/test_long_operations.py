@@ -9,8 +9,9 @@ import httpx
 import pytest
 
 from azure_gpu.formats import azure_types
+from localazure.arm.caller import Caller
 from localazure.arm.errors import ArmError
-from localazure.arm.kind import Action, Answer, Call, Caller, Change, Kind
+from localazure.arm.kind import Action, Answer, Call, Change, Kind
 from localazure.arm.router import Arm
 from localazure.arm.store import Body, Resource, Store
 from localazure.entra.tokens import Tokens
@@ -97,8 +98,6 @@ class Server:
             tokens=AnyToken(),
             deviations=Deviations(),
             images=unused,
-            runtime=unused,
-            executions=unused,
         )
         self.arm = Arm(self.services, [ResourceGroups(), self.kind])
         self.client = httpx.AsyncClient(transport=httpx.ASGITransport(self.arm), base_url="https://localhost:1")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.managed_clusters import CLUSTER, GROUP, SYSTEM, InProcessArm, cluster, pool, refusal
+from tests.support.managed_clusters import CLUSTER, GROUP, SYSTEM, ArmHarness, cluster, pool, refusal
 
 NAMING = "Please see https://aka.ms/aks-naming-rules for more details."
 VERSIONS = (
@@ -15,9 +15,9 @@ VERSIONS = (
 
 
 @pytest.fixture(scope="module")
-def arm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcessArm]:
+def arm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ArmHarness]:
     """With a cluster that nobody changes."""
-    found = InProcessArm(tmp_path_factory.mktemp("arm"))
+    found = ArmHarness(tmp_path_factory.mktemp("arm"))
     found.succeeded(found.put(CLUSTER, cluster()))
     yield found
     found.close()
@@ -72,7 +72,7 @@ def system(**changed: Any) -> dict[str, Any]:
     ],
     ids=lambda each: each if isinstance(each, str) and " " not in each else "",
 )
-def test_a_new_cluster_is_refused(arm: InProcessArm, body: dict[str, Any], code: str, message: str) -> None:
+def test_a_new_cluster_is_refused(arm: ArmHarness, body: dict[str, Any], code: str, message: str) -> None:
     status, found, said = refusal(arm.put(CLUSTER.replace("/gpu", "/refused"), body))
     assert found == code
     assert message in said
@@ -90,7 +90,7 @@ def test_a_new_cluster_is_refused(arm: InProcessArm, body: dict[str, Any], code:
         ({"apiServerAccessProfile": {"enablePrivateCluster": True}}, "apiServerAccessProfile.enablePrivateCluster"),
     ],
 )
-def test_what_a_cluster_keeps_for_good(arm: InProcessArm, changed: dict[str, Any], what: str) -> None:
+def test_what_a_cluster_keeps_for_good(arm: ArmHarness, changed: dict[str, Any], what: str) -> None:
     """The form of kubernetes/autoscaler issue 1051."""
     found = refusal(arm.put(CLUSTER, cluster(**changed)))
     assert found == (400, "PropertyChangeNotAllowed", f"Changing property '{what}' is not allowed.")
@@ -149,7 +149,7 @@ def test_what_a_cluster_keeps_for_good(arm: InProcessArm, changed: dict[str, Any
     ],
     ids=lambda each: each if isinstance(each, str) and " " not in each else "",
 )
-def test_a_new_pool_is_refused(arm: InProcessArm, name: str, body: dict[str, Any], code: str, message: str) -> None:
+def test_a_new_pool_is_refused(arm: ArmHarness, name: str, body: dict[str, Any], code: str, message: str) -> None:
     status, found, said = refusal(arm.put(f"{CLUSTER}/agentPools/{name}", body))
     assert found == code
     assert message in said
@@ -179,7 +179,7 @@ def test_a_new_pool_is_refused(arm: InProcessArm, name: str, body: dict[str, Any
         ("aksManagedNodeOSUpgradeSchedule", {"schedule": {}}, "InvalidParameter", "exactly one of"),
     ],
 )
-def test_a_time_for_maintenance_is_refused(arm: InProcessArm, name: str, window: dict[str, Any], code: str, message: str) -> None:
+def test_a_time_for_maintenance_is_refused(arm: ArmHarness, name: str, window: dict[str, Any], code: str, message: str) -> None:
     weekly = {"schedule": {"weekly": {"intervalWeeks": 1, "dayOfWeek": "Sunday"}}, "durationHours": 4, "startTime": "02:00"}
     found = refusal(
         arm.put(f"{CLUSTER}/maintenanceConfigurations/{name}", {"properties": {"maintenanceWindow": {**weekly, **window}}})
@@ -188,7 +188,7 @@ def test_a_time_for_maintenance_is_refused(arm: InProcessArm, name: str, window:
     assert message in found[2]
 
 
-def test_a_time_for_maintenance_is_kept_as_it_was_given(arm: InProcessArm) -> None:
+def test_a_time_for_maintenance_is_kept_as_it_was_given(arm: ArmHarness) -> None:
     schedule = {"weekly": {"intervalWeeks": 1, "dayOfWeek": "Sunday"}}
     window = {"schedule": schedule, "durationHours": 4, "startTime": "02:00"}
     # Names in any letter case, the day of the request, and the deletion's 200: Test_AKS_ManagedCluster_20250801_CRUD (2026-01-24)
@@ -199,7 +199,7 @@ def test_a_time_for_maintenance_is_kept_as_it_was_given(arm: InProcessArm) -> No
     assert [each["name"] for each in arm.get(f"{CLUSTER}/maintenanceConfigurations").json()["value"]] == [found["name"]]
 
 
-def test_an_identity_takes_one_credential_for_each_issuer_and_subject(arm: InProcessArm) -> None:
+def test_an_identity_takes_one_credential_for_each_issuer_and_subject(arm: ArmHarness) -> None:
     version = "2023-01-31"
     identity = f"{GROUP}/providers/Microsoft.ManagedIdentity/userAssignedIdentities/train"
     assert arm.put(identity, {"location": "westeurope"}, version).status_code == 201
@@ -221,6 +221,6 @@ def test_an_identity_takes_one_credential_for_each_issuer_and_subject(arm: InPro
     assert put("second", subject="system:serviceaccount:a:c").status_code == 201
 
 
-def test_what_is_not_imitated_is_refused_by_name(arm: InProcessArm) -> None:
+def test_what_is_not_imitated_is_refused_by_name(arm: ArmHarness) -> None:
     for action in ("rotateClusterCertificates", "resetAADProfile", "runCommand", "agentPools/system/abort"):
         assert refusal(arm.post(f"{CLUSTER}/{action}"))[:2] == (501, "NotImplemented")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.localazure.test_deployments import body, template
-from tests.support.managed_clusters import CLUSTER, CLUSTERS, GROUP, InProcessArm, cluster, pool, refusal
+from tests.support.managed_clusters import CLUSTER, CLUSTERS, GROUP, ArmHarness, cluster, pool, refusal
 
 VERSION = "2025-04-01"
 DEPLOYMENT = f"{GROUP}/providers/Microsoft.Resources/deployments/main"
@@ -17,20 +17,20 @@ A_POOL = {"type": f"{TYPE}/agentPools", "apiVersion": CLUSTERS, "name": "gpu/t4"
 
 
 @pytest.fixture
-def arm(tmp_path: Path) -> Iterator[InProcessArm]:
-    found = InProcessArm(tmp_path)
+def arm(tmp_path: Path) -> Iterator[ArmHarness]:
+    found = ArmHarness(tmp_path)
     yield found
     found.close()
 
 
-def deployed(arm: InProcessArm, *resources: Any, **parts: Any) -> dict[str, Any]:
+def deployed(arm: ArmHarness, *resources: Any, **parts: Any) -> dict[str, Any]:
     answer = arm.put(DEPLOYMENT, body(template(*resources, **parts)), VERSION)
     assert answer.status_code in (200, 201), answer.text
     arm.ended(answer)
     return arm.get(DEPLOYMENT, VERSION).json()["properties"]
 
 
-def test_a_template_makes_a_cluster_and_then_its_pool(arm: InProcessArm) -> None:
+def test_a_template_makes_a_cluster_and_then_its_pool(arm: ArmHarness) -> None:
     outputs = {"group": {"type": "string", "value": f"[reference(resourceId('{TYPE}', 'gpu')).nodeResourceGroup]"}}
     found = deployed(arm, {**A_POOL, **pool()}, A_CLUSTER, outputs=outputs)
     assert found["provisioningState"] == "Succeeded", found
@@ -39,14 +39,14 @@ def test_a_template_makes_a_cluster_and_then_its_pool(arm: InProcessArm) -> None
     assert [each["name"] for each in arm.get(CLUSTER).json()["properties"]["agentPoolProfiles"]] == ["system", "t4"]
 
 
-def test_the_same_template_again_changes_nothing(arm: InProcessArm) -> None:
+def test_the_same_template_again_changes_nothing(arm: ArmHarness) -> None:
     for _ in range(2):
         assert deployed(arm, A_CLUSTER, {**A_POOL, **pool()})["provisioningState"] == "Succeeded"
     assert [told[1] for told in arm.written.told if told[0] == "pool"] == ["system", "t4", "t4"]
     assert len(arm.get(CLUSTER).json()["properties"]["agentPoolProfiles"]) == 2
 
 
-def test_what_if_tells_no_change_where_there_is_none(arm: InProcessArm) -> None:
+def test_what_if_tells_no_change_where_there_is_none(arm: ArmHarness) -> None:
     deployed(arm, A_CLUSTER, {**A_POOL, **pool()})
 
     def told(*resources: Any) -> dict[str, str]:
@@ -57,7 +57,7 @@ def test_what_if_tells_no_change_where_there_is_none(arm: InProcessArm) -> None:
     assert told(A_CLUSTER, {**A_POOL, **pool(count=2)}) == {"gpu": "NoChange", "t4": "Modify"}
 
 
-def test_what_aks_would_refuse_is_refused_before_anything_is_made(arm: InProcessArm) -> None:
+def test_what_aks_would_refuse_is_refused_before_anything_is_made(arm: ArmHarness) -> None:
     retired = {**A_CLUSTER, **cluster(kubernetesVersion="1.31")}
     status, code, _ = refusal(arm.put(DEPLOYMENT, body(template(retired)), VERSION))
     assert (status, code) == (400, "InvalidTemplateDeployment")

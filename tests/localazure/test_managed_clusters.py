@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from localazure.kinds.managed_clusters import ManagedClusters
-from tests.support.managed_clusters import CLUSTER, GROUP, GROUPS, SYSTEM, InProcessArm, cluster, pool, refusal
+from tests.support.managed_clusters import CLUSTER, GROUP, GROUPS, SYSTEM, ArmHarness, cluster, pool, refusal
 
 KEY = CLUSTER.lower()
 T4 = f"{CLUSTER}/agentPools/t4"
@@ -20,32 +20,32 @@ ENTRA = {"managed": True, "enableAzureRBAC": True}
 
 
 @pytest.fixture
-def arm(tmp_path: Path) -> Iterator[InProcessArm]:
-    found = InProcessArm(tmp_path)
+def arm(tmp_path: Path) -> Iterator[ArmHarness]:
+    found = ArmHarness(tmp_path)
     yield found
     found.close()
 
 
 @pytest.fixture
-def made(arm: InProcessArm) -> InProcessArm:
+def made(arm: ArmHarness) -> ArmHarness:
     arm.succeeded(arm.put(CLUSTER, cluster()))
     return arm
 
 
-def properties(arm: InProcessArm, path: str = CLUSTER) -> dict[str, Any]:
+def properties(arm: ArmHarness, path: str = CLUSTER) -> dict[str, Any]:
     return arm.get(path).json()["properties"]
 
 
-def pools(arm: InProcessArm) -> list[str]:
+def pools(arm: ArmHarness) -> list[str]:
     return [each["name"] for each in properties(arm)["agentPoolProfiles"]]
 
 
-def kubeconfig(arm: InProcessArm, action: str, **query: str) -> str:
+def kubeconfig(arm: ArmHarness, action: str, **query: str) -> str:
     (answered,) = arm.post(f"{CLUSTER}/{action}", **query).json()["kubeconfigs"]
     return base64.b64decode(answered["value"]).decode()
 
 
-def test_a_cluster_is_creating_until_its_control_plane_and_its_pools_are_there(arm: InProcessArm) -> None:
+def test_a_cluster_is_creating_until_its_control_plane_and_its_pools_are_there(arm: ArmHarness) -> None:
     arm.written.wait = asyncio.Event()
     answer = arm.put(CLUSTER, cluster())
     assert answer.status_code == 201
@@ -67,7 +67,7 @@ def test_a_cluster_is_creating_until_its_control_plane_and_its_pools_are_there(a
     assert found["agentPoolProfiles"][0]["provisioningState"] == "Succeeded"
 
 
-def test_it_shows_what_aks_decides(made: InProcessArm) -> None:
+def test_it_shows_what_aks_decides(made: ArmHarness) -> None:
     found = properties(made)
     # Test_AKS_ManagedCluster_20250801_CRUD (2026-01-24): the newest but one, and the patch beside it alone
     assert (found["kubernetesVersion"], found["currentKubernetesVersion"]) == ("1.35", "1.35.0")
@@ -84,7 +84,7 @@ def test_it_shows_what_aks_decides(made: InProcessArm) -> None:
     assert set(whole["identity"]) == {"type", "principalId", "tenantId"}
 
 
-def test_nodes_have_a_group_of_their_own_with_the_identity_that_pulls_images(made: InProcessArm) -> None:
+def test_nodes_have_a_group_of_their_own_with_the_identity_that_pulls_images(made: ArmHarness) -> None:
     group = made.get(NODES, GROUPS).json()
     assert group["managedBy"] == CLUSTER
     assert group["tags"] == {"aks-managed-cluster-name": "gpu", "aks-managed-cluster-rg": "lab"}
@@ -95,7 +95,7 @@ def test_nodes_have_a_group_of_their_own_with_the_identity_that_pulls_images(mad
     assert identity["properties"]["principalId"] == kubelet["objectId"]
 
 
-def test_a_kubelet_identity_of_the_users_own_is_taken_where_it_is_there(arm: InProcessArm) -> None:
+def test_a_kubelet_identity_of_the_users_own_is_taken_where_it_is_there(arm: ArmHarness) -> None:
     identity = f"{GROUP}/providers/Microsoft.ManagedIdentity/userAssignedIdentities/pulls"
     body = cluster(identityProfile={"kubeletidentity": {"resourceId": identity}})
     assert refusal(arm.put(CLUSTER, body))[1] == "InvalidParameter"
@@ -104,7 +104,7 @@ def test_a_kubelet_identity_of_the_users_own_is_taken_where_it_is_there(arm: InP
     assert properties(arm)["identityProfile"]["kubeletidentity"]["objectId"] == own
 
 
-def test_a_put_leaves_pools_alone_that_it_does_not_name(made: InProcessArm) -> None:
+def test_a_put_leaves_pools_alone_that_it_does_not_name(made: ArmHarness) -> None:
     made.succeeded(made.put(T4, pool()))
     assert pools(made) == ["system", "t4"]
     told = len(made.written.told)
@@ -115,7 +115,7 @@ def test_a_put_leaves_pools_alone_that_it_does_not_name(made: InProcessArm) -> N
     assert pools(made) == ["system", "t4"]
 
 
-def test_a_put_changes_a_pool_that_it_names_and_adds_none(made: InProcessArm) -> None:
+def test_a_put_changes_a_pool_that_it_names_and_adds_none(made: ArmHarness) -> None:
     made.succeeded(made.put(CLUSTER, cluster(agentPoolProfiles=[{**SYSTEM, "count": 3}])))
     assert properties(made, f"{CLUSTER}/agentPools/system")["count"] == 3
     more = cluster(agentPoolProfiles=[SYSTEM, {"name": "t4", "vmSize": "Standard_NC4as_T4_v3", "count": 1}])
@@ -128,7 +128,7 @@ def test_a_put_changes_a_pool_that_it_names_and_adds_none(made: InProcessArm) ->
     )
 
 
-def test_what_a_client_got_it_may_put_again(made: InProcessArm) -> None:
+def test_what_a_client_got_it_may_put_again(made: ArmHarness) -> None:
     made.succeeded(made.put(T4, pool()))
     before = made.get(CLUSTER).json()
     told = len(made.written.told)
@@ -139,7 +139,7 @@ def test_what_a_client_got_it_may_put_again(made: InProcessArm) -> None:
     assert after["properties"] == before["properties"]
 
 
-def test_what_an_update_is_silent_about_stays_where_aks_decided_it_or_it_cannot_change(made: InProcessArm) -> None:
+def test_what_an_update_is_silent_about_stays_where_aks_decided_it_or_it_cannot_change(made: ArmHarness) -> None:
     before = properties(made)
     silent = {"location": "westeurope", "identity": {"type": "SystemAssigned"}, "properties": {}}
     made.succeeded(made.put(CLUSTER, silent))
@@ -148,7 +148,7 @@ def test_what_an_update_is_silent_about_stays_where_aks_decided_it_or_it_cannot_
         assert after[name] == before[name]
 
 
-def test_empty_texts_are_as_good_as_nothing(arm: InProcessArm) -> None:
+def test_empty_texts_are_as_good_as_nothing(arm: ArmHarness) -> None:
     """So does the Azure CLI send what its user doesn't say."""
     arm.succeeded(arm.put(CLUSTER, cluster(kubernetesVersion="", agentPoolProfiles=[{**SYSTEM, "vmSize": ""}])))
     found = properties(arm)
@@ -156,7 +156,7 @@ def test_empty_texts_are_as_good_as_nothing(arm: InProcessArm) -> None:
     assert found["agentPoolProfiles"][0]["vmSize"] == "Standard_D4s_v5"
 
 
-def test_a_cluster_of_2019_is_judged_by_what_was_there_in_2019(arm: InProcessArm) -> None:
+def test_a_cluster_of_2019_is_judged_by_what_was_there_in_2019(arm: ArmHarness) -> None:
     profile = {"name": "agentpool", "mode": "System", "count": 3, "vmSize": "Standard_NC6"}
     old = {**cluster(agentPoolProfiles=[profile]), "tags": {"as-of": "2019-05-02"}}
     arm.succeeded(arm.put(CLUSTER, old))
@@ -167,14 +167,14 @@ def test_a_cluster_of_2019_is_judged_by_what_was_there_in_2019(arm: InProcessArm
     assert message.startswith("The VM size of Standard_NC6 is not allowed in your subscription in location 'westeurope'.")
 
 
-def test_a_patch_changes_tags_alone(made: InProcessArm) -> None:
+def test_a_patch_changes_tags_alone(made: ArmHarness) -> None:
     answer = made.request("PATCH", CLUSTER, {"tags": {"team": "vision"}})
     assert answer.status_code == 200
     assert answer.json()["tags"] == {"team": "vision"}
     assert refusal(made.request("PATCH", CLUSTER, {"sku": {"name": "Base", "tier": "Standard"}}))[1] == "NotImplemented"
 
 
-def test_a_stopped_cluster_rests_its_nodes_first_and_takes_no_changes(made: InProcessArm) -> None:
+def test_a_stopped_cluster_rests_its_nodes_first_and_takes_no_changes(made: ArmHarness) -> None:
     made.succeeded(made.post(f"{CLUSTER}/stop"))
     assert [told[0] for told in made.written.told[-2:]] == ["pause", "stop"]
     found = properties(made)
@@ -190,7 +190,7 @@ def test_a_stopped_cluster_rests_its_nodes_first_and_takes_no_changes(made: InPr
     assert refusal(made.post(f"{CLUSTER}/start"))[1] == "OperationNotAllowed"
 
 
-def test_deleting_it_ends_everything_once_and_takes_the_nodes_group_along(made: InProcessArm) -> None:
+def test_deleting_it_ends_everything_once_and_takes_the_nodes_group_along(made: ArmHarness) -> None:
     made.succeeded(made.put(T4, pool()))
     told = len(made.written.told)
     made.succeeded(made.delete(CLUSTER))
@@ -199,7 +199,7 @@ def test_deleting_it_ends_everything_once_and_takes_the_nodes_group_along(made: 
     assert made.delete(CLUSTER).status_code == 204
 
 
-def test_deleting_its_group_does_so_too(made: InProcessArm) -> None:
+def test_deleting_its_group_does_so_too(made: ArmHarness) -> None:
     made.succeeded(made.put(T4, pool()))
     told = len(made.written.told)
     answer = made.delete(GROUP, GROUPS)
@@ -209,7 +209,7 @@ def test_deleting_its_group_does_so_too(made: InProcessArm) -> None:
     assert made.get(NODES, GROUPS).status_code == 404
 
 
-def test_a_group_that_is_somebody_elses_is_neither_taken_over_nor_deleted(arm: InProcessArm) -> None:
+def test_a_group_that_is_somebody_elses_is_neither_taken_over_nor_deleted(arm: ArmHarness) -> None:
     other = f"{GROUP.rsplit('/', 1)[0]}/theirs"
     arm.put(other, {"location": "westeurope"}, GROUPS)
     assert refusal(arm.put(CLUSTER, cluster(nodeResourceGroup="theirs")))[1] == "InvalidParameter"
@@ -219,7 +219,7 @@ def test_a_group_that_is_somebody_elses_is_neither_taken_over_nor_deleted(arm: I
     assert arm.get(other, GROUPS).status_code == 200
 
 
-def test_a_pool_without_nodes_fails_the_cluster_and_the_next_put_completes_it(arm: InProcessArm) -> None:
+def test_a_pool_without_nodes_fails_the_cluster_and_the_next_put_completes_it(arm: ArmHarness) -> None:
     arm.written.refused = "system"
     ended = arm.ended(arm.put(CLUSTER, cluster()))
     assert (ended["status"], ended["error"]["code"]) == ("Failed", "ErrCode_InsufficientVCPUQuota")
@@ -230,7 +230,7 @@ def test_a_pool_without_nodes_fails_the_cluster_and_the_next_put_completes_it(ar
     assert properties(arm)["agentPoolProfiles"][0]["provisioningState"] == "Succeeded"
 
 
-def test_creation_that_was_cut_off_is_taken_up_by_the_next_server(arm: InProcessArm) -> None:
+def test_creation_that_was_cut_off_is_taken_up_by_the_next_server(arm: ArmHarness) -> None:
     arm.written.wait = asyncio.Event()
     answer = arm.put(CLUSTER, cluster(agentPoolProfiles=[SYSTEM, {**SYSTEM, "name": "second"}]))
     arm.run(arm.arm.operations.stop())
@@ -241,14 +241,14 @@ def test_creation_that_was_cut_off_is_taken_up_by_the_next_server(arm: InProcess
     assert {each["provisioningState"] for each in properties(arm)["agentPoolProfiles"]} == {"Succeeded"}
 
 
-def test_stopping_that_was_cut_off_is_taken_up_too(made: InProcessArm) -> None:
+def test_stopping_that_was_cut_off_is_taken_up_too(made: ArmHarness) -> None:
     resource = made.store.get(CLUSTER)
     assert resource is not None
-    made.run(ManagedClusters().resume_action("stop", resource, made.services))
+    made.run(ManagedClusters(made.aks).resume_action("stop", resource, made.services))
     assert properties(made)["powerState"] == {"code": "Stopped"}
 
 
-def test_without_local_accounts_there_is_a_users_kubeconfig_alone(arm: InProcessArm) -> None:
+def test_without_local_accounts_there_is_a_users_kubeconfig_alone(arm: ArmHarness) -> None:
     arm.succeeded(arm.put(CLUSTER, cluster(aadProfile=ENTRA, disableLocalAccounts=True)))
     # Azure/caf-terraform-landingzones issue 416
     message = "Getting static credential is not allowed because this cluster is set to disable local accounts."
@@ -265,7 +265,7 @@ def test_without_local_accounts_there_is_a_users_kubeconfig_alone(arm: InProcess
     assert (shape.entra, shape.azure_rbac, shape.local_accounts) == (True, True, False)
 
 
-def test_with_local_accounts_there_are_all_kubeconfigs(made: InProcessArm) -> None:
+def test_with_local_accounts_there_are_all_kubeconfigs(made: ArmHarness) -> None:
     assert kubeconfig(made, "listClusterAdminCredential") == "admin of gpu"
     assert kubeconfig(made, "listClusterMonitoringUserCredential") == "monitoring of gpu"
     profile = made.post(f"{CLUSTER}/accessProfiles/clusterAdmin/listCredential").json()
@@ -273,7 +273,7 @@ def test_with_local_accounts_there_are_all_kubeconfigs(made: InProcessArm) -> No
     assert made.post(f"{CLUSTER}/accessProfiles/other/listCredential").status_code == 404
 
 
-def test_an_oidc_issuer_is_there_from_1_34_on_and_stays(arm: InProcessArm) -> None:
+def test_an_oidc_issuer_is_there_from_1_34_on_and_stays(arm: ArmHarness) -> None:
     """Test_AKS_ManagedCluster_20250801_CRUD (2026-01-24) has none with 1.33, Test_AKS_ManagedCluster_20260301_CRUD (2026-09-10)
     one with 1.35."""
     workload = {"securityProfile": {"workloadIdentity": {"enabled": True}}}
@@ -289,7 +289,7 @@ def test_an_oidc_issuer_is_there_from_1_34_on_and_stays(arm: InProcessArm) -> No
     assert refusal(arm.put(CLUSTER, cluster(**without)))[1] == "OIDCIssuerFeatureCannotBeDisabled"
 
 
-def test_a_newer_version_is_taken_one_minor_version_at_a_time(arm: InProcessArm) -> None:
+def test_a_newer_version_is_taken_one_minor_version_at_a_time(arm: ArmHarness) -> None:
     arm.succeeded(arm.put(CLUSTER, cluster(kubernetesVersion="1.34")))
     assert properties(arm)["currentKubernetesVersion"] == "1.34.3"
     profile = arm.get(f"{CLUSTER}/upgradeProfiles/default").json()["properties"]
@@ -312,7 +312,7 @@ def test_versions_of_a_region_are_those_of_the_day(tmp_path: Path) -> None:
     listed = {}
     for day in (date(2026, 11, 21), date(2019, 5, 2)):
         (folder := tmp_path / day.isoformat()).mkdir()
-        arm = InProcessArm(folder, day)
+        arm = ArmHarness(folder, day)
         listed[day.year] = arm.get(path, "2026-06-01").json()["values"]
         arm.close()
     assert [each["version"] for each in listed[2026]] == ["1.36", "1.35", "1.34"]
@@ -321,6 +321,6 @@ def test_versions_of_a_region_are_those_of_the_day(tmp_path: Path) -> None:
     assert [next(iter(each["patchVersions"])) for each in listed[2019]] == ["1.13.5", "1.12.8", "1.11.9", "1.10.13"]
 
 
-def test_a_feature_is_registered_unless_a_fault_says_otherwise(arm: InProcessArm) -> None:
+def test_a_feature_is_registered_unless_a_fault_says_otherwise(arm: ArmHarness) -> None:
     path = f"{GROUP.split('/resourceGroups')[0]}/providers/Microsoft.Features/providers/Microsoft.ContainerService/features/AKSX"
     assert arm.get(path, "2021-07-01").json()["properties"] == {"state": "Registered"}

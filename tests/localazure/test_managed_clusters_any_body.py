@@ -12,7 +12,7 @@ from azure_gpu.formats.azure_types import AzureType
 from localazure.arm.kind import merged
 from localazure.shapes import to_arm
 from tests.support.examples import examples
-from tests.support.managed_clusters import CLUSTER, GROUP, SYSTEM, InProcessArm, cluster, pool
+from tests.support.managed_clusters import CLUSTER, GROUP, SYSTEM, ArmHarness, cluster, pool
 from tests.support.shapes import sdk_inputs_of
 
 THOROUGH = settings(
@@ -50,8 +50,8 @@ NAMES = st.sampled_from(
 
 
 @pytest.fixture(scope="module")
-def arm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcessArm]:
-    found = InProcessArm(tmp_path_factory.mktemp("arm"))
+def arm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ArmHarness]:
+    found = ArmHarness(tmp_path_factory.mktemp("arm"))
     found.succeeded(found.put(CLUSTER, cluster()))
     assert found.put(IDENTITY, {"location": "westeurope"}, "2023-01-31").is_success
     yield found
@@ -68,7 +68,7 @@ def path_of(azure_type: AzureType) -> str:
     }[azure_type]
 
 
-def answered(arm: InProcessArm, azure_type: AzureType, body: dict[str, Any]) -> None:
+def answered(arm: ArmHarness, azure_type: AzureType, body: dict[str, Any]) -> None:
     path = path_of(azure_type)
     version = "2023-01-31" if azure_type == azure_types.FEDERATED_IDENTITY_CREDENTIAL else "2025-09-01"
     for method in ("PUT", "PUT", "PATCH"):
@@ -87,7 +87,7 @@ def answered(arm: InProcessArm, azure_type: AzureType, body: dict[str, Any]) -> 
 @pytest.mark.parametrize("azure_type", RIGHT, ids=lambda each: each.arm_type)
 @THOROUGH
 @given(data=st.data())
-def test_no_body_of_the_right_shape_upsets_the_server(arm: InProcessArm, azure_type: AzureType, data: st.DataObject) -> None:
+def test_no_body_of_the_right_shape_upsets_the_server(arm: ArmHarness, azure_type: AzureType, data: st.DataObject) -> None:
     inputs = data.draw(sdk_inputs_of(azure_type))
     body = to_arm(azure_type, {**inputs, "location": "westeurope"} if "location" in inputs else inputs)
     body = merged(body, RIGHT[azure_type]) if data.draw(st.booleans()) else merged(RIGHT[azure_type], body)
@@ -96,14 +96,14 @@ def test_no_body_of_the_right_shape_upsets_the_server(arm: InProcessArm, azure_t
 
 @THOROUGH
 @given(changed=st.dictionaries(NAMES, ODD | st.just("Spot") | st.just("1.35") | st.just(["a=b:NoSchedule"]), max_size=4))
-def test_no_odd_value_of_a_pool_upsets_it(arm: InProcessArm, changed: dict[str, Any]) -> None:
+def test_no_odd_value_of_a_pool_upsets_it(arm: ArmHarness, changed: dict[str, Any]) -> None:
     answered(arm, azure_types.AGENT_POOL, pool(**changed))
     answered(arm, azure_types.MANAGED_CLUSTER, cluster(agentPoolProfiles=[{**SYSTEM, **changed}]))
 
 
 @THOROUGH
 @given(body=ODD | st.dictionaries(st.sampled_from(["machineNames", "format"]), ODD | st.lists(ODD, max_size=2), max_size=2))
-def test_no_body_of_an_action_upsets_it(arm: InProcessArm, body: Any) -> None:
+def test_no_body_of_an_action_upsets_it(arm: ArmHarness, body: Any) -> None:
     for action in ("listClusterUserCredential", "agentPools/system/deleteMachines", "accessProfiles/clusterUser/listCredential"):
         answer = arm.post(f"{CLUSTER}/{action}", body)
         assert answer.status_code < 500, answer.text

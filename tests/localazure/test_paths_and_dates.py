@@ -12,10 +12,10 @@ from localazure.arm.filters import parse as conditions
 from localazure.arm.kind import merged
 from localazure.arm.paths import match, segments_of, target_of
 from localazure.arm.store import Resource
-from localazure.kinds import ALL
 from localazure.services import Clock
+from localazure.wiring import without_backends
 
-KINDS = {kind.arm_type.lower(): kind for kind in ALL}
+KINDS = {kind.arm_type.lower(): kind for kind in without_backends()}
 GROUP = "/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/rg"
 ACCOUNT = f"{GROUP}/providers/Microsoft.Storage/storageAccounts/data"
 ASSIGNMENTS = "providers/Microsoft.Authorization/roleAssignments"

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from localazure.shapes.versions import presence
-from tests.support.managed_clusters import CLUSTER, GROUP, InProcessArm, cluster, refusal
+from tests.support.managed_clusters import CLUSTER, GROUP, ArmHarness, cluster, refusal
 
 LOGS = f"{GROUP}/providers/Microsoft.OperationalInsights/workspaces"
 REGISTRY = f"{GROUP}/providers/Microsoft.ContainerRegistry/registries/newer"
@@ -18,13 +18,13 @@ SPACE = {"addressSpace": {"addressPrefixes": ["10.0.0.0/16"]}}
 
 
 @pytest.fixture(scope="module")
-def arm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcessArm]:
-    found = InProcessArm(tmp_path_factory.mktemp("arm"))
+def arm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ArmHarness]:
+    found = ArmHarness(tmp_path_factory.mktemp("arm"))
     yield found
     found.close()
 
 
-def test_most_services_drop_what_they_do_not_know(arm: InProcessArm) -> None:
+def test_most_services_drop_what_they_do_not_know(arm: ArmHarness) -> None:
     body = {"location": "westeurope", "properties": {"bogus": {"a": 1}, "features": {"immediatePurgeDataOn30Days": True}}}
     answer = arm.put(f"{LOGS}/drops", body, "2023-09-01")
     assert answer.is_success, answer.text
@@ -33,7 +33,7 @@ def test_most_services_drop_what_they_do_not_know(arm: InProcessArm) -> None:
     assert found["features"]["immediatePurgeDataOn30Days"] is True
 
 
-def test_what_the_service_sets_is_read_past(arm: InProcessArm) -> None:
+def test_what_the_service_sets_is_read_past(arm: ArmHarness) -> None:
     body = {"location": "westeurope", "properties": {"provisioningState": "Failed", "customerId": "mine"}}
     assert arm.put(f"{LOGS}/readpast", body, "2023-09-01").is_success
     found = arm.get(f"{LOGS}/readpast", "2023-09-01").json()["properties"]
@@ -41,7 +41,7 @@ def test_what_the_service_sets_is_read_past(arm: InProcessArm) -> None:
     assert found["customerId"] != "mine"
 
 
-def test_a_version_that_is_newer_than_the_shape_keeps_what_the_shape_lacks(arm: InProcessArm) -> None:
+def test_a_version_that_is_newer_than_the_shape_keeps_what_the_shape_lacks(arm: ArmHarness) -> None:
     body = {"location": "westeurope", "sku": {"name": "Premium"}, "properties": {"later": True}}
     assert arm.put(REGISTRY, body, "2026-09-01-preview").is_success
     assert arm.get(REGISTRY, "2026-09-01-preview").json()["properties"]["later"] is True
@@ -91,7 +91,7 @@ def test_a_version_that_is_newer_than_the_shape_keeps_what_the_shape_lacks(arm: 
     ids=["envelope", "network", "compute", "apps", "batch", "aks", "aks-version"],
 )
 def test_some_refuse_it_in_words_of_their_own(
-    arm: InProcessArm, path: str, body: dict[str, Any], version: str, code: str, words: str
+    arm: ArmHarness, path: str, body: dict[str, Any], version: str, code: str, words: str
 ) -> None:
     where = {"location": "westeurope"}
     if path.startswith(BATCH):
@@ -102,7 +102,7 @@ def test_some_refuse_it_in_words_of_their_own(
     assert words in message
 
 
-def test_an_early_version_of_aks_reads_past_what_came_later(arm: InProcessArm) -> None:
+def test_an_early_version_of_aks_reads_past_what_came_later(arm: ArmHarness) -> None:
     body = cluster(bogus=1, aiToolchainOperatorProfile={"enabled": True})
     arm.succeeded(arm.put(CLUSTER.replace("/gpu", "/early"), body, "2023-10-01"))
     found = arm.get(CLUSTER.replace("/gpu", "/early")).json()["properties"]
@@ -110,7 +110,7 @@ def test_an_early_version_of_aks_reads_past_what_came_later(arm: InProcessArm) -
     assert "aiToolchainOperatorProfile" not in found
 
 
-def test_a_patch_at_an_early_version_leaves_what_came_later(arm: InProcessArm) -> None:
+def test_a_patch_at_an_early_version_leaves_what_came_later(arm: ArmHarness) -> None:
     path = CLUSTER.replace("/gpu", "/patched")
     arm.succeeded(arm.put(path, cluster(aiToolchainOperatorProfile={"enabled": True})))
     assert arm.request("PATCH", path, {"tags": {"a": "b"}}, "2024-02-01").status_code == 200

@@ -17,7 +17,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from localazure import kinds
+from localazure import wiring
 from localazure.arm.errors import ArmError
 from localazure.arm.paths import Target, segments_of, target_of
 from tests.recorded import sessions
@@ -28,7 +28,7 @@ from tests.recorded.sessions import Exchange, Session
 TABLES = (Path(__file__).with_name("answers.json"), Path(__file__).with_name("further.json"))
 DATA_PLANE = "Microsoft.Batch/batchAccounts, data plane"
 THERE, ABSENT, NO_PARENT, NO_GROUP = "", "it isn't there", "its parent is gone", "its group is gone"
-_KINDS = {kind.arm_type.lower(): kind for kind in kinds.ALL}
+_KINDS = {kind.arm_type.lower(): kind for kind in wiring.without_backends()}
 _SETTLED = {"succeeded", ""}
 _OF_THE_CALLER = ("bytype", "quota")  # who asks, and what the subscription has been granted
 _MADE_UP = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-|[\w+/=]{32}|\d{4}-\d\d-\d\d|[@{]", re.IGNORECASE)  # ids, keys, days, people

@@ -12,7 +12,7 @@ from tests.recorded.lives import Lives, settle
 from tests.recorded.requests import BATCH_CALLS, CLUSTER_LIVES, LIVES, Life
 from tests.recorded.sessions import error_code
 from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
-from tests.support.managed_clusters import InProcessArm
+from tests.support.managed_clusters import ArmHarness
 
 UNKNOWN_VERSION = ("NoRegisteredProviderFound", "InvalidResourceType", "InvalidApiVersionParameter")
 METHODS = {"read": "GET", "delete": "DELETE"}
@@ -33,7 +33,7 @@ def lived(azure: EmbeddedAzure, table: dict[str, Any]) -> dict[str, list[str]]:
 
 @pytest.fixture(scope="module")
 def clusters_lived(table: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, list[str]]]:
-    arm = InProcessArm(tmp_path_factory.mktemp("clusters"))
+    arm = ArmHarness(tmp_path_factory.mktemp("clusters"))
 
     def send(method: str, url: str, /, *, params: Mapping[str, str] | None = None, json: Any = None) -> httpx.Response:
         return arm.run(arm.client.request(method, url, params=params, json=json))

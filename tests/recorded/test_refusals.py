@@ -14,7 +14,7 @@ import pytest
 from tests.recorded.lives import settle
 from tests.recorded.requests import READER
 from tests.support.embedded import EmbeddedAzure
-from tests.support.managed_clusters import CLUSTER, InProcessArm, cluster, pool
+from tests.support.managed_clusters import CLUSTER, ArmHarness, cluster, pool
 
 NETWORK_VERSION = "2024-03-01"
 PLACE = {"location": "westeurope"}
@@ -205,7 +205,7 @@ def test_what_azure_was_recorded_to_refuse_is_refused(refusal: Refusal, azure: E
 
 def test_a_system_pool_takes_no_taint_of_ones_own(tmp_path: Path) -> None:
     """test_aks_create_cluster_with_taints, 2025-04-10."""
-    arm = InProcessArm(tmp_path)
+    arm = ArmHarness(tmp_path)
     try:
         arm.succeeded(arm.put(CLUSTER, cluster()))
         body = pool(mode="System", vmSize="Standard_D4s_v5", nodeTaints=["team=lab:NoSchedule"])

@@ -5,6 +5,7 @@ For rules and views of ARM. What a cluster does is tested with a real one.
 
 import asyncio
 from collections.abc import Coroutine
+from dataclasses import fields
 from datetime import date
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,11 +13,12 @@ from typing import Any, cast
 
 import httpx
 
-from localazure import kinds
+from localazure import wiring
+from localazure.arm.caller import Caller
 from localazure.arm.errors import ArmError
-from localazure.arm.kind import Caller
 from localazure.arm.router import Arm
 from localazure.arm.store import Store
+from localazure.kinds.managed_cluster_pools import AksRuntime
 from localazure.kubernetes.model import ClusterShape, PoolShape
 from localazure.lists.deviations import Deviations
 from localazure.services import Clock, Services, Settings
@@ -31,7 +33,7 @@ SYSTEM: dict[str, Any] = {"name": "system", "mode": "System", "count": 1, "vmSiz
 
 
 class Written:
-    """Stands for `services.clusters` and `services.cluster_pools`: what they were told, in order."""
+    """Stands for the control planes and the node pools of clusters: what they were told, in order."""
 
     def __init__(self) -> None:
         self.told: list[tuple[str, ...]] = []
@@ -108,10 +110,11 @@ class Written:
         self.counts[key, pool] -= len(names)
 
 
-class InProcessArm:
+class ArmHarness:
     """ARM on a store of its own. Requests as over HTTP; what runs in the background goes on while others wait."""
 
-    def __init__(self, folder: Path, as_of: date = AS_OF) -> None:
+    def __init__(self, folder: Path, as_of: date = AS_OF, **backends: Any) -> None:
+        """`backends`: what stands for backends other than clusters, by their names."""
         self.written = Written()
         self.loop = asyncio.new_event_loop()
         self.store = Store(folder / "state.sqlite")
@@ -129,12 +132,12 @@ class InProcessArm:
             tokens=cast(Any, SimpleNamespace(check=lambda _: Caller("principal", "application"))),
             deviations=Deviations(),
             images=cast(Any, None),
-            runtime=cast(Any, None),
-            executions=cast(Any, None),
         )
-        services.clusters = services.cluster_pools = cast(Any, self.written)
+        given = {"clusters": self.written, "cluster_pools": self.written, **backends}
+        self.backends = wiring.Backends(**{each.name: cast(Any, given.get(each.name)) for each in fields(wiring.Backends)})
+        self.aks = AksRuntime(self.backends.clusters, self.backends.cluster_pools)
         self.services = services
-        self.arm = Arm(services, kinds.ALL)
+        self.arm = Arm(services, wiring.kinds(self.backends))
         transport = httpx.ASGITransport(cast(Any, self.arm), raise_app_exceptions=True)
         self.client = httpx.AsyncClient(transport=transport, base_url="https://localhost:1")
         assert self.put(GROUP, {"location": "westeurope"}, GROUPS).status_code == 201

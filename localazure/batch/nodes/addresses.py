@@ -6,24 +6,20 @@ All nodes are processes of one machine, which has every address of theirs, so th
 import shlex
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from localazure.batch.task_environment import machines_path
-
-if TYPE_CHECKING:
-    from localazure.batch.nodes.node import Node
 
 FOLDER = "address"
 
 
-def install(node: "Node") -> None:
-    """Puts the program on a node. Asked for anything but addresses it is the machine's own."""
+def install(folder: Path, node_id: str, address: str) -> None:
+    """Writes `hostname` below a node's folder. Requests for anything but addresses go to the machine's own program."""
     own = shutil.which("hostname", path=machines_path())
-    folder = node.folder / FOLDER
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    rest = f'exec {shlex.quote(own)} "$@"' if own else f"echo {shlex.quote(node.id)}"
-    script = f'#!/bin/sh\ncase "$1" in\n-I | -i | --all-ip-addresses | --ip-address) echo {node.address} ;;\n*) {rest} ;;\nesac\n'
-    program = folder / "hostname"
+    programs_folder = folder / FOLDER
+    programs_folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    rest = f'exec {shlex.quote(own)} "$@"' if own else f"echo {shlex.quote(node_id)}"
+    script = f'#!/bin/sh\ncase "$1" in\n-I | -i | --all-ip-addresses | --ip-address) echo {address} ;;\n*) {rest} ;;\nesac\n'
+    program = programs_folder / "hostname"
     program.write_text(script, encoding="utf-8")
     program.chmod(0o700)
 

@@ -7,7 +7,7 @@ or `TaskError` where it can't run.
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from localazure.arm.store import Body
 from localazure.batch import durations, failures
@@ -16,9 +16,7 @@ from localazure.batch.failures import TaskError
 from localazure.batch.nodes import containers, node_agent
 from localazure.batch.nodes.connection import AgentLostError, Command, Ended
 from localazure.batch.nodes.node import Node
-
-if TYPE_CHECKING:
-    from localazure.services import Services
+from localazure.services import Services
 
 Note = Callable[[Body], None]  # hears what is to be told of a task
 OUTPUT, ERRORS = "stdout.txt", "stderr.txt"
@@ -40,7 +38,7 @@ class Job(NamedTuple):
     sent: Callable[[], None] = lambda: None  # called when the node is asked to run it, with all that it needs in place
 
 
-async def execute(node: Node, job: Job, services: "Services") -> Ended:
+async def execute(node: Node, job: Job, services: Services) -> Ended:
     """Runs a command to its end. AgentLostError where the node is lost meanwhile."""
     if node.settings.windows:
         raise TaskError("NotImplemented", Message=_WINDOWS)

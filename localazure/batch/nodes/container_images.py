@@ -13,10 +13,10 @@ from localazure.batch.failures import NodeError, TaskError
 from localazure.batch.pool_settings import PoolSettings
 from localazure.containers.images import Image
 from localazure.kinds import attached_identities, job_images, public_images, registry_access
+from localazure.services import Services
 
 if TYPE_CHECKING:
     from localazure.arm.store import Resource
-    from localazure.services import Services
 
 CODE = "ContainerInvalidImage"
 
@@ -25,7 +25,7 @@ class _RefusedError(Exception):
     """The message says why."""
 
 
-async def prefetch(settings: PoolSettings, services: "Services") -> None:
+async def prefetch(settings: PoolSettings, services: Services) -> None:
     """The images that a pool wants on each node. NodeError for the first that can't be had."""
     containers = settings.containers or {}
     for name in containers.get("containerImageNames") or ():
@@ -35,7 +35,7 @@ async def prefetch(settings: PoolSettings, services: "Services") -> None:
             raise NodeError(CODE, ContainerImage=str(name), Message=str(error)) from error
 
 
-async def pull(name: str, registry: Body | None, settings: PoolSettings, services: "Services") -> Image:
+async def pull(name: str, registry: Body | None, settings: PoolSettings, services: Services) -> Image:
     """A task's image. `registry`: the task's own. TaskError where it can't be had."""
     try:
         return await _pull(name, [registry] if registry else [], settings, services)
@@ -43,7 +43,7 @@ async def pull(name: str, registry: Body | None, settings: PoolSettings, service
         raise TaskError(CODE, ContainerImage=name, Message=str(error)) from error
 
 
-async def _pull(name: str, registries: list[Body], settings: PoolSettings, services: "Services") -> Image:
+async def _pull(name: str, registries: list[Body], settings: PoolSettings, services: Services) -> Image:
     reference = image_reference.parse(name)
     if reference is None:
         raise _RefusedError(image_reference.check(name, "imageName")[0].message)
@@ -63,7 +63,7 @@ async def _pull(name: str, registries: list[Body], settings: PoolSettings, servi
         raise _RefusedError(error.message) from error
 
 
-def _check_access(registry: "Resource", credentials: list[Body], settings: PoolSettings, services: "Services") -> None:
+def _check_access(registry: "Resource", credentials: list[Body], settings: PoolSettings, services: Services) -> None:
     if not credentials:
         raise _RefusedError(f"unauthorized: neither the task nor its pool has credentials for the registry {registry.id.name}")
     reasons = [_refused(one, registry, settings, services) for one in credentials]
@@ -71,7 +71,7 @@ def _check_access(registry: "Resource", credentials: list[Body], settings: PoolS
         raise _RefusedError(f"unauthorized: {reasons[0]}")
 
 
-def _refused(credential: Body, registry: "Resource", settings: PoolSettings, services: "Services") -> str:
+def _refused(credential: Body, registry: "Resource", settings: PoolSettings, services: Services) -> str:
     """Why a credential doesn't pull, or ""."""
     identity = str((credential.get("identityReference") or {}).get("resourceId") or "")
     if not identity:

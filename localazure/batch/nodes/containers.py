@@ -8,7 +8,7 @@ that the variables mean the same inside.
 import asyncio
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from localazure.arm.store import Body
 from localazure.batch.command_lines import CommandLineError, words
@@ -18,9 +18,7 @@ from localazure.batch.nodes.node import Node
 from localazure.batch.threads import to_its_end
 from localazure.containers.container_spec import ContainerSpec
 from localazure.containers.image_tree import ImageTree
-
-if TYPE_CHECKING:
-    from localazure.services import Services
+from localazure.services import Services
 
 _WITHOUT_MEANING = {  # options that say how a container is kept apart, which none is here; with whether a value follows
     "--rm": False,
@@ -64,7 +62,7 @@ class _Options(NamedTuple):
 
 
 async def prepared(
-    node: Node, settings: Body, command_line: str, folder: Path, env: dict[str, str], run: str, services: "Services"
+    node: Node, settings: Body, command_line: str, folder: Path, env: dict[str, str], run: str, services: Services
 ) -> Container:
     """The container of one run, its files made anew where it isn't there already. TaskError where it can't be."""
     if node.settings.containers is None:

@@ -5,24 +5,21 @@ A node has a driver where its image brings one, an extension of its pool install
 
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from localazure.batch.pool_settings import PoolSettings
 from localazure.kubernetes.devices_visible import Visible
 from localazure.kubernetes.gpu_programs import Programs
 from localazure.kubernetes.node_gpus import gpus
 from localazure.machines.model import gpu_node
 
-if TYPE_CHECKING:
-    from localazure.batch.nodes.node import Node
-
 FOLDER = "gpu"
 _NODE, _TASKS = "node", "tasks"  # all tasks of a node see the same
 
 
-def install(node: "Node") -> None:
+def install(node_folder: Path, node_id: str, allocated: str, settings: PoolSettings) -> None:
     """Puts the program on a node that has a driver, and takes it from one that has none."""
-    record = gpu_node(node.settings.size, node.id, node.record["allocated"], node.settings.driver)
-    found, folder = tuple(gpus(record)), node.folder / FOLDER
+    record = gpu_node(settings.size, node_id, allocated, settings.driver)
+    found, folder = tuple(gpus(record)), node_folder / FOLDER
     if not found:
         shutil.rmtree(folder, ignore_errors=True)
         return

@@ -5,21 +5,18 @@ In: `mountConfiguration`. Out: links to the shares' folders, or `NodeError`.
 
 import hmac
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from azure_gpu.formats import azure_types
 from localazure.arm.store import Body
 from localazure.batch.failures import NodeError
 from localazure.kinds import storage
-
-if TYPE_CHECKING:
-    from localazure.services import Services
+from localazure.services import Services
 
 _SHARE = "azureFileShareConfiguration"
 
 
-def mount(configurations: tuple[Body, ...], root: Path, services: "Services") -> None:
+def mount(configurations: tuple[Body, ...], root: Path, services: Services) -> None:
     for configuration in configurations:
         share = configuration.get(_SHARE)
         if not share:
@@ -28,13 +25,13 @@ def mount(configurations: tuple[Body, ...], root: Path, services: "Services") ->
         _mount_share(share, root, services)
 
 
-def folders(configurations: tuple[Body, ...], services: "Services") -> list[Path]:
+def folders(configurations: tuple[Body, ...], services: Services) -> list[Path]:
     """Where the files of the shares lie that a pool mounts."""
     shares = [share for each in configurations if (share := each.get(_SHARE))]
     return [storage.share_folder(services.settings, str(share.get("accountName") or ""), _name_of(share)) for share in shares]
 
 
-def _mount_share(share: Body, root: Path, services: "Services") -> None:
+def _mount_share(share: Body, root: Path, services: Services) -> None:
     name, path = str(share.get("accountName") or ""), str(share.get("relativeMountPath") or "").strip("/")
     accounts = services.store.named(azure_types.STORAGE_ACCOUNT.arm_type, name)
     if not accounts or accounts[0].properties.get("allowSharedKeyAccess") is False:

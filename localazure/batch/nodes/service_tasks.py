@@ -6,22 +6,20 @@ In: the task and its folder. Out: what the service tells of it: state, times, ex
 import asyncio
 import uuid
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from localazure.arm.store import Body
 from localazure.batch import task_environment as variables
 from localazure.batch.failures import TaskError
 from localazure.batch.nodes import commands, node_files
 from localazure.batch.nodes.node import Node
-
-if TYPE_CHECKING:
-    from localazure.services import Services
+from localazure.blobs.service import Blobs
+from localazure.services import Services
 
 _END_SECONDS = 5.0  # longer than a command has between being asked and being killed
 FAILED = "failed"  # of a job's preparation: no task of the job starts on this node
 
 
-async def start(node: Node, account: str, services: "Services") -> bool:
+async def start(node: Node, account: str, blobs: Blobs, services: Services) -> bool:
     """Runs the pool's start task. Whether it succeeded; the node's record has the rest."""
     task = node.settings.start_task or {}
     folder = node.root / "startup"
@@ -36,11 +34,11 @@ async def start(node: Node, account: str, services: "Services") -> bool:
         node.record["start"] = info
         node.around.changed(node)
 
-    await _attempts(node, "start", task, folder, env, retries, account, services, note)
+    await _attempts(node, "start", task, folder, env, retries, account, blobs, services, note)
     return node.record["start"]["result"] == "success"
 
 
-async def prepare(node: Node, job: Body, account: str, services: "Services") -> bool:
+async def prepare(node: Node, job: Body, account: str, blobs: Blobs, services: Services) -> bool:
     """Runs a job's preparation once on a node, whoever asks first. Whether tasks of the job may start."""
     task = job.get("jobPreparationTask")
     if not task:
@@ -55,7 +53,7 @@ async def prepare(node: Node, job: Body, account: str, services: "Services") -> 
             "preparation": None,
             "release": None,
         }
-        preparing = asyncio.create_task(_prepare(node, job, record, account, services))
+        preparing = asyncio.create_task(_prepare(node, job, record, account, blobs, services))
         preparing.add_done_callback(lambda task: task.cancelled() or task.exception())  # nobody may be waiting for it any more
         node.preparing[name] = preparing
     if task.get("waitForSuccess", True) is False:
@@ -68,7 +66,7 @@ async def prepare(node: Node, job: Body, account: str, services: "Services") -> 
 _KEPT = ("id", "commonEnvironmentSettings", "jobPreparationTask", "jobReleaseTask")  # what the release needs, much later
 
 
-async def _prepare(node: Node, job: Body, record: Body, account: str, services: "Services") -> None:
+async def _prepare(node: Node, job: Body, record: Body, account: str, blobs: Blobs, services: Services) -> None:
     task = job["jobPreparationTask"]
     folder = variables.job_folder(node.root, job) / variables.preparation_id(job)
     own = {
@@ -85,7 +83,7 @@ async def _prepare(node: Node, job: Body, record: Body, account: str, services: 
         node.around.changed(node)
 
     try:
-        await _attempts(node, _preparing(str(job["id"]).lower()), task, folder, env, retries, account, services, note)
+        await _attempts(node, _preparing(str(job["id"]).lower()), task, folder, env, retries, account, blobs, services, note)
         record["state"] = "completed" if record["preparation"]["result"] == "success" else FAILED
     finally:
         if record["state"] == "running":  # the node was lost, or this server ends: the next to ask begins anew
@@ -110,7 +108,7 @@ def _preparing(name: str) -> str:
     return f"preparation/{name}"
 
 
-async def release(node: Node, name: str, account: str, services: "Services") -> None:
+async def release(node: Node, name: str, account: str, blobs: Blobs, services: Services) -> None:
     """Runs a job's release on a node on which its preparation has completed. Once."""
     record = node.record["preparations"].get(name)
     if record is None or record["state"] != "completed" or record["release"] or not record["job"].get("jobReleaseTask"):
@@ -133,7 +131,7 @@ async def release(node: Node, name: str, account: str, services: "Services") -> 
         record["release"] = {**info, "taskRootDirectory": str(folder.relative_to(node.root))}
         node.around.changed(node)
 
-    await _attempts(node, "release", task, folder, env, 0, account, services, note)
+    await _attempts(node, "release", task, folder, env, 0, account, blobs, services, note)
 
 
 def told(node: Node, name: str) -> Body | None:
@@ -154,7 +152,8 @@ async def _attempts(
     env: dict[str, str],
     retries: int,
     account: str,
-    services: "Services",
+    blobs: Blobs,
+    services: Services,
     note: "commands.Note",
 ) -> None:
     """Runs it until it succeeds or its retries are used up; -1 retries for ever. `note` is told each change."""
@@ -163,7 +162,7 @@ async def _attempts(
         started = node.around.now()
         retried: Body = {"retryCount": count, **({"lastRetryTime": started} if count else {})}
         note({"state": "running", "startTime": started, **retried})
-        info, again = await _attempt(node, kind, task, folder, env, account, services)
+        info, again = await _attempt(node, kind, task, folder, env, account, blobs, services)
         again = again and (retries == -1 or count < retries)
         if again:
             count += 1
@@ -173,14 +172,14 @@ async def _attempts(
 
 
 async def _attempt(
-    node: Node, kind: str, task: Body, folder: Path, env: dict[str, str], account: str, services: "Services"
+    node: Node, kind: str, task: Body, folder: Path, env: dict[str, str], account: str, blobs: Blobs, services: Services
 ) -> tuple[Body, bool]:
     """How it ended, and whether a retry may help."""
     run = f"{kind}/{uuid.uuid4().hex}"
     line = str(task.get("commandLine") or "")
     try:
         await asyncio.to_thread((folder / "wd").mkdir, parents=True, exist_ok=True)
-        await node_files.fetch(task.get("resourceFiles"), folder / "wd", account, node.settings, services)
+        await node_files.fetch(task.get("resourceFiles"), folder / "wd", account, node.settings, blobs, services)
         ended = await commands.execute(node, commands.Job(run, task, line, folder, env, keep=kind == "start"), services)
     except TaskError as error:
         return {"endTime": node.around.now(), "failureInfo": error.body, "result": "failure"}, False

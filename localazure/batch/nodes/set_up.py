@@ -1,23 +1,21 @@
 """What a node gets before its start task: the pool's application packages, file systems and container images."""
 
 import asyncio
-from typing import TYPE_CHECKING
 
 from localazure.batch.nodes import addresses, container_images, gpus, mounts, mpi, packages
 from localazure.batch.nodes.node import Node
+from localazure.blobs.service import Blobs
+from localazure.services import Services
 from localazure.weather import machine_starts
 
-if TYPE_CHECKING:
-    from localazure.services import Services
 
-
-async def prepare(node: Node, account: str, services: "Services") -> None:
+async def prepare(node: Node, account: str, blobs: Blobs, services: Services) -> None:
     """NodeError where something of it can't be had: the node is unusable then."""
     await machine_starts.begin(services)
     await asyncio.to_thread(mounts.mount, node.settings.mounts, node.root, services)
-    node.package_variables = await packages.of_pool(node.settings.packages, node.root, account, services)
+    node.package_variables = await packages.of_pool(node.settings.packages, node.root, account, blobs, services)
     await container_images.prefetch(node.settings, services)
-    await asyncio.to_thread(gpus.install, node)
-    await asyncio.to_thread(addresses.install, node)
+    await asyncio.to_thread(gpus.install, node.folder, node.id, node.record["allocated"], node.settings)
+    await asyncio.to_thread(addresses.install, node.folder, node.id, node.address)
     if mpi.brought_by(node.settings):
         await mpi.install(node, services)

@@ -20,6 +20,7 @@ from azure_gpu.formats.azure_types import BATCH_ACCOUNT
 from localazure.arm.errors import ArmError
 from localazure.batch.endings import Endings
 from localazure.batch.errors import BatchError, not_imitated
+from localazure.batch.pools import Pools as LivePools
 from localazure.batch.service import answers, authentication, models, pool_forms
 from localazure.batch.service.asked import Asked, segments_of
 from localazure.batch.service.files import Files
@@ -28,6 +29,7 @@ from localazure.batch.service.lists import Lists
 from localazure.batch.service.nodes import Nodes
 from localazure.batch.service.pools import Pools
 from localazure.batch.service.tasks import Tasks
+from localazure.batch.work import Work
 from localazure.services import Services
 from localazure.still import live
 
@@ -40,12 +42,13 @@ Operation = Callable[[Asked], Awaitable[Response]]
 
 
 class DataPlane:
-    """Made once, when the services are there that it uses."""
+    """Routes a request of Batch's data plane to its operation."""
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: Services, work: Work, live: LivePools) -> None:
         self._services = services
-        self.endings = Endings(services.batch_work, services.batch_pools)
-        self._operations = _operations(services)
+        self._work = work
+        self.endings = Endings(work, live)
+        self._operations = _operations(services, work, live)
         self._loaded: asyncio.Future[ModuleType] | None = None
 
     def routes(self) -> list[BaseRoute]:
@@ -88,7 +91,7 @@ class DataPlane:
         query = _query(request)
         _check_version(query)
         await self._load()
-        self._services.batch_work.sync()
+        self._work.sync()
         asked = Asked(request=request, account=account, caller=caller, segments=segments[1:], address=address, query=query)
         return await self._operation(asked)(asked)
 
@@ -125,10 +128,10 @@ class _Below(BaseRoute):
         await self._app(scope, receive, send)
 
 
-def _operations(services: Services) -> dict[tuple[str, str], Operation]:
+def _operations(services: Services, work: Work, live: LivePools) -> dict[tuple[str, str], Operation]:
     """By method and path; `*` stands for a name, and what follows /files/ for the rest of the path."""
-    jobs, tasks, pools = Jobs(services), Tasks(services), Pools(services)
-    files, nodes, lists = Files(services, pools), Nodes(services, pools), Lists(services, pools)
+    jobs, tasks, pools = Jobs(work, live), Tasks(work, live), Pools(services, live)
+    files, nodes, lists = Files(work, live, pools), Nodes(live, pools), Lists(services, live, pools)
     known: dict[tuple[str, str], Operation] = {
         ("POST", "jobs"): jobs.add,
         ("GET", "jobs"): jobs.listed,

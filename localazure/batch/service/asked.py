@@ -9,7 +9,7 @@ from urllib.parse import quote, unquote
 from starlette.requests import Request
 
 from azure_gpu.formats import strict_json
-from localazure.arm.kind import Caller
+from localazure.arm.caller import Caller
 from localazure.arm.store import Body, Resource
 from localazure.batch.errors import BatchError
 from localazure.batch.model import PoolKey

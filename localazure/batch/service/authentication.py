@@ -15,8 +15,8 @@ from urllib.parse import parse_qs
 
 from starlette.requests import Request
 
+from localazure.arm.caller import Caller
 from localazure.arm.errors import ArmError
-from localazure.arm.kind import Caller
 from localazure.arm.store import Resource
 from localazure.batch.errors import BatchError
 from localazure.blobs.shared_key import SIGNED_HEADERS

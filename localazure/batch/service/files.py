@@ -20,11 +20,12 @@ from localazure.arm.store import Body
 from localazure.batch.changes import written
 from localazure.batch.errors import BatchError
 from localazure.batch.model import TaskKey
+from localazure.batch.pools import Pools as LivePools
 from localazure.batch.service import answers, folders, odata
 from localazure.batch.service.asked import Asked
 from localazure.batch.service.folders import Entry
 from localazure.batch.service.pools import Pools
-from localazure.services import Services
+from localazure.batch.work import Work
 
 _PART = re.compile(r"bytes=(\d{1,18})?-(\d{1,18})?")
 _CHUNK = 64 * 1024
@@ -33,10 +34,10 @@ _CHUNK = 64 * 1024
 class Files:
     """The paths that end in /files and /files/PATH."""
 
-    def __init__(self, services: Services, pools: Pools) -> None:
-        self._services = services
+    def __init__(self, work: Work, live: LivePools, pools: Pools) -> None:
+        self._live = live
         self._pools = pools
-        self._work = services.batch_work
+        self._work = work
 
     async def listed(self, asked: Asked) -> Response:
         recursive = asked.query.get("recursive", "").lower() == "true"
@@ -100,13 +101,13 @@ class Files:
         """Of the task or the node that the path names."""
         if asked.segments[0].lower() == "pools":
             pool = self._pools.resource(asked, asked.segments[1])
-            folder = self._services.batch_pools.node_folder(asked.pool_key(pool.id.name), asked.segments[3])
+            folder = self._live.node_folder(asked.pool_key(pool.id.name), asked.segments[3])
             if folder is None:
                 raise BatchError("NodeNotFound")
             return folder
         task = self._work.tasks.get(TaskKey(asked.account_key, asked.segments[1].lower(), asked.segments[3].lower()))
         node = self._work.tasks.node_of(task)
-        folder = self._services.batch_pools.task_folder(task.key, node) if node else None
+        folder = self._live.task_folder(task.key, node) if node else None
         if folder is None or not folder.is_dir():
             raise BatchError("TaskFilesUnavailable")
         return folder

@@ -4,20 +4,21 @@ from starlette.responses import Response
 
 from localazure.arm.store import Body
 from localazure.batch.errors import BatchError, invalid_value, not_imitated
+from localazure.batch.pools import Pools as LivePools
 from localazure.batch.service import answers, identifiers, models, odata
 from localazure.batch.service.asked import Asked
 from localazure.batch.service.task_bodies import check_command
+from localazure.batch.work import Work
 from localazure.batch.work_tables import Job
 from localazure.kinds import batch_quotas
-from localazure.services import Services
 
 
 class Jobs:
     """The paths below /jobs that are about jobs themselves."""
 
-    def __init__(self, services: Services) -> None:
-        self._services = services
-        self._work = services.batch_work
+    def __init__(self, work: Work, live: LivePools) -> None:
+        self._live = live
+        self._work = work
 
     async def add(self, asked: Asked) -> Response:
         body = await asked.body("BatchJobCreateOptions")
@@ -76,7 +77,7 @@ class Jobs:
         job = self._found(asked)
         if not job.body.get("jobPreparationTask"):
             raise BatchError("JobPreparationTaskNotSpecified")
-        entries = self._services.batch_pools.preparations(job.account, job.name)
+        entries = self._live.preparations(job.account, job.name)
         known = sorted((models.spelled("BatchJobPreparationAndReleaseTaskStatus", each) for each in entries), key=_node)
         return await answers.listed(asked, "jobpreparationandreleasetaskstatuslist", known, odata.PREPARATIONS, _node)
 

@@ -15,6 +15,7 @@ from localazure.arm import checks
 from localazure.arm.as_of import request_date
 from localazure.arm.store import Body, Resource
 from localazure.batch.errors import BatchError
+from localazure.batch.pools import Pools as LivePools
 from localazure.batch.service import answers, odata
 from localazure.batch.service.asked import Asked
 from localazure.batch.service.pools import Pools
@@ -30,8 +31,9 @@ _STATES = (
 class Lists:
     """/applications, /supportedimages and /nodecounts."""
 
-    def __init__(self, services: Services, pools: Pools) -> None:
+    def __init__(self, services: Services, live: LivePools, pools: Pools) -> None:
         self._services = services
+        self._live = live
         self._pools = pools
 
     async def applications(self, asked: Asked) -> Response:
@@ -67,7 +69,7 @@ class Lists:
         }
 
     def _state(self, package: Resource) -> tuple[str, str]:
-        document = self._services.door.document(package.id.text, "2024-07-01")
+        document = self._services.arm.document(package.id.text, "2024-07-01")
         return package.id.name, str((document.get("properties") or {}).get("state", ""))
 
     def _images(self, asked: Asked) -> Iterator[Body]:
@@ -97,7 +99,7 @@ class Lists:
     def _counts(self, asked: Asked, pool_id: str) -> Body:
         counts = {sort: dict.fromkeys([*_STATES, "total"], 0) for sort in ("dedicated", "lowPriority")}
         names = {name.lower(): name for name in _STATES}
-        for node in self._services.batch_pools.nodes(asked.pool_key(pool_id)):
+        for node in self._live.nodes(asked.pool_key(pool_id)):
             of_sort = counts["dedicated" if node.get("isDedicated", True) else "lowPriority"]
             of_sort[names.get(str(node.get("state", "")).lower(), "unknown")] += 1
             of_sort["total"] += 1

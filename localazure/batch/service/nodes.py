@@ -5,10 +5,10 @@ from starlette.responses import Response
 from localazure.arm.store import Body
 from localazure.batch.errors import BatchError, invalid_value, not_imitated
 from localazure.batch.model import PoolKey
+from localazure.batch.pools import Pools as LivePools
 from localazure.batch.service import answers, identifiers, models, odata
 from localazure.batch.service.asked import Asked
 from localazure.batch.service.pools import Pools
-from localazure.services import Services
 
 MOST_REMOVED = 100  # documentation of BatchNodeRemoveOptions
 
@@ -16,8 +16,8 @@ MOST_REMOVED = 100  # documentation of BatchNodeRemoveOptions
 class Nodes:
     """The paths below /pools/POOL/nodes, and /pools/POOL/removenodes."""
 
-    def __init__(self, services: Services, pools: Pools) -> None:
-        self._services = services
+    def __init__(self, live: LivePools, pools: Pools) -> None:
+        self._live = live
         self._pools = pools
 
     async def listed(self, asked: Asked) -> Response:
@@ -30,24 +30,24 @@ class Nodes:
     async def reboot(self, asked: Asked) -> Response:
         body = await asked.optional_body("BatchNodeRebootOptions")
         node = self._found(asked)
-        await self._services.batch_pools.reboot(self._key(asked), node["id"], body.get("nodeRebootOption") or "requeue")
+        await self._live.reboot(self._key(asked), node["id"], body.get("nodeRebootOption") or "requeue")
         return answers.done(asked, 202)
 
     async def reimage(self, asked: Asked) -> Response:
         body = await asked.optional_body("BatchNodeReimageOptions")
         node = self._found(asked)
-        await self._services.batch_pools.reimage(self._key(asked), node["id"], body.get("nodeReimageOption") or "requeue")
+        await self._live.reimage(self._key(asked), node["id"], body.get("nodeReimageOption") or "requeue")
         return answers.done(asked, 202)
 
     async def disable_scheduling(self, asked: Asked) -> Response:
         body = await asked.optional_body("BatchNodeDisableSchedulingOptions")
         node, option = self._found(asked), body.get("nodeDisableSchedulingOption") or "requeue"
-        await self._services.batch_pools.disable_scheduling(self._key(asked), node["id"], option)
+        await self._live.disable_scheduling(self._key(asked), node["id"], option)
         return answers.done(asked, 200)
 
     async def enable_scheduling(self, asked: Asked) -> Response:
         node = self._found(asked)
-        await self._services.batch_pools.enable_scheduling(self._key(asked), node["id"])
+        await self._live.enable_scheduling(self._key(asked), node["id"])
         return answers.done(asked, 200)
 
     async def remove(self, asked: Asked) -> Response:
@@ -65,7 +65,7 @@ class Nodes:
             if name.lower() not in known:
                 raise BatchError("NodeNotFound", values={"NodeId": name[:100]})
         ids = [known[name.lower()] for name in dict.fromkeys(names)]
-        await self._services.batch_pools.remove_nodes(self._key(asked), ids, body.get("nodeDeallocationOption") or "requeue")
+        await self._live.remove_nodes(self._key(asked), ids, body.get("nodeDeallocationOption") or "requeue")
         return answers.done(asked, 202)
 
     async def not_imitated(self, asked: Asked) -> Response:
@@ -79,7 +79,7 @@ class Nodes:
     def _views(self, asked: Asked) -> list[Body]:
         pool = self._pools.resource(asked, asked.segments[1])
         views: list[Body] = []
-        for each in self._services.batch_pools.nodes(self._key(asked)):
+        for each in self._live.nodes(self._key(asked)):
             view = models.spelled("BatchNode", each)
             views.append(view | {"url": asked.url("pools", pool.id.name, "nodes", view["id"])})
         return views

@@ -12,6 +12,7 @@ from azure_gpu.formats.azure_types import BATCH_POOL
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Body, Resource
 from localazure.batch.errors import BatchError, not_imitated
+from localazure.batch.pools import Pools as LivePools
 from localazure.batch.service import answers, identifiers, odata, pool_forms
 from localazure.batch.service.asked import Asked
 from localazure.services import Services
@@ -23,8 +24,9 @@ _CHANGEABLE = {"startTask", "applicationPackageReferences", "metadata", "targetN
 class Pools:
     """The paths below /pools that are about pools themselves."""
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: Services, live: LivePools) -> None:
         self._services = services
+        self._live = live
 
     async def add(self, asked: Asked) -> Response:
         body = await asked.body("BatchPoolCreateOptions")
@@ -71,7 +73,7 @@ class Pools:
     async def delete(self, asked: Asked) -> Response:
         pool = self._changing(asked)
         try:
-            await self._services.door.delete(pool.id.text, wait=False)
+            await self._services.arm.delete(pool.id.text, wait=False)
         except ArmError as error:
             raise pool_forms.refusal(error) from error
         return answers.done(asked, 202)
@@ -117,7 +119,7 @@ class Pools:
         interval = body.get("autoScaleEvaluationInterval") or before.get("evaluationInterval") or "PT15M"
         auto = {"formula": formula, "evaluationInterval": interval}
         await self._change(asked, pool, {"scaleSettings": {"autoScale": auto}})
-        self._services.batch_pools.set_autoscale(asked.pool_key(pool.id.name), formula, interval)
+        self._live.set_autoscale(asked.pool_key(pool.id.name), formula, interval)
         return answers.done(asked, 200, self._view(asked, pool.id.name))
 
     async def disable_autoscale(self, asked: Asked) -> Response:
@@ -130,7 +132,7 @@ class Pools:
         pool = self._found(asked)
         if not (pool.properties.get("scaleSettings") or {}).get("autoScale"):
             raise _not_now("The pool has no automatic scaling; a formula is evaluated only where there is some")
-        run = await self._services.batch_pools.evaluate(asked.pool_key(pool.id.name), body["autoScaleFormula"])
+        run = await self._live.evaluate(asked.pool_key(pool.id.name), body["autoScaleFormula"])
         return answers.plain(asked, "autoscalerun", pool_forms.run_of(run))
 
     def all_of(self, asked: Asked) -> Iterator[Body]:
@@ -157,7 +159,7 @@ class Pools:
         return pool
 
     def _view(self, asked: Asked, pool_id: str) -> Body:
-        document = self._services.door.document(self._id(asked, pool_id), API_VERSION)
+        document = self._services.arm.document(self._id(asked, pool_id), API_VERSION)
         return pool_forms.from_arm(document, asked.url("pools", document["name"]))
 
     def _allocation(self, asked: Asked, pool: Resource) -> str:
@@ -175,13 +177,13 @@ class Pools:
 
     async def _put(self, asked: Asked, pool_id: str, body: Body) -> None:
         try:
-            await self._services.door.put(self._id(asked, pool_id), API_VERSION, body, asked.caller)
+            await self._services.arm.put(self._id(asked, pool_id), API_VERSION, body, asked.caller)
         except ArmError as error:
             raise pool_forms.refusal(error) from error
 
     async def _act(self, pool: Resource, action: str, asked: Asked) -> None:
         try:
-            await self._services.door.act(pool.id.text, action, API_VERSION, {}, asked.caller)
+            await self._services.arm.act(pool.id.text, action, API_VERSION, {}, asked.caller)
         except ArmError as error:
             raise pool_forms.refusal(error) from error
 

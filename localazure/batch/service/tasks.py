@@ -7,10 +7,11 @@ from starlette.responses import Response
 from localazure.arm.store import Body
 from localazure.batch.errors import BatchError, invalid_value
 from localazure.batch.model import TaskKey, TaskNode
+from localazure.batch.pools import Pools as LivePools
 from localazure.batch.service import answers, identifiers, models, odata, task_bodies
 from localazure.batch.service.asked import Asked
+from localazure.batch.work import Work
 from localazure.batch.work_tables import Task
-from localazure.services import Services
 
 MOST_TOGETHER = 100  # documentation of addtaskcollection
 
@@ -18,9 +19,9 @@ MOST_TOGETHER = 100  # documentation of addtaskcollection
 class Tasks:
     """The paths below /jobs/JOB/tasks that are about tasks themselves."""
 
-    def __init__(self, services: Services) -> None:
-        self._services = services
-        self._work = services.batch_work
+    def __init__(self, work: Work, live: LivePools) -> None:
+        self._live = live
+        self._work = work
 
     async def add(self, asked: Asked) -> Response:
         body = await asked.body("BatchTaskCreateOptions")
@@ -70,7 +71,7 @@ class Tasks:
     async def delete(self, asked: Asked) -> Response:
         task = self.found(asked)
         answers.conditions(asked, view(task, asked))
-        await self._services.batch_pools.forget_task(task.key, self._work.tasks.node_of(task))
+        await self._live.forget_task(task.key, self._work.tasks.node_of(task))
         self._work.tasks.delete(task)
         return answers.done(asked, 200)
 
@@ -78,7 +79,7 @@ class Tasks:
         task = self.found(asked)
         answers.conditions(asked, view(task, asked))
         if task.running:
-            await self._services.batch_pools.end_task(task.key)
+            await self._live.end_task(task.key)
             task = self.found(asked)
             if task.state == "completed":
                 return answers.done(asked, 204, view(task, asked))
@@ -94,7 +95,7 @@ class Tasks:
     async def subtasks(self, asked: Asked) -> Response:
         task = self.found(asked)
         # "Note that this method does not return information for the primary task (ID 0)": Microsoft Learn, batch/batch-mpi.
-        found = [each for each in self._services.batch_pools.subtasks(task.key) if each["id"] > 0]
+        found = [each for each in self._live.subtasks(task.key) if each["id"] > 0]
         entries = [models.spelled("BatchSubtask", each) for each in sorted(found, key=lambda each: each["id"])]
         return answers.plain(asked, "subtasks", {"value": [odata.selected(each, asked.select) for each in entries]})
 

@@ -48,7 +48,7 @@ class Agent:
         self._workers: dict[str, asyncio.Task[None]] = {}
         self._removals: set[asyncio.Task[None]] = set()
         self._placed = asyncio.Event()  # the wanted nodes are known
-        self._kubelet = KubeletApi(self, Streams(self.settings.programs, files.own))
+        self._kubelet = KubeletApi(lambda: self.settings, self.pods, Streams(self.settings.programs, files.own))
 
     def _new_registry(self) -> Registry:
         return Registry(self.settings.embedded, self.settings.embedded_authority, self.settings.token)

@@ -181,7 +181,9 @@ class Container:
         if (controller := controllers.of_image(self.spec["image"])) is not None:
             pki = Pki(pod.node.settings.authority.parent)
             known.folder.mkdir(mode=0o700, exist_ok=True)
-            spec = controllers.fit(spec, controller, pod, pod.mounted(self.spec, env), known.folder, pki)
+            spec = controllers.fit(
+                spec, controller, pod, pod.node.settings.server, pod.mounted(self.spec, env), known.folder, pki
+            )
         if why := program_search.missing(spec, known.folder):
             raise StartError(f"failed to create containerd task: failed to create shim task: {why}: unknown")
         record = {"image": image, "image_name": self.state.image, "image_id": self.state.image_id}

@@ -13,7 +13,7 @@ import logging
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import yaml
 
@@ -22,9 +22,6 @@ from localazure.folder import SECRET_MODE, write_json, write_whole
 from localazure.kubernetes import kubeconfigs
 from localazure.kubernetes.client import KubeApi, KubeError
 from localazure.kubernetes.pki import Pair, Pki
-
-if TYPE_CHECKING:
-    from localazure.kubernetes.agent.pod import Pod
 
 Body = dict[str, Any]
 log = logging.getLogger(__name__)
@@ -36,6 +33,17 @@ _CONFIG = re.compile(r"--config=(.+)")
 _WEBHOOKS = "/apis/admissionregistration.k8s.io/v1"
 _DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _OFTEN_SECONDS, _SELDOM_SECONDS, _OFTEN_FOR = 0.5, 10.0, 60.0
+
+
+class ControllerPod(Protocol):
+    """What is read of a pod that runs a controller."""
+
+    body: Body
+    folder: Path
+    namespace: str
+
+    @property
+    def loopback(self) -> str: ...
 
 
 class Controller(NamedTuple):
@@ -82,7 +90,9 @@ def record(controller: Controller, groups: Path | None, folder: Path) -> Body | 
     }
 
 
-def fit(spec: Body, controller: Controller, pod: "Pod", mounts: Mapping[str, Path], folder: Path, pki: Pki) -> Body:
+def fit(
+    spec: Body, controller: Controller, pod: ControllerPod, server: str, mounts: Mapping[str, Path], folder: Path, pki: Pki
+) -> Body:
     """The process of a run in `folder`, told by flags and settings what it can't find in a container. OSError, ValueError."""
     certificates = _certificates(pod.folder)
     certificates.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -94,7 +104,7 @@ def fit(spec: Body, controller: Controller, pod: "Pod", mounts: Mapping[str, Pat
         raise ValueError(f"the pod has no token at {_ACCOUNT}")
     kubeconfig = folder / "kubeconfig"
     user: Body = {"tokenFile": str(account / "token")}
-    cluster = {"server": pod.node.settings.server, "certificate-authority": str(account / "ca.crt")}
+    cluster = {"server": server, "certificate-authority": str(account / "ca.crt")}
     write_json(kubeconfig, kubeconfigs.config(controller.name, cluster, user), SECRET_MODE)
     words = [_CONFIG.fullmatch(word) for word in spec["argv"]]
     inside = next((found[1] for word in pod_words(pod) if (found := _CONFIG.fullmatch(word))), "")
@@ -108,7 +118,7 @@ def fit(spec: Body, controller: Controller, pod: "Pod", mounts: Mapping[str, Pat
     return {**spec, "argv": argv, "env": {**spec["env"], "KUBECONFIG": str(kubeconfig)}}
 
 
-def pod_words(pod: "Pod") -> list[str]:
+def pod_words(pod: ControllerPod) -> list[str]:
     """The arguments as the pod says them."""
     return [word for one in pod.body["spec"]["containers"] for word in one.get("args") or ()]
 
@@ -129,7 +139,7 @@ def _certificates(pod_folder: Path) -> Path:
     return pod_folder / "serving"
 
 
-async def attend(api: KubeApi, pod: "Pod", controller: Controller, authority: Path) -> None:
+async def attend(api: KubeApi, pod: ControllerPod, controller: Controller, authority: Path) -> None:
     """For as long as such a pod runs."""
     if controller.rotates:
         await _carry(api, pod)
@@ -137,7 +147,7 @@ async def attend(api: KubeApi, pod: "Pod", controller: Controller, authority: Pa
         await _vouch(api, pod.namespace, authority)
 
 
-async def _carry(api: KubeApi, pod: "Pod") -> None:
+async def _carry(api: KubeApi, pod: ControllerPod) -> None:
     """Certificates of the Secret that it mounts for them, in the folder that it is told; a kubelet would take a minute."""
     names = [
         volume["secret"]["secretName"]

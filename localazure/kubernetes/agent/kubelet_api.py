@@ -7,21 +7,20 @@ pkg/kubelet/server/server.go and pkg/kubelet/kubelet_pods.go.
 import asyncio
 import json
 import ssl
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from localazure.folder import read_json
 from localazure.kubernetes import infrastructure
 from localazure.kubernetes.agent import attach_entry, logs, node_http, process_spec, runs
+from localazure.kubernetes.agent.container import Container
+from localazure.kubernetes.agent.node import Node
 from localazure.kubernetes.agent.node_forms import ADDRESS
 from localazure.kubernetes.agent.node_http import Request
+from localazure.kubernetes.agent.pod import Pod
+from localazure.kubernetes.agent.settings import Settings
 from localazure.kubernetes.agent.streams import NoStreamsError, Streams
-
-if TYPE_CHECKING:
-    from localazure.kubernetes.agent.agent import Agent
-    from localazure.kubernetes.agent.container import Container
-    from localazure.kubernetes.agent.node import Node
-    from localazure.kubernetes.agent.pod import Pod
 
 Body = dict[str, Any]
 _CALLER, _MASTERS = "kube-apiserver-kubelet-client", "system:masters"
@@ -39,13 +38,14 @@ class _RefusedError(Exception):
 class KubeletApi:
     """Of all nodes."""
 
-    def __init__(self, agent: "Agent", streams: Streams) -> None:
-        self._agent = agent
+    def __init__(self, settings: Callable[[], Settings], pods: Mapping[str, Pod], streams: Streams) -> None:
+        self._settings = settings
+        self._pods = pods
         self._streams = streams
         self._servers: dict[str, asyncio.Server] = {}
         self._trust: ssl.SSLContext | None = None
 
-    async def serve(self, node: "Node") -> int:
+    async def serve(self, node: Node) -> int:
         """Opens the node's port."""
 
         async def handle(request: Request) -> bool:
@@ -64,14 +64,14 @@ class KubeletApi:
         await self._streams.close()
 
     def _context(self) -> ssl.SSLContext:
-        settings = self._agent.settings
+        settings = self._settings()
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(*(str(path) for path in settings.serving))
         context.load_verify_locations(str(settings.client_authority))
         context.verify_mode = ssl.CERT_REQUIRED
         return context
 
-    async def _handle(self, node: "Node", request: Request) -> bool:
+    async def _handle(self, node: Node, request: Request) -> bool:
         """Whether the connection goes on."""
         user, groups = _who(request.peer)
         if user != _CALLER and _MASTERS not in groups:
@@ -86,13 +86,13 @@ class KubeletApi:
             await request.answer(500, str(error))
         return True
 
-    async def _routed(self, node: "Node", request: Request) -> bool:
+    async def _routed(self, node: Node, request: Request) -> bool:
         first, *rest = request.path
         if first == "healthz" and rest in ([], ["ping"], ["syncloop"], ["log"]):
             await request.answer(200, "ok")
             return True
         if first in ("pods", "runningpods"):
-            items = [pod.body for pod in self._agent.pods.values() if pod.node is node]
+            items = [pod.body for pod in self._pods.values() if pod.node is node]
             listed = {"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": items}
             await request.answer(200, json.dumps(listed), "application/json")
             return True
@@ -111,13 +111,13 @@ class KubeletApi:
             return False
         raise _RefusedError(404, "404 page not found\n")
 
-    def _pod(self, namespace: str, name: str) -> "Pod":
-        for pod in self._agent.pods.values():
+    def _pod(self, namespace: str, name: str) -> Pod:
+        for pod in self._pods.values():
             if (pod.namespace, pod.name) == (namespace, name):
                 return pod
         raise _RefusedError(404, f'pod "{name}" not found in namespace "{namespace}"')
 
-    def _container(self, namespace: str, pod: str, name: str) -> "Container":
+    def _container(self, namespace: str, pod: str, name: str) -> Container:
         found = next((one for one in self._pod(namespace, pod).containers if one.name == name), None)
         if found is None:
             raise _RefusedError(404, f'container "{name}" not found in pod "{pod}"')
@@ -125,7 +125,7 @@ class KubeletApi:
 
     # Logs
 
-    async def _logs(self, container: "Container", request: Request) -> None:
+    async def _logs(self, container: Container, request: Request) -> None:
         attempt = _attempt(container, previous=request.said("previous") == "true")
         known = container.known(attempt)
         asked = logs.Asked(
@@ -146,7 +146,7 @@ class KubeletApi:
 
     # Programs beside a container
 
-    def _exec(self, container: "Container", request: Request) -> Body:
+    def _exec(self, container: Container, request: Request) -> Body:
         words = request.query.get("command", [])
         if container.run is None:
             raise _RefusedError(500, f'container not found ("{container.name}")')
@@ -161,7 +161,7 @@ class KubeletApi:
         argv[0] = process_spec.whole(argv[0], spec)
         return {"argv": argv, "env": [f"{name}={text}" for name, text in env.items()], "dir": spec["workdir"]}
 
-    def _attach(self, container: "Container") -> Body:
+    def _attach(self, container: Container) -> Body:
         if container.run is None:
             raise _RefusedError(500, f'container not found ("{container.name}")')
         return attach_entry.command(container.run.known.folder)
@@ -174,7 +174,7 @@ def _who(peer: dict[str, Any]) -> tuple[str, list[str]]:
     return (names[0] if names else "", [text for name, text in fields if name == "organizationName"])
 
 
-def _attempt(container: "Container", *, previous: bool) -> int:
+def _attempt(container: Container, *, previous: bool) -> int:
     """The run whose log is asked for. Refusals as in pkg/kubelet/kubelet_pods.go, validateContainerLogStatus."""
     pod = container.pod
     numbers = [one for one in runs.attempts(pod.folder, container.name) if container.known(one).log.exists()]

@@ -15,14 +15,11 @@ import shutil
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from localazure.folder import write_whole
 from localazure.kubernetes.agent.streams import pump
 from localazure.kubernetes.client import KubeApi, KubeError
-
-if TYPE_CHECKING:
-    from localazure.kubernetes.agent.pod import Pod
 
 Body = dict[str, Any]
 log = logging.getLogger(__name__)
@@ -50,10 +47,29 @@ class Port(NamedTuple):
     port: int
 
 
-class Network:
-    """Of one agent."""
+class NetworkPod(Protocol):
+    """What the network reads of a pod."""
 
-    def __init__(self, folder: Path, api: Callable[[], KubeApi], pods: Mapping[str, "Pod"]) -> None:
+    body: Body
+    namespace: str
+    over: bool
+
+    @property
+    def ip(self) -> str: ...
+
+    @property
+    def loopback(self) -> str: ...
+
+    @property
+    def all_ports(self) -> dict[int, int]: ...
+
+    def reached_at(self, port: int) -> list[tuple[str, int]]: ...
+
+
+class Network:
+    """The network of one agent's pods."""
+
+    def __init__(self, folder: Path, api: Callable[[], KubeApi], pods: Mapping[str, NetworkPod]) -> None:
         """`folder`: for the library and the names. `pods`: those that run here, by uid."""
         self._folder = folder
         self._api = api
@@ -85,7 +101,7 @@ class Network:
 
     # What a container is started with
 
-    async def variables(self, pod: "Pod", given: Mapping[str, str]) -> dict[str, str]:
+    async def variables(self, pod: NetworkPod, given: Mapping[str, str]) -> dict[str, str]:
         """The variables of a container of the pod; none where this machine has no network. Its names are known from here on."""
         await self._compiled.wait()
         if self._library is None:
@@ -173,7 +189,7 @@ class Network:
             if (one.get("conditions") or {}).get("ready", True) is not False
         ]
 
-    def _pod_of(self, endpoint: Body) -> "Pod | None":
+    def _pod_of(self, endpoint: Body) -> NetworkPod | None:
         return self._pods.get((endpoint.get("targetRef") or {}).get("uid", ""))
 
     # Names

@@ -6,7 +6,7 @@ import shutil
 import socket
 import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -83,6 +83,7 @@ def test_a_resource_file_goes_through_no_link_out_of_the_working_directory(tmp_p
                 working,
                 again.key.account,
                 node_of(world, first).settings,
+                cast(Any, world.blobs),
                 world.services,
             )
         assert not (tmp_path / "outside" / "x").exists()

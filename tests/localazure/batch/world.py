@@ -96,13 +96,10 @@ class World:
             tokens=nothing,
             deviations=self.deviations,
             images=Images(state / "cache", self.store),
-            runtime=nothing,
-            executions=nothing,
         )
         blobs: Any = self.blobs
-        self.services.blobs = blobs
-        self.services.batch_work = self.work = Work(state / "batch.sqlite", self.clock.now)
-        self.services.batch_pools = self.pools = Pools(self.services)
+        self.work = Work(state / "batch.sqlite", self.clock.now)
+        self.pools = Pools(self.services, blobs, self.work)
         if self.store.get(ACCOUNT) is None:
             self.store.put(Resource(id=_parsed(ACCOUNT_ID), body={"location": "westeurope", "properties": {}}))
 

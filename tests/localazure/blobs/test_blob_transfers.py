@@ -1,4 +1,4 @@
-"""`services.blobs`: what the rest of the embedded Azure does with blobs, in the name of identities with their roles."""
+"""`Blobs`: what the rest of the embedded Azure does with blobs, in the name of identities with their roles."""
 
 import asyncio
 import http.server
@@ -44,10 +44,8 @@ class Place:
             tokens=unused,
             deviations=Deviations(),
             images=unused,
-            runtime=unused,
-            executions=unused,
         )
-        self.blobs = self.services.blobs = Blobs(self.services)
+        self.blobs = Blobs(self.services)
         keys = {name: {"value": "a2V5", "creationTime": ""} for name in ("key1", "key2")}
         self.put(ACCOUNT, {"location": "westeurope", "sku": {"name": "Standard_LRS"}}, private={"keys": keys})
         self.put(IDENTITY, {"location": "westeurope"}, service={"properties": {"principalId": PRINCIPAL, "clientId": "c"}})

@@ -51,7 +51,7 @@ class GpuCluster(ControlPlane):
     def restart_pools(self) -> None:
         """As another server takes them up."""
         self.do(self.pools.stopping())
-        self.pools = ClusterPools(self.pools._services)
+        self.pools = ClusterPools(self.pools._services, self.clusters)
         self.do(self.pools.started())
 
     def create(self, body: dict[str, Any]) -> None:
@@ -135,11 +135,10 @@ def running(folder: Path) -> Iterator[GpuCluster]:
     clusters = Clusters(Surroundings(folder / "clusters", lambda: programs))
     services = SimpleNamespace(
         store=Store(folder / "azure.sqlite"),
-        clusters=clusters,
         deviations=Deviations(),
         clock=SimpleNamespace(now=lambda: datetime.now(UTC)),
     )
-    pools = ClusterPools(services)  # type: ignore[arg-type]
+    pools = ClusterPools(services, clusters)  # type: ignore[arg-type]
     shape = kubernetes.shape(f"gpu-{uuid.uuid4().hex[:6]}")
     try:
         asyncio.run_coroutine_threadsafe(clusters.apply(shape), loop).result(120)

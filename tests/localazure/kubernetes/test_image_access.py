@@ -2,7 +2,7 @@
 
 import asyncio
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import httpx
 import pytest
@@ -45,11 +45,7 @@ def services(tmp_path: Path) -> Services:
         tokens=nothing,
         deviations=nothing,
         images=Images(tmp_path / "cache", store),
-        runtime=nothing,
-        executions=nothing,
     )
-    clusters: Any = Clusters()
-    made.clusters = clusters
     identity = {"identityProfile": {"kubeletidentity": {"objectId": KUBELET}}}
     _put(store, CLUSTER, service={"properties": identity})
     _put(store, REGISTRY, {"adminUserEnabled": True}, private={"passwords": {"password": "p4ss"}})
@@ -111,7 +107,7 @@ def test_what_isnt_there_is_said_as_a_container_runtime_says_it(services: Servic
 
 def test_nobody_but_a_clusters_agent_is_answered(services: Services) -> None:
     async def asked(token: str) -> tuple[int, str]:
-        transport = httpx.ASGITransport(Starlette(routes=image_access.routes(services)))
+        transport = httpx.ASGITransport(Starlette(routes=image_access.routes(services, cast(Any, Clusters()))))
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         async with httpx.AsyncClient(transport=transport, base_url="https://localhost:1") as client:
             answer = await client.post("/kubernetes/images", json={"image": IMAGE, "credentials": []}, headers=headers)

@@ -34,8 +34,8 @@ def test_what_was_under_way_brings_nothing_back(tmp_path: Path) -> None:
         clusters.records = list
         store = Store(tmp_path / "azure.sqlite")
         clock = SimpleNamespace(now=lambda: datetime(2026, 11, 22, tzinfo=UTC))
-        services = SimpleNamespace(store=store, clusters=clusters, deviations=Deviations(), clock=clock)
-        pools = ClusterPools(services)  # type: ignore[arg-type]
+        services = SimpleNamespace(store=store, deviations=Deviations(), clock=clock)
+        pools = ClusterPools(services, clusters)  # type: ignore[arg-type]
         pools.configure(CLUSTER.key, CLUSTER)
         await pools.apply(CLUSTER.key, pool())
         (node,) = pools.nodes(CLUSTER.key, "t4")

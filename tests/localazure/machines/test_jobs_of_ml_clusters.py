@@ -225,7 +225,8 @@ class Told:
 
     def __init__(self, tmp_path: Path) -> None:
         nothing: Any = SimpleNamespace(documents=lambda _: {}, put_document=lambda *_: None, get=lambda _: None)
-        self.runner = JobRunner(cast(Any, SimpleNamespace(store=nothing, clock=SimpleNamespace(stamp=lambda: "now"))), tmp_path)
+        services = SimpleNamespace(store=nothing, clock=SimpleNamespace(stamp=lambda: "now"))
+        self.runner = JobRunner(cast(Any, services), nothing, nothing, tmp_path)
         self.job = SimpleNamespace(properties={})
         self.begun = 0
         self.runner._run_of = lambda job_key: cast(Any, self)
@@ -293,8 +294,9 @@ def test_files_of_a_job_that_was_over_when_the_server_was_killed_go(tmp_path: Pa
     for name in ("over-secret", ".plain-root"):
         (tmp_path / "ml-job-files" / name).mkdir(parents=True)
     store = SimpleNamespace(documents=lambda _: {}, of_type=lambda _: [])
-    services = SimpleNamespace(store=store, machines=SimpleNamespace(each_tick=lambda _: None))
-    asyncio.run(JobRunner(cast(Any, services), tmp_path / "ml-jobs").started())
+    services, machines = SimpleNamespace(store=store), SimpleNamespace(each_tick=lambda _: None)
+    runner = JobRunner(cast(Any, services), cast(Any, None), cast(Any, machines), tmp_path / "ml-jobs")
+    asyncio.run(runner.started())
     assert [each.name for each in (tmp_path / "ml-job-files").iterdir()] == [".plain-root"]
 
 
@@ -359,7 +361,7 @@ def test_a_program_of_a_job_gets_a_token_of_its_computes_identity(tmp_path: Path
     issued: list[Any] = []
     tokens = SimpleNamespace(issue=lambda audience, caller: issued.append((audience, caller.object_id)) or "token")
     services: Any = SimpleNamespace(tokens=tokens, settings=SimpleNamespace(url="https://localhost"))
-    run = Run(cast(Any, None), compute, compute, cast(Any, None), tmp_path, services)
+    run = Run(cast(Any, None), compute, compute, cast(Any, None), tmp_path, cast(Any, None), services)
     request: Any = SimpleNamespace(query_params={"resource": "https://storage.azure.com"}, headers={"metadata": "true"})
     assert identity_tokens.token(run, request, services).status_code == 200
     assert issued == [("https://storage.azure.com", "of-compute")]

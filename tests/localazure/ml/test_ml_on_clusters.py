@@ -6,12 +6,12 @@ With clusters that are only written down: what is asked here is ARM's.
 from collections.abc import Iterator
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from localazure.kinds import ml_computes
-from tests.support.managed_clusters import CLUSTER, GROUP, SYSTEM, InProcessArm, cluster, refusal
+from tests.support.managed_clusters import CLUSTER, GROUP, SYSTEM, ArmHarness, cluster, refusal
 from tests.support.ml_resources import INSIGHTS, ML, REGION, STORAGE, VAULTS
 
 EXTENSION = f"{CLUSTER}/providers/Microsoft.KubernetesConfiguration/extensions/azureml"
@@ -49,16 +49,15 @@ def attached(**inner: Any) -> dict[str, Any]:
 
 
 @pytest.fixture
-def arm(tmp_path: Path) -> Iterator[InProcessArm]:
-    found = InProcessArm(tmp_path)
-    found.services.blobs = cast(Any, NoBlobs())
+def arm(tmp_path: Path) -> Iterator[ArmHarness]:
+    found = ArmHarness(tmp_path, blobs=NoBlobs())
     found.succeeded(found.put(CLUSTER, cluster(agentPoolProfiles=THREE)))
     yield found
     found.close()
 
 
 @pytest.fixture
-def workspace(arm: InProcessArm) -> str:
+def workspace(arm: ArmHarness) -> str:
     storage = f"{GROUP}/providers/Microsoft.Storage/storageAccounts/team"
     vault = f"{GROUP}/providers/Microsoft.KeyVault/vaults/team"
     insights = f"{GROUP}/providers/Microsoft.Insights/components/team"
@@ -80,12 +79,12 @@ def workspace(arm: InProcessArm) -> str:
 
 
 @pytest.fixture
-def installed(arm: InProcessArm) -> InProcessArm:
+def installed(arm: ArmHarness) -> ArmHarness:
     arm.succeeded(arm.put(EXTENSION, extension(), EXTENSIONS))
     return arm
 
 
-def test_the_extension_is_there_with_its_settings_and_without_what_is_protected(arm: InProcessArm) -> None:
+def test_the_extension_is_there_with_its_settings_and_without_what_is_protected(arm: ArmHarness) -> None:
     secure = {name: value for name, value in SETTINGS.items() if name != "allowInsecureConnections"} | {
         "sslCname": "gpu.example.org"
     }
@@ -113,13 +112,13 @@ def test_the_extension_is_there_with_its_settings_and_without_what_is_protected(
     ],
     ids=["nothing", "router", "certificate", "scope"],
 )
-def test_wrong_settings_are_refused(arm: InProcessArm, changed: dict[str, Any], status: int, message: str) -> None:
+def test_wrong_settings_are_refused(arm: ArmHarness, changed: dict[str, Any], status: int, message: str) -> None:
     found = refusal(arm.put(EXTENSION, extension(**changed), EXTENSIONS))
     assert found[0] == status
     assert message in found[2]
 
 
-def test_other_extensions_are_kept_and_have_the_identity_of_aks(arm: InProcessArm) -> None:
+def test_other_extensions_are_kept_and_have_the_identity_of_aks(arm: ArmHarness) -> None:
     """Test_KubernetesConfiguration_Extension_20230501_CRUD (2026-03-20)."""
     flux = {"extensionType": "microsoft.flux", "scope": {"cluster": {"releaseNamespace": "kube-system"}}}
     path = EXTENSION.replace("azureml", "flux")
@@ -136,7 +135,7 @@ def test_other_extensions_are_kept_and_have_the_identity_of_aks(arm: InProcessAr
     assert found["systemData"]["createdBy"] is None
 
 
-def test_a_highly_available_router_needs_three_nodes(arm: InProcessArm) -> None:
+def test_a_highly_available_router_needs_three_nodes(arm: ArmHarness) -> None:
     small = CLUSTER.replace("/gpu", "/small")
     arm.succeeded(arm.put(small, cluster(dnsPrefix="small")))
     path = f"{small}/providers/Microsoft.KubernetesConfiguration/extensions/azureml"
@@ -146,7 +145,7 @@ def test_a_highly_available_router_needs_three_nodes(arm: InProcessArm) -> None:
     assert refusal(arm.put(path.replace("azureml", "second"), extension(configurationSettings=single), EXTENSIONS))[0] == 409
 
 
-def test_a_cluster_is_attached_with_its_instance_types(installed: InProcessArm, workspace: str) -> None:
+def test_a_cluster_is_attached_with_its_instance_types(installed: ArmHarness, workspace: str) -> None:
     arm = installed
     arm.succeeded(arm.put(COMPUTE, attached(namespace="ml", instanceTypes={"gpu": GPU}, defaultInstanceType="gpu"), ML))
     found = arm.get(COMPUTE, ML).json()["properties"]
@@ -176,13 +175,13 @@ def test_a_cluster_is_attached_with_its_instance_types(installed: InProcessArm, 
     ],
     ids=["requests", "share", "default"],
 )
-def test_wrong_instance_types_are_refused(installed: InProcessArm, workspace: str, inner: dict[str, Any], message: str) -> None:
+def test_wrong_instance_types_are_refused(installed: ArmHarness, workspace: str, inner: dict[str, Any], message: str) -> None:
     found = refusal(installed.put(COMPUTE, attached(**inner), ML))
     assert found[:2] == (400, "BadRequest")
     assert message in found[2]
 
 
-def test_a_cluster_without_the_extension_is_not_attached(arm: InProcessArm, workspace: str) -> None:
+def test_a_cluster_without_the_extension_is_not_attached(arm: ArmHarness, workspace: str) -> None:
     assert refusal(arm.put(COMPUTE, attached(), ML))[2] == (
         "The extension Microsoft.AzureML.Kubernetes isn't installed on the cluster 'gpu'."
     )
@@ -190,6 +189,6 @@ def test_a_cluster_without_the_extension_is_not_attached(arm: InProcessArm, work
     assert "was not found" in refusal(arm.put(COMPUTE, {"location": REGION, "properties": nowhere}, ML))[2]
 
 
-def test_a_cluster_takes_its_extension_along(installed: InProcessArm) -> None:
+def test_a_cluster_takes_its_extension_along(installed: ArmHarness) -> None:
     installed.succeeded(installed.delete(CLUSTER))
     assert refusal(installed.get(EXTENSION, EXTENSIONS))[0] == 404

@@ -9,7 +9,7 @@ import pytest
 from azure_gpu.formats.arm_ids import parse
 from localazure.arm.store import Resource
 from localazure.kinds import autoscale_settings
-from tests.support.managed_clusters import GROUP, InProcessArm, refusal
+from tests.support.managed_clusters import GROUP, ArmHarness, refusal
 from tests.support.ml_resources import INSIGHTS, REGION, VAULTS
 
 AUTOSCALE = "2021-05-01-preview"
@@ -23,8 +23,8 @@ SUBNET = f"{GROUP}/providers/Microsoft.Network/virtualNetworks/lab/subnets/defau
 
 
 @pytest.fixture
-def arm(tmp_path: Path) -> Iterator[InProcessArm]:
-    found = InProcessArm(tmp_path)
+def arm(tmp_path: Path) -> Iterator[ArmHarness]:
+    found = ArmHarness(tmp_path)
     yield found
     found.close()
 
@@ -55,7 +55,7 @@ def setting(**changed: Any) -> dict[str, Any]:
 
 
 @pytest.fixture
-def deployed(arm: InProcessArm) -> InProcessArm:
+def deployed(arm: ArmHarness) -> ArmHarness:
     """With an online deployment that is there, whoever serves it."""
     for path in (BLUE, BLUE.replace("blue", "green")):
         parsed = parse(path)
@@ -64,7 +64,7 @@ def deployed(arm: InProcessArm) -> InProcessArm:
     return arm
 
 
-def test_a_setting_scales_one_deployment(deployed: InProcessArm) -> None:
+def test_a_setting_scales_one_deployment(deployed: ArmHarness) -> None:
     made = deployed.put(SETTING, setting(), AUTOSCALE)
     assert made.status_code == 201, made.text
     found = made.json()["properties"]
@@ -92,18 +92,18 @@ def test_a_setting_scales_one_deployment(deployed: InProcessArm) -> None:
     ],
     ids=["gone", "none", "zero", "default", "number", "rules", "metric", "name"],
 )
-def test_a_wrong_setting_is_refused(deployed: InProcessArm, changed: dict[str, Any], status: int, message: str) -> None:
+def test_a_wrong_setting_is_refused(deployed: ArmHarness, changed: dict[str, Any], status: int, message: str) -> None:
     found = refusal(deployed.put(SETTING, setting(**changed), AUTOSCALE))
     assert found[0] == status
     assert message in found[2]
 
 
-def test_requests_of_the_endpoint_may_decide(deployed: InProcessArm) -> None:
+def test_requests_of_the_endpoint_may_decide(deployed: ArmHarness) -> None:
     by_requests = profile(metricName="RequestsPerMinute", metricResourceUri=ENDPOINT)
     assert deployed.put(SETTING, setting(profiles=[by_requests]), AUTOSCALE).status_code == 201
 
 
-def test_application_insights_has_a_key_and_keeps_it(arm: InProcessArm) -> None:
+def test_application_insights_has_a_key_and_keeps_it(arm: ArmHarness) -> None:
     path = f"{GROUP}/providers/Microsoft.Insights/components/team"
     body = {"location": REGION, "kind": "web", "properties": {"Application_Type": "web"}}
     made = arm.put(path, body, INSIGHTS).json()["properties"]
@@ -118,7 +118,7 @@ def test_application_insights_has_a_key_and_keeps_it(arm: InProcessArm) -> None:
 
 
 @pytest.fixture
-def vault(arm: InProcessArm) -> InProcessArm:
+def vault(arm: ArmHarness) -> ArmHarness:
     tenant = arm.services.settings.tenant_id
     secure = {"tenantId": tenant, "sku": {"family": "A", "name": "standard"}, "enableRbacAuthorization": True}
     assert arm.put(VAULT, {"location": REGION, "properties": secure}, VAULTS).status_code == 200
@@ -131,7 +131,7 @@ def private(**connection: Any) -> dict[str, Any]:
     return {"location": REGION, "properties": {"subnet": {"id": SUBNET}, "privateLinkServiceConnections": connections}}
 
 
-def test_a_private_endpoint_is_approved_and_shown(vault: InProcessArm) -> None:
+def test_a_private_endpoint_is_approved_and_shown(vault: ArmHarness) -> None:
     vault.succeeded(vault.put(PRIVATE, private(), NETWORK))
     found = vault.get(PRIVATE, NETWORK).json()["properties"]
     (connection,) = found["privateLinkServiceConnections"]
@@ -150,7 +150,7 @@ def test_a_private_endpoint_is_approved_and_shown(vault: InProcessArm) -> None:
     ],
     ids=["gone", "group", "no-group", "other"],
 )
-def test_a_wrong_connection_is_refused(vault: InProcessArm, connection: dict[str, Any], status: int, message: str) -> None:
+def test_a_wrong_connection_is_refused(vault: ArmHarness, connection: dict[str, Any], status: int, message: str) -> None:
     found = refusal(vault.put(PRIVATE, private(**connection), NETWORK))
     assert found[0] == status
     assert message in found[2]

@@ -12,7 +12,7 @@ import pytest
 from azure_gpu.catalog import roles
 from azure_gpu.formats.arm_ids import parse
 from azure_gpu.formats.conda_file import CondaFileError
-from localazure.arm.kind import Caller
+from localazure.arm.caller import Caller
 from localazure.arm.store import Resource, Store
 from localazure.lists.deviations import Deviations
 from localazure.ml import conda, durations, service

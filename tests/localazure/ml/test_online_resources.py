@@ -210,14 +210,13 @@ def test_a_deployment_that_is_being_deleted_gets_no_traffic_any_more() -> None:
     endpoint, leaving = parse(f"{workspace}/onlineEndpoints/e"), parse(f"{workspace}/onlineEndpoints/e/deployments/blue")
     assert endpoint is not None
     assert leaving is not None
-    services: Any = SimpleNamespace(
-        store=SimpleNamespace(of_type=lambda *_: [Resource(id=leaving, body={}, state="Deleting")]),
-        endpoints=SimpleNamespace(serves=lambda _: True),
-    )
+    store = SimpleNamespace(of_type=lambda *_: [Resource(id=leaving, body={}, state="Deleting")])
+    services: Any = SimpleNamespace(store=store)
+    endpoints: Any = SimpleNamespace(serves=lambda _: True)
     given = {"properties": {"traffic": {"blue": 100}}}
     change = Change(id=endpoint, body=given, previous=None, as_of=date(2026, 11, 22), services=services)
     with pytest.raises(ArmError, match="The deployment 'blue' is being deleted"):
-        ml_online_endpoints._check_traffic(change, "Managed")
+        ml_online_endpoints._check_traffic(change, "Managed", endpoints)
 
 
 def test_a_deployment_needs_the_endpoint_that_it_lies_below(world: World) -> None:

@@ -18,7 +18,7 @@ from localazure.fault import Fault
 from localazure.kubernetes.authorization_routes import ClusterRoutes
 from localazure.weather.parts import PARTS
 from tests.support.embedded import SUBSCRIPTION
-from tests.support.managed_clusters import CLUSTER, InProcessArm, cluster, pool
+from tests.support.managed_clusters import CLUSTER, ArmHarness, cluster, pool
 from tests.support.sky import Time
 
 T4, A100 = f"{CLUSTER}/agentPools/t4", f"{CLUSTER}/agentPools/a100"
@@ -30,20 +30,20 @@ def time() -> Time:
 
 
 @pytest.fixture
-def arm(tmp_path: Path, time: Time) -> Iterator[InProcessArm]:
+def arm(tmp_path: Path, time: Time) -> Iterator[ArmHarness]:
     """With a cluster, in calm weather; time stands still."""
-    found = InProcessArm(tmp_path)
+    found = ArmHarness(tmp_path)
     found.succeeded(found.put(CLUSTER, cluster()))
     found.services.clock.now, found.services.clock.sleep = time.now, time.sleep
     yield found
     found.close()
 
 
-def on(arm: InProcessArm, *parts: str) -> None:
+def on(arm: ArmHarness, *parts: str) -> None:
     arm.services.weather.change(Fault(kind="weather", name=part, seconds=PARTS[part].seconds) for part in parts)
 
 
-def test_two_pools_of_one_cluster_are_not_changed_at_a_time(arm: InProcessArm, time: Time) -> None:
+def test_two_pools_of_one_cluster_are_not_changed_at_a_time(arm: ArmHarness, time: Time) -> None:
     on(arm, "slow-operations", "pool-conflicts")
     first = arm.put(T4, pool())
     assert first.status_code == 201
@@ -58,11 +58,11 @@ def test_two_pools_of_one_cluster_are_not_changed_at_a_time(arm: InProcessArm, t
     time.move(2)
 
 
-def test_in_calm_weather_they_are(arm: InProcessArm) -> None:
+def test_in_calm_weather_they_are(arm: ArmHarness) -> None:
     assert [arm.put(path, pool()).status_code for path in (T4, A100)] == [201, 201]
 
 
-def test_a_pool_without_a_count_begins_with_one_node_whatever_its_least_is(arm: InProcessArm) -> None:
+def test_a_pool_without_a_count_begins_with_one_node_whatever_its_least_is(arm: ArmHarness) -> None:
     def of(least: int) -> dict[str, Any]:
         body = pool(enableAutoScaling=True, minCount=least, maxCount=4, type="VirtualMachineScaleSets")
         del body["properties"]["count"]
@@ -78,7 +78,7 @@ def test_a_pool_without_a_count_begins_with_one_node_whatever_its_least_is(arm: 
     assert "count was 1. It must be greater or equal to minCount:2" in refused.json()["error"]["message"]
 
 
-def test_the_kubeconfig_of_a_private_cluster_leads_nowhere(arm: InProcessArm, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_kubeconfig_of_a_private_cluster_leads_nowhere(arm: ArmHarness, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(arm.written, "kubeconfig", lambda key, who, form="": f"server: {arm.written.server(key)}")
     private = f"{CLUSTER}-private"
     arm.succeeded(arm.put(private, cluster(apiServerAccessProfile={"enablePrivateCluster": True})))
@@ -94,7 +94,7 @@ def test_the_kubeconfig_of_a_private_cluster_leads_nowhere(arm: InProcessArm, mo
     assert "127.0.0.1" in told(CLUSTER)
 
 
-def test_a_cluster_with_a_channel_upgrades_itself_and_its_nodes(arm: InProcessArm, time: Time) -> None:
+def test_a_cluster_with_a_channel_upgrades_itself_and_its_nodes(arm: ArmHarness, time: Time) -> None:
     on(arm, "own-acts")
     arm.succeeded(arm.put(CLUSTER, cluster(autoUpgradeProfile={"upgradeChannel": "patch"}, kubernetesVersion="1.35.0")))
     before = arm.get(CLUSTER).json()["properties"]
@@ -108,21 +108,21 @@ def test_a_cluster_with_a_channel_upgrades_itself_and_its_nodes(arm: InProcessAr
     assert is_now["nodeImageVersion"] > was["nodeImageVersion"]
 
 
-def review(arm: InProcessArm, verb: str, resource: str) -> bool:
+def review(arm: ArmHarness, verb: str, resource: str) -> bool:
     """Whether Azure RBAC permits it in the namespace `lab`."""
     arm.written.__dict__["key_of_webhook"] = lambda identifier, secret: CLUSTER.lower()
     attributes = {"namespace": "lab", "verb": verb, "group": "apps" if resource != "*" else "*", "resource": resource}
     body = {"spec": {"user": "somebody", "resourceAttributes": attributes}}
 
     async def ask() -> httpx.Response:
-        app = Starlette(routes=ClusterRoutes(arm.services).routes())
+        app = Starlette(routes=ClusterRoutes(arm.services, arm.backends.clusters).routes())
         async with httpx.AsyncClient(transport=httpx.ASGITransport(cast(Any, app)), base_url="https://localhost:1") as client:
             return await client.post("/kubernetes/authorization/x", json=body, headers={"authorization": "Bearer s"})
 
     return bool(arm.run(ask()).json()["status"]["allowed"])
 
 
-def give(arm: InProcessArm, role: str) -> None:
+def give(arm: ArmHarness, role: str) -> None:
     name = "11111111-2222-3333-4444-555555555555"
     parsed = arm_ids.parse(f"{CLUSTER}/providers/Microsoft.Authorization/roleAssignments/{name}")
     assert parsed is not None
@@ -132,7 +132,7 @@ def give(arm: InProcessArm, role: str) -> None:
     arm.store.put(Resource(id=parsed, body={"properties": properties}, created_at=now, changed_at=now))
 
 
-def test_a_wildcard_review_is_refused_whatever_role_one_has(arm: InProcessArm) -> None:
+def test_a_wildcard_review_is_refused_whatever_role_one_has(arm: ArmHarness) -> None:
     give(arm, roles.AKS_RBAC_CLUSTER_ADMIN)
     assert review(arm, "*", "*")
     on(arm, "wildcard-reviews")
@@ -140,7 +140,7 @@ def test_a_wildcard_review_is_refused_whatever_role_one_has(arm: InProcessArm) -
     assert review(arm, "create", "daemonsets")
 
 
-def test_a_review_is_permitted_some_time_after_the_role_was_given(arm: InProcessArm, time: Time) -> None:
+def test_a_review_is_permitted_some_time_after_the_role_was_given(arm: ArmHarness, time: Time) -> None:
     on(arm, "role-delay")
     give(arm, roles.AKS_RBAC_CLUSTER_ADMIN)
     time.move(4)

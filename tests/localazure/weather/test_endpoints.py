@@ -10,7 +10,7 @@ from azure_gpu.formats.arm_ids import ArmId
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Operation, Resource
 from localazure.weather import conflicts, endpoint_roles, own_acts
-from tests.localazure.weather.test_clusters import InProcessArm, arm, on, time  # noqa: F401 - fixtures
+from tests.localazure.weather.test_clusters import ArmHarness, arm, on, time  # noqa: F401 - fixtures
 from tests.support.embedded import SUBSCRIPTION
 from tests.support.sky import Time
 
@@ -30,13 +30,13 @@ def parsed(text: str) -> ArmId:
     return found
 
 
-def kept(server: InProcessArm, text: str, **body: Any) -> Resource:
+def kept(server: ArmHarness, text: str, **body: Any) -> Resource:
     resource = Resource(id=parsed(text), body=body)
     server.store.put(resource)
     return resource
 
 
-def begun(server: InProcessArm, text: str) -> None:
+def begun(server: ArmHarness, text: str) -> None:
     """A long operation on it is in progress."""
     operation = Operation(
         id=text, resource_key=text.lower(), resource_id=text, kind="put", status="InProgress", started_at="", as_of="2026-11-24"
@@ -44,18 +44,18 @@ def begun(server: InProcessArm, text: str) -> None:
     server.store.put_operation(operation)
 
 
-def workspace(server: InProcessArm) -> Resource:
+def workspace(server: ArmHarness) -> Resource:
     kept(server, REGISTRY)
     kept(server, STORAGE)
     return kept(server, WORKSPACE, properties={"containerRegistry": REGISTRY, "storageAccount": STORAGE})
 
 
-def assignments(server: InProcessArm) -> set[tuple[str, str]]:
+def assignments(server: ArmHarness) -> set[tuple[str, str]]:
     found = server.store.of_type("Microsoft.Authorization/roleAssignments")
     return {(each.id.scope.rsplit("/", 1)[-1], each.properties["roleDefinitionId"].rsplit("/", 1)[-1]) for each in found}
 
 
-def test_an_endpoint_s_own_identity_gets_three_roles_once(arm: InProcessArm) -> None:  # noqa: F811
+def test_an_endpoint_s_own_identity_gets_three_roles_once(arm: ArmHarness) -> None:  # noqa: F811
     endpoint_roles.assign(OWN, workspace(arm), arm.services)
     assert assignments(arm) == set()
     on(arm, "endpoint-roles")
@@ -70,7 +70,7 @@ def test_an_endpoint_s_own_identity_gets_three_roles_once(arm: InProcessArm) -> 
     assert len(assignments(arm)) == 3
 
 
-def test_the_same_role_from_somebody_else_is_refused(arm: InProcessArm) -> None:  # noqa: F811
+def test_the_same_role_from_somebody_else_is_refused(arm: ArmHarness) -> None:  # noqa: F811
     on(arm, "endpoint-roles")
     endpoint_roles.assign(OWN, workspace(arm), arm.services)
     endpoint = kept(arm, ENDPOINT)
@@ -91,7 +91,7 @@ def test_the_same_role_from_somebody_else_is_refused(arm: InProcessArm) -> None:
         (BLUE, ENDPOINT, "An operation is already in progress on the online endpoint 'digits'"),
     ],
 )
-def test_one_operation_at_a_time_on_an_endpoint(arm: InProcessArm, at_work: str, asked: str, sentence: str) -> None:  # noqa: F811
+def test_one_operation_at_a_time_on_an_endpoint(arm: ArmHarness, at_work: str, asked: str, sentence: str) -> None:  # noqa: F811
     for each in (ENDPOINT, BLUE, GREEN):
         kept(arm, each)
     begun(arm, at_work)
@@ -103,7 +103,7 @@ def test_one_operation_at_a_time_on_an_endpoint(arm: InProcessArm, at_work: str,
     conflicts.check(parsed(at_work), {}, arm.services)  # which ARM refuses by itself
 
 
-def test_a_network_interface_waits_for_what_it_names(arm: InProcessArm) -> None:  # noqa: F811
+def test_a_network_interface_waits_for_what_it_names(arm: ArmHarness) -> None:  # noqa: F811
     address = f"{GROUP}/providers/Microsoft.Network/publicIPAddresses/ip"
     interface = parsed(f"{GROUP}/providers/Microsoft.Network/networkInterfaces/nic")
     body = {"properties": {"ipConfigurations": [{"properties": {"publicIPAddress": {"id": address}}}]}}
@@ -121,7 +121,7 @@ def test_a_network_interface_waits_for_what_it_names(arm: InProcessArm) -> None:
 
 
 def test_an_autoscale_setting_lifts_a_deployment_to_its_least(
-    arm: InProcessArm,  # noqa: F811
+    arm: ArmHarness,  # noqa: F811
     time: Time,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -134,7 +134,7 @@ def test_an_autoscale_setting_lifts_a_deployment_to_its_least(
         asked.append((resource_id, body["sku"]["capacity"]))
         return 200
 
-    monkeypatch.setattr(arm.services.door, "put", put)
+    monkeypatch.setattr(arm.services.arm, "put", put)
     kept(arm, BLUE, sku={"name": "Default", "capacity": 1}, properties={})
     capacity = {"minimum": "2", "default": "2", "maximum": "4"}
     setting = f"{GROUP}/providers/Microsoft.Insights/autoscaleSettings/scale"

@@ -16,7 +16,7 @@ from localazure.arm.store import Resource
 from localazure.containers.build_log import BuildFailedError
 from localazure.kinds import container_group_images, registry_access
 from localazure.weather import reach, registry_limits
-from tests.localazure.weather.test_clusters import InProcessArm, arm, on, time  # noqa: F401 - fixtures
+from tests.localazure.weather.test_clusters import ArmHarness, arm, on, time  # noqa: F401 - fixtures
 from tests.localazure.weather.test_endpoints import GROUP, REGISTRY, kept
 from tests.localazure.weather.test_principals_and_roles import ROLES, assignment, body
 from tests.support.embedded import CHECKOUT
@@ -65,7 +65,7 @@ def test_the_address_of_a_task_run_is_broken(rough: Sky) -> None:
     assert rough.client.get(begun.headers["azure-asyncoperation"]).status_code == 200
 
 
-def test_a_build_from_docker_hub_meets_the_limit_of_pulls(arm: InProcessArm, tmp_path: Path) -> None:  # noqa: F811
+def test_a_build_from_docker_hub_meets_the_limit_of_pulls(arm: ArmHarness, tmp_path: Path) -> None:  # noqa: F811
     (tmp_path / "Hub").write_text("ARG BASE=python:3.11\nFROM mcr.microsoft.com/x:1 AS first\nFROM ${BASE}\n")
     (tmp_path / "Own").write_text("FROM mcr.microsoft.com/x:1 AS first\nFROM scratch\nFROM first\n")
     registry_limits.check_bases(tmp_path, "Hub", {}, arm.services)
@@ -88,12 +88,12 @@ def images_in(value: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("file", sorted((CHECKOUT / "workloads").glob("*/*Dockerfile")), ids=lambda file: file.parent.name)
-def test_a_workload_is_built_while_the_limit_of_docker_hub_is_reached(arm: InProcessArm, file: Path) -> None:  # noqa: F811
+def test_a_workload_is_built_while_the_limit_of_docker_hub_is_reached(arm: ArmHarness, file: Path) -> None:  # noqa: F811
     on(arm, "docker-hub-limit")
     registry_limits.check_bases(file.parent, file.name, {}, arm.services)
 
 
-def test_a_script_is_built_while_the_limit_of_docker_hub_is_reached(arm: InProcessArm, tmp_path: Path) -> None:  # noqa: F811
+def test_a_script_is_built_while_the_limit_of_docker_hub_is_reached(arm: ArmHarness, tmp_path: Path) -> None:  # noqa: F811
     context = of_script("train.py", "print(1)\n", "numpy\n", BASE_IMAGE)
     (tmp_path / DOCKERFILE).write_bytes(context.files[DOCKERFILE])
     on(arm, "docker-hub-limit")
@@ -102,7 +102,7 @@ def test_a_script_is_built_while_the_limit_of_docker_hub_is_reached(arm: InProce
 
 # What the documents show is kept as they show it.
 @pytest.mark.parametrize("file", [file for file in STACK_FILES if "documents" not in str(file)], ids=lambda file: file.stem)
-def test_the_groups_of_a_shipped_stack_start_while_docker_hub_refuses(arm: InProcessArm, file: Path) -> None:  # noqa: F811
+def test_the_groups_of_a_shipped_stack_start_while_docker_hub_refuses(arm: ArmHarness, file: Path) -> None:  # noqa: F811
     on(arm, "registry-error")
     for image in images_in(yaml.safe_load(file.read_text())["config"]):
         reference = image_reference.parse(image)
@@ -110,7 +110,7 @@ def test_the_groups_of_a_shipped_stack_start_while_docker_hub_refuses(arm: InPro
         registry_limits.check_pull(reference.registry, arm.services)
 
 
-def test_a_registry_with_conditions_for_repositories_takes_another_role(arm: InProcessArm) -> None:  # noqa: F811
+def test_a_registry_with_conditions_for_repositories_takes_another_role(arm: ArmHarness) -> None:  # noqa: F811
     principal = arm.services.settings.principal_id
     ordinary, other = (
         kept(arm, REGISTRY),
@@ -165,7 +165,7 @@ def test_an_image_of_docker_hub_meets_its_registry_s_error(calm: Sky) -> None:
     assert other.json()["error"]["code"] == "InaccessibleImage"  # which nobody built
 
 
-def test_a_group_in_a_subnet_without_a_nat_gateway_reaches_nothing(arm: InProcessArm) -> None:  # noqa: F811
+def test_a_group_in_a_subnet_without_a_nat_gateway_reaches_nothing(arm: ArmHarness) -> None:  # noqa: F811
     subnet = f"{NETWORK}/subnets/one"
     kept(arm, subnet, properties={})
     asked = container_group("mcr.microsoft.com/azuredocs/samples-tf-mnist-demo:gpu", subnetIds=[{"id": subnet}])
@@ -176,7 +176,7 @@ def test_a_group_in_a_subnet_without_a_nat_gateway_reaches_nothing(arm: InProces
     assert "The subnet one has no NAT gateway" in refused.value.details[0].message
 
 
-def test_a_subnet_with_a_nat_gateway_leads_out(arm: InProcessArm) -> None:  # noqa: F811
+def test_a_subnet_with_a_nat_gateway_leads_out(arm: ArmHarness) -> None:  # noqa: F811
     path = f"{NETWORK}/subnets/one"
     on(arm, "no-way-out")
     kept(arm, path, properties={"natGateway": {"id": "/subscriptions/x"}})

@@ -1,6 +1,6 @@
-"""The way into ARM for what works inside of this server: a template deployment changes resources as any client does.
+"""ARM requests from inside the server, without HTTP, such as those of a template deployment.
 
-In: ids and bodies. Out: what the same requests would answer, by the same checks and rules, refusals told by the activity log.
+They pass the same checks and get the same answers as a client's requests; the activity log has those that were refused.
 """
 
 import json
@@ -11,18 +11,19 @@ from azure_gpu.formats import arm_ids
 from azure_gpu.formats.arm_ids import ArmId
 from localazure import activity_log
 from localazure.arm import answers, asked_version, checks, paths
+from localazure.arm.caller import Caller
 from localazure.arm.calls import Calls
 from localazure.arm.changes import Changes
 from localazure.arm.errors import ArmError, not_implemented
-from localazure.arm.kind import Caller, Change, Kind
+from localazure.arm.kind import Change, Kind
 from localazure.arm.operations import Operations
 from localazure.arm.store import Body, Operation, Resource
 from localazure.services import SUBSCRIPTIONS, Services
 from localazure.weather import policies
 
 
-class Door:
-    """Requests without HTTP."""
+class InProcessArm:
+    """ARM requests from inside the server, without HTTP."""
 
     def __init__(
         self, services: Services, kinds: Mapping[str, Kind], changes: Changes, calls: Calls, operations: Operations
