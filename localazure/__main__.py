@@ -41,8 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m localazure", description="The embedded Azure on this machine.")
-    parser.add_argument("--state", type=Path, help="the state folder; default: .local in the checkout")
-    parser.add_argument("--checkout", type=Path, default=CHECKOUT, help="the folder that images are built from; default: ours")
+    parser.add_argument("--state", type=Path, help="state folder; default: .local in the checkout")
+    parser.add_argument("--checkout", type=Path, default=CHECKOUT, help="folder that images are built from; default: this checkout")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     def command(name: str, run: Callable[..., int], what: str) -> argparse.ArgumentParser:
@@ -53,58 +53,58 @@ def _parser() -> argparse.ArgumentParser:
     serving = command("serve", _serve, "Serve in the foreground until interrupted.")
     starting = command("start", _start, "Start the server in the background and wait until it answers.")
     for each in (serving, starting):
-        each.add_argument("--weather", choices=state.KINDS, help="rough: as Azure is, the default; kept for later starts")
+        each.add_argument("--weather", choices=state.KINDS, help="rough (default) imitates Azure's delays and failures; kept for later starts")
         each.add_argument(
             choice.OPTION,
             action="store_true",
-            help="start no process for what is declared, so that a stack to preview against comes up in seconds; decided by the "
+            help="start no processes for declared resources, so that a stack to preview against deploys in seconds; fixed by the "
             "first start of a state folder",
         )
-        each.add_argument("--as-of", type=_day, help="the date at which services judge; a tag goes before it; default: today")
-    starting.add_argument("--engine-bin", type=Path, help="the folder of a `pulumi` that isn't on PATH")
-    starting.add_argument("--kubernetes-bin", type=Path, help="the folder of Kubernetes' programs; kept for later starts")
-    command("stop", _stop, "End the server, every container's process and every cluster.")
-    command("status", _status, "Say whether the server runs, and where.")
+        each.add_argument("--as-of", type=_day, help="date at which services validate requests; an `as-of` tag overrides it; default: today")
+    starting.add_argument("--engine-bin", type=Path, help="folder of `pulumi`; default: PATH")
+    starting.add_argument("--kubernetes-bin", type=Path, help="folder of Kubernetes' programs; kept for later starts")
+    command("stop", _stop, "Stop the server, all containers and all clusters.")
+    command("status", _status, "Print whether the server runs, and its address.")
     command("env", _env, "Print the connection environment, for `eval`.")
     connecting = command("connect", _connect, "Write the stack's configuration, connected to this server, and print its path.")
     connecting.add_argument("stack")
-    command("request-quotas", _request_quotas, "Request the GPU quotas that accounts and environments lack, as in the portal.")
+    command("request-quotas", _request_quotas, "Request the missing GPU quotas of accounts and environments, as in the portal.")
     placing = command(
-        "place", _place, "Put resources there that a stack names by their ids, and print whose place was taken, as JSON."
+        "place", _place, "Create the resources that a stack refers to by id, and print the principals that stand for people, as JSON."
     )
     placing.add_argument(
         "file", type=Path, help='JSON: {"location": …, "resources": [{"id", "section", "location"}], "people": […]}'
     )
-    _add_faults(command("fault", _fault_list, "Make the server fail on purpose."))
+    _add_faults(command("fault", _fault_list, "Inject faults into the server."))
     return parser
 
 
 def _add_faults(parser: argparse.ArgumentParser) -> None:
     faults = parser.add_subparsers(required=True, metavar="FAULT")
-    faults.add_parser("list", help="the faults that hold").set_defaults(run=_fault_list)
-    faults.add_parser("clear", help="end all faults").set_defaults(run=_fault_clear)
+    faults.add_parser("list", help="list active faults").set_defaults(run=_fault_list)
+    faults.add_parser("clear", help="clear all faults").set_defaults(run=_fault_clear)
     for kind in KINDS:
         fault = faults.add_parser(kind, help=_FAULT_HELP[kind])
         fault.set_defaults(run=_fault_add, kind=kind)
         if kind in (*STANDING, *AT_ONCE):
             _add_standing(fault, kind)
             continue
-        fault.add_argument("--method", default="*", help="GET, PUT, ...; default: every one")
-        fault.add_argument("--path", default="*", help="glob over the path, such as '*/containerGroups/*'; default: every one")
-        fault.add_argument("--count", type=int, default=1, help="how many requests; 0: until cleared; default: 1")
+        fault.add_argument("--method", default="*", help="GET, PUT, ...; default: all")
+        fault.add_argument("--path", default="*", help="glob over the path, such as '*/containerGroups/*'; default: all")
+        fault.add_argument("--count", type=int, default=1, help="number of requests; 0: until cleared; default: 1")
         if kind == "fail":
             fault.add_argument("--status", type=int, default=500, help="400 to 599; default: 500")
             fault.add_argument("--code", default="InternalServerError")
-            fault.add_argument("--message", default="A fault was asked for.")
+            fault.add_argument("--message", default="Injected fault.")
         if kind in ("throttle", "delay", "timeout"):
-            fault.add_argument("--seconds", type=float, default=1, help="how long; default: 1")
+            fault.add_argument("--seconds", type=float, default=1, help="duration; default: 1")
 
 
 def _add_standing(fault: argparse.ArgumentParser, kind: str) -> None:
     """Arguments of the faults that hold until they are cleared, or happen at once."""
     match kind:
         case "clock":
-            fault.add_argument("date", type=_day, help="YYYY-MM-DD; holds until cleared")
+            fault.add_argument("date", type=_day, help="YYYY-MM-DD; until cleared")
         case "quota":
             fault.add_argument("service", choices=QUOTA_SERVICES)
             fault.add_argument("location", help="such as westeurope")
@@ -114,7 +114,7 @@ def _add_standing(fault: argparse.ArgumentParser, kind: str) -> None:
                 "ContainerGroups or StandardCores of aci; SubscriptionConsumptionT4Gpus of apps",
             )
             fault.add_argument("limit", type=int)
-            fault.add_argument("--used", type=int, default=0, help="how much of it is used; default: 0")
+            fault.add_argument("--used", type=int, default=0, help="used amount; default: 0")
         case "capacity":
             fault.add_argument("location", help="such as westeurope")
         case "provider":
@@ -126,20 +126,20 @@ def _add_standing(fault: argparse.ArgumentParser, kind: str) -> None:
             fault.add_argument("--zone", default="", help="1, 2 or 3; default: the whole region")
             fault.add_argument("--reason", choices=RESTRICTION_REASONS, default=RESTRICTION_REASONS[0])
         case "weather" | "calm":
-            fault.add_argument("name", metavar="PART", choices=PARTS, help="one of docs/weather.md")
+            fault.add_argument("name", metavar="PART", choices=PARTS, help="a part of docs/weather.md")
             if kind == "weather":
-                fault.add_argument("--seconds", type=float, help="how long it lasts; default: the part's own")
+                fault.add_argument("--seconds", type=float, help="duration; default: that of the part")
         case "policy-deny" | "policy-tag":
-            fault.add_argument("name", metavar="ASSIGNMENT", help="the name of the policy's assignment")
-            fault.add_argument("--path", default="*", help="glob over ids, such as '*/storageAccounts/*'; default: every one")
+            fault.add_argument("name", metavar="ASSIGNMENT", help="name of the policy assignment")
+            fault.add_argument("--path", default="*", help="glob over ids, such as '*/storageAccounts/*'; default: all")
             if kind == "policy-deny":
-                fault.add_argument("property", help="a path in the body, such as properties.publicNetworkAccess")
-                fault.add_argument("value", nargs="?", default="", help="the value that is denied; default: every one")
+                fault.add_argument("property", help="path in the body, such as properties.publicNetworkAccess")
+                fault.add_argument("value", nargs="?", default="", help="the denied value; default: any")
             else:
-                fault.add_argument("tag", help="the tag that is added")
-                fault.add_argument("value", help="its value")
+                fault.add_argument("tag", help="name of the tag")
+                fault.add_argument("value", help="value of the tag")
         case "evict":
-            fault.add_argument("name", metavar="[CLUSTER/]POOL[/NODE]", help="whose Spot nodes go: a pool's, or one")
+            fault.add_argument("name", metavar="[CLUSTER/]POOL[/NODE]", help="the pool or node whose Spot nodes are evicted")
         case _:
             fault.add_argument("name", help="action, such as Microsoft.Authorization/roleAssignments/write")
 
@@ -147,21 +147,21 @@ def _add_standing(fault: argparse.ArgumentParser, kind: str) -> None:
 _FAULT_HELP = {
     "fail": "answer with an error",
     "throttle": "answer 429 with Retry-After",
-    "delay": "answer late",
-    "lose-answer": "do what is asked, and close the connection without an answer",
-    "reset": "close the connection and do nothing",
-    "timeout": "do nothing, and answer 504 GatewayTimeout after a while",
-    "clock": "judge at another date",
+    "delay": "delay the answer",
+    "lose-answer": "process the request and close the connection without an answer",
+    "reset": "close the connection without processing the request",
+    "timeout": "answer 504 GatewayTimeout after a delay, without processing the request",
+    "clock": "validate at another date",
     "quota": "change a quota of the subscription",
-    "capacity": "leave a region without room for container groups, jobs with GPUs and nodes of Batch pools",
+    "capacity": "leave a region without capacity for container groups, jobs with GPUs and nodes of Batch pools",
     "provider": "change the registration of a resource provider",
-    "restrict": "withhold a VM size from the subscription",
-    "forbid": "take a right away from the caller",
+    "restrict": "restrict a VM size for the subscription",
+    "forbid": "remove a permission of the caller",
     "weather": "turn one part of rough weather on",
     "calm": "turn one part of rough weather off",
     "policy-deny": "assign a policy that denies a value of a property",
     "policy-tag": "assign a policy that adds a tag",
-    "evict": "take Spot nodes away from a Batch pool or a pool of a cluster",
+    "evict": "evict Spot nodes of a Batch pool or a cluster's pool",
 }
 
 
@@ -200,8 +200,8 @@ def _status(folder: LocalFolder, checkout: Path, options: argparse.Namespace) ->
         print("embedded Azure is not running")
         return NOT_RUNNING
     weather, answers = state.kept(folder.weather), endpoint.answers(folder, last)
-    how = "answers" if answers else "runs, but doesn't answer yet"
-    still = ", with nothing running on it" if choice.kept(folder) else ""
+    how = "answers" if answers else "is starting, not answering yet"
+    still = ", with --nothing-runs" if choice.kept(folder) else ""
     as_of = last.as_of or "today"
     print(f"embedded Azure {how} at {last.url}, process {last.process.pid}, as of {as_of}, in {weather} weather{still}")
     return 0
@@ -209,7 +209,7 @@ def _status(folder: LocalFolder, checkout: Path, options: argparse.Namespace) ->
 
 def _env(folder: LocalFolder, checkout: Path, options: argparse.Namespace) -> int:  # noqa: ARG001
     if not folder.environment.exists():
-        raise CommandError(f"{folder.root} has no environment yet; `python -m localazure start` writes it")
+        raise CommandError(f"{folder.root} has no connection environment; run `python -m localazure start`")
     sys.stdout.write(folder.environment.read_text(encoding="utf-8"))
     return 0
 
@@ -236,7 +236,7 @@ def _place(folder: LocalFolder, checkout: Path, options: argparse.Namespace) -> 
         expected = [surroundings.Expected(id_, each["section"], each["location"]) for id_, each in named if id_ is not None]
         people, location = list(told["people"]), str(told["location"])
     except (ValueError, KeyError, TypeError) as error:
-        raise CommandError(f"{options.file}: not what `place` reads: {error}") from None
+        raise CommandError(f"{options.file}: invalid input of `place`: {error}") from None
     print(json.dumps(surroundings.place(_asking(folder), expected, people, location)._asdict()))
     return 0
 

@@ -41,7 +41,7 @@ def read(folder: LocalFolder) -> Endpoint | None:
     try:
         return Endpoint(stored["port"], ProcessId(stored["pid"], stored["started"]), stored["asOf"])
     except (KeyError, TypeError) as error:
-        raise CommandError(f"{folder.endpoint}: lacks {error}; remove it") from error
+        raise CommandError(f"{folder.endpoint}: {error} is missing; remove the file") from error
 
 
 def write(folder: LocalFolder, endpoint: Endpoint) -> None:

@@ -116,7 +116,7 @@ def _check_standing(fault: Fault) -> None:
     if fault.kind not in ("clock", "capacity") and not fault.name:
         raise _refusal("name", "it is missing")
     if fault.kind in ("quota", "capacity", "restrict") and regions.normalise(fault.location) not in regions.known():
-        raise _refusal("location", f"'{fault.location}' is no region of Azure's public cloud")
+        raise _refusal("location", f"'{fault.location}' isn't a region of Azure's public cloud")
     if fault.kind == "quota" and (fault.service not in QUOTA_SERVICES or fault.limit < 0 or fault.used < 0):
         raise _refusal("quota", f"service is one of {', '.join(QUOTA_SERVICES)}, limit and used are 0 or more")
     if fault.kind == "provider" and fault.registration not in REGISTRATION_STATES:
@@ -129,7 +129,7 @@ def _check_standing(fault: Fault) -> None:
 
 def _check_weather(fault: Fault) -> None:
     if fault.name not in PARTS:
-        raise _refusal("name", f"'{fault.name}' is no part of the weather; its parts are {', '.join(PARTS)}")
+        raise _refusal("name", f"'{fault.name}' isn't a part of the weather; its parts are {', '.join(PARTS)}")
 
 
 def _refusal(target: str, why: str) -> ArmError:

@@ -197,7 +197,7 @@ def read_json(path: Path) -> dict[str, Any] | None:
     except FileNotFoundError:
         return None
     except ValueError as error:
-        raise CommandError(f"{path}: not JSON ({error}); remove it, or the whole state folder") from error
+        raise CommandError(f"{path}: invalid JSON ({error}); remove the file or the state folder") from error
 
 
 def random_secret() -> str:

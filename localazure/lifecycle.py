@@ -47,11 +47,10 @@ def start(
         fresh = running is None or not running.alive
         if running is not None and not fresh and as_of is not None and running.as_of != as_of.isoformat():
             raise CommandError(
-                f"the server runs already, with the date {running.as_of or 'of today'} and not {as_of}; "
-                "`python -m localazure stop` first"
+                f"a server already runs with --as-of {running.as_of or 'today'}, not {as_of}; run `python -m localazure stop` first"
             )
         if weather is not None and not fresh and weather != (kept := state.kept(folder.weather)):
-            raise CommandError(f"the server runs already, in {kept} weather and not {weather}; `python -m localazure stop` first")
+            raise CommandError(f"a server already runs with --weather {kept}, not {weather}; run `python -m localazure stop` first")
         choice.settle(folder, weather, nothing_runs=nothing_runs)
         child = _spawn(folder, checkout, as_of) if fresh else None
         answering = _wait_until_it_answers(folder, child)
@@ -84,7 +83,7 @@ def running(folder: LocalFolder) -> Endpoint:
     """The server that runs. CommandError where none does."""
     last = endpoint.read(folder)
     if last is None or not last.alive:
-        raise CommandError(f"no server runs for {folder.root}; `python -m localazure start` starts one")
+        raise CommandError(f"no server runs for {folder.root}; run `python -m localazure start`")
     return last
 
 
@@ -110,11 +109,11 @@ def _wait_until_it_answers(folder: LocalFolder, child: "subprocess.Popen[bytes] 
         if known is not None and known.alive and endpoint.answers(folder, known):
             return known
         if child is not None and child.poll() is not None:
-            raise CommandError(f"the server ended while starting: {_last_words(folder)} (all of it in {folder.server_log})")
+            raise CommandError(f"the server failed to start: {_last_words(folder)} (see {folder.server_log})")
         time.sleep(POLL_SECONDS)
     if child is not None:
         child.kill()
-    raise CommandError(f"the server doesn't answer after {START_SECONDS} s; its log is {folder.server_log}")
+    raise CommandError(f"the server didn't answer within {START_SECONDS} s; see its log {folder.server_log}")
 
 
 def _last_words(folder: LocalFolder) -> str:

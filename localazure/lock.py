@@ -15,5 +15,5 @@ def locked(path: Path, *, wait: bool) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         except BlockingIOError as error:
-            raise CommandError(f"a server runs already for {path.parent}") from error
+            raise CommandError(f"a server already runs for {path.parent}") from error
         yield

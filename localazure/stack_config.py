@@ -35,8 +35,8 @@ def connected(source: dict[str, Any], earlier: dict[str, Any], identity: Identit
     encrypted = list(_encrypted(config, ""))
     if encrypted:
         raise CommandError(
-            f"{', '.join(encrypted)}: encrypted for another place and can't be read here; for this machine, take it out of the "
-            "stack's file and write a value for it into a stack file of your own"
+            f"{', '.join(encrypted)}: encrypted secrets can't be read here; remove them from the stack file and set them in a "
+            "separate stack file for this machine"
         )
     kept = {key: value for key, value in source.items() if key not in (*ENCRYPTION, "config")}
     encryption = {key: earlier[key] for key in ENCRYPTION if key in earlier}
@@ -69,7 +69,7 @@ def connection(identity: Identity, url: str) -> dict[str, str]:
 def _read(path: Path, checkout: Path) -> dict[str, Any]:
     if not path.exists():
         known = sorted(each.name.removeprefix("Pulumi.").removesuffix(".yaml") for each in checkout.glob("Pulumi.*.yaml"))
-        raise CommandError(f"there is no {path.name} in {checkout}; stacks there: {', '.join(known) or 'none'}")
+        raise CommandError(f"{path.name} not found in {checkout}; stacks: {', '.join(known) or 'none'}")
     return _mapping(path)
 
 
@@ -79,5 +79,5 @@ def _mapping(path: Path) -> dict[str, Any]:
     except (bounded_yaml.BoundedYamlError, UnicodeDecodeError) as error:
         raise CommandError(f"{path}: {error}") from error
     if not isinstance(content, dict) or not isinstance(content.get("config") or {}, dict):
-        raise CommandError(f"{path}: a stack's file is a mapping, and so is its `config`")
+        raise CommandError(f"{path}: the stack file and its `config` must be mappings")
     return content

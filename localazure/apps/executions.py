@@ -139,7 +139,7 @@ class Executions:
             status, reason, message = await self._until_over(job_key, record, work)
         except Exception:
             log.exception("execution %s failed", record["name"])
-            status, reason, message = records.FAILED, "InternalError", "The embedded Azure met an error of its own; see its log."
+            status, reason, message = records.FAILED, "InternalError", "The embedded Azure failed with an internal error; see its log."
             await self._end_replicas(job_key, record)
         record |= {"status": status, "endTime": self._stamp(), "reason": reason, "message": message}
         records.put(self._store, job_key, record)

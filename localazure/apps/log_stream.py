@@ -54,7 +54,7 @@ def routes(prefix: str, executions: Executions, services: Services) -> list[Base
             return PlainTextResponse("The token is missing, is over, or is for another job: ask the job's getAuthToken.", 401)
         place = _place(executions, job_key.lower(), names["execution"], names["replica"], names["container"])
         if place is None or names["subscription"] != SUBSCRIPTION:
-            return PlainTextResponse("There is no such container.", 404)
+            return PlainTextResponse("The container was not found.", 404)
         asked = request.query_params
         tail = asked.get("tailLines", str(DEFAULT_LINES))
         if not (_TAIL.fullmatch(tail) and int(tail) <= MOST_LINES):

@@ -33,7 +33,7 @@ def _date(value: object) -> date:
             400,
             "InvalidTagValue",
             f"The tag '{tags.AS_OF}' has the value '{value}', which is not {dates.SPELLING}. "
-            "It says at which date the embedded Azure judges this resource.",
+            "The embedded Azure validates this resource at that date.",
             target=f"tags.{tags.AS_OF}",
         )
     return day

@@ -64,7 +64,7 @@ class Changes:
         given = {name: value for name, value in body.items() if name not in ("tags", "id", "name", "type")}
         changed = sorted(name for name, value in given.items() if value != resource.body.get(name))
         if changed:
-            raise not_implemented(f"PATCH of '{changed[0]}' on '{kind.arm_type}', whose service changes tags by it")
+            raise not_implemented(f"PATCH of '{changed[0]}' on '{kind.arm_type}'; it changes only tags")
         checks.tags(body)
         checks.body_shape(kind, {"tags": body.get("tags", {})}, creating=False)
         if "tags" in body:

@@ -51,8 +51,8 @@ def nothing_runs(what: str) -> ArmError:
     return ArmError(
         501,
         "NotImplemented",
-        f"Nothing runs on this embedded Azure, which was started with --nothing-runs, so there is no {what}; on one of another "
-        "state folder (--state) there is.",
+        f"This embedded Azure was started with --nothing-runs and has no {what}; use another state folder (--state) without "
+        "--nothing-runs.",
     )
 
 

@@ -180,7 +180,7 @@ class Operations:
             self._end(operation, "Failed", error.content())
         except Exception:
             log.exception("operation %s on %s failed", operation.id, operation.resource_id)
-            internal = ArmError(500, "InternalServerError", "The embedded Azure met an error of its own; its log has more.")
+            internal = ArmError(500, "InternalServerError", "The embedded Azure failed with an internal error; see its log.")
             self._end(operation, "Failed", internal.content())
         else:
             self._end(operation, "Succeeded")

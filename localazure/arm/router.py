@@ -83,7 +83,7 @@ class Arm:
             return  # nobody is left to answer
         except Exception:
             log.exception("%s %s failed", request.method, request.url.path)
-            message = "The embedded Azure met an error of its own; its log has more."
+            message = "The embedded Azure failed with an internal error; see its log."
             response = answers.refused(ArmError(500, "InternalServerError", message))
         await response(scope, receive, send)
 

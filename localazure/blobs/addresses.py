@@ -135,8 +135,8 @@ def _blob(raw: str) -> str:
 
 def _decoded(raw: str) -> str:
     if re.search("%(?![0-9A-Fa-f]{2})", raw):
-        raise invalid_uri("a percent sign stands alone")
+        raise invalid_uri("incomplete percent-encoding")
     try:
         return unquote_to_bytes(raw).decode("utf-8")
     except UnicodeDecodeError:
-        raise invalid_uri("it is no UTF-8") from None
+        raise invalid_uri("invalid UTF-8") from None

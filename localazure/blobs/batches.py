@@ -73,7 +73,7 @@ def _part(content: bytes) -> _Part:
     line, *lines = head.rstrip("\r\n").split("\r\n")
     asked = _REQUEST_LINE.fullmatch(line)
     if asked is None:
-        raise _invalid("a part is no DELETE or PUT request")
+        raise _invalid("a part isn't a DELETE or PUT request")
     own_headers = {name.decode(): value.decode() for name, value in _headers(own.split("\r\n"))}
     return _Part(own_headers.get("content-id", ""), asked[1], asked[2], _headers(lines))
 

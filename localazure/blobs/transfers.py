@@ -55,7 +55,7 @@ class Transfers:
     async def upload(self, path: Path, container_url: str, blob_path: str, identity_id: str | None) -> None:
         asked = self._asked(container_url)
         if asked is None or not asked.address.container:
-            raise BlobError(400, "InvalidUri", f"'{_without_query(container_url)}' is no container of the embedded Azure.")
+            raise BlobError(400, "InvalidUri", f"'{_without_query(container_url)}' isn't a container of the embedded Azure.")
         container = asked.address
         name = "/".join(filter(None, (container.blob, blob_path.strip("/"))))
         address = of_path(f"/blob{Address(container.account, container.container, name).path}")
@@ -84,7 +84,7 @@ class Transfers:
     ) -> None:
         asked = self._asked(url)
         if asked is None or asked.address.level != "blob":
-            raise BlobError(400, "InvalidUri", f"'{_without_query(url)}' is no blob of the embedded Azure.")
+            raise BlobError(400, "InvalidUri", f"'{_without_query(url)}' isn't a blob of the embedded Azure.")
         operation = operation_of("blob", "PUT", query, has_source=False)
         if principal is None:
             await self._judge(asked, operation, None)
@@ -176,7 +176,7 @@ def _download(url: str, file: Path) -> None:
     import requests  # here, because every start of the server would wait for what few tasks need
 
     if urlsplit(url).scheme.lower() not in ("http", "https"):
-        raise BlobError(400, "InvalidUri", f"'{_without_query(url)}' is no address of http or https.")
+        raise BlobError(400, "InvalidUri", f"'{_without_query(url)}' isn't an http or https address.")
     file.parent.mkdir(parents=True, exist_ok=True)
     half = file.with_name(f".{random_secret()[:8]}.part")
     try:

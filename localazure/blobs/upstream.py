@@ -119,7 +119,7 @@ def check_answer(response: httpcore.Response, operation: str) -> None:
     """BlobError for a refusal without a code: the keeper has none for what it can't read, and calls some of it its own fault."""
     given = {name.lower() for name, _ in response.headers}
     if response.status == 501:
-        raise not_implemented(f"the operation {operation} of blob storage as it is asked for")
+        raise not_implemented(f"the operation {operation} of blob storage with these arguments")
     if response.status < 400 or b"x-ms-error-code" in given:
         return
     if response.status < 500 or _UNREADABLE in given:

@@ -28,7 +28,7 @@ def mount(mounts):
         target = root + path
         above = os.path.dirname(target)
         if not _inside(root, above) and not _inside(home, above):
-            return f"{path} leads out of the image"
+            return f"{path} points outside the image"
         if not os.path.exists(folder):
             return f"the volume at {path} isn't there"
         try:

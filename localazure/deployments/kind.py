@@ -26,7 +26,7 @@ class Deployments(Kind):
         self._resume = resume
 
     def check(self, change: Change) -> None:  # noqa: ARG002
-        raise not_implemented("a deployment that is made as a resource of another type's request")
+        raise not_implemented("a deployment as a resource in a request of another type")
 
     async def resume_action(self, action: str, resource: Resource, services: Services) -> None:  # noqa: ARG002
         await self._resume(resource)

@@ -83,7 +83,7 @@ def parameter_values(problems: Sequence[Problem]) -> ArmError:
     """A parameter that came without a value."""
     for problem in problems:
         if "key vault" in problem.message:
-            return not_implemented("parameters that are read from a key vault")
+            return not_implemented("parameters from a key vault")
     sentences = " ".join(_sentence(problem) for problem in problems)
     return ArmError(
         400, "InvalidDeploymentParameterValue", f"{sentences} Please specify the value or use the parameter reference."

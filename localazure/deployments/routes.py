@@ -132,7 +132,7 @@ class DeploymentRoutes:
             case ("POST", "whatif"):
                 return self._what_if(target, deployment_id, await content_of(sent), caller)
             case _:
-                raise not_implemented("deployments to a subscription, but for validate and what-if")
+                raise not_implemented("deployments to a subscription except validate and what-if")
 
     # Reading
 

@@ -162,7 +162,7 @@ class Run:
             self._end("Failed", error)
             raise
         except Exception:  # of our own: without an end nobody could deploy under this name again
-            self._end("Failed", ArmError(500, "InternalServerError", "The embedded Azure met an error of its own."))
+            self._end("Failed", ArmError(500, "InternalServerError", "The embedded Azure failed with an internal error."))
             raise
         self._end("Succeeded")
 

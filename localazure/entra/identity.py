@@ -35,7 +35,7 @@ def load(folder: LocalFolder) -> Identity:
     try:
         return Identity(**stored)
     except TypeError as error:
-        raise CommandError(f"{folder.identity}: not an identity ({error}); remove the whole state folder") from error
+        raise CommandError(f"{folder.identity}: invalid identity ({error}); remove the state folder") from error
 
 
 def _make() -> Identity:

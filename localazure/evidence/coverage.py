@@ -16,7 +16,7 @@ Made by `make docs` from the embedded Azure's code; what it doesn't do is in [it
 - **recorded**: a session with Azure shows it. Sessions are named as in the projects that made them: `Test_*` in Azure Service
   Operator, `test_*` in the Azure CLI, `TestBudget*` in Azure PowerShell.
 - **documented**: a page, an official client or a public report shows it.
-- **assumed**: nobody is quoted.
+- **assumed**: no source.
 """
 
 
@@ -68,7 +68,7 @@ def _types() -> Iterator[str]:
 
 def _refusals() -> Iterator[str]:
     yield "\n## Codes of refusals\n"
-    yield "`NotImplemented` with status 501 is no refusal of Azure's: it names what the embedded Azure doesn't imitate.\n"
+    yield "`NotImplemented` with status 501 isn't an error of Azure: it names what the embedded Azure doesn't imitate.\n"
     rows = evidence.refusals().values()
     yield from _table(("service", "code", "rank", "source"), [tuple(row) for row in rows])
 

@@ -182,7 +182,7 @@ def _check_size(asked: Asked, as_of: date) -> None:
     name = asked.after["vmSize"]
     if SIZES.find(name) is None:
         if not name.lower().startswith("standard_") or not is_size_name(name):
-            raise size_not_allowed(name, asked.location, "it is no name of a size")
+            raise size_not_allowed(name, asked.location, "invalid size name")
         return
     use = SizeUse(
         service=Service.AKS,

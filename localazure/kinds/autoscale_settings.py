@@ -118,7 +118,7 @@ def _check_metric(rule: Body, path: str, target: str) -> None:
 
 def _whole(text: str, path: str) -> int:
     if not (text.isascii() and text.isdigit()):
-        raise _bad(f"'{text}' is no whole number.", path)
+        raise _bad(f"'{text}' isn't an integer.", path)
     return int(text)
 
 

@@ -66,7 +66,7 @@ def _check_name(change: Change) -> None:
 
 def _check_imitated(properties: Body) -> None:
     if properties.get("poolAllocationMode") == "UserSubscription":
-        raise not_implemented("Batch accounts whose pools lie in the user's subscription")
+        raise not_implemented("Batch accounts with the pool allocation mode UserSubscription")
 
 
 def _check_storage(given: Body, identity: Body, services: Services) -> None:

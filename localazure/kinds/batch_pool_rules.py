@@ -134,13 +134,13 @@ def _check_image(change: Change) -> None:
     given, path = machine["imageReference"].get("id"), f"{MACHINE}.imageReference.id"
     parsed = parse(given) if given else None
     if given and parsed is None:
-        raise invalid_value(path, "It is no id of an image.", given)
+        raise invalid_value(path, "It isn't the id of an image.", given)
     types = (azure_types.GALLERY_IMAGE.arm_type, azure_types.GALLERY_IMAGE_VERSION.arm_type)
     if parsed is None or parsed.subscription != SUBSCRIPTION or not any(parsed.is_type(each) for each in types):
         return
     definition = image_at(parsed, change.services)
     if definition is None:
-        raise invalid_value(path, "There is no such image, or it isn't ready.", given)
+        raise invalid_value(path, "The image doesn't exist or isn't ready.", given)
     size = SIZES.find(change.properties["vmSize"])
     boots = size.series.generations if size else ()
     generation = f"Gen{definition.properties['hyperVGeneration'][1:]}"

@@ -46,7 +46,7 @@ class BlobContainers(Kind):
     def check(self, change: Change) -> None:
         scope = change.id.scope.rsplit("/", 1)[1]
         if scope.lower() != "default":
-            raise ArmError(404, "ResourceNotFound", f"There is no blob service '{scope}'; an account has 'default' alone.")
+            raise ArmError(404, "ResourceNotFound", f"There is no blob service '{scope}'; an account has only 'default'.")
         account = change.services.store.get(self.parent_id(change.id))
         opened = account is not None and account.properties.get("allowBlobPublicAccess") is True
         if change.properties.get("publicAccess", "None") != "None" and not opened:

@@ -126,7 +126,7 @@ def _day(text: Any, name: str) -> date:
     try:
         return datetime.fromisoformat(str(text)).date()
     except ValueError:
-        raise _bad(f"'{text}' is no date for {name}.") from None
+        raise _bad(f"'{text}' isn't a valid date for {name}.") from None
 
 
 def _written(day: date) -> str:

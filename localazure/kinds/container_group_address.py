@@ -58,7 +58,7 @@ def _malformed_address(group: str, address: Body, properties: Body, *, in_networ
         yield refusal(f"{path}.ports", f"The 'ipAddress' of container group '{group}' has the same port twice.")
     for number, protocol in ports:
         if number not in PORTS or protocol not in PROTOCOLS:
-            yield refusal(f"{path}.ports", f"'{number}/{protocol}' is no port; it takes 1 to {PORTS[-1]}, TCP or UDP.")
+            yield refusal(f"{path}.ports", f"'{number}/{protocol}' isn't a valid port; allowed: 1 to {PORTS[-1]}, TCP or UDP.")
     used = {_port(port) for container in properties["containers"] for port in container["properties"].get("ports") or []}
     unused = [str(number) for number, protocol in ports if (number, protocol) not in used]
     if unused:

@@ -142,11 +142,11 @@ def _check_left_out(body: Body) -> None:
     if properties["osType"] == "Windows":
         raise not_implemented("Windows containers")
     if properties.get("containerGroupProfile"):
-        raise not_implemented("'properties.containerGroupProfile' of a container group, which holds its containers")
+        raise not_implemented("'properties.containerGroupProfile' of a container group")
     for container in all_containers(body):
         paths = [mount["mountPath"].rstrip("/") for mount in container["properties"].get("volumeMounts") or []]
         if any(one.startswith(f"{other}/") for one in paths for other in paths):
-            raise not_implemented("a volume that is mounted below another volume")
+            raise not_implemented("a volume mounted below another volume")
 
 
 def _check_zones(body: Body) -> None:

@@ -36,7 +36,7 @@ def malformed(volumes: list[Body]) -> Iterator[ArmError]:
     for index, volume in enumerate(volumes):
         name, target = volume["name"], f"{path}[{index}]"
         for problem in names.check(names.CONTAINER, name, f"{target}.name"):
-            yield refusal(problem.path, f"'{name}' is no name of a volume; it takes {problem.allowed}.")
+            yield refusal(problem.path, f"'{name}' isn't a valid volume name; it takes {problem.allowed}.")
         if name in seen:
             yield refusal(f"{target}.name", f"Two volumes are called '{name}'.")
         seen.add(name)
@@ -44,7 +44,7 @@ def malformed(volumes: list[Body]) -> Iterator[ArmError]:
             yield refusal(target, f"The volume '{name}' takes exactly one of {', '.join(_KINDS)}.")
         for file, value in (volume.get("secret") or {}).items():
             if not file or file in (".", "..") or any(each in file for each in "/\0"):
-                yield refusal(f"{target}.secret", f"'{file}' of the volume '{name}' is no name of a file.")
+                yield refusal(f"{target}.secret", f"'{file}' of the volume '{name}' isn't a valid file name.")
             elif _decoded(value) is None:
                 yield refusal(f"{target}.secret.{file}", f"'{file}' of the volume '{name}' isn't base64.")
         directory = (volume.get("gitRepo") or {}).get("directory") or ""
@@ -104,7 +104,7 @@ def _no_share(group: str, volume: Body, target: str, services: Services) -> ArmE
         message = f"The storage account key of {where} isn't a key of the storage account '{name}'."
         return refusal(f"{target}.storageAccountKey", message, "InvalidStorageAccountKey")
     if not storage.SHARE_NAME.fullmatch(share["shareName"]):
-        message = f"'{share['shareName']}' of {where} is no name of a share; it takes {storage.SHARE_RULE}."
+        message = f"'{share['shareName']}' of {where} isn't a valid share name; it takes {storage.SHARE_RULE}."
         return refusal(f"{target}.shareName", message)
     return None
 

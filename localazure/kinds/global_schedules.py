@@ -43,10 +43,10 @@ class GlobalSchedules(Kind):
         if not properties.get("taskType"):
             raise _invalid("taskType", f"It is needed, and {TASK} is what stops a machine.")
         if properties["taskType"] != TASK:
-            raise not_implemented(f"schedules with the task '{properties.get('taskType')}'; {TASK} is there")
+            raise not_implemented(f"schedules with the task '{properties.get('taskType')}'; only {TASK} is supported")
         for name in ("weeklyRecurrence", "hourlyRecurrence"):
             if properties.get(name):
-                raise not_implemented(f"'{name}' of a schedule; a machine's shutdown is daily")
+                raise not_implemented(f"'{name}' of a schedule; set 'dailyRecurrence'")
         if schedules.time_of(str((properties.get("dailyRecurrence") or {}).get("time") or "")) is None:
             raise _invalid("dailyRecurrence.time", "It is a time of day of four digits, such as 1900.")
         if properties.get("timeZoneId") not in schedules.ZONES:

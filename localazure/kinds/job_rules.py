@@ -163,7 +163,7 @@ def _check_secrets(configuration: Body) -> None:
             raise _bad(f"Two secrets are called '{name}'.", "properties.configuration.secrets")
         seen.add(name)
         if secret.get("keyVaultUrl"):
-            raise not_implemented("secrets of a job that lie in a Key Vault")
+            raise not_implemented("secrets of a job from a key vault")
         if not secret.get("value"):
             raise ArmError(
                 400,

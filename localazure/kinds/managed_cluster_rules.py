@@ -135,7 +135,7 @@ def _check_ranges(properties: Body) -> None:
         try:
             ipaddress.ip_network(text)
         except ValueError:
-            raise invalid(_RANGES, f"'{text}' is no range of addresses") from None
+            raise invalid(_RANGES, f"'{text}' isn't a valid address range") from None
     if ranges and _at(properties, "apiServerAccessProfile.enablePrivateCluster"):
         raise invalid(_RANGES, "a private cluster has none")
 

@@ -148,7 +148,7 @@ class ModelVersions(_UploadedVersions):
         _check_uri(str(properties.get("modelUri") or ""), "modelUri")
         kind = str(properties.get("modelType", MODEL_TYPES[0]))
         if kind.lower() not in MODEL_TYPES and kind not in _EARLIER_TYPES:
-            message = f"'{kind}' is no type of a model; it takes {', '.join(MODEL_TYPES)}."
+            message = f"'{kind}' isn't a model type; allowed:  {', '.join(MODEL_TYPES)}."
             raise bad_request(message, target="properties.modelType")
 
     def defaults(self, change: Change) -> Body:
@@ -201,7 +201,7 @@ class EnvironmentVersions(_Versions):
     def check_new(self, change: Change) -> None:
         properties = change.properties
         if properties.get("build"):
-            raise not_implemented("an environment that is built from a Dockerfile; build the image, and name it")
+            raise not_implemented("an environment built from a Dockerfile; build the image and set 'image'")
         if not properties.get("image"):
             raise bad_request("An environment has an image, or a build context.", target="properties.image")
         for name, route in (properties.get("inferenceConfig") or {}).items():
@@ -226,7 +226,7 @@ def _check_uri(uri: str, name: str) -> None:
     if not uri:
         raise bad_request(f"'{name}' is missing.", target=f"properties.{name}")
     if not is_known(uri):
-        message = f"'{name}' is no URI that the service reads; it takes azureml://…/datastores/NAME/paths/PATH and https://…"
+        message = f"'{name}' isn't a supported URI; allowed:  azureml://…/datastores/NAME/paths/PATH and https://…"
         raise bad_request(message, target=f"properties.{name}")
 
 

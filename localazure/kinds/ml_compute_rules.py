@@ -92,7 +92,7 @@ def _check_cluster(change: Change) -> None:
     if not whole.get("vmSize"):
         raise bad_request("A compute cluster has a 'vmSize'.", target=f"{_INNER}.vmSize")
     if not _SIZE_NAME.fullmatch(str(whole["vmSize"])):
-        raise bad_request(f"'{whole['vmSize']}' is no name of a size.", target=f"{_INNER}.vmSize")
+        raise bad_request(f"'{whole['vmSize']}' isn't a valid size name.", target=f"{_INNER}.vmSize")
     scale = whole.get("scaleSettings") or {}
     windows = whole.get("osType") == "Windows"
     priority = str(whole.get("vmPriority") or compute.DEDICATED)
@@ -245,5 +245,5 @@ def refuse_deletion(kind: str, action: str) -> ArmError | None:
     if kind == AML_COMPUTE and action.lower() == "detach":
         return bad_request("A compute cluster is part of its workspace; it can be deleted, and not detached.")
     if kind in (KUBERNETES, VIRTUAL_MACHINE) and action.lower() == "delete":
-        return not_implemented("the deletion of what a compute is attached to; detach it, and delete that")
+        return not_implemented("deleting the resource that a compute is attached to; detach the compute and delete that resource")
     return None

@@ -98,7 +98,7 @@ class MlJobs(MlKind):
 def _check_compute(properties: Body, workspace: Resource, services: Services) -> None:
     given = properties.get("computeId")
     if not given:
-        raise not_implemented("a job without a compute, which the service runs on machines of its own")
+        raise not_implemented("a job without 'computeId' (serverless compute)")
     parsed = parse(str(given))
     found = services.store.get(parsed.key) if parsed and parsed.is_type(azure_types.ML_COMPUTE.arm_type) else None
     if found is None or parsed is None or parsed.scope.lower() != workspace.key:

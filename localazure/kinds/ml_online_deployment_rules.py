@@ -70,7 +70,7 @@ def _check_durations(properties: Body) -> None:
     for part in (*_PROBES, "requestSettings"):
         for name, value in (properties.get(part) or {}).items():
             if name in _DURATIONS and durations.seconds(str(value)) is None:
-                raise refusals.invalid(f"'{value}' is no duration of ISO 8601, such as PT10S.", f"properties.{part}.{name}")
+                raise refusals.invalid(f"'{value}' isn't an ISO 8601 duration such as PT10S.", f"properties.{part}.{name}")
 
 
 def _instances(body: Body) -> int:
@@ -131,7 +131,7 @@ def _check_size(change: Change, instances: int) -> None:
     given = str(change.properties.get("instanceType") or DEFAULT_INSTANCE_TYPE)
     if SIZES.find(given) is None:
         if not _SIZE_NAME.fullmatch(given):
-            raise refusals.of_size(f"The VM size '{given}' is not supported: it is no name of a size.")
+            raise refusals.of_size(f"The VM size '{given}' is not supported: it isn't a valid size name.")
         return
     use = SizeUse(
         service=Service.ML_ENDPOINT,

@@ -88,7 +88,7 @@ def _check_identity(change: Change) -> None:
         raise invalid("A workspace has a managed identity.", target="identity")
     primary = change.properties.get("primaryUserAssignedIdentity")
     if kind == "UserAssigned" and not primary:
-        message = "A workspace without an identity of its own names the one that it is by: primaryUserAssignedIdentity."
+        message = "A workspace without a system-assigned identity requires primaryUserAssignedIdentity."
         raise invalid(message, target="properties.primaryUserAssignedIdentity")
     if primary and not attached_identities.is_attached({"identity": identity}, primary):
         message = f"The identity '{primary}' isn't attached to the workspace."

@@ -74,7 +74,7 @@ class Registries(Kind):
             record = registry_runs.find(services.store, login, run)
             given = request.query_params.get("sig", "")
             if record is None or not hmac.compare_digest(record["signature"].encode(), given.encode()):
-                return PlainTextResponse("There is no such log, or its address isn't whole.", 404)
+                return PlainTextResponse("The log was not found, or its address is incomplete.", 404)
             return registry_logs.answer(request, record)
 
         return [Route("/registry-logs/{login}/{run}", run_log), *uploaded_sources.routes(services)]
@@ -221,7 +221,7 @@ async def _build(request: Body, registry: str, record: Body, services: Services)
         await registry_builds.run(request, registry, record, services)
     except Exception:
         log.exception("run %s of registry %s failed", record["runId"], registry)
-        _end(record, "Error", "The embedded Azure met an error of its own; its log has more.", services)
+        _end(record, "Error", "The embedded Azure failed with an internal error; see its log.", services)
         registry_runs.keep(services.store, login_server(registry), record)
 
 

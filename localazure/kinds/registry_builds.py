@@ -30,7 +30,7 @@ def login_server(registry: str) -> str:
 def check(request: Body, registry: str, where: str) -> None:
     """ArmError for what can't be built. `where`: the request's own path in the body, "" for the whole body."""
     if request["type"] != "DockerBuildRequest":
-        raise not_implemented(f"runs of type '{request['type']}'; DockerBuildRequest is")
+        raise not_implemented(f"runs of type '{request['type']}'; only DockerBuildRequest is supported")
     platform = request["platform"]
     if platform["os"].lower() != "linux" or (platform.get("architecture") or "amd64").lower() != "amd64":
         raise not_implemented("builds for a platform other than Linux on amd64")

@@ -152,5 +152,5 @@ async def _receive(request: Request, file: Path) -> Response:
 def _file(state: Path, registry: str, location: str) -> Path:
     """Where an upload lies. `location` is one that `offer` made, which nothing else is."""
     if not is_uploaded(location):
-        raise ValueError(f"{location!r} is no location of an upload")
+        raise ValueError(f"{location!r} isn't the location of an upload")
     return state / "sources" / registry.lower() / location.replace("/", "-")

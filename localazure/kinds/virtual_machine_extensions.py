@@ -39,7 +39,7 @@ class VirtualMachineExtensions(Kind):
             if not properties.get(name):
                 raise refusals.missing(f"virtualMachineExtension.properties.{name}")
         if properties.get("protectedSettingsFromKeyVault"):
-            raise not_implemented("settings of an extension out of a key vault")
+            raise not_implemented("settings of an extension from a key vault")
         before = change.previous
         for name in ("publisher", "type"):
             if before is not None and str(before.properties[name]).lower() != str(properties[name]).lower():
@@ -61,7 +61,7 @@ class VirtualMachineExtensions(Kind):
                 f"Handler '{extension.publisher}.{extension.type}' is not for the operating system of the VM, which is {system}."
             )
         if extension.kind == extensions.CUSTOM_SCRIPT_WINDOWS:
-            raise not_implemented("scripts on Windows machines: this machine has no Windows")
+            raise not_implemented("scripts on Windows machines")
 
     def _check_only_one(self, change: Change, extension: Extension) -> None:
         """A handler is on a machine once, whatever the extension is called."""

@@ -33,9 +33,9 @@ class VirtualMachineRunCommands(Kind):
         properties = change.properties
         source: Body = properties.get("source") or {}
         if source.get("commandId"):
-            raise not_implemented("run commands that are made of a commandId; a script is taken")
+            raise not_implemented("run commands with 'commandId'; set 'script'")
         if source.get("scriptUri"):
-            raise not_implemented("run commands whose script lies at an address (scriptUri); it is given as 'script'")
+            raise not_implemented("run commands with 'scriptUri'; set 'script'")
         if not source.get("script"):
             raise refusals.missing("source.script")
         seconds = properties.get("timeoutInSeconds")
@@ -45,7 +45,7 @@ class VirtualMachineRunCommands(Kind):
         if machine is None or machine.power not in UP:
             raise refusals.extensions_need_power()
         if machine.settings.windows:
-            raise not_implemented("scripts on Windows machines: this machine has no Windows")
+            raise not_implemented("scripts on Windows machines")
         self._script(change, machine)
 
     def defaults(self, change: Change) -> Body:  # noqa: ARG002

@@ -197,7 +197,7 @@ class VirtualMachines(Kind):
         if machine.power not in UP:
             raise refusals.needs_power(resource.id.name)
         if machine.settings.windows:
-            raise not_implemented("scripts on Windows machines: this machine has no Windows")
+            raise not_implemented("scripts on Windows machines")
 
         async def run() -> Body:
             await machine.early.wait()
@@ -253,7 +253,7 @@ def _script(body: Body, *, windows: bool) -> Script:
         raise refusals.missing("commandId")
     wanted = POWERSHELL if windows else SHELL
     if command not in (SHELL, POWERSHELL):
-        raise not_implemented(f"the run command '{command}'; {SHELL} and {POWERSHELL} take scripts")
+        raise not_implemented(f"the run command '{command}'; only {SHELL} and {POWERSHELL} are supported")
     if command != wanted:
         raise ArmError(
             400,
@@ -314,7 +314,7 @@ def _check_unchanged(previous: Resource, change: Change) -> None:
             what = path[-1] if path[-1] in ("imageReference", "customData", "adminUsername", "priority") else ".".join(path[-2:])
             raise refusals.change_not_allowed(what)
     if _luns(change.properties) != _luns(before["properties"]):
-        raise not_implemented("data disks that are attached to a virtual machine that is there, or detached from it")
+        raise not_implemented("attaching data disks to an existing virtual machine, or detaching them")
     zones = change.body.get("zones")
     if zones is not None and zones != (previous.body.get("zones") or []):
         raise ArmError(

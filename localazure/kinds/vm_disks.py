@@ -28,7 +28,7 @@ class Disks(Kind):
 
     def check(self, change: Change) -> None:
         if change.creating and (change.properties.get("creationData") or {}).get("createOption") != "Empty":
-            raise not_implemented("disks that are made from something; empty ones are there")
+            raise not_implemented("disks with a createOption other than Empty")
         if change.creating and not change.properties.get("diskSizeGB"):
             raise refusals.missing("disk.diskSizeGB")
         before = change.previous

@@ -70,7 +70,7 @@ def _resized(change: Change) -> bool:
 def _check_imitated(properties: Body) -> None:
     network: Body = properties.get("networkProfile") or {}
     if network.get("networkInterfaceConfigurations"):
-        raise not_implemented("network interfaces that a virtual machine makes itself (networkInterfaceConfigurations)")
+        raise not_implemented("'networkInterfaceConfigurations' of a virtual machine")
     storage: Body = properties.get("storageProfile") or {}
     disk: Body = storage.get("osDisk") or {}
     if _spelt(disk, "FromImage") not in ("FromImage", ""):

@@ -142,7 +142,7 @@ def last_words(folder: ClusterFolder) -> str:
     for name, part in state(folder).items():
         if not part["ready"]:
             lines = _tail(folder.log(name))
-            return f"{name} was started {part['starts']} times and isn't ready; {lines or 'it has said nothing'}"
+            return f"{name} was started {part['starts']} times and isn't ready; {lines or 'no output'}"
     return "; ".join(_tail(folder.supervisor / "supervisor.log").splitlines()[-1:]) or "nothing stands over it"
 
 

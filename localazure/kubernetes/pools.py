@@ -164,7 +164,7 @@ class ClusterPools:
                 continue
             names = [node["name"] for node in pool.nodes if not node_name or node["name"] == node_name]
             if names and pool.shape.eviction_policy == "Deallocate":
-                raise not_implemented("Eviction of Spot nodes by deallocation")
+                raise not_implemented("evicting Spot nodes by deallocation")
             async with self._locks[state.key]:
                 await self._let_go(state, pool, names, drain=False)
             taken += names

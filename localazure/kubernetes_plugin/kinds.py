@@ -125,7 +125,7 @@ def kind_of(token: str, inputs: Mapping[str, Any]) -> Kind:
 def _refusal(token: str, inputs: Mapping[str, Any]) -> str:
     parts = token.split(":")
     if len(parts) != 3 or parts[0] != "kubernetes":
-        return f"'{token}' is no resource type of the provider kubernetes"
+        return f"'{token}' isn't a resource type of the provider kubernetes"
     module, name = parts[1], parts[2]
     what = ""
     if module.startswith("helm.sh") or module == "helm":

@@ -103,7 +103,7 @@ def data_of(entry: Mapping[str, Any], key: str, folder: Path) -> bytes:
         try:
             return base64.b64decode(str(inline), validate=True)
         except (binascii.Error, ValueError):
-            raise ValueError(f"{key}-data of the kubeconfig is no base64") from None
+            raise ValueError(f"{key}-data of the kubeconfig isn't valid base64") from None
     named = entry.get(key)
     if not named:
         return b""

@@ -198,7 +198,7 @@ class Provider(Plugin):
                     "configured Kubernetes cluster is unreachable. If the cluster was deleted, you can remove this resource from "
                     f"Pulumi state by {_FORGET}"
                 )
-            self._log.info(request.urn, "the object is removed from the stack's state alone (deleteUnreachable)")
+            self._log.info(request.urn, "the object is removed only from the stack's state (deleteUnreachable)")
             return Empty()
         if token_of(request.urn) == releases.TYPE:
             self._configured.releases.delete(opened(olds))
@@ -267,7 +267,7 @@ class Provider(Plugin):
     def _read_unreachable(self, request: provider_pb2.ReadRequest) -> provider_pb2.ReadResponse:
         self._log.warning(request.urn, f"configured Kubernetes cluster is unreachable: {self._cluster.unreachable}")
         if self._settings.delete_unreachable:
-            self._log.info(request.urn, "the object is removed from the stack's state alone (deleteUnreachable)")
+            self._log.info(request.urn, "the object is removed only from the stack's state (deleteUnreachable)")
             return provider_pb2.ReadResponse(id="")
         if self._settings.skip_update_unreachable:
             return provider_pb2.ReadResponse(id=request.id, properties=request.properties, inputs=request.inputs)
@@ -280,7 +280,7 @@ class Provider(Plugin):
         if not objects.annotated(new, objects.REPLACE_UNREADY) or self._cluster.unreachable:
             return False
         if kind.name != "Job":
-            self._log.warning(urn, f"the annotation {objects.REPLACE_UNREADY} is for Jobs alone")
+            self._log.warning(urn, f"the annotation {objects.REPLACE_UNREADY} is only for Jobs")
             return False
         try:
             return self._resources.unready_job(kind, live)
@@ -323,7 +323,7 @@ def _problems(inputs: Properties) -> list[str]:
         if objects.metadata(inputs).get("generateName"):
             found.append("the `.metadata.generateName` field is not supported in Server-Side Apply mode")
         else:
-            found.append("the object had a `.metadata.name` of its own and has none now: give it one again")
+            found.append("`.metadata.name` was removed; set it again")
     try:
         conditions.of(inputs)
     except ValueError as error:

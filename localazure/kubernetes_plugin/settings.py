@@ -64,7 +64,7 @@ def configuration_problems(configuration: Mapping[str, str], environment: Mappin
     problems: list[str] = []
     if not _switch("enableServerSideApply", configuration, environment):
         problems.append(
-            "kubernetes:enableServerSideApply is false, but this stand-in of pulumi-kubernetes applies server-side alone"
+            "kubernetes:enableServerSideApply is false, but the embedded pulumi-kubernetes only applies server-side"
         )
     if configuration.get("renderYamlToDirectory"):
         problems.append("kubernetes:renderYamlToDirectory is not implemented by this stand-in of pulumi-kubernetes")

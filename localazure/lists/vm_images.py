@@ -59,7 +59,7 @@ def answered(segments: Sequence[str]) -> Body | list[Body]:
     if len(names) < 3:
         return _names(location, names)
     if len(segments) == 14:
-        raise not_implemented("a SKU of an image; list the versions of it")
+        raise not_implemented("reading an image's SKU; list its versions")
     publisher, offer, sku = names[:3]
     reference = ImageReference(publisher, offer, sku)
     image = vm_images.find(reference, IMAGES)

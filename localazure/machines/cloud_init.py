@@ -86,7 +86,7 @@ def plan(custom_data: str) -> Plan:
     try:
         return _part(content.decode("utf-8"))
     except UnicodeDecodeError:
-        return Plan(errors=("customData is no text in UTF-8",))
+        return Plan(errors=("customData isn't UTF-8 text",))
 
 
 def _part(text: str) -> Plan:
@@ -99,7 +99,7 @@ def _part(text: str) -> Plan:
         return _parts(text)
     if first.startswith("##") or first.startswith("#"):
         return Plan(errors=(f"the embedded Azure doesn't act out customData that begins with '{first[:40]}'",))
-    return Plan(notes=("customData is no cloud-config and no script; it is kept as /var/lib/waagent/ovf-env's and not run",))
+    return Plan(notes=("customData is neither cloud-config nor a script; it isn't run",))
 
 
 def _parts(text: str) -> Plan:
@@ -124,7 +124,7 @@ def _config(text: str) -> Plan:
     if config is None:
         return Plan()
     if not isinstance(config, dict):
-        return Plan(errors=("the cloud-config is no mapping",))
+        return Plan(errors=("the cloud-config isn't a mapping",))
     errors: list[str] = []
     files = _files(config.get("write_files"), errors)
     docker, gpu_containers = _packages(config.get("packages"), errors)

@@ -267,7 +267,7 @@ class Docker:
         if not known:
             raise DockerError(f"{_DAEMON}the embedded Azure mounts folders of the machine, below {', '.join(paths.LED)}", 125)
         if folder.is_file():
-            raise DockerError(f"{_DAEMON}the embedded Azure mounts folders alone, and {source} is a file", 125)
+            raise DockerError(f"{_DAEMON}the embedded Azure only mounts folders, and {source} is a file", 125)
         return Volume(name=f"v{number}", shared=folder)
 
     def _named(self, machine: Machine, asked: Body) -> str:

@@ -165,7 +165,7 @@ def _script_text(script: str) -> str:
         content = base64.b64decode(script, validate=True)
         return (gzip.decompress(content) if content.startswith(b"\x1f\x8b") else content).decode()
     except (binascii.Error, ValueError, OSError, zlib.error):
-        raise ExtensionError("'script' is no text in base64, nor gzip of one") from None
+        raise ExtensionError("'script' isn't base64 text, or base64 of gzip") from None
 
 
 def _last(file: Path) -> str:

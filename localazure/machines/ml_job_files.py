@@ -79,7 +79,7 @@ def check(properties: Body) -> str:
     for kind, given in (("inputs", properties.get("inputs")), ("outputs", properties.get("outputs"))):
         for name, value in (given or {}).items():
             if not _NAME.fullmatch(name):  # it becomes part of a path
-                message = f"'{name}' is no name of {kind}; one has letters, digits and underscores."
+                message = f"'{name}' isn't a valid name of {kind}; one has letters, digits and underscores."
                 raise ArmError(400, "UserError", message, target=f"properties.{kind}")
             of_type = str(value.get("jobInputType") or value.get("jobOutputType") or "")
             if of_type.lower() not in (*FOLDERS, *FILES, *((LITERAL,) if kind == "inputs" else ())):
@@ -189,7 +189,7 @@ def _uri_of(text: str, workspace: Resource, services: Services) -> str:
 def _place(uri: str, name: str, workspace: Resource, identity: JobIdentity, services: Services) -> ml_uris.BlobPlace:
     place = ml_uris.blob_of(uri, workspace, services)
     if place is None:
-        raise ArmError(400, "UserError", f"The output '{name}' is no address of blob storage that is reached here: '{uri}'.")
+        raise ArmError(400, "UserError", f"The output '{name}' isn't in the embedded Azure's blob storage: '{uri}'.")
     if not identity.may_write(place.account, place.container):
         where = f"{place.account.id.name}/{place.container}"
         message = f"The output '{name}' can't be written: {identity.shown} needs Storage Blob Data Contributor on {where}."

@@ -243,7 +243,7 @@ class Run:
     async def _pulled(self, text: str) -> Image:
         reference = image_reference.parse(text)
         if reference is None:
-            raise ArmError(400, "UserError", f"Failed to pull Docker image: '{text}' is no name of an image.")
+            raise ArmError(400, "UserError", f"Failed to pull Docker image: '{text}' isn't a valid image name.")
         if not public_images.is_public(reference):
             registry = registry_access.registry_at(reference.registry, self._services)
             if registry is None:

@@ -78,7 +78,7 @@ class JobRunner:
         compute = self._services.store.get(str(properties.get("computeId") or ""))
         kind = (compute.properties.get("computeType") if compute else "") or ""
         if kind != "AmlCompute":
-            raise not_implemented(f"jobs on a compute of the type '{kind}'; they run on AmlCompute")
+            raise not_implemented(f"jobs on a compute of the type '{kind}'; only AmlCompute is supported")
         for name in _LEFT_OUT:
             if properties.get(name):
                 raise not_implemented(f"'{name}' of a job")
@@ -86,13 +86,13 @@ class JobRunner:
         if left_out:
             raise not_implemented(left_out)
         if str((properties.get("identity") or {}).get("identityType") or "AMLToken") == "UserIdentity":
-            raise not_implemented("jobs that run as the user who submits them; they run as the compute's identity")
+            raise not_implemented("jobs with the identity of the user (UserIdentity); jobs run as the compute's identity")
         left_out = ml_job_files.check(properties)
         if left_out:
             raise not_implemented(left_out)
         limit = (properties.get("limits") or {}).get("timeout")
         if limit and durations.parse(str(limit)) is None:
-            raise ArmError(400, "UserError", f"'{limit}' is no duration of ISO 8601.", target="properties.limits.timeout")
+            raise ArmError(400, "UserError", f"'{limit}' isn't an ISO 8601 duration.", target="properties.limits.timeout")
 
     async def start(self, job: Resource, caller: Caller) -> None:  # noqa: ARG002 - jobs run as their compute
         """Puts the job into its cluster's queue."""
@@ -251,7 +251,7 @@ class JobRunner:
             await self._end(job_key, "Failed", _SYSTEM, f"The job's output could not be kept: {error.code}: {error.message}")
         except Exception:
             log.exception("the job %s failed", job_key)
-            await self._end(job_key, "Failed", _SYSTEM, "The embedded Azure met an error of its own; its log has more.")
+            await self._end(job_key, "Failed", _SYSTEM, "The embedded Azure failed with an internal error; see its log.")
 
     async def _on_node(self, job_key: str, *, taken_up: bool) -> None:
         run, kept = self._run_of(job_key), self._jobs[job_key]

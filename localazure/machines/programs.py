@@ -40,7 +40,7 @@ done
 _CLOUD_INIT = """#!/bin/sh
 # Tells the status of cloud-init, which the embedded Azure acts out.
 status() {{ cat {file} 2>/dev/null || echo 'not started'; }}
-[ "$1" = status ] || {{ echo "cloud-init: the embedded Azure acts out 'status' alone" >&2; exit 2; }}
+[ "$1" = status ] || {{ echo "cloud-init: the embedded Azure only implements 'status'" >&2; exit 2; }}
 for option in "$@"; do
   if [ "$option" = --wait ] || [ "$option" = -w ]; then
     while [ "$(status)" = running ] || [ "$(status)" = 'not started' ]; do sleep 0.1; done

@@ -59,7 +59,7 @@ def version(text: str, wanted: AzureType, services: Services) -> Resource:
     what = wanted.arm_type.split("/")[-2]
     path = text.removeprefix(_PREFIX)
     if path.startswith("//"):
-        raise not_implemented(f"'{text}' of a deployment, which is no id in a workspace")
+        raise not_implemented(f"'{text}' of a deployment, which isn't an id in a workspace")
     parsed = parse(path)
     found = services.store.get(parsed.key) if parsed is not None and parsed.is_type(wanted.arm_type) else None
     if found is None:

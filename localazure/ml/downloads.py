@@ -47,7 +47,7 @@ async def fetch(
     """
     place = ml_uris.blob_of(uri, workspace, services)
     if place is None:
-        raise failures.bad_argument(f"User {what} download failed: '{uri}' is no address of blob storage that is reached here.")
+        raise failures.bad_argument(f"User {what} download failed: '{uri}' isn't in the embedded Azure's blob storage.")
     log.say(f"Downloading {what} from {uri}")
     if not identity.may_read(place.account, place.container):
         log.say(f"AuthorizationPermissionMismatch: {identity.shown} may not read {place.account.id.name}/{place.container}")

@@ -49,7 +49,7 @@ class Gate:
         match endpoint.auth_mode:
             case "Key":
                 if not any(hmac.compare_digest(key, given) for key in endpoint.keys):
-                    raise refusals.access_denied("This is no key of the endpoint.")
+                    raise refusals.access_denied("Invalid key of the endpoint.")
             case "AMLToken":
                 self._check_own_token(endpoint, given)
             case _:
@@ -61,7 +61,7 @@ class Gate:
                 token, endpoint.secret, algorithms=[_ALGORITHM], options={"verify_exp": False, "require": ["exp"]}
             )
         except jwt.PyJWTError:
-            raise refusals.access_denied("This is no token of the endpoint.") from None
+            raise refusals.access_denied("Invalid token of the endpoint.") from None
         if claims["exp"] <= self._services.clock.now().timestamp():
             raise refusals.access_denied("The token has expired.")
 

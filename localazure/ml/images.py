@@ -53,13 +53,13 @@ async def served(environment: Resource, code: Body, identity: Identity | None, l
     their own. `log`: where a build's output goes."""
     properties = environment.properties
     if properties.get("build"):
-        raise not_implemented("an environment with 'build', whose image is built from a Dockerfile in blob storage")
+        raise not_implemented("an environment with 'build', built from a Dockerfile in blob storage")
     routes = _routes(properties.get("inferenceConfig") or {})
     script = str(code.get("scoringScript") or "")
     variables = {"AML_APP_ROOT": CODE, "AZUREML_ENTRY_SCRIPT": script} if script else {}
     if properties.get("condaFile"):
         if identity is None:
-            raise not_implemented("an environment with a conda file on Kubernetes; name an image that has its packages")
+            raise not_implemented("an environment with a conda file on Kubernetes; set an image that has its packages")
         image = await _from_conda(str(properties["condaFile"]), log, services)
         return Served(image, ("python", "-m", _MODULE, "--entry_script", script or "main.py"), variables, *routes)
     image = await _pulled(str(properties.get("image") or ""), identity, services)
@@ -80,7 +80,7 @@ def _routes(given: Body) -> tuple[Route, Route, Route]:
 async def _pulled(text: str, identity: Identity | None, services: Services) -> Image:
     reference = image_reference.parse(text)
     if reference is None:
-        raise failures.bad_argument(f"User container image download failed: '{text}' is no name of an image.")
+        raise failures.bad_argument(f"User container image download failed: '{text}' isn't a valid image name.")
     if not public_images.is_public(reference):
         registry = registry_access.registry_at(reference.registry, services)
         if registry is None:

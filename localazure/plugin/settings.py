@@ -76,7 +76,7 @@ def configuration_problems(configuration: Mapping[str, str], environment: Mappin
         )
     for key in _OTHER_LOGINS:
         if _true(_value(key, configuration, environment)):
-            problems.append(f"azure-native:{key} is true, but the embedded Azure signs in with clientId and clientSecret alone")
+            problems.append(f"azure-native:{key} is true, but the embedded Azure only signs in with clientId and clientSecret")
     for key in ("tenantId", "clientId", "clientSecret"):
         if not _value(key, configuration, environment):
             problems.append(f"azure-native:{key} is not set (environment: {ENVIRONMENT[key]})")

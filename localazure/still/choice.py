@@ -26,10 +26,10 @@ def settle(folder: LocalFolder, weather: str | None, *, nothing_runs: bool) -> b
     still = kept(folder)
     if nothing_runs and not still and folder.database.exists():
         raise CommandError(
-            f"{OPTION}: {folder.root} has an Azure that runs what is declared; take another folder (--state), or remove this one"
+            f"{OPTION}: {folder.root} belongs to a server without {OPTION}; use another folder (--state), or remove this one"
         )
     if (nothing_runs or still) and weather == ROUGH:
-        raise CommandError(f"--weather rough: where nothing runs ({OPTION}) the weather is calm; leave one of the two out")
+        raise CommandError(f"--weather rough can't be combined with {OPTION}; remove one of the two")
     if nothing_runs and not still:
         write_whole(folder.nothing_runs, "")
         weather = CALM

@@ -73,7 +73,7 @@ async def _reviewed(request: Request) -> Response:
         asked = json.loads(await content_of(request))
         return JSONResponse({**asked, "status": {"allowed": True}}, 201)
     except (ArmError, ValueError, TypeError):
-        return _status(400, "BadRequest", "The body is no SelfSubjectAccessReview.")
+        return _status(400, "BadRequest", "The body isn't a SelfSubjectAccessReview.")
 
 
 def _status(code: int, reason: str, message: str) -> Response:

@@ -14,7 +14,7 @@ Azure answers late, refuses what it permits a minute later, and changes things b
 with seconds for Azure's minutes. `make up WEATHER=calm`, or `python -m localazure start --weather calm`, starts it without; the
 state folder keeps the weather until `--weather rough`, and `python -m localazure status` shows it.
 
-Each part is a fault of its own as well, in any weather, until `fault clear`:
+Each part can also be set as a fault, in any weather, until `fault clear`:
 
     python -m localazure fault weather role-delay --seconds 20      turns one part on
     python -m localazure fault calm role-delay                      leaves one part out
@@ -26,7 +26,7 @@ Evidence has a rank: *recorded* in a session with Azure, *documented* by Microso
 
 """
 _SOME = """
-## What some subscriptions have: faults alone
+## What some subscriptions have: only as faults
 
 Policies and throttling of single requests take more than a name:
 
@@ -61,7 +61,7 @@ _END = """
 ## A support request for quota
 
 The quotas of `batch-quota` and `environment-quota` belong to one resource and go with it. They are raised as in Azure, by a
-request to `Microsoft.Support`; here nobody reads it, and it is granted a few seconds later:
+request to `Microsoft.Support`; here it is granted after a few seconds:
 
     az rest --method put --body @request.json \\
       --url "/subscriptions/ID/providers/Microsoft.Support/supportTickets/gpus?api-version=2024-04-01"

@@ -62,7 +62,7 @@ _ALL = (
     Part(
         NEW_PRINCIPALS,
         "The principal of a new identity isn't found by a role assignment at first, which is refused with 400 "
-        "`PrincipalNotFound`, unless the assignment says `principalType`.",
+        "`PrincipalNotFound`, unless the assignment sets `principalType`.",
         "4 s",
         "up to some minutes; five refusals in a row were recorded",
         True,
@@ -115,7 +115,7 @@ _ALL = (
     ),
     Part(
         ENDPOINT_ROLES,
-        "An online endpoint with an identity of its own gets three role assignments without anybody's doing: AcrPull and "
+        "An online endpoint with a system-assigned identity gets three role assignments automatically: AcrPull and "
         "Storage Blob Data Reader on what belongs to its workspace, AzureML Metrics Writer on the workspace. The same "
         "assignment by somebody else is then 409 `RoleAssignmentExists`.",
         "at once",

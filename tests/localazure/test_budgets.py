@@ -103,7 +103,7 @@ def test_it_starts_with_a_month_that_is_not_over_and_keeps_its_start(arm: ArmHar
     assert refused(arm, budget(timePeriod={"startDate": "2026-10-01T00:00:00Z"})) == past
     assert "first of a month" in refused(arm, budget(timePeriod={"startDate": "2026-11-02T00:00:00Z"}))
     assert "1 year into the future" in refused(arm, budget(timePeriod={"startDate": "2027-12-01T00:00:00Z"}))
-    assert "no date" in refused(arm, budget(timePeriod={"startDate": "November"}))
+    assert "isn't a valid date" in refused(arm, budget(timePeriod={"startDate": "November"}))
     assert "less than end date" in refused(arm, budget(timePeriod={**MONTH, "endDate": "2026-11-01T00:00:00Z"}))
     assert arm.put(path, budget(), VERSION).status_code == 201
     arm.services.clock.now = at("2027-02-28")

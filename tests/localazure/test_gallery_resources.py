@@ -126,9 +126,9 @@ def test_a_pool_comes_from_a_version_that_is_there(azure: EmbeddedAzure, image: 
         assert (answer.status_code, answer.json()["error"]["code"]) == (400, "InvalidPropertyValue")
         return details(answer)["Reason"]
 
-    assert reason(put(image)) == "There is no such image, or it isn't ready."
+    assert reason(put(image)) == "The image doesn't exist or isn't ready."
     path = made(azure, image, group)
-    assert reason(put(f"{image}/versions/2.0.0")) == "There is no such image, or it isn't ready."
+    assert reason(put(f"{image}/versions/2.0.0")) == "The image doesn't exist or isn't ready."
     assert "runs Linux" in reason(put(path, nodeAgentSkuId="batch.node.windows amd64"))
     assert put(path).status_code == 200
 

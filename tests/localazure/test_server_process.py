@@ -51,7 +51,7 @@ def test_two_starts_at_once_give_one_server(tmp_path: Path) -> None:
 def test_a_second_server_in_the_foreground_is_refused_in_one_line(azure: EmbeddedAzure) -> None:
     done = azure.command("serve")
     assert done.returncode == 1
-    assert done.stderr == f"localazure: a server runs already for {azure.state}\n"
+    assert done.stderr == f"localazure: a server already runs for {azure.state}\n"
 
 
 def test_another_date_for_a_running_server_is_refused(azure: EmbeddedAzure) -> None:
@@ -235,7 +235,7 @@ def test_a_server_that_cannot_start_says_why(tmp_path: Path) -> None:
     asked = [sys.executable, "-m", "localazure", "--state", str(state), "start"]
     done = subprocess.run(asked, cwd=CHECKOUT, capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert done.stderr.startswith("localazure: the server ended while starting: ")
+    assert done.stderr.startswith("localazure: the server failed to start: ")
     assert "not a database" in done.stderr
     assert servers_of(state) == []
 

@@ -94,4 +94,4 @@ def test_a_stack_without_a_file_is_refused_with_those_there_are(azure: EmbeddedA
     (checkout / "Pulumi.sample.yaml").write_text("config: {}\n")
     done = azure.command("connect", "prod")
     assert done.returncode == 1
-    assert done.stderr == f"localazure: there is no Pulumi.prod.yaml in {checkout}; stacks there: sample\n"
+    assert done.stderr == f"localazure: Pulumi.prod.yaml not found in {checkout}; stacks: sample\n"

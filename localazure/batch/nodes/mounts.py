@@ -45,7 +45,7 @@ def _mount_share(share: Body, root: Path, services: Services) -> None:
     mounts = root / "fsmounts"
     link = mounts / path
     if not path or ".." in Path(path).parts:
-        raise _refused(path, "relativeMountPath leads out of the folder of mounts")
+        raise _refused(path, "relativeMountPath points outside the folder of mounts")
     folder = storage.share_folder(services.settings, name, wanted)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     link.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

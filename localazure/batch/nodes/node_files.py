@@ -152,7 +152,7 @@ def _identity(reference: Body, settings: PoolSettings) -> str | None:
 def _mode(text: str) -> int:
     found = _MODE.fullmatch(text)
     if text and found is None:
-        raise TaskError("ResourceFileWriteFailed", Message=f"the fileMode {text[:20]!r} is no number in octal form")
+        raise TaskError("ResourceFileWriteFailed", Message=f"the fileMode {text[:20]!r} isn't an octal number")
     return int(found[1], 8) if found else _DEFAULT_MODE
 
 
@@ -170,7 +170,7 @@ def _write(file: Path, text: str) -> None:
 def _inside(folder: Path, path: str) -> Path:
     target = Path(os.path.normpath(folder / path))
     if not target.is_relative_to(folder) or not target.resolve().is_relative_to(folder.resolve()):
-        raise TaskError("ResourceFileWriteFailed", FilePath=path, Message="the path leads out of the task's working directory")
+        raise TaskError("ResourceFileWriteFailed", FilePath=path, Message="the path points outside the task's working directory")
     return target
 
 

@@ -42,7 +42,7 @@ async def of_pool(references: tuple[Body, ...], root: Path, account: str, blobs:
         named = batch_packages.referred(reference, resource) if isinstance(resource, Resource) else None
         try:
             if named is None:
-                raise _PackageError("it is no application of this Batch account")
+                raise _PackageError("this Batch account has no such application")
             found |= await _install(*named, root, account, blobs, services, anew=True)
         except _PackageError as error:
             raise NodeError("ApplicationPackageError", ApplicationPackage=str(reference.get("id")), Message=str(error)) from error
@@ -104,7 +104,7 @@ async def _fetch(source: PackageSource, folder: Path, blobs: Blobs, services: Se
     except BlobError as error:
         raise _PackageError(f"{error.code}: {error.message}") from error
     except (zipfile.BadZipFile, zlib.error, EOFError, ValueError) as error:
-        raise _PackageError(f"it is no zip file: {str(error).lower()}") from error
+        raise _PackageError(f"invalid zip file: {str(error).lower()}") from error
     except (RuntimeError, NotImplementedError) as error:  # a password, or a way of compression that Python doesn't know
         raise _PackageError(f"it can't be unpacked: {error}") from error
     except OSError as error:

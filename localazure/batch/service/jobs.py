@@ -108,7 +108,7 @@ def _check(body: Body) -> None:
     pool = body.get("poolInfo")
     if pool is not None:
         if pool.get("autoPoolSpecification"):
-            raise not_imitated("pools that Batch makes for a job ('autoPoolSpecification'); name a pool by 'poolId'")
+            raise not_imitated("'autoPoolSpecification' of a job; set 'poolId'")
         if not pool.get("poolId"):
             raise BatchError("MissingRequiredProperty", values={"PropertyName": "poolInfo.poolId"})
         identifiers.check_id("poolInfo.poolId", pool["poolId"])

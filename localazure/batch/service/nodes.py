@@ -58,7 +58,7 @@ class Nodes:
             raise invalid_value("nodeList", len(names), f"It takes 1 to {MOST_REMOVED} nodes")
         identifiers.check_duration(body.get("resizeTimeout"), "resizeTimeout")
         if (pool.properties.get("scaleSettings") or {}).get("autoScale"):
-            reason = "The pool has automatic scaling; nodes can't be removed from it by name"
+            reason = "The pool has automatic scaling; its nodes can't be removed individually"
             raise BatchError("OperationInvalidForCurrentState", values={"Reason": reason})
         known = {each["id"].lower(): each["id"] for each in self._views(asked)}
         for name in names:

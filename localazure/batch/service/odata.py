@@ -154,7 +154,7 @@ class _Parser:
             raise self._refusal(f"the name of a property is expected, not '{name}'")
         word = self._next()[1].lower()
         if word not in _OPERATORS:
-            raise self._refusal(f"'{word}' is no comparison that the Batch service knows")
+            raise self._refusal(f"'{word}' isn't a comparison of the Batch service")
         name, kind = self._known(name, word)
         wanted, compare = self._literal(kind), _OPERATORS[word]
 

@@ -56,7 +56,7 @@ class Pools:
         pool = self._changing(asked)
         for name in body.keys() - _CHANGEABLE:
             if body[name] != self._view(asked, pool.id.name).get(name):
-                raise not_imitated(f"a change of '{name}' of a pool that is there")
+                raise not_imitated(f"a change of '{name}' of an existing pool")
         given = {name: body[name] for name in body.keys() & _CHANGEABLE}
         await self._change(asked, pool, pool_forms.to_arm(given, asked.account.id.text))
         return answers.done(asked, 200, self._view(asked, pool.id.name))

@@ -77,7 +77,7 @@ def test_a_resource_file_goes_through_no_link_out_of_the_working_directory(tmp_p
         await world.done(first)
         again = world.work.tasks.get(first)
         working = world.folder(first) / "wd"
-        with pytest.raises(Exception, match="leads out"):
+        with pytest.raises(Exception, match="points outside"):
             await node_files.fetch(
                 [{"httpUrl": "folder:data/x", "filePath": "out/x"}],
                 working,

@@ -149,7 +149,7 @@ def test_a_git_volume_is_the_servers_own_checkout(registry: Registry, tmp_path_f
         ([{"name": "v", "emptyDir": {}, "secret": {"a": "YQ=="}}], [], "exactly one of"),
         ([{"name": "v", "emptyDir": {}}] * 2, [], "Two volumes are called 'v'"),
         ([{"name": "v", "secret": {"a": "not base64!"}}], [], "isn't base64"),
-        ([{"name": "v", "secret": {"../a": "YQ=="}}], [], "no name of a file"),
+        ([{"name": "v", "secret": {"../a": "YQ=="}}], [], "isn't a valid file name"),
         ([{"name": "v", "emptyDir": {}}], mounted("v", "x"), "absolute path"),
         ([{"name": "v", "emptyDir": {}}], mounted("v", "/a:b"), "without a colon"),
         ([{"name": "v", "emptyDir": {}}], mounted("v", "/a/../../b"), "without '..'"),

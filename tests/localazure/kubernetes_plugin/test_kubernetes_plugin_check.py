@@ -116,7 +116,7 @@ def test_a_name_that_was_given_cannot_be_taken_away(offline: KubernetesEngine) -
     """The real provider keeps automatic names alone; without a word it would look for an object without a name."""
     given, _ = offline.check(CONFIG_MAP, with_kind(CONFIG_MAP, {"metadata": {"name": "mine"}}))
     _, problems = offline.check(CONFIG_MAP, with_kind(CONFIG_MAP, {}), given)
-    assert problems == ["the object had a `.metadata.name` of its own and has none now: give it one again"]
+    assert problems == ["`.metadata.name` was removed; set it again"]
 
 
 def test_what_an_object_waits_for_is_read_before_anything_is_made(offline: KubernetesEngine) -> None:

@@ -57,7 +57,7 @@ def test_what_makes_another_cluster(unconfigured: KubernetesEngine, old: dict, n
 @pytest.mark.parametrize(
     ("configuration", "words"),
     [
-        ({"enableServerSideApply": "false"}, "applies server-side alone"),
+        ({"enableServerSideApply": "false"}, "only applies server-side"),
         ({"renderYamlToDirectory": "out"}, "renderYamlToDirectory is not implemented"),
         ({"kubeClientSettings": "[1]"}, "kubeClientSettings takes an object"),
         ({"kubeClientSettings": '{"timeout": [1]}'}, "kubeClientSettings takes an object"),

@@ -206,10 +206,10 @@ def test_how_jobs_fail(world: World) -> None:
         ({"distribution": {"distributionType": "Mpi"}}, "a distribution of the type 'Mpi'"),
         ({"distribution": {"distributionType": "TensorFlow", "parameterServerCount": 1}}, "parameter servers"),
         ({"distribution": {"distributionType": "TensorFlow", "workerCount": 2}}, "another number of workers than of nodes"),
-        ({"identity": {"identityType": "UserIdentity"}}, "jobs that run as the user"),
+        ({"identity": {"identityType": "UserIdentity"}}, "jobs with the identity of the user"),
         ({"inputs": {"x": {"jobInputType": "triton_thing", "uri": "azureml://x"}}}, "triton_thing"),
-        ({"inputs": {"../x": {"jobInputType": "literal", "value": "1"}}}, "'../x' is no name of inputs"),
-        ({"outputs": {"../x": {"jobOutputType": "uri_folder"}}}, "'../x' is no name of outputs"),
+        ({"inputs": {"../x": {"jobInputType": "literal", "value": "1"}}}, "'../x' isn't a valid name of inputs"),
+        ({"outputs": {"../x": {"jobOutputType": "uri_folder"}}}, "'../x' isn't a valid name of outputs"),
     ],
     ids=lambda each: each if isinstance(each, str) else "",
 )

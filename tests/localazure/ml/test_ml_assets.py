@@ -80,9 +80,9 @@ def test_every_form_of_a_uri_leads_to_the_same_blobs(azure: EmbeddedAzure, works
     ("properties", "message"),
     [
         ({}, "'modelUri' is missing"),
-        ({"modelUri": "./model"}, "is no URI that the service reads"),
+        ({"modelUri": "./model"}, "isn't a supported URI"),
         ({"modelUri": "azureml://datastores/none/paths/x"}, "names no datastore of blobs"),
-        ({"modelUri": "https://example.org/m", "modelType": "onnx"}, "'onnx' is no type of a model"),
+        ({"modelUri": "https://example.org/m", "modelType": "onnx"}, "'onnx' isn't a model type"),
     ],
     ids=["without", "local", "datastore", "type"],
 )

@@ -47,7 +47,7 @@ def test_its_scale_changes_and_nothing_else(azure: EmbeddedAzure, workspace: str
         ({"vmSize": ""}, "A compute cluster has a 'vmSize'"),
         ({"vmSize": "Standard_NC6"}, "2023-09-06"),  # MicrosoftDocs/azure-docs, n-series-migration.md
         ({"vmSize": "Standard_NC6s_v3"}, "2025-09-30"),
-        ({"vmSize": "a big one"}, "is no name of a size"),
+        ({"vmSize": "a big one"}, "isn't a valid size name"),
         ({"vmPriority": "Spot"}, "Nodes have no such priority"),
         ({"scaleSettings": {"minNodeCount": 2, "maxNodeCount": 1}}, "above the largest"),
         ({"scaleSettings": {"minNodeCount": 0}}, "maxNodeCount"),

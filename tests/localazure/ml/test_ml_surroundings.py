@@ -85,7 +85,7 @@ def test_a_setting_scales_one_deployment(deployed: ArmHarness) -> None:
         ({"profiles": []}, 400, "1 to 20 are allowed"),
         ({"profiles": [profile(minimum="0", default="0")]}, 400, "at least 1 instance"),
         ({"profiles": [profile(minimum="2")]}, 400, "The default is not between"),
-        ({"profiles": [profile(maximum="many")]}, 400, "'many' is no whole number"),
+        ({"profiles": [profile(maximum="many")]}, 400, "'many' isn't an integer"),
         ({"profiles": [profile(rules=11)]}, 400, "at most 10 are allowed"),
         ({"profiles": [profile(metricResourceUri=GROUP)]}, 400, "says nothing of"),
         ({"name": "green"}, 400, "isn't that of the resource"),

@@ -123,7 +123,7 @@ def test_what_an_endpoint_is_stays_and_a_patch_leaves_its_properties_alone(world
         pytest.param({"environmentId": ""}, "needs an environment", id="without an environment"),
         pytest.param({"codeConfiguration": {"scoringScript": "a.py"}}, "codeConfiguration", id="a conda file without code"),
         pytest.param({"requestSettings": {"requestTimeout": "PT181S"}}, "at most 180 s", id="too long a request"),
-        pytest.param({"requestSettings": {"requestTimeout": "5"}}, "no duration of ISO 8601", id="no duration"),
+        pytest.param({"requestSettings": {"requestTimeout": "5"}}, "an ISO 8601 duration", id="no duration"),
         pytest.param({"readinessProbe": {"failureThreshold": 0}}, "too small", id="a probe's number"),
         pytest.param({"endpointComputeType": "Kubernetes"}, "endpointComputeType Managed", id="a kind of another endpoint"),
     ],

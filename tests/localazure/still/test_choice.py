@@ -34,7 +34,7 @@ def test_a_folder_whose_azure_runs_things_stays_one(folder: LocalFolder) -> None
     assert not choice.settle(folder, "rough", nothing_runs=False)
     folder.database.touch()
     with pytest.raises(
-        CommandError, match=r"--nothing-runs: .*state has an Azure that runs what is declared; take another folder"
+        CommandError, match=r"--nothing-runs: .*state belongs to a server without --nothing-runs; use another folder"
     ):
         choice.settle(folder, None, nothing_runs=True)
     assert not choice.kept(folder)
@@ -42,7 +42,7 @@ def test_a_folder_whose_azure_runs_things_stays_one(folder: LocalFolder) -> None
 
 
 def test_rough_weather_is_refused(folder: LocalFolder) -> None:
-    with pytest.raises(CommandError, match="leave one of the two out"):
+    with pytest.raises(CommandError, match="remove one of the two"):
         choice.settle(folder, "rough", nothing_runs=True)
     assert not choice.kept(folder)
 

@@ -21,7 +21,7 @@ from tests.localazure.containers.sdk import GROUP, TASK_RUN, Registry, container
 from tests.support import batch_bodies, machines, managed_clusters, ml_resources as ml
 from tests.support.embedded import EmbeddedAzure, until
 
-NOTHING_RUNS = "Nothing runs on this embedded Azure, which was started with --nothing-runs"
+NOTHING_RUNS = "This embedded Azure was started with --nothing-runs and has no "
 REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 
 
@@ -54,7 +54,7 @@ def nothing_runs(answer: Any) -> bool:
 
 def test_status_says_so(still_azure: EmbeddedAzure) -> None:
     done = still_azure.command("status")
-    assert done.stdout.endswith("in calm weather, with nothing running on it\n")
+    assert done.stdout.endswith("in calm weather, with --nothing-runs\n")
     assert still_azure.command("start", "--nothing-runs").returncode == 0
     assert "rough" in still_azure.command("start", "--weather", "rough").stderr
 

@@ -43,7 +43,7 @@ def test_each_part_is_a_fault_of_its_own_and_can_be_left_out() -> None:
     ("given", "word"),
     [
         ({"kind": "weather", "name": "hail"}, "role-delay"),
-        ({"kind": "weather"}, "no part of the weather"),
+        ({"kind": "weather"}, "isn't a part of the weather"),
         ({"kind": "weather", "name": "role-delay", "seconds": -1}, "seconds"),
         ({"kind": "policy-deny", "name": "x"}, "property"),
         ({"kind": "policy-tag", "name": "x"}, "tag"),
@@ -76,7 +76,7 @@ def test_a_server_starts_in_rough_weather_says_so_and_keeps_it(own_azure: Embedd
     assert "in calm weather" in own_azure.command("status").stdout
     refused = own_azure.command("start", "--weather", "rough")
     assert (refused.returncode, refused.stderr.count("\n")) == (1, 1)
-    assert "in calm weather and not rough" in refused.stderr
+    assert "with --weather calm, not rough" in refused.stderr
     own_azure.command("stop")
     assert own_azure.command("start").returncode == 0
     assert "in calm weather" in own_azure.command("status").stdout
