@@ -42,7 +42,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m localazure", description="The embedded Azure on this machine.")
     parser.add_argument("--state", type=Path, help="state folder; default: .local in the checkout")
-    parser.add_argument("--checkout", type=Path, default=CHECKOUT, help="folder that images are built from; default: this checkout")
+    parser.add_argument(
+        "--checkout", type=Path, default=CHECKOUT, help="folder that images are built from; default: this checkout"
+    )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     def command(name: str, run: Callable[..., int], what: str) -> argparse.ArgumentParser:
@@ -53,14 +55,18 @@ def _parser() -> argparse.ArgumentParser:
     serving = command("serve", _serve, "Serve in the foreground until interrupted.")
     starting = command("start", _start, "Start the server in the background and wait until it answers.")
     for each in (serving, starting):
-        each.add_argument("--weather", choices=state.KINDS, help="rough (default) imitates Azure's delays and failures; kept for later starts")
+        each.add_argument(
+            "--weather", choices=state.KINDS, help="rough (default) imitates Azure's delays and failures; kept for later starts"
+        )
         each.add_argument(
             choice.OPTION,
             action="store_true",
             help="start no processes for declared resources, so that a stack to preview against deploys in seconds; fixed by the "
             "first start of a state folder",
         )
-        each.add_argument("--as-of", type=_day, help="date at which services validate requests; an `as-of` tag overrides it; default: today")
+        each.add_argument(
+            "--as-of", type=_day, help="date at which services validate requests; an `as-of` tag overrides it; default: today"
+        )
     starting.add_argument("--engine-bin", type=Path, help="folder of `pulumi`; default: PATH")
     starting.add_argument("--kubernetes-bin", type=Path, help="folder of Kubernetes' programs; kept for later starts")
     command("stop", _stop, "Stop the server, all containers and all clusters.")
@@ -70,7 +76,9 @@ def _parser() -> argparse.ArgumentParser:
     connecting.add_argument("stack")
     command("request-quotas", _request_quotas, "Request the missing GPU quotas of accounts and environments, as in the portal.")
     placing = command(
-        "place", _place, "Create the resources that a stack refers to by id, and print the principals that stand for people, as JSON."
+        "place",
+        _place,
+        "Create the resources that a stack refers to by id, and print the principals that stand for people, as JSON.",
     )
     placing.add_argument(
         "file", type=Path, help='JSON: {"location": …, "resources": [{"id", "section", "location"}], "people": […]}'
@@ -228,16 +236,16 @@ def _request_quotas(folder: LocalFolder, checkout: Path, options: argparse.Names
 
 def _place(folder: LocalFolder, checkout: Path, options: argparse.Namespace) -> int:  # noqa: ARG001
     from azure_gpu.formats.arm_ids import parse
-    from localazure import surroundings  # here: it knows all types, and takes a while to load
+    from localazure import referenced  # here: it knows all types, and takes a while to load
 
     try:
         told = json.loads(options.file.read_text(encoding="utf-8"))
         named = [(parse(each["id"]), each) for each in told["resources"]]
-        expected = [surroundings.Expected(id_, each["section"], each["location"]) for id_, each in named if id_ is not None]
+        expected = [referenced.Expected(id_, each["section"], each["location"]) for id_, each in named if id_ is not None]
         people, location = list(told["people"]), str(told["location"])
     except (ValueError, KeyError, TypeError) as error:
         raise CommandError(f"{options.file}: invalid input of `place`: {error}") from None
-    print(json.dumps(surroundings.place(_asking(folder), expected, people, location)._asdict()))
+    print(json.dumps(referenced.place(_asking(folder), expected, people, location)._asdict()))
     return 0
 
 

@@ -78,7 +78,7 @@ from localazure.kinds.virtual_machine_run_commands import VirtualMachineRunComma
 from localazure.kinds.virtual_machines import VirtualMachines
 from localazure.kinds.vm_disks import Disks
 from localazure.kubernetes import programs
-from localazure.kubernetes.clusters import Clusters, Surroundings
+from localazure.kubernetes.clusters import ClusterContext, Clusters
 from localazure.kubernetes.pools import ClusterPools
 from localazure.machines.machines import Machines
 from localazure.machines.ml_jobs import JobRunner
@@ -109,7 +109,7 @@ def backends(services: Services, folder: LocalFolder, made: Parts) -> Backends:
     blobs = made.blobs(services)
     work = Work(folder.batch_database, clock.now)
     clusters = made.clusters(
-        Surroundings(
+        ClusterContext(
             folder=folder.clusters,
             programs=lambda: programs.found(folder),
             url=settings.url,

@@ -34,7 +34,7 @@ _PATH = (
 )
 
 
-class Place(NamedTuple):
+class LogSource(NamedTuple):
     """One container of a replica."""
 
     job_key: str
@@ -52,14 +52,14 @@ def routes(prefix: str, executions: Executions, services: Services) -> list[Base
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not opens(services, token.strip(), job_key.lower()):
             return PlainTextResponse("The token is missing, is over, or is for another job: ask the job's getAuthToken.", 401)
-        place = _place(executions, job_key.lower(), names["execution"], names["replica"], names["container"])
-        if place is None or names["subscription"] != SUBSCRIPTION:
+        source = _source(executions, job_key.lower(), names["execution"], names["replica"], names["container"])
+        if source is None or names["subscription"] != SUBSCRIPTION:
             return PlainTextResponse("The container was not found.", 404)
         asked = request.query_params
         tail = asked.get("tailLines", str(DEFAULT_LINES))
         if not (_TAIL.fullmatch(tail) and int(tail) <= MOST_LINES):
             return PlainTextResponse(f"tailLines takes a number from 0 to {MOST_LINES}.", 400)
-        lines = _lines(executions, place, int(tail), follow=asked.get("follow", "false").lower() == "true")
+        lines = _lines(executions, source, int(tail), follow=asked.get("follow", "false").lower() == "true")
         as_json = asked.get("output", "json").lower() != "text"
         return StreamingResponse(_told(lines, as_json=as_json), media_type="application/json" if as_json else "text/plain")
 
@@ -92,14 +92,14 @@ def _hash(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
-def _place(executions: Executions, job_key: str, execution: str, replica: str, container: str) -> Place | None:
+def _source(executions: Executions, job_key: str, execution: str, replica: str, container: str) -> LogSource | None:
     record = executions.find(job_key, execution)
     found = next((one for one in record["replicas"] if one["name"] == replica), None) if record else None
     if record is None or found is None:
         return None
     template = record["template"]
     names = [one["name"] for kind in ("initContainers", "containers") for one in template.get(kind) or []]
-    return Place(job_key, record, found, container) if container in names else None
+    return LogSource(job_key, record, found, container) if container in names else None
 
 
 async def _told(lines: AsyncIterator[str], *, as_json: bool) -> AsyncIterator[str]:
@@ -110,7 +110,7 @@ async def _told(lines: AsyncIterator[str], *, as_json: bool) -> AsyncIterator[st
         yield (json.dumps({"TimeStamp": time, "Log": f"stdout F {text}"}) if as_json else told) + "\n"
 
 
-async def _lines(executions: Executions, place: Place, tail: int, *, follow: bool) -> AsyncIterator[str]:
+async def _lines(executions: Executions, source: LogSource, tail: int, *, follow: bool) -> AsyncIterator[str]:
     """The log's last lines, and with `follow` what comes after them until the container has ended.
 
     The log is read anew each time that it has grown, and what comes behind the line told last is told. Where that line is gone,
@@ -118,13 +118,13 @@ async def _lines(executions: Executions, place: Place, tail: int, *, follow: boo
     """
     last, first, size = "", True, -1
     while True:
-        over = _is_over(executions, place)  # looked at before reading, so that nothing printed at the end is missed
-        grown = _size(executions, place)
+        over = _is_over(executions, source)  # looked at before reading, so that nothing printed at the end is missed
+        grown = _size(executions, source)
         if grown == size and not over:
             await asyncio.sleep(_LOOK_SECONDS)
             continue
         size = grown
-        lines = await asyncio.to_thread(_read, executions, place, whole=over or not follow)  # up to 4 MB of text
+        lines = await asyncio.to_thread(_read, executions, source, whole=over or not follow)  # up to 4 MB of text
         fresh = lines[len(lines) - min(tail, len(lines)) :] if first else _after(lines, last)
         for line in fresh:
             yield line
@@ -144,31 +144,31 @@ def _after(lines: list[str], last: str) -> list[str]:
     return [line for line in lines if line.partition(" ")[0] > last.partition(" ")[0]]
 
 
-def _size(executions: Executions, place: Place) -> int:
+def _size(executions: Executions, source: LogSource) -> int:
     """Of the log, in bytes; 0 where there is none yet."""
-    group = records.group_of(place.job_key, place.record, place.replica)
+    group = records.group_of(source.job_key, source.record, source.replica)
     try:
-        return (executions.runtime.folder_of(group, place.container) / "log").stat().st_size
+        return (executions.runtime.folder_of(group, source.container) / "log").stat().st_size
     except FileNotFoundError:
         return 0
 
 
-def _read(executions: Executions, place: Place, *, whole: bool) -> list[str]:
+def _read(executions: Executions, source: LogSource, *, whole: bool) -> list[str]:
     """The lines of the log; one that isn't finished counts where `whole`."""
-    group = records.group_of(place.job_key, place.record, place.replica)
-    text = executions.runtime.logs(group, place.container, timestamps=True)
+    group = records.group_of(source.job_key, source.record, source.replica)
+    text = executions.runtime.logs(group, source.container, timestamps=True)
     lines = text.split("\n")
     rest = lines.pop()
     return [*lines, rest] if whole and rest else lines
 
 
-def _is_over(executions: Executions, place: Place) -> bool:
+def _is_over(executions: Executions, source: LogSource) -> bool:
     """Whether the container has ended, or will never begin."""
-    record = executions.find(place.job_key, place.record["name"])
+    record = executions.find(source.job_key, source.record["name"])
     if record is None:
         return True
-    replica = next(one for one in record["replicas"] if one["name"] == place.replica["name"])
+    replica = next(one for one in record["replicas"] if one["name"] == source.replica["name"])
     if replica["outcome"] is not None or record["status"] != records.RUNNING:
         return True
-    state = executions.runtime.states(records.group_of(place.job_key, record, replica)).get(place.container)
+    state = executions.runtime.states(records.group_of(source.job_key, record, replica)).get(source.container)
     return state is not None and bool(state["ended"])

@@ -15,7 +15,7 @@ from localazure.arm.locks import Locks
 from localazure.arm.operations import Operations
 from localazure.arm.store import Body, Resource
 from localazure.services import Services
-from localazure.still import live
+from localazure.still import refused
 
 
 class Calls:
@@ -39,7 +39,7 @@ class Calls:
         if pattern is None:
             raise not_implemented(f"GET of '{tail}' on '{kind.arm_type}'")
         resource = checks.stored(kind, resource_id, self._services.store)
-        live.check(kind.arm_type, pattern, self._services)
+        refused.check(kind.arm_type, pattern, self._services)
         return _response(await kind.reads[pattern](resource, self._call(resource, {}, query, path, caller)))
 
     async def act(
@@ -48,7 +48,7 @@ class Calls:
         question, path = _matching(kind.questions, tail)
         if question is not None:
             resource = checks.stored(kind, resource_id, self._services.store)
-            live.check(kind.arm_type, question, self._services)
+            refused.check(kind.arm_type, question, self._services)
             return _response(await kind.questions[question](resource, self._call(resource, body, query, path, caller)))
         offer, path = _matching(kind.offers, tail)
         if offer is not None:
@@ -61,7 +61,7 @@ class Calls:
             raise not_implemented(f"the action '{tail}' on '{kind.arm_type}'")
         async with self._locks.of(kind, resource_id):
             resource = checks.stored(kind, resource_id, self._services.store)
-            live.check(kind.arm_type, pattern, self._services)
+            refused.check(kind.arm_type, pattern, self._services)
             running = self._services.store.operation_in_progress(resource.key)
             if running is not None and kind.preempts(pattern, running.kind):
                 await self._operations.cancel(resource.key, f"The operation '{pattern}' has ended it.")

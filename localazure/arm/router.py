@@ -34,7 +34,7 @@ METHODS = ("GET", "HEAD", "PUT", "PATCH", "POST", "DELETE")
 log = logging.getLogger(__name__)
 
 
-class Arrived(NamedTuple):
+class CheckedRequest(NamedTuple):
     """One request whose token has been checked."""
 
     request: Request
@@ -89,7 +89,7 @@ class Arm:
 
     async def _answer(self, request: Request) -> Response:
         caller = self._services.tokens.check(request.headers.get("authorization", ""))
-        arrived = Arrived(request, paths.segments_of(request.scope["path"]), caller)
+        arrived = CheckedRequest(request, paths.segments_of(request.scope["path"]), caller)
         if arrived.method not in METHODS:
             raise ArmError(405, "MethodNotAllowed", f"The method '{arrived.method}' is not known to Azure Resource Manager.")
         match [segment.lower() for segment in arrived.segments]:
@@ -106,7 +106,7 @@ class Arm:
             case _:
                 raise not_implemented(f"the path '{request.scope['path']}'")
 
-    async def _in_subscription_logged(self, arrived: Arrived, below: list[str]) -> Response:
+    async def _in_subscription_logged(self, arrived: CheckedRequest, below: list[str]) -> Response:
         """A write that is refused is told by the activity log."""
         try:
             return await self._in_subscription(arrived, below)
@@ -115,7 +115,7 @@ class Arm:
             activity_log.refused(arrived.method, arrived.segments, arrived.caller, error, correlation, self._services)
             raise
 
-    async def _in_subscription(self, arrived: Arrived, below: list[str]) -> Response:
+    async def _in_subscription(self, arrived: CheckedRequest, below: list[str]) -> Response:
         """`below`: what follows the subscription, in lower case."""
         match below:
             case ["providers", _, "operationstatuses" | "operationresults" as what, _]:
@@ -175,13 +175,13 @@ class Arm:
             case _:
                 return await self._resource_path(arrived)
 
-    async def _list_of_subscription(self, arrived: Arrived, below: list[str]) -> Response:
+    async def _list_of_subscription(self, arrived: CheckedRequest, below: list[str]) -> Response:
         version = arrived.query("api-version")
         if served.is_name_check(below) and arrived.method == "POST":
             return served.name_availability(arrived.segments, version, await body_of(arrived.request), self._services)
         return served.answered(arrived.method, arrived.segments, version, arrived.query("$filter"), self._services)
 
-    def _overview(self, arrived: Arrived, below: list[str]) -> Response:
+    def _overview(self, arrived: CheckedRequest, below: list[str]) -> Response:
         """The subscription itself, and what is listed over all types."""
         whole = self._subscriptions
         match below:
@@ -200,7 +200,7 @@ class Arm:
                 checks.scope(scope, self._services.store)
                 return whole.resources(self._services.store.below(scope), arrived.query("$filter"), arrived.query("$expand"))
 
-    async def _resource_path(self, arrived: Arrived) -> Response:
+    async def _resource_path(self, arrived: CheckedRequest) -> Response:
         deployment = path_of(arrived.segments)
         if deployment is not None:
             query = {name.lower(): value for name, value in arrived.request.query_params.items()}
@@ -233,19 +233,19 @@ class Arm:
             case _:
                 raise ArmError(405, "MethodNotAllowed", f"{arrived.method} is not served at a resource; name an action.")
 
-    def _list(self, arrived: Arrived, kind: Kind, scope: str) -> Response:
+    def _list(self, arrived: CheckedRequest, kind: Kind, scope: str) -> Response:
         if arrived.method != "GET":
             raise not_implemented(f"{arrived.method} on the list of '{kind.arm_type}'")
         listed = kind.chosen(kind.listed(scope, arrived.query("$filter"), self._services), arrived.queries)
         return answers.listed(self._document(arrived, kind, resource) for resource in listed)
 
-    def _document(self, arrived: Arrived, kind: Kind, resource: Resource) -> Body:
+    def _document(self, arrived: CheckedRequest, kind: Kind, resource: Resource) -> Body:
         """What GET answers, with what `$expand` adds to it."""
         expand = arrived.query("$expand").lower()
         more = kind.expanded(resource, expand, self._services) if expand else {}
         return merged(answers.document(kind, resource, self._services), more)
 
-    async def _below(self, arrived: Arrived, kind: Kind, resource_id: ArmId, tail: str) -> Response:
+    async def _below(self, arrived: CheckedRequest, kind: Kind, resource_id: ArmId, tail: str) -> Response:
         query = dict(arrived.request.query_params)
         match arrived.method:
             case "GET":
@@ -255,7 +255,7 @@ class Arm:
             case _:
                 raise not_implemented(f"{arrived.method} of '{tail}' on '{kind.arm_type}'")
 
-    def _operation(self, arrived: Arrived, what: str) -> Response:
+    def _operation(self, arrived: CheckedRequest, what: str) -> Response:
         operation = self.operations.find(arrived.segments[-1])
         if what == "operationstatuses":
             headers = self.operations.headers(operation) if operation.status == "InProgress" else {}
@@ -273,6 +273,6 @@ class Arm:
         return answers.respond(200, answers.document(self._kinds[made.id.type.lower()], made, self._services))
 
 
-def _only(arrived: Arrived, method: str) -> None:
+def _only(arrived: CheckedRequest, method: str) -> None:
     if arrived.method != method:
         raise not_implemented(f"{arrived.method} on '{arrived.request.url.path}'")

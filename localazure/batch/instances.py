@@ -45,7 +45,7 @@ async def run(
         await node_files.fetch(task.get("resourceFiles"), running.folder / "wd", key.account, primary.settings, blobs, services)
         line = str(task.get("commandLine") or "")
         if running.fate:  # its end was asked for before the primary's command was there to hear it
-            return Ended(primary.around.now(), primary.around.now(), None, node_agent.ASKED, "")
+            return Ended(primary.context.now(), primary.context.now(), None, node_agent.ASKED, "")
         job = commands.Job(
             running.name, task, line, running.folder, envs[0], running.context, append=True, container=_part(running, 0)
         )
@@ -111,7 +111,7 @@ async def _coordinate(running: RunningTask, number: int, env: dict[str, str], se
     folder = variables.job_folder(node.root, running.run.job) / str(task["id"])
     await asyncio.to_thread((folder / "wd").mkdir, parents=True, exist_ok=True)
     line = str(settings.get("coordinationCommandLine") or "")
-    subtask.update(state="running", startTime=node.around.now())
+    subtask.update(state="running", startTime=node.context.now())
     if not line:
         subtask.update(previousState="preparing")
         return
@@ -130,7 +130,7 @@ async def _coordinate(running: RunningTask, number: int, env: dict[str, str], se
 
 def _subtask(number: int, node: Node, running: RunningTask) -> Body:
     root = variables.job_folder(node.root, running.run.job).relative_to(node.root) / str(running.run.task["id"])
-    url = f"{node.around.account_url}/pools/{node.settings.name}/nodes/{node.id}"
+    url = f"{node.context.account_url}/pools/{node.settings.name}/nodes/{node.id}"
     info = {
         "affinityId": node.affinity,
         "nodeUrl": url,
@@ -139,7 +139,7 @@ def _subtask(number: int, node: Node, running: RunningTask) -> Body:
         "taskRootDirectory": root.as_posix(),
         "taskRootDirectoryUrl": f"{url}/files/{root.as_posix()}",
     }
-    return {"id": number, "nodeInfo": info, "state": "preparing", "stateTransitionTime": node.around.now()}
+    return {"id": number, "nodeInfo": info, "state": "preparing", "stateTransitionTime": node.context.now()}
 
 
 def _note(subtask: Body, ended: Ended, failure: Body | None) -> None:

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 from azure_gpu.formats.autoscale_formula import Targets
 from localazure.arm.store import Body
-from localazure.batch import autoscaling, durations, failures, pool_settings, room
+from localazure.batch import autoscaling, capacity, durations, failures, pool_settings
 from localazure.batch.model import PoolKey
 from localazure.batch.nodes import node as nodes
-from localazure.batch.nodes.node import Node, Surroundings
+from localazure.batch.nodes.node import Node, NodeContext
 from localazure.batch.task_runs import TaskRuns
 from localazure.batch.work import Work
 from localazure.services import Services
@@ -29,14 +29,14 @@ RESTORE_SECONDS = 5.0  # until a Spot node that was taken away is brought back, 
 _DEFAULT_INTERVAL = timedelta(minutes=15)
 
 
-class Neighbours(NamedTuple):
-    """What a pool asks of those around it."""
+class PoolContext(NamedTuple):
+    """What a pool gets from the server."""
 
     services: Services
     work: Work
     runs: TaskRuns
-    around: Surroundings
-    others: Callable[["Pool"], list[room.Has]]  # what the account's other pools have
+    nodes: NodeContext
+    others: Callable[["Pool"], list[capacity.PoolUsage]]  # what the account's other pools have
     addresses: Callable[[], set[str]]  # that nodes have
     save: Callable[["Pool"], None]
 
@@ -44,13 +44,13 @@ class Neighbours(NamedTuple):
 class Pool:
     """`record` is what outlasts this server."""
 
-    def __init__(self, key: PoolKey, record: Body, near: Neighbours) -> None:
+    def __init__(self, key: PoolKey, record: Body, context: PoolContext) -> None:
         self.key = key
         self.record = record
-        self.near = near
+        self.context = context
         self.measured = autoscaling.Measured()
         self.settings = pool_settings.read(record["name"], record["location"], record["body"])
-        self.nodes = [Node(one, self.settings, near.around) for one in record["nodes"]]
+        self.nodes = [Node(one, self.settings, context.nodes) for one in record["nodes"]]
         self.finished = [0, 0]  # tasks that succeeded, that failed
         self._resizing: asyncio.Task[None] | None = None
         self._restoring: set[asyncio.Task[None]] = set()
@@ -79,7 +79,7 @@ class Pool:
             node.settings = self.settings
         if before != self.settings.scale:
             self._rescale()
-        self.near.save(self)
+        self.context.save(self)
 
     def _rescale(self) -> None:
         """As the scale settings ask."""
@@ -118,7 +118,7 @@ class Pool:
             "targetLowPriorityNodes": spot,
             "resizeTimeout": timeout,
             "nodeDeallocationOption": option,
-            "startTime": self.near.around.now(),
+            "startTime": self.context.nodes.now(),
         }
         self._enter(RESIZING)
         self._resizing = asyncio.create_task(work)
@@ -130,7 +130,7 @@ class Pool:
         self._resizing.cancel()
         await asyncio.wait([self._resizing])
         self._errors(
-            [failures.resize("ResizeStopped", room.DEDICATED if self._lacking(dedicated=True) else room.SPOT)]
+            [failures.resize("ResizeStopped", capacity.DEDICATED if self._lacking(dedicated=True) else capacity.SPOT)]
             if self._lacking(dedicated=True) or self._lacking(dedicated=False)
             else []
         )
@@ -141,11 +141,11 @@ class Pool:
         self.record["formula"], self.record["interval"] = formula, interval
         if formula:
             self.evaluate(formula, act=True)
-        self.near.save(self)
+        self.context.save(self)
 
     def evaluate(self, formula: str, *, act: bool) -> Body:
         """A run of a formula. `act`: the pool is resized to what it asks for."""
-        now = self.near.services.clock.now()
+        now = self.context.services.clock.now()
         self.measure(now)
         current = Targets(self.record["dedicated"], self.record["spot"])
         targets, run = autoscaling.evaluate(formula, self.measured, now, current)
@@ -155,7 +155,7 @@ class Pool:
                 targets[:2] != current[:2] or self._lacking(dedicated=True) or self._lacking(dedicated=False)
             ):
                 self.resize(targets.dedicated, targets.spot, targets.deallocation, pool_settings.DEFAULT_RESIZE_TIMEOUT)
-            self.near.save(self)
+            self.context.save(self)
         return run
 
     def tick(self, now: datetime) -> None:
@@ -168,7 +168,7 @@ class Pool:
         self.measure(now)
 
     def measure(self, now: datetime) -> None:
-        counts = self.near.work.counts(self.key)
+        counts = self.context.work.counts(self.key)
         usable = sum(node.state in ("idle", "running") for node in self.nodes)
         self.measured.add(
             now.astimezone(UTC),
@@ -195,7 +195,7 @@ class Pool:
             task.cancel()
         for node in self.nodes:
             node.enter("leavingpool")  # before a task is given up, which would else be given to a node here again
-        await asyncio.gather(*(self.near.runs.give_up(node, REMOVED) for node in self.nodes))
+        await asyncio.gather(*(self.context.runs.give_up(node, REMOVED) for node in self.nodes))
         await asyncio.gather(*self._going, *(node.leave() for node in self.nodes))
         self.nodes.clear()
 
@@ -206,10 +206,10 @@ class Pool:
     async def preempt(self, node: Node) -> None:
         """A Spot node is taken away; it comes back where there is capacity."""
         node.enter("preempted")
-        for running in self.near.runs.on(node):
+        for running in self.context.runs.on(node):
             running.reason = PREEMPTED
-        self.near.runs.node_lost(node)
-        await self.near.runs.give_up(node, PREEMPTED)
+        self.context.runs.node_lost(node)
+        await self.context.runs.give_up(node, PREEMPTED)
         await node.preempt()
         restoring = asyncio.create_task(self._restore(node))
         self._restoring.add(restoring)
@@ -247,8 +247,8 @@ class Pool:
     def current(self, *, dedicated: bool) -> int:
         return sum(node.dedicated is dedicated and node.counts for node in self.nodes)
 
-    def has(self) -> room.Has:
-        return room.Has(self.settings.vm_size, self.current(dedicated=True), self.current(dedicated=False))
+    def has(self) -> capacity.PoolUsage:
+        return capacity.PoolUsage(self.settings.vm_size, self.current(dedicated=True), self.current(dedicated=False))
 
     def status(self) -> Body:
         """What ARM shows beside what was asked for."""
@@ -279,7 +279,7 @@ class Pool:
                     await self._shrink(-self._lacking(dedicated=dedicated), option, dedicated=dedicated)
                     errors += self._grow(self._lacking(dedicated=dedicated), dedicated=dedicated)
         except TimeoutError:
-            errors.append(failures.resize("AllocationTimedout", room.DEDICATED))
+            errors.append(failures.resize("AllocationTimedout", capacity.DEDICATED))
         except Exception as error:
             log.exception("the pool %s couldn't be resized", self.settings.name)
             errors.append({"code": "InternalError", "message": str(error)})
@@ -293,23 +293,23 @@ class Pool:
         """Begins to bring up nodes. The error of those that there is no room for."""
         if count <= 0:
             return []
-        near, settings = self.near, self.settings
-        granted, error = room.granted(
+        context, settings = self.context, self.settings
+        granted, error = capacity.granted(
             self.key.account,
             self.has(),
-            near.others(self),
+            context.others(self),
             count,
             dedicated=dedicated,
             location=settings.location,
-            services=near.services,
+            services=context.services,
         )
         for _ in range(granted):
             record = nodes.new_record(
-                self.key.account, self.key.pool, dedicated=dedicated, taken=near.addresses(), now=near.around.now()
+                self.key.account, self.key.pool, dedicated=dedicated, taken=context.addresses(), now=context.nodes.now()
             )
-            self.nodes.append(Node(record, settings, near.around))
+            self.nodes.append(Node(record, settings, context.nodes))
             self.nodes[-1].bring_up()
-        near.save(self)
+        context.save(self)
         return [error] if error else []
 
     async def _shrink(self, count: int, option: str, *, dedicated: bool) -> None:
@@ -323,7 +323,7 @@ class Pool:
         node.enter("leavingpool")
         if option.lower() in ("taskcompletion", "retaineddata"):
             try:
-                await self.near.runs.settled(node)
+                await self.context.runs.settled(node)
             except asyncio.CancelledError:
                 node.enter(before)  # the resize was stopped, or its time is over: the node stays
                 raise
@@ -333,17 +333,17 @@ class Pool:
         await asyncio.shield(going)  # from here on there is no way back
 
     async def _go(self, node: Node, *, requeue: bool) -> None:
-        ending = (self.near.runs.end(one.run.key, requeue=requeue, reason=REMOVED) for one in self.near.runs.on(node))
+        ending = (self.context.runs.end(one.run.key, requeue=requeue, reason=REMOVED) for one in self.context.runs.on(node))
         await asyncio.gather(*ending)
         await node.leave()
         with contextlib.suppress(ValueError):
             self.nodes.remove(node)
-        self.near.save(self)
+        self.context.save(self)
 
     async def _restore(self, node: Node) -> None:
         while True:
             await asyncio.sleep(RESTORE_SECONDS)
-            if not self.near.services.deviations.lacks_capacity(self.settings.location):
+            if not self.context.services.deviations.lacks_capacity(self.settings.location):
                 break
         if node in self.nodes and node.state == "preempted":
             node.bring_up()
@@ -355,8 +355,8 @@ class Pool:
                 self.record["resize"]["errors"] = errors
 
     def _enter(self, state: str) -> None:
-        self.record["allocation"], self.record["since"] = state, self.near.around.now()
-        self.near.save(self)
+        self.record["allocation"], self.record["since"] = state, self.context.nodes.now()
+        self.context.save(self)
 
 
 def new_record(name: str, location: str, now: str) -> Body:

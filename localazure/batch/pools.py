@@ -14,12 +14,12 @@ from pathlib import Path
 from azure_gpu.formats import azure_types
 from localazure.arm.store import Body
 from localazure.batch import autoscaling, pool as one_pool, scheduler
+from localazure.batch.capacity import PoolUsage
 from localazure.batch.errors import BatchError
 from localazure.batch.model import PoolKey, TaskKey, TaskNode, TaskRun
 from localazure.batch.nodes import connection, retention, service_tasks, set_up
-from localazure.batch.nodes.node import Node, Surroundings
-from localazure.batch.pool import Neighbours, Pool
-from localazure.batch.room import Has
+from localazure.batch.nodes.node import Node, NodeContext
+from localazure.batch.pool import Pool, PoolContext
 from localazure.batch.task_runs import TaskRuns
 from localazure.batch.work import Work
 from localazure.blobs.service import Blobs
@@ -59,7 +59,7 @@ class Pools:
             spelt = name or (stored.id.name if stored else key.pool)
             record = one_pool.new_record(spelt, location, self._now())
             record["body"] = body
-            pool = self._pools[key] = self.pool(key, record, self._near(key))
+            pool = self._pools[key] = self.pool(key, record, self._context_of(key))
             pool.begin()
         else:
             pool.apply(body)
@@ -156,7 +156,7 @@ class Pools:
             record = node.record["preparations"].pop(job.lower(), None)
             await asyncio.to_thread(retention.remove_job, node.root, job)
             if record is not None:
-                node.around.changed(node)
+                node.context.changed(node)
         for key in [key for key in self._runs.subtasks if (key.account, key.job) == (account, job.lower())]:
             del self._runs.subtasks[key]
 
@@ -209,7 +209,7 @@ class Pools:
         for name, record in self._services.store.documents(_DOCUMENTS).items():
             key = PoolKey(*record.pop("key"))
             if key in wanted:
-                self._pools[key] = self.pool(key, record, self._near(key))
+                self._pools[key] = self.pool(key, record, self._context_of(key))
             else:  # the server before was killed while ARM made it or took it away
                 self._services.store.delete_document(name)
         known = {node.record["folder"] for pool in self._pools.values() for node in pool.nodes}
@@ -317,9 +317,9 @@ class Pools:
         real = self._folder.resolve() / folder.relative_to(self._folder)
         return folder if folder.is_dir() and folder.resolve() == real else None
 
-    def _near(self, key: PoolKey) -> Neighbours:
+    def _context_of(self, key: PoolKey) -> PoolContext:
         account = key.account.rsplit("/", 1)[-1]
-        around = Surroundings(
+        context = NodeContext(
             account_name=account,
             account_url=f"{self._services.settings.url}/batch/{account}",
             folder=self._folder,
@@ -329,7 +329,7 @@ class Pools:
             prepare=lambda node: set_up.prepare(node, key.account, self._blobs, self._services),
             start_task=lambda node: service_tasks.start(node, key.account, self._blobs, self._services),
         )
-        return Neighbours(self._services, self._work, self._runs, around, self._others, self._addresses, self._save)
+        return PoolContext(self._services, self._work, self._runs, context, self._others, self._addresses, self._save)
 
     def _changed(self, node: Node) -> None:
         for pool in self._pools.values():
@@ -374,7 +374,7 @@ class Pools:
     def _nodes_of(self, account: str) -> list[Node]:
         return [node for pool in self._pools.values() if pool.key.account == account for node in pool.nodes]
 
-    def _others(self, pool: Pool) -> list[Has]:
+    def _others(self, pool: Pool) -> list[PoolUsage]:
         return [one.has() for one in self._pools.values() if one.key.account == pool.key.account and one is not pool]
 
     def _addresses(self) -> set[str]:

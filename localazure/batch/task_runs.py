@@ -137,7 +137,7 @@ class TaskRuns:
         except Exception as error:
             log.exception("the task %s failed in the embedded Azure", running.name)
             self._over(running)
-            now = running.node.around.now()
+            now = running.node.context.now()
             failure = {**failures.task("CommandLaunchFailed", failures.SERVER), "message": str(error)}
             self._work.ended(running.run.key, Outcome(now, now, None, failure, retried=False))
         finally:
@@ -147,7 +147,7 @@ class TaskRuns:
     def _tell_fate(self, running: RunningTask) -> None:
         """A task that didn't run to its end."""
         if running.fate == _END:
-            now = running.node.around.now()
+            now = running.node.context.now()
             self._work.ended(running.run.key, Outcome(now, now, None, failures.task("TaskEnded"), retried=False))
         elif running.fate != _SILENT:
             self._work.requeued(running.run.key, running.reason or LOST)
@@ -160,7 +160,7 @@ class TaskRuns:
 
     async def _run(self, running: RunningTask, *, preparing: bool) -> None:
         run, work = running.run, self._work
-        started = running.node.around.now()
+        started = running.node.context.now()
         try:
             if preparing:
                 if not all(await asyncio.gather(*(self._prepared(node, run) for node in running.nodes))):
@@ -168,13 +168,13 @@ class TaskRuns:
                     work.requeued(run.key, "The job's preparation task failed on the node.")
                     return
                 work.started(run.key)
-                started = running.node.around.now()
+                started = running.node.context.now()
             if run.task.get("multiInstanceSettings"):
                 ended = await instances.run(running, self._env, self._blobs, self._services, self.subtasks)
             else:
                 ended = await self._command(running)
         except TaskError as error:
-            self._tell(running, Outcome(started, running.node.around.now(), None, error.body, retried=False))
+            self._tell(running, Outcome(started, running.node.context.now(), None, error.body, retried=False))
             return
         await self._finish(running, ended)
 
@@ -243,7 +243,7 @@ class TaskRuns:
         if running.fate == _END:
             outcome = outcome._replace(failure=failures.task("TaskEnded"), retried=False)
         running.succeeded = succeeded = outcome.failure is None and outcome.exit_code == 0
-        node.remember(_recent(run, outcome, succeeded=succeeded, url=node.around.account_url), succeeded=succeeded)
+        node.remember(_recent(run, outcome, succeeded=succeeded, url=node.context.account_url), succeeded=succeeded)
         self._work.ended(run.key, outcome)
 
     async def _end(self, key: TaskKey, fate: str, reason: str) -> None:

@@ -43,8 +43,8 @@ class Address:
         return "/" + "/".join(parts) + ("" if self.container else "/")
 
 
-class Asked(NamedTuple):
-    """A whole address: what it names, and its query, decoded."""
+class RequestedUrl(NamedTuple):
+    """A whole URL: the account, container or blob that it names, and its decoded query."""
 
     address: Address
     query: dict[str, str]
@@ -63,7 +63,7 @@ def of_path(raw_path: str) -> Address:
     return Address(account, _container(container), _blob(blob))
 
 
-def of_url(url: str, server: str) -> Asked | None:
+def of_url(url: str, server: str) -> RequestedUrl | None:
     """What a whole URL names; None where it leads to another server than `server`, such as https://localhost:8443."""
     try:
         parts = urlsplit(url)
@@ -79,7 +79,7 @@ def of_url(url: str, server: str) -> Asked | None:
     path = f"{PREFIX}{account}{parts.path}" if account else parts.path
     if not same or not path.startswith(PREFIX):
         return None
-    return Asked(of_path(path), query_of(parts.query))
+    return RequestedUrl(of_path(path), query_of(parts.query))
 
 
 def query_of(raw_query: str) -> dict[str, str]:

@@ -13,8 +13,8 @@ from localazure.arm.store import Body
 from localazure.blobs import installation, sas
 from localazure.blobs.access import Access
 from localazure.blobs.addresses import Address
+from localazure.blobs.admin import BlobAdmin
 from localazure.blobs.containers import container_key, record
-from localazure.blobs.desk import Desk
 from localazure.blobs.errors import BlobError
 from localazure.blobs.front import Front
 from localazure.blobs.keeper import Keeper
@@ -40,8 +40,8 @@ class Blobs:
         self._endpoint = f"{settings.url}/blob"
         self._keeper = Keeper(self._folder, settings.state / "logs", self._endpoint, secrets["keeper"], installation.installed)
         self._upstream = Upstream(self._keeper)
-        self._desk = Desk(self._upstream)
-        self._access = Access(services, secrets["delegation"], self._desk.policy)
+        self._admin = BlobAdmin(self._upstream)
+        self._access = Access(services, secrets["delegation"], self._admin.policy)
         self._front = Front(services, self._access, self._upstream)
         self._transfers = Transfers(services, self._access, self._upstream)
 
@@ -93,7 +93,7 @@ class Blobs:
 
     async def put_container(self, account: str, container: str, properties: Body) -> None:
         """Makes a container, or sets what ARM's body says of one that is there. BlobError where that isn't possible."""
-        await self._desk.put(Address(account, container), properties)
+        await self._admin.put(Address(account, container), properties)
 
     async def ensure_container(self, account_name: str, container: str) -> None:
         """Makes a container where there is none of this name, as Azure's services do in an account that they keep things in."""
@@ -103,33 +103,33 @@ class Blobs:
             record(account, container, {"publicAccess": "None"}, self._services)
 
     async def _ensure(self, address: Address) -> None:
-        await self._desk.ensure(address)
+        await self._admin.ensure(address)
 
     async def exists(self, account_name: str, container: str, blob: str) -> bool:
-        return self._keeper.has_content and await self._desk.exists(Address(account_name, container, blob))
+        return self._keeper.has_content and await self._admin.exists(Address(account_name, container, blob))
 
     async def any_below(self, account_name: str, container: str, path: str) -> bool:
         """Whether there is a blob of this name, or one in a folder of this name; with "", any blob of the container."""
         if not self._keeper.has_content:
             return False
-        if path and await self._desk.exists(Address(account_name, container, path)):
+        if path and await self._admin.exists(Address(account_name, container, path)):
             return True
-        return await self._desk.any_below(Address(account_name, container), f"{path}/" if path else "")
+        return await self._admin.any_below(Address(account_name, container), f"{path}/" if path else "")
 
     async def delete(self, account_name: str, container: str, blob: str) -> None:
         """Deletes a blob with its snapshots, where it is there."""
         if self._keeper.has_content:
-            await self._desk.delete(Address(account_name, container, blob))
+            await self._admin.delete(Address(account_name, container, blob))
 
     async def drop_container(self, account: str, container: str) -> None:
         """Deletes a container with its blobs, where it is there."""
         if self._keeper.has_content:
-            await self._desk.drop(Address(account, container))
+            await self._admin.drop(Address(account, container))
 
     async def drop_account(self, account_name: str) -> None:
         """Deletes all containers that are kept under an account's name: when it goes, and when one of this name is made."""
         if self._keeper.has_content:
-            await self._desk.drop_all(Address(account_name.lower()))
+            await self._admin.drop_all(Address(account_name.lower()))
 
     # Files
 

@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 from azure_gpu.formats import azure_types
 from localazure.blobs import upstream
 from localazure.blobs.access import Access, Incoming
-from localazure.blobs.addresses import Address, Asked, of_path, of_url, query_of
-from localazure.blobs.desk import error_of
+from localazure.blobs.addresses import Address, RequestedUrl, of_path, of_url, query_of
+from localazure.blobs.admin import error_of
 from localazure.blobs.errors import BlobError, blob_not_found, permission_mismatch
 from localazure.blobs.operations import Operation, operation_of
 from localazure.blobs.upstream import Upstream
@@ -62,7 +62,7 @@ class Transfers:
         if address.level != "blob":
             raise BlobError(400, "InvalidUri", "A file is uploaded as a blob, which needs a name.")
         writing = operation_of("blob", "PUT", {}, has_source=False)
-        await self._judge(Asked(address, asked.query), writing, identity_id)
+        await self._judge(RequestedUrl(address, asked.query), writing, identity_id)
         size = path.stat().st_size  # what a running task adds to the file meanwhile isn't uploaded
         headers = {"x-ms-blob-type": "BlockBlob", "content-length": str(size), "content-type": "application/octet-stream"}
         async with self._keeper.answer("PUT", address, {}, headers, _content(path, size)) as response:
@@ -98,7 +98,7 @@ class Transfers:
         if response.status != 201:
             raise error_of(response.status, said)
 
-    def _asked(self, url: str) -> Asked | None:
+    def _asked(self, url: str) -> RequestedUrl | None:
         """What an address names in this server; also one of Azure's own for an account that is here."""
         asked = of_url(url, self._services.settings.url)
         parts = urlsplit(url)
@@ -108,9 +108,9 @@ class Transfers:
         account = host.removesuffix(_PUBLIC_SUFFIX)
         if not self._services.store.named(azure_types.STORAGE_ACCOUNT.arm_type, account):
             return None
-        return Asked(of_path(f"/blob/{account}{parts.path}"), query_of(parts.query))
+        return RequestedUrl(of_path(f"/blob/{account}{parts.path}"), query_of(parts.query))
 
-    async def _judge(self, asked: Asked, operation: Operation, identity_id: str | None) -> None:
+    async def _judge(self, asked: RequestedUrl, operation: Operation, identity_id: str | None) -> None:
         if identity_id and "sig" not in asked.query:
             account = self._access.account(asked.address.account)
             principal = principal_of(identity_id, self._services)
@@ -122,13 +122,13 @@ class Transfers:
         as_request = Incoming(method, "", "", {}, asked.address, asked.query, "127.0.0.1", upstream.VERSION)
         await self._access.grant(as_request, operation)
 
-    async def _read_all(self, asked: Asked, prefix: str, target: Path, identity_id: str | None) -> list[Path]:
+    async def _read_all(self, asked: RequestedUrl, prefix: str, target: Path, identity_id: str | None) -> list[Path]:
         names = [name async for name in self._names(asked.address, prefix)]
         await asyncio.to_thread(target.mkdir, parents=True, exist_ok=True)
         if names:
             reading = operation_of("blob", "GET", {}, has_source=False)
             one = Address(asked.address.account, asked.address.container, names[0])
-            await self._judge(Asked(one, asked.query), reading, identity_id)
+            await self._judge(RequestedUrl(one, asked.query), reading, identity_id)
         at_once = asyncio.Semaphore(_AT_ONCE)
 
         async def read(name: str) -> Path:

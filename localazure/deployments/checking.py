@@ -14,13 +14,13 @@ from localazure.arm.in_process import InProcessArm
 from localazure.arm.store import Body
 from localazure.deployments import refusals
 from localazure.deployments.kind import TYPE
-from localazure.deployments.request import TEMPLATE, Asked
+from localazure.deployments.request import TEMPLATE, DeploymentRequest
 from localazure.weather.policies import DisallowedError
 
 _GROUP = f"{RESOURCE_GROUP_TYPE.lower()}/"  # how the key of a resource group begins
 
 
-def evaluated(asked: Asked, scope: Scope, scope_of: ScopeOf) -> Expanded:
+def evaluated(asked: DeploymentRequest, scope: Scope, scope_of: ScopeOf) -> Expanded:
     """The template with its expressions evaluated. ArmError InvalidTemplate with all problems."""
     expanded = expand(asked.document, asked.parameters, scope, base=TEMPLATE, scope_of=scope_of)
     if expanded.problems:

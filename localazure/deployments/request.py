@@ -1,6 +1,7 @@
-"""What a deployment is asked with: a template, parameters, a mode.
+"""The body of a request to deploy: template, parameters and mode.
 
-In: the body's bytes, which need not be JSON. Out: `Asked`, or ArmError. What ARM would fetch from elsewhere is refused by name.
+The body needn't be JSON: what can't be read is an ArmError. Templates and parameters that ARM would fetch from elsewhere are
+refused with 501.
 """
 
 from typing import Any, NamedTuple
@@ -16,7 +17,7 @@ MODES = {"incremental": "Incremental", "complete": "Complete"}
 _ELSEWHERE = ("templateLink", "parametersLink", "onErrorDeployment", "extensionConfigs", "externalInputs")
 
 
-class Asked(NamedTuple):
+class DeploymentRequest(NamedTuple):
     """One request to deploy, validate or compare."""
 
     document: Document  # the whole body; the template is at `TEMPLATE`
@@ -31,7 +32,7 @@ class Asked(NamedTuple):
         return self.document.value["properties"]["template"]
 
 
-def read(content: bytes) -> Asked:
+def read(content: bytes) -> DeploymentRequest:
     """The request. ArmError 400 or 501."""
     try:
         text = content.decode("utf-8-sig")
@@ -43,7 +44,7 @@ def read(content: bytes) -> Asked:
     return of_document(document)
 
 
-def of_document(document: Document) -> Asked:
+def of_document(document: Document) -> DeploymentRequest:
     """The request that a body's document holds."""
     body = document.value
     properties = body.get("properties") if isinstance(body, dict) else None
@@ -68,7 +69,7 @@ def of_document(document: Document) -> Asked:
     parameters, problems = arm_template.read_values(given, "properties.parameters", document)
     if problems:
         raise refusals.parameter_values(problems)
-    return Asked(document, parameters, mode, _tags(body), str(body.get("location") or ""), _only_ids(properties))
+    return DeploymentRequest(document, parameters, mode, _tags(body), str(body.get("location") or ""), _only_ids(properties))
 
 
 def _tags(body: Body) -> dict[str, str]:

@@ -171,7 +171,7 @@ class DeploymentRoutes:
             return answers.respond(200, {"status": "Failed", "error": error.content()})
         return answers.respond(200, {"status": "Succeeded", "properties": {"correlationId": "", "changes": found}})
 
-    def _checked(self, target: Target, deployment_id: str, asked: request.Asked, caller: Caller) -> Expanded:
+    def _checked(self, target: Target, deployment_id: str, asked: request.DeploymentRequest, caller: Caller) -> Expanded:
         checks.tags({"tags": asked.tags})
         name = deployment_id.rsplit("/", 1)[1]
         if target.group is not None:

@@ -16,7 +16,7 @@ from localazure.arm.errors import ArmError
 from localazure.arm.in_process import InProcessArm
 from localazure.arm.store import Body, Resource
 from localazure.deployments import refusals, view
-from localazure.deployments.runtime import Answers
+from localazure.deployments.runtime import RuntimeFunctions
 from localazure.services import Services
 
 # Begins the record of a nested deployment: its resource, its template, what that says, and the record of the one around it.
@@ -131,7 +131,7 @@ class Run:
 
     async def _finished(self, resource: TemplateResource) -> tuple[Body, Nested | None]:
         """The resource's body, with everything in it that others answer."""
-        answers = Answers(self._arm, self._store, self._caller)
+        answers = RuntimeFunctions(self._arm, self._store, self._caller)
         while True:
             finished = finish(resource, answers)
             if finished.problems:
@@ -178,7 +178,7 @@ class Run:
             raise refusals.failed(self._record.id.text, [error])
 
     async def _evaluate_outputs(self) -> int:
-        answers = Answers(self._arm, self._store, self._caller)
+        answers = RuntimeFunctions(self._arm, self._store, self._caller)
         while True:
             finished = finish_outputs(self._expanded, answers)
             if finished.problems:

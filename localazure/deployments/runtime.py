@@ -1,6 +1,6 @@
 """What `reference` and `list…` answer while a deployment runs: resources as GET shows them, and their actions.
 
-In: questions of the evaluator. Out: answers; an action takes a while, so its answer comes with the next evaluation.
+An action takes a while, so its answer comes with the next evaluation.
 """
 
 import json
@@ -14,8 +14,8 @@ from localazure.deployments import view
 from localazure.deployments.kind import TYPE
 
 
-class Answers:
-    """The answers of one evaluation that may have to be repeated: `missing` is what was asked and isn't known yet."""
+class RuntimeFunctions:
+    """The runtime functions of one evaluation, which is repeated while `missing` has requests without an answer."""
 
     def __init__(self, arm: InProcessArm, store: Store, caller: Caller) -> None:
         self._arm = arm

@@ -60,8 +60,8 @@ FIXED = (
 SYSTEM_TAINTS = frozenset({DEDICATED_TAINT.partition("=")[0], SPOT_TAINT.partition("=")[0]})
 
 
-class Asked(NamedTuple):
-    """One pool on its way, and what it is judged beside."""
+class PoolChange(NamedTuple):
+    """A new or changed pool, with what its validation depends on."""
 
     name: str
     before: Body | None  # its whole properties; None for a new pool
@@ -73,21 +73,21 @@ class Asked(NamedTuple):
     running: str = ""  # the version of the pool's nodes, with three numbers; empty for a new pool
 
 
-def check(asked: Asked, as_of: date) -> None:
+def check(change: PoolChange, as_of: date) -> None:
     """ArmError for the first thing that AKS wouldn't take."""
-    _check_imitated(asked.after)
-    _check_forms(asked.after)
-    if asked.before is not None:
-        _check_unchanged(asked.before, asked.after)
-    _check_version(asked, as_of)
-    _check_numbers(asked.after)
-    _check_system(asked)
-    if asked.before is None:
-        _check_size(asked, as_of)
-    found = _of_catalog(asked, as_of)
+    _check_imitated(change.after)
+    _check_forms(change.after)
+    if change.before is not None:
+        _check_unchanged(change.before, change.after)
+    _check_version(change, as_of)
+    _check_numbers(change.after)
+    _check_system(change)
+    if change.before is None:
+        _check_size(change, as_of)
+    found = _of_catalog(change, as_of)
     if found:
         raise first([_refusal(problem) for problem in found])
-    if system_of(asked.after) is OperatingSystem.WINDOWS:
+    if system_of(change.after) is OperatingSystem.WINDOWS:
         raise not_implemented("Windows nodes of AKS")
 
 
@@ -131,14 +131,14 @@ def _same(one: object, other: object) -> bool:
     return one == other or (not one and not other)
 
 
-def _check_version(asked: Asked, as_of: date) -> None:
+def _check_version(change: PoolChange, as_of: date) -> None:
     """The version of the control plane is always there."""
-    wanted = asked.after["orchestratorVersion"]
-    if not any(running and versions.same(running, wanted, as_of) for running in (asked.running, asked.control_plane)):
-        versions.check_supported(wanted, as_of, str(asked.cluster["properties"].get("supportPlan") or ""))
-    if asked.running:
-        versions.check_pool_upgrade(asked.running, wanted, as_of)
-    versions.check_skew(versions.after(asked.running, wanted, as_of), asked.control_plane)
+    wanted = change.after["orchestratorVersion"]
+    if not any(running and versions.same(running, wanted, as_of) for running in (change.running, change.control_plane)):
+        versions.check_supported(wanted, as_of, str(change.cluster["properties"].get("supportPlan") or ""))
+    if change.running:
+        versions.check_pool_upgrade(change.running, wanted, as_of)
+    versions.check_skew(versions.after(change.running, wanted, as_of), change.control_plane)
 
 
 def _check_numbers(pool: Body) -> None:
@@ -163,11 +163,11 @@ def _check_numbers(pool: Body) -> None:
         raise invalid(f"{PROFILE}.count")
 
 
-def _check_system(asked: Asked) -> None:
+def _check_system(change: PoolChange) -> None:
     """Somewhere the cluster's own pods have to run."""
-    if asked.before is None or asked.before["mode"] != "System" or asked.after["mode"] == "System":
+    if change.before is None or change.before["mode"] != "System" or change.after["mode"] == "System":
         return
-    refuse_without_system(asked.others)
+    refuse_without_system(change.others)
 
 
 def refuse_without_system(others: Sequence[Body]) -> None:
@@ -178,33 +178,33 @@ def refuse_without_system(others: Sequence[Body]) -> None:
         raise not_allowed("There has to be at least one system agent pool.")
 
 
-def _check_size(asked: Asked, as_of: date) -> None:
-    name = asked.after["vmSize"]
+def _check_size(change: PoolChange, as_of: date) -> None:
+    name = change.after["vmSize"]
     if SIZES.find(name) is None:
         if not name.lower().startswith("standard_") or not is_size_name(name):
-            raise size_not_allowed(name, asked.location, "invalid size name")
+            raise size_not_allowed(name, change.location, "invalid size name")
         return
     use = SizeUse(
         service=Service.AKS,
         size=name,
-        region=asked.location,
+        region=change.location,
         path="vmSize",
         region_path="location",
-        nodes=max(int(asked.after["count"]), 1),
-        spot=asked.after.get("scaleSetPriority") == "Spot",
-        operating_system=system_of(asked.after),
+        nodes=max(int(change.after["count"]), 1),
+        spot=change.after.get("scaleSetPriority") == "Spot",
+        operating_system=system_of(change.after),
     )
     found = errors(offers.check(use, as_of, prices=packaged()))
     if found:
-        raise size_not_allowed(name, asked.location, reason_of(found[0]))
+        raise size_not_allowed(name, change.location, reason_of(found[0]))
 
 
-def _of_catalog(asked: Asked, as_of: date) -> list[Problem]:
+def _of_catalog(change: PoolChange, as_of: date) -> list[Problem]:
     """The catalog's errors; of an existing pool those that it hadn't before."""
-    found = errors(catalog_pools.check(pool_request(asked.name, asked.after, asked.cluster), as_of))
-    if asked.before is None:
+    found = errors(catalog_pools.check(pool_request(change.name, change.after, change.cluster), as_of))
+    if change.before is None:
         return found
-    known = errors(catalog_pools.check(pool_request(asked.name, asked.before, asked.cluster), as_of))
+    known = errors(catalog_pools.check(pool_request(change.name, change.before, change.cluster), as_of))
     return [problem for problem in found if problem not in known]
 
 

@@ -17,7 +17,7 @@ from localazure.kinds import (
     managed_cluster_profiles,
     managed_cluster_versions as versions,
 )
-from localazure.kinds.agent_pool_rules import Asked
+from localazure.kinds.agent_pool_rules import PoolChange
 from localazure.kinds.managed_cluster_pools import AksRuntime
 from localazure.kinds.managed_cluster_refusals import bad_request, invalid, missing, not_allowed, pending, wrong_power
 from localazure.kinds.managed_cluster_requests import shape_of, version_of
@@ -82,7 +82,7 @@ class AgentPools(Kind):
             raise not_allowed(f"A cluster has at most {managed_cluster_pools.MOST_POOLS} agent pools.")
         pool = managed_cluster_pools.completed(given, change.previous, cluster.properties, change.as_of, self._runtime, services)
         agent_pool_rules.check(
-            Asked(
+            PoolChange(
                 name=change.id.name,
                 before=change.previous.properties if change.previous else None,
                 after=pool,

@@ -10,8 +10,8 @@ from azure_gpu.catalog.sizes.model import same_family
 from azure_gpu.formats import azure_types
 from localazure.arm.store import Body, Resource
 from localazure.kinds.batch_families import FAMILIES
-from localazure.lists.asked import Asked
 from localazure.lists.compute import FAMILY_VCPUS, SPOT_VCPUS, TOTAL_VCPUS
+from localazure.lists.query import ListQuery
 from localazure.services import Services
 from localazure.weather import granted_quotas
 
@@ -24,7 +24,7 @@ SPOT_REACHED = "AccountLowPriorityCoreQuotaReached"
 
 def shown(account: Resource, services: Services) -> Body:
     """The account's properties that tell its quotas, as they are now."""
-    asked = Asked(region=account.location, as_of=services.clock.as_of, deviations=services.deviations)
+    asked = ListQuery(region=account.location, as_of=services.clock.as_of, deviations=services.deviations)
     sold = asked.families()
     later = [family for family in sold if not any(same_family(family, other) for other in FAMILIES)]
     families = [{"name": name, "coreQuota": _of_family(account, name, sold, services)} for name in (*FAMILIES, *later)]

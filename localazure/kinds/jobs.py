@@ -13,7 +13,7 @@ from starlette.routing import BaseRoute
 
 from azure_gpu.formats import azure_types
 from localazure import shapes
-from localazure.apps import identity_endpoint, log_stream, records, room, schedule
+from localazure.apps import capacity, identity_endpoint, log_stream, records, schedule
 from localazure.apps.executions import Executions, Work
 from localazure.arm.errors import ArmError, resource_not_found
 from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged
@@ -220,7 +220,7 @@ class Jobs(Kind):
         chosen = template or _without_nothing(job.properties["template"])
         profile = job_rules.profile_type_of(job.body, services)
         taken = {
-            "gpus": room.gpus_of(profile, chosen["containers"]),
+            "gpus": capacity.gpus_of(profile, chosen["containers"]),
             "profile": profile,
             "location": job.location,
         }
@@ -310,7 +310,7 @@ def _work(job_key: str, executions: Executions, services: Services) -> Work:
         return found[0], found[1]
 
     def waits_for(record: Body) -> str:
-        return room.shortage(record, executions, services) or _without_quota(job_key, record, executions, services)
+        return capacity.shortage(record, executions, services) or _without_quota(job_key, record, executions, services)
 
     return Work(make, waits_for)
 

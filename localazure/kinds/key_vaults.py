@@ -15,7 +15,7 @@ from azure_gpu.formats.arm_ids import parse
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Change, Kind, merged
 from localazure.arm.store import Body, Resource
-from localazure.kinds.soft_deleted import Bin, Remains
+from localazure.kinds.soft_deleted import Bin, DeletedResource
 from localazure.services import Services
 
 # Microsoft Learn, key-vault/general/soft-delete-overview
@@ -100,7 +100,7 @@ class KeyVaults(Kind):
         return merged(super().view(resource, services), connections)
 
 
-def _check_recovery(change: Change, remains: Remains | None) -> None:
+def _check_recovery(change: Change, remains: DeletedResource | None) -> None:
     if remains is None:
         raise ArmError(404, "VaultNotFound", f"The vault '{change.id.name}' isn't there to be recovered.")
     parsed = parse(remains.id)

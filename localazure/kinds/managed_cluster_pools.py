@@ -15,7 +15,7 @@ from azure_gpu.formats.arm_ids import parse
 from localazure.arm.as_of import request_date
 from localazure.arm.store import Body, Resource
 from localazure.kinds import agent_pool_defaults, agent_pool_rules, managed_cluster_versions as versions
-from localazure.kinds.agent_pool_rules import Asked
+from localazure.kinds.agent_pool_rules import PoolChange
 from localazure.kinds.managed_cluster_refusals import bad_request, invalid, missing, pending, size_not_allowed
 from localazure.kinds.managed_cluster_requests import pool_shape, shape_of, version_of
 from localazure.kubernetes import pool_quotas
@@ -89,8 +89,8 @@ def planned(
         old = stored.get(name)
         running = version_of(old, as_of) if old else ""
         was = old.properties if old else None
-        asked = Asked(name, was, pool, whole, whole["location"], others, control_plane, running)
-        agent_pool_rules.check(asked, as_of)
+        change = PoolChange(name, was, pool, whole, whole["location"], others, control_plane, running)
+        agent_pool_rules.check(change, as_of)
     shapes = [shape_of(name, pool, versions.full(pool["orchestratorVersion"], as_of)) for name, pool in result.items()]
     check_room(shapes, cluster_key, whole["location"], runtime, services)
     return {name: pool for name, pool in result.items() if not _is_so(stored.get(name), pool)}
@@ -110,11 +110,11 @@ def completed(given: Body, before: Resource | None, cluster: Body, as_of: date, 
 
 def current_count(pool: Resource, runtime: AksRuntime) -> int:
     """The nodes that there are; of a pool that isn't there yet, those that it shall have."""
-    asked = int(pool.properties["count"])
+    requested = int(pool.properties["count"])
     key = pool.id.scope.lower()
     if pool.state in ("Creating", "Failed") or not runtime.clusters.exists(key):
-        return asked
-    return int(runtime.pools.status(key, pool.id.name.lower()).get("count", asked))
+        return requested
+    return int(runtime.pools.status(key, pool.id.name.lower()).get("count", requested))
 
 
 def check_room(shapes: Sequence[PoolShape], cluster_key: str, region: str, runtime: AksRuntime, services: Services) -> None:

@@ -1,7 +1,6 @@
-"""What stays of a resource that was deleted and may come back: its name is taken until its time is over, or it is purged.
+"""Soft-deleted resources: recoverable, and their names are taken, until their retention ends or they are purged.
 
-In: resources as they go. Out: `Remains`, kept as documents of the store. Days count by the server's date, so that a clock fault
-lets time pass.
+They are documents of the store. Days count by the server's date, so that a clock fault lets time pass.
 """
 
 from collections.abc import Iterator
@@ -16,7 +15,7 @@ _DAY = "T00:00:00Z"
 
 
 @dataclass(frozen=True, slots=True)
-class Remains:
+class DeletedResource:
     """One deleted resource."""
 
     id: str  # as it was spelt
@@ -53,7 +52,7 @@ class Bin:
         }
         services.store.put_document(self._prefix + key.lower(), kept)
 
-    def find(self, key: str, services: Services) -> Remains | None:
+    def find(self, key: str, services: Services) -> DeletedResource | None:
         """None where nothing of this key was deleted, or its time is over."""
         name = self._prefix + key.lower()
         kept = services.store.document(name)
@@ -63,7 +62,7 @@ class Bin:
             return None
         return found
 
-    def all(self, services: Services) -> Iterator[Remains]:
+    def all(self, services: Services) -> Iterator[DeletedResource]:
         for name in services.store.documents(self._prefix):
             found = self.find(name.removeprefix(self._prefix), services)
             if found is not None:
@@ -93,8 +92,8 @@ class Bin:
         return f"parts-of-{self._prefix}{key.lower()}"
 
 
-def _remains(kept: Body) -> Remains:
-    return Remains(**{**kept, "purged_on": date.fromisoformat(kept["purged_on"])})
+def _remains(kept: Body) -> DeletedResource:
+    return DeletedResource(**{**kept, "purged_on": date.fromisoformat(kept["purged_on"])})
 
 
 def as_instant(day: date) -> str:

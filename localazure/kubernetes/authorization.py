@@ -49,8 +49,8 @@ _ROLES = {
 }
 
 
-class Wish(NamedTuple):
-    """What somebody wants to do."""
+class RequestedAction(NamedTuple):
+    """Who requests which action, and where."""
 
     user: str  # object id
     groups: tuple[str, ...]  # object ids of groups, and Kubernetes' own
@@ -58,12 +58,12 @@ class Wish(NamedTuple):
     action: str  # what follows on Microsoft.ContainerService/managedClusters/
 
 
-def wish(spec: Mapping[str, Any]) -> Wish:
+def requested(spec: Mapping[str, Any]) -> RequestedAction:
     """`spec`: of a SubjectAccessReview."""
     asked = spec.get("resourceAttributes") or {}
     action = _data_action(asked) if asked else _path_action(spec.get("nonResourceAttributes") or {})
     groups = tuple(str(group) for group in spec.get("groups") or ())
-    return Wish(str(spec.get("user", "")), groups, str(asked.get("namespace", "")), action)
+    return RequestedAction(str(spec.get("user", "")), groups, str(asked.get("namespace", "")), action)
 
 
 def granting(action: str) -> frozenset[str]:

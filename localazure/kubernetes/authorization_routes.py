@@ -57,19 +57,22 @@ class ClusterRoutes:
             return Response(status_code=401)
         try:
             asked = json.loads(await content_of(request))
-            wish = authorization.wish(asked["spec"])
+            requested = authorization.requested(asked["spec"])
         except (ArmError, ValueError, KeyError, AttributeError):
             return Response(status_code=400)
-        allowed = self._allowed(cluster, wish)
+        allowed = self._allowed(cluster, requested)
         status: dict[str, Any] = {"allowed": True} if allowed else {"allowed": False, "reason": _REFUSED}
         return JSONResponse({"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "status": status})
 
-    def _allowed(self, cluster: str, wish: authorization.Wish) -> bool:
-        scope = f"{cluster}/namespaces/{wish.namespace}" if wish.namespace else cluster
-        if self._services.weather.holds(WILDCARD_REVIEWS) and "*" in wish.action:
+    def _allowed(self, cluster: str, requested: authorization.RequestedAction) -> bool:
+        scope = f"{cluster}/namespaces/{requested.namespace}" if requested.namespace else cluster
+        if self._services.weather.holds(WILDCARD_REVIEWS) and "*" in requested.action:
             return False
-        granting = authorization.granting(wish.action)
-        return any(has_role(self._services, principal, granting, scope, wish.action) for principal in (wish.user, *wish.groups))
+        granting = authorization.granting(requested.action)
+        return any(
+            has_role(self._services, principal, granting, scope, requested.action)
+            for principal in (requested.user, *requested.groups)
+        )
 
     async def mutate(self, request: Request) -> Response:
         """An AdmissionReview of a pod and its answer. Tells nothing but what an annotation of the cluster says."""

@@ -37,8 +37,8 @@ _ADMIN_BINDING = "aks-cluster-admin-binding-aad"
 log = logging.getLogger(__name__)
 
 
-class Surroundings(NamedTuple):
-    """Where clusters are, and what they meet there."""
+class ClusterContext(NamedTuple):
+    """Where clusters are kept, and what they connect to."""
 
     folder: Path  # all clusters
     programs: Callable[[], Path | None]
@@ -53,9 +53,9 @@ class Surroundings(NamedTuple):
 class Clusters:
     """Starts, stops and finds clusters. Calls for one cluster wait for each other."""
 
-    def __init__(self, surroundings: Surroundings) -> None:
-        self._around = surroundings
-        self._records = Records(surroundings.folder)
+    def __init__(self, context: ClusterContext) -> None:
+        self._context = context
+        self._records = Records(context.folder)
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._apis: dict[str, KubeApi] = {}
         self._background: set[asyncio.Task[None]] = set()
@@ -121,7 +121,7 @@ class Clusters:
 
     async def apply(self, shape: ClusterShape) -> None:
         """Makes the cluster this one, and returns when it answers. ArmError where it can't be run on this machine."""
-        if self._around.programs() is None:
+        if self._context.programs() is None:
             raise _no_programs()
         async with self._locks[shape.key.lower()]:
             folder = self._records.folder(shape.key)
@@ -171,7 +171,7 @@ class Clusters:
         """A supervisor that was killed gets a successor, for as long as this server runs."""
         while True:
             await asyncio.sleep(_STAND_BY_SECONDS)
-            for record in self._records.all() if self._around.programs() is not None else ():
+            for record in self._records.all() if self._context.programs() is not None else ():
                 key = str(record["key"])
                 alone = record["power"] == RUNNING and not control_plane.is_supervised(self._records.folder(key))
                 if alone and not self._locks[key].locked():
@@ -200,7 +200,7 @@ class Clusters:
                 await control_plane.end_pods(folder)
 
     async def _run(self, folder: ClusterFolder, record: Record) -> None:
-        programs_folder = self._around.programs()
+        programs_folder = self._context.programs()
         if programs_folder is None:
             raise _no_programs()
         await asyncio.to_thread(folder.pki.make)
@@ -212,8 +212,8 @@ class Clusters:
         outside = self._outside(folder, record)
         control_plane_files.write(folder, ports, shape, outside)
         self._write_clients(folder, record, programs_folder)
-        parts = control_plane_parts.parts(folder, ports, programs_folder, self._issuers(folder), self._around.agent(folder))
-        settings = {"url": self._around.url, "entra": shape.entra, "azureRbac": shape.azure_rbac}
+        parts = control_plane_parts.parts(folder, ports, programs_folder, self._issuers(folder), self._context.agent(folder))
+        settings = {"url": self._context.url, "entra": shape.entra, "azureRbac": shape.azure_rbac}
         if await control_plane.run(folder, parts, settings):
             log.info("cluster %s: control plane started, port %s", shape.key, ports.api_server)
 
@@ -252,11 +252,11 @@ class Clusters:
     async def _set_webhook(self, shape: ClusterShape) -> None:
         """Pods that are to speak as an identity are changed by the embedded Azure, where the cluster has that on."""
         api, path = self.api(shape.key), workload_identity.CONFIGURATION_PATH
-        if not (shape.workload_identity and self._around.url):
+        if not (shape.workload_identity and self._context.url):
             await api.delete(path)
             return
-        url = f"{self._around.url}/kubernetes/workload-identity/{id_of(shape.key)}"
-        await api.apply(path, workload_identity.configuration(url, self._around.authority), field_manager="aks")
+        url = f"{self._context.url}/kubernetes/workload-identity/{id_of(shape.key)}"
+        await api.apply(path, workload_identity.configuration(url, self._context.authority), field_manager="aks")
 
     def _write_clients(self, folder: ClusterFolder, record: Record, programs_folder: Path) -> None:
         pki, server = folder.pki, control_plane_files.server_of(ports_of(record))
@@ -271,28 +271,28 @@ class Clusters:
             "serving": {"certificate": str(serving.certificate), "key": str(serving.key)},
             "client_ca": str(pki.authority),
             "programs": str(programs_folder),
-            "groups": str(self._around.groups),
+            "groups": str(self._context.groups),
             "embedded": {
-                "url": self._around.url,
-                "ca": str(self._around.authority),
+                "url": self._context.url,
+                "ca": str(self._context.authority),
                 "token": record["secrets"][cluster_records.AGENT],
-                "bundle": str(self._around.bundle or ""),
+                "bundle": str(self._context.bundle or ""),
             },
         }
         if read_json(folder.agent_settings) != settings:
             write_json(folder.agent_settings, settings, SECRET_MODE)
 
     def _outside(self, folder: ClusterFolder, record: Record) -> Outside | None:
-        if not self._around.url:
+        if not self._context.url:
             return None
-        webhook = f"{self._around.url}/kubernetes/authorization/{folder.id}"
+        webhook = f"{self._context.url}/kubernetes/authorization/{folder.id}"
         secret = record["secrets"][cluster_records.WEBHOOK]
-        return Outside(self._around.url, self._around.authority, self._around.issuer, webhook, secret)
+        return Outside(self._context.url, self._context.authority, self._context.issuer, webhook, secret)
 
     def _issuers(self, folder: ClusterFolder) -> Issuers:
-        if not self._around.url:
+        if not self._context.url:
             return Issuers("https://kubernetes.default.svc.cluster.local", "")
-        issuer = f"{self._around.url}/kubernetes/oidc/{folder.id}/"
+        issuer = f"{self._context.url}/kubernetes/oidc/{folder.id}/"
         return Issuers(issuer, f"{issuer}openid/v1/jwks")
 
     async def _close_api(self, key: str) -> None:

@@ -18,7 +18,7 @@ _API_VERSION = "__initialApiVersion"
 _FIELD_MANAGER = "__fieldManager"
 
 
-class Kept(NamedTuple):
+class SavedState(NamedTuple):
     """An earlier state, opened."""
 
     inputs: Object
@@ -27,12 +27,12 @@ class Kept(NamedTuple):
     manager: str  # "" where none was kept
 
 
-def kept(state: Mapping[str, Any], old_inputs: Mapping[str, Any] | None = None) -> Kept:
+def kept(state: Mapping[str, Any], old_inputs: Mapping[str, Any] | None = None) -> SavedState:
     """`old_inputs`: the engine's own copy, for a state that holds none."""
     plain: Object = opened(sent(state))
     inputs = plain.pop(_INPUTS, None) or opened(sent(old_inputs or {}))
     api_version, manager = plain.pop(_API_VERSION, ""), plain.pop(_FIELD_MANAGER, "")
-    return Kept(inputs, plain, api_version or inputs.get("apiVersion", ""), manager)
+    return SavedState(inputs, plain, api_version or inputs.get("apiVersion", ""), manager)
 
 
 def manager_for(inputs: Object, earlier: str = "") -> str:

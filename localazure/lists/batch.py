@@ -9,22 +9,22 @@ from azure_gpu.catalog import names
 from azure_gpu.catalog.size_use import Service
 from azure_gpu.formats.azure_types import BATCH_ACCOUNT
 from localazure.arm.store import Store
-from localazure.lists.asked import Asked
+from localazure.lists.query import ListQuery
 
 ACCOUNTS = 1000  # more than the service gives, as all quotas here
 
 
-def quotas(asked: Asked) -> dict[str, Any]:
-    limit, _ = asked.deviations.quota("batch", asked.region, "accounts", ACCOUNTS)
+def quotas(query: ListQuery) -> dict[str, Any]:
+    limit, _ = query.deviations.quota("batch", query.region, "accounts", ACCOUNTS)
     return {"accountQuota": limit}
 
 
-def sizes(asked: Asked) -> list[dict[str, Any]]:
+def sizes(query: ListQuery) -> list[dict[str, Any]]:
     """The sizes that Batch takes, with the day on which they end where one is announced."""
     rows: list[dict[str, Any]] = []
-    for size in asked.sizes_of(Service.BATCH):
+    for size in query.sizes_of(Service.BATCH):
         row: dict[str, Any] = {"name": size.name, "familyName": size.series.quota_family, "capabilities": []}
-        end = size.lifecycle.end_in(asked.region)
+        end = size.lifecycle.end_in(query.region)
         if end is not None:
             row["batchSupportEndOfLife"] = f"{end.day.isoformat()}T00:00:00Z"
         rows.append(row)

@@ -7,7 +7,7 @@ from typing import Any
 
 from azure_gpu.catalog import regions
 from azure_gpu.catalog.sizes.model import Size
-from localazure.lists.asked import Asked, gpus_as_told
+from localazure.lists.query import ListQuery, gpus_as_told
 
 ZONES = ("1", "2", "3")
 FAMILY_VCPUS = 1000
@@ -17,23 +17,23 @@ NO_SUBSCRIPTION = "NotAvailableForSubscription"
 _TOTALS = (("cores", "Total Regional vCPUs", TOTAL_VCPUS), ("lowPriorityCores", "Total Regional Low-priority vCPUs", SPOT_VCPUS))
 
 
-def skus(asked: Asked) -> list[dict[str, Any]]:
+def skus(query: ListQuery) -> list[dict[str, Any]]:
     """One row per size and region, as the service has it."""
-    wanted = sorted(regions.known().keys() & {asked.region} if asked.region else regions.known())
-    return [_sku(size, region, asked) for region in wanted for size in asked.sizes(region)]
+    wanted = sorted(regions.known().keys() & {query.region} if query.region else regions.known())
+    return [_sku(size, region, query) for region in wanted for size in query.sizes(region)]
 
 
-def usages(asked: Asked) -> list[dict[str, Any]]:
+def usages(query: ListQuery) -> list[dict[str, Any]]:
     """The totals, and one row per family."""
-    rows = [*_TOTALS, *((family, f"{family} vCPUs", FAMILY_VCPUS) for family in asked.families())]
+    rows = [*_TOTALS, *((family, f"{family} vCPUs", FAMILY_VCPUS) for family in query.families())]
     answer: list[dict[str, Any]] = []
     for name, shown, default in rows:
-        limit, used = asked.deviations.quota("compute", asked.region, name, default)
+        limit, used = query.deviations.quota("compute", query.region, name, default)
         answer.append({"limit": limit, "unit": "Count", "currentValue": used, "name": {"value": name, "localizedValue": shown}})
     return answer
 
 
-def _sku(size: Size, region: str, asked: Asked) -> dict[str, Any]:
+def _sku(size: Size, region: str, query: ListQuery) -> dict[str, Any]:
     tier, _, rest = size.name.partition("_")
     return {
         "resourceType": "virtualMachines",
@@ -44,7 +44,7 @@ def _sku(size: Size, region: str, asked: Asked) -> dict[str, Any]:
         "locations": [region],
         "locationInfo": [{"location": region, "zones": list(ZONES), "zoneDetails": []}],
         "capabilities": [{"name": name, "value": value} for name, value in _capabilities(size).items()],
-        "restrictions": _restrictions(size, region, asked),
+        "restrictions": _restrictions(size, region, query),
     }
 
 
@@ -67,8 +67,8 @@ def _capabilities(size: Size) -> dict[str, str]:
     return known
 
 
-def _restrictions(size: Size, region: str, asked: Asked) -> list[dict[str, Any]]:
-    given = asked.deviations.restrictions(size.name, region)
+def _restrictions(size: Size, region: str, query: ListQuery) -> list[dict[str, Any]]:
+    given = query.deviations.restrictions(size.name, region)
     if size.series.restricted:
         given = [(NO_SUBSCRIPTION, ""), *given]
     return [

@@ -8,21 +8,21 @@ from azure_gpu.catalog.lifecycle import Status
 from azure_gpu.catalog.services.container_instances import GPU_SKUS, WITHOUT_GPU
 from localazure.arm.store import Body
 from localazure.kinds import container_group_capacity as capacity
-from localazure.lists.asked import Asked
+from localazure.lists.query import ListQuery
 
 DEFAULT_LIMITS = {capacity.GROUPS: 100, capacity.CORES: 100}
 _TITLES = {capacity.GROUPS: "Container Groups", capacity.CORES: "Standard Cores"}
 
 
-def usages(asked: Asked) -> list[Body]:
-    if asked.store is None:
+def usages(query: ListQuery) -> list[Body]:
+    if query.store is None:
         return []
     found: list[Body] = []
     for name in capacity.QUOTAS:
-        limit, used = capacity.usage(name, asked.region, asked.store, asked.deviations, DEFAULT_LIMITS.get(name, 0))
+        limit, used = capacity.usage(name, query.region, query.store, query.deviations, DEFAULT_LIMITS.get(name, 0))
         found.append(
             {
-                "id": asked.resource(f"providers/Microsoft.ContainerInstance/locations/{asked.region}/usages/{name}"),
+                "id": query.resource(f"providers/Microsoft.ContainerInstance/locations/{query.region}/usages/{name}"),
                 "unit": "Count",
                 "currentValue": int(used),
                 "limit": limit,
@@ -32,26 +32,26 @@ def usages(asked: Asked) -> list[Body]:
     return found
 
 
-def capabilities(asked: Asked) -> list[Body]:
+def capabilities(query: ListQuery) -> list[Body]:
     """What a Linux group can have, without a GPU and with each SKU that is there at the date."""
-    found = [_capability(asked, address, "None", WITHOUT_GPU.cpu, WITHOUT_GPU.memory_gb, 0) for address in ("Public", "Private")]
+    found = [_capability(query, address, "None", WITHOUT_GPU.cpu, WITHOUT_GPU.memory_gb, 0) for address in ("Public", "Private")]
     for sku in GPU_SKUS.values():
-        if asked.region in sku.regions and sku.lifecycle.status(asked.as_of) is not Status.RETIRED:
+        if query.region in sku.regions and sku.lifecycle.status(query.as_of) is not Status.RETIRED:
             count = max(sku.limits)
-            found.append(_capability(asked, "Public", sku.name, sku.limits[count].cpu, sku.limits[count].memory_gb, count))
+            found.append(_capability(query, "Public", sku.name, sku.limits[count].cpu, sku.limits[count].memory_gb, count))
     return found
 
 
-def cached_images(asked: Asked) -> list[Body]:  # noqa: ARG001
+def cached_images(query: ListQuery) -> list[Body]:  # noqa: ARG001
     """None: images are those that registries of the embedded Azure have built."""
     return []
 
 
-def _capability(asked: Asked, address: str, gpu: str, cpu: float, memory_gb: float, gpus: int) -> Body:
+def _capability(query: ListQuery, address: str, gpu: str, cpu: float, memory_gb: float, gpus: int) -> Body:
     return {
         "resourceType": "containerGroups",
         "osType": "Linux",
-        "location": asked.region,
+        "location": query.region,
         "ipAddressType": address,
         "gpu": gpu,
         "capabilities": {"maxMemoryInGB": memory_gb, "maxCpu": cpu, "maxGpuCount": gpus},

@@ -3,8 +3,8 @@
 from typing import Any
 
 from localazure.kinds import managed_cluster_versions
-from localazure.lists.asked import Asked
+from localazure.lists.query import ListQuery
 
 
-def kubernetes_versions(asked: Asked) -> dict[str, Any]:
-    return managed_cluster_versions.listed(asked.as_of)
+def kubernetes_versions(query: ListQuery) -> dict[str, Any]:
+    return managed_cluster_versions.listed(query.as_of)

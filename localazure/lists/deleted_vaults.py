@@ -15,7 +15,7 @@ from localazure.arm import answers, checks
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.store import Body, Operation
 from localazure.kinds.key_vaults import DELETED, KeyVaults
-from localazure.kinds.soft_deleted import Remains, as_instant
+from localazure.kinds.soft_deleted import DeletedResource, as_instant
 from localazure.services import SUBSCRIPTION, Services
 
 _NAMESPACE = "Microsoft.KeyVault"
@@ -75,7 +75,7 @@ def answered(method: str, segments: Sequence[str], version: str, services: Servi
     return answers.respond(202, headers=headers)
 
 
-def _document(remains: Remains) -> Body:
+def _document(remains: DeletedResource) -> Body:
     properties = remains.body["properties"]
     shown: Body = {
         "vaultId": remains.id,

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from azure_gpu.catalog.providers import MACHINE_LEARNING
 from azure_gpu.catalog.size_use import Service
-from localazure.lists.asked import Asked, gpus_as_told
+from localazure.lists.query import ListQuery, gpus_as_told
 
 FAMILY_VCPUS = 1000
 TOTAL_VCPUS = 10_000
@@ -25,15 +25,15 @@ class _Row(NamedTuple):
     used: int
 
 
-def usages(asked: Asked) -> list[dict[str, Any]]:
-    return [_document(row, asked, "usages") | {"currentValue": row.used} for row in _rows(asked)]
+def usages(query: ListQuery) -> list[dict[str, Any]]:
+    return [_document(row, query, "usages") | {"currentValue": row.used} for row in _rows(query)]
 
 
-def quotas(asked: Asked) -> list[dict[str, Any]]:
-    return [_document(row, asked, "quotas") for row in _rows(asked)]
+def quotas(query: ListQuery) -> list[dict[str, Any]]:
+    return [_document(row, query, "quotas") for row in _rows(query)]
 
 
-def sizes(asked: Asked) -> dict[str, Any]:
+def sizes(query: ListQuery) -> dict[str, Any]:
     """The sizes that clusters and instances may have."""
     rows: list[dict[str, Any]] = [
         {
@@ -46,28 +46,28 @@ def sizes(asked: Asked) -> dict[str, Any]:
             "premiumIO": True,
             "supportedComputeTypes": ["AmlCompute", "ComputeInstance"],
         }
-        for size in asked.sizes_of(Service.ML_COMPUTE)
+        for size in query.sizes_of(Service.ML_COMPUTE)
     ]
     return {"value": rows}
 
 
-def _rows(asked: Asked) -> Iterator[_Row]:
-    quota = asked.deviations.quota
-    total, used = quota("ml", asked.region, "cores", TOTAL_VCPUS)
+def _rows(query: ListQuery) -> Iterator[_Row]:
+    quota = query.deviations.quota
+    total, used = quota("ml", query.region, "cores", TOTAL_VCPUS)
     yield _Row("", "totalDedicatedCores", "TotalDedicatedCores", "Total Cluster Dedicated Regional vCPUs", total, used)
-    spot, spot_used = quota("ml", asked.region, "lowPriorityCores", SPOT_VCPUS)
+    spot, spot_used = quota("ml", query.region, "lowPriorityCores", SPOT_VCPUS)
     yield _Row("", "totalLowPriorityCores", "TotalLowPriorityCores", "Total Cluster LowPriority Regional vCPUs", spot, spot_used)
-    for family in asked.families():
+    for family in query.families():
         name = _spelt(family)
-        limit, used = quota("ml", asked.region, family, FAMILY_VCPUS)
+        limit, used = quota("ml", query.region, family, FAMILY_VCPUS)
         yield _Row(name, "vmFamily/dedicatedCores", name, f"{family} Cluster Dedicated vCPUs", limit, used)
         yield _Row(name, "vmFamily/lowPriorityCores", name, f"{family} Cluster LowPriority vCPUs", -1, 0)
 
 
-def _document(row: _Row, asked: Asked, what: str) -> dict[str, Any]:
-    scope = f"providers/{MACHINE_LEARNING}/locations/{asked.region}"
+def _document(row: _Row, query: ListQuery, what: str) -> dict[str, Any]:
+    scope = f"providers/{MACHINE_LEARNING}/locations/{query.region}"
     return {
-        "id": asked.resource(f"{scope}/{what}/{row.path}" if row.path else scope),
+        "id": query.resource(f"{scope}/{what}/{row.path}" if row.path else scope),
         "type": f"{MACHINE_LEARNING}/{row.type}/{what}",
         "limit": row.limit,
         "unit": "Count",

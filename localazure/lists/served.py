@@ -14,7 +14,7 @@ from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.store import Body
 from localazure.kinds.ml_kind import API_VERSIONS as ML_VERSIONS
 from localazure.lists import batch, compute, container_instances, container_service, features, machine_learning, permissions
-from localazure.lists.asked import Asked
+from localazure.lists.query import ListQuery
 from localazure.services import Services
 
 _ANY = "*"  # stands for a location in a path
@@ -28,7 +28,7 @@ _AKS, _FEATURES = "microsoft.containerservice", "microsoft.features"
 class _Served:
     type: str  # as ARM's errors name it
     api_versions: frozenset[str]
-    answer: Callable[[Asked], list[Body] | Body]
+    answer: Callable[[ListQuery], list[Body] | Body]
 
 
 # Versions: those of the azure-mgmt packages, of azure-ai-ml 1.35.2 and of azure-cli 2.91.
@@ -84,7 +84,9 @@ def answered(method: str, segments: Sequence[str], version: str, conditions: str
     namespace = segments[_providers_at(segments) + 1]
     services.deviations.check_registered(namespace)
     region = _region(segments, served.type) or _filtered(conditions)
-    value = served.answer(Asked(region=region, as_of=services.clock.as_of, deviations=services.deviations, store=services.store))
+    value = served.answer(
+        ListQuery(region=region, as_of=services.clock.as_of, deviations=services.deviations, store=services.store)
+    )
     return answers.listed(value) if isinstance(value, list) else answers.respond(200, value)
 
 

@@ -104,7 +104,7 @@ async def _custom_script(machine: Machine, extension: Extension, blobs: Blobs) -
             ended = await machine.ended(run)
         else:
             machine.record["number"] += 1
-            machine.around.save(machine)
+            machine.context.save(machine)
             run = f"extension/{machine.record['number']}"
             ended = await machine.run(run, await _script_of(machine, extension, _folder(machine, run), blobs))
     except AgentLostError:

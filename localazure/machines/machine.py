@@ -34,8 +34,8 @@ _OWN_SCRIPTS = "var/lib/cloud/instance/scripts"
 _ROOT_HOME = "root"
 
 
-class Around(NamedTuple):
-    """What a machine is told by the room it stands in."""
+class MachineContext(NamedTuple):
+    """What a machine gets from the server."""
 
     folder: Path  # the machines' folders lie here
     url: str
@@ -49,10 +49,10 @@ class Around(NamedTuple):
 class Machine:
     """`record` is what outlasts this server."""
 
-    def __init__(self, settings: MachineSettings, record: Body, around: Around) -> None:
+    def __init__(self, settings: MachineSettings, record: Body, context: MachineContext) -> None:
         self.settings = settings
         self.record = record
-        self.around = around
+        self.context = context
         self.agent: Connection | None = None
         self.early = asyncio.Event()  # the first stages of cloud-init are over: commands and extensions may run
         self._initialising: asyncio.Task[None] | None = None
@@ -66,7 +66,7 @@ class Machine:
 
     @property
     def folder(self) -> Path:
-        return self.around.folder / self.record["folder"]
+        return self.context.folder / self.record["folder"]
 
     @property
     def root(self) -> Path:
@@ -88,9 +88,9 @@ class Machine:
     @property
     def identity_variables(self) -> dict[str, str]:
         """By which a program on the machine gets tokens of its identities: the address takes the place of 169.254.169.254."""
-        bundle = str(self.around.authorities)
+        bundle = str(self.context.authorities)
         return {
-            "AZURE_POD_IDENTITY_AUTHORITY_HOST": f"{self.around.url}/machines/{self.record['secret']}",
+            "AZURE_POD_IDENTITY_AUTHORITY_HOST": f"{self.context.url}/machines/{self.record['secret']}",
             "SSL_CERT_FILE": bundle,
             "REQUESTS_CA_BUNDLE": bundle,
         }
@@ -121,8 +121,8 @@ class Machine:
     # Power
 
     def enter(self, power: str) -> None:
-        self.record["power"], self.record["since"] = power, self.around.now()
-        self.around.save(self)
+        self.record["power"], self.record["since"] = power, self.context.now()
+        self.context.save(self)
 
     async def start(self) -> None:
         """Comes up, from whatever state; cloud-init goes on afterwards. Where this server ends meanwhile, the next goes on."""
@@ -209,7 +209,7 @@ class Machine:
     def _lost(self) -> None:
         log.warning("the process of the machine %s has ended; it is started again", self.settings.name)
         self.agent = None
-        self.around.lost(self)
+        self.context.lost(self)
         self._restarting = asyncio.create_task(self.start())
 
     def _agent(self) -> Connection:
@@ -227,7 +227,7 @@ class Machine:
 
     def install_programs(self) -> None:
         installed = programs.Installed(self.record["driver"], self.record["docker"], self.gpu_containers)
-        reach = programs.Reach(f"{self.around.url}/machines/{self.record['secret']}", self.around.authorities)
+        reach = programs.Reach(f"{self.context.url}/machines/{self.record['secret']}", self.context.authorities)
         programs.install(self.folder, self.settings, installed, reach)
 
     # Commands
@@ -282,7 +282,7 @@ class Machine:
                 await to_its_end(self._first, plan)
         self.early.set()
         if not taken_up:
-            await self.around.started(self)
+            await self.context.started(self)
         scripts = await asyncio.to_thread(self._scripts, plan, first=first)
         for number, (name, text) in enumerate(scripts, 1):
             if number >= taken_up:
@@ -351,7 +351,7 @@ class Machine:
         self.record["cloud_init"] = {"status": status, "detail": detail}
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         programs.status_of_cloud_init(self.folder).write_text(f"{status}\n", encoding="utf-8")
-        self.around.save(self)
+        self.context.save(self)
 
 
 def new_record(settings: MachineSettings, now: str) -> Body:

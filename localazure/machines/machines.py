@@ -17,7 +17,7 @@ from localazure.containers.runtime import Runtime
 from localazure.folder import same_secret
 from localazure.machines import machine as one_machine, model
 from localazure.machines.containers import Docker
-from localazure.machines.machine import DEALLOCATED, UP, Around, Machine
+from localazure.machines.machine import DEALLOCATED, UP, Machine, MachineContext
 from localazure.machines.run_commands import RunCommands
 from localazure.services import Services
 
@@ -40,7 +40,7 @@ class Machines:
         self._ticks: list[Callable[[], object]] = []
         self.docker = Docker(services, self._runtime, self._save)
         self.commands = RunCommands(blobs)
-        self._around = Around(
+        self._context = MachineContext(
             folder=folder,
             url=services.settings.url,
             authorities=services.settings.state / "ca-bundle.pem",
@@ -64,7 +64,7 @@ class Machines:
         settings = model.read(resource)
         machine = self._machines.get(resource.key)
         if machine is None:
-            machine = self.machine(settings, one_machine.new_record(settings, self._services.clock.stamp()), self._around)
+            machine = self.machine(settings, one_machine.new_record(settings, self._services.clock.stamp()), self._context)
             self._machines[resource.key] = machine
         machine.settings = settings
         if machine.power not in UP or machine.agent is None:
@@ -143,7 +143,7 @@ class Machines:
             if resource is None:  # the server before was killed while ARM took it away
                 self._services.store.delete_document(name)
                 continue
-            self._machines[resource.key] = self.machine(model.read(resource), record, self._around)
+            self._machines[resource.key] = self.machine(model.read(resource), record, self._context)
         known = {one.record["folder"] for one in self._machines.values()}
         for folder in self._folder.glob("*/"):
             if folder.name not in known:

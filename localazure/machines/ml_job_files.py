@@ -59,19 +59,19 @@ class JobIdentity(Identity):
         yield from self._principals()
 
 
-class Put(NamedTuple):
-    """A folder of the job whose files go to blob storage in the end."""
+class JobOutput(NamedTuple):
+    """A folder of the job whose files are uploaded to blob storage at the end."""
 
     folder: Path
     place: ml_uris.BlobPlace
 
 
-class Laid(NamedTuple):
-    """A job's files, laid out."""
+class JobFiles(NamedTuple):
+    """The files of a job on its node."""
 
     mounts: dict[str, Path]  # by path as the job knows it
     words: dict[str, str]  # by `inputs.name` and `outputs.name`
-    puts: tuple[Put, ...]
+    puts: tuple[JobOutput, ...]
 
 
 def check(properties: Body) -> str:
@@ -95,7 +95,7 @@ async def lay_out(
     log: downloads.InitializerLog,
     blobs: Blobs,
     services: Services,
-) -> Laid:
+) -> JobFiles:
     """Brings code and inputs, and makes room for outputs. ArmError where something can't be had."""
     properties = job.properties
     code = folder / "code"
@@ -119,19 +119,19 @@ async def lay_out(
         mounts[f"{INPUTS}/{name}"] = target
         alone = str(given.get("jobInputType")).lower() in FILES
         words[f"inputs.{name}"] = f"{INPUTS}/{name}/{uri.rstrip('/').rsplit('/', 1)[-1]}" if alone else f"{INPUTS}/{name}"
-    puts: list[Put] = []
+    puts: list[JobOutput] = []
     for name, given in (properties.get("outputs") or {}).items():
         target = folder / "outputs" / name
         await asyncio.to_thread(target.mkdir, parents=True, exist_ok=True)
         uri = str(given.get("uri") or f"azureml://datastores/{BLOB_STORE}/paths/azureml/{job.id.name}/{name}/")
-        puts.append(Put(target, _place(uri, name, workspace, identity, services)))
+        puts.append(JobOutput(target, _place(uri, name, workspace, identity, services)))
         mounts[f"{OUTPUTS}/{name}"] = target
         alone = str(given.get("jobOutputType")).lower() in FILES
         words[f"outputs.{name}"] = f"{OUTPUTS}/{name}/{name}" if alone else f"{OUTPUTS}/{name}"
     artifacts = artifact_place(job, OWN_OUTPUTS, workspace, services)
     if artifacts is not None:
-        puts.append(Put(code / OWN_OUTPUTS, artifacts))
-    return Laid(mounts, words, tuple(puts))
+        puts.append(JobOutput(code / OWN_OUTPUTS, artifacts))
+    return JobFiles(mounts, words, tuple(puts))
 
 
 def command(text: str, words: dict[str, str]) -> str:
@@ -143,7 +143,7 @@ def command(text: str, words: dict[str, str]) -> str:
     return _REFERENCE.sub(filled, text)
 
 
-async def put_out(puts: tuple[Put, ...], blobs: Blobs, services: Services) -> int:
+async def put_out(puts: tuple[JobOutput, ...], blobs: Blobs, services: Services) -> int:
     """Uploads what the job has written; how many files."""
     count = 0
     for put in puts:

@@ -35,7 +35,7 @@ from localazure.kubernetes.devices_visible import Visible
 from localazure.kubernetes.gpu_programs import Programs
 from localazure.kubernetes.node_gpus import gpus
 from localazure.machines import ml_job_files as files, ml_workers, paths
-from localazure.machines.ml_job_files import JobIdentity, Laid
+from localazure.machines.ml_job_files import JobFiles, JobIdentity
 from localazure.machines.model import DRIVER_OF_IMAGES, gpu_node
 from localazure.ml import conda
 from localazure.ml.downloads import InitializerLog
@@ -76,7 +76,7 @@ class Run:
         self._blobs = blobs
         self._services = services
 
-    async def prepared(self, secret: str, nodes: Sequence[str]) -> tuple[list[ContainerSpec], Volumes, list[Laid]]:
+    async def prepared(self, secret: str, nodes: Sequence[str]) -> tuple[list[ContainerSpec], Volumes, list[JobFiles]]:
         """Everything that the containers on these nodes need. ArmError where something can't be had."""
         await asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True)
         await asyncio.to_thread(self.folder.mkdir, mode=0o700, parents=True, exist_ok=True)
@@ -86,7 +86,7 @@ class Run:
         addresses = ml_workers.addresses(len(nodes))
         specs: list[ContainerSpec] = []
         volumes: list[Volume] = []
-        all_laid: list[Laid] = []
+        all_laid: list[JobFiles] = []
         for index, node in enumerate(nodes):
             folder = self.folder / str(index)
             laid = await files.lay_out(self.job, folder, self.identity, self.workspace, log, self._blobs, self._services)
@@ -178,7 +178,7 @@ class Run:
         address = f"{settings.url}/machines/{secret}"
         return {"AZURE_POD_IDENTITY_AUTHORITY_HOST": address, "SSL_CERT_FILE": bundle, "REQUESTS_CA_BUNDLE": bundle}
 
-    def _variables(self, laid: Laid, index: int, addresses: Sequence[str]) -> dict[str, str]:
+    def _variables(self, laid: JobFiles, index: int, addresses: Sequence[str]) -> dict[str, str]:
         properties = self.job.properties
         name = self.job.id.name
         own = {
@@ -267,7 +267,7 @@ class Run:
     async def _from_conda(self, text: str, log: Path) -> Image:
         build_log = BuildLog(log)
         try:
-            wanted = conda.wanted(text)
+            wanted = conda.environment(text)
             made = Environments(default_cache()).make(
                 wanted.python, (Requirements(wanted.requirements),), "the conda file", build_log
             )

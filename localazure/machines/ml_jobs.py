@@ -370,12 +370,12 @@ class JobRunner:
             self._services,
         )
 
-    def _puts(self, kept: Body) -> tuple[ml_job_files.Put, ...]:
-        found: list[ml_job_files.Put] = []
+    def _puts(self, kept: Body) -> tuple[ml_job_files.JobOutput, ...]:
+        found: list[ml_job_files.JobOutput] = []
         for folder, account_id, container, path in kept.get("puts") or ():
             account = self._services.store.get(account_id)
             if account is not None:
-                found.append(ml_job_files.Put(Path(folder), ml_job_files.ml_uris.BlobPlace(account, container, path)))
+                found.append(ml_job_files.JobOutput(Path(folder), ml_job_files.ml_uris.BlobPlace(account, container, path)))
         return tuple(found)
 
     def _save_job(self, key: str) -> None:

@@ -83,7 +83,7 @@ class MachineRequests:
             case "login":
                 principal, client = identity_of(machine, str(asked.get("identity") or ""), self._services)
                 machine.record["signed_on"] = {"principal": principal, "client": client}
-                machine.around.save(machine)
+                machine.context.save(machine)
                 return self._account(machine)
             case "show":
                 return self._account(machine)
@@ -95,7 +95,7 @@ class MachineRequests:
                 return {}
             case _:
                 machine.record["signed_on"] = ""
-                machine.around.save(machine)
+                machine.context.save(machine)
                 return {}
 
     def _account(self, machine: Machine) -> Body:

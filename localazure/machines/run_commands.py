@@ -57,7 +57,7 @@ class RunCommands:
         run = self._next(machine, "action")
         folder = machine.root / ACTION_FOLDER / run.rpartition("/")[2]
         machine.record["action"] = {"run": run, "folder": str(folder)}
-        machine.around.save(machine)
+        machine.context.save(machine)
         return await self._acted(machine, run, folder, await self._run(machine, run, folder, script))
 
     async def act_again(self, machine: Machine) -> Body:
@@ -71,7 +71,7 @@ class RunCommands:
     async def _acted(self, machine: Machine, run: str, folder: Path, ended: Ended) -> Body:
         machine.forget(run)
         machine.record["action"] = None
-        machine.around.save(machine)
+        machine.context.save(machine)
         out, err = await asyncio.to_thread(_last, folder / "stdout"), await asyncio.to_thread(_last, folder / "stderr")
         if ended.why == node_agent.TIMEOUT:
             err += "\nThe script ran longer than 90 minutes and was ended.\n"
@@ -93,7 +93,7 @@ class RunCommands:
             "folder": str(folder),
             "state": PENDING,
             "message": _MESSAGES[PENDING],
-            "start": machine.around.now(),
+            "start": machine.context.now(),
             "end": "",
             "code": None,
             "streams": [
@@ -106,7 +106,7 @@ class RunCommands:
             ],
         }
         machine.record["runs"][name] = kept
-        machine.around.save(machine)
+        machine.context.save(machine)
         begun = asyncio.Event()
         self._go(machine, name, self._managed(machine, kept, script, begun))
         await begun.wait()
@@ -128,7 +128,7 @@ class RunCommands:
             await asyncio.wait([task], timeout=node_agent.GRACE_SECONDS + 1)
             task.cancel()
         if machine.record["runs"].pop(name, None) is not None:
-            machine.around.save(machine)
+            machine.context.save(machine)
             await asyncio.to_thread(shutil.rmtree, machine.root / FOLDER / name, ignore_errors=True)
 
     def view(self, machine: Machine, name: str) -> Body:
@@ -174,7 +174,7 @@ class RunCommands:
     async def _managed(self, machine: Machine, kept: Body, script: Script, begun: asyncio.Event) -> None:
         def running() -> None:
             kept.update(state=RUNNING, message=_MESSAGES[RUNNING])
-            machine.around.save(machine)
+            machine.context.save(machine)
             begun.set()
 
         streams = self._streams(kept)
@@ -196,7 +196,7 @@ class RunCommands:
         def told() -> None:
             for entry, stream in zip(kept["streams"], streams, strict=True):
                 entry[3] = stream.sent
-            machine.around.save(machine)
+            machine.context.save(machine)
 
         following = asyncio.create_task(streaming.follow(streams, self._blobs, told)) if streams else None
         try:
@@ -233,8 +233,8 @@ class RunCommands:
             self._over(machine, kept, FAILED, f"Execution failed: failed to execute command: {what}{message}", ended.code)
 
     def _over(self, machine: Machine, kept: Body, state: str, message: str, code: int | None) -> None:
-        kept.update(state=state, message=message, code=code, end=machine.around.now())
-        machine.around.save(machine)
+        kept.update(state=state, message=message, code=code, end=machine.context.now())
+        machine.context.save(machine)
 
     def _streams(self, kept: Body) -> list[Stream]:
         folder = Path(kept["folder"])

@@ -1,7 +1,6 @@
-"""The Python environment that a conda file asks for, made with uv: what pip brings, and what conda brings where PyPI has it too.
+"""Reads a conda file as a Python version and pip requirements, which uv installs from PyPI.
 
-In: the file's text. Out: a Python version and a requirement file. Channels aren't asked; a package that only conda has can't be
-had, and the build fails.
+Channels aren't used: a package that only conda has makes the build fail.
 """
 
 from typing import NamedTuple
@@ -14,21 +13,21 @@ DEFAULT_PYTHON = "3.12"  # of mcr.microsoft.com/azureml/minimal-py312-inference
 _OF_CONDA_ALONE = frozenset({"python", "pip", "setuptools", "wheel", "conda", "libgcc", "libstdcxx-ng"})
 
 
-class Wanted(NamedTuple):
-    """An environment."""
+class CondaEnvironment(NamedTuple):
+    """A Python version with requirements."""
 
     python: str  # "3.12"
     requirements: str  # lines of a requirement file
     has_server: bool
 
 
-def wanted(text: str) -> Wanted:
-    """CondaFileError."""
+def environment(text: str) -> CondaEnvironment:
+    """The environment of a conda file's text. CondaFileError."""
     file = read(text)
     python = file.find("python")
     lines = [_line(each) for each in file.packages if each.pip or each.name not in _OF_CONDA_ALONE]
     names = {each.name for each in file.packages}
-    return Wanted(_version(python), "".join(f"{line}\n" for line in lines), bool(names & {SERVER, DEFAULTS}))
+    return CondaEnvironment(_version(python), "".join(f"{line}\n" for line in lines), bool(names & {SERVER, DEFAULTS}))
 
 
 def _version(python: CondaPackage | None) -> str:

@@ -103,7 +103,7 @@ async def _pulled(text: str, identity: Identity | None, services: Services) -> I
 
 async def _from_conda(text: str, log: Path, services: Services) -> Image:
     try:
-        wanted = conda.wanted(text)
+        wanted = conda.environment(text)
     except CondaFileError as error:
         raise failures.image_build(f"The environment's conda file can't be read: {error}.") from error
     build_log = BuildLog(log)

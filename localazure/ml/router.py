@@ -20,7 +20,7 @@ from localazure.ml import bodies, refusals
 from localazure.ml.gate import Gate
 from localazure.ml.live import LiveEndpoint
 from localazure.ml.refusals import RefusedError
-from localazure.ml.slots import Instance, LiveDeployment, NotReadyError, Place, TooManyError
+from localazure.ml.slots import AdmittedRequest, Instance, LiveDeployment, NotReadyError, TooManyError
 from localazure.ml.upstream import Answer, Headers, LostError, NobodyListensError
 
 PREFIX = "/ml/"
@@ -83,7 +83,7 @@ class Router:
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send, own: Headers) -> None:
         endpoint, below = self._endpoint(scope["path"])
-        given = _Given(scope["headers"])
+        given = _RequestHeaders(scope["headers"])
         self._gate.check(endpoint, given.authorization)
         own += [(b"x-ms-client-request-id", given.client_request_id)] if given.client_request_id else []
         with self._memory.share() as share:
@@ -128,8 +128,8 @@ class Router:
         copy.add_done_callback(self._copies.discard)
 
 
-class _Given:
-    """What a request's headers say to the router, and those that the container gets."""
+class _RequestHeaders:
+    """The headers that the router reads, and those that it passes on."""
 
     def __init__(self, headers: Headers) -> None:
         self.authorization = self.length = self.deployment = self.client_request_id = b""
@@ -177,7 +177,7 @@ def _chosen(endpoint: LiveEndpoint, named: bytes) -> LiveDeployment:
     return deployment
 
 
-async def _asked(place: Place, request: _Request, deadline: float) -> Answer:
+async def _asked(place: AdmittedRequest, request: _Request, deadline: float) -> Answer:
     """The head of the first answer: an instance where nobody listens is passed over."""
     while True:
         instance = await place.instance(deadline)

@@ -58,12 +58,12 @@ class LiveDeployment:
     def any_ready(self) -> bool:
         return any(each.ready for each in self.instances)
 
-    def enter(self) -> "Place":
+    def enter(self) -> "AdmittedRequest":
         """Lets a request in. TooManyError."""
         if self.pending >= ADMITTED * self.settings.concurrent * max(len(self.instances), 1):
             raise TooManyError
         self.pending += 1
-        return Place(self)
+        return AdmittedRequest(self)
 
     def changed(self) -> None:
         """A place became free: the requests that wait get it in the order in which they came."""
@@ -118,8 +118,8 @@ class LiveDeployment:
             raise
 
 
-class Place:
-    """A request that was let in, until it leaves: at an instance, or between two of them."""
+class AdmittedRequest:
+    """A request that was admitted, until it leaves: at an instance, or waiting for the next one."""
 
     def __init__(self, deployment: LiveDeployment) -> None:
         self._deployment = deployment

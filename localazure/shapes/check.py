@@ -34,7 +34,7 @@ class BodyProblem:
     owner: str = ""  # of an unknown property: the name of the object that it was given in
 
 
-class _Asked(NamedTuple):
+class _Options(NamedTuple):
     creating: bool
     version: str
 
@@ -43,31 +43,33 @@ def body_problems(shape: ObjectShape, body: Any, *, creating: bool, version: str
     """The problems of `body`. `creating` false (a PATCH) lets required properties be missing; what `version` lacks is unknown."""
     if isinstance(body, Mapping):
         body = {key: value for key, value in body.items() if key not in _REPEAT_THE_URL}
-    return list(_problems(shape, body, "", _Asked(creating, version)))
+    return list(_problems(shape, body, "", _Options(creating, version)))
 
 
-def _problems(shape: Shape, value: Any, path: str, asked: _Asked) -> Iterator[BodyProblem]:
+def _problems(shape: Shape, value: Any, path: str, options: _Options) -> Iterator[BodyProblem]:
     match shape:
         case AnyShape():
             return
         case ObjectShape():
             yield from (
-                _object_problems(shape, value, path, asked) if isinstance(value, Mapping) else [_wrong(path, "an object", value)]
+                _object_problems(shape, value, path, options)
+                if isinstance(value, Mapping)
+                else [_wrong(path, "an object", value)]
             )
         case UnionShape():
-            yield from _union_problems(shape, value, path, asked)
+            yield from _union_problems(shape, value, path, options)
         case ArrayShape():
             if not isinstance(value, list):
                 yield _wrong(path, "an array", value)
                 return
             for index, each in enumerate(value):
-                yield from _problems(shape.items, each, f"{path}[{index}]", asked)
+                yield from _problems(shape.items, each, f"{path}[{index}]", options)
         case MapShape():
             if not isinstance(value, Mapping):
                 yield _wrong(path, "an object", value)
                 return
             for key, each in value.items():
-                yield from _problems(shape.values, each, _join(path, key), asked)
+                yield from _problems(shape.values, each, _join(path, key), options)
         case StringShape():
             if not isinstance(value, str):
                 yield _wrong(path, "a string", value)
@@ -83,28 +85,28 @@ def _problems(shape: Shape, value: Any, path: str, asked: _Asked) -> Iterator[Bo
                 yield _wrong(path, "an integer" if shape.integer else "a number", value)
 
 
-def _object_problems(shape: ObjectShape, body: Mapping[str, Any], path: str, asked: _Asked) -> Iterator[BodyProblem]:
+def _object_problems(shape: ObjectShape, body: Mapping[str, Any], path: str, options: _Options) -> Iterator[BodyProblem]:
     for name, each in shape.properties.items():
-        if asked.creating and each.required and body.get(name) is None:
+        if options.creating and each.required and body.get(name) is None:
             yield BodyProblem(_join(path, name), "missing", f"the required property '{_join(path, name)}' is missing")
     for name, value in body.items():
         here = _join(path, name)
         each = shape.properties.get(name)
-        of_another_version = asked.version != "" and presence(shape.name, name, asked.version) == "missing"
+        of_another_version = options.version != "" and presence(shape.name, name, options.version) == "missing"
         if of_another_version or (each is None and shape.additional is None):
             what = shape.name.split(":")[-1]
             yield BodyProblem(here, "unknown", f"'{here}' is not a property of '{what}'", owner=shape.name)
         elif each is None:
-            yield from _problems(shape.additional or AnyShape(), value, here, asked)
+            yield from _problems(shape.additional or AnyShape(), value, here, options)
         elif value is None:
             continue
         elif each.read_only and value != {}:
             yield BodyProblem(here, "read-only", f"'{here}' is set by the service and can't be given")
         elif not each.read_only:
-            yield from _problems(each.shape, value, here, asked)
+            yield from _problems(each.shape, value, here, options)
 
 
-def _union_problems(shape: UnionShape, value: Any, path: str, asked: _Asked) -> Iterator[BodyProblem]:
+def _union_problems(shape: UnionShape, value: Any, path: str, options: _Options) -> Iterator[BodyProblem]:
     if not isinstance(value, Mapping):
         yield _wrong(path, "an object", value)
         return
@@ -117,7 +119,7 @@ def _union_problems(shape: UnionShape, value: Any, path: str, asked: _Asked) -> 
         allowed = ", ".join(f"'{each}'" for each in shape.options)
         yield BodyProblem(here, "enum", f"'{given}' is not a value of '{here}'; it takes {allowed}")
     else:
-        yield from _problems(shape.options[given], value, path, asked)
+        yield from _problems(shape.options[given], value, path, options)
 
 
 def _wrong(path: str, expected: str, value: Any) -> BodyProblem:

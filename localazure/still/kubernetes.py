@@ -24,10 +24,10 @@ class StillClusters(Clusters):
             await asyncio.to_thread(folder.pki.make)
 
     def server(self, key: str) -> str:
-        return kubernetes_api.server(self._around.url, self._records.folder(key).id)
+        return kubernetes_api.server(self._context.url, self._records.folder(key).id)
 
     def _authority(self, key: str) -> Path:  # noqa: ARG002
-        return self._around.authority
+        return self._context.authority
 
     def api(self, key: str) -> KubeApi:  # noqa: ARG002
         raise nothing_runs("API server of a cluster")

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from localazure.kubernetes.client import KubeApi
-from localazure.kubernetes.clusters import Clusters, Surroundings
+from localazure.kubernetes.clusters import ClusterContext, Clusters
 from localazure.kubernetes.model import ClusterShape
 from tests.support.embedded import SUBSCRIPTION, kubernetes_programs
 from tests.support.times import STARTED
@@ -87,7 +87,7 @@ class ControlPlane:
 def clusters_in(folder: Path) -> Clusters:
     """Clusters below `folder` with no embedded Azure around them and no node agents."""
     programs = needed()
-    return Clusters(Surroundings(folder, lambda: programs, agent=lambda _: ()))
+    return Clusters(ClusterContext(folder, lambda: programs, agent=lambda _: ()))
 
 
 @contextmanager

@@ -8,8 +8,8 @@ from typing import Any
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId, parse
 from azure_gpu.formats.azure_types import AzureType
+from localazure.referenced import GROUPS_VERSION, Expected, around, body_of, identity_of
 from localazure.shapes import default_api_version
-from localazure.surroundings import GROUPS_VERSION, Expected, around, body_of, identity_of
 from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
 
 _STORAGE = "2024-01-01"

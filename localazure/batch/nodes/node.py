@@ -32,8 +32,8 @@ FOLDERS = ("shared", "startup/wd", "workitems", "applications", "fsmounts", "vol
 _FIRST_ADDRESS = 4  # the first that a subnet of Azure gives out
 
 
-class Surroundings(NamedTuple):
-    """What a node is told by its pool."""
+class NodeContext(NamedTuple):
+    """What a node gets from its pool."""
 
     account_name: str
     account_url: str
@@ -48,10 +48,10 @@ class Surroundings(NamedTuple):
 class Node:
     """A node, live. `record` is what outlasts this server."""
 
-    def __init__(self, record: Body, settings: PoolSettings, around: Surroundings) -> None:
+    def __init__(self, record: Body, settings: PoolSettings, context: NodeContext) -> None:
         self.record = record
         self.settings = settings
-        self.around = around
+        self.context = context
         self.agent: Connection | None = None
         self.closed = False  # takes no task any more, because it is about to restart
         self.used_slots = 0
@@ -73,7 +73,7 @@ class Node:
 
     @property
     def folder(self) -> Path:
-        return self.around.folder / self.record["folder"]
+        return self.context.folder / self.record["folder"]
 
     @property
     def root(self) -> Path:
@@ -90,12 +90,12 @@ class Node:
 
     @property
     def place(self) -> NodePlace:
-        around = self.around
+        context = self.context
         folders = [self.folder / PROGRAMS] if self.has_programs else []
         own = (gpus.programs(self.folder), addresses.programs(self.folder), *folders)
         programs = os.pathsep.join(str(each) for each in own if each is not None)
         return NodePlace(
-            around.account_name, around.account_url, self.settings.name, self.id, self.dedicated, self.root, programs
+            context.account_name, context.account_url, self.settings.name, self.id, self.dedicated, self.root, programs
         )
 
     @property
@@ -123,13 +123,13 @@ class Node:
 
     def enter(self, phase: str) -> None:
         if phase != self.record["phase"]:
-            self.record["phase"], self.record["since"] = phase, self.around.now()
-            self.around.changed(self)
+            self.record["phase"], self.record["since"] = phase, self.context.now()
+            self.context.changed(self)
 
     def take(self, run: str, slots: int) -> None:
         """A task runs here from now on."""
         if not self.running:
-            self.record["since"] = self.around.now()
+            self.record["since"] = self.context.now()
         self.running[run] = slots
         self.used_slots += slots
 
@@ -137,7 +137,7 @@ class Node:
         """It doesn't any more."""
         self.used_slots -= self.running.pop(run, 0)
         if not self.running:
-            self.record["since"] = self.around.now()
+            self.record["since"] = self.context.now()
 
     def remember(self, recent: Body, *, succeeded: bool) -> None:
         """A task has ended here."""
@@ -229,7 +229,7 @@ class Node:
     async def _up(self) -> None:
         self.record["errors"], self.record["start"] = [], None
         self.enter("starting")
-        self.record["booted"] = self.around.now()
+        self.record["booted"] = self.context.now()
         if self.settings.windows:
             self.enter(READY)
             return
@@ -241,7 +241,7 @@ class Node:
                 self.record["errors"] = [{"code": "NodeNotReady", "message": str(error)}]
                 self.enter("unusable")
                 return
-        await self.around.prepare(self)
+        await self.context.prepare(self)
         if self.settings.start_task:
             await self._run_start_task(self.settings.start_task)
         else:
@@ -250,10 +250,10 @@ class Node:
     async def _run_start_task(self, task: Body) -> None:
         if task.get("waitForSuccess", True) is False:
             self.enter(READY)
-            await self.around.start_task(self)
+            await self.context.start_task(self)
             return
         self.enter("waitingforstarttask")
-        self.enter(READY if await self.around.start_task(self) else "starttaskfailed")
+        self.enter(READY if await self.context.start_task(self) else "starttaskfailed")
 
     async def _connect(self) -> None:
         self.agent = Connection(self.folder, self._lost)
@@ -274,7 +274,7 @@ class Node:
         log.warning("the process of the node %s has ended; it is started again", self.id)
         self.agent = None
         self.record["preparations"] = _after_restart(self.record["preparations"], wiped=False)
-        self.around.lost(self)
+        self.context.lost(self)
         self.bring_up()
 
     def _make_folders(self) -> None:
@@ -290,7 +290,7 @@ class Node:
         record = self.record
         body: Body = {
             "id": self.id,
-            "url": f"{self.around.account_url}/pools/{self.settings.name}/nodes/{self.id}",
+            "url": f"{self.context.account_url}/pools/{self.settings.name}/nodes/{self.id}",
             "state": self.state,
             "schedulingState": record["scheduling"],
             "stateTransitionTime": record["since"],

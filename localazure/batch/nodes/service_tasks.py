@@ -32,7 +32,7 @@ async def start(node: Node, account: str, blobs: Blobs, services: Services) -> b
 
     def note(info: Body) -> None:
         node.record["start"] = info
-        node.around.changed(node)
+        node.context.changed(node)
 
     await _attempts(node, "start", task, folder, env, retries, account, blobs, services, note)
     return node.record["start"]["result"] == "success"
@@ -80,7 +80,7 @@ async def _prepare(node: Node, job: Body, record: Body, account: str, blobs: Blo
 
     def note(info: Body) -> None:
         record["preparation"] = {**info, "taskRootDirectory": str(folder.relative_to(node.root))}
-        node.around.changed(node)
+        node.context.changed(node)
 
     try:
         await _attempts(node, _preparing(str(job["id"]).lower()), task, folder, env, retries, account, blobs, services, note)
@@ -89,7 +89,7 @@ async def _prepare(node: Node, job: Body, record: Body, account: str, blobs: Blo
         if record["state"] == "running":  # the node was lost, or this server ends: the next to ask begins anew
             node.record["preparations"].pop(str(job["id"]).lower(), None)
         node.preparing.pop(str(job["id"]).lower(), None)
-        node.around.changed(node)
+        node.context.changed(node)
 
 
 async def end_preparation(node: Node, name: str) -> None:
@@ -129,7 +129,7 @@ async def release(node: Node, name: str, account: str, blobs: Blobs, services: S
 
     def note(info: Body) -> None:
         record["release"] = {**info, "taskRootDirectory": str(folder.relative_to(node.root))}
-        node.around.changed(node)
+        node.context.changed(node)
 
     await _attempts(node, "release", task, folder, env, 0, account, blobs, services, note)
 
@@ -159,7 +159,7 @@ async def _attempts(
     """Runs it until it succeeds or its retries are used up; -1 retries for ever. `note` is told each change."""
     count = 0
     while True:
-        started = node.around.now()
+        started = node.context.now()
         retried: Body = {"retryCount": count, **({"lastRetryTime": started} if count else {})}
         note({"state": "running", "startTime": started, **retried})
         info, again = await _attempt(node, kind, task, folder, env, account, blobs, services)
@@ -182,7 +182,7 @@ async def _attempt(
         await node_files.fetch(task.get("resourceFiles"), folder / "wd", account, node.settings, blobs, services)
         ended = await commands.execute(node, commands.Job(run, task, line, folder, env, keep=kind == "start"), services)
     except TaskError as error:
-        return {"endTime": node.around.now(), "failureInfo": error.body, "result": "failure"}, False
+        return {"endTime": node.context.now(), "failureInfo": error.body, "result": "failure"}, False
     if node.agent is not None:
         node.agent.forget(run)
     failure = commands.failure_of(ended, line)

@@ -13,33 +13,33 @@ from starlette.responses import JSONResponse, Response
 from localazure.arm.store import Body
 from localazure.batch.errors import BatchError
 from localazure.batch.service import odata
-from localazure.batch.service.asked import Asked
+from localazure.batch.service.request import DataPlaneRequest
 
 CONTENT_TYPE = "application/json;odata=minimalmetadata"
 _TOGETHER = 100  # entries of a list
 _SECRET = frozenset({"password", "sshprivatekey", "accountkey", "saskey", "protectedsettings"})  # given and never answered
 
 
-def one(asked: Asked, metadata: str, entry: Body) -> Response:
+def one(request: DataPlaneRequest, metadata: str, entry: Body) -> Response:
     """An object, or what of it `$select` names."""
     headers = tags(entry)
     content = {
-        "odata.metadata": asked.url(f"$metadata#{metadata}/@Element"),
-        **odata.selected(without_secrets(entry), asked.select),
+        "odata.metadata": request.url(f"$metadata#{metadata}/@Element"),
+        **odata.selected(without_secrets(entry), request.select),
     }
     return JSONResponse(content, headers=headers, media_type=CONTENT_TYPE)
 
 
-def done(asked: Asked, status: int, entry: Body | None = None, *, location: str = "") -> Response:
+def done(request: DataPlaneRequest, status: int, entry: Body | None = None, *, location: str = "") -> Response:
     """An operation that answers nothing but headers."""
-    headers = tags(entry or {}) | {"DataServiceId": location or asked.here}
+    headers = tags(entry or {}) | {"DataServiceId": location or request.here}
     if location:
         headers["Location"] = location
     return Response(status_code=status, headers=headers)
 
 
 async def listed(
-    asked: Asked,
+    request: DataPlaneRequest,
     metadata: str,
     entries: Iterable[Body],
     properties: dict[str, str],
@@ -49,7 +49,7 @@ async def listed(
 
     Others are served between a few entries and the next, so what `entries` reads may change meanwhile.
     """
-    most, after, wanted = asked.most, asked.after, odata.parse(asked.filter, properties)
+    most, after, wanted = request.most, request.after, odata.parse(request.filter, properties)
     page: list[Body] = []
     shown: list[Body] = []
     more = False
@@ -62,22 +62,22 @@ async def listed(
             more = True
             break
         page.append(entry)
-        shown.append(odata.selected(without_secrets(entry), asked.select))
+        shown.append(odata.selected(without_secrets(entry), request.select))
     content: Body = {
-        "odata.metadata": asked.url(f"$metadata#{metadata}"),
+        "odata.metadata": request.url(f"$metadata#{metadata}"),
         "value": shown,
     }
     if more:
         token = base64.urlsafe_b64encode(key(page[-1]).encode()).decode()
-        query = [(name, value) for name, value in asked.request.query_params.items() if name.lower() != "$skiptoken"]
-        content["odata.nextLink"] = f"{asked.here}?{urlencode([*query, ('$skiptoken', token)])}"
+        query = [(name, value) for name, value in request.request.query_params.items() if name.lower() != "$skiptoken"]
+        content["odata.nextLink"] = f"{request.here}?{urlencode([*query, ('$skiptoken', token)])}"
     await asyncio.sleep(0)
     return JSONResponse(content, media_type=CONTENT_TYPE)
 
 
-def plain(asked: Asked, metadata: str, content: Body) -> Response:
+def plain(request: DataPlaneRequest, metadata: str, content: Body) -> Response:
     """An object that is no entry of a list."""
-    return JSONResponse({"odata.metadata": asked.url(f"$metadata#{metadata}"), **content}, media_type=CONTENT_TYPE)
+    return JSONResponse({"odata.metadata": request.url(f"$metadata#{metadata}"), **content}, media_type=CONTENT_TYPE)
 
 
 def refused(error: BatchError, address: str) -> Response:
@@ -97,24 +97,24 @@ def tags(entry: Body) -> dict[str, str]:
     return headers
 
 
-def conditions(asked: Asked, entry: Body) -> None:
+def conditions(request: DataPlaneRequest, entry: Body) -> None:
     """BatchError 412, or 304 for a read, where a condition of the request's headers doesn't hold."""
-    tag, reads = entry.get("eTag", ""), asked.method in ("GET", "HEAD")
+    tag, reads = entry.get("eTag", ""), request.method in ("GET", "HEAD")
     unmet = BatchError("ConditionNotMet")
     unchanged = BatchError("ConditionNotMet", status=304) if reads else unmet
-    wanted = _tags(asked.header("if-match"))
+    wanted = _tags(request.header("if-match"))
     if wanted and "*" not in wanted and tag not in wanted:
         raise unmet
-    unwanted = _tags(asked.header("if-none-match"))
+    unwanted = _tags(request.header("if-none-match"))
     if unwanted and ("*" in unwanted or tag in unwanted):
         raise unchanged
     if not entry.get("lastModified"):
         return
     modified = datetime.fromisoformat(entry["lastModified"]).astimezone(UTC).replace(microsecond=0)
-    since = _moment(asked, "if-modified-since")
+    since = _moment(request, "if-modified-since")
     if since is not None and modified <= since:
         raise unchanged
-    until = _moment(asked, "if-unmodified-since")
+    until = _moment(request, "if-unmodified-since")
     if until is not None and modified > until:
         raise unmet
 
@@ -128,10 +128,10 @@ def without_secrets(value: Any) -> Any:
     return value
 
 
-def no_expand(asked: Asked) -> None:
-    if asked.query.get("$expand"):
+def no_expand(request: DataPlaneRequest) -> None:
+    if request.query.get("$expand"):
         raise BatchError(
-            "NotImplemented", f"The embedded Azure does not implement $expand={asked.query['$expand'][:100]}.", status=501
+            "NotImplemented", f"The embedded Azure does not implement $expand={request.query['$expand'][:100]}.", status=501
         )
 
 
@@ -139,8 +139,8 @@ def _tags(text: str) -> set[str]:
     return {each.strip().removeprefix("W/").strip('"') for each in text.split(",") if each.strip()}
 
 
-def _moment(asked: Asked, header: str) -> datetime | None:
-    text = asked.header(header)
+def _moment(request: DataPlaneRequest, header: str) -> datetime | None:
+    text = request.header(header)
     if not text:
         return None
     try:

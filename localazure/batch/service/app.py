@@ -22,23 +22,23 @@ from localazure.batch.endings import Endings
 from localazure.batch.errors import BatchError, not_imitated
 from localazure.batch.pools import Pools as LivePools
 from localazure.batch.service import answers, authentication, models, pool_forms
-from localazure.batch.service.asked import Asked, segments_of
 from localazure.batch.service.files import Files
 from localazure.batch.service.jobs import Jobs
 from localazure.batch.service.lists import Lists
 from localazure.batch.service.nodes import Nodes
 from localazure.batch.service.pools import Pools
+from localazure.batch.service.request import DataPlaneRequest, segments_of
 from localazure.batch.service.tasks import Tasks
 from localazure.batch.work import Work
 from localazure.services import Services
-from localazure.still import live
+from localazure.still import refused
 
 PREFIX = "/batch"
 # Of azure-batch 15.1; of azure-batch 14.2 and the 15.0.0b1 in azure-cli 2.91; and of what came between them.
 API_VERSIONS = frozenset({"2025-06-01", "2024-07-01.20.0", "2024-02-01.19.0"})
 log = logging.getLogger(__name__)
 
-Operation = Callable[[Asked], Awaitable[Response]]
+Operation = Callable[[DataPlaneRequest], Awaitable[Response]]
 
 
 class DataPlane:
@@ -92,19 +92,21 @@ class DataPlane:
         _check_version(query)
         await self._load()
         self._work.sync()
-        asked = Asked(request=request, account=account, caller=caller, segments=segments[1:], address=address, query=query)
-        return await self._operation(asked)(asked)
+        parsed = DataPlaneRequest(
+            request=request, account=account, caller=caller, segments=segments[1:], address=address, query=query
+        )
+        return await self._operation(parsed)(parsed)
 
-    def _operation(self, asked: Asked) -> Operation:
-        path = _pattern(asked.segments)
-        found = self._operations.get((asked.method, path))
+    def _operation(self, parsed: DataPlaneRequest) -> Operation:
+        path = _pattern(parsed.segments)
+        found = self._operations.get((parsed.method, path))
         if found is not None:
-            live.check_batch(asked.method, path, self._services)
+            refused.check_batch(parsed.method, path, self._services)
             return found
         if any(known == path for _, known in self._operations):
             raise BatchError("UnsupportedHttpVerb")
         if path.startswith(("jobschedules", "certificates", "poolusagemetrics", "lifetimepoolstats", "lifetimejobstats")):
-            raise not_imitated(f"'{asked.segments[0]}'")
+            raise not_imitated(f"'{parsed.segments[0]}'")
         raise BatchError("InvalidUri")
 
     async def _load(self) -> None:

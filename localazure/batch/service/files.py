@@ -22,9 +22,9 @@ from localazure.batch.errors import BatchError
 from localazure.batch.model import TaskKey
 from localazure.batch.pools import Pools as LivePools
 from localazure.batch.service import answers, folders, odata
-from localazure.batch.service.asked import Asked
 from localazure.batch.service.folders import Entry
 from localazure.batch.service.pools import Pools
+from localazure.batch.service.request import DataPlaneRequest
 from localazure.batch.work import Work
 
 _PART = re.compile(r"bytes=(\d{1,18})?-(\d{1,18})?")
@@ -39,25 +39,25 @@ class Files:
         self._pools = pools
         self._work = work
 
-    async def listed(self, asked: Asked) -> Response:
-        recursive = asked.query.get("recursive", "").lower() == "true"
-        folder, base = self._folder(asked), asked.url(*asked.segments[:5])
-        after = asked.after
+    async def listed(self, request: DataPlaneRequest) -> Response:
+        recursive = request.query.get("recursive", "").lower() == "true"
+        folder, base = self._folder(request), request.url(*request.segments[:5])
+        after = request.after
 
         def behind() -> list[Entry]:
             return sorted(each for each in folders.entries(folder, recursive=recursive) if each.name > after)
 
         found = await run_in_threadpool(behind)
         entries = (_view(each, base) for each in found)
-        return await answers.listed(asked, "files", entries, odata.FILES, lambda entry: entry["name"])
+        return await answers.listed(request, "files", entries, odata.FILES, lambda entry: entry["name"])
 
-    async def get(self, asked: Asked) -> Response:
-        entry, handle = await self._open(asked)
+    async def get(self, request: DataPlaneRequest) -> Response:
+        entry, handle = await self._open(request)
         try:
             if entry.is_directory:
                 raise BatchError("OperationInvalidForCurrentState", "The specified path is a folder; only a file can be read.")
-            first, length = _part(asked.header("ocp-range") or asked.header("range"), entry.size)
-            headers = _headers(entry, asked) | {"Content-Length": str(length)}
+            first, length = _part(request.header("ocp-range") or request.header("range"), entry.size)
+            headers = _headers(entry, request) | {"Content-Length": str(length)}
             if length != entry.size:
                 headers["Content-Range"] = f"bytes {first}-{first + length - 1}/{entry.size}"
         except BaseException:
@@ -65,15 +65,15 @@ class Files:
             raise
         return _FileResponse(handle, first, length, headers, entry.content_type)
 
-    async def head(self, asked: Asked) -> Response:
-        entry, handle = await self._open(asked)
+    async def head(self, request: DataPlaneRequest) -> Response:
+        entry, handle = await self._open(request)
         os.close(handle)
-        headers = _headers(entry, asked) | {"Content-Length": str(entry.size), "Content-Type": entry.content_type}
+        headers = _headers(entry, request) | {"Content-Length": str(entry.size), "Content-Type": entry.content_type}
         return Response(status_code=200, headers=headers)
 
-    async def delete(self, asked: Asked) -> Response:
-        recursive = asked.query.get("recursive", "").lower() == "true"
-        folder, name = self._folder(asked), "/".join(asked.segments[5:])
+    async def delete(self, request: DataPlaneRequest) -> Response:
+        recursive = request.query.get("recursive", "").lower() == "true"
+        folder, name = self._folder(request), "/".join(request.segments[5:])
         try:
             removed = await run_in_threadpool(lambda: folders.remove(folder, name, recursive=recursive))
         except OSError as error:
@@ -82,30 +82,30 @@ class Files:
             ) from error
         if not removed:
             raise BatchError("FileNotFound")
-        return answers.done(asked, 200)
+        return answers.done(request, 200)
 
-    async def _open(self, asked: Asked) -> tuple[Entry, int]:
-        folder, name = self._folder(asked), "/".join(asked.segments[5:])
+    async def _open(self, request: DataPlaneRequest) -> tuple[Entry, int]:
+        folder, name = self._folder(request), "/".join(request.segments[5:])
         found = await run_in_threadpool(lambda: folders.find(folder, name))
         if found is None:
             raise BatchError("FileNotFound")
         entry, handle = found
         try:
-            answers.conditions(asked, {"lastModified": written(_moment(entry))})
+            answers.conditions(request, {"lastModified": written(_moment(entry))})
         except BatchError:
             os.close(handle)
             raise
         return entry, handle
 
-    def _folder(self, asked: Asked) -> Path:
+    def _folder(self, request: DataPlaneRequest) -> Path:
         """Of the task or the node that the path names."""
-        if asked.segments[0].lower() == "pools":
-            pool = self._pools.resource(asked, asked.segments[1])
-            folder = self._live.node_folder(asked.pool_key(pool.id.name), asked.segments[3])
+        if request.segments[0].lower() == "pools":
+            pool = self._pools.resource(request, request.segments[1])
+            folder = self._live.node_folder(request.pool_key(pool.id.name), request.segments[3])
             if folder is None:
                 raise BatchError("NodeNotFound")
             return folder
-        task = self._work.tasks.get(TaskKey(asked.account_key, asked.segments[1].lower(), asked.segments[3].lower()))
+        task = self._work.tasks.get(TaskKey(request.account_key, request.segments[1].lower(), request.segments[3].lower()))
         node = self._work.tasks.node_of(task)
         folder = self._live.task_folder(task.key, node) if node else None
         if folder is None or not folder.is_dir():
@@ -153,13 +153,13 @@ def _part(text: str, size: int) -> tuple[int, int]:
     return first, last - first + 1
 
 
-def _headers(entry: Entry, asked: Asked) -> dict[str, str]:
+def _headers(entry: Entry, request: DataPlaneRequest) -> dict[str, str]:
     moment = _moment(entry)
     return {
         "Last-Modified": format_datetime(moment, usegmt=True),
         "ocp-creation-time": format_datetime(moment, usegmt=True),
         "ocp-batch-file-isdirectory": str(entry.is_directory).lower(),
-        "ocp-batch-file-url": asked.here,
+        "ocp-batch-file-url": request.here,
         "ocp-batch-file-mode": f"0o{entry.mode:o}",
     }
 

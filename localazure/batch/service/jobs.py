@@ -6,7 +6,7 @@ from localazure.arm.store import Body
 from localazure.batch.errors import BatchError, invalid_value, not_imitated
 from localazure.batch.pools import Pools as LivePools
 from localazure.batch.service import answers, identifiers, models, odata
-from localazure.batch.service.asked import Asked
+from localazure.batch.service.request import DataPlaneRequest
 from localazure.batch.service.task_bodies import check_command
 from localazure.batch.work import Work
 from localazure.batch.work_tables import Job
@@ -20,87 +20,94 @@ class Jobs:
         self._live = live
         self._work = work
 
-    async def add(self, asked: Asked) -> Response:
-        body = await asked.body("BatchJobCreateOptions")
+    async def add(self, request: DataPlaneRequest) -> Response:
+        body = await request.body("BatchJobCreateOptions")
         identifiers.check_id("id", body["id"])
         _check(body)
-        added = self._work.add_job(asked.account_key, body, quota=batch_quotas.ACTIVE_JOBS)
-        return answers.done(asked, 201, view(added, asked), location=asked.url("jobs", added.id))
+        added = self._work.add_job(request.account_key, body, quota=batch_quotas.ACTIVE_JOBS)
+        return answers.done(request, 201, view(added, request), location=request.url("jobs", added.id))
 
-    async def listed(self, asked: Asked) -> Response:
-        answers.no_expand(asked)
-        jobs = self._work.jobs.all_of(asked.account_key, asked.after)
-        return await answers.listed(asked, "jobs", (view(job, asked) for job in jobs), odata.JOBS)
+    async def listed(self, request: DataPlaneRequest) -> Response:
+        answers.no_expand(request)
+        jobs = self._work.jobs.all_of(request.account_key, request.after)
+        return await answers.listed(request, "jobs", (view(job, request) for job in jobs), odata.JOBS)
 
-    async def get(self, asked: Asked) -> Response:
-        answers.no_expand(asked)
-        entry = view(self._found(asked), asked)
-        answers.conditions(asked, entry)
-        return answers.one(asked, "jobs", entry)
+    async def get(self, request: DataPlaneRequest) -> Response:
+        answers.no_expand(request)
+        entry = view(self._found(request), request)
+        answers.conditions(request, entry)
+        return answers.one(request, "jobs", entry)
 
-    async def patch(self, asked: Asked) -> Response:
-        return await self._change(asked, "BatchJobUpdateOptions", whole=False)
+    async def patch(self, request: DataPlaneRequest) -> Response:
+        return await self._change(request, "BatchJobUpdateOptions", whole=False)
 
-    async def put(self, asked: Asked) -> Response:
-        return await self._change(asked, "BatchJob", whole=True)
+    async def put(self, request: DataPlaneRequest) -> Response:
+        return await self._change(request, "BatchJob", whole=True)
 
-    async def delete(self, asked: Asked) -> Response:
-        job = self._found(asked)
-        answers.conditions(asked, view(job, asked))
+    async def delete(self, request: DataPlaneRequest) -> Response:
+        job = self._found(request)
+        answers.conditions(request, view(job, request))
         self._work.jobs.delete(job)
-        return answers.done(asked, 202)
+        return answers.done(request, 202)
 
-    async def disable(self, asked: Asked) -> Response:
-        body = await asked.body("BatchJobDisableOptions")
-        job = self._found(asked)
-        answers.conditions(asked, view(job, asked))
+    async def disable(self, request: DataPlaneRequest) -> Response:
+        body = await request.body("BatchJobDisableOptions")
+        job = self._found(request)
+        answers.conditions(request, view(job, request))
         self._work.jobs.disable(job, body["disableTasks"])
-        return answers.done(asked, 202, view(job, asked))
+        return answers.done(request, 202, view(job, request))
 
-    async def enable(self, asked: Asked) -> Response:
-        job = self._found(asked)
-        answers.conditions(asked, view(job, asked))
+    async def enable(self, request: DataPlaneRequest) -> Response:
+        job = self._found(request)
+        answers.conditions(request, view(job, request))
         self._work.jobs.enable(job)
-        return answers.done(asked, 202, view(job, asked))
+        return answers.done(request, 202, view(job, request))
 
-    async def terminate(self, asked: Asked) -> Response:
-        body = await asked.optional_body("BatchJobTerminateOptions")
-        job = self._found(asked)
-        answers.conditions(asked, view(job, asked))
+    async def terminate(self, request: DataPlaneRequest) -> Response:
+        body = await request.optional_body("BatchJobTerminateOptions")
+        job = self._found(request)
+        answers.conditions(request, view(job, request))
         self._work.jobs.terminate(job, body.get("terminateReason") or "UserTerminate")
-        return answers.done(asked, 202, view(job, asked))
+        return answers.done(request, 202, view(job, request))
 
-    async def counts(self, asked: Asked) -> Response:
-        return answers.plain(asked, "taskcountsresult/@Element", self._work.jobs.counts(self._found(asked)))
+    async def counts(self, request: DataPlaneRequest) -> Response:
+        return answers.plain(request, "taskcountsresult/@Element", self._work.jobs.counts(self._found(request)))
 
-    async def preparations(self, asked: Asked) -> Response:
-        job = self._found(asked)
+    async def preparations(self, request: DataPlaneRequest) -> Response:
+        job = self._found(request)
         if not job.body.get("jobPreparationTask"):
             raise BatchError("JobPreparationTaskNotSpecified")
         entries = self._live.preparations(job.account, job.name)
         known = sorted((models.spelled("BatchJobPreparationAndReleaseTaskStatus", each) for each in entries), key=_node)
-        return await answers.listed(asked, "jobpreparationandreleasetaskstatuslist", known, odata.PREPARATIONS, _node)
+        return await answers.listed(request, "jobpreparationandreleasetaskstatuslist", known, odata.PREPARATIONS, _node)
 
-    def _found(self, asked: Asked) -> Job:
-        return self._work.jobs.get(asked.account_key, asked.segments[1])
+    def _found(self, request: DataPlaneRequest) -> Job:
+        return self._work.jobs.get(request.account_key, request.segments[1])
 
-    async def _change(self, asked: Asked, model: str, *, whole: bool) -> Response:
-        body = await asked.body(model)
+    async def _change(self, request: DataPlaneRequest, model: str, *, whole: bool) -> Response:
+        body = await request.body(model)
         if whole and not body.get("poolInfo"):
             raise BatchError("MissingRequiredProperty", values={"PropertyName": "poolInfo"})
         _check(body)
-        job = self._found(asked)
-        answers.conditions(asked, view(job, asked))
+        job = self._found(request)
+        answers.conditions(request, view(job, request))
         self._work.jobs.change(job, body, whole=whole)
-        return answers.done(asked, 200, view(job, asked))
+        return answers.done(request, 200, view(job, request))
 
 
-def view(job: Job, asked: Asked) -> Body:
+def view(job: Job, request: DataPlaneRequest) -> Body:
     """What GET answers."""
     record = dict(job.record)
     execution = record.pop("execution")
     record.pop("disableTasks", None)
-    return {"id": job.id, "url": asked.url("jobs", job.id), "state": job.state, **record, **job.body, "executionInfo": execution}
+    return {
+        "id": job.id,
+        "url": request.url("jobs", job.id),
+        "state": job.state,
+        **record,
+        **job.body,
+        "executionInfo": execution,
+    }
 
 
 def _check(body: Body) -> None:

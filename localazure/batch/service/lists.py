@@ -17,8 +17,8 @@ from localazure.arm.store import Body, Resource
 from localazure.batch.errors import BatchError
 from localazure.batch.pools import Pools as LivePools
 from localazure.batch.service import answers, odata
-from localazure.batch.service.asked import Asked
 from localazure.batch.service.pools import Pools
+from localazure.batch.service.request import DataPlaneRequest
 from localazure.kinds.batch_packages import ACTIVE
 from localazure.services import Services
 
@@ -36,27 +36,29 @@ class Lists:
         self._live = live
         self._pools = pools
 
-    async def applications(self, asked: Asked) -> Response:
-        found = [self._application(each) for each in self._services.store.of_type(BATCH_APPLICATION.arm_type, asked.account_key)]
-        return await answers.listed(asked, "applicationsummaries", [each for each in found if each["versions"]], {})
+    async def applications(self, request: DataPlaneRequest) -> Response:
+        found = [
+            self._application(each) for each in self._services.store.of_type(BATCH_APPLICATION.arm_type, request.account_key)
+        ]
+        return await answers.listed(request, "applicationsummaries", [each for each in found if each["versions"]], {})
 
-    async def application(self, asked: Asked) -> Response:
-        wanted = asked.segments[1].lower()
-        for each in self._services.store.of_type(BATCH_APPLICATION.arm_type, asked.account_key):
+    async def application(self, request: DataPlaneRequest) -> Response:
+        wanted = request.segments[1].lower()
+        for each in self._services.store.of_type(BATCH_APPLICATION.arm_type, request.account_key):
             if each.id.name.lower() == wanted:
-                return answers.plain(asked, "applicationsummaries/@Element", self._application(each))
+                return answers.plain(request, "applicationsummaries/@Element", self._application(each))
         raise BatchError("ApplicationNotFound")
 
-    async def images(self, asked: Asked) -> Response:
-        entries = sorted(self._images(asked), key=_image_key)
-        return await answers.listed(asked, "supportedimages", entries, odata.IMAGES, _image_key)
+    async def images(self, request: DataPlaneRequest) -> Response:
+        entries = sorted(self._images(request), key=_image_key)
+        return await answers.listed(request, "supportedimages", entries, odata.IMAGES, _image_key)
 
-    async def node_counts(self, asked: Asked) -> Response:
+    async def node_counts(self, request: DataPlaneRequest) -> Response:
         def key(entry: Body) -> str:
             return entry["poolId"].lower()
 
-        entries = [self._counts(asked, pool["id"]) for pool in self._pools.all_of(asked)]
-        return await answers.listed(asked, "poolnodecounts", sorted(entries, key=key), odata.NODE_COUNTS, key)
+        entries = [self._counts(request, pool["id"]) for pool in self._pools.all_of(request)]
+        return await answers.listed(request, "poolnodecounts", sorted(entries, key=key), odata.NODE_COUNTS, key)
 
     def _application(self, application: Resource) -> Body:
         """Only versions that are active, as the operation documents."""
@@ -72,8 +74,8 @@ class Lists:
         document = self._services.arm.document(package.id.text, "2024-07-01")
         return package.id.name, str((document.get("properties") or {}).get("state", ""))
 
-    def _images(self, asked: Asked) -> Iterator[Body]:
-        day = request_date(None, asked.account, checks.group_of(asked.account.id, self._services.store), self._services.clock)
+    def _images(self, request: DataPlaneRequest) -> Iterator[Body]:
+        day = request_date(None, request.account, checks.group_of(request.account.id, self._services.store), self._services.clock)
         for image in IMAGES:
             agent = node_agents.for_distribution(image.distribution)
             if agent is None or not image.reference.sku or image.lifecycle.status(day) not in SOLD:
@@ -96,10 +98,10 @@ class Lists:
                 entry["batchSupportEndOfLife"] = f"{agent.lifecycle.end.day.isoformat()}T00:00:00Z"
             yield entry
 
-    def _counts(self, asked: Asked, pool_id: str) -> Body:
+    def _counts(self, request: DataPlaneRequest, pool_id: str) -> Body:
         counts = {sort: dict.fromkeys([*_STATES, "total"], 0) for sort in ("dedicated", "lowPriority")}
         names = {name.lower(): name for name in _STATES}
-        for node in self._live.nodes(asked.pool_key(pool_id)):
+        for node in self._live.nodes(request.pool_key(pool_id)):
             of_sort = counts["dedicated" if node.get("isDedicated", True) else "lowPriority"]
             of_sort[names.get(str(node.get("state", "")).lower(), "unknown")] += 1
             of_sort["total"] += 1

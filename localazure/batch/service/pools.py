@@ -14,7 +14,7 @@ from localazure.arm.store import Body, Resource
 from localazure.batch.errors import BatchError, not_imitated
 from localazure.batch.pools import Pools as LivePools
 from localazure.batch.service import answers, identifiers, odata, pool_forms
-from localazure.batch.service.asked import Asked
+from localazure.batch.service.request import DataPlaneRequest
 from localazure.services import Services
 
 API_VERSION = "2024-07-01"  # of ARM, in which pools are written here
@@ -28,63 +28,63 @@ class Pools:
         self._services = services
         self._live = live
 
-    async def add(self, asked: Asked) -> Response:
-        body = await asked.body("BatchPoolCreateOptions")
+    async def add(self, request: DataPlaneRequest) -> Response:
+        body = await request.body("BatchPoolCreateOptions")
         identifiers.check_id("id", body["id"])
-        if self._services.store.get(self._id(asked, body["id"])) is not None:
+        if self._services.store.get(self._id(request, body["id"])) is not None:
             raise BatchError("PoolExists")
-        await self._put(asked, body["id"], {"properties": pool_forms.to_arm(body, asked.account.id.text)})
-        return answers.done(asked, 201, self._view(asked, body["id"]), location=asked.url("pools", body["id"]))
+        await self._put(request, body["id"], {"properties": pool_forms.to_arm(body, request.account.id.text)})
+        return answers.done(request, 201, self._view(request, body["id"]), location=request.url("pools", body["id"]))
 
-    async def listed(self, asked: Asked) -> Response:
-        answers.no_expand(asked)
-        return await answers.listed(asked, "pools", self.all_of(asked), odata.POOLS)
+    async def listed(self, request: DataPlaneRequest) -> Response:
+        answers.no_expand(request)
+        return await answers.listed(request, "pools", self.all_of(request), odata.POOLS)
 
-    async def get(self, asked: Asked) -> Response:
-        answers.no_expand(asked)
-        entry = self._view(asked, self._found(asked).id.name)
-        answers.conditions(asked, entry)
-        return answers.one(asked, "pools", entry)
+    async def get(self, request: DataPlaneRequest) -> Response:
+        answers.no_expand(request)
+        entry = self._view(request, self._found(request).id.name)
+        answers.conditions(request, entry)
+        return answers.one(request, "pools", entry)
 
-    async def exists(self, asked: Asked) -> Response:
-        entry = self._view(asked, self._found(asked).id.name)
-        answers.conditions(asked, entry)
-        return answers.done(asked, 200, entry)
+    async def exists(self, request: DataPlaneRequest) -> Response:
+        entry = self._view(request, self._found(request).id.name)
+        answers.conditions(request, entry)
+        return answers.done(request, 200, entry)
 
-    async def patch(self, asked: Asked) -> Response:
-        body = await asked.body("BatchPoolUpdateOptions")
-        pool = self._changing(asked)
+    async def patch(self, request: DataPlaneRequest) -> Response:
+        body = await request.body("BatchPoolUpdateOptions")
+        pool = self._changing(request)
         for name in body.keys() - _CHANGEABLE:
-            if body[name] != self._view(asked, pool.id.name).get(name):
+            if body[name] != self._view(request, pool.id.name).get(name):
                 raise not_imitated(f"a change of '{name}' of an existing pool")
         given = {name: body[name] for name in body.keys() & _CHANGEABLE}
-        await self._change(asked, pool, pool_forms.to_arm(given, asked.account.id.text))
-        return answers.done(asked, 200, self._view(asked, pool.id.name))
+        await self._change(request, pool, pool_forms.to_arm(given, request.account.id.text))
+        return answers.done(request, 200, self._view(request, pool.id.name))
 
-    async def replace_properties(self, asked: Asked) -> Response:
+    async def replace_properties(self, request: DataPlaneRequest) -> Response:
         """What isn't given is taken away."""
-        body = await asked.body("BatchPoolReplaceOptions")
-        pool = self._changing(asked)
-        given = pool_forms.to_arm(body, asked.account.id.text)
+        body = await request.body("BatchPoolReplaceOptions")
+        pool = self._changing(request)
+        given = pool_forms.to_arm(body, request.account.id.text)
         gone = {name: None for name in ("startTask",) if name not in given}
-        await self._change(asked, pool, given | gone)
-        return answers.done(asked, 204, self._view(asked, pool.id.name))
+        await self._change(request, pool, given | gone)
+        return answers.done(request, 204, self._view(request, pool.id.name))
 
-    async def delete(self, asked: Asked) -> Response:
-        pool = self._changing(asked)
+    async def delete(self, request: DataPlaneRequest) -> Response:
+        pool = self._changing(request)
         try:
             await self._services.arm.delete(pool.id.text, wait=False)
         except ArmError as error:
             raise pool_forms.refusal(error) from error
-        return answers.done(asked, 202)
+        return answers.done(request, 202)
 
-    async def resize(self, asked: Asked) -> Response:
-        body = await asked.body("BatchPoolResizeOptions")
-        pool = self._changing(asked)
+    async def resize(self, request: DataPlaneRequest) -> Response:
+        body = await request.body("BatchPoolResizeOptions")
+        pool = self._changing(request)
         scale = copy.deepcopy(pool.properties.get("scaleSettings") or {})
         if scale.get("autoScale"):
             raise _not_now("The pool has automatic scaling; it can't be resized")
-        if self._allocation(asked, pool) != "steady":
+        if self._allocation(request, pool) != "steady":
             raise BatchError("PoolBeingResized")
         names = ("targetDedicatedNodes", "targetLowPriorityNodes")
         if not any(name in body for name in names):
@@ -95,95 +95,95 @@ class Pools:
         fixed.pop("nodeDeallocationOption", None)
         if body.get("nodeDeallocationOption"):
             fixed["nodeDeallocationOption"] = body["nodeDeallocationOption"]
-        settings = pool_forms.to_arm({}, asked.account.id.text) | {"scaleSettings": {"fixedScale": _spelled(fixed)}}
-        await self._change(asked, pool, settings)
-        return answers.done(asked, 202, self._view(asked, pool.id.name))
+        settings = pool_forms.to_arm({}, request.account.id.text) | {"scaleSettings": {"fixedScale": _spelled(fixed)}}
+        await self._change(request, pool, settings)
+        return answers.done(request, 202, self._view(request, pool.id.name))
 
-    async def stop_resize(self, asked: Asked) -> Response:
-        pool = self._changing(asked)
-        if self._allocation(asked, pool) != "resizing":
+    async def stop_resize(self, request: DataPlaneRequest) -> Response:
+        pool = self._changing(request)
+        if self._allocation(request, pool) != "resizing":
             raise _not_now("The pool is not being resized")
-        await self._act(pool, "stopResize", asked)
-        return answers.done(asked, 202, self._view(asked, pool.id.name))
+        await self._act(pool, "stopResize", request)
+        return answers.done(request, 202, self._view(request, pool.id.name))
 
-    async def enable_autoscale(self, asked: Asked) -> Response:
+    async def enable_autoscale(self, request: DataPlaneRequest) -> Response:
         """The formula is evaluated at once, and from then on at each interval."""
-        body = await asked.optional_body("BatchPoolEnableAutoScaleOptions")
-        pool = self._changing(asked)
+        body = await request.optional_body("BatchPoolEnableAutoScaleOptions")
+        pool = self._changing(request)
         before = (pool.properties.get("scaleSettings") or {}).get("autoScale") or {}
-        if not before and self._allocation(asked, pool) != "steady":
+        if not before and self._allocation(request, pool) != "steady":
             raise BatchError("PoolBeingResized")
         formula = body.get("autoScaleFormula") or before.get("formula")
         if not formula:
             raise BatchError("MissingRequiredProperty", values={"PropertyName": "autoScaleFormula"})
         interval = body.get("autoScaleEvaluationInterval") or before.get("evaluationInterval") or "PT15M"
         auto = {"formula": formula, "evaluationInterval": interval}
-        await self._change(asked, pool, {"scaleSettings": {"autoScale": auto}})
-        self._live.set_autoscale(asked.pool_key(pool.id.name), formula, interval)
-        return answers.done(asked, 200, self._view(asked, pool.id.name))
+        await self._change(request, pool, {"scaleSettings": {"autoScale": auto}})
+        self._live.set_autoscale(request.pool_key(pool.id.name), formula, interval)
+        return answers.done(request, 200, self._view(request, pool.id.name))
 
-    async def disable_autoscale(self, asked: Asked) -> Response:
-        pool = self._changing(asked)
-        await self._act(pool, "disableAutoScale", asked)
-        return answers.done(asked, 200, self._view(asked, pool.id.name))
+    async def disable_autoscale(self, request: DataPlaneRequest) -> Response:
+        pool = self._changing(request)
+        await self._act(pool, "disableAutoScale", request)
+        return answers.done(request, 200, self._view(request, pool.id.name))
 
-    async def evaluate_autoscale(self, asked: Asked) -> Response:
-        body = await asked.body("BatchPoolEvaluateAutoScaleOptions")
-        pool = self._found(asked)
+    async def evaluate_autoscale(self, request: DataPlaneRequest) -> Response:
+        body = await request.body("BatchPoolEvaluateAutoScaleOptions")
+        pool = self._found(request)
         if not (pool.properties.get("scaleSettings") or {}).get("autoScale"):
             raise _not_now("The pool has no automatic scaling; a formula is evaluated only where there is some")
-        run = await self._live.evaluate(asked.pool_key(pool.id.name), body["autoScaleFormula"])
-        return answers.plain(asked, "autoscalerun", pool_forms.run_of(run))
+        run = await self._live.evaluate(request.pool_key(pool.id.name), body["autoScaleFormula"])
+        return answers.plain(request, "autoscalerun", pool_forms.run_of(run))
 
-    def all_of(self, asked: Asked) -> Iterator[Body]:
+    def all_of(self, request: DataPlaneRequest) -> Iterator[Body]:
         """By id."""
-        for pool in list(self._services.store.of_type(BATCH_POOL.arm_type, asked.account_key)):
+        for pool in list(self._services.store.of_type(BATCH_POOL.arm_type, request.account_key)):
             if self._services.store.get(pool.key) is not None:  # it may have gone since the list began
-                yield self._view(asked, pool.id.name)
+                yield self._view(request, pool.id.name)
 
-    def resource(self, asked: Asked, pool_id: str) -> Resource:
+    def resource(self, request: DataPlaneRequest, pool_id: str) -> Resource:
         """BatchError 404 where there is none."""
-        pool = self._services.store.get(self._id(asked, pool_id)) if "/" not in pool_id else None
+        pool = self._services.store.get(self._id(request, pool_id)) if "/" not in pool_id else None
         if pool is None:
             raise BatchError("PoolNotFound")
         return pool
 
-    def _found(self, asked: Asked) -> Resource:
-        return self.resource(asked, asked.segments[1])
+    def _found(self, request: DataPlaneRequest) -> Resource:
+        return self.resource(request, request.segments[1])
 
-    def _changing(self, asked: Asked) -> Resource:
-        pool = self._found(asked)
-        answers.conditions(asked, self._view(asked, pool.id.name))
+    def _changing(self, request: DataPlaneRequest) -> Resource:
+        pool = self._found(request)
+        answers.conditions(request, self._view(request, pool.id.name))
         if pool.state == "Deleting":
             raise BatchError("PoolBeingDeleted")
         return pool
 
-    def _view(self, asked: Asked, pool_id: str) -> Body:
-        document = self._services.arm.document(self._id(asked, pool_id), API_VERSION)
-        return pool_forms.from_arm(document, asked.url("pools", document["name"]))
+    def _view(self, request: DataPlaneRequest, pool_id: str) -> Body:
+        document = self._services.arm.document(self._id(request, pool_id), API_VERSION)
+        return pool_forms.from_arm(document, request.url("pools", document["name"]))
 
-    def _allocation(self, asked: Asked, pool: Resource) -> str:
-        return self._view(asked, pool.id.name).get("allocationState", "steady")
+    def _allocation(self, request: DataPlaneRequest, pool: Resource) -> str:
+        return self._view(request, pool.id.name).get("allocationState", "steady")
 
     @staticmethod
-    def _id(asked: Asked, pool_id: str) -> str:
-        return f"{asked.account.id.text}/pools/{pool_id}"
+    def _id(request: DataPlaneRequest, pool_id: str) -> str:
+        return f"{request.account.id.text}/pools/{pool_id}"
 
-    async def _change(self, asked: Asked, pool: Resource, given: Body) -> None:
+    async def _change(self, request: DataPlaneRequest, pool: Resource, given: Body) -> None:
         """`given` on what is stored, property by property; None takes one away."""
         body = copy.deepcopy(pool.body)
         body["properties"] = {name: each for name, each in (body["properties"] | given).items() if each is not None}
-        await self._put(asked, pool.id.name, body)
+        await self._put(request, pool.id.name, body)
 
-    async def _put(self, asked: Asked, pool_id: str, body: Body) -> None:
+    async def _put(self, request: DataPlaneRequest, pool_id: str, body: Body) -> None:
         try:
-            await self._services.arm.put(self._id(asked, pool_id), API_VERSION, body, asked.caller)
+            await self._services.arm.put(self._id(request, pool_id), API_VERSION, body, request.caller)
         except ArmError as error:
             raise pool_forms.refusal(error) from error
 
-    async def _act(self, pool: Resource, action: str, asked: Asked) -> None:
+    async def _act(self, pool: Resource, action: str, request: DataPlaneRequest) -> None:
         try:
-            await self._services.arm.act(pool.id.text, action, API_VERSION, {}, asked.caller)
+            await self._services.arm.act(pool.id.text, action, API_VERSION, {}, request.caller)
         except ArmError as error:
             raise pool_forms.refusal(error) from error
 

@@ -153,7 +153,7 @@ class Container:
         """Until all that they are made of is there."""
         while True:
             try:
-                return await variables(self.spec, self.pod.body, self.pod.sources, self.pod.surroundings)
+                return await variables(self.spec, self.pod.body, self.pod.sources, self.pod.context)
             except ConfigError as error:
                 self.state.wait("CreateContainerConfigError", str(error))
                 self._event("Warning", "Failed", f"Error: {error}")
@@ -240,7 +240,7 @@ class Container:
             plain = {name: probe for name, probe in self.spec.items() if not name.endswith("Probe") or "httpGet" in probe}
         else:
             plain = self.spec
-        told = probes.Told(self._has_started, self._is_ready, self._is_unhealthy, self._restart)
+        told = probes.ProbeListener(self._has_started, self._is_ready, self._is_unhealthy, self._restart)
         await probes.run(plain, self.once, told)
 
     def _has_started(self) -> None:

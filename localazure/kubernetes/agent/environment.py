@@ -20,7 +20,7 @@ class ConfigError(Exception):
     """Why the container can't be made yet."""
 
 
-class Surroundings(NamedTuple):
+class PodContext(NamedTuple):
     """What a container's variables are made from, beside its pod."""
 
     host_ip: str
@@ -30,18 +30,18 @@ class Surroundings(NamedTuple):
     api_port: str
 
 
-async def variables(container: Body, pod: Body, sources: Sources, around: Surroundings) -> dict[str, str]:
+async def variables(container: Body, pod: Body, sources: Sources, context: PodContext) -> dict[str, str]:
     """ConfigError where something that it refers to isn't there."""
     cluster = {
-        "KUBERNETES_SERVICE_HOST": around.api_host,
-        "KUBERNETES_SERVICE_PORT": around.api_port,
-        "KUBERNETES_SERVICE_PORT_HTTPS": around.api_port,
+        "KUBERNETES_SERVICE_HOST": context.api_host,
+        "KUBERNETES_SERVICE_PORT": context.api_port,
+        "KUBERNETES_SERVICE_PORT_HTTPS": context.api_port,
     }
     try:
         found = await _from_whole(container, sources)
         known = {**cluster, **found}
         for one in container.get("env") or ():
-            text = await _text(one, container, pod, sources, around, known)
+            text = await _text(one, container, pod, sources, context, known)
             if text is not None:
                 known[one["name"]] = text
     except (MissingError, downward.FieldError) as error:
@@ -61,16 +61,16 @@ async def _from_whole(container: Body, sources: Sources) -> dict[str, str]:
 
 
 async def _text(
-    one: Body, container: Body, pod: Body, sources: Sources, around: Surroundings, known: Mapping[str, str]
+    one: Body, container: Body, pod: Body, sources: Sources, context: PodContext, known: Mapping[str, str]
 ) -> str | None:
     """The value of one variable; None where it is left out."""
     origin = one.get("valueFrom")
     if not origin:
         return expanded(one.get("value", ""), known)
     if "fieldRef" in origin:
-        return downward.field(pod, origin["fieldRef"]["fieldPath"], around.host_ip, around.pod_ip)
+        return downward.field(pod, origin["fieldRef"]["fieldPath"], context.host_ip, context.pod_ip)
     if "resourceFieldRef" in origin:
-        return downward.resource(pod, origin["resourceFieldRef"], container, around.allocatable)
+        return downward.resource(pod, origin["resourceFieldRef"], container, context.allocatable)
     for kind, ask, shown in (("configMapKeyRef", sources.config_map, "ConfigMap"), ("secretKeyRef", sources.secret, "Secret")):
         if kind in origin:
             reference = origin[kind]

@@ -128,7 +128,7 @@ class KubeletApi:
     async def _logs(self, container: Container, request: Request) -> None:
         attempt = _attempt(container, previous=request.said("previous") == "true")
         known = container.known(attempt)
-        asked = logs.Asked(
+        asked = logs.LogOptions(
             follow=request.said("follow") == "true",
             tail=_number(request, "tailLines"),
             since=_since(request),

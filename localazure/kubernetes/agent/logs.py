@@ -1,6 +1,6 @@
-"""What `kubectl logs` asks of a container's log: its end, since when, with times, no more than so many bytes, and on and on.
+"""A container's log as `kubectl logs` reads it: the last lines, since a time, with timestamps, up to a number of bytes, followed.
 
-In: the log of a run, as a shim writes it: each line behind its time. Out: bytes, in pieces.
+A shim writes the log of a run, each line behind its time.
 """
 
 import asyncio
@@ -15,8 +15,8 @@ _POLL_SECONDS = 0.05
 _CHUNK = 1 << 16
 
 
-class Asked(NamedTuple):
-    """As the API has it."""
+class LogOptions(NamedTuple):
+    """The options of a request for a log, as in the API."""
 
     follow: bool = False
     tail: int | None = None
@@ -25,10 +25,10 @@ class Asked(NamedTuple):
     limit: int | None = None
 
 
-async def told(log: Path, asked: Asked, ended: Callable[[], bool]) -> AsyncIterator[bytes]:
+async def told(log: Path, options: LogOptions, ended: Callable[[], bool]) -> AsyncIterator[bytes]:
     """`ended`: the run whose log it is has ended, so that nothing more comes."""
-    left = asked.limit
-    async for piece in _all(log, asked, ended):
+    left = options.limit
+    async for piece in _all(log, options, ended):
         if left is None:
             yield piece
             continue
@@ -38,17 +38,17 @@ async def told(log: Path, asked: Asked, ended: Callable[[], bool]) -> AsyncItera
             return
 
 
-async def _all(log: Path, asked: Asked, ended: Callable[[], bool]) -> AsyncIterator[bytes]:
+async def _all(log: Path, options: LogOptions, ended: Callable[[], bool]) -> AsyncIterator[bytes]:
     reader = FollowedLog(log, whole=False)
     over = ended()
     lines = await asyncio.to_thread(reader.lines)
-    if asked.tail is not None:
-        lines = lines[len(lines) - min(asked.tail, len(lines)) :]
+    if options.tail is not None:
+        lines = lines[len(lines) - min(options.tail, len(lines)) :]
     while True:
-        shown = b"".join(_shown(line, asked) for line in lines)
+        shown = b"".join(_shown(line, options) for line in lines)
         for start in range(0, len(shown), _CHUNK):
             yield shown[start : start + _CHUNK]
-        if not asked.follow or (over and not lines):
+        if not options.follow or (over and not lines):
             return
         if not lines:
             await asyncio.sleep(_POLL_SECONDS)
@@ -56,10 +56,10 @@ async def _all(log: Path, asked: Asked, ended: Callable[[], bool]) -> AsyncItera
         lines = await asyncio.to_thread(reader.lines)
 
 
-def _shown(line: bytes, asked: Asked) -> bytes:
+def _shown(line: bytes, options: LogOptions) -> bytes:
     stamped = len(line) > STAMP - 1 and line[4:5] == b"-" and line[STAMP - 2 : STAMP - 1] == b"Z"
     if not stamped:  # the rest of a line whose beginning was read before
         return line
-    if asked.since and line[: STAMP - 1].decode("ascii", errors="replace") < asked.since:
+    if options.since and line[: STAMP - 1].decode("ascii", errors="replace") < options.since:
         return b""
-    return line if asked.timestamps else line[STAMP:]
+    return line if options.timestamps else line[STAMP:]

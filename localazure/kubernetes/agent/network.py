@@ -249,7 +249,7 @@ class Network:
                 continue
             uid, name = service["metadata"]["uid"], port.get("name", "")
             try:
-                self._listeners[one] = await asyncio.start_server(_Led(self, uid, name), one.address, one.port)
+                self._listeners[one] = await asyncio.start_server(_ServiceListener(self, uid, name), one.address, one.port)
             except OSError as error:  # a port below 1024 without the right to it, or this machine has no such address
                 if one not in self._told:
                     log.warning("Service %s at %s:%s: %s", service["metadata"]["name"], one.address, one.port, error)
@@ -272,7 +272,7 @@ class Network:
         writer.close()
 
 
-class _Led:
+class _ServiceListener:
     """What a listener calls."""
 
     def __init__(self, network: Network, uid: str, port: str) -> None:

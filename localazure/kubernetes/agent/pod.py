@@ -15,7 +15,7 @@ from localazure.folder import read_json
 from localazure.kubernetes import infrastructure
 from localazure.kubernetes.agent import controllers, pod_status, quantities, records, times, volumes
 from localazure.kubernetes.agent.container import Container
-from localazure.kubernetes.agent.environment import Surroundings
+from localazure.kubernetes.agent.environment import PodContext
 from localazure.kubernetes.agent.network import Network, new_loopback
 from localazure.kubernetes.agent.node_forms import ADDRESS
 from localazure.kubernetes.agent.process_spec import resolved_mounts
@@ -104,9 +104,9 @@ class Pod:
         return ADDRESS if self.body["spec"].get("hostNetwork") else str(self._record.get("loopback", ADDRESS))
 
     @property
-    def surroundings(self) -> Surroundings:
+    def context(self) -> PodContext:
         server = self.node.settings
-        return Surroundings(ADDRESS, self.ip, self.node.allocatable, server.api_host, server.api_port)
+        return PodContext(ADDRESS, self.ip, self.node.allocatable, server.api_host, server.api_port)
 
     # What it is told
 
@@ -251,7 +251,7 @@ class Pod:
         wait = _MOUNT_SECONDS
         while True:
             try:
-                await volumes.prepare(self.body, self._place())
+                await volumes.prepare(self.body, self._volume_context())
                 self.mounted_all = True
                 self.changed()
                 return
@@ -260,15 +260,15 @@ class Pod:
                 await asyncio.sleep(wait)
                 wait = min(wait * 2, _MOST_MOUNT_SECONDS)
 
-    def _place(self) -> volumes.Place:
+    def _volume_context(self) -> volumes.VolumeContext:
         lenient = all(infrastructure.known(one.spec["image"]) for one in self.containers)
-        return volumes.Place(self.api, self.sources, self.surroundings, self.node.host, self.volumes, lenient)
+        return volumes.VolumeContext(self.api, self.sources, self.context, self.node.host, self.volumes, lenient)
 
     async def _refresh(self) -> None:
         while True:
             await asyncio.sleep(_REFRESH_SECONDS)
             with contextlib.suppress(Exception):  # what can't be read now stays as it is
-                await volumes.refresh(self.body, self._place())
+                await volumes.refresh(self.body, self._volume_context())
 
     async def _run_containers(self) -> None:
         """Init containers one after the other, sidecars until the end, then the others together."""

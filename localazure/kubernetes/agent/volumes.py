@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from localazure.folder import SECRET_MODE
 from localazure.kubernetes.agent import downward
-from localazure.kubernetes.agent.environment import Surroundings
+from localazure.kubernetes.agent.environment import PodContext
 from localazure.kubernetes.agent.sources import MissingError, Sources
 from localazure.kubernetes.client import KubeApi, KubeError
 
@@ -24,24 +24,24 @@ class MountError(Exception):
     """A volume that can't be made now."""
 
 
-class Place(NamedTuple):
+class VolumeContext(NamedTuple):
     """What the volumes of one pod are made with."""
 
     api: KubeApi
     sources: Sources
-    around: Surroundings
+    pod: PodContext
     host: Path  # the node's own disk
     folder: Path  # of the pod's volumes
     lenient: bool  # the pod is of infrastructure images alone: paths of the host are there whatever their type
 
 
-async def prepare(pod: Body, place: Place) -> None:
+async def prepare(pod: Body, context: VolumeContext) -> None:
     """Makes what isn't there yet. MountError for the first volume that can't be made."""
-    place.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    context.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for volume in pod["spec"].get("volumes") or ():
         name = volume["name"]
         try:
-            await _make(volume, pod, place)
+            await _make(volume, pod, context)
         except (MissingError, downward.FieldError) as error:
             raise MountError(f'MountVolume.SetUp failed for volume "{name}" : {error}') from error
         except KubeError as error:
@@ -52,21 +52,21 @@ async def prepare(pod: Body, place: Place) -> None:
             raise MountError(f'MountVolume.SetUp failed for volume "{name}" : {error}') from error
 
 
-async def refresh(pod: Body, place: Place) -> None:
+async def refresh(pod: Body, context: VolumeContext) -> None:
     """Writes again what may have changed since: ConfigMaps, Secrets, tokens."""
     for volume in pod["spec"].get("volumes") or ():
         if any(kind in volume for kind in _FILES):
-            await _make(volume, pod, place)
+            await _make(volume, pod, context)
 
 
-async def _make(volume: Body, pod: Body, place: Place) -> None:
-    target = place.folder / volume["name"]
+async def _make(volume: Body, pod: Body, context: VolumeContext) -> None:
+    target = context.folder / volume["name"]
     if "emptyDir" in volume:
         target.mkdir(mode=0o777, exist_ok=True)
     elif "hostPath" in volume:
-        _link(volume, target, place)
+        _link(volume, target, context)
     elif any(kind in volume for kind in _FILES):
-        files = await _files_of(volume, pod, place)
+        files = await _files_of(volume, pod, context)
         _write(target, files)
     else:
         kind = next((key for key in volume if key != "name"), "emptyDir")
@@ -76,12 +76,12 @@ async def _make(volume: Body, pod: Body, place: Place) -> None:
         raise MissingError(f"the embedded Azure does not implement volumes of the kind {kind}")
 
 
-def _link(volume: Body, target: Path, place: Place) -> None:
+def _link(volume: Body, target: Path, context: VolumeContext) -> None:
     path, kind = volume["hostPath"]["path"], volume["hostPath"].get("type") or ""
-    there = place.host / path.lstrip("/")
-    if not there.resolve().is_relative_to(place.host.resolve()):
+    there = context.host / path.lstrip("/")
+    if not there.resolve().is_relative_to(context.host.resolve()):
         raise MissingError(f"hostPath {path} leads out of the node")
-    if kind in ("", "DirectoryOrCreate") or place.lenient:
+    if kind in ("", "DirectoryOrCreate") or context.lenient:
         if not there.exists():
             there.mkdir(mode=0o755, parents=True, exist_ok=True)
     elif kind == "FileOrCreate":
@@ -95,7 +95,7 @@ def _link(volume: Body, target: Path, place: Place) -> None:
         target.symlink_to(there)
 
 
-async def _files_of(volume: Body, pod: Body, place: Place) -> dict[str, tuple[bytes, int]]:
+async def _files_of(volume: Body, pod: Body, context: VolumeContext) -> dict[str, tuple[bytes, int]]:
     kind = next(key for key in volume if key in _FILES)
     if kind == "projected":
         mode = volume["projected"].get("defaultMode", 0o644)
@@ -104,45 +104,45 @@ async def _files_of(volume: Body, pod: Body, place: Place) -> dict[str, tuple[by
             one = next((key for key in source if key in _FILES), "")
             if not one:
                 raise MissingError(f"the embedded Azure does not implement the projection {', '.join(source)}")
-            files |= await _FILES[one](source[one], source[one].get("name", ""), mode, pod, place)
+            files |= await _FILES[one](source[one], source[one].get("name", ""), mode, pod, context)
         return files
     given = volume[kind]
     return await _FILES[kind](
-        given, given.get("secretName") or given.get("name", ""), given.get("defaultMode", 0o644), pod, place
+        given, given.get("secretName") or given.get("name", ""), given.get("defaultMode", 0o644), pod, context
     )
 
 
-async def _of_config_map(given: Body, name: str, mode: int, _: Body, place: Place) -> dict[str, tuple[bytes, int]]:
+async def _of_config_map(given: Body, name: str, mode: int, _: Body, context: VolumeContext) -> dict[str, tuple[bytes, int]]:
     optional = bool(given.get("optional"))
-    content = await place.sources.config_map(name, optional=optional)
+    content = await context.sources.config_map(name, optional=optional)
     return _chosen(content or {}, given, mode, optional=optional)
 
 
-async def _of_secret(given: Body, name: str, mode: int, _: Body, place: Place) -> dict[str, tuple[bytes, int]]:
+async def _of_secret(given: Body, name: str, mode: int, _: Body, context: VolumeContext) -> dict[str, tuple[bytes, int]]:
     optional = bool(given.get("optional"))
-    content = await place.sources.secret(name, optional=optional)
+    content = await context.sources.secret(name, optional=optional)
     return _chosen(content or {}, given, mode, optional=optional)
 
 
-async def _of_token(given: Body, _: str, mode: int, pod: Body, place: Place) -> dict[str, tuple[bytes, int]]:
+async def _of_token(given: Body, _: str, mode: int, pod: Body, context: VolumeContext) -> dict[str, tuple[bytes, int]]:
     """A token of the pod's service account, bound to the pod."""
     metadata, account = pod["metadata"], pod["spec"].get("serviceAccountName") or "default"
     bound = {"apiVersion": "v1", "kind": "Pod", "name": metadata["name"], "uid": metadata["uid"]}
     spec: Body = {"expirationSeconds": given.get("expirationSeconds", _EXPIRATION), "boundObjectRef": bound}
     spec["audiences"] = [given["audience"]] if given.get("audience") else []
     request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec}
-    made = await place.api.create(f"/api/v1/namespaces/{metadata['namespace']}/serviceaccounts/{account}/token", request)
+    made = await context.api.create(f"/api/v1/namespaces/{metadata['namespace']}/serviceaccounts/{account}/token", request)
     return {given["path"]: (made["status"]["token"].encode(), 0o600 & mode | 0o400)}
 
 
-async def _of_pod(given: Body, _: str, mode: int, pod: Body, place: Place) -> dict[str, tuple[bytes, int]]:
-    around = place.around
+async def _of_pod(given: Body, _: str, mode: int, pod: Body, context: VolumeContext) -> dict[str, tuple[bytes, int]]:
+    pod_context = context.pod
     files: dict[str, tuple[bytes, int]] = {}
     for item in given.get("items") or ():
         if "fieldRef" in item:
-            text = downward.field(pod, item["fieldRef"]["fieldPath"], around.host_ip, around.pod_ip)
+            text = downward.field(pod, item["fieldRef"]["fieldPath"], pod_context.host_ip, pod_context.pod_ip)
         else:
-            text = downward.resource(pod, item["resourceFieldRef"], None, around.allocatable)
+            text = downward.resource(pod, item["resourceFieldRef"], None, pod_context.allocatable)
         files[item["path"]] = (text.encode(), item.get("mode") or mode)
     return files
 

@@ -15,7 +15,7 @@ from types import SimpleNamespace
 from typing import Any, TypeVar
 
 from localazure.arm.store import Store
-from localazure.kubernetes.clusters import Clusters, Surroundings
+from localazure.kubernetes.clusters import ClusterContext, Clusters
 from localazure.kubernetes.pools import ClusterPools
 from localazure.lists.deviations import Deviations
 from tests.support import kubernetes
@@ -132,7 +132,7 @@ def running(folder: Path) -> Iterator[GpuCluster]:
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
-    clusters = Clusters(Surroundings(folder / "clusters", lambda: programs))
+    clusters = Clusters(ClusterContext(folder / "clusters", lambda: programs))
     services = SimpleNamespace(
         store=Store(folder / "azure.sqlite"),
         deviations=Deviations(),

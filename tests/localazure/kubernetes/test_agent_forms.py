@@ -190,7 +190,7 @@ def test_a_containers_own_rules_come_first() -> None:
 LINES = [f"2026-11-22T00:00:0{second}.000000Z line {second}\n" for second in range(5)]
 
 
-def told(log: Path, asked: logs.Asked) -> str:
+def told(log: Path, asked: logs.LogOptions) -> str:
     async def gathered() -> bytes:
         return b"".join([piece async for piece in logs.told(log, asked, lambda: True)])
 
@@ -200,17 +200,17 @@ def told(log: Path, asked: logs.Asked) -> str:
 @pytest.mark.parametrize(
     ("asked", "answer"),
     [
-        (logs.Asked(), "".join(f"line {second}\n" for second in range(5))),
-        (logs.Asked(tail=2), "line 3\nline 4\n"),
-        (logs.Asked(tail=0), ""),
-        (logs.Asked(since="2026-11-22T00:00:03.000000Z"), "line 3\nline 4\n"),
-        (logs.Asked(limit=9), "line 0\nli"),
-        (logs.Asked(tail=1, timestamps=True), LINES[-1]),
-        (logs.Asked(follow=True, tail=1), "line 4\n"),
+        (logs.LogOptions(), "".join(f"line {second}\n" for second in range(5))),
+        (logs.LogOptions(tail=2), "line 3\nline 4\n"),
+        (logs.LogOptions(tail=0), ""),
+        (logs.LogOptions(since="2026-11-22T00:00:03.000000Z"), "line 3\nline 4\n"),
+        (logs.LogOptions(limit=9), "line 0\nli"),
+        (logs.LogOptions(tail=1, timestamps=True), LINES[-1]),
+        (logs.LogOptions(follow=True, tail=1), "line 4\n"),
     ],
     ids=["all", "tail", "nothing", "since", "limit", "stamped", "followed"],
 )
-def test_a_log_is_told_as_it_is_asked_for(asked: logs.Asked, answer: str, tmp_path: Path) -> None:
+def test_a_log_is_told_as_it_is_asked_for(asked: logs.LogOptions, answer: str, tmp_path: Path) -> None:
     (tmp_path / "log").write_text("".join(LINES))
     assert told(tmp_path / "log", asked) == answer
 
@@ -222,7 +222,7 @@ def test_a_followed_log_goes_on_over_the_moment_in_which_its_older_half_is_dropp
 
     async def gathered() -> list[bytes]:
         found: list[bytes] = []
-        async for piece in logs.told(log, logs.Asked(follow=True), lambda: bool(over)):
+        async for piece in logs.told(log, logs.LogOptions(follow=True), lambda: bool(over)):
             found.append(piece)
             if len(found) == 1:
                 new = tmp_path / "log.new"
@@ -334,7 +334,7 @@ def test_a_startup_probe_comes_before_the_others_and_a_dead_container_is_restart
         "startupProbe": {"periodSeconds": 0, "failureThreshold": 2},
         "livenessProbe": {"periodSeconds": 0, "failureThreshold": 1},
     }
-    told = probes.Told(
+    told = probes.ProbeListener(
         lambda: heard.append("started"),
         lambda ready: heard.append(f"ready {ready}"),
         lambda probe, why: heard.append(f"{probe}: {why}"),

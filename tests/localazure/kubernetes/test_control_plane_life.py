@@ -16,7 +16,7 @@ import pytest
 from localazure.arm.errors import ArmError
 from localazure.folder import read_json
 from localazure.kubernetes import control_plane_supervisor
-from localazure.kubernetes.clusters import Clusters, Surroundings
+from localazure.kubernetes.clusters import ClusterContext, Clusters
 from localazure.process import start_time
 from tests.support import kubernetes
 from tests.support.embedded import EmbeddedAzure, until
@@ -155,7 +155,7 @@ def test_removal_leaves_no_process_no_port_and_no_file(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_cluster_outlives_its_server_is_found_by_the_next_and_ends_with_the_embedded_azure(own_azure: EmbeddedAzure) -> None:
     programs = kubernetes.needed()
-    around = Surroundings(
+    around = ClusterContext(
         own_azure.state / "clusters",
         lambda: programs,
         url=own_azure.url,
@@ -176,7 +176,7 @@ def test_a_cluster_outlives_its_server_is_found_by_the_next_and_ends_with_the_em
 
 
 def test_without_the_programs_the_refusal_says_what_builds_them(tmp_path: Path) -> None:
-    clusters = Clusters(Surroundings(tmp_path, lambda: None))
+    clusters = Clusters(ClusterContext(tmp_path, lambda: None))
     with pytest.raises(ArmError) as refused:
         asyncio.run(clusters.apply(kubernetes.shape()))
     assert refused.value.status == 501

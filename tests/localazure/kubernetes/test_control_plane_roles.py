@@ -2,7 +2,7 @@
 
 import pytest
 
-from localazure.kubernetes.authorization import granting, wish
+from localazure.kubernetes.authorization import granting, requested
 
 READER = "7f6c6a51-bcf8-42ba-9220-52d62157d7db"
 WRITER = "a7ffa36f-339b-4b5c-8bdf-e2c188b2c0eb"
@@ -49,13 +49,15 @@ def test_a_data_action_is_allowed_by(action: str, roles: set[str]) -> None:
     ],
 )
 def test_a_request_is_the_data_action(asked: dict[str, str], action: str) -> None:
-    assert wish({"user": "somebody", "resourceAttributes": asked}).action == action
+    assert requested({"user": "somebody", "resourceAttributes": asked}).action == action
 
 
 def test_a_path_that_is_no_resource_is_a_data_action_too() -> None:
-    assert wish({"user": "somebody", "nonResourceAttributes": {"path": "/metrics", "verb": "get"}}).action == "metrics/read"
+    assert requested({"user": "somebody", "nonResourceAttributes": {"path": "/metrics", "verb": "get"}}).action == "metrics/read"
 
 
 def test_groups_and_namespace_are_part_of_the_wish() -> None:
-    found = wish({"user": "u", "groups": ["g"], "resourceAttributes": {"verb": "list", "resource": "pods", "namespace": "n"}})
+    found = requested(
+        {"user": "u", "groups": ["g"], "resourceAttributes": {"verb": "list", "resource": "pods", "namespace": "n"}}
+    )
     assert (found.user, found.groups, found.namespace) == ("u", ("g",), "n")

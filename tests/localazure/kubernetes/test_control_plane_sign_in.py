@@ -14,7 +14,7 @@ import jwt
 import pytest
 import yaml
 
-from localazure.kubernetes.clusters import Clusters, Surroundings
+from localazure.kubernetes.clusters import ClusterContext, Clusters
 from localazure.kubernetes.model import ClusterShape
 from tests.localazure.conftest import new_group
 from tests.support import kubernetes
@@ -42,7 +42,7 @@ def shape(azure: EmbeddedAzure) -> ClusterShape:
 def cluster(azure: EmbeddedAzure, shape: ClusterShape) -> Iterator[ControlPlane]:
     """In the folder of the embedded Azure, which so knows it, but started from here: its kind isn't what is tested."""
     programs = kubernetes.needed()
-    around = Surroundings(
+    around = ClusterContext(
         azure.state / "clusters",
         lambda: programs,
         url=azure.url,

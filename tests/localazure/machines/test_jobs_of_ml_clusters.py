@@ -12,7 +12,7 @@ import pytest
 from azure_gpu.catalog import roles
 from localazure.machines import identity_tokens
 from localazure.machines.ml_clusters import Clusters, Jobs
-from localazure.machines.ml_job_files import Laid
+from localazure.machines.ml_job_files import JobFiles
 from localazure.machines.ml_job_run import Ended, Run
 from localazure.machines.ml_jobs import JobRunner
 from tests.localazure.conftest import new_group
@@ -236,9 +236,9 @@ class Told:
         asyncio.run(self.runner._on_node("j", taken_up=False))
         return self.runner._jobs["j"]["status"]
 
-    async def prepared(self, *_: Any) -> tuple[list[Any], Any, list[Laid]]:
+    async def prepared(self, *_: Any) -> tuple[list[Any], Any, list[JobFiles]]:
         self.begun += 1
-        return [object()], object(), [Laid({}, {}, ())]
+        return [object()], object(), [JobFiles({}, {}, ())]
 
     async def start(self, *_: Any) -> None:
         self.runner._jobs["j"]["status"] = "CancelRequested"

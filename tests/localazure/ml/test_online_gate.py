@@ -126,13 +126,13 @@ def test_no_two_deployments_share_the_name_of_an_object_in_a_cluster() -> None:
 
 
 def test_a_conda_file_is_what_pip_can_bring_of_it() -> None:
-    found = conda.wanted(
+    found = conda.environment(
         "dependencies: [python=3.10, pip=23, numpy=1.26, 'scipy=1.11.4', pandas>=2, {pip: ['azureml-defaults', 'pillow==11.0']}]"
     )
     assert found.python == "3.10"
     assert found.requirements.splitlines() == ["numpy==1.26.*", "scipy==1.11.4", "pandas>=2", "azureml-defaults", "pillow==11.0"]
     assert found.has_server
-    assert not conda.wanted("dependencies: [numpy]").has_server
-    assert conda.wanted("dependencies: [numpy]").python == "3.12"
+    assert not conda.environment("dependencies: [numpy]").has_server
+    assert conda.environment("dependencies: [numpy]").python == "3.12"
     with pytest.raises(CondaFileError):
-        conda.wanted("dependencies: [python=3]")
+        conda.environment("dependencies: [python=3]")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from localazure.apps import room
+from localazure.apps import capacity
 from localazure.kinds import batch_quotas
 from localazure.weather import granted_quotas
 from tests.support.embedded import SUBSCRIPTION
@@ -130,7 +130,7 @@ def usages(server: Sky, path: str) -> dict[str, int]:
 def test_a_new_environment_has_no_gpus_until_a_request_is_granted(rough: Sky) -> None:
     path = environment(rough, rough.group())
     name = granted_quotas.QUOTAS[T4_PROFILE]
-    assert set(granted_quotas.QUOTAS) == set(room.QUOTAS)
+    assert set(granted_quotas.QUOTAS) == set(capacity.QUOTAS)
     assert usages(rough, path) == dict.fromkeys(granted_quotas.QUOTAS.values(), 0)
     asked(rough, ticket("westeurope", ResourceId=path, Type=name, NewLimit=2))
     rough.time.move(5)

@@ -1,7 +1,4 @@
-"""What only something that runs could answer: refused by name where nothing runs.
-
-In: a resource's type and what is asked below it, or an operation of Batch's data plane. Out: nothing, or ArmError 501.
-"""
+"""Actions, reads and operations of Batch that require something running: refused with 501 where nothing runs."""
 
 from collections.abc import Mapping
 
@@ -9,8 +6,8 @@ from azure_gpu.formats import azure_types
 from localazure.arm.errors import nothing_runs
 from localazure.services import Services
 
-# By type and pattern, as the kinds have them: what there isn't.
-_ASKED: Mapping[str, Mapping[str, str]] = {
+# What is missing, by type and pattern of the action or read.
+_REFUSED: Mapping[str, Mapping[str, str]] = {
     azure_types.CONTAINER_GROUP.arm_type: {
         "start": "container to start",
         "restart": "container to restart",
@@ -26,13 +23,13 @@ _BATCH = frozenset({("POST", "jobs"), ("POST", "jobs/*/tasks"), ("POST", "jobs/*
 
 
 def check(arm_type: str, pattern: str, services: Services) -> None:
-    """Of an action or a reading that a kind offers."""
-    what = _ASKED.get(arm_type, {}).get(pattern) if services.settings.nothing_runs else None
+    """ArmError 501 for an action or a read of a kind that requires something running."""
+    what = _REFUSED.get(arm_type, {}).get(pattern) if services.settings.nothing_runs else None
     if what is not None:
         raise nothing_runs(what)
 
 
 def check_batch(method: str, pattern: str, services: Services) -> None:
-    """Of an operation of the data plane, by its path with `*` for each name."""
+    """ArmError 501 for such an operation of Batch's data plane, by its path with `*` for each name."""
     if services.settings.nothing_runs and (method, pattern) in _BATCH:
         raise nothing_runs("node that runs tasks")

@@ -1,7 +1,6 @@
-"""One question to a list: where, when, and what has been changed on purpose.
+"""The query of a list: region, date and active faults, with the sizes that are sold there and then.
 
-In: nothing. Out: `Asked`, with the sizes that are sold at its date and in its region: those that the price lists until then
-have there, and those that they have nowhere.
+Sold sizes are those that the price lists until the date have in the region, and those that they have nowhere.
 """
 
 from dataclasses import dataclass
@@ -20,8 +19,8 @@ from localazure.services import SUBSCRIPTION
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """What a list is asked with. `region` is empty for a list over all regions."""
+class ListQuery:
+    """Region, date and faults of a request for a list. `region` is empty for a list over all regions."""
 
     region: str
     as_of: date

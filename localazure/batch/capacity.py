@@ -1,7 +1,6 @@
 """Whether there are machines for a pool's further nodes: the account's quotas of vCPUs, and the region's capacity.
 
-In: how many nodes of a kind are wanted. Out: how many there may be, and the resize error where that is fewer: the service stops
-at the quota, and keeps the nodes that it got.
+The service stops at the quota with a resize error, and keeps the nodes that it got.
 """
 
 from typing import NamedTuple
@@ -14,7 +13,7 @@ from localazure.services import Services
 DEDICATED, SPOT = "dedicated", "low priority"
 
 
-class Has(NamedTuple):
+class PoolUsage(NamedTuple):
     """What one pool has."""
 
     vm_size: str
@@ -23,7 +22,7 @@ class Has(NamedTuple):
 
 
 def granted(
-    account: str, pool: Has, others: list[Has], wanted: int, *, dedicated: bool, location: str, services: Services
+    account: str, pool: PoolUsage, others: list[PoolUsage], wanted: int, *, dedicated: bool, location: str, services: Services
 ) -> tuple[int, Body | None]:
     """How many of `wanted` further nodes of a kind the pool gets. `others`: the account's other pools."""
     if services.deviations.lacks_capacity(location):

@@ -21,7 +21,7 @@ MOST_RESULTS = 1000
 
 
 @dataclass(slots=True, kw_only=True)
-class Asked:
+class DataPlaneRequest:
     """A request whose sender is known."""
 
     request: Request

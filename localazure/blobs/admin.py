@@ -1,5 +1,5 @@
-"""What the embedded Azure itself asks of the keeper about containers, in nobody's name: to make, change and drop them for ARM,
-and their stored access policies.
+"""Administers containers and blobs in the embedded Azure's own name: creates, changes and deletes them for ARM, and reads stored
+access policies.
 """
 
 import xml.etree.ElementTree as ElementTree
@@ -17,8 +17,8 @@ _ACL = {**_CONTAINER, "comp": "acl"}
 _POLICY_FIELDS = {"Start": "st", "Expiry": "se", "Permission": "sp"}  # of an access policy -> of a signature
 
 
-class Desk:
-    """Requests without a client."""
+class BlobAdmin:
+    """Requests of the embedded Azure itself to the blob storage behind it, without a client's authorization."""
 
     def __init__(self, keeper: Upstream) -> None:
         self._keeper = keeper

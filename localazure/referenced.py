@@ -1,7 +1,7 @@
-"""What a stack finds in Azure: resources that it names by their ids, made here with what their services require and no more.
+"""Creates the resources that a stack refers to by id, with the minimum that their services require.
 
-In: a running server, asked over ARM as by any other client, and the ids. Out: the principals of people, and which ids couldn't be
-made. A resource group and the resources around one are made too.
+They are created over ARM, as by any other client, with their resource groups and parents. An identity stands for each person of
+the directory.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -55,7 +55,7 @@ _SUBNETS: dict[str, dict[str, Any]] = {
 
 
 class Expected(NamedTuple):
-    """A resource that a stack expects."""
+    """A resource that a stack refers to."""
 
     id: ArmId
     section: str  # of the stack file that names it
@@ -63,10 +63,10 @@ class Expected(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """What was made."""
+    """What was created."""
 
-    principals: dict[str, str]  # by whom the stack names: the object id of the identity in its place
-    left_out: dict[str, str]  # ids that couldn't be made, and why
+    principals: dict[str, str]  # of each person: the object id of the identity that stands for them
+    left_out: dict[str, str]  # ids that couldn't be created, with the reason
 
 
 def around(of: ArmId) -> list[ArmId]:
