@@ -1,7 +1,6 @@
 """The activity log: writes that were refused or that failed, as Azure Monitor tells them.
 
-In: what was asked for, and ARM's error. Out: events in the store, the newest first when listed. Neither a request's body nor what
-it was authorised with is kept. The real log has the writes that succeeded too.
+Neither a request's body nor what it was authorised with is kept. The real log has the writes that succeeded too.
 
 Form of an event: Microsoft Learn, azure-monitor/platform/activity-log-schema ("Administrative"); filters: REST reference of
 Microsoft.Insights 2015-04-01, "Activity Logs - List". Kept for 90 days, as the service does, and at most KEPT of them.

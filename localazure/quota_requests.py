@@ -1,7 +1,7 @@
 """The part of Azure's portal in which a GPU quota is requested: for every Batch account and environment of Container Apps that is
 there, a support request for what its pools and profiles need and it has none of.
 
-In: a running server, which is asked over ARM as by any other client. Out: what was requested, once it is granted.
+Requests are sent over ARM to a running server, and the result is what was granted.
 """
 
 import json

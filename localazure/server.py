@@ -1,6 +1,6 @@
 """The server: every part put together as one ASGI application, and the process that serves it on loopback.
 
-In: a state folder and a checkout. Out: HTTPS on localhost, until the process is asked to end.
+It serves HTTPS on localhost until the process is asked to end.
 """
 
 import contextlib

@@ -1,8 +1,7 @@
 """The identity endpoint of Container Apps, by which the programs of a job's replicas get tokens of the job's identities.
 
-In: a request with the header whose value the replica was given. Out: a token, or the service's refusal. Form: Microsoft Learn,
-container-apps/managed-identity, REST endpoint reference: IDENTITY_ENDPOINT, IDENTITY_HEADER, api-version 2019-08-01. Tokens are
-given for what `identity_tokens` gives them for.
+A request has a header whose value the replica was given. Form: Microsoft Learn, container-apps/managed-identity, REST endpoint
+reference: IDENTITY_ENDPOINT, IDENTITY_HEADER, api-version 2019-08-01. Tokens are given for what `identity_tokens` gives them for.
 """
 
 import hmac

@@ -1,7 +1,7 @@
 """One replica of an execution: its init containers one after the other, then its containers together, until all have ended.
 
-In: the containers' specs and a deadline. Out: how it ended, written into the replica's record. A replica that an earlier server
-began is taken up where it is: containers that have begun aren't started again.
+How it ended is written into the replica's record. A replica that an earlier server began is taken up where it is: containers that
+have begun aren't started again.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """A pool under a formula: what is measured of it, and what the formula makes of that.
 
-In: the pool's counts, every 30 seconds and at each evaluation. Out: targets, and a run in the API's form. Samples are kept for a
-day, in memory: after a restart of the embedded Azure a pool is measured anew.
+The pool's counts are sampled every 30 seconds and at each evaluation. Samples are kept for a day, in memory: after a restart of
+the embedded Azure a pool is measured anew.
 """
 
 from collections import deque

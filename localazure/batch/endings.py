@@ -1,7 +1,6 @@
 """Jobs on their way: what is disabled, terminated or deleted first ends its running tasks, and then arrives.
 
-In: word of such jobs, from `Work`. Out: their tasks ended on the nodes, their release tasks run, their state. What a restart
-cut off is taken up again. A job whose maxWallClockTime is over is terminated here too.
+What a restart cut off is taken up again. A job whose maxWallClockTime is over is terminated here too.
 """
 
 import asyncio

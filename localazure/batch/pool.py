@@ -1,7 +1,4 @@
-"""One pool, live: how many nodes it is to have, those that it has, and how it gets from one to the other.
-
-In: its ARM body, resizes, formulas, faults. Out: nodes that come up and leave, and what ARM shows of its allocation.
-"""
+"""One pool, live: how many nodes it is to have, those that it has, and how it gets from one to the other."""
 
 import asyncio
 import contextlib

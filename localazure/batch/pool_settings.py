@@ -1,7 +1,4 @@
-"""What a pool's nodes need to know of it, read from its ARM body: size, slots, system, start task, packages, containers, mounts.
-
-In: the body as it is stored, with the service's defaults where it was silent. Out: `PoolSettings`.
-"""
+"""What nodes read of their pool's ARM body: size, slots, system, start task, packages, containers and mounts."""
 
 from typing import Any, NamedTuple
 

@@ -1,7 +1,7 @@
 """Which task runs on which node: slots, affinity, pack or spread, and the nodes that a multi-instance task needs at once.
 
-In: what is ready, in the order in which it may start, and the nodes. Out: tasks with the nodes that they begin on. Nothing here
-waits or changes anything but what is told back through `taken`.
+Tasks are placed in the order in which they may start. Nothing here waits or changes anything but what is told back through
+`taken`.
 """
 
 from collections.abc import Callable, Iterator, Sequence

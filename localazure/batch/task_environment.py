@@ -1,8 +1,7 @@
 """The variables that a task finds on a node, as Batch documents them, with the user's own behind the service's.
 
-In: where it runs and what it is. Out: a dictionary, made from scratch: nothing of this server's own environment, which holds
-secrets, but PATH. Sources: Microsoft Learn, batch/batch-compute-node-environment-variables (2024-06-13) and
-batch/files-and-directories (2024-06-13).
+The variables are made from scratch: of this server's environment, which holds secrets, they have only PATH. Sources: Microsoft
+Learn, batch/batch-compute-node-environment-variables (2024-06-13) and batch/files-and-directories (2024-06-13).
 """
 
 import functools

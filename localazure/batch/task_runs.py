@@ -1,7 +1,7 @@
 """The tasks that run now: each from the moment it has a node until its end is told to `Work`, exactly once.
 
-In: a task and its nodes. Out: `Work.ended` with its outcome, or `Work.requeued` where a node was lost or taken away. A restarted
-server takes up what its nodes were running.
+The end is `Work.ended` with the outcome, or `Work.requeued` where a node was lost or removed. A restarted server takes up what
+its nodes were running.
 """
 
 import asyncio

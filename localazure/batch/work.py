@@ -1,9 +1,9 @@
 """The work of Batch: what jobs and tasks there are, which of them a pool's nodes may take next, and what their ends lead to.
 
-In: what clients ask (`jobs`, `tasks`), and what nodes tell (`begun`, `ended`, `requeued`). Out: tasks that may start (`ready`).
-All of it outlives this process when a method returns. What clients ask outlives the machine as well; what nodes tell does so
-from `sync` on, which comes before a client is told anything: where the machine goes, the nodes' processes go with it, and their
-tasks run again. Everything happens on the server's event loop; nothing here awaits.
+Clients change `jobs` and `tasks`; nodes report `begun`, `ended` and `requeued`; `ready` has the tasks that may start. All of it
+outlives this process when a method returns. What clients ask outlives the machine as well; what nodes tell does so from `sync`
+on, which comes before a client is told anything: where the machine goes, the nodes' processes go with it, and their tasks run
+again. Everything happens on the server's event loop; nothing here awaits.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,8 +1,8 @@
 """Who may do what with blobs: tokens with roles, account keys, shared access signatures, and public access where it is open.
 
-In: a request and the operation that it asks for. Out: a `Grant`, or BlobError in the service's words.
-Codes: Microsoft Learn, rest/api/storageservices/authorize-with-azure-active-directory and common-rest-api-error-codes; which of
-them answers a request without any authorization: storage/blobs/anonymous-read-access-prevent.
+The result is a `Grant`, or a BlobError in the service's words. Codes: Microsoft Learn,
+rest/api/storageservices/authorize-with-azure-active-directory and common-rest-api-error-codes; which of them answers a request
+without any authorization: storage/blobs/anonymous-read-access-prevent.
 """
 
 from collections.abc import Awaitable, Callable, Mapping

@@ -1,7 +1,7 @@
 """What an address of blob storage names: `/blob/<account>/<container>/<blob>` and a query, read strictly.
 
-In: a path and a query as they were sent, percent-encoded. Out: `Address`, whose names are safe to pass on, or BlobError 400.
-A path that two readers could take for two things is refused: dot segments, bytes that are no UTF-8, control characters.
+The names of an `Address` are safe to pass on; BlobError 400 for anything else. A path that two readers could take for two things
+is refused: dot segments, bytes that are no UTF-8, control characters.
 """
 
 import re

@@ -1,7 +1,7 @@
 """Batches: up to 256 deletions or changes of tier in one request, each with an authorization of its own and judged by it.
 
-In: a `multipart/mixed` body of HTTP requests. Out: one of their answers, in the same order.
-Source: Microsoft Learn, rest/api/storageservices/blob-batch.
+Body and answer are `multipart/mixed`; the answers are in the order of the requests. Source: Microsoft Learn,
+rest/api/storageservices/blob-batch.
 """
 
 import re

@@ -1,7 +1,4 @@
-"""Containers are resources of ARM and things of the data plane at once. ARM's store has them all, whoever made them.
-
-In: what the data plane did. Out: the record that ARM answers from, and what ARM's record means for the data plane.
-"""
+"""Containers are resources of ARM and things of the data plane at once. ARM's store has them all, whoever made them."""
 
 import uuid
 from collections.abc import Mapping

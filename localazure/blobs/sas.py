@@ -1,6 +1,6 @@
 """Shared access signatures: addresses that carry their own permission, made and checked.
 
-In: a request's address and query. Out: what the signature lets its bearer do, or BlobError 403 in the service's words.
+A signature that isn't valid is a BlobError 403 in the service's words.
 """
 
 import base64

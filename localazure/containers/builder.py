@@ -1,7 +1,4 @@
-"""A Dockerfile built on this machine, stage by stage: COPY fills a folder, RUN does what `run_lines` understands.
-
-In: a context, a parsed Dockerfile, build arguments and an empty folder. Out: what the last stage is, for `images`.
-"""
+"""A Dockerfile built on this machine, stage by stage: COPY fills a folder, RUN does what `run_lines` understands."""
 
 import shlex
 import shutil

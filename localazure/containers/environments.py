@@ -1,7 +1,7 @@
 """Python environments that stand for what `pip install -r FILE` puts into an image.
 
-In: a Python version and the text of requirement files. Out: the folder of a virtual environment in the cache, made with uv, keyed
-by a hash of what is in it and shared by all images that ask for the same. A half-made one lacks its marker and is made anew.
+A virtual environment lies in the cache, made with uv, keyed by a hash of its contents and shared by all images that request the
+same. A half-made one lacks its marker and is made anew.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """A container's log read on and on, also over the moment in which its older half is dropped.
 
-In: the file that a shim writes. Out: what is new in it, as lines behind their times or as whole lines without them.
+New content is returned as lines with their times, or as whole lines without them.
 """
 
 import os

@@ -1,7 +1,7 @@
 """Images: built out of workloads' folders, kept in the cache by content, found by reference.
 
-In: a context folder, a Dockerfile, build arguments. Out: an `Image`. Its files lie in the cache and outlive the server; which
-reference means which image is part of the server's state, as it is a registry's.
+An image's files lie in the cache and outlive the server; which reference means which image is part of the server's state, as it
+is a registry's.
 """
 
 import asyncio

@@ -1,8 +1,7 @@
 """RUN instructions, read before anything of them is run.
 
-In: a RUN's command. Out: steps, each something that this machine can stand for: packages to install, a program that builds, a
-check that only reads, or something skipped, with the reason. Everything else is refused by name, because there is no sandbox that
-it could run in.
+A step installs packages, builds a program, only reads, or is skipped with the reason. Everything else is refused by name, because
+there is no sandbox that it could run in.
 """
 
 import os

@@ -1,7 +1,7 @@
 """The volumes of a group: folders that its containers share, made before the containers start and gone with the group.
 
-In: what each volume is. Out: one folder a volume in `.volumes` of the group's folder. A new run of the group empties them; an
-update of a living group leaves them and adds what is new.
+Each volume is a folder in `.volumes` of the group's folder. A new run of the group empties them; an update of a living group
+leaves them and adds what is new.
 """
 
 import shutil

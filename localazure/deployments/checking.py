@@ -1,7 +1,7 @@
 """Whether a deployment would succeed: its template evaluated, and each resource judged as its service would judge it now.
 
-In: a request and its scope. Out: the expanded template; ArmError with everything that is wrong. A resource that depends on others
-of the template is judged by its form alone, because what it needs isn't there yet.
+The ArmError has every problem. A resource that depends on others of the template is judged by its form alone, because what it
+needs isn't there yet.
 """
 
 from collections.abc import Iterator, Sequence

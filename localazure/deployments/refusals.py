@@ -1,7 +1,7 @@
 """ARM's words for what is wrong with a template, its parameters, or a deployment as a whole.
 
-In: problems of the evaluator, errors of resources. Out: ArmError with ARM's codes. Sentences of ARM were read in public issues of
-Azure/azure-cli and Azure/bicep; ARM reports a template's first problem, here all of them are told.
+Sentences of ARM were read in public issues of Azure/azure-cli and Azure/bicep; ARM reports a template's first problem, here all
+of them are told.
 """
 
 import re

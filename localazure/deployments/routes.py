@@ -1,7 +1,6 @@
 """Deployments over HTTP: PUT, GET, DELETE, lists, validate, what-if, cancel, export, and the operations of each.
 
-In: requests that the router has recognised by their path. Out: ARM's answers. One deployment of a name at a time in a group.
-Deployments to a subscription are validated and compared; none is carried out.
+One deployment of a name at a time in a group. Deployments to a subscription are validated and compared; none is carried out.
 """
 
 import re

@@ -1,7 +1,7 @@
 """Carrying a template out: each resource as soon as what it depends on is there, others at the same time.
 
-In: an expanded template, and the record of its deployment. Out: resources, the record's steps, outputs; ArmError DeploymentFailed
-with what failed. Steps are stored as they begin and end, so that the next server goes on where this one was killed.
+Failures are an ArmError DeploymentFailed. Steps are stored as they begin and end, so that the next server goes on where this one
+was killed.
 """
 
 import asyncio

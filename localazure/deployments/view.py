@@ -1,6 +1,6 @@
 """A deployment and its operations as ARM answers them. Values of secure parameters and outputs are in no answer.
 
-In: stored records. Out: bodies. Form: REST reference of Microsoft.Resources 2025-04-01, "Deployments" and their operations.
+Form: REST reference of Microsoft.Resources 2025-04-01, "Deployments" and their operations.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """What a deployment would change: resource by resource, property by property, without changing anything.
 
-In: an expanded template. Out: changes in the form of ARM's what-if. Bodies are compared as they are stored, with the services'
-defaults; what a service fills in by itself is no change. Form: REST reference of Microsoft.Resources 2025-04-01, "What If".
+Changes have the form of ARM's what-if. Bodies are compared as they are stored, with the services' defaults; what a service fills
+in by itself is no change. Form: REST reference of Microsoft.Resources 2025-04-01, "What If".
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,6 @@
 """Workload identity federation: a token of somebody else's issuer, taken for one of a user-assigned identity.
 
-In: the form of a token request with a client assertion; the identities with their federated credentials, and the keys of issuers.
-Out: the `Caller` that the new token is for; `FederationError` otherwise, with Entra's number and words.
+`FederationError` has Entra's number and words.
 
 The flow: Microsoft Learn, entra/workload-id/workload-identity-federation. Where users read the words: 700211 and 700213 in
 Azure/azure-workload-identity issue 1200, 7002138 in Azure/login issue 515, 700024 in risingwavelabs/risingwave issue 17123,

@@ -1,8 +1,7 @@
 """What AKS fills in where a pool is silent, and what of an existing pool stays when an update doesn't name it.
 
-In: a pool's properties as sent, those that it had, the cluster. Out: whole properties. Defaults: Azure Service Operator's session
-Test_AKS_ManagedCluster_20250801_CRUD (2026-01-24); Microsoft Learn, REST reference of Microsoft.ContainerService 2025-09-01,
-"Agent Pools - Create Or Update"; articles/aks/spot-node-pool.md for Spot machines.
+Defaults: Azure Service Operator's session Test_AKS_ManagedCluster_20250801_CRUD (2026-01-24); Microsoft Learn, REST reference of
+Microsoft.ContainerService 2025-09-01, "Agent Pools - Create Or Update"; articles/aks/spot-node-pool.md for Spot machines.
 """
 
 from datetime import date

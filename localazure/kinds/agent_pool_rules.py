@@ -1,7 +1,7 @@
 """What AKS refuses of a pool: what the catalog knows on that day, numbers that don't fit, and what can't change.
 
-In: a pool's whole properties, before and after, and its cluster. Out: nothing, or ArmError. Shared by pools that are resources of
-their own and those that stand in a cluster's body. Codes and sentences: `managed_cluster_refusals`.
+Shared by pools that are resources of their own and those that stand in a cluster's body. Codes and sentences:
+`managed_cluster_refusals`.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """Managed identities of a resource: those that are attached have to be there, and one of its own gets a principal.
 
-In: a body with `identity` as ARM has it for every type that takes one. Shared by the kinds whose resources run something.
+Shared by the kinds whose resources run something.
 """
 
 import uuid

@@ -1,8 +1,8 @@
 """What Azure Batch refuses of an account, and what isn't imitated here.
 
-In: a change. Out: nothing, or ArmError. Read of the service itself: MissingIdentityIds (Azure/azure-cli issue 19172), and the
-sentence of a name that is taken (Azure/azure-rest-api-specs, example LocationCheckNameAvailability_AlreadyExists of 2025-06-01).
-How it refuses an auto-storage account isn't known; InvalidPropertyValue, its general code, stands there.
+Read of the service itself: MissingIdentityIds (Azure/azure-cli issue 19172), and the sentence of a name that is taken
+(Azure/azure-rest-api-specs, example LocationCheckNameAvailability_AlreadyExists of 2025-06-01). How it refuses an auto-storage
+account isn't known; InvalidPropertyValue, its general code, stands there.
 """
 
 from azure_gpu.formats import azure_types

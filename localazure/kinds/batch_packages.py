@@ -1,7 +1,7 @@
 """Application packages of a Batch account, as pools refer to them and as nodes fetch them.
 
-In: a reference. Out: where the package lies, or ArmError 409 InvalidApplicationPackageReferences where the application or version
-isn't there or isn't active, or names no version and there is no default one (Microsoft Learn, dotnet/api, BatchErrorCodeStrings).
+ArmError 409 InvalidApplicationPackageReferences where the application or version is missing or inactive, or where no version is
+named and there is no default (Microsoft Learn, dotnet/api, BatchErrorCodeStrings).
 """
 
 from collections.abc import Sequence

@@ -1,9 +1,9 @@
 """What of a pool can change once it is there: its scale, its start task, its packages and a few words about it.
 
-In: the body before and after. Out: nothing, or ArmError 400 PropertyCannotBeUpdated for the first property that can't. Which can:
-Microsoft Learn, REST reference of Microsoft.Batch 2024-07-01, "Pool - Update", with its examples. That everything else is refused
-was told of networkConfiguration and deploymentConfiguration (`batch_refusals`). The service is known to refuse some bodies that
-differ in nothing (Azure/Batch issue 153); here letter case of names and ids makes no difference.
+ArmError 400 PropertyCannotBeUpdated for the first property that can't. Which can: Microsoft Learn, REST reference of
+Microsoft.Batch 2024-07-01, "Pool - Update", with its examples. That everything else is refused was told of networkConfiguration
+and deploymentConfiguration (`batch_refusals`). The service is known to refuse some bodies that differ in nothing (Azure/Batch
+issue 153); here letter case of names and ids makes no difference.
 """
 
 from typing import Any

@@ -1,7 +1,7 @@
 """A pool's body as the catalog's rules read it.
 
-In: the body of a PUT with ARM's names, and the account. Out: `PoolRequest`, which says of each value where in the body it stands.
-What a body can't tell (whether a start task installs a driver, whether tasks use RDMA) isn't asked.
+The `PoolRequest` has the path of each value in the body. What a body can't tell (whether a start task installs a driver, whether
+tasks use RDMA) isn't asked.
 """
 
 from datetime import timedelta

@@ -1,6 +1,6 @@
 """How Azure Batch refuses a request to ARM: one code and sentence, and details that name the property.
 
-In: what is wrong. Out: ArmError. The form (target `BatchAccount`, details `Reason`, `PropertyName`, `PropertyPath`) and codes:
+The form (target `BatchAccount`, details `Reason`, `PropertyName`, `PropertyPath`) and codes:
   - PropertyCannotBeUpdated (400): Azure/Batch issue 85, 2020-05-12; Azure/azure-sdk-for-net issue 40325, 2023-11-28
   - InvalidPropertyValue, MissingRequiredProperty (400): hashicorp/terraform-provider-azurerm issue 27945 and hashicorp/terraform
     issue 36698; Microsoft Learn, rest/api/batchservice/batch-status-and-error-codes

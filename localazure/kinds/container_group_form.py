@@ -1,6 +1,6 @@
 """The form of a container group's containers: names, variables, commands, ports, mounts, probes, limits, and the restart policy.
 
-In: a group's name and its properties. Out: every refusal, with its path. Codes and sentences of the service were read in
+All problems are reported, each with its path. Codes and sentences of the service were read in
   - ResourceSomeRequestsNotSpecified: virtual-kubelet's tests of its ACI provider
   - InvalidContainerEnvironmentVariable: Azure/azure-rest-api-specs issue 19173, 2022-05-22
   - InvalidOsType: MicrosoftLearning/mslearn-azure-developer pull request 67, 2025-06-29

@@ -1,7 +1,7 @@
 """What Azure Container Instances refuses of a group, in its own words where they are known, and what isn't imitated here.
 
-In: a change. Out: nothing, or an ArmError with every reason among its details. The form of containers, address and volumes is in
-modules of their own, beside this one. Codes and sentences of the service were read in
+The details of the ArmError have every reason. The form of containers, address and volumes is in modules of their own, beside this
+one. Codes and sentences of the service were read in
   - InaccessibleImage: Azure/azure-cli issue 18596; CompositionalIT/farmer issue 210
   - InvalidContainerGroupUpdate: MicrosoftDocs/azure-docs issue 38067 (the sentence); a public deployment log (the code)
 Where the service's own code isn't known, ARM's general InvalidRequestContent stands.

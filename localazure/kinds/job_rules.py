@@ -1,6 +1,6 @@
 """What Container Apps refuses of a job and of the template of an execution, and what isn't imitated here.
 
-In: a change, or a template that an execution overrides. Out: nothing, or ArmError. Codes and sentences of the service:
+Codes and sentences of the service:
   - ContainerAppInvalidName, in `jobs`: DefangLabs/pulumi-defang pull request 543
   - ContainerAppImageRequired: Azure-Samples/container-apps-connect-multiple-apps issue 6
   - SecretRef ... not found: pulumi/pulumi-azure-native issue 1715 (the sentence; the code is assumed)

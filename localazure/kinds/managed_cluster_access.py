@@ -1,7 +1,7 @@
 """Ways into a cluster that ARM hands out: kubeconfigs for an administrator, a user, and a monitoring user.
 
-In: a stored cluster and a call. Out: `kubeconfigs` with the documents in base64, as clients merge them. Who may ask is decided by
-ARM, whose one caller may; what a user may do in the cluster is decided there.
+Kubeconfigs are answered in base64, as clients merge them. Who may ask is decided by ARM, whose one caller may; what a user may do
+in the cluster is decided there.
 """
 
 import base64

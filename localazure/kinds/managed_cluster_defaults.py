@@ -1,9 +1,8 @@
 """What AKS fills in where a cluster's body is silent, and what an existing cluster keeps when an update doesn't name it.
 
-In: a change. Out: a body that is laid under the client's. Recorded defaults: Azure Service Operator's sessions
-Test_AKS_ManagedCluster_20250801_CRUD (2026-01-24), Test_KubernetesConfiguration_Extension_20230501_CRUD (2026-03-20) and
-Test_AKS_ManagedCluster_20260301_CRUD (2026-09-10). The others: Microsoft Learn, REST reference of Microsoft.ContainerService
-2025-09-01, "Managed Clusters - Create Or Update".
+Recorded defaults: Azure Service Operator's sessions Test_AKS_ManagedCluster_20250801_CRUD (2026-01-24),
+Test_KubernetesConfiguration_Extension_20230501_CRUD (2026-03-20) and Test_AKS_ManagedCluster_20260301_CRUD (2026-09-10). The
+others: Microsoft Learn, REST reference of Microsoft.ContainerService 2025-09-01, "Managed Clusters - Create Or Update".
 """
 
 from localazure.arm.kind import Change, merged

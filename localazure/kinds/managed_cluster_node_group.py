@@ -1,7 +1,5 @@
 """The resource group that AKS makes for a cluster's nodes, and in it the identity with which nodes pull images and the address
 under which they reach the outside.
-
-In: a cluster on its way. Out: these as resources of the store, as any client sees them, and the cluster's `identityProfile`.
 """
 
 import uuid

@@ -1,8 +1,7 @@
 """A cluster's pools, which are resources of their own wherever they were declared: in the cluster's body or beside it.
 
-In: a cluster's `agentPoolProfiles`. Out: records of its agent pools, made or changed. A PUT of the cluster changes the pools that
-it names, leaves the others alone, and adds none once the cluster is there, as the service has it (pulumi/pulumi-azure-native
-issues 579 and 2719).
+The pools of `agentPoolProfiles` are stored as records of their own. A PUT of the cluster changes the pools that it names, leaves
+the others alone, and adds none once the cluster is there, as the service has it (pulumi/pulumi-azure-native issues 579 and 2719).
 """
 
 import uuid

@@ -1,7 +1,7 @@
 """How AKS refuses a request to ARM: its codes and sentences, which tools and forums know.
 
-In: what is wrong. Out: ArmError. AKS answers them without ARM's envelope (`{"code", "message", "details", "subcode"}`); here they
-have it. Codes and sentences as users quote them:
+AKS answers errors without ARM's envelope (`{"code", "message", "details", "subcode"}`); here they have it. Codes and sentences as
+users quote them:
   - PropertyChangeNotAllowed: kubernetes/autoscaler issue 1051, hashicorp/terraform-provider-azurerm issue 10951
   - InvalidParameter, "The value of parameter … is invalid": Azure/AKS issue 3300; with details Azure/bicep issue 14517;
     "Required parameter … is missing (null)": Azure/ARO-HCP pull request 629; of a pool's count pulumi/pulumi-azure-native issue

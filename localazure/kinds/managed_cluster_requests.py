@@ -1,7 +1,4 @@
-"""Bodies of clusters and pools as others read them: the catalog's rules, and what runs the cluster on this machine.
-
-In: ARM's properties with the service's defaults. Out: `PoolRequest`, `ClusterShape`, `PoolShape`.
-"""
+"""Bodies of clusters and pools as others read them: the catalog's rules, and what runs the cluster on this machine."""
 
 from collections.abc import Mapping
 from datetime import date

@@ -1,8 +1,7 @@
 """What AKS refuses of a cluster as a whole: what is missing, what doesn't go together, what can't change, what isn't imitated.
 
-In: a change whose body has the service's defaults. Out: nothing, or ArmError. Its pools are `managed_cluster_pools`'. Codes and
-sentences: `managed_cluster_refusals`; the code OIDCIssuerFeatureCannotBeDisabled is assumed, its sentence is the title of
-Azure/AKS-Construction issue 531.
+Its pools are `managed_cluster_pools`'. Codes and sentences: `managed_cluster_refusals`; the code
+OIDCIssuerFeatureCannotBeDisabled is assumed, its sentence is the title of Azure/AKS-Construction issue 531.
 """
 
 import ipaddress

@@ -1,7 +1,7 @@
 """Kubernetes versions as AKS handles them: which are there, what follows what, which nodes go with which control plane.
 
-In: versions as a body writes them, `1.35` or `1.35.2`, and the day of the request. Out: versions with three numbers, ArmError for
-what isn't there or can't follow. Minor versions and patches are the catalog's; a patch that no source names is shown as `.0`.
+A body's version has two or three numbers (`1.35`, `1.35.2`); here versions have three. Minor versions and patches are the
+catalog's; a patch that no source names is shown as `.0`.
 """
 
 from datetime import date

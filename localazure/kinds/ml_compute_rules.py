@@ -1,7 +1,7 @@
 """What Azure Machine Learning refuses of a compute: what the catalog knows at the request's date, clusters and machines that
 aren't there, what never changes.
 
-In: a change. Out: nothing, or ArmError. The codes are assumed.
+The codes are assumed.
 """
 
 import re

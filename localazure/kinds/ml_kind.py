@@ -1,8 +1,8 @@
 """What all types of Azure Machine Learning have in common: the API versions of its clients, `systemData`, lists that leave out
 what is archived, and the service's refusals.
 
-In: nothing. Out: `MlKind`, and the refusals that its kinds raise. The codes UserError, ValidationError and BadRequest are the
-service's; where a sentence is no quotation of a user, its module says so.
+The codes UserError, ValidationError and BadRequest are the service's; where a sentence is no quotation of a user, its module says
+so.
 """
 
 from collections.abc import Mapping

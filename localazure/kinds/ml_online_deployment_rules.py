@@ -1,6 +1,6 @@
 """What the service refuses of a deployment at once: sizes, numbers, times, and parts that aren't there.
 
-In: a change. Out: nothing, or ArmError. What the catalog knows is judged at the request's date.
+What the catalog knows is judged at the request's date.
 """
 
 import re

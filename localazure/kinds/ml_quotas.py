@@ -1,7 +1,6 @@
 """Azure Machine Learning's own vCPU quotas, as a compute cluster meets them. Faults on purpose set others (service `ml`).
 
-In: a size, how many nodes, a region. Out: the service's refusal, or None. Sentences were read in
-dotnet/machinelearning-modelbuilder issue 2140, Azure/mlops-v2 issue 81 (with the code BadRequest) and
+Sentences were read in dotnet/machinelearning-modelbuilder issue 2140, Azure/mlops-v2 issue 81 (with the code BadRequest) and
 MicrosoftDocs/mslearn-aml-labs issue 8.
 """
 

@@ -1,8 +1,8 @@
 """Where the files of a model, of code or of a job lie: an azureml URI, or an address of blob storage, read as one place.
 
-In: a URI and a workspace. Out: `BlobPlace`, or None for what isn't in this server's blob storage.
-Forms: Microsoft Learn, machine-learning/how-to-use-registered-models (`azureml://…/datastores/NAME/paths/PATH`, long with
-subscription, group and workspace), and `azureml://jobs/JOB/outputs/artifacts/paths/PATH`, which lies in the artifact store.
+The result is a `BlobPlace`, or None where it isn't in this server's blob storage. Forms: Microsoft Learn,
+machine-learning/how-to-use-registered-models (`azureml://…/datastores/NAME/paths/PATH`, long with subscription, group and
+workspace), and `azureml://jobs/JOB/outputs/artifacts/paths/PATH`, which lies in the artifact store.
 """
 
 import re

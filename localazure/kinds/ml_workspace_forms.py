@@ -1,7 +1,7 @@
 """A workspace's body as the service reads it: clients send texts where it is true or false, and what says nothing.
 
-In: the body of a request. Out: the same in the form of 2025-12-01. The template of azure-ai-ml 1.35.2 is why; what is answered
-and isn't in that form may come back.
+Bodies are read in the form of API version 2025-12-01. The template of azure-ai-ml 1.35.2 is why; what is answered and isn't in
+that form may come back.
 """
 
 from localazure.arm.store import Body

@@ -1,6 +1,6 @@
 """What Azure Machine Learning refuses of a workspace: what it depends on, what of it never changes, what isn't imitated.
 
-In: a change. Out: nothing, or ArmError. Codes and sentences of the service were read in
+Codes and sentences of the service were read in
   - Missing dependent resources: Azure/azure-rest-api-specs issue 15878
   - Soft-deleted workspace exists: Azure/ResourceModules issue 3596
   - that a workspace needs no Application Insights, and is accepted before its storage account is there: Azure Service Operator's

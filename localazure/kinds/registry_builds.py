@@ -1,7 +1,6 @@
 """One Docker build of a registry: what its request may say, and how it runs.
 
-In: a DockerBuildRequest, of a task run or of `scheduleRun`, and the run's record. Out: the record, with the images that came out
-or with why it failed.
+The run's record gets the images, or the reason of the failure.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """A run's log as its readers find it: a blob, whole or a range of bytes, whose metadata says when it is complete.
 
-In: a request for the log, the run's record. Out: an answer in the form of Blob Storage, as `az acr build` reads it: with a blob
-client, until the metadata `complete` is there, from which it takes how the run ended (azure-cli 2.91, acr/_stream_utils.py).
+The answer has the form of Blob Storage, as `az acr build` reads it: with a blob client, until the metadata `complete` is there,
+from which it takes how the run ended (azure-cli 2.91, acr/_stream_utils.py).
 """
 
 import re

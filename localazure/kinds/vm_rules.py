@@ -1,7 +1,7 @@
 """What Microsoft.Compute refuses of a virtual machine: forms, what the catalog knows at the request's date, and what isn't there.
 
-In: a change. Out: nothing, or ArmError. Codes and sentences: `vm_refusals`. Rules of names, passwords and keys: Microsoft Learn,
-virtual-machines/linux/faq and rest/api/compute/virtual-machines/create-or-update.
+Codes and sentences: `vm_refusals`. Rules of names, passwords and keys: Microsoft Learn, virtual-machines/linux/faq and
+rest/api/compute/virtual-machines/create-or-update.
 """
 
 import re

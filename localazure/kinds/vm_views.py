@@ -1,6 +1,6 @@
 """How a virtual machine is shown: its instance view, made of what the living machine tells.
 
-In: the resource and the machine. Out: bodies. Codes of states: Microsoft Learn, virtual-machines/states-billing.
+Codes of states: Microsoft Learn, virtual-machines/states-billing.
 """
 
 from azure_gpu.formats import azure_types

@@ -1,8 +1,8 @@
 """Azure RBAC for Kubernetes: what AKS's built-in roles allow in a cluster.
 
-In: what somebody wants to do, as Kubernetes' SubjectAccessReview says it. Out: the data action that this is, and the roles that
-have it. Pure. Roles' data actions: Microsoft Learn, role-based-access-control/built-in-roles/containers, 2026-08. How a request
-becomes a data action: kubeguard/guard, authz/providers/azure/rbac, of which AKS's own webhook is made.
+A SubjectAccessReview of Kubernetes becomes a data action, and the roles that have it. Pure. Roles' data actions: Microsoft Learn,
+role-based-access-control/built-in-roles/containers, 2026-08. How a request becomes a data action: kubeguard/guard,
+authz/providers/azure/rbac, of which AKS's own webhook is made.
 """
 
 from collections.abc import Mapping

@@ -1,9 +1,8 @@
 """The decisions of the cluster autoscaler: which pools get more nodes, for which pods, and which nodes aren't needed. Pure.
 
-In: pending pods, nodes with their pods, pools, the profile, the time. Out: `Increase`s, reasons for pods that nothing helps,
-nodes to remove. Behaviour: kubernetes/autoscaler, core/scaleup and core/scaledown. A pool without a node is known by its size
-alone, so by `nvidia.com/gpu` of whole GPUs; one with a ready node by that node. A node whose GPUs aren't there yet is awaited as
-long as a node may take to come up.
+It returns `Increase`s, reasons for pods that nothing helps, and nodes to remove. Behaviour: kubernetes/autoscaler, core/scaleup
+and core/scaledown. A pool without a node is known by its size alone, so by `nvidia.com/gpu` of whole GPUs; one with a ready node
+by that node. A node whose GPUs aren't there yet is awaited as long as a node may take to come up.
 """
 
 from collections.abc import Callable, Mapping, Sequence

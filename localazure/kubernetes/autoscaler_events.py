@@ -1,6 +1,6 @@
 """The events by which the cluster autoscaler says what it does, as `kubectl describe pod` shows them.
 
-In: an API and an object. Out: core/v1 Events, each said once until it changes.
+They are core/v1 Events, each sent once until it changes.
 """
 
 import logging

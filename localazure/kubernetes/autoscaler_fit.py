@@ -1,6 +1,6 @@
 """Whether a pod could run on a node, in the words of the scheduler. Pure.
 
-In: a pod, a node, what of it is free. Out: the reason against it, such as `Insufficient nvidia.com/gpu`; "" where it fits.
+The result is the reason against it, such as `Insufficient nvidia.com/gpu`, or "" where it fits.
 """
 
 from collections.abc import Mapping, Sequence

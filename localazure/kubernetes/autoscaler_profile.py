@@ -1,6 +1,6 @@
 """The autoscaler profile of a cluster: what ARM's `autoScalerProfile` says, with AKS's defaults. Pure.
 
-In: the profile as ARM spells it. Out: a `Profile`. Defaults: Microsoft Learn, articles/aks/cluster-autoscaler.md.
+Defaults: Microsoft Learn, articles/aks/cluster-autoscaler.md.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
 """What the cluster autoscaler says of itself in the ConfigMap `cluster-autoscaler-status`, which AKS's page on its errors reads.
 
-In: what it sees. Out: the ConfigMap's text: counts of nodes by pool. Pure.
+Pure.
 """
 
 from typing import Any

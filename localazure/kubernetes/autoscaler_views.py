@@ -1,7 +1,7 @@
 """What the cluster autoscaler sees of pods, nodes and pools. Data, and how it is read from API objects. Pure.
 
-In: objects as the API gives them. Out: `PodView`, `NodeView`; amounts are exact numbers in whole units. Of a pod's wishes count
-requests, node selector, required node affinity and tolerations; affinity between pods and spread are passed over.
+Amounts of a `PodView` and a `NodeView` are exact numbers in whole units. Of a pod's wishes count requests, node selector,
+required node affinity and tolerations; affinity between pods and spread are passed over.
 """
 
 from collections.abc import Mapping, Sequence

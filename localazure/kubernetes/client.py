@@ -1,6 +1,6 @@
 """A small client of a Kubernetes API server: requests and watches, with a certificate, for one event loop.
 
-In: API paths such as `/api/v1/namespaces/default/pods` and bodies as plain dicts. Out: the same; `KubeError` where it is refused.
+Paths are such as `/api/v1/namespaces/default/pods`, bodies are plain dicts, errors are `KubeError`.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """HTTP/1.1 over TLS to one server: requests and streamed answers on connections that are kept, for one event loop.
 
-In: method, target, headers, body. Out: status and content, or the content as it comes. Parsed by httptools, as the embedded
-Azure's own server does it, since a node agent asks much and often. `LostError` is all that goes wrong.
+Parsed by httptools, as the embedded Azure's own server does it, since a node agent asks much and often. `LostError` is all that
+goes wrong.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """What is remembered of each cluster, in its folder: which it is, what it is asked to be, whether it runs, its ports and secrets.
 
-In: the folder of all clusters. Out: records, as `cluster.json` holds them, and what they mean.
+A record is a `cluster.json`.
 """
 
 import hmac

@@ -1,7 +1,7 @@
 """The Kubernetes clusters of one state folder: each a control plane of its own, known by its ARM id.
 
-In: what a cluster is asked to be. Out: one that answers; kubeconfigs and a client for it. A cluster is remembered in its folder:
-it is found again after a restart of the embedded Azure, and its port and certificates stay what they are.
+A cluster is remembered in its folder: it is found again after a restart of the embedded Azure, and its port and certificates stay
+what they are.
 """
 
 import asyncio

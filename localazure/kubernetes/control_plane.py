@@ -1,7 +1,4 @@
-"""One cluster's control plane as processes: started, looked at, found again after a restart of the embedded Azure, ended.
-
-In: a cluster's folder and the parts (see `control_plane_parts`). Out: a supervisor that stands over them.
-"""
+"""One cluster's control plane as processes: started, looked at, found again after a restart of the embedded Azure, ended."""
 
 import asyncio
 import os

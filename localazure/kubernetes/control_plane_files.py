@@ -1,6 +1,6 @@
 """What the parts of a control plane read: how the API server knows callers and judges them, and how the parts connect to it.
 
-In: the cluster's folder and what it is asked to be. Out: files in the supervisor's folder, in JSON, which is YAML to Kubernetes.
+They are JSON, which is valid YAML, in the supervisor's folder.
 
 Callers are known by a certificate of the cluster's authority, a token of a service account, or, where the cluster has Entra, a
 token for AKS's server application; their name is the object id, as AKS has it for service principals. What Kubernetes' own rules

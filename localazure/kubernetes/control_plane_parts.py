@@ -1,6 +1,6 @@
 """The programs of one control plane, as the supervisor starts them: with what arguments, and how each says that it is ready.
 
-In: the cluster's folder, its ports, where the programs lie. Out: the parts, for `spec.json`. Nothing is started or written here.
+Nothing is started or written here.
 
 Flags that aren't obvious: `--endpoint-reconciler-type=none` and `--advertise-address`, since a loopback address may stand in no
 EndpointSlice; `--kubelet-*`, since every node is a port of 127.0.0.1; `--unsafe-no-fsync`, since nothing here needs to outlive a

@@ -1,8 +1,7 @@
 """The extended resources of one node, as the kubelet's device manager keeps them: who offers them, and which container has which.
 
-In: what device plugins advertise, and pods that are admitted. Out: capacity and allocatable, refusals in the kubelet's words, and
-the variables of containers. A plugin that is gone leaves its resource in the capacity with nothing allocatable for five minutes,
-then both are 0. What containers have is kept on disk, and outlives the agent's process. Behaviour: kubelet v1.36.2,
+Refusals have the kubelet's words. A plugin that is gone leaves its resource in the capacity with nothing allocatable for five
+minutes, then both are 0. What containers have is kept on disk, and outlives the agent's process. Behaviour: kubelet v1.36.2,
 pkg/kubelet/cm/devicemanager.
 """
 

@@ -1,7 +1,7 @@
 """Which GPUs a container sees, by `NVIDIA_VISIBLE_DEVICES` as NVIDIA's container runtime reads it.
 
-In: the variable's value, what device plugins gave, and the node's GPUs. Out: `Visible`. A container that has neither sees none:
-unset never means all here, and an image's own `ENV NVIDIA_VISIBLE_DEVICES=all` doesn't count.
+A container that has neither sees none: unset never means all here, and an image's own `ENV NVIDIA_VISIBLE_DEVICES=all` doesn't
+count.
 """
 
 from collections.abc import Mapping, Sequence

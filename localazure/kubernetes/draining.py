@@ -1,6 +1,6 @@
 """Nodes on their way out: cordoned, tainted, emptied as `kubectl drain` does it, and their pods when the machine is gone.
 
-In: an API and a node's name. Out: nothing; what can't be evicted within its time goes with the node.
+Pods that can't be evicted in time are deleted with the node.
 """
 
 import asyncio

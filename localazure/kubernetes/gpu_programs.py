@@ -1,7 +1,7 @@
 """`nvidia-smi` in containers: a folder for each container that sees GPUs, with the program in it, and what the program knows.
 
-In: which GPUs each container of a node sees. Out: the folders, to stand first on their PATH, and `gpus.json` beside them. On a
-machine with NVIDIA's own program and GPUs the container gets that one, kept to its GPUs.
+The folder is first on the container's PATH, with `gpus.json` beside it. On a machine with NVIDIA's own program and GPUs the
+container gets that one, kept to its GPUs.
 """
 
 import shlex

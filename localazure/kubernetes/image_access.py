@@ -1,8 +1,8 @@
 """Which image a container of a cluster means, and whether the cluster may pull it: what node agents ask of the embedded Azure.
 
-In: an image's name and the pod's own credentials, with the token of a cluster's agent. Out: the image as a record, or a refusal
-in the words of a container runtime. A registry of ours is pulled from with the cluster's kubelet identity, or as its admin user
-with a pull secret. The runtime's sentences are containerd's (core/remotes/docker).
+A request has an image's name, the pod's credentials and the token of a cluster's agent. A registry of ours is pulled from with
+the cluster's kubelet identity, or as its admin user with a pull secret. The runtime's sentences are containerd's
+(core/remotes/docker).
 """
 
 import hmac

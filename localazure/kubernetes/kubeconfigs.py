@@ -1,8 +1,7 @@
 """Kubeconfigs: those that AKS hands out, by its own names, and those with which our own parts connect.
 
-In: where a cluster answers, who vouches for it, who asks. Out: the documents. The form of a cluster with Entra is the one that
-`listClusterUserCredential` answers with `format=exec`: kubelogin, which asks a person for a code. Sources: Azure/kubelogin,
-docs/book/src/concepts/aks.md; Azure/azure-cli, aks/custom.py; 2026-11.
+The form of a cluster with Entra is the one that `listClusterUserCredential` answers with `format=exec`: kubelogin, which asks a
+person for a code. Sources: Azure/kubelogin, docs/book/src/concepts/aks.md; Azure/azure-cli, aks/custom.py; 2026-11.
 """
 
 import base64

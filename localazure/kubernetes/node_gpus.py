@@ -1,7 +1,7 @@
 """The GPUs of one node, as its driver tells of them: their names, ids, memory and MIG instances.
 
-In: the node's record of nodes.json. Out: `gpus`, the cards in the order of their indices; none where the node has no GPU or no
-driver. The same node always has the same ids, which are made of its name.
+GPUs are in the order of their indices; there are none without a GPU or a driver. The same node always has the same ids, which are
+made of its name.
 """
 
 import uuid

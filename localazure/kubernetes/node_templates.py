@@ -1,7 +1,7 @@
 """What a node of a pool is: the machine's size, what AKS keeps of it for itself, and the labels and taints that AKS puts on it.
 
-In: a pool and its cluster. Out: `template`, all that the pool's nodes share, and `record`, one node of nodes.json. Sizes without
-a GPU, which the catalog doesn't list, are read from their names.
+`template` has what a pool's nodes share, `record` is one node of nodes.json. Sizes without a GPU, which the catalog doesn't list,
+are read from their names.
 """
 
 import hashlib

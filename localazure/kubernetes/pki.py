@@ -1,7 +1,7 @@
 """The certificates of one cluster: an authority of its own, and what each part of the control plane shows to the others.
 
-In: the folder `pki` of a cluster. Out: PEM files in it, made where they are missing and kept afterwards, so that a kubeconfig in
-somebody's hands stays good. Keys are readable by their owner alone.
+They are PEM files in the cluster's folder `pki`, made where they are missing and kept afterwards, so that issued kubeconfigs stay
+valid. Keys are readable by their owner alone.
 """
 
 import datetime

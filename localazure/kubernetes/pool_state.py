@@ -1,6 +1,6 @@
 """What is remembered of a cluster's pools, their shapes and nodes: a document in the store, and `nodes.json` for the agent.
 
-In: changes of `ClusterPools`. Out: the same after a restart of the embedded Azure.
+It survives a restart of the embedded Azure.
 """
 
 from dataclasses import dataclass, field

@@ -1,6 +1,6 @@
 """Where the programs of a control plane lie: one folder with a file for each, which `engine/build.py kubernetes` makes.
 
-In: the state folder. Out: that folder, or None where the machine has no build. Nothing is built here.
+Nothing is built here.
 """
 
 import shutil

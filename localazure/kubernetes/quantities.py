@@ -1,7 +1,6 @@
 """Kubernetes' quantities, such as 3860m, 4Gi or 129886128Ki, as numbers.
 
-In: what stands in an object. Out: a `Fraction` in whole units (cores, bytes, pieces), exact. Source: k8s.io/apimachinery v0.36.2,
-pkg/api/resource/quantity.go.
+A `Fraction` in whole units (cores, bytes, pieces), exact. Source: k8s.io/apimachinery v0.36.2, pkg/api/resource/quantity.go.
 """
 
 import re

@@ -1,9 +1,9 @@
 """What AKS's webhook of Microsoft Entra Workload ID makes of a pod: variables and a token, by which it speaks as an identity.
 
-In: a pod with the label, and its service account. Out: the parts that it gets, as a JSON patch; `WebhookError` for what the
-webhook refuses. Pure. Source: azure-workload-identity, docs/installation/mutating-admission-webhook and pkg/webhook; that AKS
-makes no such pod while the webhook is away: Azure/AKS issue 3286. Left out: the proxy for the metadata service. The webhook of
-AKS runs as pods of the cluster, this one in the embedded Azure.
+A pod with the label gets a JSON patch; `WebhookError` is what the webhook refuses. Pure. Source: azure-workload-identity,
+docs/installation/mutating-admission-webhook and pkg/webhook; that AKS makes no such pod while the webhook is away: Azure/AKS
+issue 3286. Left out: the proxy for the metadata service. The webhook of AKS runs as pods of the cluster, this one in the embedded
+Azure.
 """
 
 import base64

@@ -1,7 +1,6 @@
 """Lines for whoever watches the engine: what is waited for, what was left out.
 
-In: a resource's URN and a line. Out: the line beside the resource in the engine's display. A line that can't be delivered is
-dropped: it is news, no result.
+A line is shown beside the resource in the engine's display. A line that can't be delivered is dropped: it is news, no result.
 """
 
 import threading

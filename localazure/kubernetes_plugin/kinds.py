@@ -1,7 +1,4 @@
-"""Which kind of object a resource is, and which resources this plugin refuses by name.
-
-In: a resource's type token and its inputs. Out: group, version and kind as the API names them.
-"""
+"""Which kind of object a resource is, and which resources this plugin refuses by name."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple

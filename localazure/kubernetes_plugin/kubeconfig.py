@@ -1,7 +1,7 @@
 """Which server a kubeconfig means, and how to sign in there.
 
-In: the text of a kubeconfig or the path of one, or what KUBECONFIG and ~/.kube/config say; a context and a cluster that override
-it. Out: an `Access`. Nothing is asked of a server here, and no program is run. ValueError says what is wrong, never a secret.
+The kubeconfig is a text, a path, or what KUBECONFIG and ~/.kube/config have; a context and a cluster can override it. Nothing is
+asked of a server here, and no program is run. ValueError says what is wrong, never a secret.
 """
 
 import base64

@@ -1,9 +1,8 @@
 """Releases of Helm charts: `kubernetes:helm.sh/v3:Release` for the charts that this machine has, those of JobSet and Kueue.
 
-In: a chart by its address, a version, values. Out: the chart's objects on the cluster, rendered by Helm's own library
-(`engine/groups/main.go`), and gone with the release but for what is in the chart's `crds` folder and the namespace, as with Helm.
-There is no history, no hook and no test; nothing of Helm's own is stored in the cluster. Behaviour: pulumi/pulumi-kubernetes,
-provider/pkg/provider/helm_release.go.
+The chart's objects are rendered onto the cluster by Helm's own library (`engine/groups/main.go`), and deleted with the release
+except for what is in the chart's `crds` folder and the namespace, as with Helm. There is no history, no hook and no test; nothing
+of Helm's own is stored in the cluster. Behaviour: pulumi/pulumi-kubernetes, provider/pkg/provider/helm_release.go.
 """
 
 import hashlib

@@ -1,7 +1,7 @@
 """Create, read, update and delete one object, and try each out without doing it.
 
-In: a kind, inputs with their marks of secrets, an earlier state. Out: `State`s for the engine. An object that is there although
-the operation failed raises `PartialError` with what is known of it: the engine keeps it, and the next `up` completes it.
+An object that is there although the operation failed raises `PartialError` with what is known of it: the engine keeps it, and the
+next `up` completes it.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,7 +1,6 @@
 """The provider's configuration: the real provider's keys, then the environment variables it reads.
 
-In: `kubernetes:` configuration or an explicit provider's arguments, and the environment. Out: `Settings`; a kubeconfig that can't
-be read is no error here, since a program may never need the cluster: it makes the cluster unreachable.
+A kubeconfig that can't be read isn't an error here, since a program may never need the cluster: it makes the cluster unreachable.
 """
 
 import json

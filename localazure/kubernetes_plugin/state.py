@@ -1,7 +1,7 @@
 """What the engine keeps of an object: the live object, and beside it the inputs that made it. Secrets stay secrets.
 
-In: inputs with their marks, and a live object. Out: the outputs, with `__inputs`, `__initialApiVersion` and `__fieldManager` as
-the real provider keeps them, so that a stack can go from one provider to the other.
+The outputs have `__inputs`, `__initialApiVersion` and `__fieldManager` as the real provider keeps them, so that a stack can go
+from one provider to the other.
 """
 
 import secrets

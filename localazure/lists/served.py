@@ -1,7 +1,4 @@
-"""Which lists are served, at which versions of the api, and the checks that they have in common.
-
-In: a path below the subscription, cut at its slashes. Out: the answer, or None where the path is no list of these.
-"""
+"""Which lists are served, at which versions of the api, and the checks that they have in common."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

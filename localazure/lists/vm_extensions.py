@@ -1,7 +1,7 @@
 """Microsoft.Compute: the extensions of virtual machines that are acted out, as `az vm extension set` looks them up.
 
-In: a path below `locations`. Out: publishers, the types of one, or the versions of a type. Versions: the newest handler
-version that a public source names.
+Paths are below `locations`: publishers, the types of one, or the versions of a type. Versions: the newest handler version that a
+public source names.
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,8 @@
 """cloud-init, as far as it is acted out: what `customData` asks a machine to do at its first start.
 
-In: customData in base64. Out: a `Plan`: files, packages and scripts in the order of cloud-init's stages, notes on what isn't
-done, and errors. Acted out of `#cloud-config`: bootcmd, write_files, packages (Docker and NVIDIA's container toolkit alone)
-and runcmd; beside it scripts (`#!`), several parts in MIME, and gzip. Source: cloudinit.readthedocs.io, explanation/format.
+A `Plan` has files, packages and scripts in the order of cloud-init's stages, notes on what isn't done, and errors. Acted out of
+`#cloud-config`: bootcmd, write_files, packages (Docker and NVIDIA's container toolkit alone) and runcmd; beside it scripts
+(`#!`), several parts in MIME, and gzip. Source: cloudinit.readthedocs.io, explanation/format.
 """
 
 import base64

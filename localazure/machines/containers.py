@@ -1,9 +1,8 @@
 """Docker on a virtual machine, acted out: images of the stack's registries, pulled as whom the machine signed on, and containers
 that are processes of this machine.
 
-In: what `docker` on a machine asks. Out: its answer, or `DockerError` in Docker's words. Containers are known by machine and
-name; what they were started with is in the machine's record, so that those with a restart policy begin again when the
-machine does.
+`DockerError` has Docker's words. Containers are known by machine and name; what they were started with is in the machine's
+record, so that those with a restart policy begin again when the machine does.
 """
 
 import asyncio

@@ -1,8 +1,8 @@
 """What an extension does on a virtual machine: a GPU driver is there afterwards, a script runs, a sign-on is noted.
 
-In: a machine and the extension's settings. Out: the message of its status, or `ExtensionError`. Acted out: the GPU drivers of
-Microsoft.HpcCompute, and CustomScript on Linux. Others of Microsoft's are installed and do nothing. Settings of CustomScript:
-Azure's custom-script-extension-linux, README.
+The result is the message of its status; `ExtensionError` where it fails. Acted out: the GPU drivers of Microsoft.HpcCompute, and
+CustomScript on Linux. Others of Microsoft's are installed and do nothing. Settings of CustomScript: Azure's
+custom-script-extension-linux, README.
 """
 
 import base64

@@ -1,9 +1,8 @@
 """The instance metadata service of machines and of ML jobs' nodes, which gives their programs tokens of managed identities.
 
-In: a request under an address that holds the machine's secret, where a real one asks 169.254.169.254. Out: a token of an identity
-that the machine has, or the service's refusal. Form: Microsoft Learn,
-managed-identities-azure-resources/how-to-use-vm-token. Tokens are given for blob storage and Azure ML's endpoints; the rest
-is refused by name, because who comes with a token to Resource Manager may do everything here.
+The address holds the machine's secret, in place of 169.254.169.254. Form: Microsoft Learn,
+managed-identities-azure-resources/how-to-use-vm-token. Tokens are given for blob storage and Azure ML's endpoints; the rest is
+refused by name, because who comes with a token to Resource Manager may do everything here.
 """
 
 import time

@@ -1,6 +1,5 @@
 """One virtual machine: a folder with a process that runs its commands, how it starts and stops, and what its first start does.
 
-In: its settings, and the record that outlasts this server. Out: a living agent that takes commands, or none where it doesn't run.
 A machine whose agent is lost starts again by itself, as one that was reset does.
 """
 

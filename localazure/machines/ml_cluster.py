@@ -1,7 +1,6 @@
 """The nodes of a cluster of Azure ML (AmlCompute): how many there are, what each does, and when an idle one goes.
 
-In: the compute's settings, and the record that outlasts this server. Out: changes of the record, and how it is shown. A node
-is no process; what a job runs is.
+A node is no process; what a job runs is.
 """
 
 import secrets

@@ -1,7 +1,7 @@
 """The clusters of Azure ML (AmlCompute) of this server: nodes come when a job waits, and go when they were idle for too long.
 
-In: computes as ARM has them, and which jobs wait for each. Out: jobs that are given to a node. What is kept of a cluster is one
-document in the store. Quotas and a region's capacity are the service's; a cluster that gets no machine says why, and tries again.
+The store has one document for each cluster. What is kept of a cluster is one document in the store. Quotas and a region's
+capacity are the service's; a cluster that gets no machine says why, and tries again.
 """
 
 import asyncio

@@ -1,8 +1,7 @@
 """Files of a job of Azure ML: code and inputs that it reads, what it writes, and as whom all of it is reached.
 
-In: the job, its workspace and its compute. Out: folders, and what they are called in the job's command; or ArmError, which is the
-job's failure. Blobs are read by the compute's identity, else by the workspace's; logs and artifacts are the service's own to
-write.
+ArmError is the job's failure. Blobs are read by the compute's identity, else by the workspace's; logs and artifacts are the
+service's own to write.
 """
 
 import asyncio

@@ -1,8 +1,7 @@
 """One run of a job of Azure ML on its nodes: its files, its environment's image, and the containers that are started from it.
 
-In: a job with its compute. Out: a container that runs on each node, their output as logs in the workspace's storage while they
-do, and how they ended. Variables: Microsoft Learn, machine-learning/how-to-track-experiments-mlflow and
-how-to-train-with-custom-image.
+A container runs on each node; its output is written to logs in the workspace's storage while it runs. Variables: Microsoft Learn,
+machine-learning/how-to-track-experiments-mlflow and how-to-train-with-custom-image.
 """
 
 import asyncio

@@ -1,8 +1,7 @@
 """The workers of a job of Azure ML that runs on several nodes at once: how many there are, and what each is told of the others.
 
-In: a job's properties. Out: a number, variables, and where each worker's log lies; or what of them isn't imitated. A job with
-`distribution` of the type TensorFlow runs its command once on each node, and the service sets TF_CONFIG there: Microsoft Learn,
-machine-learning/how-to-train-tensorflow ("Distributed training"), REST reference 2025-12-01, `TensorFlow`.
+A job with `distribution` of the type TensorFlow runs its command once on each node, and the service sets TF_CONFIG there:
+Microsoft Learn, machine-learning/how-to-train-tensorflow ("Distributed training"), REST reference 2025-12-01, `TensorFlow`.
 """
 
 import contextlib

@@ -1,7 +1,4 @@
-"""What a virtual machine is, read from its ARM body: its size and GPUs, its image and what that brings, whom it runs as.
-
-In: a machine's id and body. Out: `MachineSettings`, which everything that brings one up or judges it reads.
-"""
+"""What a virtual machine is, read from its ARM body: its size and GPUs, its image and what that brings, whom it runs as."""
 
 import math
 from typing import Any, NamedTuple

@@ -1,7 +1,7 @@
 """Absolute paths of a virtual machine, which is a folder of this machine and no file system of its own.
 
-In: a text that names paths, such as a script. Out: the same text with those led into the folder: everything below a few top
-folders, and what cloud-init has written elsewhere. A program that makes up such a path by itself means this machine's.
+In a text such as a script, paths below a few top folders, and those that cloud-init has written, are replaced by paths in the
+folder. A program that makes up such a path by itself means this machine's.
 """
 
 import re

@@ -1,7 +1,6 @@
 """The programs that a virtual machine has in front of this machine's own: those that are acted out, and those that are refused.
 
-In: a machine's folder, what is installed on it, and the address by which its programs reach the embedded Azure. Out: `bin` in the
-folder, which stands first on the machine's PATH, and `nvidia-smi` where a driver is installed.
+They lie in the folder's `bin`, which is first on the machine's PATH, with `nvidia-smi` where a driver is installed.
 """
 
 import shlex

@@ -1,8 +1,7 @@
 """Scripts that clients run on virtual machines: the action `runCommand`, and managed run commands, which are resources.
 
-In: a script with its parameters. Out: how it ended, its output, and for managed ones append blobs that grow while it runs.
-Both run as root does, in a folder of their own. Limits and forms: Microsoft Learn, virtual-machines/linux/run-command (the
-last 4,096 bytes, 90 minutes, one at a time) and run-command-managed.
+The output of managed ones is appended to blobs while they run. Both run as root does, in a folder of their own. Limits and forms:
+Microsoft Learn, virtual-machines/linux/run-command (the last 4,096 bytes, 90 minutes, one at a time) and run-command-managed.
 """
 
 import asyncio

@@ -1,7 +1,6 @@
 """When a daily shutdown is due: times of day in Windows' time zones, which Microsoft.DevTestLab takes.
 
-In: a schedule's time and zone, and the clock. Out: whether it is due between two instants. Names: Unicode CLDR, windowsZones.xml,
-those of the zones of Azure's regions and their neighbours.
+Names: Unicode CLDR, windowsZones.xml, those of the zones of Azure's regions and their neighbours.
 """
 
 from datetime import UTC, datetime, time, timedelta

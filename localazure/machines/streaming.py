@@ -1,7 +1,6 @@
 """Output of a command that runs, sent on to append blobs while it grows.
 
-In: a file that a process writes, the address of a blob, and as whom. Out: the blob, begun anew, with what the file has got
-so far.
+The blob is created anew.
 """
 
 import asyncio

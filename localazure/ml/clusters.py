@@ -1,6 +1,6 @@
 """The cluster that a Kubernetes online deployment runs on: found by its endpoint's compute, and what a pod of it asks for.
 
-In: a deployment's key. Out: a `Cluster`, looked up anew each time, or ArmError in the service's words where it isn't to be had.
+The `Cluster` is looked up each time; ArmError in the service's words where it is missing.
 """
 
 from azure_gpu.formats import azure_types

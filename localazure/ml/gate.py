@@ -1,6 +1,6 @@
 """Who may score: whoever has one of an endpoint's keys, a token that it gave out, or a token of Microsoft Entra ID and a role.
 
-In: an endpoint and the Authorization header. Out: nothing, or a RefusedError with 401. The action that a role has to allow is
+RefusedError 401 otherwise. The action that a role has to allow is
 `Microsoft.MachineLearningServices/workspaces/onlineEndpoints/score/action`: Microsoft Learn,
 machine-learning/concept-endpoints-online-auth.
 """

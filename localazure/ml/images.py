@@ -1,6 +1,6 @@
 """What a deployment runs: an image that a registry of the embedded Azure built, or an environment that is made from a conda file.
 
-In: an environment version, and who may pull. Out: a `Served`. ArmError in the service's words where there is none.
+ArmError in the service's words where there is none.
 """
 
 import asyncio

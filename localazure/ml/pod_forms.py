@@ -1,7 +1,6 @@
 """A Kubernetes online deployment as the Kubernetes object that the cluster gets: a Deployment in the compute's namespace.
 
-In: the deployment, its endpoint's compute and its plan. Out: the object. Labels and names are this project's; which taints the
-service's pods tolerate is the catalog's.
+Labels and names are this project's; which taints the service's pods tolerate is the catalog's.
 """
 
 from collections.abc import Mapping

@@ -1,8 +1,8 @@
 """One deployment that runs: its generations, their instances watched, and the requests that the router brings.
 
-In: a plan and how many instances. Out: a deployment whose instances are all ready, or ArmError in the service's words. An update
-that needs other containers starts them beside those that serve; when they are ready requests go there, and the old ones finish
-what they have. An update that fails leaves the old ones serving, as the service does.
+It runs when all instances are ready; ArmError in the service's words otherwise. An update that needs other containers starts them
+beside those that serve; when they are ready requests go there, and the old ones finish what they have. An update that fails
+leaves the old ones serving, as the service does.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """Answers that every provider gives its engine in the same form: errors, what was left behind half made, differences.
 
-In: exceptions and `Diff`s of plain Python. Out: gRPC statuses and messages of Pulumi's protocol.
-Source of the contract: pulumi/proto/pulumi/provider.proto and status.proto.
+They are gRPC statuses and messages of Pulumi's protocol. Source of the contract: pulumi/proto/pulumi/provider.proto and
+status.proto.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,7 +1,7 @@
 """What the gRPC services of both provider plugins have alike: who they are, how they stop, and how the engine speaks of
 configuration and names.
 
-In: the engine's requests. Out: answers, plain values. Source of the contract: pulumi/proto/pulumi/provider.proto.
+Source of the contract: pulumi/proto/pulumi/provider.proto.
 """
 
 import os

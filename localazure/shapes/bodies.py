@@ -2,8 +2,7 @@
 
     python -m localazure.shapes.bodies > components/azure_gpu/formats/arm_bodies.json
 
-In: the shapes. Out: one JSON object. Whoever needs bodies of ARM and can't import these shapes reads it: a command that asks ARM
-what it thinks of a stack.
+Whoever needs bodies of ARM and can't import these shapes reads it: a command that asks ARM what it thinks of a stack.
 """
 
 import json

@@ -1,7 +1,5 @@
 """What can't be changed while something beside it is being changed: pools of one cluster, an endpoint and its deployments, and
 network interfaces whose network isn't ready.
-
-In: what is to be changed. Out: nothing, or ArmError in the service's words.
 """
 
 from azure_gpu.formats import azure_types

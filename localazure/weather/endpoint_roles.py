@@ -1,7 +1,4 @@
-"""The three roles that an online endpoint's own identity gets without anybody's doing.
-
-In: an endpoint, with the principal that it has of its own. Out: role assignments in the store, as anybody's are.
-"""
+"""The three roles that an online endpoint's own identity gets without anybody's doing."""
 
 import uuid
 

@@ -1,7 +1,6 @@
 """Quotas of GPUs that belong to one resource, are zero when it is made, and are raised by a support request for it.
 
-In: a Batch account or an environment of Container Apps. Out: its limit. A grant holds for the resource that it was made for: one
-of the same name that is made later begins at zero again.
+A grant holds for the resource that it was made for: one of the same name that is made later begins at zero again.
 """
 
 from collections.abc import Collection, Mapping

@@ -1,9 +1,8 @@
 """What services do by themselves some time after a change: upgrades of clusters and of their nodes' images, and the least number
 of instances that an autoscale setting asks for.
 
-In: what was changed. Out: nothing at once; later the store, or a change as ARM makes it. What was to come when a server ends
-isn't done by the next one. Channels: MicrosoftDocs/azure-aks-docs, articles/aks/auto-upgrade-cluster.md and
-auto-upgrade-node-os-image.md.
+What was to come when a server ends isn't done by the next one. Channels: MicrosoftDocs/azure-aks-docs,
+articles/aks/auto-upgrade-cluster.md and auto-upgrade-node-os-image.md.
 """
 
 import asyncio

@@ -1,8 +1,4 @@
-"""The weather of a server: which of its parts hold at the moment, and for how long each lasts.
-
-In: the weather that the server was started in, and the faults that turn single parts on or off. Out: an answer to "does this
-hold?" that costs nothing in calm weather, and what the parts remember for some seconds.
-"""
+"""The weather of a server: which of its parts hold at the moment, and for how long each lasts."""
 
 import asyncio
 from collections.abc import Iterable

@@ -1,7 +1,6 @@
 """A task's command on a node: from its body and folder to how it ended, resource files first.
 
-In: a task of any sort (a start task, a job's preparation or release, a job's task), its folder and its variables. Out: `Ended`,
-or `TaskError` where it can't run.
+The task is a start task, a job's preparation or release, or a job's task; TaskError where it can't run.
 """
 
 import asyncio

@@ -1,7 +1,6 @@
 """The embedded Azure's side of a node's agent: starts the process, connects to it, asks it to run commands, hears how they end.
 
-In: a node's folder. Out: an `Ended` for each command. An agent that an earlier server started is found by its lock and goes on;
-what it was running then is told in `adopted`.
+An agent that an earlier server started is found by its lock and goes on; what it was running then is told in `adopted`.
 """
 
 import asyncio

@@ -1,7 +1,6 @@
 """Which image a container on a node means, and whether the pool may pull it: as for jobs of Container Apps.
 
-In: an image's name, the registries that a task or its pool names, the pool's identities. Out: the image, or why there is none, in
-the service's code: an image that can't be had makes a task fail, and a node unusable where the pool wants it fetched beforehand.
+An image that can't be pulled makes a task fail, or a node unusable if its pool prefetches the image.
 """
 
 from typing import TYPE_CHECKING

@@ -1,8 +1,7 @@
 """A task in a container: what the node runs for it, from its image, its command line and its run options.
 
-In: containerSettings, the task's folder and variables. Out: a `Command` as for any other task. The container is a process of this
-machine with a fresh copy of the image's files, as containers of the other services are; the node's folders lie where they lie, so
-that the variables mean the same inside.
+The container is a process of this machine with a fresh copy of the image's files, as containers of the other services are; the
+node's folders lie where they lie, so that the variables mean the same inside.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """File systems that a pool mounts on its nodes, below `fsmounts`: Azure Files shares. Others are refused by name.
 
-In: `mountConfiguration`. Out: links to the shares' folders, or `NodeError`.
+A share becomes a link to its folder; NodeError for any other file system.
 """
 
 import hmac

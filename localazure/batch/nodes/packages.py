@@ -1,8 +1,7 @@
 """Application packages on nodes: fetched from the account's storage, unpacked below `applications`, found by a variable.
 
-In: references of a pool (ids of applications or their versions) or of a task (`applicationId`, `version`). Out: variables, each
-with a package's folder. The names of variables on Linux nodes are there as the id is spelt and in lower case: users have seen
-both.
+References are a pool's (ids of applications or versions) or a task's (`applicationId`, `version`). A variable has the folder of
+each package. The names of variables on Linux nodes are there as the id is spelt and in lower case: users have seen both.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """The tasks that a node runs beside those of a job: its start task, and a job's preparation and release.
 
-In: the task and its folder. Out: what the service tells of it: state, times, exit code, failure, retries, result.
+State, times, exit code, failure, retries and result are reported as the service does.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """The data plane as one ASGI application: who asks, which account, which version, and then the operation that the path names.
 
-In: requests below /batch/ACCOUNT. Out: answers in the service's envelope, whatever is asked.
+Paths are below /batch/ACCOUNT; every answer is in the service's envelope.
 """
 
 import asyncio

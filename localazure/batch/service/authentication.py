@@ -1,7 +1,7 @@
 """Who sends a request to the data plane: by the account's shared key, or by a token of Microsoft Entra ID.
 
-In: method, path and headers as they arrived. Out: the caller, or BatchError. The signature and the fifteen minutes that a signed
-request lives: Microsoft Learn, rest/api/batchservice/authenticate-requests-to-the-azure-batch-service.
+BatchError for anybody else. The signature and the fifteen minutes that a signed request lives: Microsoft Learn,
+rest/api/batchservice/authenticate-requests-to-the-azure-batch-service.
 """
 
 import base64

@@ -1,7 +1,7 @@
 """A folder's files as clients may see them: what lies below it and nothing else, whatever names and links a task has made.
 
-In: the folder, and a path as a client gave it. Out: entries and open files. Links that lead out of the folder are as if they
-weren't there. A file is opened step by step without following links, so that one that is swapped meanwhile leads nowhere.
+Links that lead out of the folder are as if they weren't there. A file is opened step by step without following links, so that one
+that is swapped meanwhile leads nowhere.
 """
 
 import mimetypes

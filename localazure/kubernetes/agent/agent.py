@@ -1,7 +1,7 @@
 """The agent: the nodes that are wanted, and the pods that are bound to them.
 
-In: a cluster's folder. Out: everything that its kubelets would do, until the agent is asked to end. What pods run goes on then,
-and the next agent takes it up.
+It does what the cluster's kubelets would do, until it is asked to end. What pods run goes on then, and the next agent takes it
+up.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """One container of a pod: its image, its runs one after the other, its probes, until it has ended for good.
 
-In: the container's part of the spec and its pod. Out: its `ContainerState`, and its exit code. A container that an earlier agent
-began is taken up where it is. Behaviour: kubelet v1.36.2, pkg/kubelet/kuberuntime and pkg/kubelet/images.
+A container that an earlier agent began is taken up where it is. Behaviour: kubelet v1.36.2, pkg/kubelet/kuberuntime and
+pkg/kubelet/images.
 """
 
 import asyncio

@@ -1,10 +1,9 @@
 """The controllers of JobSet and Kueue in pods: the real programs, built of their Go modules, for the images of their charts.
 
-In: a container with such an image. Out: a process that is the program. What it finds at fixed paths in its container is told by
-its own flags and settings instead: who it is (a kubeconfig with the pod's token), where it listens (at the pod's address), its
-certificate. Kueue makes that itself, in a Secret that is carried to its folder at once. JobSet's own rotation looks at a fixed
-path of this machine, so that its certificate is made here, as cert-manager does it: one of the cluster's authority, which the
-webhooks that lead to its namespace are told.
+The process is the real program. What it finds at fixed paths in its container is told by its own flags and settings instead: who
+it is (a kubeconfig with the pod's token), where it listens (at the pod's address), its certificate. Kueue makes that itself, in a
+Secret that is carried to its folder at once. JobSet's own rotation looks at a fixed path of this machine, so that its certificate
+is made here, as cert-manager does it: one of the cluster's authority, which the webhooks that lead to its namespace are told.
 """
 
 import asyncio

@@ -1,8 +1,7 @@
 """The variables, command and arguments of a container, as its pod's specification makes them.
 
-In: the container, the pod, ConfigMaps and Secrets, what the downward API knows. Out: variables in order, with `$(NAME)` filled
-in. `ConfigError` is what a container waits with as CreateContainerConfigError. Behaviour: kubelet v1.36.2,
-pkg/kubelet/kubelet_pods.go (makeEnvironmentVariables), third_party/forked/golang/expansion.
+Variables are in order, with `$(NAME)` filled in. `ConfigError` is what a container waits with as CreateContainerConfigError.
+Behaviour: kubelet v1.36.2, pkg/kubelet/kubelet_pods.go (makeEnvironmentVariables), third_party/forked/golang/expansion.
 """
 
 import re

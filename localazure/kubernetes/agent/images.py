@@ -1,7 +1,6 @@
 """Images, asked of the embedded Azure, which knows what its registries built and who may pull it.
 
-In: a reference, and the credentials that a pod brings. Out: the image as a record, or `PullError` with the sentence that a
-container waits with.
+`PullError` has the message that a container waits with.
 """
 
 import base64

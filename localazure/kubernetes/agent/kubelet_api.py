@@ -1,6 +1,6 @@
 """The port of each node: logs, exec, attach, port-forward, its pods and its health, for the API server alone.
 
-In: an HTTPS request with a client certificate. Out: what a kubelet answers, in its words. Behaviour: kubelet v1.36.2,
+Requests come over HTTPS with a client certificate and are answered in a kubelet's words. Behaviour: kubelet v1.36.2,
 pkg/kubelet/server/server.go and pkg/kubelet/kubelet_pods.go.
 """
 

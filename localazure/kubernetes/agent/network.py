@@ -1,8 +1,8 @@
 """The network of one cluster's pods, without root: an address of this machine for each, names, and Services that lead to pods.
 
-In: Services and EndpointSlices as the API server has them, and the pods that run here. Out: variables that put a program into the
-network (see `pod_network.c`), a file of names for each namespace, and a listener on this machine at the address and port of each
-Service that a pod stands behind. Names: Kubernetes' DNS specification, https://github.com/kubernetes/dns/blob/master/docs/specification.md
+Variables put a program into the network (see `pod_network.c`); each namespace has a file of names; each Service that has a pod
+has a listener on this machine at its address and port. Names: Kubernetes' DNS specification,
+https://github.com/kubernetes/dns/blob/master/docs/specification.md
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """One node: its object, its lease, its devices, and what its pods get of it.
 
-In: its record of `nodes.json`. Out: a Node that is registered, reported and there for as long as the record is. What must not
-change over the agent's restarts, its port and its range of addresses, is kept in its folder.
+The Node is registered and reported for as long as its record in `nodes.json` is there. What must not change over the agent's
+restarts, its port and its range of addresses, is kept in its folder.
 """
 
 import asyncio

@@ -1,6 +1,5 @@
 """A Node as a kubelet registers and reports it. Pure.
 
-In: the node's record of `nodes.json`, its port, its devices. Out: the object, and the status that is reported from then on.
 Behaviour: kubelet v1.36.2, pkg/kubelet/kubelet_node_status.go and pkg/kubelet/nodestatus/setters.go.
 """
 

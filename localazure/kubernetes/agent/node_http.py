@@ -1,7 +1,4 @@
-"""As much of HTTP/1.1 as a node's port speaks: requests, answers whole or in pieces, connections that become streams.
-
-In: a TLS context and a handler. Out: a listening server.
-"""
+"""As much of HTTP/1.1 as a node's port speaks: requests, answers whole or in pieces, connections that become streams."""
 
 import asyncio
 import contextlib

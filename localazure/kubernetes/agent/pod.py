@@ -1,7 +1,6 @@
 """One pod on one of our nodes, from its admission to its end.
 
-In: the Pod as the API server has it, and its node. Out: its containers running one after the other and together, its status
-reported, and the pod gone when it is deleted. Behaviour: kubelet v1.36.2, pkg/kubelet/pod_workers.go and kubelet.go (SyncPod).
+Behaviour: kubelet v1.36.2, pkg/kubelet/pod_workers.go and kubelet.go (SyncPod).
 """
 
 import asyncio

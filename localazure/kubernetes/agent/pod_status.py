@@ -1,7 +1,7 @@
 """The status of a pod, from what its containers are doing. Pure.
 
-In: the Pod, a `ContainerState` for each container, what the node says. Out: phase, conditions and container statuses. Behaviour:
-kubelet v1.36.2, pkg/kubelet/kubelet_pods.go (getPhase, convertToAPIContainerStatuses) and pkg/kubelet/status/generate.go.
+Phase, conditions and container statuses follow from a `ContainerState` for each container. Behaviour: kubelet v1.36.2,
+pkg/kubelet/kubelet_pods.go (getPhase, convertToAPIContainerStatuses) and pkg/kubelet/status/generate.go.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,5 @@
 """The probes of one running container: startup first, then readiness and liveness side by side.
 
-In: the container's part of the pod's spec. Out: calls that it has started, is ready or isn't, or is to be restarted.
 Behaviour: kubelet v1.36.2, pkg/kubelet/prober/worker.go.
 """
 

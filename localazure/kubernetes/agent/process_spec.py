@@ -1,7 +1,6 @@
 """What a container's process is started with: its image, program, variables and mounts, in the form that a shim reads.
 
-In: the container's part of the pod's spec, its image, its variables. Out: the content of `spec.json`; and programs of `exec` and
-of probes beside the container, with its variables and its paths.
+The result is the content of `spec.json`; programs of `exec` and of probes run beside the container, with its variables and paths.
 """
 
 import dataclasses

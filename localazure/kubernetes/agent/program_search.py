@@ -1,6 +1,6 @@
 """Whether a container's program is there, before it is started: a runtime says that it isn't, and starts nothing.
 
-In: what a shim would run. Out: the runtime's sentence, or "".
+The result is the runtime's message, or "".
 """
 
 import os

@@ -1,6 +1,6 @@
 """A container's image, pulled until it is there: with what is shown meanwhile, and longer and longer waits.
 
-In: the container and its pod. Out: the image's record, or None for an infrastructure image. Behaviour: kubelet v1.36.2,
+The result is the image's record, or None for an infrastructure image. Behaviour: kubelet v1.36.2,
 pkg/kubelet/images/image_manager.go.
 """
 

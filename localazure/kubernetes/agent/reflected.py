@@ -1,6 +1,6 @@
 """What this agent knows of the pods of the cluster: all of them, as they are now, and a call for each that changes.
 
-In: a client. Out: a dictionary by uid that is kept up to date for as long as the agent runs.
+They are a dictionary by uid, which is kept up to date while the agent runs.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """A pod's status, told to the API server whenever it has changed.
 
-In: a pod. Out: patches of its status, in order; what is the same as before isn't sent.
+The status is sent as patches, in order; an unchanged one isn't sent.
 """
 
 import asyncio

@@ -1,8 +1,8 @@
 """One run of one container: as a process below its shim, or as an infrastructure image acted out in this process.
 
-In: the run's folder, what to run. Out: how it ended. A run's folder holds `run.json` (what it is a run of), `log`, and of a
-process what its shim writes. A process goes on when the agent ends; the next one finds it by its folder. What is acted out ends
-with the agent and is begun again under the same number, as a kubelet's restart doesn't restart containers.
+A run's folder holds `run.json` (what it is a run of), `log`, and of a process what its shim writes. A process goes on when the
+agent ends; the next one finds it by its folder. What is acted out ends with the agent and is begun again under the same number,
+as a kubelet's restart doesn't restart containers.
 """
 
 import asyncio

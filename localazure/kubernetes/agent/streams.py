@@ -1,7 +1,6 @@
 """exec, attach and port-forward: handed on to `node-streams`, which is Kubernetes' own library, with what it needs to know.
 
-In: a request on a node's port, and what to run or where ports lead. Out: the connection, led through. The process is started when
-the first of these comes, and ends with the agent.
+The connection is passed to it. The process is started when the first of these comes, and ends with the agent.
 """
 
 import asyncio

@@ -1,8 +1,8 @@
 """The volumes of a pod, as folders of this machine: made before its containers start, gone with the pod.
 
-In: the pod. Out: a folder for each volume below the pod's. ConfigMaps, Secrets, tokens and the downward API are files in them;
-`hostPath` is a folder of the node's own, which begins empty, and never this machine's. `MountError` is what a pod waits with, in
-the event FailedMount. What needs a driver is refused by name.
+Each volume is a folder below the pod's. ConfigMaps, Secrets, tokens and the downward API are files in them; `hostPath` is a
+folder of the node's own, which begins empty, and never this machine's. `MountError` is what a pod waits with, in the event
+FailedMount. What needs a driver is refused by name.
 """
 
 import shutil

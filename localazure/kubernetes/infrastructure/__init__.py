@@ -1,7 +1,6 @@
 """Images of a cluster's infrastructure, acted out inside the node agent: which there are, and the program that a container runs.
 
-In: an image with command and arguments. Out: an actor, or None for an image that isn't one of these, which then has to be one of
-the stack's own. Tags that were never published aren't there either.
+Tags that were never published aren't there either.
 """
 
 import re

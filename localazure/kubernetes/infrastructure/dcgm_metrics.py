@@ -1,6 +1,6 @@
 """The metrics of NVIDIA's DCGM exporter: its default set, how a list of them is read, and their text for Prometheus. Pure.
 
-In: GPUs with what they do, and which pods have them. Out: the text of `/metrics`. Metrics beyond the default set are passed over.
+The text is that of `/metrics`. Metrics beyond the default set are passed over.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,6 +1,6 @@
 """Which devices a node offers under which names, by the plugin's configuration: whole GPUs, MIG instances, replicas of either.
 
-In: the node's GPUs and the configuration. Out: ids by resource. A replica's id is its device's with `::` and a number. Pure.
+The result has ids by resource. A replica's id is its device's with `::` and a number. Pure.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """The command line and variables of the NVIDIA programs, which all read both: a flag wins over its variable.
 
-In: arguments and environment. Out: what was said, by flag. What isn't said isn't in it: it may stand in the configuration file.
+The result has the values that are set, by flag. What isn't said isn't in it: it may stand in the configuration file.
 """
 
 from collections.abc import Mapping, Sequence

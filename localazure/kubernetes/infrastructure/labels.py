@@ -1,6 +1,6 @@
 """The labels that GPU feature discovery makes of a node's GPUs. Pure.
 
-In: the GPUs, the driver, the plugin's configuration. Out: labels by name. Behaviour: NVIDIA/k8s-device-plugin, internal/lm.
+Behaviour: NVIDIA/k8s-device-plugin, internal/lm.
 """
 
 import re

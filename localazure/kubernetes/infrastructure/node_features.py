@@ -1,9 +1,9 @@
 """Node feature discovery, acted out: its worker tells of files of labels, its master puts labels of NodeFeature objects on nodes,
 its garbage collector deletes those of nodes that have gone.
 
-In: NodeFeature objects (their type has to be there), and on each node the files below `features.d`. Out: node labels. Labels that
-an object no longer has are taken away. Behaviour: kubernetes-sigs/node-feature-discovery; the features of processor and system
-that its worker finds by itself are left out.
+A node's features are files below `features.d`; the type NodeFeature has to be there. Labels that an object no longer has are
+taken away. Behaviour: kubernetes-sigs/node-feature-discovery; the features of processor and system that its worker finds by
+itself are left out.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """The configuration of the NVIDIA device plugin, as its own programs read it: what it asks for, or why they don't start.
 
-In: the text of the file, and what flags and variables say, which win. Out: a `PluginConfig`, or `ConfigError` in the programs'
-words. Behaviour: NVIDIA/k8s-device-plugin, api/config/v1 and cmd/nvidia-device-plugin/main.go; unknown keys are passed over.
+Flags and variables override the file. `ConfigError` has the programs' words. Behaviour: NVIDIA/k8s-device-plugin, api/config/v1
+and cmd/nvidia-device-plugin/main.go; unknown keys are passed over.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,4 @@
-"""Signals between the containers of one pod, as the config manager sends them to the program that it names.
-
-In: programs that run in a pod. Out: `send`, which calls what they gave for SIGHUP.
-"""
+"""Signals between the containers of one pod, as the config manager sends them to the program that it names."""
 
 import contextlib
 from collections.abc import Callable, Iterator

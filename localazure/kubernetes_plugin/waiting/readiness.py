@@ -1,7 +1,7 @@
 """Whether an object is what it was asked to be: one plain function for each kind that takes its time.
 
-In: the object as it is. Out: ready, not yet (and what is missing), or never (and why). Kinds without a function are ready as soon
-as they are there, as in the real provider.
+The result is ready, not yet (with what is missing), or never (with the reason). Kinds without a function are ready as soon as
+they are there, as in the real provider.
 """
 
 from collections.abc import Callable, Iterable, Mapping

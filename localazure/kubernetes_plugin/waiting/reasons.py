@@ -1,6 +1,6 @@
 """Why an object isn't ready: what its pods and the events about both say.
 
-In: the object, a server. Out: lines for people, the most telling first, each once. What can't be asked is left out.
+Lines are for people, the most telling first, each once. What can't be asked is left out.
 """
 
 from collections.abc import Iterator

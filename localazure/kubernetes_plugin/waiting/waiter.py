@@ -1,7 +1,7 @@
 """Waiting for one object: until it is ready, until it is gone.
 
-In: a cluster, an object and how long. Out: the object as it is then; NotReadyError with what kept it. A server that doesn't
-answer for a moment is waited for; one that stays silent ends the waiting.
+NotReadyError has what kept it from being ready. A server that doesn't answer for a moment is waited for; one that stays silent
+ends the waiting.
 """
 
 import threading
