@@ -1,6 +1,6 @@
 """The connection environment of a state folder, `.local/env`: what a shell needs so that `pulumi` and the SDKs reach this server.
 
-Lines of a POSIX shell, quoted for it. The file holds secrets and is readable by its owner alone. The ARM_* variables are those
+Lines of a POSIX shell, quoted for it. The file holds secrets and is readable only by its owner. The ARM_* variables are those
 that the provider azure-native reads where a stack's configuration is silent, so that what has no stack finds this server too.
 AZURE_AUTHORITY_HOST is where kubelogin, which kubectl runs, and Azure's own identity libraries sign in.
 """

@@ -11,7 +11,7 @@ from localazure.arm.errors import ArmError
 from localazure.weather.parts import PARTS
 
 PATH = "/local/faults"
-AT_ONCE = ("evict",)  # happen when they are asked for, and are over
+AT_ONCE = ("evict",)  # happen when they are requested, and are over
 WEATHER = ("weather", "calm")  # turn one part of the weather on, or off
 POLICIES = ("policy-deny", "policy-tag")  # assignments of Azure Policy
 STANDING = (

@@ -1,6 +1,6 @@
 """The state folder, `.local` in the checkout: every path in it, and how files are written there.
 
-Files that hold a secret are readable by their owner alone. Every file is replaced whole, so that nobody ever reads half of one.
+Files that hold a secret are readable only by their owner. Every file is replaced whole, so that nobody ever reads half of one.
 """
 
 import json
@@ -165,7 +165,7 @@ class LocalFolder:
         return self.root / f"Pulumi.{stack}.yaml"
 
     def create(self) -> None:
-        """Makes the folder and those in it, for their owner alone."""
+        """Makes the folder and those in it, only for their owner."""
         for folder in (self.root, self.authority, self.logs, self.pulumi_home, self.backend, self.containers, self.replicas):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.root.chmod(0o700)  # whoever made it before, such as `make`
@@ -191,7 +191,7 @@ def write_json(path: Path, content: dict[str, Any], mode: int = 0o644) -> None:
 
 
 def read_json(path: Path) -> dict[str, Any] | None:
-    """The object in a file, or None where the file isn't there. CommandError where it holds something else."""
+    """The object in a file, or None where the file doesn't exist. CommandError where it holds something else."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:

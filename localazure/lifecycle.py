@@ -47,10 +47,13 @@ def start(
         fresh = running is None or not running.alive
         if running is not None and not fresh and as_of is not None and running.as_of != as_of.isoformat():
             raise CommandError(
-                f"a server already runs with --as-of {running.as_of or 'today'}, not {as_of}; run `python -m localazure stop` first"
+                f"a server already runs with --as-of {running.as_of or 'today'}, not {as_of}; "
+                "run `python -m localazure stop` first"
             )
         if weather is not None and not fresh and weather != (kept := state.kept(folder.weather)):
-            raise CommandError(f"a server already runs with --weather {kept}, not {weather}; run `python -m localazure stop` first")
+            raise CommandError(
+                f"a server already runs with --weather {kept}, not {weather}; run `python -m localazure stop` first"
+            )
         choice.settle(folder, weather, nothing_runs=nothing_runs)
         child = _spawn(folder, checkout, as_of) if fresh else None
         answering = _wait_until_it_answers(folder, child)

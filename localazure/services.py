@@ -24,15 +24,15 @@ SUBSCRIPTIONS = (SUBSCRIPTION, SECOND_SUBSCRIPTION)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Where this server answers and what it was started with."""
+    """The server's address and start options."""
 
     url: str  # "https://localhost:PORT", no slash at the end
-    checkout: Path  # the folder whose sources image builds read, under the address `checkout_url`
+    checkout: Path  # image builds read its sources, under the address `checkout_url`
     state: Path  # the state folder
     tenant_id: str
     client_id: str  # application id of the one service principal
     principal_id: str  # object id of the same
-    nothing_runs: bool = False  # what is declared is kept and shown, and no process is started for it
+    nothing_runs: bool = False  # resources are stored and shown, and no processes are started
 
     @property
     def checkout_url(self) -> str:
@@ -41,12 +41,12 @@ class Settings:
 
 @dataclass(slots=True, kw_only=True)
 class Clock:
-    """Time as the server sees it. `now` is real; `as_of` is the date at which services judge where no tag says otherwise."""
+    """The server's time. `now` is real; `as_of` is the date at which services validate requests without an `as-of` tag."""
 
     given: date | None = None  # `--as-of`
     forced: date | None = None  # a clock fault, until it is cleared
     now: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
-    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep  # until `now` is so many seconds later
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep  # until `now` is that many seconds later
 
     @property
     def as_of(self) -> date:
@@ -71,7 +71,7 @@ class ArmRequests(Protocol):
 
 @dataclass(slots=True, kw_only=True)
 class Services:
-    """What every part of the server uses. What only some kinds use, their constructors take: see `localazure.wiring`."""
+    """Services that every part of the server uses. Kinds take the other ones in their constructors: see `localazure.wiring`."""
 
     store: Store
     settings: Settings

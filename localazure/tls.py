@@ -1,6 +1,6 @@
 """Who vouches for the embedded Azure: a certificate authority of its own in the state folder, and the bundle that clients trust.
 
-The authority survives restarts, so that a bundle which a client has read stays good; the server's certificate is made anew.
+The authority survives restarts, so that a bundle which a client has read stays good; the server's certificate is made again.
 """
 
 import os
@@ -37,7 +37,7 @@ def server_certificate(folder: LocalFolder) -> tuple[Path, Path]:
 
 
 def write_bundle(folder: LocalFolder) -> None:
-    """Ours and the system's authorities in one file: with ours alone, nothing else could be reached from the same shell."""
+    """Ours and the system's authorities in one file: only with ours, nothing else could be reached from the same shell."""
     ours = authority(folder).cert_pem.bytes().decode("ascii")
     system = _system_authorities().replace(ours, "").rstrip()
     write_whole(folder.ca_bundle, f"{system}\n{ours}")

@@ -20,7 +20,7 @@ _UNLIMITED = -1
 
 
 def gpus_of(profile: str, containers: Iterable[Mapping[str, Any]]) -> int:
-    """The GPUs of one replica. On a profile with a GPU the first container has it, whether it asks for it or not."""
+    """The GPUs of one replica. On a profile with a GPU the first container has it, whether it requests it or not."""
     asked = sum(int((one.get("resources") or {}).get("gpu") or 0) for one in containers)
     return asked or int(profile in QUOTAS)
 

@@ -1,4 +1,4 @@
-"""The executions that run: one task each, which keeps as many replicas going as were asked for, and retries those that fail.
+"""The executions that run: one task each, which keeps as many replicas going as were requested, and retries those that fail.
 
 As a Kubernetes job does, which is what the service runs them as: `parallelism` replicas at a time until `completions` have
 succeeded; more failures than `retries` end the execution, and so does a replica that takes too long. A retry is a new replica,
@@ -93,7 +93,7 @@ class Executions:
             await self._forget(job_key, record)
 
     async def adopt(self, jobs: dict[str, Work]) -> None:
-        """Takes up what an earlier server left running. `jobs`: those that are there, by key."""
+        """Resumes what an earlier server left running. `jobs`: those that are there, by key."""
         left = [
             (key, record) for key in jobs for record in records.all_of(self._store, key) if record["status"] == records.RUNNING
         ]
@@ -108,7 +108,7 @@ class Executions:
             self._start(key, record, jobs[key])
 
     async def close(self) -> None:
-        """Ends the tasks; the containers go on, for the next server."""
+        """Ends the tasks; the containers continue, for the next server."""
         tasks = list(self._tasks.values())
         for task in tasks:
             task.cancel()
@@ -139,7 +139,11 @@ class Executions:
             status, reason, message = await self._until_over(job_key, record, work)
         except Exception:
             log.exception("execution %s failed", record["name"])
-            status, reason, message = records.FAILED, "InternalError", "The embedded Azure failed with an internal error; see its log."
+            status, reason, message = (
+                records.FAILED,
+                "InternalError",
+                "The embedded Azure failed with an internal error; see its log.",
+            )
             await self._end_replicas(job_key, record)
         record |= {"status": status, "endTime": self._stamp(), "reason": reason, "message": message}
         records.put(self._store, job_key, record)
@@ -198,7 +202,7 @@ class Executions:
 
 
 def _verdict(record: Body) -> tuple[str, str, str] | None:
-    """Status, reason and message of an execution that is over; None while it goes on."""
+    """Status, reason and message of an execution that is over; None while it continues."""
     if record["asked_to_stop"]:
         return records.STOPPED, "", ""
     if _count(record, records.SUCCEEDED) >= record["completions"]:

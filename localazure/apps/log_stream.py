@@ -1,6 +1,6 @@
 """What a replica's container prints, as a stream of lines: the endpoint that `az containerapp job logs show` reads.
 
-Opened by a token of its own, which ARM issues for one job and a short while. A line has its time, the stream's name and `F`, as
+Opened by its own token, which ARM issues for one job and a short while. A line has its time, the stream's name and `F`, as
 the service's have; both of a container's outputs are told as `stdout`, because a container here writes both into one log.
 """
 
@@ -113,7 +113,7 @@ async def _told(lines: AsyncIterator[str], *, as_json: bool) -> AsyncIterator[st
 async def _lines(executions: Executions, source: LogSource, tail: int, *, follow: bool) -> AsyncIterator[str]:
     """The log's last lines, and with `follow` what comes after them until the container has ended.
 
-    The log is read anew each time that it has grown, and what comes behind the line told last is told. Where that line is gone,
+    The log is read again each time that it has grown, and what comes behind the line told last is told. Where that line is gone,
     because the older half of a log that has become too long is dropped, times decide.
     """
     last, first, size = "", True, -1

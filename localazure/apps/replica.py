@@ -1,6 +1,6 @@
 """One replica of an execution: its init containers one after the other, then its containers together, until all have ended.
 
-How it ended is written into the replica's record. A replica that an earlier server began is taken up where it is: containers that
+How it ended is written into the replica's record. A replica that an earlier server began is resumed where it is: containers that
 have begun aren't started again.
 """
 
@@ -31,7 +31,7 @@ async def run(
     deadline: datetime,
     now: Callable[[], datetime],
 ) -> None:
-    """Runs to the end and sets `outcome`. Where it is cancelled the containers go on, for whoever takes them up."""
+    """Runs to the end and sets `outcome`. Where it is cancelled the containers continue, for whoever takes them up."""
     try:
         for count in range(1, len(inits) + 1):
             await _start(runtime, group, inits[:count])

@@ -1,4 +1,4 @@
-"""The date at which a request is judged: the tag `as-of` on the resource, else on its group, else the server's date.
+"""The date at which a request is validated: the tag `as-of` on the resource, else on its group, else the server's date.
 
 The body's tags count before the stored ones, so that a change of the tag holds for the request that brings it.
 """
@@ -12,7 +12,7 @@ from localazure.services import Clock
 
 
 def request_date(body: Body | None, stored: Resource | None, group: Resource | None, clock: Clock) -> date:
-    """The date for a request with `body` about `stored` in `group`; each may be None. ArmError 400 for a tag that is no date."""
+    """The date for a request with `body` about `stored` in `group`; each may be None. ArmError 400 for an invalid tag."""
     sent = body.get("tags") if body else None
     for given in (sent if isinstance(sent, dict) else None, stored.tags if stored else None, group.tags if group else None):
         value = _value(given)

@@ -1,4 +1,4 @@
-"""What is asked below a resource: actions (POST) and readings that are no resource (GET), as its kind offers them."""
+"""Requests below a resource: actions (POST) and reads of what isn't a resource (GET), as its kind offers them."""
 
 from collections.abc import Mapping
 
@@ -29,7 +29,7 @@ class Calls:
 
     @staticmethod
     def refuse_unknown(kind: Kind, method: str, tail: str) -> None:
-        """ArmError 501 for what no kind answers, before anything else is judged: its versions aren't those of the resource."""
+        """ArmError 501 for what no kind answers, before anything else is validated: its versions aren't those of the resource."""
         offered = kind.reads if method == "GET" else {**kind.questions, **kind.offers, **kind.actions}
         if method not in ("GET", "POST") or _matching(offered, tail)[0] is None:
             raise not_implemented(f"{method} of '{tail}' on '{kind.arm_type}'")

@@ -59,7 +59,7 @@ class Changes:
             return await self._put(kind, resource_id, whole, caller, patched=True)
 
     def _patch_tags(self, kind: Kind, resource: Resource, body: Body) -> Response:
-        """The service takes a whole resource and reads its tags. What else would change is refused by name."""
+        """The service takes a whole resource and reads its tags. What else would change is refused explicitly."""
         self.refuse_while_busy(kind, resource)
         given = {name: value for name, value in body.items() if name not in ("tags", "id", "name", "type")}
         changed = sorted(name for name, value in given.items() if value != resource.body.get(name))
@@ -177,7 +177,7 @@ class Changes:
             text = f"{scope}/providers/{kind.arm_type}/{resource_id.name}"
         canonical = parse(text)
         if canonical is None or canonical.key != resource_id.key:
-            return resource_id  # a scope that isn't there; the kind's check refuses it
+            return resource_id  # a scope that doesn't exist; the kind's check refuses it
         return canonical
 
     def _refuse_taken_name(self, kind: Kind, resource_id: ArmId) -> None:

@@ -38,7 +38,7 @@ def api_version(kind: Kind, given: str) -> None:
 
 
 def listed_api_version(served_type: str, supported: frozenset[str], given: str) -> None:
-    """The same for a list that is no resource type."""
+    """The same for a list that isn't a resource type."""
     if not given:
         raise missing_api_version()
     if given.lower() not in supported:
@@ -72,7 +72,7 @@ def name(kind: Kind, resource_id: ArmId) -> None:
 def group_of(resource_id: ArmId, store: Store, missing: Callable[[], ArmError] | None = None) -> Resource | None:
     """The resource group that an id lies in; None for an id outside of any group.
 
-    ArmError 404 where the group isn't there: `missing`, or ARM's own.
+    ArmError 404 where the group doesn't exist: `missing`, or ARM's own.
     """
     if not resource_id.resource_group or resource_id.is_type(RESOURCE_GROUP_TYPE):
         return None
@@ -83,7 +83,7 @@ def group_of(resource_id: ArmId, store: Store, missing: Callable[[], ArmError] |
 
 
 def without_group(code: str, operation: str, kind: Kind, resource_id: ArmId) -> ArmError:
-    """The refusal of `operation` on a resource whose group isn't there, by the code that the resource's service has for it."""
+    """The refusal of `operation` on a resource whose group doesn't exist, by the code that the resource's service has for it."""
     match code:
         case "ResourceNotFound":
             return Kind.not_found(kind, resource_id)
@@ -94,7 +94,7 @@ def without_group(code: str, operation: str, kind: Kind, resource_id: ArmId) -> 
 
 
 def parent(kind: Kind, resource_id: ArmId, group: Resource | None, store: Store) -> None:
-    """Nothing is created below what isn't there or is on its way out."""
+    """Nothing is created below what doesn't exist or is on its way out."""
     if group is not None and group.state == "Deleting":
         raise conflict(
             f"The resource group '{group.id.name}' is in deprovisioning state and cannot perform this operation.",
@@ -232,7 +232,7 @@ def _without_unknown(kind: Kind, body: Body, unknown: list[shapes.BodyProblem], 
 
 
 def scope(text: str, store: Store) -> None:
-    """What a list is asked for lies below a subscription, or below a resource group that is there."""
+    """Validates the scope of a list: a subscription, or an existing resource group."""
     parsed = arm_ids.parse(text)
     if parsed is not None and parsed.is_type(RESOURCE_GROUP_TYPE) and store.get(parsed.key) is None:
         raise _no_group(parsed.name)
@@ -245,7 +245,7 @@ def stored(kind: Kind, resource_id: ArmId, store: Store) -> Resource:
 
 
 def exists(resource: Resource | None, kind: Kind, resource_id: ArmId) -> Resource:
-    """The resource itself. ArmError 404 where it isn't there."""
+    """The resource itself. ArmError 404 where it doesn't exist."""
     if resource is not None:
         return resource
     if kind.arm_type == RESOURCE_GROUP_TYPE:

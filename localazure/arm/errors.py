@@ -8,7 +8,7 @@ from typing import Any
 
 
 class ArmError(Exception):
-    """A refusal. Raised anywhere below the router, which answers it; in the background it ends the operation as Failed."""
+    """An error response. Raised below the router, which answers it; in the background it ends the operation as Failed."""
 
     def __init__(
         self,
@@ -29,7 +29,7 @@ class ArmError(Exception):
         self.headers = headers or {}
 
     def content(self) -> dict[str, Any]:
-        """What stands under "error": code, message, and where given target and details."""
+        """The content of "error": code, message, and target and details if there are any."""
         content: dict[str, Any] = {"code": self.code, "message": self.message}
         if self.target:
             content["target"] = self.target
@@ -42,12 +42,12 @@ class ArmError(Exception):
 
 
 def not_implemented(what: str) -> ArmError:
-    """501: real Azure may know `what`, the embedded one doesn't imitate it."""
+    """501: Azure may support `what`; the embedded Azure doesn't."""
     return ArmError(501, "NotImplemented", f"The embedded Azure does not implement {what}.")
 
 
 def nothing_runs(what: str) -> ArmError:
-    """501: this server was started with nothing running on it, and so has no `what`."""
+    """501: this server was started with --nothing-runs and has no `what`."""
     return ArmError(
         501,
         "NotImplemented",

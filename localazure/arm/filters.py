@@ -1,5 +1,5 @@
 """The `$filter` and `$top` of lists. Conditions have the form `name eq 'value'`, joined by `and`; what else OData knows is
-refused by name.
+refused explicitly.
 """
 
 import re
@@ -31,7 +31,7 @@ def parse(text: str, allowed: Collection[str]) -> dict[str, str]:
 
 
 def top(text: str) -> int | None:
-    """How many entries `$top` asks for; None for all."""
+    """How many entries `$top` requests; None for all."""
     return int(text) if _NUMBER.fullmatch(text) else None
 
 

@@ -52,7 +52,7 @@ class InProcessArm:
         return self._changes.prepared(kind, parsed, body, caller)
 
     def outline(self, resource_id: str, version: str, body: Body, *, known: bool) -> None:
-        """What can be judged of a PUT before what it depends on is there: version, name, policies, and the shape of a body
+        """What can be validated of a PUT before what it depends on is there: version, name, policies, and the shape of a body
         without open expressions, `known`."""
         kind, parsed = self.target(resource_id)
         checks.api_version(kind, version)

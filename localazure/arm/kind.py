@@ -1,7 +1,8 @@
 """How one ARM type is served: the base class of everything in `localazure/kinds`.
 
-The router has already checked token, api-version, path, name, parent, location, body shape and conflicts when a kind is asked.
-A kind adds the rules of its service and the work it does. All methods run on the server's event loop: what takes long must await.
+The router checks token, api-version, path, name, parent, location, body shape and conflicts before it calls a kind. A kind adds
+the rules of its service and the work it does, with the backends that its constructor takes (`localazure.wiring`). All methods run
+on the server's event loop: long work must await.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -22,14 +23,14 @@ from localazure.services import Services
 
 @dataclass(slots=True, kw_only=True)
 class Change:
-    """A PUT or PATCH on its way: checked by the router, and by `Kind.check` once that has returned."""
+    """A PUT or PATCH under way: validated by the router, and by `Kind.check` once that has returned."""
 
     id: ArmId
     body: Body  # the whole new body, read-only properties left out; with the kind's defaults from `provision` on
     previous: Resource | None  # None when creating
     as_of: date
     services: Services
-    caller: Caller | None = None  # None when work is taken up again after a restart
+    caller: Caller | None = None  # None when work is resumed after a restart
     resource: Resource | None = None  # the stored record, from `provision` on; its `private` may be written
 
     @property
@@ -56,13 +57,13 @@ class Call:
     as_of: date
     body: Body = field(default_factory=dict)  # {} where none was sent
     query: Mapping[str, str] = field(default_factory=dict)  # keys as sent
-    path: Mapping[str, str] = field(default_factory=dict)  # what `{names}` in the pattern stood for
+    path: Mapping[str, str] = field(default_factory=dict)  # values of the `{names}` in the pattern
     caller: Caller | None = None
 
 
 @dataclass(slots=True, kw_only=True)
 class Answer:
-    """What an action answers. With `work`, it runs in the background under a long operation: give 202, headers are added."""
+    """The response of an action. With `work`, the work runs in the background as a long operation: use 202, headers are added."""
 
     status: int = 200
     body: Any = None  # sent as JSON; None sends no content
@@ -82,7 +83,7 @@ class Kind:
     extra_api_versions: frozenset[str] = frozenset()  # served beyond those of the installed SDK; give the reason beside each
     location: Literal["required", "global", "none"] = "required"  # "global": the body may give "global" only
     parent_type: str | None = None  # ARM type of the parent; None: the resource group
-    between: str = ""  # in an id, after the parent's, what is no resource of its own: "/blobServices/default"
+    between: str = ""  # in an id, behind the parent's: a part that isn't a resource, such as "/blobServices/default"
     long_running: bool = False  # PUT answers at once and `provision` runs in the background
     long_running_update: bool | None = None  # the same where the resource was there; None: as `long_running`
     long_running_delete: bool = False  # DELETE answers 202 and `remove` runs in the background
@@ -91,8 +92,8 @@ class Kind:
     patched_status: int | None = None  # None: as `updated_status`
     deleted_status: int = 200  # where not `long_running_delete`
     removed_status: int = 200  # `Location` of a DELETE that has ended
-    absent_status: int = 204  # DELETE of what isn't there; 404 is answered as GET answers it
-    # The code of the 404 for what lies in a resource group that isn't there. Services differ, and so do reads and deletes.
+    absent_status: int = 204  # of DELETE for a missing resource; 404 is answered as GET answers it
+    # The code of the 404 where the resource group is missing. Services differ, and so do reads and deletes.
     read_without_group: str = "ResourceGroupNotFound"
     delete_without_group: str = "ResourceGroupNotFound"
     created_headers: Polling = "async"  # of what is `long_running`
@@ -102,9 +103,9 @@ class Kind:
     # Where clients read the address: `/locations/<region>/<this>OperationStatuses/<id>`; empty: without region and name.
     operations_named: str = ""
     created_location: bool = False  # what isn't `long_running` is answered with its own address as Location
-    states: Mapping[str, str] = MappingProxyType({})  # what the service calls Creating, Updating, Deleting, where it differs
-    shown_only: tuple[str, ...] = ()  # paths that GET shows, the SDK's class doesn't know and a body may hold without effect
-    has_system_data: bool = False  # the answer says who made and changed the resource, and when
+    states: Mapping[str, str] = MappingProxyType({})  # the service's names for Creating, Updating, Deleting, where they differ
+    shown_only: tuple[str, ...] = ()  # paths in GET that the SDK's class lacks; a body may have them without effect
+    has_system_data: bool = False  # the answer has creator, last editor and times
     patchable: bool = True  # the service has PATCH; else 405
     patches_tags_alone: bool = False  # PATCH changes tags, and nothing runs because of it
     globally_unique: tuple[int, str, str] | None = None  # status, code, message with {name}: the name is taken in all of Azure
@@ -127,42 +128,42 @@ class Kind:
 
     @property
     def reads(self) -> Mapping[str, Action]:
-        """GET {id}/{pattern} for what isn't a child resource: `containers/{container}/logs`."""
+        """GET {id}/{pattern} of what isn't a child resource, such as `containers/{container}/logs`."""
         return {}
 
     @property
     def questions(self) -> Mapping[str, Action]:
-        """POST {id}/{pattern} that changes nothing, such as one for logs: answered while a long operation runs too."""
+        """POST {id}/{pattern} that changes nothing, such as for logs: also answered while a long operation runs."""
         return {}
 
     @property
     def offers(self) -> Mapping[str, Action]:
         """POST {id}/{pattern} for a resource that needn't exist yet, such as an address to upload its files to.
 
-        The action is handed the stored resource, or a record of that id that isn't stored. The parent has to be there.
+        The action gets the stored resource, or a new record of that id that isn't stored. The parent has to exist.
         """
         return {}
 
     def routes(self, services: Services) -> list[BaseRoute]:  # noqa: ARG002
-        """Paths outside of ARM that this service answers, such as a build log's address. They carry no ARM token."""
+        """Routes outside of ARM that this service answers, such as a build log's URL. Their requests have no ARM token."""
         return []
 
     def implied(self, resource_id: ArmId, store: Store) -> Resource | None:  # noqa: ARG002
-        """What is there with its parent, although nobody has put it. None: nothing."""
+        """A resource that exists with its parent without a PUT; None if there is none."""
         return None
 
     def busy(self, resource: Resource) -> ArmError:
-        """The service's refusal of a change while a long operation runs on the same resource."""
+        """The service's error for a change while a long operation runs on the same resource."""
         return conflict(
             f"Another operation on '{resource.id.name}' of type '{self.arm_type}' is in progress. Please try again later."
         )
 
     def busy_with(self, resource: Resource, operation: str) -> ArmError:  # noqa: ARG002
-        """The same, where the refusal depends on what runs: put, delete, or the name of an action."""
+        """The same, where the error depends on the running operation: put, delete, or the name of an action."""
         return self.busy(resource)
 
     def preempts(self, action: str, operation: str) -> bool:  # noqa: ARG002
-        """Whether an action ends the operation that runs on its resource, and isn't refused because of it."""
+        """Whether an action cancels the operation that runs on its resource, instead of being refused."""
         return False
 
     def parent_id(self, resource_id: ArmId) -> str:
@@ -170,74 +171,74 @@ class Kind:
         return resource_id.scope[: len(resource_id.scope) - len(self.between)]
 
     def check_removal(self, resource: Resource, services: Services) -> None:
-        """What forbids a DELETE. Raises ArmError. Not asked when a whole resource group goes."""
+        """Raises ArmError if a DELETE is forbidden. Not called when a whole resource group is deleted."""
 
     def invalid_name(self, name: str, allowed: str) -> ArmError:
-        """The service's refusal of a name. `allowed` says the rule in words."""
+        """The service's error for an invalid name. `allowed` is the rule in words."""
         return ArmError(400, "InvalidResourceName", f"Resource name {name} is invalid. It takes {allowed}.", target="name")
 
     def not_found(self, resource_id: ArmId) -> ArmError:
-        """The refusal of a reading of what isn't there, in ARM's words."""
+        """The error of a GET of a missing resource, in ARM's words."""
         pairs = resource_id.text.split("/")[-2 * self.arm_type.count("/") :]
         return resource_not_found(self.arm_type, "/".join(pairs[1::2]), resource_id.resource_group)
 
     def read(self, body: Body) -> Body:
-        """`body` as the service reads it, where it takes more than its description says. Asked before the shape is judged."""
+        """`body` as the service reads it, where it accepts more than its description. Called before the shape is validated."""
         return body
 
     def normalise(self, body: Body) -> Body:
-        """Spellings that the service takes beside its own, turned into its own.
+        """Replaces spellings that the service accepts with its own.
 
-        Asked for a body that its shape refuses, though not for a value of a wrong type; the result is checked again.
+        Called for a body that its shape rejects, except for a value of a wrong type; the result is validated again.
         """
         return body
 
     def patched(self, under: Body, patch: Body) -> Body:
-        """The whole body that a PATCH leads to. Here: a JSON merge patch (RFC 7396)."""
+        """The whole body after a PATCH. Default: a JSON merge patch (RFC 7396)."""
         return patched(under, patch)
 
     def check(self, change: Change) -> None:
-        """The service's own rules. Raises ArmError."""
+        """Validates the service's own rules. Raises ArmError."""
 
     def defaults(self, change: Change) -> Body:  # noqa: ARG002
-        """What the service fills in where the body is silent, in the body's shape. Laid under the body, deeply."""
+        """The service's defaults, in the body's shape. The body is merged over them, deeply."""
         return {}
 
     def begun(self, change: Change) -> Body:  # noqa: ARG002
-        """What the service sets of a `long_running` resource before it answers, as `provision` returns it."""
+        """The properties that the service sets of a `long_running` resource before it answers, as `provision` returns them."""
         return {}
 
     async def provision(self, change: Change) -> Body:  # noqa: ARG002
-        """Does the work; returns what the service sets, in the body's shape. Laid over the body, deeply, and kept over updates.
+        """Does the work; returns the properties that the service sets, merged over the body, deeply, and kept over updates.
 
         Runs inside the request, or after it where `long_running`. ArmError refuses the request, or ends the operation as Failed.
         """
         return {}
 
     async def resume(self, change: Change) -> Body:
-        """Takes up a `provision` that a restart cut off; `change.previous` is None. Default: provisions again."""
+        """Resumes a `provision` that a restart interrupted; `change.previous` is None. Default: provisions again."""
         return await self.provision(change)
 
     async def resume_action(self, action: str, resource: Resource, services: Services) -> Body | None:
-        """Takes up the work of a long action that a restart cut off."""
+        """Resumes a long action that a restart interrupted."""
 
     async def remove(self, resource: Resource, services: Services) -> None:
-        """Ends what runs for the resource; the record disappears afterwards. Must bear being called twice."""
+        """Ends what runs for the resource, before its record is deleted. May be called twice."""
 
     def view(self, resource: Resource, services: Services) -> Body:  # noqa: ARG002
-        """The answer of GET without id, name and type: stored body, what the service set, and what is read live. No secrets."""
+        """The answer of GET without id, name and type: stored body, properties set by the service, and live state. No secrets."""
         return merged(resource.body, resource.service)
 
     def expanded(self, resource: Resource, what: str, services: Services) -> Body:  # noqa: ARG002
-        """What `$expand=what` adds to the answer of GET, in its shape. Asked with the query's value in lower case."""
+        """What `$expand=what` adds to the answer of GET, in its shape. `what` is in lower case."""
         return {}
 
     def hidden(self, body: Body) -> Body:
-        """`body` without secrets that its shape doesn't tell, such as values that are secret where another property says so."""
+        """`body` without secrets that its shape doesn't mark, such as values that another property makes secret."""
         return body
 
     def listed(self, scope: str, conditions: str, services: Services) -> list[Resource]:
-        """What a list of this type below `scope` holds. `conditions` is the `$filter`. ArmError 404 where `scope` isn't there."""
+        """The resources of this type below `scope`. `conditions` is the `$filter`. ArmError 404 where `scope` is missing."""
         if conditions:
             raise not_implemented(f"$filter on the list of '{self.arm_type}'")
         if scope.count("/") > 2 and services.store.get(scope) is None:
@@ -247,17 +248,17 @@ class Kind:
         return services.store.of_type(self.arm_type, scope)
 
     def chosen(self, listed: list[Resource], query: Mapping[str, str]) -> list[Resource]:  # noqa: ARG002
-        """What of a list is answered, by further conditions in the query, whose names are in lower case."""
+        """The resources of a list that further conditions in the query select. Names in `query` are in lower case."""
         return listed
 
     def before_delete(self, resource_id: ArmId, query: Mapping[str, str], services: Services) -> None:
-        """What the query of a DELETE over HTTP asks for, its names in lower case. The resource needn't be there."""
+        """Handles the query of a DELETE over HTTP, its names in lower case. The resource needn't exist."""
 
     async def started(self, services: Services) -> None:
-        """The server has started: take up what outlived the last one."""
+        """Called when the server has started: resumes what outlived the last one."""
 
     async def stopping(self, services: Services) -> None:
-        """The server is about to end: leave what runs in the background to the next one."""
+        """Called before the server ends: leaves background work to the next one."""
 
 
 def merged(under: Body, over: Body) -> Body:

@@ -1,4 +1,4 @@
-"""Long operations: work that goes on after its request was answered, polled by the client, and taken up again after a restart.
+"""Long operations: work that continues after its request was answered, polled by the client, and resumed after a restart.
 
 Polling headers and status documents as in Azure/azure-resource-manager-rpc, v1.0/async-api-reference.md.
 """
@@ -90,7 +90,7 @@ class Operations:
     # Over a restart
 
     async def resume(self) -> None:
-        """Takes up every operation that the last server left in progress."""
+        """Resumes every operation that the last server left in progress."""
         for operation in self._services.store.operations_in_progress():
             resource = self._services.store.get(operation.resource_key)
             if resource is None:
@@ -201,7 +201,7 @@ class Operations:
         try:
             await slow_operations.begin(resource.id.type, self._services)
             await removal.remove(resource, self._kinds, self._services, self._locks, self.cancel)
-        except Exception:  # and not where the server is asked to end: the next one goes on
+        except Exception:  # and not where the server is asked to end: the next one continues
             resource.state = "Failed"
             self._services.store.put(resource)
             raise

@@ -21,7 +21,7 @@ async def remove(
     Requests that are at work on something below are waited for: one that restarts containers would start them again afterwards.
     ArmError from a kind leaves what is not removed yet as it is.
     """
-    # Asked anew each time: a request that was accepted before may have added something.
+    # Asked again each time: a request that was accepted before may have added something.
     while below := services.store.below(resource.key):
         for each in sorted(below, key=lambda one: one.key.count("/"), reverse=True):
             async with locks.of(kinds[each.id.type.lower()], each.id):

@@ -1,4 +1,4 @@
-"""Role definitions, to be looked up by name or GUID: `az role assignment create --role AcrPull` asks for them. None can be made.
+"""Role definitions, to be looked up by name or GUID: `az role assignment create --role AcrPull` requests them. None can be made.
 
 Their names are there, their permissions are not: what a role permits is decided where it matters, in `kinds/roles.py`.
 """

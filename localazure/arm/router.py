@@ -1,6 +1,6 @@
-"""ARM's front door: checks token, subscription and api-version, finds what the path is about, and answers in ARM's form.
+"""Routes ARM requests: checks token, subscription and api-version, finds the resource of the path, and answers in ARM's form.
 
-Order of the checks as ARM has it: who asks, which subscription, which version, and only then the resource.
+The checks have ARM's order: token, subscription, version, and only then the resource.
 """
 
 import logging
@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 
 
 class CheckedRequest(NamedTuple):
-    """One request whose token has been checked."""
+    """A request whose token has been checked."""
 
     request: Request
     segments: list[str]
@@ -80,7 +80,7 @@ class Arm:
         except ArmError as error:
             response = answers.refused(error)
         except ClientDisconnect:
-            return  # nobody is left to answer
+            return  # the client has gone
         except Exception:
             log.exception("%s %s failed", request.method, request.url.path)
             message = "The embedded Azure failed with an internal error; see its log."

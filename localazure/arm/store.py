@@ -71,7 +71,7 @@ class Operation:
     kind: str
     status: str  # InProgress, Succeeded, Failed
     started_at: str
-    as_of: str  # YYYY-MM-DD, the date at which the request was judged
+    as_of: str  # YYYY-MM-DD, the date at which the request was validated
     ended_at: str = ""
     error: Body | None = None  # ARM's error content
     result: Body | None = None  # what an action answers in the end

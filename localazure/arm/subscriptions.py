@@ -70,7 +70,7 @@ class Subscriptions:
         )
 
     def resources(self, resources: Iterable[Resource], conditions: str, expand: str) -> Response:
-        """Resources of all types, without their properties. Groups, children and extensions are no part of it, as in ARM."""
+        """Resources of all types, without their properties. Groups, children and extensions aren't part of it, as in ARM."""
         wanted = filters.parse(conditions, _RESOURCE_FILTERS)
         extra = {name.strip().lower() for name in expand.split(",")}
         return answers.listed(

@@ -1,7 +1,7 @@
 """A pool under a formula: what is measured of it, and what the formula makes of that.
 
 The pool's counts are sampled every 30 seconds and at each evaluation. Samples are kept for a day, in memory: after a restart of
-the embedded Azure a pool is measured anew.
+the embedded Azure a pool is measured again.
 """
 
 from collections import deque

@@ -94,7 +94,7 @@ class Changed:
 
 
 def _tell(listener: Callable[..., None], *told: object) -> None:
-    """What a listener makes of it is no reason to refuse a change that is durable."""
+    """What a listener makes of it isn't a reason to refuse a change that is durable."""
     try:
         listener(*told)
     except Exception:

@@ -4,7 +4,7 @@ import shlex
 
 
 class CommandLineError(Exception):
-    """A command line that names no program. The message says why."""
+    """A command line that names no program. The message has the reason."""
 
 
 def words(command_line: str) -> list[str]:

@@ -3,7 +3,7 @@
 import re
 from datetime import timedelta
 
-UNLIMITED_DAYS = 100_000  # longer than this is no limit: the service writes P10675199DT2H48M5.4775807S for none
+UNLIMITED_DAYS = 100_000  # longer than this isn't a limit: the service writes P10675199DT2H48M5.4775807S for none
 _FORM = re.compile(
     r"P(?:(?P<weeks>\d{1,9})W)?(?:(?P<days>\d{1,9})D)?"
     r"(?:T(?=\d)(?:(?P<hours>\d{1,9})H)?(?:(?P<minutes>\d{1,9})M)?(?:(?P<seconds>\d{1,9}(?:\.\d{1,9})?)S)?)?"

@@ -1,6 +1,6 @@
 """Jobs on their way: what is disabled, terminated or deleted first ends its running tasks, and then arrives.
 
-What a restart cut off is taken up again. A job whose maxWallClockTime is over is terminated here too.
+What a restart cut off is resumed. A job whose maxWallClockTime is over is terminated here too.
 """
 
 import asyncio
@@ -44,7 +44,7 @@ class Endings:
         work.listen_to_jobs(self._look)
 
     async def started(self) -> None:
-        """Takes up what an earlier server left on its way."""
+        """Resumes what an earlier server left on its way."""
         self._open = True
         for job in self._work.jobs.moving(MOVING):
             self._look(job.account, job.name)
@@ -90,7 +90,7 @@ class Endings:
                     log.exception("job %s: its way from %s failed", name, job.state)
                     await asyncio.sleep(_PAUSE_SECONDS)
         finally:
-            # Right after the last look, so that whoever comes next begins anew instead of waking nobody.
+            # Right after the last look, so that whoever comes next begins again instead of waking nobody.
             self._on_way.pop((account, name), None)
             self._changed.pop((account, name), None)
 

@@ -45,7 +45,7 @@ _RESIZE = {
 
 
 class TaskError(Exception):
-    """A task that can't run, or whose files can't be had. `body` is its failure information."""
+    """A task that can't run, or whose files aren't available. `body` is its failure information."""
 
     def __init__(self, code: str, **details: str) -> None:
         self.code = code

@@ -44,7 +44,7 @@ async def run(
         )
         await node_files.fetch(task.get("resourceFiles"), running.folder / "wd", key.account, primary.settings, blobs, services)
         line = str(task.get("commandLine") or "")
-        if running.fate:  # its end was asked for before the primary's command was there to hear it
+        if running.fate:  # its end was requested before the primary's command was there to hear it
             return Ended(primary.context.now(), primary.context.now(), None, node_agent.ASKED, "")
         job = commands.Job(
             running.name, task, line, running.folder, envs[0], running.context, append=True, container=_part(running, 0)
@@ -82,7 +82,7 @@ async def _together(running: RunningTask, work: Sequence[Coroutine[Any, Any, Non
             end(running)
             if others:
                 await asyncio.wait(others)
-                [task.exception() for task in others]  # that they were ended is no news
+                [task.exception() for task in others]  # that they were ended isn't news
             raise error
     except asyncio.CancelledError:
         for task in tasks:

@@ -51,7 +51,7 @@ class Pool:
         self.finished = [0, 0]  # tasks that succeeded, that failed
         self._resizing: asyncio.Task[None] | None = None
         self._restoring: set[asyncio.Task[None]] = set()
-        self._leaving: list[Node] = []  # of those taken up from an earlier server
+        self._leaving: list[Node] = []  # of those resumed from an earlier server
         self._going: set[asyncio.Task[None]] = set()  # nodes that leave, whoever asked for it
 
     @property
@@ -141,7 +141,7 @@ class Pool:
         self.context.save(self)
 
     def evaluate(self, formula: str, *, act: bool) -> Body:
-        """A run of a formula. `act`: the pool is resized to what it asks for."""
+        """A run of a formula. `act`: the pool is resized to what it requests."""
         now = self.context.services.clock.now()
         self.measure(now)
         current = Targets(self.record["dedicated"], self.record["spot"])
@@ -213,14 +213,14 @@ class Pool:
         restoring.add_done_callback(self._restoring.discard)
 
     async def adopt(self) -> None:
-        """After a restart: nodes are taken up. `resume` follows when their tasks are, too."""
+        """After a restart: nodes are resumed. `resume` follows when their tasks are, too."""
         self._leaving = [node for node in self.nodes if not node.counts]
         for node in self._leaving:
             node.record["phase"] = nodes.READY  # with its tasks, until it is sent away again
         await asyncio.gather(*(node.adopt() for node in self.nodes))
 
     def resume(self) -> None:
-        """What was under way at the restart goes on."""
+        """What was under way at the restart continues."""
         for node in self.nodes:
             if node.state == "preempted":
                 task = asyncio.create_task(self._restore(node))
@@ -233,7 +233,7 @@ class Pool:
             self._begin_resize(self.record["dedicated"], self.record["spot"], option, timeout, work)
 
     def leave_alone(self) -> None:
-        """This server ends; the nodes go on for the next."""
+        """This server ends; the nodes continue for the next."""
         for task in [*self._restoring, *([self._resizing] if self._resizing else [])]:
             task.cancel()
         for node in self.nodes:
@@ -248,7 +248,7 @@ class Pool:
         return capacity.PoolUsage(self.settings.vm_size, self.current(dedicated=True), self.current(dedicated=False))
 
     def status(self) -> Body:
-        """What ARM shows beside what was asked for."""
+        """What ARM shows beside what was requested."""
         record = self.record
         body: Body = {
             "allocationState": record["allocation"],

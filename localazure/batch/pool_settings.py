@@ -16,7 +16,7 @@ DEFAULT_RESIZE_TIMEOUT = "PT15M"
 
 
 class PoolSettings(NamedTuple):
-    """A pool as it was asked for."""
+    """A pool as it was requested."""
 
     name: str  # as it was spelt
     location: str

@@ -88,7 +88,7 @@ class Pools:
         return self._pool(key).evaluate(formula, act=False)
 
     def status(self, key: PoolKey) -> Body:
-        """What ARM shows of a pool beside what was asked for; {} for one that isn't there."""
+        """What ARM shows of a pool beside what was requested; {} for one that doesn't exist."""
         pool = self._pools.get(key)
         self._write_now(key)
         return pool.status() if pool else {}
@@ -200,7 +200,7 @@ class Pools:
     # This server
 
     async def started(self) -> None:
-        """Takes up what an earlier server left: nodes with what they run; what belongs to no pool is ended."""
+        """Resumes what an earlier server left: nodes with what they run; what belongs to no pool is ended."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         wanted = {
             PoolKey(pool.id.scope.lower(), pool.id.name.lower()): pool
@@ -230,7 +230,7 @@ class Pools:
             self._look(key)
 
     async def stopping(self) -> None:
-        """This server ends; nodes and tasks go on for the next."""
+        """This server ends; nodes and tasks continue for the next."""
         self._stopped = True
         if self._ticking is not None:
             self._ticking.cancel()
@@ -265,7 +265,7 @@ class Pools:
     # Work
 
     def _look(self, key: PoolKey) -> None:
-        """Looks for work for a pool, once however often it is asked for before the loop gets to it."""
+        """Looks for work for a pool, once however often it is requested before the loop gets to it."""
         if key in self._pools and key not in self._looking and not self._stopped:
             self._looking.add(key)
             asyncio.get_running_loop().call_soon(self._place, key)

@@ -15,7 +15,7 @@ _LOOK_AHEAD = 50  # tasks that are passed over because they find no room, before
 def placed(
     ready: Iterator[TaskRun], nodes: Sequence[Node], *, pack: bool, multi_instance: bool, suits: Callable[[TaskRun, Node], bool]
 ) -> Iterator[tuple[TaskRun, list[Node]]]:
-    """One task after the other with its nodes, the primary's first. The caller takes the slots before it asks for the next.
+    """One task after the other with its nodes, the primary's first. The caller takes the slots before it requests the next.
 
     `suits`: whether the job's preparation hasn't failed on a node. A multi-instance task that has to wait for nodes of the pool
     keeps later tasks from taking them.

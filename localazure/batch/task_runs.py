@@ -1,6 +1,6 @@
 """The tasks that run now: each from the moment it has a node until its end is told to `Work`, exactly once.
 
-The end is `Work.ended` with the outcome, or `Work.requeued` where a node was lost or removed. A restarted server takes up what
+The end is `Work.ended` with the outcome, or `Work.requeued` where a node was lost or removed. A restarted server resumes what
 its nodes were running.
 """
 
@@ -53,7 +53,7 @@ class TaskRuns:
         self._start(running, self._run(running, preparing=preparing))
 
     def adopt(self, pool: PoolKey, nodes: list[Node]) -> None:
-        """Takes up what an earlier server began on a pool's nodes and they still run, or have run meanwhile.
+        """Resumes what an earlier server began on a pool's nodes and they still run, or have run meanwhile.
 
         Tasks that no node knows any more wait for a node again; what no task asked for is ended.
         """
@@ -109,7 +109,7 @@ class TaskRuns:
             await asyncio.wait(waiting)
 
     def close(self) -> list["asyncio.Task[None]"]:
-        """This server ends; the commands go on."""
+        """This server ends; the commands continue."""
         found = [one.work for one in self._running.values() if one.work is not None]
         for work in found:
             work.cancel()

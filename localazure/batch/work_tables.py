@@ -4,7 +4,7 @@ Every method that writes has committed when it returns, or when the surrounding 
 It outlives the machine too, but for what is written `loosely`, which does so from the next write or `sync` on. One thread alone.
 A row's body is what the client gave; its record is what the service says about it. Keys are in lower case.
 """
-# ruff: noqa: S608 - the queries are put together from this file's own words alone
+# ruff: noqa: S608 - the queries are assembled from this file's own words alone
 
 import json
 import sqlite3
@@ -70,7 +70,7 @@ class Job:
 
 @dataclass(slots=True, kw_only=True)
 class Task:
-    """A task. `held`: not all that it depends on is there; `satisfied`: what depends on it may go on."""
+    """A task. `held`: not all that it depends on is there; `satisfied`: what depends on it may continue."""
 
     key: TaskKey
     state: str
@@ -358,12 +358,12 @@ class Tables:
         return [TaskKey(account, job, waiting) for waiting in sorted(found)]
 
     def _satisfied(self, account: str, job: str, low: int, high: int) -> int:
-        """How many tasks of a range let others go on."""
+        """How many tasks of a range let others continue."""
         query = "SELECT COUNT(*) FROM tasks WHERE account = ? AND job = ? AND number BETWEEN ? AND ? AND satisfied = 1"
         return self._one(query, (account, job, low, high))
 
     def unmet(self, key: TaskKey, counted: dict[tuple[int, int], int]) -> bool:
-        """Whether a task depends on one that isn't there, or doesn't yet let it go on.
+        """Whether a task depends on one that doesn't exist, or doesn't yet let it continue.
 
         `counted`: what ranges of the job were found to have, for several tasks that are asked about together.
         """

@@ -53,7 +53,7 @@ class Tasks:
         """New tasks, each with its own refusal. Checked already but for what depends on the job and its other tasks."""
         refuse_tasks(job)
         added: list[Task | BatchError] = []
-        counted: dict[tuple[int, int], int] = {}  # holds for all of them: no new task lets another go on
+        counted: dict[tuple[int, int], int] = {}  # holds for all of them: no new task lets another continue
         with self._changed.told():
             for body in bodies:
                 try:

@@ -81,7 +81,7 @@ _ANSWER_HEADERS = {
 
 
 class Access:
-    """Judges requests by the store's accounts, containers and role assignments as they are now."""
+    """Validates requests by the store's accounts, containers and role assignments as they are now."""
 
     def __init__(self, services: Services, secret: str, policy: Policy) -> None:
         self._services = services

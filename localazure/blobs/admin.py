@@ -24,7 +24,7 @@ class BlobAdmin:
         self._keeper = keeper
 
     async def ensure(self, address: Address) -> None:
-        """Makes the container where it isn't there."""
+        """Makes the container where it doesn't exist."""
         await self._ask("PUT", address, _CONTAINER, {}, taken=(409,))
 
     async def put(self, address: Address, properties: Body) -> None:
@@ -40,7 +40,7 @@ class BlobAdmin:
         await self._ask("PUT", address, _ACL, public, policies)
 
     async def drop(self, address: Address) -> None:
-        """Deletes the container; one that isn't there is no error, and a lease doesn't hold it: its account's owner asks."""
+        """Deletes the container; one that doesn't exist is no error, and a lease doesn't hold it: its account's owner asks."""
         status, _ = await self._ask("DELETE", address, _CONTAINER, {}, taken=(404, 412))
         if status == 412:
             breaking = {"x-ms-lease-action": "break", "x-ms-lease-break-period": "0"}
@@ -68,7 +68,7 @@ class BlobAdmin:
         return status != 404 and ElementTree.fromstring(content).find("Blobs/Blob") is not None  # noqa: S314
 
     async def delete(self, address: Address) -> None:
-        """Deletes the blob with its snapshots; one that isn't there is no error."""
+        """Deletes the blob with its snapshots; one that doesn't exist is no error."""
         await self._ask("DELETE", address, {}, {"x-ms-delete-snapshots": "include"}, taken=(404,))
 
     async def policy(self, address: Address, name: str) -> Mapping[str, str] | None:

@@ -1,4 +1,4 @@
-"""Batches: up to 256 deletions or changes of tier in one request, each with an authorization of its own and judged by it.
+"""Batches: up to 256 deletions or changes of tier in one request, each with its own authorization and validated by it.
 
 Body and answer are `multipart/mixed`; the answers are in the order of the requests. Source: Microsoft Learn,
 rest/api/storageservices/blob-batch.
@@ -86,7 +86,7 @@ def _headers(lines: list[str]) -> list[tuple[bytes, bytes]]:
 
 
 def _scope(part: _Part, request: Request, incoming: Incoming) -> Scope:
-    """The part as a request of its own, which has to be about the batch's account, and its container where it names one."""
+    """The part as a separate request, which has to be about the batch's account, and its container where it names one."""
     path, _, query = part.target.partition("?")
     outer = incoming.address
     below = path.removeprefix("/").removeprefix(f"{outer.account}/")

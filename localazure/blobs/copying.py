@@ -1,6 +1,6 @@
-"""Copies: `x-ms-copy-source` names another blob, which whoever asks has to be allowed to read as well.
+"""Copies: `x-ms-copy-source` names another blob, which the caller has to be allowed to read.
 
-A source within this server is judged like a read of it; one elsewhere is refused. A copy of a whole blob is the keeper's work; a
+A source within this server is validated like a read of it; one elsewhere is refused. The keeper copies whole blobs; a
 blob, block, append or page "from URL" is read there and written here.
 Source: Microsoft Learn, rest/api/storageservices/copy-blob and put-blob-from-url.
 """

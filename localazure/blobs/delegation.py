@@ -19,7 +19,7 @@ _TOLD_VERSION = "2025-11-05"
 
 
 async def answer(request: Request, incoming: Incoming, grant: Grant, access: Access, services: Services) -> Response:
-    """The key for the span of time that the body asks for."""
+    """The key for the span of time that the body requests."""
     content = bytearray()
     async for chunk in request.stream():
         content += chunk

@@ -1,4 +1,4 @@
-"""The path `/blob/<account>/…`: reads each request strictly, judges it, and passes it on to the process that keeps the blobs.
+"""The path `/blob/<account>/…`: reads each request strictly, validates it, and passes it on to the process that keeps the blobs.
 
 Bodies stream through in both directions. Order of the checks: what the address names, which operation it is, who asks.
 """

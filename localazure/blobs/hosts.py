@@ -2,7 +2,7 @@
 account's address themselves, from its name and the suffix of the cloud's storage.
 
 Such a request is served as one to `/blob/ACCOUNT/…`. A machine's resolver has to lead names below `localhost` to loopback, as
-RFC 6761 section 6.3 asks for: systemd-resolved, libnss-myhostname and browsers do, the C library alone doesn't.
+RFC 6761 section 6.3 requests: systemd-resolved, libnss-myhostname and browsers do, the C library alone doesn't.
 """
 
 import re

@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 
 async def installed() -> Path:
-    """The folder that holds Azurite's `node_modules`, installed first where it isn't there. KeeperError where that can't be."""
+    """The folder that holds Azurite's `node_modules`, installed first where it doesn't exist. KeeperError where that can't be."""
     await _check_node()
     folder = default_cache() / f"azurite-{_version()}"
     if _is_complete(folder):
@@ -103,7 +103,7 @@ def _version() -> str:
 
 
 def _digest() -> str:
-    """Of the pins, so that others of the same version are installed anew."""
+    """Of the pins, so that others of the same version are installed again."""
     return hashlib.sha256((_PINNED / "package-lock.json").read_bytes()).hexdigest()
 
 

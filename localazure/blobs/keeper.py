@@ -1,4 +1,4 @@
-"""The process that keeps the blobs: one Azurite for a state folder, started when it is first needed, anew where it was killed.
+"""The process that keeps the blobs: one Azurite for a state folder, started when it is first needed, again where it was killed.
 
 It listens on a loopback port of its own choice and takes nothing that doesn't carry this folder's secret. It ends when its
 standard input does, so it never outlives the embedded Azure by more than it takes to save.
@@ -33,7 +33,7 @@ def await_end(folder: Path) -> None:
 
 
 class KeeperError(Exception):
-    """It could not be started; the message says why."""
+    """It could not be started; the message has the reason."""
 
 
 class Keeper:

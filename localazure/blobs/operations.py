@@ -1,6 +1,6 @@
 """Which operation of blob storage a request is, and what whoever asks has to be allowed for it.
 
-One table; a request that isn't in it is refused, so nothing is passed on under another name than the one it was judged by.
+One table; a request that isn't in it is refused, so nothing is passed on under another name than the one it was validated by.
 Permissions of shared access signatures: Microsoft Learn, rest/api/storageservices/create-service-sas and create-account-sas.
 Actions of roles: Microsoft Learn, rest/api/storageservices/authorize-with-azure-active-directory.
 """
@@ -24,7 +24,7 @@ class Operation(NamedTuple):
     service_letters: str = ""  # of a service or user delegation SAS; "" where none reaches it
     on_container: bool = False  # a service SAS has to be one of the container
     makes_copy: bool = False  # reads another blob, which `x-ms-copy-source` names
-    creates: bool = False  # may write a blob that isn't there yet by `c` alone
+    creates: bool = False  # may write a blob that doesn't exist yet only by `c`
 
     @property
     def reads_blob(self) -> bool:
@@ -103,7 +103,7 @@ _COPIES = {
 # What Azure has and this doesn't.
 _NOT_SERVED = frozenset({"undelete", "rename", "query", "expiry", "seal", "immutabilitypolicies", "legalhold", "incrementalcopy"})
 _METHODS = ("GET", "HEAD", "PUT", "POST", "DELETE")
-# What is passed on of a query. Everything else is either how the request is signed or nothing that was judged.
+# What is passed on of a query. Everything else is either how the request is signed or nothing that was validated.
 PASSED = frozenset(
     {
         "blockid", "blocklisttype", "copyid", "delimiter", "include", "marker", "maxresults", "prefix", "prevsnapshot",
@@ -114,13 +114,13 @@ _REFUSED = ("versionid", "deletetype", "startfrom", "endbefore")  # what would c
 
 
 def passed_on(query: Mapping[str, str]) -> dict[str, str]:
-    """What the keeper of the blobs gets to see of a query, in the spelling by which it was judged."""
+    """What the keeper of the blobs gets to see of a query, in the spelling by which it was validated."""
     judged = {name: query[name].lower() for name in ("restype", "comp") if query.get(name)}
     return judged | {name: value for name, value in query.items() if name in PASSED}
 
 
 def operation_of(level: str, method: str, query: Mapping[str, str], *, has_source: bool) -> Operation:
-    """The operation that a request asks for. BlobError where there is none, or none that is served."""
+    """The operation of a request. BlobError where there is none, or none that is served."""
     if method not in _METHODS:
         raise BlobError(405, "UnsupportedHttpVerb", "The resource doesn't support the specified HTTP verb.")
     for name in query:

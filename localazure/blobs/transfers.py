@@ -1,6 +1,6 @@
 """Files in and out of blob storage for what runs in the embedded Azure: resource files, application packages, outputs.
 
-Judged as a request of a client would be: by the signature that an address carries, an identity's role, or public access.
+Validated as a request of a client would be: by the signature that an address carries, an identity's role, or public access.
 """
 
 import asyncio

@@ -21,7 +21,7 @@ PASSED = frozenset(
         "content-type", "if-match", "if-modified-since", "if-none-match", "if-unmodified-since", "range",
     }
 )  # fmt: skip
-# Headers of the service that say who asks or how, which is judged in front, or that name another blob, which is judged there too.
+# Headers about the caller or the signature, or that name another blob: they are validated before a request is passed on.
 _KEPT_BACK = frozenset(
     {
         "x-ms-client-request-id", "x-ms-copy-source", "x-ms-copy-source-authorization", "x-ms-date", "x-ms-file-request-intent",
@@ -103,7 +103,7 @@ class Upstream:
 
 
 def passed_on(headers: Mapping[str, str]) -> dict[str, str]:
-    """What the keeper gets to see of a client's headers. BlobError where one asks for what isn't served."""
+    """What the keeper gets to see of a client's headers. BlobError where one requests what isn't served."""
     passed: dict[str, str] = {}
     for name, value in headers.items():
         if _NOT_SERVED.fullmatch(name):

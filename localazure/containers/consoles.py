@@ -137,7 +137,7 @@ async def _terminal(socket: WebSocket, console: Console, runtime: Runtime) -> No
 
 
 def _end(process: asyncio.subprocess.Process) -> None:
-    """Ends the program and what it started in its session: an interactive shell gives each of its jobs a group of its own."""
+    """Ends the program and what it started in its session: an interactive shell gives each of its jobs a separate group."""
     alone = [process.pid] if process.returncode is None else []  # the id of one that has ended may be another's by now
     for each in {*alone, *_session(process.pid)}:
         try:

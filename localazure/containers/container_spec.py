@@ -47,7 +47,7 @@ class Probe:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContainerSpec:
-    """One container as a service asks for it."""
+    """One container as a service requests it."""
 
     name: str
     image: Image
@@ -57,8 +57,8 @@ class ContainerSpec:
     programs: Path | None = None  # a folder of this machine for the front of PATH
     restart_policy: str = "Always"  # Always, OnFailure, Never
     gpu_count: int = 0
-    gpus_visible: str = ""  # NVIDIA_VISIBLE_DEVICES where GPUs are acted out; empty: what this machine has says it
-    run: str  # the same run is never started twice; another starts anew
+    gpus_visible: str = ""  # NVIDIA_VISIBLE_DEVICES where GPUs are emulated; empty: what this machine has says it
+    run: str  # the same run is never started twice; another starts again
     events: tuple[dict[str, Any], ...] = ()  # what happened before the start, such as Pulling and Pulled
     after: tuple[str, ...] = ()  # containers of the group that have to succeed before this one starts
     mounts: tuple[Mount, ...] = ()  # volumes of the group

@@ -1,7 +1,7 @@
 """Python environments that stand for what `pip install -r FILE` puts into an image.
 
 A virtual environment lies in the cache, made with uv, keyed by a hash of its contents and shared by all images that request the
-same. A half-made one lacks its marker and is made anew.
+same. A half-made one lacks its marker and is made again.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ _MARKER = ".complete"
 
 @dataclass(frozen=True, slots=True)
 class Requirements:
-    """What one `pip install -r` asks for: the file's text, and pip's options that change what is installed."""
+    """What one `pip install -r` requests: the file's text, and pip's options that change what is installed."""
 
     text: str
     options: tuple[str, ...] = ()
@@ -38,7 +38,7 @@ class Environments:
         self._folder = cache / "environments"
 
     async def make(self, python: str, requirements: tuple[Requirements, ...], step: str, log: BuildLog) -> Path:
-        """The environment with these packages, made where it isn't there yet. BuildFailedError where uv can't."""
+        """The environment with these packages, made where it doesn't exist yet. BuildFailedError where uv can't."""
         wanted = tuple(_for_this_machine(one, log) for one in requirements)
         folder = self._folder / _key(python, wanted)
         async with alone(folder.with_suffix(".lock")):

@@ -16,7 +16,7 @@ WILDCARDS = "*?["
 
 
 class CopyError(Exception):
-    """A COPY whose source isn't there or whose paths lead outside."""
+    """A COPY whose source doesn't exist or whose paths lead outside."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """RUN instructions, read before anything of them is run.
 
-A step installs packages, builds a program, only reads, or is skipped with the reason. Everything else is refused by name, because
-there is no sandbox that it could run in.
+A step installs packages, builds a program, only reads, or is skipped with the reason. Everything else is refused, because there
+is no sandbox that it could run in.
 """
 
 import os

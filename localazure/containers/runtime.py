@@ -76,7 +76,7 @@ class Runtime:
         return self._group(group) / container
 
     async def adopt(self, groups: Iterable[str]) -> None:
-        """Takes up what an earlier server left: containers of `groups` without a shim get one again, other groups are ended."""
+        """Resumes what an earlier server left: containers of `groups` without a shim get one again, other groups are ended."""
         wanted = set(groups)
         for folder in sorted(self.folder.glob("*/")):
             record = read_json(folder / "group.json")

@@ -1,12 +1,12 @@
 """The small process that stands over one container: starts it, keeps its log and state, restarts it, ends it when told.
 
 Run as `python -I -S shim.py FOLDER`; standard library only, and little of it, because one of these runs for every container. It
-outlives a killed embedded Azure. Ending: SIGTERM asks for it; SIGINT too, until the embedded Azure is started again; a folder
+outlives a killed embedded Azure. Ending: SIGTERM requests it; SIGINT too, until the embedded Azure is started again; a folder
 that is gone, or that another shim holds the lock of, means it at once.
 
 In FOLDER: `spec.json` (what to run, see `container_spec`), `lock` (held for as long as this process lives; its id is in it),
 `state.json` (replaced whole at each change), `log` (each line behind its time; the last run's, capped), `root` and `home` (the
-container's own files, made anew for each run). Beside FOLDER lie those of the group's other containers: one that has to wait for
+container's own files, made again for each run). Beside FOLDER lie those of the group's other containers: one that has to wait for
 init containers reads their states there.
 """
 
@@ -19,7 +19,7 @@ import signal
 import sys
 import time
 
-if __name__ == "__main__":  # alone, the process knows the standard library only
+if __name__ == "__main__":  # started alone, it has only the standard library
     sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)))))
 
 from localazure.containers import shim_files, shim_memory, shim_processes as processes
@@ -207,7 +207,7 @@ class Container:
                 processes.signal_group(pid, signal.SIGKILL)
 
     def _probe(self, pid):
-        """Lets the probes go on. Each try that fails is an event; one too many of a liveness probe ends the run."""
+        """Lets the probes continue. Each try that fails is an event; one too many of a liveness probe ends the run."""
         for name, probe in self.probes:
             why = probe.step()
             if not why:

@@ -21,7 +21,7 @@ def lines(text):
 
 
 class Log:
-    """The file `log` in the working folder, begun anew."""
+    """The file `log` in the working folder, begun again."""
 
     def __init__(self):
         self.closed = False  # the container has closed its output, or is gone

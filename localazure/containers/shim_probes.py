@@ -1,6 +1,6 @@
 """Liveness and readiness probes of a container: a command, or an HTTP request to a port of this machine.
 
-Each try is a process of its own, so that the shim never waits for one. In: a probe of `spec.json` with its timings in seconds.
+Each try is a separate process, so that the shim never waits for one. In: a probe of `spec.json` with its timings in seconds.
 Out: what a try found, one message at a time. A try succeeds with exit code 0, or with an answer of 200 to 399, as in Kubernetes,
 whose probes the service's are said to behave like.
 """

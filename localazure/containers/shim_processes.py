@@ -56,7 +56,7 @@ def exit_code(status):
 
 
 def begin(writer):
-    """In a child: a session of its own, no handlers of the shim's, standard input empty, output into the pipe."""
+    """In a child: a separate session, no handlers of the shim's, standard input empty, output into the pipe."""
     signal.set_wakeup_fd(-1)
     for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)

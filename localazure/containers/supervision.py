@@ -1,6 +1,6 @@
 """The small processes that outlive the embedded Azure, such as a container's shim: which one stands over a folder, and signals.
 
-In the folder: `lock`, held for as long as the process lives; its id is in it. Each leads a session of its own.
+In the folder: `lock`, held for as long as the process lives; its id is in it. Each leads a separate session.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ def holder(folder: Path) -> int | None:
 
 
 def signal_leader(pid: int, number: signal.Signals) -> None:
-    """A process and what it started. Each of ours leads a session of its own; a process that doesn't is none of ours."""
+    """A process and what it started. Each of ours leads a separate session; a process that doesn't is none of ours."""
     try:
         if pid and os.getsid(pid) == pid:
             os.killpg(pid, number)

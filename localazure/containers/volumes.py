@@ -50,7 +50,7 @@ class Volumes:
     volumes: tuple[Volume, ...] = field(default=())
 
     def prepare(self, group: Path) -> None:
-        """Makes what isn't there yet. MountFailedError for the first volume that can't be made."""
+        """Makes what doesn't exist yet. MountFailedError for the first volume that can't be made."""
         folder = group / FOLDER
         marker = folder / _RUN
         if folder.exists() and (not marker.exists() or marker.read_text(encoding="utf-8") != self.run):
@@ -67,7 +67,7 @@ def folder_of(group: Path, volume: str) -> Path:
 
 
 def _make_whole(volume: Volume, folder: Path) -> None:
-    """A volume appears when all of it is there: whoever takes up the work after a kill finds it whole or not at all."""
+    """A volume appears when all of it is there: whoever resumes the work after a kill finds it whole or not at all."""
     half = folder / f"{_HALF}{volume.name}"
     try:
         if volume.shared is not None:

@@ -1,7 +1,7 @@
-"""Whether a deployment would succeed: its template evaluated, and each resource judged as its service would judge it now.
+"""Whether a deployment would succeed: its template evaluated, and each resource validated as its service would judge it now.
 
-The ArmError has every problem. A resource that depends on others of the template is judged by its form alone, because what it
-needs isn't there yet.
+The ArmError has every problem. A resource that depends on others of the template is validated only by its form, because what it
+needs doesn't exist yet.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""The resource type of deployments: how one is stored, taken up again after a restart, and shown.
+"""The resource type of deployments: how one is stored, resumed after a restart, and shown.
 
 `routes` answers for it: its requests hold a template that is not always JSON, and its answers are not what was sent.
 """

@@ -52,7 +52,7 @@ class Target(NamedTuple):
 
 
 def path_of(segments: list[str]) -> Path | None:
-    """The deployment that a path is about; None for any other path. Operations are asked for without the provider too."""
+    """The deployment that a path is about; None for any other path. Operations are requested without the provider too."""
     lower = [segment.lower() for segment in segments]
     in_group = lower[2:3] == ["resourcegroups"] and len(segments) > 4
     below, group = (lower[4:], segments[3]) if in_group else (lower[2:], "")
@@ -227,7 +227,7 @@ class DeploymentRoutes:
         return answers.respond(status, view.document(record), self._operations.headers(operation))
 
     def _begin_nested(self, resource: TemplateResource, nested: Nested, expanded: Expanded, above: Resource) -> Resource:
-        """The record of a deployment in another one. What the last server left unfinished goes on."""
+        """The record of a deployment in another one. What the last server left unfinished continues."""
         parsed = _parsed(resource.id)
         self._group(parsed.subscription, parsed.resource_group)
         previous = self._store.get(resource.id)
@@ -424,7 +424,7 @@ def _active(record: Resource) -> ArmError:
 
 
 def _state_filter(conditions: str) -> str:
-    """The state that a list is asked for, in lower case; "" for all."""
+    """The state that a list is filtered by, in lower case; "" for all."""
     return filters.parse(conditions, ("provisioningState",)).get("provisioningstate", "").lower()
 
 

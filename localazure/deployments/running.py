@@ -1,7 +1,7 @@
-"""Carrying a template out: each resource as soon as what it depends on is there, others at the same time.
+"""Deploys a template: each resource as soon as its dependencies exist, the others at the same time.
 
-Failures are an ArmError DeploymentFailed. Steps are stored as they begin and end, so that the next server goes on where this one
-was killed.
+Failures are an ArmError DeploymentFailed. Steps are stored as they begin and end, so that the next server continues where
+this one was killed.
 """
 
 import asyncio

@@ -37,7 +37,7 @@ class RuntimeFunctions:
         return self._known[key]
 
     async def fetch(self) -> bool:
-        """Carries out the actions that were asked for; False where there was none."""
+        """Carries out the actions that were requested; False where there was none."""
         asked, self._missing = self._missing, {}
         for key, ask in asked.items():
             body = ask.body if isinstance(ask.body, dict) else {}

@@ -1,7 +1,7 @@
 """What a deployment would change: resource by resource, property by property, without changing anything.
 
 Changes have the form of ARM's what-if. Bodies are compared as they are stored, with the services' defaults; what a service fills
-in by itself is no change. Form: REST reference of Microsoft.Resources 2025-04-01, "What If".
+in by itself isn't a change. Form: REST reference of Microsoft.Resources 2025-04-01, "What If".
 """
 
 from collections.abc import Iterable, Mapping
@@ -41,7 +41,7 @@ def _change(resource: TemplateResource, waits: bool, arm: InProcessArm, caller: 
     if waits:
         try:
             change = arm.prepared(resource.id, version, body_of(resource), caller)
-        except ArmError:  # what it needs isn't there yet
+        except ArmError:  # what it needs doesn't exist yet
             after = {"id": resource.id, **_hidden(kind, resource.body)}
             return {"resourceId": resource.id, "changeType": "Create", "before": None, "after": after}
     else:

@@ -5,7 +5,7 @@
 The flow: Microsoft Learn, entra/workload-id/workload-identity-federation. Where users read the words: 700211 and 700213 in
 Azure/azure-workload-identity issue 1200, 7002138 in Azure/login issue 515, 700024 in risingwavelabs/risingwave issue 17123,
 7000272 in Azure/azure-workload-identity issue 1232, 50166 in its issue 1130. Assumed are the words of 700212, which follow those
-of its neighbours, and of 50027; that a wrong signature is told as a key that isn't there; and the order of the checks.
+of its neighbours, and of 50027; that a wrong signature is told as a key that doesn't exist; and the order of the checks.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,6 +1,6 @@
 """What AKS refuses of a pool: what the catalog knows on that day, numbers that don't fit, and what can't change.
 
-Shared by pools that are resources of their own and those that stand in a cluster's body. Codes and sentences:
+Shared by pools that are separate resources and those that stand in a cluster's body. Codes and sentences:
 `managed_cluster_refusals`.
 """
 

@@ -1,4 +1,4 @@
-"""Node pools of AKS as resources of their own: made beside a cluster, changed and taken away without touching the others.
+"""Node pools of AKS as separate resources: made beside a cluster, changed and taken away without touching the others.
 
 `ClusterPools` runs their nodes. The cluster's `agentPoolProfiles` shows the same pools.
 """

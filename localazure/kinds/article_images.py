@@ -16,7 +16,7 @@ WORKLOADS: Mapping[str, str] = {
     "mcr.microsoft.com/azuredocs/samples-tf-mnist-demo:gpu": "mnist",
 }
 # Flags of TensorFlow's tutorial mnist_with_summaries.py, which the image runs; AKS pages (gpu-cluster, use-nvidia-gpu,
-# 2026-07) pass `--max_steps 500`. Those without a flag of the workload change nothing here. The tutorial judges no accuracy.
+# 2026-07) pass `--max_steps 500`. Those without a flag of the workload change nothing here. The tutorial validates no accuracy.
 _FLAGS = {"--max_steps": "--steps", "--learning_rate": "--learning-rate", "--dropout": "", "--data_dir": "", "--log_dir": ""}
 _START = f"""
 import runpy, sys

@@ -14,7 +14,7 @@ from localazure.services import Services
 
 
 def check(change: Change) -> None:
-    """ArmError 400 for an attached identity that isn't there."""
+    """ArmError 400 for an attached identity that doesn't exist."""
     for identity_id in (change.body.get("identity") or {}).get("userAssignedIdentities") or {}:
         if principal_of(identity_id, change.services) is None:
             # The service's own code for this isn't known.

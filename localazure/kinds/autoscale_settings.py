@@ -1,4 +1,4 @@
-"""Autoscale settings, judged where they are of online deployments, and kept. Nothing counts requests here, and nothing scales.
+"""Autoscale settings, validated where they are of online deployments, and kept. Nothing counts requests here, and nothing scales.
 
 Rules: REST reference of Microsoft.Insights/autoscaleSettings 2021-05-01-preview, and Microsoft Learn, azure-monitor/autoscale.
 Codes and sentences are assumed.

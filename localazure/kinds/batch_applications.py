@@ -1,6 +1,6 @@
 """Applications of a Batch account and their packages: zip files in the linked storage account that nodes unpack.
 
-A package comes in three steps: PUT answers an address with a permission of its own, a client uploads there, `activate` looks that
+A package comes in three steps: PUT answers an address with its own permission, a client uploads there, `activate` looks that
 the file is there (Azure/azure-batch-samples issue 287). The file isn't opened before a node unpacks it. Codes for what goes wrong
 with packages aren't known but for those in `batch_refusals`; the others here are assumed.
 """

@@ -30,7 +30,7 @@ class PackageSource(NamedTuple):
 
 
 def source(account_key: str, application: str, version: str, services: Services) -> PackageSource | None:
-    """The package of an application; without a version its default one. None where it isn't there or isn't active."""
+    """The package of an application; without a version its default one. None where it doesn't exist or isn't active."""
     account = services.store.get(account_key)
     app = services.store.get(f"{account_key}/applications/{application}")
     chosen = version or (app.properties.get("defaultVersion") if app else None)

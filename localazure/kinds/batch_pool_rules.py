@@ -1,6 +1,6 @@
-"""What Azure Batch refuses of a pool: what the catalog knows at the request's date, and references to what isn't there.
+"""What Azure Batch refuses of a pool: what the catalog knows at the request's date, and references to what doesn't exist.
 
-Codes: `batch_refusals`. How the service refuses a formula that it can't read is known by its code alone.
+Codes: `batch_refusals`. How the service refuses a formula that it can't read is known only by its code.
 """
 
 import re

@@ -137,5 +137,5 @@ def _image(properties: Body) -> Body:
 
 
 def _communication(properties: Body) -> str:
-    """Classic where it was asked for, while it could be; everything else is Simplified."""
+    """Classic where it was requested, while it could be; everything else is Simplified."""
     return "Classic" if properties.get("targetNodeCommunicationMode") == "Classic" else "Simplified"

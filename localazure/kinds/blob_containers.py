@@ -39,7 +39,7 @@ class BlobContainers(Kind):
 
     def listed(self, scope: str, conditions: str, services: Services) -> list[Resource]:
         account = scope.removesuffix(self.between)
-        super().listed(account, conditions, services)  # refuses what isn't there
+        super().listed(account, conditions, services)  # refuses what doesn't exist
         stored = services.store.get(account)
         return containers.of_account(stored, services) if stored is not None else []
 

@@ -89,7 +89,7 @@ class Budgets(Kind):
 
 
 def _check_period(change: Change) -> None:
-    """Judged by the clock, and not by the day at which services are judged."""
+    """Validated by the clock, and not by the day at which services are validated."""
     period = change.properties["timePeriod"]
     start = _day(period["startDate"], "startDate")
     if change.previous is not None:

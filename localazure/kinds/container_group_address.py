@@ -28,7 +28,7 @@ Port = tuple[int, str]
 
 
 def malformed(group: str, properties: Body) -> Iterator[ArmError]:
-    """What is wrong with the address and the network, from the body alone."""
+    """What is wrong with the address and the network, only from the body."""
     yield from _repeated_ports(properties.get("containers") or [])
     subnets, address = properties.get("subnetIds") or [], properties.get("ipAddress")
     for index, subnet in enumerate(subnets):

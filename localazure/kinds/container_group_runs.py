@@ -1,6 +1,6 @@
 """A run of a container group: images pulled, volumes made, containers started, init containers awaited.
 
-A run is remembered before anything of it starts: whoever takes up the work after a kill goes on with the same one, and containers
+A run is stored before anything of it starts: after a kill the same run is resumed, and containers
 of the same run are never started twice. In a resource's `private`: `run` (its id), `stopped` (a user stopped the group),
 `failures` (containers that couldn't be started, by name, until the next run) and `events` (of the group).
 """
@@ -51,7 +51,7 @@ def has_begun(resource: Resource) -> bool:
 
 
 async def run(resource: Resource, runtime: Runtime, services: Services) -> None:
-    """Makes the group's containers what its body says. ArmError where an image or a volume can't be had."""
+    """Makes the group's containers what its body says. ArmError where an image or a volume isn't available."""
     run_id = resource.private[RUN]
     pulled = {one["name"]: await _pulled(resource, one, services) for one in specs.all_containers(resource.body)}
     try:

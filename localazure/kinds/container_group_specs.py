@@ -82,7 +82,7 @@ def _limit_gb(container: Body) -> float:
 
 
 def _total_gb(body: Body) -> float:
-    """What the group asks for, all of which an init container may use."""
+    """What the group requests, all of which an init container may use."""
     return sum(container["properties"]["resources"]["requests"]["memoryInGB"] for container in body["properties"]["containers"])
 
 

@@ -135,7 +135,7 @@ class ContainerGroups(Kind):
         return Answer(status=204)
 
     async def start(self, resource: Resource, call: Call) -> Answer:
-        """Starts a group that has ended; one that runs goes on."""
+        """Starts a group that has ended; one that runs continues."""
         never_began = runs.events(resource) or runs.failures(resource)
         if not never_began and not views.has_ended(self._runtime.states(resource.key)):
             return Answer(status=204)

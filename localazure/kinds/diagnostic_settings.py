@@ -159,7 +159,7 @@ class DiagnosticSettings(Kind):
         return {}
 
     def view(self, resource: Resource, services: Services) -> Body:
-        """Every log and metric with its retention, and, but in the answer to a PUT, the metrics that nobody has asked for."""
+        """Every log and metric with its retention, and, but in the answer to a PUT, the metrics that weren't requested."""
         body = super().view(resource, services)
         properties = dict(body["properties"])
         properties["logs"] = [{"retentionPolicy": _NO_RETENTION, **each} for each in properties["logs"]]

@@ -20,7 +20,7 @@ RETENTIONS = (30, 60, 90, 120, 180, 270, 365, 550, 730)
 
 
 class InsightsComponents(Kind):
-    """Created at once. For one that names no workspace of logs one is made, in a group of its own that goes with it.
+    """Created at once. For one that names no workspace of logs one is made, in a separate group that goes with it.
 
     What is shown: Test_Insights_Component_v20200202_CRUD (2025-07-14).
     """

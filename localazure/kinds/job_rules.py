@@ -260,7 +260,7 @@ def _check_resources(containers: list[Body], profile_type: str, as_of: date) -> 
 
 
 def _check_consumption(cpu: float, memory: float) -> None:
-    """Without a profile of its own a replica has CPU in quarters and twice as many GiB."""
+    """Without its own profile a replica has CPU in quarters and twice as many GiB."""
     steps = cpu / _CONSUMPTION_STEP_CPU
     if cpu <= _CONSUMPTION_MOST_CPU and steps == int(steps) and memory == 2 * cpu:
         return

@@ -1,4 +1,4 @@
-"""Extensions of clusters: kept and shown. Azure Machine Learning's settings are judged too; of the others none is known.
+"""Extensions of clusters: kept and shown. Azure Machine Learning's settings are validated too; of the others none is known.
 
 What they would put into the cluster (a router, controllers, a scheduler) doesn't run; endpoints there are served without it.
 Statuses, headers and members: Azure Service Operator's session Test_KubernetesConfiguration_Extension_20230501_CRUD (2026-03-20),

@@ -29,7 +29,7 @@ _KEPT = (
 
 
 def of(change: Change) -> Body:
-    """The same however often it is asked for."""
+    """The same however often it is requested."""
     kept = {}
     if change.previous is not None:
         before = change.previous.properties

@@ -42,7 +42,7 @@ def check_given(profile: Body, services: Services) -> None:
 
 
 def make(change: Change, name: str) -> Body:
-    """Makes what isn't there yet; answers `identityProfile`."""
+    """Makes what doesn't exist yet; answers `identityProfile`."""
     services = change.services
     store, location = services.store, change.body["location"]
     now = services.clock.stamp()

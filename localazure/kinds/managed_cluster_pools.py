@@ -1,6 +1,6 @@
-"""A cluster's pools, which are resources of their own wherever they were declared: in the cluster's body or beside it.
+"""A cluster's pools, which are separate resources in either case: in the cluster's body or beside it.
 
-The pools of `agentPoolProfiles` are stored as records of their own. A PUT of the cluster changes the pools that it names, leaves
+The pools of `agentPoolProfiles` are stored as separate records. A PUT of the cluster changes the pools that it names, leaves
 the others alone, and adds none once the cluster is there, as the service has it (pulumi/pulumi-azure-native issues 579 and 2719).
 """
 
@@ -43,7 +43,7 @@ def of(cluster_key: str, services: Services) -> list[Resource]:
 
 
 def day(cluster: Resource | None, pool: Body, services: Services, otherwise: date) -> date:
-    """The date at which a pool is judged: its own tag's or its cluster's, else `otherwise`: the group's or the server's."""
+    """The date at which a pool is validated: its own tag's or its cluster's, else `otherwise`: the group's or the server's."""
     if cluster is None:
         return otherwise
     found = request_date({"tags": pool.get("tags")}, cluster, None, services.clock)
@@ -60,8 +60,8 @@ def planned(
     runtime: AksRuntime,
     services: Services,
 ) -> dict[str, Body]:
-    """The whole properties of every pool that a cluster's body makes or changes, all that it names judged. `whole`: the cluster's
-    body with its defaults."""
+    """Validates the pools of a cluster's body; returns the whole properties of new and changed ones. `whole`: the cluster's body
+    with its defaults."""
     stored = {pool.id.name.lower(): pool for pool in of(cluster_key, services)}
     creating = not stored
     if not profiles:
@@ -108,7 +108,7 @@ def completed(given: Body, before: Resource | None, cluster: Body, as_of: date, 
 
 
 def current_count(pool: Resource, runtime: AksRuntime) -> int:
-    """The nodes that there are; of a pool that isn't there yet, those that it shall have."""
+    """The nodes that there are; of a pool that doesn't exist yet, those that it shall have."""
     requested = int(pool.properties["count"])
     key = pool.id.scope.lower()
     if pool.state in ("Creating", "Failed") or not runtime.clusters.exists(key):

@@ -43,7 +43,7 @@ _PATHS: Mapping[str, str] = MappingProxyType(
 
 
 def pool_request(name: str, pool: Body, cluster: Body) -> PoolRequest:
-    """One pool for the catalog's rules. Its version is judged elsewhere. `cluster` is the whole body of the cluster."""
+    """One pool for the catalog's rules. Its version is validated elsewhere. `cluster` is the whole body of the cluster."""
     spot = pool.get("scaleSetPriority") == "Spot"
     network = (cluster.get("properties") or {}).get("networkProfile") or {}
     return PoolRequest(

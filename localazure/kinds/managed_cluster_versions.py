@@ -26,7 +26,7 @@ def full(version: str, as_of: date) -> str:
 
 
 def chosen(as_of: date) -> str:
-    """What AKS takes where none is asked for."""
+    """What AKS takes where none is requested."""
     return full(kubernetes_patches.default_version(as_of), as_of)
 
 
@@ -117,12 +117,12 @@ def check_skew(pool: str, control_plane: str) -> None:
 
 
 def same(before: str, after: str, as_of: date) -> bool:
-    """A minor version that the cluster already has asks for nothing, even where a newer patch is there."""
+    """A minor version that the cluster already has requests nothing, even where a newer patch is there."""
     return full(after, as_of) == before or (after.count(".") < 2 and minor_of(before) == after)
 
 
 def after(running: str, wanted: str, as_of: date) -> str:
-    """What runs once `wanted` was asked for where `running` (empty: nothing) ran."""
+    """What runs once `wanted` was requested where `running` (empty: nothing) ran."""
     return running if running and same(running, wanted, as_of) else full(wanted, as_of)
 
 

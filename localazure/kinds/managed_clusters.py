@@ -1,7 +1,7 @@
 """Clusters of AKS: a real control plane on this machine each, with a resource group for its nodes and an identity to pull images.
 
-Created in the background; the minutes that the service takes aren't imitated. `AksRuntime` runs control planes and nodes. Networks,
-load balancers and private links are kept as they are given and change nothing.
+Created in the background; the minutes that the service takes aren't imitated. `AksRuntime` runs control planes and nodes.
+Networks, load balancers and private links are kept as they are given and change nothing.
 """
 
 import uuid
@@ -35,7 +35,7 @@ _POOLS = "agentPoolProfiles"
 
 
 class ManagedClusters(Kind):
-    """A PATCH changes tags alone, as at the service."""
+    """A PATCH changes only tags, as at the service."""
 
     azure_type = azure_types.MANAGED_CLUSTER
     extra_api_versions = API_VERSIONS

@@ -122,7 +122,7 @@ class ManagedEnvironments(Kind):
         }
 
     async def usages(self, resource: Resource, call: Call) -> Answer:
-        """The environment's quotas of GPUs, where it has some of its own, as `az containerapp env list-usages` asks for them."""
+        """The environment's quotas of GPUs, where it has some of its own, as `az containerapp env list-usages` requests them."""
         jobs = granted_quotas.jobs_of(resource, call.services)
         used = {one: self._executions.gpus(one, resource.location, jobs) for one in granted_quotas.QUOTAS}
         return Answer(body={"value": granted_quotas.usages(resource, used, call.services)})

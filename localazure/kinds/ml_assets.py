@@ -54,7 +54,7 @@ class _Containers(MlKind):
 
 
 class _Versions(MlKind):
-    """Judged once, and kept."""
+    """Validated once, and kept."""
 
     location = "none"
     patchable = False
@@ -78,7 +78,7 @@ class _Versions(MlKind):
                 raise user_error(message, target=f"properties.{name}", status=409)
 
     def check_new(self, change: Change) -> None:
-        """What speaks against a version that isn't there yet. ArmError."""
+        """What speaks against a version that doesn't exist yet. ArmError."""
         raise NotImplementedError
 
     def defaults(self, change: Change) -> Body:
@@ -173,7 +173,7 @@ class CodeVersions(_UploadedVersions):
         return {**body, "properties": {**body["properties"], "properties": read}}
 
     def listed(self, scope: str, conditions: str, services: Services) -> list[Resource]:
-        """None of code that isn't there yet: azure-ai-ml 1.35.2 looks for the same files before it uploads the first version."""
+        """Empty for missing code: azure-ai-ml 1.35.2 looks for the same files before it uploads the first version."""
         workspace = scope.rsplit("/", 2)[0]
         if services.store.get(scope) is None and services.store.get(workspace) is not None:
             return []

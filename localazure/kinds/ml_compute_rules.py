@@ -1,5 +1,5 @@
 """What Azure Machine Learning refuses of a compute: what the catalog knows at the request's date, clusters and machines that
-aren't there, what never changes.
+don't exist, what never changes.
 
 The codes are assumed.
 """
@@ -241,7 +241,7 @@ def _lower(value: object) -> object:
 
 
 def refuse_deletion(kind: str, action: str) -> ArmError | None:
-    """What `underlyingResourceAction` can't be for a kind of compute; one that isn't said is the kind's own."""
+    """What `underlyingResourceAction` can't be for a kind of compute; one that isn't set is the kind's own."""
     if kind == AML_COMPUTE and action.lower() == "detach":
         return bad_request("A compute cluster is part of its workspace; it can be deleted, and not detached.")
     if kind in (KUBERNETES, VIRTUAL_MACHINE) and action.lower() == "delete":

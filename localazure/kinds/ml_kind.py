@@ -1,8 +1,8 @@
 """What all types of Azure Machine Learning have in common: the API versions of its clients, `systemData`, lists that leave out
 what is archived, and the service's refusals.
 
-The codes UserError, ValidationError and BadRequest are the service's; where a sentence is no quotation of a user, its module says
-so.
+The codes UserError, ValidationError and BadRequest are the service's; a module says so where a
+sentence isn't quoted from a user.
 """
 
 from collections.abc import Mapping
@@ -43,7 +43,7 @@ class MlKind(Kind):
     has_system_data = True
 
     def chosen(self, listed: list[Resource], query: Mapping[str, str]) -> list[Resource]:
-        """`listViewType`: what is archived is shown where it is asked for. `$orderBy` is by creation, `$top` from the first."""
+        """`listViewType`: what is archived is shown where it is requested. `$orderBy` is by creation, `$top` from the first."""
         wanted = query.get("listviewtype", "ActiveOnly").lower()
         if wanted != "all":
             listed = [each for each in listed if bool(each.properties.get("isArchived")) == (wanted == "archivedonly")]

@@ -1,6 +1,6 @@
-"""What the service refuses of a deployment at once: sizes, numbers, times, and parts that aren't there.
+"""What the service refuses of a deployment at once: sizes, numbers, times, and parts that don't exist.
 
-What the catalog knows is judged at the request's date.
+What the catalog knows is validated at the request's date.
 """
 
 import re

@@ -144,7 +144,7 @@ def _compute_of(properties: Body, services: Services) -> Resource | None:
 
 
 def _check_new(change: Change) -> None:
-    """Names are unique in a region, and a region takes so many endpoints."""
+    """Names are unique in a region, and a region takes a limited number of endpoints."""
     name, region = change.id.name.lower(), change.body["location"]
     here = [each for each in change.services.store.of_type(MlOnlineEndpoints.azure_type.arm_type) if each.location == region]
     if any(each.id.name.lower() == name for each in here):

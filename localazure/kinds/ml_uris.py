@@ -39,7 +39,7 @@ def is_known(uri: str) -> bool:
 
 
 def blob_of(uri: str, workspace: Resource, services: Services) -> BlobPlace | None:
-    """The place that a URI names as seen from a workspace. None where it is none of this server's, or isn't there."""
+    """The place that a URI names as seen from a workspace. None where it is none of this server's, or doesn't exist."""
     found = _DATASTORE.fullmatch(uri)
     if found:
         home = _workspace(found, workspace, services)

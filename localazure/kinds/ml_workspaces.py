@@ -2,7 +2,7 @@
 
 A deleted workspace keeps its name in its group for two weeks, unless its delete says `forceToPurge`; the same request purges it
 later, and a PUT with `allowRecoverSoftDeletedWorkspace` (2023-08-01-preview, azure-ai-ml 1.35.2) brings it back, with its models,
-environments, code and datastores. One with encryption by a key of one's own goes at once.
+environments, code and datastores. One with encryption by a key of your own goes at once.
 Sources: Azure Service Operator's session Test_MachineLearning_Workspaces_20240401_CRUD (2025-04-01) for statuses and what is
 filled in; Microsoft Learn, machine-learning/concept-soft-delete; REST reference 2025-12-01, "Workspaces".
 """

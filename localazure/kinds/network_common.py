@@ -26,7 +26,7 @@ LATER_VERSIONS = frozenset(
 class NetworkKind(Kind):
     """A resource with an etag and a GUID. A PATCH changes tags.
 
-    Made in the background and polled by Azure-AsyncOperation alone, deleted with both addresses: networks, subnets, security
+    Made in the background and polled only by Azure-AsyncOperation, deleted with both addresses: networks, subnets, security
     groups and addresses in Test_MachineLearning_Workspaces_20240401_CRUD (2025-04-01) and Test_Compute_VM_20220301_CRUD
     (2024-12-13).
     """

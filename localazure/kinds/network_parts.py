@@ -1,4 +1,4 @@
-"""Security groups, public addresses and Bastion hosts: kept, judged by their rules, and shown. They let through and keep
+"""Security groups, public addresses and Bastion hosts: kept, validated by their rules, and shown. They let through and keep
 away nobody.
 
 Source: Microsoft Learn, REST reference of Microsoft.Network 2024-05-01.

@@ -1,4 +1,4 @@
-"""Rules of security groups, which stand in a group's body or are resources of their own: it is the same rules.
+"""Rules of security groups, which stand in a group's body or are separate resources: it is the same rules.
 
 A group's body says all of its rules: one without any takes them away. Source: Microsoft Learn, REST reference of
 Microsoft.Network 2024-05-01; what is shown: Test_MachineLearning_Workspaces_20240401_CRUD (2025-04-01).
@@ -62,7 +62,7 @@ def rules_of(group: str, services: Services) -> list[Resource]:
 
 
 def keep(group: ArmId, rules: list[Body], services: Services) -> None:
-    """Stores the rules of a group's body as resources of their own, in place of those that it had."""
+    """Stores the rules of a group's body as separate resources, in place of those that it had."""
     store, now = services.store, services.clock.stamp()
     with store.together():
         for gone in rules_of(group.text, services):

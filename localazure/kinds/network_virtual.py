@@ -1,4 +1,4 @@
-"""Virtual networks and their subnets, which stand in a network's body or are resources of their own: it is the same subnets.
+"""Virtual networks and their subnets, which stand in a network's body or are separate resources: it is the same subnets.
 
 A network whose body has no `subnets` keeps those that it has; one that lists them has exactly these. Source: Microsoft
 Learn, REST reference of Microsoft.Network 2024-05-01.
@@ -37,7 +37,7 @@ class VirtualNetworks(NetworkKind):
         return {"properties": {"enableDdosProtection": False, "privateEndpointVNetPolicies": "Disabled"}}
 
     async def provision(self, change: Change) -> Body:
-        """Subnets of the body are stored as resources of their own, and shown from there."""
+        """Subnets of the body are stored as separate resources, and shown from there."""
         given = change.body["properties"].pop("subnets", None)
         if given is None:
             return {}

@@ -1,6 +1,6 @@
 """The catalog's problems as a service refuses them: under a code of Azure's, with every problem among its details.
 
-A problem has a code, a fix and a rank of its own for the program's users; none of them is the service's, and none is answered.
+A problem has a code, a fix and its own rank for the program's users; none of them is the service's, and none is answered.
 """
 
 import re

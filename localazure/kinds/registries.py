@@ -162,7 +162,7 @@ class Registries(Kind):
         return Answer(body=uploaded_sources.offer(resource.id.name, call.services))
 
     async def schedule_run(self, resource: Resource, call: Call) -> Answer:
-        """Begins a build and answers its run; the build goes on in the background."""
+        """Begins a build and answers its run; the build continues in the background."""
         request = {name: value for name, value in call.body.items() if value is not None}
         if asked_version.asked() >= CALLER_SINCE:
             request = _without_caller(request)

@@ -24,7 +24,7 @@ _COMPLETE = {
 
 
 def answer(request: Request, record: Body) -> Response:
-    """The log, or the part of it that `x-ms-range` or `Range` asks for; 416 where the log is shorter."""
+    """The log, or the part of it that `x-ms-range` or `Range` requests; 416 where the log is shorter."""
     log = Path(record["log"])
     content = log.read_bytes() if log.exists() else b""
     headers = {"accept-ranges": "bytes", "x-ms-blob-type": "AppendBlob"}

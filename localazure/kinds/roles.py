@@ -165,7 +165,7 @@ def _check_unchanged(change: Change) -> None:
 
 
 def _conditions(text: str) -> tuple[bool, str]:
-    """Whether only what holds at the scope is asked for, and the principal asked for or ""."""
+    """Whether only what holds at the scope is requested, and the principal asked for or ""."""
     rest = text.strip()
     at_scope = rest.lower().startswith("atscope()")
     if at_scope:

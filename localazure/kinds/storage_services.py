@@ -134,7 +134,7 @@ class FileShares(_OfAccount):
 
 
 class ManagementPolicies(_OfAccount):
-    """One for each account; it answers with a name of its own."""
+    """One for each account; it answers with its own name."""
 
     azure_type = undeclared.MANAGEMENT_POLICY
     patchable = False

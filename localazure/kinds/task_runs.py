@@ -1,4 +1,4 @@
-"""Task runs of a registry: a Docker build that is asked for as a resource. A run that fails fails the resource, with the run's
+"""Task runs of a registry: a Docker build that is requested as a resource. A run that fails fails the resource, with the run's
 message.
 
 A PUT runs again where the request or `forceUpdateTag` differs from before, or where the last run failed. How a build runs and
@@ -60,7 +60,7 @@ class TaskRuns(Kind):
         return result
 
     def hidden(self, body: Body) -> Body:
-        """Values of secret build arguments are shown by `listDetails` alone."""
+        """Values of secret build arguments are shown only by `listDetails`."""
         properties = body.get("properties") or {}
         request = properties.get("runRequest") or {}
         if not request.get("arguments"):

@@ -1,4 +1,4 @@
-"""Managed run commands of virtual machines: scripts as resources. A PUT runs the script, anew each time.
+"""Managed run commands of virtual machines: scripts as resources. A PUT runs the script, again each time.
 
 Forms: Microsoft Learn, REST reference of Microsoft.Compute/virtualMachines/runCommands 2024-11-01, and
 virtual-machines/linux/run-command-managed.

@@ -275,7 +275,7 @@ def _check_capacity(resource: Resource, services: Services) -> None:
 
 
 def _make_disks(resource: Resource, services: Services) -> Body:
-    """The machine's disks as resources; what its storage profile shows of them beside what was asked for."""
+    """The machine's disks as resources; what its storage profile shows of them beside what was requested."""
     storage = resource.body["properties"]["storageProfile"]
     zones: list[str] = list(resource.body.get("zones") or ())
     system = str(storage["osDisk"]["osType"])

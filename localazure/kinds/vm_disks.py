@@ -77,7 +77,7 @@ def disks_of(machine: Resource) -> dict[str, str]:
 
 
 def default_sku(properties: Body) -> str:
-    """What a disk is made of where nobody says it: Premium where the size takes it, whose name then has an "s" in its features.
+    """The default SKU of a disk: Premium where the size supports it, whose name then has an "s" in its features.
 
     Test_Compute_VM_20220301_CRUD (2024-12-13); Microsoft Learn, virtual-machines/vm-naming-conventions, "Additive features".
     """
@@ -86,7 +86,7 @@ def default_sku(properties: Body) -> str:
 
 
 def make(machine: ArmId, disk: Body, location: str, zones: list[str], system: str, services: Services) -> Body:
-    """The disk of a new machine, as a resource of its own; what the machine's profile tells of it."""
+    """The disk of a new machine, as a separate resource; what the machine's profile tells of it."""
     name = str(disk["name"])
     group = machine.text.split("/providers/")[0]
     given = str((disk.get("managedDisk") or {}).get("id") or "")

@@ -1,4 +1,4 @@
-"""What Microsoft.Compute refuses of a virtual machine: forms, what the catalog knows at the request's date, and what isn't there.
+"""Rules of Microsoft.Compute for virtual machines: forms, the catalog's facts at the request's date, and missing resources.
 
 Codes and sentences: `vm_refusals`. Rules of names, passwords and keys: Microsoft Learn, virtual-machines/linux/faq and
 rest/api/compute/virtual-machines/create-or-update.

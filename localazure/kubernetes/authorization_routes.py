@@ -1,6 +1,6 @@
 """What a cluster's API server, and whoever trusts the cluster's service accounts, asks the embedded Azure.
 
-`/kubernetes/authorization/<id>`: may this user of Entra do this? Judged by the role assignments on the cluster, for its API
+`/kubernetes/authorization/<id>`: may this user of Entra do this? Validated by the role assignments on the cluster, for its API
 server alone, which shows a secret. `/kubernetes/oidc/<id>/…`: workload identity's issuer, public as AKS's is: discovery and keys.
 `/kubernetes/workload-identity/<id>`: the webhook that gives a pod the variables and the token of its identity.
 """

@@ -1,8 +1,8 @@
 """The decisions of the cluster autoscaler: which pools get more nodes, for which pods, and which nodes aren't needed. Pure.
 
 It returns `Increase`s, reasons for pods that nothing helps, and nodes to remove. Behaviour: kubernetes/autoscaler, core/scaleup
-and core/scaledown. A pool without a node is known by its size alone, so by `nvidia.com/gpu` of whole GPUs; one with a ready node
-by that node. A node whose GPUs aren't there yet is awaited as long as a node may take to come up.
+and core/scaledown. A pool without a node is known only by its size, so by `nvidia.com/gpu` of whole GPUs; one with a ready node
+by that node. A node whose GPUs don't exist yet is awaited as long as a node may take to come up.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -193,7 +193,7 @@ def _estimate(pool: PoolView, left: Sequence[PodView], cluster: Cluster, reasons
 
 
 def utilization(node: NodeView, pods: Sequence[PodView]) -> Fraction:
-    """The share of the node that is asked for: of its GPUs where it has some, else the larger of processor and memory."""
+    """The share of the node that is requested: of its GPUs where it has some, else the larger of processor and memory."""
     used = sum_of(pods)
     names = [GPU] if node.allocatable.get(GPU, Fraction(0)) > 0 and GPU_LABEL in node.labels else ["cpu", "memory"]
     shares = [used.get(name, Fraction(0)) / node.allocatable[name] for name in names if node.allocatable.get(name)]
@@ -201,7 +201,7 @@ def utilization(node: NodeView, pods: Sequence[PodView]) -> Fraction:
 
 
 def unneeded(cluster: Cluster, profile: Profile) -> list[Removal]:
-    """The nodes whose pods would fit elsewhere, of pools that have more than their least. Each is judged with the others gone."""
+    """The nodes whose pods would fit elsewhere, of pools with more than their minimum. Each is checked with the others gone."""
     rooms = {node.name: (node, free_on(node, cluster.on(node.name))) for node in cluster.nodes if started(node)}
     spare = {pool.name: pool.target - pool.least for pool in cluster.pools}
     found: list[Removal] = []
@@ -231,7 +231,7 @@ def _movable(pod: PodView, profile: Profile) -> bool:
     if pod.safe_to_evict is not None:
         return pod.safe_to_evict
     if not pod.owner:
-        return False  # nothing would make it anew
+        return False  # nothing would make it again
     if profile.skip_system_pods and pod.namespace == _SYSTEM_NAMESPACE:
         return False
     return not (profile.skip_local_storage and pod.local_storage)

@@ -108,7 +108,7 @@ class Autoscaler:
             await work()
         except (KubeError, OSError, ArmError) as error:
             log.debug("autoscaler: %s", error)
-        except Exception:  # an error of our own in one look is no reason to look no more
+        except Exception:  # an error of our own in one look isn't a reason to look no more
             log.exception("autoscaler")
 
     # One look

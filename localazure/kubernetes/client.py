@@ -147,7 +147,7 @@ class KubeApi:
             raise _unanswered(self.server, error) from error
 
     async def follow(self, path: str, *, labels: str = "", fields: str = "") -> AsyncIterator[Event]:
-        """All that there is, as SYNCED, then what happens, for ever. After a loss it lists anew: what was deleted meanwhile is
+        """All that there is, as SYNCED, then what happens, for ever. After a loss it lists again: what was deleted meanwhile is
         what a later SYNCED lacks."""
         while True:
             try:

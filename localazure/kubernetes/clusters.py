@@ -148,7 +148,7 @@ class Clusters:
             await control_plane.remove(self._records.folder(key))
 
     async def started(self) -> None:
-        """Takes up what an earlier server left: clusters that run are found, and those that should are started, in time."""
+        """Resumes what an earlier server left: clusters that run are found, and those that should are started, in time."""
         for record in self._records.all():
             if record["power"] == RUNNING:
                 self._in_background(self._take_up(str(record["key"])))

@@ -20,7 +20,7 @@ from localazure.kubernetes.control_plane_folder import ClusterFolder
 _POLL_SECONDS = 0.05
 _END_SECONDS = 20.0  # the parts get theirs one after the other
 _KILL_SECONDS = 5.0
-# Below those that systems give to outgoing connections, which would take a port that a part is just started anew on.
+# Below those that systems give to outgoing connections, which would take a port that a part is just started again on.
 _PORTS = range(20_000, 32_000)
 _TRIES = 200
 
@@ -28,7 +28,7 @@ _supervisors: set["asyncio.Task[int]"] = set()  # so that ended ones are collect
 
 
 async def run(folder: ClusterFolder, parts: list[dict[str, Any]], settings: dict[str, Any]) -> bool:
-    """Makes the control plane this one. `settings`: what else its parts read, so that they are started anew where that differs.
+    """Makes the control plane this one. `settings`: what else its parts read, so that they are started again where that differs.
 
     Whether it was started; False where it ran already as it is to be.
     """
@@ -49,7 +49,7 @@ async def run(folder: ClusterFolder, parts: list[dict[str, Any]], settings: dict
 
 
 def _without_environment(spec: dict[str, Any] | None) -> dict[str, Any]:
-    """The next server may be started from another shell; that alone is no reason to end what runs."""
+    """The next server may be started from another shell; that alone isn't a reason to end what runs."""
     given = spec or {"parts": []}
     return {**given, "parts": [{name: value for name, value in part.items() if name != "env"} for part in given["parts"]]}
 
@@ -76,7 +76,7 @@ def state(folder: ClusterFolder) -> dict[str, dict[str, Any]]:
 
 
 async def end(folder: ClusterFolder) -> None:
-    """Ends all parts in order, and kills what doesn't end. The pods' processes go on: see `end_pods`."""
+    """Ends all parts in order, and kills what doesn't end. The pods' processes continue: see `end_pods`."""
     if await _await_end(folder, signal.SIGTERM, _END_SECONDS):
         return
     pid = supervision.holder(folder.supervisor)
@@ -104,7 +104,7 @@ async def _await_end(folder: ClusterFolder, number: signal.Signals, seconds: flo
 
 def _signal(pid: int, number: signal.Signals) -> None:
     try:
-        if os.getsid(pid) == pid:  # each of ours leads a session of its own
+        if os.getsid(pid) == pid:  # each of ours leads a separate session
             os.kill(pid, number)
     except ProcessLookupError:
         return

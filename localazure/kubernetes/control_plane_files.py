@@ -1,4 +1,4 @@
-"""What the parts of a control plane read: how the API server knows callers and judges them, and how the parts connect to it.
+"""What the parts of a control plane read: how the API server knows callers and validates them, and how the parts connect to it.
 
 They are JSON, which is valid YAML, in the supervisor's folder.
 
@@ -26,7 +26,7 @@ class Outside(NamedTuple):
     url: str  # empty: there is none, so there is neither Entra nor Azure RBAC
     authority: Path  # the certificate that vouches for it
     issuer: str  # of Entra's tokens
-    webhook: str  # the address that judges by role assignments
+    webhook: str  # the address that validates by role assignments
     secret: str  # with which the API server is known there
 
 

@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-if __name__ == "__main__":  # alone, the process knows the standard library only
+if __name__ == "__main__":  # started alone, it has only the standard library
     sys.path.append(str(Path(__file__).resolve().parents[2]))
 
 from localazure.containers import shim_processes
@@ -150,7 +150,7 @@ class Supervisor:
     def __init__(self, parts: list[dict[str, Any]]) -> None:
         self.parts = [Part(spec) for spec in parts]
         self.stopping = False
-        self.untold = False  # the state couldn't be written, such as on a full disk; that is no reason to leave the parts alone
+        self.untold = False  # the state couldn't be written, such as on a full disk; that isn't a reason to leave the parts alone
         wake, waker = os.pipe()
         for end in (wake, waker):
             os.set_blocking(end, False)

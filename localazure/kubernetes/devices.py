@@ -191,7 +191,7 @@ class NodeDevices:
     def environment(
         self, pod_uid: str, container: str, given: Mapping[str, str], host_pid: bool = False, pod: str = ""
     ) -> dict[str, str]:
-        """The variables about GPUs, over all others. StartError where the container names a device that isn't there.
+        """The variables about GPUs, over all others. StartError where the container names a device that doesn't exist.
 
         `given`: the pod's own variables, which win over a plugin's, as the kubelet has them last. `pod`: namespace and name.
         """

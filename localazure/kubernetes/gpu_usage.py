@@ -1,9 +1,9 @@
 """How busy the GPUs of a node are: what the containers that see a GPU use of this machine stands in for what they use of the GPU.
 
-The result is a node's processes with their memory, and shares of time. A GPU that is acted out has no counters of its own. So the
+The result is a node's processes with their memory, and shares of time. A GPU that is emulated has no counters of its own. So the
 time of a container's processes, out of one processor's, is its GPUs' utilisation, and their resident memory is the GPUs' memory;
 what runs nothing uses nothing. Shells count for nothing, as they use no GPU. Read from `/proc`; without one everything is idle.
-Standard library alone, as it is loaded for each call of nvidia-smi.
+Only the standard library, as it is loaded for each call of nvidia-smi.
 """
 
 # ruff: noqa: PTH123, PTH208 - one look at all processes; pathlib would cost it half its time

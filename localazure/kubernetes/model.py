@@ -1,4 +1,4 @@
-"""What a cluster is asked to be, as the parts of this package hand it to each other. Data alone.
+"""What a cluster is asked to be, as the parts of this package hand it to each other. Only data.
 
 The ARM kinds make a `ClusterShape` and `PoolShape`s out of request bodies; control plane, pools and node agent read them.
 """
@@ -22,7 +22,7 @@ class PoolShape(NamedTuple):
 
     name: str
     vm_size: str
-    count: int  # what is asked for; the autoscaler's is in `Pools.status`
+    count: int  # what is requested; the autoscaler's is in `Pools.status`
     autoscaling: bool = False
     min_count: int = 0
     max_count: int = 0

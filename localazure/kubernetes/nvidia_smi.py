@@ -1,4 +1,4 @@
-"""`nvidia-smi` of a GPU that is acted out, as a container of the node sees it: lists, queries and the usual table.
+"""`nvidia-smi` of a GPU that is emulated, as a container of the node sees it: lists, queries and the usual table.
 
 Run as `python -I -S nvidia_smi.py GPUS_JSON POD/CONTAINER ARGUMENTS…`; the first two are in the script that the container finds.
 Formats are those of nvidia-smi 580. It answers `-L`, `--query-gpu`, `--query-compute-apps`, `pmon -c 1`, `-i` and the table; the
@@ -13,7 +13,7 @@ import os
 import sys
 import time
 
-if __name__ == "__main__":  # alone, the process knows the standard library only
+if __name__ == "__main__":  # started alone, it has only the standard library
     sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)))))
 
 from localazure.kubernetes import gpu_usage
@@ -135,7 +135,7 @@ def _options(arguments):
 
 
 def _monitoring(words):
-    """`pmon`'s own options. It tells of now, once; the real one goes on for ever unless it is told how often."""
+    """`pmon`'s own options. It tells of now, once; the real one continues for ever unless it is told how often."""
     found = dict(zip(words[::2], words[1::2], strict=False))
     if len(words) % 2 or set(found) - {"-c", "-s", "-i"} or found.get("-c") != "1" or set(found.get("-s", "u")) - set("um"):
         raise WrongUseError("Invalid combination of input arguments. (pmon takes -c 1, -s u, m or um, and -i here)")

@@ -1,7 +1,7 @@
-"""The certificates of one cluster: an authority of its own, and what each part of the control plane shows to the others.
+"""The certificates of one cluster: its own authority, and what each part of the control plane shows to the others.
 
 They are PEM files in the cluster's folder `pki`, made where they are missing and kept afterwards, so that issued kubeconfigs stay
-valid. Keys are readable by their owner alone.
+valid. Keys are readable only by their owner.
 """
 
 import datetime
@@ -59,7 +59,7 @@ _LEAVES = {
     "scheduler": _Leaf("system:kube-scheduler"),
     "admin": _Leaf("masterclient", SUPERUSERS),  # the name that AKS's own admin certificates have
     "agent": _Leaf("azure-gpu:node-agent", SUPERUSERS),  # it speaks for all nodes at once
-    "supervisor": _Leaf("azure-gpu:supervisor"),  # proves that it is at home; may ask for readiness alone
+    "supervisor": _Leaf("azure-gpu:supervisor"),  # proves that it is at home; may ask only for readiness
 }  # fmt: skip
 
 

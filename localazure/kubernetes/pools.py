@@ -1,8 +1,8 @@
 """Runs the node pools of clusters.
 
-Nodes are entries in a cluster's `nodes.json`, which the node agent acts on; a pool is complete when its nodes are Ready. A cluster
-with an autoscaled pool has an autoscaler. Everything happens on the server's event loop; changes of one cluster wait for each
-other.
+Nodes are entries in a cluster's `nodes.json`, which the node agent acts on; a pool is complete when its nodes are Ready. A
+cluster with an autoscaled pool has an autoscaler. Everything happens on the server's event loop; changes of one cluster are
+serialized.
 """
 
 import asyncio
@@ -138,7 +138,7 @@ class ClusterPools:
         return pool_quotas.shortage(shape, more, region, others, self._services.deviations)
 
     async def delete_machines(self, key: str, pool: str, names: Iterable[str]) -> None:
-        """Single nodes go, drained first, and the pool is that much smaller. ArmError where one isn't there."""
+        """Single nodes go, drained first, and the pool is that much smaller. ArmError where one doesn't exist."""
         state = self._state(key)
         async with self._locks[state.key]:
             found = state.pools.get(pool)
@@ -173,7 +173,7 @@ class ClusterPools:
     # This server
 
     async def started(self) -> None:
-        """Takes up what an earlier server left."""
+        """Resumes what an earlier server left."""
         for shape in self._planes.records():
             state = pool_state.load(self._services.store, shape.key)
             if state is not None:
@@ -182,7 +182,7 @@ class ClusterPools:
                 self._tend(state)
 
     async def stopping(self) -> None:
-        """Nothing scales any more; nodes and pods go on."""
+        """Nothing scales any more; nodes and pods continue."""
         for key in list(self._loops):
             await self._end_loop(key)
 

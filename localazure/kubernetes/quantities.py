@@ -17,7 +17,7 @@ _FORM = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))(?:[eE]([+-]?[0-9]+)|([n
 
 
 def number(quantity: object) -> Fraction:
-    """ValueError for what is no quantity."""
+    """ValueError for what isn't a quantity."""
     match = _FORM.fullmatch(str(quantity).strip())
     if match is None:
         raise ValueError(f"{str(quantity)!r} is no quantity")

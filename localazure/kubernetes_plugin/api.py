@@ -67,7 +67,7 @@ class Api:
         self._send("GET", f"{self._access.server}/version", None, "", LOOK_S)
 
     def find(self, path: str, **query: str) -> Object | None:
-        """None: it isn't there."""
+        """None: it doesn't exist."""
         try:
             return self.get(path, **query)
         except ApiError as error:
@@ -164,7 +164,7 @@ def _trust(access: Access, credential: Credential) -> ssl.SSLContext:
 
 
 def _load(context: ssl.SSLContext, credential: Credential) -> None:
-    """Python reads client certificates from files alone: one of our own, gone as soon as it is read."""
+    """Python reads client certificates only from files: one of our own, gone as soon as it is read."""
     handle, name = tempfile.mkstemp(prefix="client-", suffix=".pem")
     try:
         with os.fdopen(handle, "wb") as file:

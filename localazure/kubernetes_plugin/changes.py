@@ -118,7 +118,7 @@ def _has(thing: Any, keys: list[str]) -> bool:
 
 
 def _in_namespace(inputs: Object, namespaced: bool) -> Object:
-    """Without a namespace where the kind has none; in `default` where none is said. Without what the server alone writes."""
+    """Without a namespace where the kind has none; in `default` where it isn't set. Without what the server alone writes."""
     given = inputs.get("metadata")
     if not isinstance(given, Mapping):
         return inputs

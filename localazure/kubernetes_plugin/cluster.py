@@ -1,6 +1,6 @@
 """One cluster as the operations see it: whether it answers, which kinds it has, where an object of a kind lies.
 
-What a server says of a group is asked once for each process; a kind that it doesn't have is asked for again, since its definition
+What a server says of a group is asked once for each process; a kind that it doesn't have is requested again, since its definition
 may have been made meanwhile.
 """
 

@@ -55,7 +55,7 @@ class Login:
         return bool(self._access.user.get("exec") or self._access.user.get("tokenFile"))
 
     def credential(self, *, refused: Credential | None = None) -> Credential:
-        """The credential that holds now. `refused`: one that the server didn't take, so that it is made anew."""
+        """The credential that holds now. `refused`: one that the server didn't take, so that it is made again."""
         with self._lock:
             kept = self._kept
             ended = kept is not None and kept.until and kept.until - _MARGIN_S < time.time()

@@ -43,7 +43,7 @@ class Recorder(Provider):
         return provider_pb2.UpdateResponse(properties=to_struct(_recorded(marked, manager, before.api_version)))
 
     def Read(self, request: provider_pb2.ReadRequest, context: grpc.ServicerContext) -> provider_pb2.ReadResponse:  # noqa: N802, ARG002
-        """What is to be imported, of which there is no state, isn't there."""
+        """What is to be imported, of which there is no state, doesn't exist."""
         there = bool(request.properties.fields)
         return provider_pb2.ReadResponse(id=request.id if there else "", properties=request.properties, inputs=request.inputs)
 

@@ -62,7 +62,7 @@ _WAITED_FOR = ("Deployment",)
 
 
 class Release(NamedTuple):
-    """What is asked for."""
+    """What is requested."""
 
     name: str
     namespace: str

@@ -18,7 +18,7 @@ from localazure.kubernetes_plugin.waiting.waiter import NotReadyError, Waiting, 
 from localazure.plugin.errors import PartialError, State
 from localazure.plugin.wire import UNKNOWN, Properties, opened
 
-_RETRIES_S = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # while what an object needs isn't there yet
+_RETRIES_S = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # while what an object needs doesn't exist yet
 _LEGACY_MANAGERS = ("kubectl", "before-first-apply", "pulumi-kubernetes", "pulumi-resource-kubernetes")
 _CONFLICT_HELP = (
     "https://www.pulumi.com/registry/packages/kubernetes/how-to-guides/managing-resources-with-server-side-apply/"
@@ -49,7 +49,7 @@ class Resources:
     # Creating
 
     def create(self, urn: str, kind: Kind, marked: Properties, timeout_s: float) -> State:
-        """The object when it is ready. ApiError, NoMatchError, ExistsError: it isn't there. PartialError: it is, not ready."""
+        """The object when it is ready. ApiError, NoMatchError, ExistsError: it doesn't exist. PartialError: it is, not ready."""
         inputs = opened(sent(marked))
         check_for(self._cluster, kind, inputs)  # what it is to wait for can be read, or nothing is made
         manager = state.manager_for(inputs)
@@ -131,7 +131,7 @@ class Resources:
         return found
 
     def delete(self, urn: str, kind: Kind, engine_id: str, old: Properties, timeout_s: float) -> None:
-        """Ends when the object is gone. PartialError: it is there still. What isn't there is gone."""
+        """Ends when the object is gone. PartialError: it is there still. What doesn't exist is gone."""
         before = state.kept(old)
         space, own = objects.namespace_and_name(engine_id)
         path = self._cluster.path(kind, space, own)

@@ -62,9 +62,7 @@ def configuration_problems(configuration: Mapping[str, str], environment: Mappin
     """What this plugin doesn't do, in the user's words."""
     problems: list[str] = []
     if not _switch("enableServerSideApply", configuration, environment):
-        problems.append(
-            "kubernetes:enableServerSideApply is false, but the embedded pulumi-kubernetes only applies server-side"
-        )
+        problems.append("kubernetes:enableServerSideApply is false, but the embedded pulumi-kubernetes only applies server-side")
     if configuration.get("renderYamlToDirectory"):
         problems.append("kubernetes:renderYamlToDirectory is not implemented by this stand-in of pulumi-kubernetes")
     try:

@@ -1,7 +1,7 @@
 """Values of inputs and of live objects beside each other: what is the same although it is spelled otherwise, and what of a live
 object the program had a say in.
 
-The server writes quantities in a form of its own (0.5 as 500m), leaves zero values out and turns a Secret's stringData into data.
+The server writes quantities in its own form (0.5 as 500m), leaves zero values out and turns a Secret's stringData into data.
 """
 
 import base64
@@ -106,7 +106,7 @@ def _pruned(live: Any, like: Any, key: str, parent: str) -> Any:
     match live, like:
         case Mapping(), Mapping():
             kept = {name: _pruned(live[name], each, name, key) for name, each in like.items() if name in live}
-            # The server leaves zero values out: their absence is no change.
+            # The server leaves zero values out: their absence isn't a change.
             return {**kept, **{name: each for name, each in like.items() if name not in live and not each}}
         case list(), list():
             return [_pruned(mine, its, "", "") for mine, its in _pairs(live, like)]

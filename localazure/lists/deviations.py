@@ -40,7 +40,7 @@ class Deviations:
         return next((fault.registration for fault in self._of("provider") if fault.name.lower() == namespace.lower()), REGISTERED)
 
     def restrictions(self, size: str, region: str) -> list[tuple[str, str]]:
-        """Why a size can't be had in a region: reason and zone, "" for the whole region."""
+        """Why a size isn't available in a region: reason and zone, "" for the whole region."""
         return [
             (fault.reason, fault.zone)
             for fault in self._of("restrict")

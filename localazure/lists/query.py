@@ -28,7 +28,7 @@ class ListQuery:
     store: Store | None = None  # for what is used of a quota
 
     def sizes(self, region: str = "") -> list[Size]:
-        """The sizes that are sold at this date in a region, by name; without one, in the region that was asked for."""
+        """The sizes that are sold at this date in a region, by name; without one, in the region that was requested."""
         where = region or self.region
         return [size for size in self._current(where) if where in (self._priced(size) or {where})]
 

@@ -146,5 +146,5 @@ def _region(segments: Sequence[str], served_type: str) -> str:
 
 
 def _filtered(conditions: str) -> str:
-    """The location of `$filter=location eq 'westeurope'`. One that isn't there has no sizes, and that is no error."""
+    """The location of `$filter=location eq 'westeurope'`. One that doesn't exist has no sizes, and that isn't an error."""
     return regions.normalise(filters.parse(conditions, ("location",)).get("location", ""))

@@ -1,4 +1,4 @@
-"""Microsoft.Compute: the extensions of virtual machines that are acted out, as `az vm extension set` looks them up.
+"""Microsoft.Compute: the extensions of virtual machines that are emulated, as `az vm extension set` looks them up.
 
 Paths are below `locations`: publishers, the types of one, or the versions of a type. Versions: the newest handler version that a
 public source names.

@@ -1,6 +1,6 @@
 """Microsoft.Compute: the Marketplace images that are known, as `az vm create` and `az vm image list` look them up.
 
-An image that the catalog doesn't know isn't there; of versions there is the newest that a source names, else 1.0.0.
+An image that the catalog doesn't know doesn't exist; of versions there is the newest that a source names, else 1.0.0.
 """
 
 from collections.abc import Sequence

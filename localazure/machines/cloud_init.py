@@ -1,6 +1,6 @@
-"""cloud-init, as far as it is acted out: what `customData` asks a machine to do at its first start.
+"""cloud-init, as far as it is emulated: what `customData` asks a machine to do at its first start.
 
-A `Plan` has files, packages and scripts in the order of cloud-init's stages, notes on what isn't done, and errors. Acted out of
+A `Plan` has files, packages and scripts in the order of cloud-init's stages, notes on what isn't done, and errors. Emulated of
 `#cloud-config`: bootcmd, write_files, packages (Docker and NVIDIA's container toolkit alone) and runcmd; beside it scripts
 (`#!`), several parts in MIME, and gzip. Source: cloudinit.readthedocs.io, explanation/format.
 """
@@ -40,7 +40,7 @@ class Plan(NamedTuple):
     docker: bool = False  # packages that bring it
     gpu_containers: bool = False
     scripts: tuple[str, ...] = ()  # of the first start
-    notes: tuple[str, ...] = ()  # what isn't acted out and does no harm
+    notes: tuple[str, ...] = ()  # what isn't emulated and does no harm
     errors: tuple[str, ...] = ()  # what makes the status an error
 
     def and_then(self, other: "Plan") -> "Plan":
@@ -60,7 +60,7 @@ class CustomDataError(Exception):
 
 
 def decoded(custom_data: str) -> bytes:
-    """CustomDataError where it is no base64, or too long."""
+    """CustomDataError where it isn't base64, or too long."""
     try:
         content = base64.b64decode(custom_data, validate=True)
     except (binascii.Error, ValueError):

@@ -1,4 +1,4 @@
-"""Docker on a virtual machine, acted out: images of the stack's registries, pulled as whom the machine signed on, and containers
+"""Docker on a virtual machine, emulated: images of the stack's registries, pulled as whom the machine signed on, and containers
 that are processes of this machine.
 
 `DockerError` has Docker's words. Containers are known by machine and name; what they were started with is in the machine's
@@ -144,7 +144,7 @@ class Docker:
             raise DockerError(f"{_DAEMON}manifest for {reference} not found: manifest unknown", 125)
 
     def _may_pull(self, login: Body, server: str) -> bool:
-        """Judged anew at each pull, as roles come and go."""
+        """Validated again at each pull, as roles come and go."""
         registry = registry_access.registry_at(server, self._services)
         if registry is None:
             return False
@@ -315,7 +315,7 @@ def _group(machine: Machine, name: str) -> str:
 
 
 def _command(image: Image, kept: Body) -> tuple[str, ...]:
-    """As Docker puts it together: an entry point of one's own takes the image's CMD away too."""
+    """As Docker puts it together: an entry point of your own takes the image's CMD away too."""
     entrypoint = kept["entrypoint"]
     lines = (paths.in_image(word, image.root, image.workdir) if " " in word else word for word in kept["command"])
     words = tuple(lines)

@@ -1,6 +1,6 @@
 """What an extension does on a virtual machine: a GPU driver is there afterwards, a script runs, a sign-on is noted.
 
-The result is the message of its status; `ExtensionError` where it fails. Acted out: the GPU drivers of Microsoft.HpcCompute, and
+The result is the message of its status; `ExtensionError` where it fails. Emulated: the GPU drivers of Microsoft.HpcCompute, and
 CustomScript on Linux. Others of Microsoft's are installed and do nothing. Settings of CustomScript: Azure's
 custom-script-extension-linux, README.
 """
@@ -57,7 +57,7 @@ class Extension(NamedTuple):
 
 
 def known(extension: Extension) -> bool:
-    """Whether it is acted out, or one of Microsoft's, which is kept and does nothing here."""
+    """Whether it is emulated, or one of Microsoft's, which is kept and does nothing here."""
     return extension.publisher.lower().startswith("microsoft.")
 
 

@@ -2,7 +2,7 @@
 
 The address holds the machine's secret, in place of 169.254.169.254. Form: Microsoft Learn,
 managed-identities-azure-resources/how-to-use-vm-token. Tokens are given for blob storage and Azure ML's endpoints; the rest is
-refused by name, because who comes with a token to Resource Manager may do everything here.
+refused explicitly, because who comes with a token to Resource Manager may do everything here.
 """
 
 import time

@@ -124,7 +124,7 @@ class Machine:
         self.context.save(self)
 
     async def start(self) -> None:
-        """Comes up, from whatever state; cloud-init goes on afterwards. Where this server ends meanwhile, the next goes on."""
+        """Comes up, from whatever state; cloud-init goes on afterwards. Where this server ends meanwhile, the next continues."""
         self.enter(STARTING)
         try:
             await self._up()
@@ -147,7 +147,7 @@ class Machine:
         await asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True)
 
     async def adopt(self) -> bool:
-        """Takes up what an earlier server left. Whether its agent lives; one that doesn't starts again."""
+        """Resumes what an earlier server left. Whether its agent lives; one that doesn't starts again."""
         if self.power not in UP or self.settings.windows:
             self.early.set()
             return True
@@ -164,7 +164,7 @@ class Machine:
         return True
 
     def leave_alone(self) -> None:
-        """This server ends; what runs goes on for the next."""
+        """This server ends; what runs continues for the next."""
         for task in (self._initialising, self._restarting):
             if task is not None:
                 task.cancel()
@@ -374,6 +374,6 @@ def new_record(settings: MachineSettings, now: str) -> Body:
         "logins": {},  # at registries
         "signed_on": "",  # the principal of `az login --identity`
         "runs": {},  # managed run commands, by name
-        "action": None,  # the run command of the action that goes on
+        "action": None,  # the run command of the action that continues
         "number": 0,  # of the last command
     }

@@ -2,7 +2,7 @@
 
 Run as `python -I -S machine_program.py CONFIG NAME ARGUMENTS…` by the scripts in the machine's `bin`. Of docker it knows
 pull, run, ps, logs, wait, stop, kill, rm, images, login, logout, info and version; of az `login --identity`, `account show`,
-`acr login` and `logout`; the rest is refused by name. Containers are processes that the embedded Azure starts; their output
+`acr login` and `logout`; the rest is refused explicitly. Containers are processes that the embedded Azure starts; their output
 is read from their logs, in which both streams are one.
 """
 
@@ -18,7 +18,7 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-if __name__ == "__main__":  # alone, the process knows the standard library only
+if __name__ == "__main__":  # started alone, it has only the standard library
     sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)))))
 
 from localazure.containers.followed_log import FollowedLog

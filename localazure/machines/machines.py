@@ -60,7 +60,7 @@ class Machines:
         return next((one for one in self._machines.values() if same_secret(one.record["secret"], secret)), None)
 
     async def create(self, resource: Resource) -> Machine:
-        """A new machine, which runs when this returns; its first start goes on in the background."""
+        """A new machine, which runs when this returns; its first start continues in the background."""
         settings = model.read(resource)
         machine = self._machines.get(resource.key)
         if machine is None:
@@ -72,7 +72,7 @@ class Machines:
         return machine
 
     async def apply(self, resource: Resource) -> None:
-        """Another body of a machine that is there: identities count at once, another size starts it anew."""
+        """Another body of a machine that is there: identities count at once, another size starts it again."""
         machine = self._machine(resource.key)
         before, machine.settings = machine.settings, model.read(resource)
         if before.size_name.lower() != machine.settings.size_name.lower() and machine.power in UP:
@@ -134,7 +134,7 @@ class Machines:
     # This server
 
     async def started(self) -> None:
-        """Takes up what an earlier server left; what belongs to no machine any more is ended."""
+        """Resumes what an earlier server left; what belongs to no machine any more is ended."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._runtime.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         resources = {one.key: one for one in self._services.store.of_type(azure_types.VIRTUAL_MACHINE.arm_type)}
@@ -154,7 +154,7 @@ class Machines:
         self._ticking = asyncio.create_task(self._tick())
 
     async def stopping(self) -> None:
-        """This server ends; machines go on for the next."""
+        """This server ends; machines continue for the next."""
         if self._ticking is not None:
             self._ticking.cancel()
         await self.commands.close()

@@ -1,6 +1,6 @@
 """The nodes of a cluster of Azure ML (AmlCompute): how many there are, what each does, and when an idle one goes.
 
-A node is no process; what a job runs is.
+A node isn't a process; what a job runs is.
 """
 
 import secrets
@@ -75,7 +75,7 @@ def next_look(record: Body, scale: Scale, now: datetime) -> float | None:
 
 
 def view(record: Body) -> Body:
-    """What is shown of a compute beside what was asked for."""
+    """What is shown of a compute beside what was requested."""
     counts = {f"{state}NodeCount": sum(node["state"] == state for node in record["nodes"]) for state in _COUNTS}
     shown: Body = {
         "allocationState": record["allocation"],

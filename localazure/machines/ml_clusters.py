@@ -53,7 +53,7 @@ class Clusters:
         self._services.store.delete_document(_DOCUMENTS + key)
 
     def started(self, on_nodes: Collection[str]) -> None:
-        """Takes up what an earlier server left. `on_nodes`: the jobs that are at work; a node that has another one is free."""
+        """Resumes what an earlier server left. `on_nodes`: the jobs that are at work; a node that has another one is free."""
         store = self._services.store
         for name, record in store.documents(_DOCUMENTS).items():
             key = name.removeprefix(_DOCUMENTS)

@@ -95,7 +95,7 @@ async def lay_out(
     blobs: Blobs,
     services: Services,
 ) -> JobFiles:
-    """Brings code and inputs, and makes room for outputs. ArmError where something can't be had."""
+    """Brings code and inputs, and makes room for outputs. ArmError where something isn't available."""
     properties = job.properties
     code = folder / "code"
     await asyncio.to_thread(code.mkdir, parents=True, exist_ok=True)

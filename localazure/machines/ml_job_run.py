@@ -76,7 +76,7 @@ class Run:
         self._services = services
 
     async def prepared(self, secret: str, nodes: Sequence[str]) -> tuple[list[ContainerSpec], Volumes, list[JobFiles]]:
-        """Everything that the containers on these nodes need. ArmError where something can't be had."""
+        """Everything that the containers on these nodes need. ArmError where something isn't available."""
         await asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True)
         await asyncio.to_thread(self.folder.mkdir, mode=0o700, parents=True, exist_ok=True)
         log = InitializerLog(self.folder / "preparation.log")

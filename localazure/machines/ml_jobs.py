@@ -185,7 +185,7 @@ class JobRunner:
     # This server
 
     async def started(self) -> None:
-        """Takes up clusters and jobs: what runs goes on, what was being prepared begins anew, what has ended is kept."""
+        """Resumes clusters and jobs: what runs continues, what was being prepared begins again, what has ended is kept."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         store = self._services.store
         for name, kept in store.documents(_JOBS).items():
@@ -207,7 +207,7 @@ class JobRunner:
         self._machines.each_tick(self._clusters.look_at_all)
 
     async def stopping(self) -> None:
-        """This server ends; what runs goes on for the next."""
+        """This server ends; what runs continues for the next."""
         self._stopped = True
         await self._clusters.close()
         tasks = list(self._going.values())

@@ -37,7 +37,7 @@ def left_out(properties: Body) -> str:
 
 
 def addresses(workers: int) -> list[str]:
-    """Where workers meet: each at a port of its own, since all nodes are this machine."""
+    """Where workers meet: each at its own port, since all nodes are this machine."""
     with contextlib.ExitStack() as probing:
         probes = [probing.enter_context(socket.create_server((_HOST, 0))) for _ in range(workers)]
         return [f"{_HOST}:{each.getsockname()[1]}" for each in probes]

@@ -19,7 +19,7 @@ _DOCKER = frozenset({Software.CONTAINERS, Software.NVIDIA_CONTAINERS})
 
 
 class MachineSettings(NamedTuple):
-    """One machine as it was asked for."""
+    """One machine as it was requested."""
 
     id: ArmId
     location: str
@@ -67,7 +67,7 @@ class MachineSettings(NamedTuple):
         return self.image.distribution if self.image else None
 
     def node(self, driver: str) -> dict[str, Any]:
-        """The machine as what acts out its GPUs takes it. `driver`: the version that is installed; "" for none."""
+        """The machine as what emulates its GPUs takes it. `driver`: the version that is installed; "" for none."""
         return gpu_node(self.size, self.id.key, self.created, driver)
 
 
@@ -123,7 +123,7 @@ def settings_of(vm_id: ArmId, body: Body, service: Body, created: str) -> Machin
 
 
 def reference_of(properties: Body) -> ImageReference | None:
-    """The Marketplace image that is asked for; None for one of a gallery."""
+    """The Marketplace image that is requested; None for one of a gallery."""
     reference: Body = (properties.get("storageProfile") or {}).get("imageReference") or {}
     parts = [str(reference.get(name) or "") for name in ("publisher", "offer", "sku")]
     return ImageReference(*parts) if all(parts) else None

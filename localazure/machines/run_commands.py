@@ -60,7 +60,7 @@ class RunCommands:
         return await self._acted(machine, run, folder, await self._run(machine, run, folder, script))
 
     async def act_again(self, machine: Machine) -> Body:
-        """Takes up an action that a restart of this server cut off."""
+        """Resumes an action that a restart of this server cut off."""
         kept = machine.record["action"]
         ended = await machine.ended(kept["run"]) if kept else None
         if kept is None or ended is None:
@@ -141,7 +141,7 @@ class RunCommands:
         return {**shown, **({"endTime": kept["end"]} if kept["end"] else {}), "statuses": []}
 
     def adopt(self, machine: Machine, *, alive: bool) -> None:
-        """Takes up those that ran when an earlier server ended. `alive`: the machine went on meanwhile."""
+        """Resumes those that ran when an earlier server ended. `alive`: the machine went on meanwhile."""
         for name, kept in machine.record["runs"].items():
             if kept["state"] != RUNNING:
                 continue

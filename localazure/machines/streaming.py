@@ -1,6 +1,6 @@
 """Output of a command that runs, sent on to append blobs while it grows.
 
-The blob is created anew.
+An existing blob is replaced.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ LOOK_SECONDS = 0.2
 
 
 class Stream:
-    """One file and its blob. `sent` says how much of the file is there, for a later server to go on with."""
+    """One file and its blob. `sent` says how much of the file is there, for a later server to continue with."""
 
     def __init__(self, file: Path, url: str, principal: str | None, sent: int = 0) -> None:
         self.file = file

@@ -1,6 +1,6 @@
 """What a deployment is made of, looked up where ARM keeps it: its endpoint, workspace, model, environment and code.
 
-Names of resources are ARM ids, with or without `azureml:` in front; a registry's are refused by name.
+Names of resources are ARM ids, with or without `azureml:` in front; a registry's are refused explicitly.
 """
 
 from typing import NamedTuple
@@ -30,7 +30,7 @@ class Assets(NamedTuple):
 
 
 def of_deployment(deployment: Resource, services: Services) -> Assets:
-    """ArmError 400 where a part isn't there."""
+    """ArmError 400 where a part doesn't exist."""
     endpoint = services.store.get(deployment.id.scope)
     workspace = services.store.get(endpoint.id.scope) if endpoint is not None else None
     if endpoint is None or workspace is None:

@@ -1,4 +1,4 @@
-"""The cluster that a Kubernetes online deployment runs on: found by its endpoint's compute, and what a pod of it asks for.
+"""The cluster that a Kubernetes online deployment runs on: found by its endpoint's compute, and what a pod of it requests.
 
 The `Cluster` is looked up each time; ArmError in the service's words where it is missing.
 """
@@ -18,7 +18,7 @@ _CALL_FAILED = "InferencingClientCallFailed"
 
 
 def of_deployment(key: str, clusters: Clusters, services: Services) -> Cluster:
-    """ArmError: InferencingClientCallFailed where the compute, its cluster or the extension isn't there."""
+    """ArmError: InferencingClientCallFailed where the compute, its cluster or the extension doesn't exist."""
     deployment = services.store.get(key)
     endpoint = services.store.get(deployment.id.scope) if deployment is not None else None
     if deployment is None or endpoint is None:

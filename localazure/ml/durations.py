@@ -11,7 +11,7 @@ _SECONDS = {"days": 86400.0, "hours": 3600.0, "minutes": 60.0, "seconds": 1.0}
 
 
 def seconds(text: str) -> float | None:
-    """None where it is no such duration."""
+    """None where it isn't such a duration."""
     found = _FORM.fullmatch(text)
     if found is None or not any(found.groupdict().values()) or text.endswith("T"):
         return None

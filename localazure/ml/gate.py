@@ -31,7 +31,7 @@ _ALGORITHM = "HS256"
 
 
 class Gate:
-    """Judges by an endpoint's keys and by the role assignments as they are, or were two seconds ago."""
+    """Validates by an endpoint's keys and by the role assignments as they are, or were two seconds ago."""
 
     def __init__(self, services: Services, clock: Callable[[], float]) -> None:
         self._services = services

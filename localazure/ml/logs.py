@@ -17,7 +17,7 @@ def of_file(path: Path, tail: int | None) -> str:
 
 
 def of_instances(instances: Mapping[str, tuple[State | None, str]]) -> str:
-    """By instance: its state, and the lines that are asked for. In the order that clients of the service know."""
+    """By instance: its state, and the lines that are requested. In the order that clients of the service know."""
     return "\n".join(_instance(name, state, printed) for name, (state, printed) in instances.items())
 
 

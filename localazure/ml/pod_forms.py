@@ -58,7 +58,7 @@ def object_of(
 
 
 def shape_of(properties: Body, types: Mapping[str, Any], default: str) -> Body:
-    """What a pod asks for: the instance type's, with what the deployment itself says laid over it."""
+    """What a pod requests: the instance type's, with what the deployment itself says laid over it."""
     chosen: Body = types.get(str(properties.get("instanceType") or default)) or {}
     resources: Body = chosen.get("resources") or {}
     found = {part: _without_none(resources.get(part) or {}) for part in ("requests", "limits")}

@@ -39,7 +39,7 @@ class Cluster(NamedTuple):
     api: KubeApi
     namespace: str
     folder: Path  # of the cluster
-    shape: Body  # what each pod asks for
+    shape: Body  # what each pod requests
     image: str  # as the environment names it
 
 

@@ -116,7 +116,7 @@ class Running:
             self.serving = None
 
     async def close(self) -> None:
-        """Nobody watches any more; the containers go on."""
+        """Nobody watches any more; the containers continue."""
         await _stopped(self._watches.values())
         self._watches = {}
 

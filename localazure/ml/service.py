@@ -56,7 +56,7 @@ class OnlineEndpoints:
     # The server
 
     async def started(self) -> None:
-        """Takes up what an earlier server left."""
+        """Resumes what an earlier server left."""
         self._apply_all()
         store = self._services.store
         groups: list[str] = []

@@ -59,7 +59,7 @@ class Answer(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         if self._complete:
-            self.drop()  # more than was asked for
+            self.drop()  # more than was requested
             return
         try:
             self._parser.feed_data(data)

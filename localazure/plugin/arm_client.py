@@ -48,7 +48,7 @@ class ArmClient:
         self._opening = threading.Lock()
 
     def get(self, path: str, api_version: str) -> Json | None:
-        """The resource at `path`, or None where it isn't there."""
+        """The resource at `path`, or None where it doesn't exist."""
         response = self._send("GET", path, api_version).http_response
         return None if response.status_code == 404 else self._content(response)
 
@@ -73,7 +73,7 @@ class ArmClient:
         return self._finished(response, timeout_s) or {}
 
     def delete(self, path: str, api_version: str, timeout_s: float) -> None:
-        """Deletes, and waits until the resource is gone. What isn't there is gone."""
+        """Deletes, and waits until the resource is gone. What doesn't exist is gone."""
         response = self._send("DELETE", path, api_version)
         if response.http_response.status_code != 404:
             self._content(response.http_response)

@@ -24,7 +24,7 @@ class Connection:
         self.resources = Resources(self._arm, settings.subscription_id, skip_read_on_update=settings.skip_read_on_update)
 
     def group_location(self, group: str) -> str | None:
-        """The location of a resource group, asked for once. None where it can't be had: what is missing is then the location."""
+        """The location of a resource group, looked up once; None where it isn't available."""
         if group not in self._locations:
             path = RESOURCE_GROUP.id_of(self._settings.subscription_id, {"resourceGroupName": group})
             try:

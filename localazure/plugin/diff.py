@@ -18,7 +18,7 @@ from localazure.plugin.naming import CREATE_BEFORE_DELETE
 # Container Apps were read in azure-mgmt-appcontainers 5.1 (2026-07-01), which carries them as visibility; those of galleries and
 # virtual machines in azure-mgmt-compute 39, those of Machine Learning (2025-12-01) in azure-ai-ml 1.35.2. Of Application Insights
 # and autoscale settings the mark of `location` is assumed. Batch has none, in its description at 2024-07-01 and in
-# azure-mgmt-batch 19: a pool's size is an update in the plan, which the service refuses, unless the program asks for a
+# azure-mgmt-batch 19: a pool's size is an update in the plan, which the service refuses, unless the program requests a
 # replacement itself. Of AKS the provider's table names properties inside of `networkProfile` (pulumi-azure-native issue 4756);
 # Microsoft's marks have `location` alone.
 _CLUSTER_NETWORK = (

@@ -41,7 +41,7 @@ class State:
 
 
 class PartialError(Exception):
-    """The resource is there, or may be, and isn't what was asked for."""
+    """The resource is there, or may be, and isn't what was requested."""
 
     def __init__(self, state: State, reason: str, more: Sequence[str] = ()) -> None:
         super().__init__(reason)

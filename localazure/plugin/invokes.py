@@ -112,7 +112,7 @@ def invoke(token: str, arguments: Mapping[str, Any], arm: ArmClient, settings: S
 
 
 def _client_config(arm: ArmClient, settings: Settings) -> Properties:
-    # The token is our own and came over TLS: its claims are read, not judged.
+    # The token is our own and came over TLS: its claims are read, not validated.
     claims = jwt.decode(arm.token(), options={"verify_signature": False})
     return {
         "clientId": settings.client_id,

@@ -70,7 +70,7 @@ def _inputs_of(shape: Shape, value: Any) -> Any:
         case ArrayShape(), list():
             return [_inputs_of(shape.items, each) for each in value]
         case MapShape(), Mapping():
-            # Null is no value where the engine compares maps: pulumi/pulumi, sdk/go/common/resource/properties_diff.go.
+            # Null isn't a value where the engine compares maps: pulumi/pulumi, sdk/go/common/resource/properties_diff.go.
             return {key: _inputs_of(shape.values, each) for key, each in value.items() if each is not None}
         case UnionShape(), Mapping():
             option = shape.options.get(str(value.get(shape.discriminator)))
@@ -97,7 +97,7 @@ def _pattern(part: str) -> str:
 
 
 def refreshed_inputs(old_inputs: Any, old_outputs: Any, new_outputs: Any) -> Any:
-    """Old inputs with what changed from the old to the new outputs, and nothing else: what Azure adds by itself is no change of
+    """Old inputs with what changed from the old to the new outputs, and nothing else: what Azure adds by itself isn't a change of
     ours.
 
     All three are in the form of inputs; the outputs are projections (`inputs_of`).

@@ -31,7 +31,7 @@ class Resources:
         self._skip_read = skip_read_on_update
 
     def create(self, azure_type: AzureType, inputs: Properties, timeout_s: float = DEFAULT_TIMEOUT_S) -> State:
-        """Creates what isn't there. AzureError where it is: adopting it takes an import."""
+        """Creates what doesn't exist. AzureError where it is: adopting it takes an import."""
         resource_id = azure_type.id_of(self._subscription, inputs)
         if azure_type in THERE_WITH_PARENT:
             return self._put(azure_type, resource_id, inputs, timeout_s)
@@ -102,7 +102,7 @@ class Resources:
 
 
 def preserved_outputs(azure_type: AzureType, inputs: Properties) -> Properties:
-    """Outputs of a resource that nobody could read: what was asked for, in the form of outputs."""
+    """Outputs of a resource that nobody could read: what was requested, in the form of outputs."""
     return _outputs(azure_type, to_arm(azure_type, _visible(inputs)))
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 class AnyShape:
     """Any JSON value, such as the settings of an extension."""
 
-    within_itself: bool = False  # an object of the kind that it lies in, which would go on for ever
+    within_itself: bool = False  # an object of the kind that it lies in, which would continue for ever
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,7 @@ _OF_NETWORK = Wrapper(
     frozenset({"etag", "extendedLocation", "id", "identity", "kind", "location", "name", "sku", "tags", "type", "zones"}),
     required=False,
 )
-_NETWORK_OBJECTS = (  # parts of a network and resources of their own alike
+_NETWORK_OBJECTS = (  # parts of a network and separate resources alike
     "ApplicationGatewayBackendAddressPool ApplicationGatewayIPConfiguration ApplicationSecurityGroup BackendAddressPool "
     "BastionHostIPConfiguration Delegation FlowLog FrontendIPConfiguration IPConfiguration IPConfigurationProfile "
     "InboundNatRule LoadBalancerBackendAddress NatGateway NetworkInterface NetworkInterfaceIPConfiguration "

@@ -28,7 +28,7 @@ class PromisedImages(Images):
         return image
 
     def find(self, reference: str) -> Image | None:
-        """None for what is no reference."""
+        """None for what isn't a reference."""
         parsed = image_reference.parse(reference)
         if parsed is None:
             return None

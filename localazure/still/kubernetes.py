@@ -33,7 +33,7 @@ class StillClusters(Clusters):
         raise nothing_runs("API server of a cluster")
 
     async def started(self) -> None:
-        """There is nothing to take up."""
+        """There is nothing to resume."""
 
     async def _switch(self, key: str, power: str) -> None:
         async with self._locks[key.lower()]:

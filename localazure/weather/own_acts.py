@@ -1,5 +1,5 @@
 """What services do by themselves some time after a change: upgrades of clusters and of their nodes' images, and the least number
-of instances that an autoscale setting asks for.
+of instances that an autoscale setting requests.
 
 What was to come when a server ends isn't done by the next one. Channels: MicrosoftDocs/azure-aks-docs,
 articles/aks/auto-upgrade-cluster.md and auto-upgrade-node-os-image.md.
@@ -36,7 +36,7 @@ def after_cluster(cluster: str, as_of: date, image: Callable[[Resource, date], s
 
 
 def after_autoscale(setting: str, services: Services) -> None:
-    """An autoscale setting was changed: its target gets at least the instances that it asks for, and not more than it allows."""
+    """An autoscale setting was changed: its target gets at least the instances that it requests, and not more than it allows."""
 
     async def act() -> None:
         for _ in range(_TRIES):

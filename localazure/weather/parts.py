@@ -1,4 +1,4 @@
-"""The parts of the weather, each with its evidence. Data alone; docs/weather.md is made of it.
+"""The parts of the weather, each with its evidence. Only data; docs/weather.md is made of it.
 
 `rough`: part of rough weather, because every subscription meets it; the others are what some subscriptions have, or what happens
 now and then, and are turned on one by one. Ranks of evidence: recorded (an answer of Azure in a recorded session), documented (a

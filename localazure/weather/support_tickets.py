@@ -52,7 +52,7 @@ def answered(method: str, segments: Sequence[str], version: str, body: Body, ser
 
 
 def granted(resource: Resource, delay: float, services: Services) -> list[tuple[str, int]]:
-    """Quotas of a resource that were asked for and are granted by now: name and limit, the last at the end."""
+    """Quotas of a resource that were requested and are granted by now: name and limit, the last at the end."""
     tickets = sorted(services.store.documents(_DOCUMENTS).values(), key=lambda one: one["created"])
     return [
         (grant["name"], grant["limit"])

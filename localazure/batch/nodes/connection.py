@@ -1,6 +1,6 @@
 """The embedded Azure's side of a node's agent: starts the process, connects to it, asks it to run commands, hears how they end.
 
-An agent that an earlier server started is found by its lock and goes on; what it was running then is told in `adopted`.
+An agent that an earlier server started is found by its lock and continues; what it was running then is told in `adopted`.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ class Command(NamedTuple):
     stderr: str
     seconds: float | None = None  # after which it is ended
     append: bool = False  # to stdout and stderr
-    keep: bool = False  # processes that it leaves behind go on, until `clear`
+    keep: bool = False  # processes that it leaves behind continue, until `clear`
     context: Body | None = None  # what a later server needs to know of it
 
 
@@ -66,7 +66,7 @@ class Connection:
         self._reading: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
-        """Starts the agent where none lives, and connects. AgentLostError where it can't be had."""
+        """Starts the agent where none lives, and connects. AgentLostError where it isn't available."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + _START_SECONDS
         process: asyncio.subprocess.Process | None = None
@@ -99,7 +99,7 @@ class Connection:
         return reader
 
     async def run(self, run: str, command: Command) -> Ended:
-        """Runs a command to its end. AgentLostError where the node goes meanwhile. Where this is cancelled it goes on."""
+        """Runs a command to its end. AgentLostError where the node goes meanwhile. Where this is cancelled it continues."""
         future = self._future(run)
         self._ask({"do": "start", "run": run, **command._asdict()})
         return await self.ended(run, future)

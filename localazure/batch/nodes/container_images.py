@@ -21,11 +21,11 @@ CODE = "ContainerInvalidImage"
 
 
 class _RefusedError(Exception):
-    """The message says why."""
+    """The message has the reason."""
 
 
 async def prefetch(settings: PoolSettings, services: Services) -> None:
-    """The images that a pool wants on each node. NodeError for the first that can't be had."""
+    """The images that a pool wants on each node. NodeError for the first that isn't available."""
     containers = settings.containers or {}
     for name in containers.get("containerImageNames") or ():
         try:
@@ -35,7 +35,7 @@ async def prefetch(settings: PoolSettings, services: Services) -> None:
 
 
 async def pull(name: str, registry: Body | None, settings: PoolSettings, services: Services) -> Image:
-    """A task's image. `registry`: the task's own. TaskError where it can't be had."""
+    """A task's image. `registry`: the task's own. TaskError where it isn't available."""
     try:
         return await _pull(name, [registry] if registry else [], settings, services)
     except _RefusedError as error:

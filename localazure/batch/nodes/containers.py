@@ -63,7 +63,7 @@ class _Options(NamedTuple):
 async def prepared(
     node: Node, settings: Body, command_line: str, folder: Path, env: dict[str, str], run: str, services: Services
 ) -> Container:
-    """The container of one run, its files made anew where it isn't there already. TaskError where it can't be."""
+    """The container of one run, its files made again where it doesn't exist already. TaskError where it can't be."""
     if node.settings.containers is None:
         raise TaskError("ContainerInvalidSettings", Message="The pool has no containerConfiguration")
     options = _options(str(settings.get("containerRunOptions") or ""))

@@ -1,4 +1,4 @@
-"""File systems that a pool mounts on its nodes, below `fsmounts`: Azure Files shares. Others are refused by name.
+"""File systems that a pool mounts on its nodes, below `fsmounts`: Azure Files shares. Others are refused explicitly.
 
 A share becomes a link to its folder; NodeError for any other file system.
 """

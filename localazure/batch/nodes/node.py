@@ -178,7 +178,7 @@ class Node:
         await asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True)
 
     async def adopt(self) -> None:
-        """Takes up what an earlier server left: the agent with what it runs, or a node that comes up again."""
+        """Resumes what an earlier server left: the agent with what it runs, or a node that comes up again."""
         phase = self.record["phase"]
         if phase not in _AT_REST:
             await connection.end(self.folder)
@@ -196,7 +196,7 @@ class Node:
                 self.bring_up()
 
     def leave_alone(self) -> None:
-        """This server ends; what runs goes on for the next."""
+        """This server ends; what runs continues for the next."""
         if self.busy is not None:
             self.busy.cancel()
         if self.agent is not None:
@@ -214,7 +214,7 @@ class Node:
             self.record["errors"] = [error.body]
             self.enter("unusable")
         except AgentLostError:
-            pass  # `_lost` has begun anew
+            pass  # `_lost` has begun again
         except Exception as error:
             log.exception("the node %s couldn't come up", self.id)
             self.record["errors"] = [{"code": "NodeError", "message": str(error)}]

@@ -28,7 +28,7 @@ import stat
 import sys
 import time
 
-if __name__ == "__main__":  # alone, the process knows the standard library only
+if __name__ == "__main__":  # started alone, it has only the standard library
     sys.path.append(os.path.realpath(os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../..")))  # noqa: PTH118
 
 from localazure.batch.nodes import node_journal
@@ -284,7 +284,7 @@ class Agent:
         self.selector.register(connection, selectors.EVENT_READ, pid)
 
     def _launched(self, asked, streams):
-        """The process; 0 for what is no request, since anybody on the node may ask, and where there can't be one more."""
+        """The process; 0 for what isn't a request, since anybody on the node may ask, and where there can't be one more."""
         try:
             command, env = str(asked["command"]), {str(name): str(value) for name, value in asked["env"].items()}
             pid = os.fork() if len(streams) == 3 else 0
@@ -339,7 +339,7 @@ def make_way(path):
 
 
 def spawn(program, run):
-    """Starts a command in a session of its own, its output in files. Without a copy of this process, which would cost more."""
+    """Starts a command in a separate session, its output in files. Without a copy of this process, which would cost more."""
     flags = os.O_WRONLY | os.O_CREAT | (os.O_APPEND if run.get("append") else os.O_TRUNC)
     streams = [
         (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),

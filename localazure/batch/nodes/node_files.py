@@ -1,7 +1,7 @@
 """Files that come onto a node before a task runs and leave it afterwards: resource files and output files.
 
 TaskError has the service's codes. Blobs are reached through `Blobs`, as whom the reference says: with one of the pool's own
-identities, or by the address alone. Everything below the task's folder may be of the task's own making, links and pipes included,
+identities, or only by the address. Everything below the task's folder may be of the task's own making, links and pipes included,
 and nothing here follows one out of it.
 """
 

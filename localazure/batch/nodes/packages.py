@@ -30,11 +30,11 @@ _SPARE_BYTES = 1 << 30  # that a package leaves free
 
 
 class _PackageError(Exception):
-    """A package that can't be had. The message says why."""
+    """A package that isn't available. The message has the reason."""
 
 
 async def of_pool(references: tuple[Body, ...], root: Path, account: str, blobs: Blobs, services: Services) -> dict[str, str]:
-    """A pool's packages, unpacked anew. NodeError where one can't be had."""
+    """A pool's packages, unpacked again. NodeError where one isn't available."""
     resource = services.store.get(account)
     found: dict[str, str] = {}
     for reference in references:
@@ -49,7 +49,7 @@ async def of_pool(references: tuple[Body, ...], root: Path, account: str, blobs:
 
 
 async def of_task(references: list[Body] | None, root: Path, account: str, blobs: Blobs, services: Services) -> dict[str, str]:
-    """A task's packages, each unpacked once on a node. TaskError where one can't be had."""
+    """A task's packages, each unpacked once on a node. TaskError where one isn't available."""
     found: dict[str, str] = {}
     for reference in references or ():
         name = str(reference.get("applicationId") or "")

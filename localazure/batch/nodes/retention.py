@@ -1,4 +1,4 @@
-"""How long the files of tasks that have ended stay on a node: the task's retentionTime, a week where it says nothing.
+"""How long the files of tasks that have ended stay on a node: the task's retentionTime, a week where it isn't set.
 
 A task whose files may go earlier leaves a note beside them; a look from time to time removes what is due. A note lies where the
 task can write too, so what stands in it may be anything.

@@ -86,7 +86,7 @@ async def _prepare(node: Node, job: Body, record: Body, account: str, blobs: Blo
         await _attempts(node, _preparing(str(job["id"]).lower()), task, folder, env, retries, account, blobs, services, note)
         record["state"] = "completed" if record["preparation"]["result"] == "success" else FAILED
     finally:
-        if record["state"] == "running":  # the node was lost, or this server ends: the next to ask begins anew
+        if record["state"] == "running":  # the node was lost, or this server ends: the next to ask begins again
             node.record["preparations"].pop(str(job["id"]).lower(), None)
         node.preparing.pop(str(job["id"]).lower(), None)
         node.context.changed(node)

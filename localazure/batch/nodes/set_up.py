@@ -10,7 +10,7 @@ from localazure.weather import machine_starts
 
 
 async def prepare(node: Node, account: str, blobs: Blobs, services: Services) -> None:
-    """NodeError where something of it can't be had: the node is unusable then."""
+    """NodeError where something of it isn't available: the node is unusable then."""
     await machine_starts.begin(services)
     await asyncio.to_thread(mounts.mount, node.settings.mounts, node.root, services)
     node.package_variables = await packages.of_pool(node.settings.packages, node.root, account, blobs, services)

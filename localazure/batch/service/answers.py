@@ -76,7 +76,7 @@ async def listed(
 
 
 def plain(request: DataPlaneRequest, metadata: str, content: Body) -> Response:
-    """An object that is no entry of a list."""
+    """An object that isn't an entry of a list."""
     return JSONResponse({"odata.metadata": request.url(f"$metadata#{metadata}"), **content}, media_type=CONTENT_TYPE)
 
 

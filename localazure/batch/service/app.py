@@ -75,7 +75,7 @@ class DataPlane:
         except ArmError as error:
             response = answers.refused(pool_forms.refusal(error), address)
         except ClientDisconnect:
-            return  # nobody is left to answer
+            return  # the client has gone
         except Exception:
             log.exception("%s %s failed", request.method, raw)
             response = answers.refused(BatchError("InternalError"), address)

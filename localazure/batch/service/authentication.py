@@ -34,7 +34,7 @@ def audiences(url: str) -> tuple[str, ...]:
 
 
 def caller_of(request: Request, account: Resource | None, services: Services) -> Caller:
-    """The caller. BatchError 400, 401 or 403. An account that isn't there is only told to whom has a token."""
+    """The caller. BatchError 400, 401 or 403. An account that doesn't exist is only told to whom has a token."""
     authorization = request.headers.get("authorization", "")
     scheme, _, rest = authorization.partition(" ")
     match scheme.lower():

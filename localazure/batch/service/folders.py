@@ -1,4 +1,4 @@
-"""A folder's files as clients may see them: what lies below it and nothing else, whatever names and links a task has made.
+"""A folder's files as clients may see them: only what lies below it, regardless of names and links that a task has made.
 
 Links that lead out of the folder are as if they weren't there. A file is opened step by step without following links, so that one
 that is swapped meanwhile leads nowhere.

@@ -95,7 +95,7 @@ def checked(model: str, body: Any) -> Body:
     """
     known = shape(model)
     plain = _settled(known, body)
-    # One level deeper, since the check passes over an ARM body's own `id`, and an id is what the data plane asks for.
+    # One level deeper, since the check passes over an ARM body's own `id`, and an id is what the data plane requests.
     wrapper = ObjectShape(model, {_BODY: Property(_BODY, known, sdk_name=_BODY)})
     for problem in body_problems(wrapper, {_BODY: plain}, creating=True):
         raise _refusal(problem)

@@ -1,4 +1,4 @@
-"""The OData of the data plane's lists: $filter and $select. What else OData knows is refused by name.
+"""The OData of the data plane's lists: $filter and $select. What else OData knows is refused explicitly.
 
 Which properties a list can be filtered by, and how: Microsoft Learn, rest/api/batchservice/odata-filters-in-batch.
 """

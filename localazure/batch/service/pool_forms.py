@@ -1,6 +1,6 @@
 """A pool as the data plane spells it and as ARM does: two forms of one thing, which is stored as ARM's.
 
-Names that differ in letter case alone, and values of enums, are respelled by the shapes of both.
+Names that differ only in letter case, and values of enums, are respelled by the shapes of both.
 """
 
 from datetime import datetime

@@ -74,7 +74,7 @@ class DataPlaneRequest:
 
     @property
     def after(self) -> str:
-        """Where a page of a list goes on."""
+        """Where a page of a list continues."""
         token = self.query.get("$skiptoken", "")
         try:
             return base64.b64decode(token.encode(), altchars=b"-_", validate=True).decode()

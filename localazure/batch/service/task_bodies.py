@@ -35,7 +35,9 @@ def check_command(body: Body, path: str = "") -> None:
     names = [each["name"] for each in body.get("environmentSettings") or []]
     for name in names:
         if not name or "=" in name or "\0" in name:
-            raise invalid_value(f"{where}environmentSettings.name", name[:100], "It isn't a valid name of an environment variable")
+            raise invalid_value(
+                f"{where}environmentSettings.name", name[:100], "It isn't a valid name of an environment variable"
+            )
     if body.get("authenticationTokenSettings"):
         raise not_imitated(f"'{where}authenticationTokenSettings' (tokens for tasks)")
 

@@ -33,7 +33,7 @@ class Tasks:
         return answers.done(request, 201, view(added, request), location=_url(added, request))
 
     async def add_collection(self, request: DataPlaneRequest) -> Response:
-        """Each task has a result of its own. None is a server error: clients send those again and again."""
+        """Each task has its own result. None is a server error: clients send those again and again."""
         content = await request.raw_body()
         bodies = content.get("value") if isinstance(content, dict) else None
         if not isinstance(bodies, list):

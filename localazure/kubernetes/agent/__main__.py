@@ -1,6 +1,6 @@
 """`python -m localazure.kubernetes.agent FOLDER`: the node agent of the cluster in this folder, until SIGTERM.
 
-What pods run goes on when it ends; `localazure.containers.runtime.Runtime(FOLDER / "pods").reap()` ends that.
+What pods run continues when it ends; `localazure.containers.runtime.Runtime(FOLDER / "pods").reap()` ends that.
 """
 
 import asyncio

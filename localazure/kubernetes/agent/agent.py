@@ -1,6 +1,6 @@
 """The agent: the nodes that are wanted, and the pods that are bound to them.
 
-It does what the cluster's kubelets would do, until it is asked to end. What pods run goes on then, and the next agent takes it
+It does what the cluster's kubelets would do, until it is asked to end. What pods run continues then, and the next agent takes it
 up.
 """
 
@@ -167,7 +167,7 @@ class Agent:
         self._workers[uid] = asyncio.create_task(self._work(pod), name=f"{pod.namespace}/{pod.name}")
 
     async def _work(self, pod: Pod) -> None:
-        """An error of our own with one pod is no reason to leave the others."""
+        """An error of our own with one pod isn't a reason to leave the others."""
         try:
             await pod.run()
         except Exception:

@@ -1,6 +1,6 @@
 """One container of a pod: its image, its runs one after the other, its probes, until it has ended for good.
 
-A container that an earlier agent began is taken up where it is. Behaviour: kubelet v1.36.2, pkg/kubelet/kuberuntime and
+A container that an earlier agent began is resumed where it is. Behaviour: kubelet v1.36.2, pkg/kubelet/kuberuntime and
 pkg/kubelet/images.
 """
 
@@ -279,7 +279,7 @@ class Container:
             return self.pod.reached_at(int(number))
 
         if record.get("kind") != "process":
-            return Beside(process_spec.refused, {}, str(folder), places)  # what is acted out has no programs
+            return Beside(process_spec.refused, {}, str(folder), places)  # what is emulated has no programs
         spec = read_json(folder / "spec.json") or {}
         return Beside(lambda words: process_spec.beside(words, record, spec, folder), spec["env"], spec["workdir"], places)
 
@@ -313,7 +313,7 @@ class Container:
         self.pod.changed()
 
     async def leave(self) -> None:
-        """The agent ends, and what runs goes on."""
+        """The agent ends, and what runs continues."""
         await self._stop_probing()
         if isinstance(self.run, ActorRun):
             await self.run.leave()

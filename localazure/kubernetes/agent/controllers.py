@@ -113,7 +113,7 @@ def fit(
     written.write_text(yaml.safe_dump(_settings(settings or {}, controller, pod.loopback, certificates)), encoding="utf-8")
     argv = [f"--config={written}" if found else word for word, found in zip(spec["argv"], words, strict=True)]
     if controller.name == "kueue":
-        argv.append("--feature-gates=VisibilityOnDemand=false")  # an API of its own, at a fixed port of all addresses
+        argv.append("--feature-gates=VisibilityOnDemand=false")  # its own API, at a fixed port of all addresses
     return {**spec, "argv": argv, "env": {**spec["env"], "KUBECONFIG": str(kubeconfig)}}
 
 

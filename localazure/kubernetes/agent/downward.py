@@ -13,7 +13,7 @@ _ONE_OF_MANY = re.compile(r"metadata\.(labels|annotations)\['(.+)'\]")
 
 
 class FieldError(Exception):
-    """A field that isn't there for the asking."""
+    """A field that doesn't exist for the asking."""
 
 
 def field(pod: Body, path: str, host_ip: str, pod_ip: str) -> str:
@@ -41,7 +41,7 @@ def field(pod: Body, path: str, host_ip: str, pod_ip: str) -> str:
 
 
 def resource(pod: Body, reference: Body, container: Body | None, allocatable: Body) -> str:
-    """The text of a `resourceFieldRef`. A limit that isn't said is what the node has."""
+    """The text of a `resourceFieldRef`. A limit that isn't set is what the node has."""
     name = reference.get("containerName")
     if name:
         every = [*pod["spec"]["containers"], *(pod["spec"].get("initContainers") or [])]

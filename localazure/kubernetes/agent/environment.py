@@ -30,7 +30,7 @@ class PodContext(NamedTuple):
 
 
 async def variables(container: Body, pod: Body, sources: Sources, context: PodContext) -> dict[str, str]:
-    """ConfigError where something that it refers to isn't there."""
+    """ConfigError where something that it refers to doesn't exist."""
     cluster = {
         "KUBERNETES_SERVICE_HOST": context.api_host,
         "KUBERNETES_SERVICE_PORT": context.api_port,

@@ -79,7 +79,7 @@ class Events:
             try:
                 self._written[key] = await api.patch(f"{path}/{name}", patch, kind="strategic")
             except KubeError as error:
-                if error.status != 404:  # after an hour it is gone, and is written anew
+                if error.status != 404:  # after an hour it is gone, and is written again
                     raise
             else:
                 return

@@ -26,7 +26,7 @@ class Beside(NamedTuple):
 
 
 async def once(handler: Body, beside: Beside, seconds: float) -> str:
-    """Does what is asked, within so many seconds."""
+    """Does what is asked, within the given seconds."""
     try:
         async with asyncio.timeout(seconds):
             if "exec" in handler:

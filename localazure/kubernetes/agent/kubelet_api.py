@@ -1,4 +1,4 @@
-"""The port of each node: logs, exec, attach, port-forward, its pods and its health, for the API server alone.
+"""The port of each node: logs, exec, attach, port-forward, its pods and its health, for only the API server.
 
 Requests come over HTTPS with a client certificate and are answered in a kubelet's words. Behaviour: kubelet v1.36.2,
 pkg/kubelet/server/server.go and pkg/kubelet/kubelet_pods.go.
@@ -72,7 +72,7 @@ class KubeletApi:
         return context
 
     async def _handle(self, node: Node, request: Request) -> bool:
-        """Whether the connection goes on."""
+        """Whether the connection continues."""
         user, groups = _who(request.peer)
         if user != _CALLER and _MASTERS not in groups:
             verb = "create" if request.method == "POST" else "get"
@@ -175,7 +175,7 @@ def _who(peer: dict[str, Any]) -> tuple[str, list[str]]:
 
 
 def _attempt(container: Container, *, previous: bool) -> int:
-    """The run whose log is asked for. Refusals as in pkg/kubelet/kubelet_pods.go, validateContainerLogStatus."""
+    """The run whose log is requested. Refusals as in pkg/kubelet/kubelet_pods.go, validateContainerLogStatus."""
     pod = container.pod
     numbers = [one for one in runs.attempts(pod.folder, container.name) if container.known(one).log.exists()]
     where = f'container "{container.name}" in pod "{pod.name}"'

@@ -56,7 +56,7 @@ class Request(NamedTuple):
         await self.writer.drain()
 
 
-Handler = Callable[[Request], Awaitable[bool]]  # whether the connection goes on
+Handler = Callable[[Request], Awaitable[bool]]  # whether the connection continues
 
 
 async def serve(handler: Handler, trust: ssl.SSLContext, host: str, port: int) -> tuple[asyncio.Server, int]:

@@ -115,14 +115,14 @@ class Pod:
             self._ending.set()
 
     def gone(self) -> None:
-        """Its object isn't there any more, or its machine."""
+        """Its object doesn't exist any more, or its machine."""
         self._object_gone = True
         self._ending.set()
 
     # Its life
 
     async def run(self) -> None:
-        """Until it is gone. Where it is cancelled, because the agent ends, its processes go on."""
+        """Until it is gone. Where it is cancelled, because the agent ends, its processes continue."""
         beside = [asyncio.create_task(self._reporting.run())]
         for one in self.containers:
             if (controller := controllers.of_image(one.spec["image"])) is not None:
@@ -350,7 +350,7 @@ class Pod:
         return found
 
     def mounted(self, container: Body, env: Mapping[str, str]) -> dict[str, Path]:
-        """Where the mounts of a container lie, for what is acted out."""
+        """Where the mounts of a container lie, for what is emulated."""
         return {
             path: (self.volumes / name / part if part else self.volumes / name)
             for name, path, part in resolved_mounts(container, env)

@@ -6,7 +6,7 @@ from localazure.kubernetes.quantities import number
 
 
 def whole(text: object) -> int:
-    """Rounded up. ValueError where it is no amount."""
+    """Rounded up. ValueError where it isn't an amount."""
     return math.ceil(number(text))
 
 

@@ -1,7 +1,7 @@
-"""One run of one container: as a process below its shim, or as an infrastructure image acted out in this process.
+"""One run of one container: as a process below its shim, or as an infrastructure image emulated in this process.
 
-A run's folder holds `run.json` (what it is a run of), `log`, and of a process what its shim writes. A process goes on when the
-agent ends; the next one finds it by its folder. What is acted out ends with the agent and is begun again under the same number,
+A run's folder holds `run.json` (what it is a run of), `log`, and of a process what its shim writes. A process continues when the
+agent ends; the next one finds it by its folder. What is emulated ends with the agent and is begun again under the same number,
 as a kubelet's restart doesn't restart containers.
 """
 
@@ -45,11 +45,11 @@ class Run(Protocol):
     since: str
 
     async def ended(self) -> Body:
-        """The `terminated` of its container's state. Where waiting is cancelled the run goes on."""
+        """The `terminated` of its container's state. Where waiting is cancelled the run continues."""
         ...
 
     async def end(self, seconds: float) -> None:
-        """Asks it to end, and kills it after so many seconds; returns when it has ended."""
+        """Asks it to end, and kills it after the given seconds; returns when it has ended."""
         ...
 
 
@@ -103,7 +103,7 @@ class ProcessRun:
 
     @classmethod
     async def adopt(cls, one: Known, *, message_from_log: bool) -> "ProcessRun":
-        """Takes up what an earlier agent began. Where its shim is lost another settles what became of it."""
+        """Resumes what an earlier agent began. Where its shim is lost another settles what became of it."""
         state = read_json(one.folder / "state.json")
         lost = supervision.holder(one.folder) is None and not (state or {}).get("ended")
         return cls(one, await _shim(one.folder) if lost else None, message_from_log)
@@ -213,7 +213,7 @@ def _end_of_log(log: Path) -> str:
     return "".join(kept).encode()[-_MESSAGE_BYTES:].decode("utf-8", errors="replace")
 
 
-# What is acted out
+# What is emulated
 
 
 class ActorRun:

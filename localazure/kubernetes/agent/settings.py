@@ -60,7 +60,7 @@ class Settings(NamedTuple):
 
     @property
     def groups(self) -> Path | None:
-        """The controllers of groups and their charts; None where this machine has no build. Looked up anew each time."""
+        """The controllers of groups and their charts; None where this machine has no build. Looked up again each time."""
         try:
             return Path(self.groups_told.read_text(encoding="utf-8").strip())
         except OSError:

@@ -9,7 +9,7 @@ from localazure.kubernetes.client import KubeApi
 
 
 class MissingError(Exception):
-    """What a pod refers to isn't there."""
+    """What a pod refers to doesn't exist."""
 
 
 class Sources:

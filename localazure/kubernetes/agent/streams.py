@@ -22,7 +22,7 @@ _END_SECONDS = 5.0
 
 
 class NoStreamsError(Exception):
-    """The program can't be had."""
+    """The program isn't available."""
 
 
 class Streams:

@@ -2,7 +2,7 @@
 
 Each volume is a folder below the pod's. ConfigMaps, Secrets, tokens and the downward API are files in them; `hostPath` is a
 folder of the node's own, which begins empty, and never this machine's. `MountError` is what a pod waits with, in the event
-FailedMount. What needs a driver is refused by name.
+FailedMount. What needs a driver is refused explicitly.
 """
 
 import shutil
@@ -36,7 +36,7 @@ class VolumeContext(NamedTuple):
 
 
 async def prepare(pod: Body, context: VolumeContext) -> None:
-    """Makes what isn't there yet. MountError for the first volume that can't be made."""
+    """Makes what doesn't exist yet. MountError for the first volume that can't be made."""
     context.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for volume in pod["spec"].get("volumes") or ():
         name = volume["name"]

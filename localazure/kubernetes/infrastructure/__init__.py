@@ -1,6 +1,6 @@
-"""Images of a cluster's infrastructure, acted out inside the node agent: which there are, and the program that a container runs.
+"""Images of a cluster's infrastructure, emulated inside the node agent: which there are, and the program that a container runs.
 
-Tags that were never published aren't there either.
+Tags that were never published don't exist either.
 """
 
 import re
@@ -59,7 +59,7 @@ def known(image: str) -> bool:
 
 
 def actor(image: str, command: Sequence[str], args: Sequence[str]) -> Actor | None:
-    """What acts out a container with this image; None where the image isn't one of these."""
+    """What emulates a container with this image; None where the image isn't one of these."""
     found = _split(image)
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""The config manager beside the device plugin, acted out: it links the configuration that its node's label names.
+"""The config manager beside the device plugin, emulated: it links the configuration that its node's label names.
 
 Behaviour: NVIDIA/k8s-device-plugin, cmd/config-manager.
 """

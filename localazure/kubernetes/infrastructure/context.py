@@ -1,6 +1,6 @@
 """What an actor gets: the container that it stands for, its node, and ways to the outside.
 
-An actor is one program of an infrastructure image, acted out as a coroutine inside the node agent.
+An actor is one program of an infrastructure image, emulated as a coroutine inside the node agent.
 """
 
 import asyncio
@@ -46,7 +46,7 @@ class ActorContext:
         return None
 
     def read(self, inside: str) -> str:
-        """The text of a file of the container. OSError as Go spells it where it isn't there."""
+        """The text of a file of the container. OSError as Go spells it where it doesn't exist."""
         path = self.path(inside)
         if path is None or not path.exists():
             raise FileNotFoundError(f"open {inside}: no such file or directory")

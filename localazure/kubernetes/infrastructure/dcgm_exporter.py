@@ -1,4 +1,4 @@
-"""NVIDIA's DCGM exporter, acted out: `/metrics` and `/health` over HTTP on the port of its container.
+"""NVIDIA's DCGM exporter, emulated: `/metrics` and `/health` over HTTP on the port of its container.
 
 Flags and variables as the real one has them; what the GPUs do is said by `gpu_usage`. Behaviour: NVIDIA/dcgm-exporter, pkg/cmd.
 """

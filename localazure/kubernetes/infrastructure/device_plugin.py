@@ -1,4 +1,4 @@
-"""NVIDIA's device plugin, acted out: it reads its configuration, offers the node's GPUs to the kubelet, and logs as the real one.
+"""NVIDIA's device plugin, emulated: it reads its configuration, offers the node's GPUs to the kubelet, and logs as the real one.
 
 It offers nothing where the node has no driver, and ends with 1 if it is to fail on that. SIGHUP makes it read its configuration
 again. Under MPS it waits for the control daemon of its node: with a try every 30 s as the real one, and at once when it is there.
@@ -73,7 +73,7 @@ class DevicePlugin:
             self._withdraw(context)
 
     def _start(self, context: ActorContext, said: Mapping[str, str]) -> bool:
-        """Reads the configuration and offers what it asks for. False: to be tried again later."""
+        """Reads the configuration and offers what it requests. False: to be tried again later."""
         context.klog("Loading configuration.", where="main.go:330")
         try:
             config = self._config = read_config(context, said, self._version)

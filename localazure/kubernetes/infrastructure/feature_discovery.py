@@ -1,4 +1,4 @@
-"""GPU feature discovery, acted out: the labels of its node's GPUs, in a file for node feature discovery or as a NodeFeature.
+"""GPU feature discovery, emulated: the labels of its node's GPUs, in a file for node feature discovery or as a NodeFeature.
 
 Behaviour: NVIDIA/k8s-device-plugin, cmd/gpu-feature-discovery.
 """

@@ -80,7 +80,7 @@ _BOOLEANS = {"true": True, "1": True, "t": True, "false": False, "0": False, "f"
 
 
 def said(known: Mapping[str, str], arguments: Sequence[str], env: Mapping[str, str]) -> dict[str, str]:
-    """By flag. WrongUseError for a flag that the program doesn't have, or that is no boolean where it has to be one."""
+    """By flag. WrongUseError for a flag that the program doesn't have, or that isn't a boolean where it has to be one."""
     found = {flag: env[variable] for flag, variable in known.items() if env.get(variable)}
     words = list(arguments)
     while words:

@@ -1,4 +1,4 @@
-"""The control daemon of NVIDIA's Multi-Process Service, acted out: ready on its node for each shared resource, while it runs.
+"""The control daemon of NVIDIA's Multi-Process Service, emulated: ready on its node for each shared resource, while it runs.
 
 It divides threads and memory of each GPU equally among the replicas, and says so; nothing here enforces either. The file `.ready`
 and the folders for pipes are made as the real one makes them.

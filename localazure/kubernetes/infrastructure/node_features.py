@@ -1,4 +1,4 @@
-"""Node feature discovery, acted out: its worker tells of files of labels, its master puts labels of NodeFeature objects on nodes,
+"""Node feature discovery, emulated: its worker tells of files of labels, its master puts labels of NodeFeature objects on nodes,
 its garbage collector deletes those of nodes that have gone.
 
 A node's features are files below `features.d`; the type NodeFeature has to be there. Labels that an object no longer has are

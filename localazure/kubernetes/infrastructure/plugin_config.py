@@ -1,4 +1,4 @@
-"""The configuration of the NVIDIA device plugin, as its own programs read it: what it asks for, or why they don't start.
+"""The configuration of the NVIDIA device plugin, as its own programs read it: what it requests, or why they don't start.
 
 Flags and variables override the file. `ConfigError` has the programs' words. Behaviour: NVIDIA/k8s-device-plugin, api/config/v1
 and cmd/nvidia-device-plugin/main.go; unknown keys are passed over.

@@ -1,6 +1,6 @@
-"""What the annotation `pulumi.com/waitFor` asks for: `condition=Type[=Status]`, `jsonpath={.path}[=value]`, or a JSON list.
+"""What the annotation `pulumi.com/waitFor` requests: `condition=Type[=Status]`, `jsonpath={.path}[=value]`, or a JSON list.
 
-Of JSONPath the plain form is understood: names, `['names']` and `[indexes]`. Other expressions are refused by name.
+Of JSONPath the plain form is understood: names, `['names']` and `[indexes]`. Other expressions are refused explicitly.
 """
 
 import json
@@ -16,7 +16,7 @@ _STEP = re.compile(r"\.([A-Za-z_][\w-]*)|\[(\d+)\]|\['([^']+)'\]")
 
 
 def of(inputs: Object) -> Callable[[Object], Readiness] | None:
-    """The check that an object's annotation asks for, None where it has none. ValueError where it can't be read."""
+    """The check that an object's annotation requests, None where it has none. ValueError where it can't be read."""
     text = objects.annotation(inputs, objects.WAIT_FOR)
     return asked(text) if text else None
 

@@ -14,7 +14,7 @@ from localazure.kubernetes_plugin.values import canonical
 
 
 class Readiness(NamedTuple):
-    """`waiting`: what isn't there yet. `failed`: why it never will be. Neither: ready."""
+    """`waiting`: what doesn't exist yet. `failed`: why it never will be. Neither: ready."""
 
     waiting: str = ""
     failed: str = ""
