@@ -43,7 +43,7 @@ PROVED := $(filter-out documents,$(STACK))
 # What tests and measurements find first on PATH.
 TOOLS := $(CURDIR)/.venv/bin:$$(cat $(STATE)/engine-bin):$$(cat $(STATE)/kubernetes-bin)
 
-.PHONY: help up quotas storage down preview status env shell test times replay conformance lint docs bench bench-mnist bench-scoring bench-vector-add check-gpu disturbances mutants faults lock ready engine languages kubernetes groups azurite browser pictures clean
+.PHONY: help up quotas storage down preview status env shell test times replay conformance lint docs bench bench-mnist bench-scoring bench-vector-add check-gpu disturbances mutants faults lock ready engine languages kubernetes groups azurite browser pictures dist clean
 .DEFAULT_GOAL := help
 
 help: ## what can be made
@@ -201,6 +201,9 @@ pictures: browser ## take the pictures of README.md again: a review's page, and 
 	@$(UV) pip sync -q --python $(PYTHON) requirements-local.txt
 	@$(UV) pip install -q --python $(PYTHON) --no-deps --no-build-isolation -e ./components
 	@touch $@
+
+dist: .venv/ready ## build the package's wheel and source archive into dist/
+	$(UV) build -q --no-build-isolation --python $(PYTHON) -o dist components
 
 .PHONY: prerequisites
 prerequisites:

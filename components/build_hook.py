@@ -1,7 +1,7 @@
 """Adds to the wheel what lies beside this folder in a checkout: the verbs, the program, its examples, the workloads' sources.
 
 Of a workload those files travel that its image is built from, because the tag of the image is their hash. An editable install
-finds everything in the checkout.
+finds everything in the checkout. A source archive has the same files in a folder of its own, from which its wheel is built.
 """
 
 import sys
@@ -13,6 +13,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 OPERATIONS = "azure_gpu_operations"
 WORKLOADS = "azure_gpu/workload_sources"
+IN_ARCHIVE = "checkout"  # where a source archive has what lies beside this folder in a checkout
 # With the program of a package there is no virtual environment in the project's folder: it runs on the Python of the command.
 VIRTUAL_ENVIRONMENT = "    virtualenv: .venv\n"
 
@@ -22,9 +23,15 @@ class BesideThisFolder(BuildHookInterface[Any]):
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         self._made = tempfile.TemporaryDirectory()  # goes with this object, after the build
-        if version != "editable":
-            checkout = Path(self.root).parent
-            build_data["force_include"].update({str(source): target for source, target in self._beside(checkout)})
+        if version == "editable":
+            return
+        archived = Path(self.root) / IN_ARCHIVE
+        checkout = archived if archived.is_dir() else Path(self.root).parent
+        beside = self._beside(checkout)
+        if self.target_name == "sdist":
+            sources = [checkout / "Pulumi.yaml", *(source for source, _ in beside if source.is_relative_to(checkout))]
+            beside = [(source, f"{IN_ARCHIVE}/{source.relative_to(checkout).as_posix()}") for source in sources]
+        build_data["force_include"].update({str(source): target for source, target in beside})
 
     def _beside(self, checkout: Path) -> list[tuple[Path, str]]:
         """Files and folders with their places in the wheel."""

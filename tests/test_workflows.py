@@ -35,6 +35,7 @@ MAY = {
     ("drift", "drift"): {**AZURE, "issues": "write"},
     ("end", "past"): AZURE,
     ("end", "review-stacks"): AZURE,
+    ("release", "publish"): {"contents": "write"},
 }
 
 

@@ -93,6 +93,16 @@ def test_the_version_is_that_of_the_newest_entry_of_the_changelog(wheel: Path) -
 
 
 @pytest.mark.slow
+def test_the_wheel_of_the_source_archive_is_the_same(wheel: Path, tmp_path: Path) -> None:
+    command = [UV, "build", "-q", "--no-build-isolation", "--python", sys.executable, "-o", tmp_path, "components"]
+    done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    [built] = tmp_path.glob("*.whl")
+    ours, theirs = zipfile.ZipFile(wheel), zipfile.ZipFile(built)
+    assert {name: ours.read(name) for name in ours.namelist()} == {name: theirs.read(name) for name in theirs.namelist()}
+
+
+@pytest.mark.slow
 def test_an_empty_environment_has_the_library_after_one_install(library: Path, tmp_path: Path) -> None:
     names, installed = printed(library, "import azure_gpu\nprint(azure_gpu.GpuCluster)\nprint(azure_gpu.__version__)", tmp_path)
     assert (names, installed) == ("<class 'azure_gpu.aks.cluster.GpuCluster'>", version("azure-gpu"))
