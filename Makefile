@@ -103,7 +103,7 @@ lint: .venv/ready ## format, style, types, workflows
 	  if [ $$code = 2 ]; then echo "the workflows aren't checked by actionlint: Go is missing" >&2; exit 0; fi; \
 	  [ $$code = 0 ] && set -x && "$$folder/actionlint" -shellcheck .venv/bin/shellcheck -pyflakes ""
 
-docs: .venv/ready ## write every generated page again: settings, components, their package schema, replacements, policies, catalog, coverage, weather, the stack's picture
+docs: .venv/ready ## write every generated page again: settings, components, their package schema, replacements, policies, catalog, coverage, weather, commands, the stack's picture
 	$(PYTHON) -m azure_gpu.stack.settings_reference schema > docs/settings.schema.json
 	$(PYTHON) -m azure_gpu.stack.settings_reference reference > docs/settings.md
 	$(PYTHON) -m azure_gpu.stack.component_reference docs/components
@@ -116,10 +116,10 @@ docs: .venv/ready ## write every generated page again: settings, components, the
 	PYTHONPATH=components/policy $(PYTHON) -m azure_gpu_policies.page > docs/policies.md
 	$(PYTHON) -m localazure.weather.page > docs/weather.md
 	$(PYTHON) -m localazure.evidence.coverage > docs/coverage.md
-	$(PYTHON) -m azure_gpu_operations.verbs README.md
+	$(PYTHON) -m azure_gpu_operations.verbs docs/commands.md
 	$(PYTHON) -m operations graph --stack local --config-folder . --svg docs/local.svg
 
-bench: .venv/ready engine kubernetes azurite ## the figures that README.md speaks of, as ratios in one run
+bench: .venv/ready engine kubernetes azurite ## the figures of docs/results.md, as ratios in one run
 	@PATH="$(TOOLS):$$PATH" $(PYTHON) -m tests.bench
 
 # Python alone, since a machine with a GPU may have nothing else of the project.
@@ -185,7 +185,7 @@ azurite: .venv/ready prerequisites
 browser: .venv/browser ## what tests of pages need: Playwright, axe-core, and a Chromium where the machine has none: 130 MB, once
 	@$(PYTHON) -m tests.browser.installation
 
-pictures: browser ## take the pictures of README.md again: a review's page, and its comment
+pictures: browser ## take the pictures of docs/environments.md again: a review's page, and its comment
 	@PYTHONPATH=.:components:operations $(PYTHON) -m tests.browser.pictures docs/images
 
 .venv/browser: requirements-browser.txt .venv/ready

@@ -1,7 +1,7 @@
 """Every command of `python -m operations`: its name, what it does in one line, and the module that has it.
 
-`--help`, the table in README.md and the command line itself are made from this table. A module is loaded when its command is the
-one that was requested. `python -m azure_gpu_operations.verbs README.md` writes the table there again.
+`--help`, the table in docs/commands.md and the command line itself are made from this table. A module is loaded when its command is
+the one that was requested. `python -m azure_gpu_operations.verbs docs/commands.md` writes the table there again.
 """
 
 import argparse

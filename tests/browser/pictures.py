@@ -1,4 +1,4 @@
-"""Takes the pictures of README.md: a review's page, and the comment of a pull request, both of the sample review.
+"""Takes the pictures of docs/environments.md: a review's page, and the comment of a pull request, both of the sample review.
 
     python -m tests.browser.pictures FOLDER      writes review-page.png and review-comment.png
 

@@ -1,4 +1,4 @@
-"""The pictures of README.md are taken from the sample review, and are small."""
+"""The pictures of docs/environments.md are taken from the sample review, and are small."""
 
 from pathlib import Path
 

@@ -213,7 +213,7 @@ def test_the_example_of_a_page_declares_its_component(file: Path, monkeypatch: p
 
 
 def test_the_program_of_the_readme_declares_a_cluster_and_what_it_puts_into_it(tmp_path: Path) -> None:
-    text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8").partition("## In a program of your own")[2]
+    text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8").partition("## In your own Pulumi program")[2]
     file = tmp_path / "program.py"
     file.write_text(text.partition("```python\n")[2].partition("```")[0])
     with clusters_that_answer():

@@ -1,8 +1,9 @@
-"""What the documents say can be followed: links lead somewhere, commands are there, the refusal shown is the real one."""
+"""The documents can be followed: links lead somewhere, commands exist, the problems shown are the real ones."""
 
 import re
 import subprocess
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -16,8 +17,10 @@ from tests.components.settings_of import TODAY, all_problems, configuration
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
+CONTENTS = ROOT / "docs" / "README.md"
+CHECKS = ROOT / "docs" / "checks.md"
 DOCUMENTS = [
-    README,
+    *sorted(ROOT.glob("*.md")),
     *sorted((ROOT / "docs").glob("*.md")),
     *sorted(ROOT.glob("*/README.md")),
     *sorted(ROOT.glob("*/*/README.md")),
@@ -38,7 +41,9 @@ def relative_links(document: Path) -> Iterator[str]:
 
 
 def code(document: Path) -> str:
-    return "\n".join(CODE.findall(document.read_text(encoding="utf-8")))
+    """Code of a document, without diffs, which show what isn't there yet."""
+    found = CODE.findall(document.read_text(encoding="utf-8"))
+    return "\n".join(each for each in found if not each.startswith("```diff"))
 
 
 def anchors(document: Path) -> set[str]:
@@ -56,17 +61,32 @@ def test_every_relative_link_leads_to_a_file_and_every_anchor_to_a_heading(docum
         assert not anchor or anchor in anchors(file), f"{name} has no heading for #{anchor}"
 
 
-def test_the_readme_links_to_every_page_of_docs() -> None:
+def test_the_contents_list_every_page_of_docs_and_every_example() -> None:
+    linked = {(CONTENTS.parent / target.partition("#")[0]).resolve() for target in relative_links(CONTENTS)}
+    pages = {*(ROOT / "docs").glob("*.md"), *(ROOT / "examples").glob("*/README.md")} - {CONTENTS}
+    assert pages <= linked, sorted(str(each.relative_to(ROOT)) for each in pages - linked)
+
+
+def test_the_readme_is_a_page_and_leads_to_the_contents() -> None:
+    assert len(README.read_text(encoding="utf-8").splitlines()) <= 120
     linked = {(ROOT / target.partition("#")[0]).resolve() for target in relative_links(README)}
-    assert set((ROOT / "docs").glob("*.md")) <= linked
+    assert {CONTENTS, ROOT / "CONTRIBUTING.md", ROOT / "docs" / "architecture.md"} <= linked
 
 
-def test_every_make_target_of_the_readme_is_there() -> None:
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.relative_to(ROOT).as_posix())
+def test_every_make_target_of_a_document_is_there(document: Path) -> None:
+    named = set(re.findall(r"\bmake (?:-s )?([a-z]+(?:-[a-z]+)*)", code(document)))
+    assert named <= make_targets()
+
+
+def test_the_readme_names_the_commands_to_begin_with() -> None:
+    assert {"up", "down"} <= set(re.findall(r"\bmake ([a-z]+)", code(README)))
+
+
+@cache
+def make_targets() -> set[str]:
     known = subprocess.run(["make", "-qpRr", "help"], cwd=ROOT, capture_output=True, text=True, check=False).stdout
-    targets = set(re.findall(r"^([\w./-]+):", known, re.MULTILINE))
-    named = set(re.findall(r"\bmake (?:-s )?([a-z]+)", code(README)))
-    assert {"up", "test", "down"} <= named
-    assert named <= targets
+    return set(re.findall(r"^([\w./-]+):", known, re.MULTILINE))
 
 
 def named_commands(document: Path) -> set[tuple[str, str]]:
@@ -86,7 +106,7 @@ def test_every_command_of_our_own_that_a_document_names_is_there(capsys: pytest.
         assert ended.value.code == 0, f"python -m {room} {command}: {capsys.readouterr().err}"
 
 
-def test_the_refusal_that_the_readme_shows_is_what_the_program_says() -> None:
+def test_the_problems_that_the_page_shows_are_what_the_program_reports() -> None:
     group = {
         "image": "python:3.11",
         "memory_in_bg": 12,
@@ -95,4 +115,4 @@ def test_the_refusal_that_the_readme_shows_is_what_the_program_says() -> None:
     }
     settings = read(configuration({"container_groups": {"train": group}}), TODAY)
     shown = render(errors(all_problems(settings, "azure-gpu", "dev")), IN_A_STACK_FILE)
-    assert f"```\n{shown}\n```" in README.read_text(encoding="utf-8")
+    assert f"```\n{shown}\n```" in CHECKS.read_text(encoding="utf-8")

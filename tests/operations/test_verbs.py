@@ -1,4 +1,4 @@
-"""The table of commands: each is there, loads alone, and stands in README.md."""
+"""The table of commands: each exists, loads only its own module, and is in docs/commands.md."""
 
 import argparse
 import subprocess
@@ -44,8 +44,8 @@ def test_only_the_module_of_the_requested_command_is_loaded() -> None:
     assert done.stdout.strip() == "['sizes.command']"
 
 
-def test_the_table_in_the_readme_is_the_one_of_the_program() -> None:
-    page = (CHECKOUT / "README.md").read_text(encoding="utf-8")
+def test_the_table_of_the_page_is_the_one_of_the_program() -> None:
+    page = (CHECKOUT / "docs" / "commands.md").read_text(encoding="utf-8")
     assert verbs.with_table(page) == page, "run `make docs`"
 
 
