@@ -58,7 +58,7 @@ def test_groups_and_clusters_come_up_at_the_first_try(
         "adder-group: the role by which its image is pulled doesn't work yet; it is tried again for up to 15 minutes"
         in done.stdout
     )
-    assert "a new role has to work first, which takes up to 15 minutes" in done.stdout
+    assert "waiting until the new role assignment takes effect, up to 15 minutes" in done.stdout
 
     outputs = stack.outputs()
     pools = own_azure.get(f"{outputs['clusters']['gpu']}/agentPools", "2025-09-01").json()["value"]

@@ -134,7 +134,7 @@ def test_who_runs_it_changes_no_plan(stack: ProgramStack) -> None:
         values["principalId"] = SOMEBODY
     stack.imports(theirs)
     assert stack.steps() == []
-    assert f"the cluster's administrator is {SOMEBODY}, who ran the first up; {runs}" in stack.pulumi("preview").stdout
+    assert f"the cluster's administrator is {SOMEBODY}, who ran the first `pulumi up`; {runs}" in stack.pulumi("preview").stdout
     stack.imports(mine)
 
     said = with_cluster()

@@ -91,7 +91,7 @@ def test_a_model_is_registered_once_it_lies_where_it_is_said_to_lie_and_stays(az
     stack.configure(with_content("mnist/2"))
     refused = stack.pulumi("preview")
     assert refused.returncode != 0
-    assert "ml_workspace.models.mnist: a version never changes, and version 1 is there with another modelUri" in refused.stdout
+    assert "ml_workspace.models.mnist: version 1 exists with another modelUri" in refused.stdout
     stack.configure(with_content("mnist/2", "2"))
     assert steps(stack) == beside("ml-model-mnist")
 

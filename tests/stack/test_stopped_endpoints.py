@@ -79,7 +79,7 @@ def test_a_stopped_endpoint_keeps_address_and_key_stays_stopped_and_comes_back_a
     assert stack.pulumi("refresh", "--yes", "--skip-preview").returncode == 0
     assert stack.steps() == [Step("update", "azure-native:resources:Deployment", "colours-traffic")]
     said = stack.update()
-    assert f"ml_endpoints.colours: it is stopped since {since}: its address and keys stay" in said
+    assert f"ml_endpoints.colours: stopped since {since}: its address and keys are kept" in said
     assert endpoint.deployments() == []
     assert endpoint.shown()["properties"]["description"] == "at rest"
     assert stack.steps() == []

@@ -103,11 +103,13 @@ def assign(
         text = await config.future()
         if text is None:
             return
-        pulumi.log.info(f"a new role has to work first, which takes up to {roles.DELAY_MINUTES} minutes", parent)
+        pulumi.log.info(f"waiting until the new role assignment takes effect, up to {roles.DELAY_MINUTES} minutes", parent)
         try:
             await asyncio.to_thread(reach.wait_until_allowed, text, NEEDED, roles.DELAY_MINUTES * 60)
         except NotAllowedError as error:
-            pulumi.log.warn(f"{spec.path}: {error}. What is put onto the cluster may fail; the next up goes on.", parent)
+            pulumi.log.warn(
+                f"{spec.path}: {error}. Creating objects on the cluster may fail; the next `pulumi up` continues.", parent
+            )
         except NotReachedError as error:
             raise pulumi.RunError(f"cluster {spec.name}: {error}") from None
 

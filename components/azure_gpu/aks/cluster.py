@@ -425,7 +425,7 @@ class GpuCluster(AttachableCluster):
         """What it costs to have the cluster at all. In a preview alone, as an update shows its preview first."""
         if pulumi.runtime.is_dry_run():
             idle = self._spec.idle_cost.text(self._spec.context.day)
-            pulumi.log.info(f"while nothing runs it costs {idle}, disks and addresses aside", self)
+            pulumi.log.info(f"cost while idle: {idle}, without disks and addresses", self)
 
 
 def _network_of(subnet: pulumi.Input[str]) -> pulumi.Input[str]:

@@ -79,8 +79,8 @@ def issuer_url(cluster: containerservice.GetManagedClusterResult) -> str:
 def _elsewhere(spec: GpuClusterSpec, location: str, path: str) -> Problem:
     return Problem(
         path=path,
-        message=f"this cluster is in {location}, and its pools are to be in {spec.location}",
+        message=f"the cluster is in {location}, but its pools would be in {spec.location}",
         value=spec.existing.text if spec.existing else None,
         allowed="a cluster in the region of its pools",
-        fix=f"add {spec.path}.location: {regions.normalise(location)}, or name a cluster in {spec.location}",
+        fix=f"set {spec.path}.location: {regions.normalise(location)}, or name a cluster in {spec.location}",
     )

@@ -37,7 +37,7 @@ def kubeconfig_of(answer: Sequence[Mapping[str, str]]) -> dict[str, Any]:
         config = bounded_yaml.load(text)
         config["clusters"][0]["cluster"]["server"]
     except (IndexError, KeyError, TypeError, ValueError) as error:
-        raise NoKubeconfigError("Azure's answer holds no kubeconfig for the cluster's users") from error
+        raise NoKubeconfigError("Azure's response has no kubeconfig for the cluster's users") from error
     return cast(dict[str, Any], config)
 
 

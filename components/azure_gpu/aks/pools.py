@@ -210,10 +210,10 @@ def _size(size: Size | None, path: str) -> Iterator[Problem]:
     if size is not None and size.gpu is None:
         yield Problem(
             path=f"{path}.size",
-            message="machines of this size have no GPU, and this is a pool of GPUs",
+            message="this size has no GPU",
             value=size.name,
             allowed="a size with a GPU, such as Standard_NC4as_T4_v3",
-            fix=f"`{COMMAND} sizes --service aks` shows sizes with GPUs",
+            fix=f"choose one of `{COMMAND} sizes --service aks`",
         )
 
 
@@ -221,10 +221,10 @@ def _names(name: str, replace: PoolReplace, path: str) -> Iterator[Problem]:
     if replace is PoolReplace.SIDE_BY_SIDE and LONGEST_SIDE_BY_SIDE < len(name) <= LONGEST_POOL_NAME:
         yield Problem(
             path=f"{path}.replace",
-            message=f"{HASH_LENGTH} of the {LONGEST_POOL_NAME} characters of a pool's name are for the hash of {replace}",
+            message=f"{replace} adds {HASH_LENGTH} characters to the pool's name, which has at most {LONGEST_POOL_NAME}",
             value=name,
-            allowed=f"with a name of at most {LONGEST_SIDE_BY_SIDE} characters",
-            fix=f"shorten the name, or write replace: {PoolReplace.DRAIN_FIRST}",
+            allowed=f"a name of at most {LONGEST_SIDE_BY_SIDE} characters",
+            fix=f"shorten the name, or set `replace: {PoolReplace.DRAIN_FIRST}`",
         )
 
 
@@ -234,34 +234,32 @@ def _words(said: GpuPoolArgs, path: str) -> Iterator[Problem]:
         match = _TAINT.fullmatch(taint)
         if match is None or match["effect"] not in _EFFECTS:
             allowed = f"key=value:Effect, the effect one of {', '.join(_EFFECTS)}"
-            yield Problem(f"{path}.taints[{index}]", "this is no taint", taint, allowed, f"write {DEFAULT_TAINTS[0]}")
+            yield Problem(f"{path}.taints[{index}]", "not a valid taint", taint, allowed, f"write {DEFAULT_TAINTS[0]}")
     for key, value in said.get("labels", {}).items():
         here = f"{path}.labels.{key}"
         if _LABEL_KEY.fullmatch(key) is None or _LABEL_VALUE.fullmatch(value) is None:
             allowed = "key and value of at most 63 letters, digits, dots, hyphens and underscores"
-            yield Problem(here, "this is no label of Kubernetes", value, allowed, "shorten it, or choose other characters")
+            yield Problem(here, "not a valid Kubernetes label", value, allowed, "shorten it, or choose other characters")
         elif key == NODE_POOL or any(key.split("/")[0].endswith(of_aks.rstrip("/")) for of_aks in _OF_AKS):
-            yield Problem(
-                here, "this label is written by AKS or by this program", value, "labels of your own", "choose another key"
-            )
+            yield Problem(here, "reserved for AKS or this program", value, "other keys", "choose another key")
     for index, zone in enumerate(said.get("zones", [])):
         if _ZONE.fullmatch(zone) is None:
-            yield Problem(f"{path}.zones[{index}]", "this is no availability zone", zone, '"1", "2" or "3"', 'write "1"')
+            yield Problem(f"{path}.zones[{index}]", "not a valid availability zone", zone, '"1", "2" or "3"', 'write "1"')
     if "max_surge" in said and _SURGE.fullmatch(said["max_surge"]) is None:
         allowed = "a number, or a percentage up to 100%"
-        yield Problem(f"{path}.max_surge", "this says no number of nodes", said["max_surge"], allowed, 'write "1", or "33%"')
+        yield Problem(f"{path}.max_surge", "not a valid number of nodes", said["max_surge"], allowed, 'write "1", or "33%"')
 
 
 def _numbers(said: GpuPoolArgs, path: str) -> Iterator[Problem]:
     for key, least, most, what in (
-        ("max_nodes", None, MOST_NODES, "nodes of a pool"),
-        ("drain_minutes", 1, LONGEST_DRAIN_MINUTES, "minutes to drain a node"),
-        ("os_disk_gb", *DISK_GB, "GB of the system's disk"),
-        ("max_pods", *MAX_PODS, "pods of a node"),
+        ("max_nodes", None, MOST_NODES, "number of nodes"),
+        ("drain_minutes", 1, LONGEST_DRAIN_MINUTES, "drain time in minutes"),
+        ("os_disk_gb", *DISK_GB, "OS disk size in GB"),
+        ("max_pods", *MAX_PODS, "number of pods per node"),
     ):
         value = said.get(key)
         if not isinstance(value, int):
             continue
         if value > most or (least is not None and value < least):
             allowed = f"{least} to {most}" if least is not None else f"at most {most}"
-            yield Problem(f"{path}.{key}", f"AKS doesn't take this as the {what}", value, allowed, f"write {most} or less")
+            yield Problem(f"{path}.{key}", f"{what} is out of range", value, allowed, f"write {most} or less")

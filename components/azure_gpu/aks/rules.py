@@ -31,7 +31,6 @@ from azure_gpu.formats import arm_ids, azure_types
 from azure_gpu.shared import principals
 from azure_gpu.shared.context import check_region
 from azure_gpu.shared.validation import written
-from azure_gpu.shared.wording import says
 
 MOST_IDLE_MINUTES = 24 * 60
 SUBNET = "Microsoft.Network/virtualNetworks/subnets"
@@ -73,8 +72,8 @@ def _existing(said: GpuClusterSettings, path: str) -> Iterator[Problem]:
     for key in given:
         yield Problem(
             path=f"{path}.{key}",
-            message="an existing cluster is never changed, so nothing about the cluster itself can be said",
-            allowed="gpu_pools, access of who logs in how, and what is put onto the cluster",
+            message="can't be set on an existing cluster, which is never changed",
+            allowed="gpu_pools, admins and login of access, and what is created on the cluster",
             fix="remove it, or have the cluster's owner set it",
         )
 
@@ -96,27 +95,27 @@ def _system_pool(said: GpuClusterSettings, spec: GpuClusterSpec) -> Iterator[Pro
     if size is not None and size.gpu is not None:
         yield Problem(
             path=f"{path}.size",
-            message="this program gives the system pool no GPU: it never scales to zero and holds AKS's own pods; that is our "
-            "policy, and no limit of AKS",
+            message="a system pool with GPUs is against this program's policy (not a limit of AKS): it never scales to zero "
+            "and runs AKS's own pods",
             value=size.name,
             allowed="a size without a GPU, such as Standard_D4s_v5",
-            fix="leave it out, and put the GPUs into gpu_pools",
+            fix="remove it, and put the GPUs into gpu_pools",
         )
     elif size is None:
         yield from system_pools.check(pool.size, f"{path}.size")
     if pool.nodes < 1:
-        yield Problem(f"{path}.nodes", "a system pool never scales to zero", pool.nodes, "1 and more", "write 1")
+        yield Problem(f"{path}.nodes", "a system pool never scales to zero", pool.nodes, "1 or more", "write 1")
     if pool.max_nodes < pool.nodes:
-        message = "the highest number of nodes is below the lowest"
-        yield Problem(f"{path}.max_nodes", message, pool.max_nodes, f"{pool.nodes} and more", "raise it, or leave it out")
+        message = "less than `nodes`"
+        yield Problem(f"{path}.max_nodes", message, pool.max_nodes, f"{pool.nodes} or more", "raise or remove it")
     if pool.max_nodes > system_pools.MOST_NODES:
         allowed = f"at most {system_pools.MOST_NODES}"
-        yield Problem(f"{path}.max_nodes", "AKS makes no pool of so many nodes", pool.max_nodes, allowed, "lower it")
+        yield Problem(f"{path}.max_nodes", "more nodes than AKS allows in a pool", pool.max_nodes, allowed, "lower it")
     if pool.os_sku not in _SYSTEM_OS:
         known = systems.OS_SKUS.get(pool.os_sku)
         windows = known is not None and known.operating_system is OperatingSystem.WINDOWS
         message = "a system pool runs Linux" if windows else "this program's system pools run Ubuntu or AzureLinux"
-        yield Problem(f"{path}.os_sku", message, pool.os_sku, ", ".join(_SYSTEM_OS), "write Ubuntu, or leave it out")
+        yield Problem(f"{path}.os_sku", message, pool.os_sku, ", ".join(_SYSTEM_OS), "set Ubuntu, or remove it")
 
 
 def _way_in(said: GpuClusterSettings, spec: GpuClusterSpec) -> Iterator[Problem]:
@@ -124,7 +123,7 @@ def _way_in(said: GpuClusterSettings, spec: GpuClusterSpec) -> Iterator[Problem]
     yield from access.check(spec.access.local_accounts, spec.access.login, f"{path}.login")
     host = spec.access.authority_host
     if host and _HOST.fullmatch(host) is None:
-        yield Problem(f"{path}.authority_host", "this is no address of an authority", host, "https://…/", "end it with a slash")
+        yield Problem(f"{path}.authority_host", "not a valid authority address", host, "https://…/", "end it with a slash")
     yield from principals.check(said.get("access", {}).get("admins", {}), f"{path}.admins")
 
 
@@ -134,18 +133,18 @@ def _network(said: GpuClusterSettings, spec: GpuClusterSpec) -> Iterator[Problem
         if not way.authorized_ranges:
             yield Problem(
                 path=f"{path}.authorized_ranges",
-                message="a restricted cluster answers to these addresses alone, and none are said: nobody would get in",
+                message="`network: restricted` requires `authorized_ranges`; without them nobody can connect",
                 allowed='a list of ranges, such as ["203.0.113.7/32"]',
-                fix="add the address of whoever runs this program, as `curl https://api.ipify.org` says it, and your people's",
+                fix="add this machine's address, as `curl https://api.ipify.org` prints it, and your users'",
                 source=str(network.RANGES_PAGE),
             )
         yield from network.check_ranges(way.authorized_ranges, f"{path}.authorized_ranges")
     elif "authorized_ranges" in given:
         yield Problem(
             path=f"{path}.authorized_ranges",
-            message=f"with network {way.network} no ranges are authorized",
-            allowed="with network: restricted alone",
-            fix="write network: restricted, or remove the ranges",
+            message=f"requires `network: restricted`, but it is {way.network}",
+            allowed="only with `network: restricted`",
+            fix="set `network: restricted`, or remove the ranges",
             source=str(network.PRIVATE_PAGE),
             code=Code.IMPOSSIBLE,
         )
@@ -153,32 +152,32 @@ def _network(said: GpuClusterSettings, spec: GpuClusterSpec) -> Iterator[Problem
     if zone is not None and way.network is not ClusterNetwork.PRIVATE:
         yield Problem(
             path=f"{path}.private_dns_zone",
-            message=f"with network {way.network} there is no private name",
-            allowed="with network: private alone",
-            fix="write network: private, or remove it",
+            message=f"requires `network: private`, but it is {way.network}",
+            allowed="only with `network: private`",
+            fix="set `network: private`, or remove it",
         )
     elif isinstance(zone, str) and zone not in ("system", "none"):
         found = arm_ids.parse(zone)
         if found is None or not found.is_type(PRIVATE_DNS_ZONE):
             allowed = f"system, none, or /subscriptions/<id>/resourceGroups/<name>/providers/{PRIVATE_DNS_ZONE}/<name>"
-            fix = "`az network private-dns zone show --query id` says it"
-            yield Problem(f"{path}.private_dns_zone", "this is no private DNS zone", zone, allowed, fix)
+            fix = "`az network private-dns zone show --query id` prints it"
+            yield Problem(f"{path}.private_dns_zone", "not a valid private DNS zone", zone, allowed, fix)
     if zone is not None and zone not in ("system", "none") and "subnet_id" not in said:
         yield Problem(
             path=f"{path}.private_dns_zone",
-            message="AKS links a private DNS zone of your own to the network of the nodes, and no subnet_id gives one",
+            message="a custom private DNS zone requires `subnet_id`: AKS links the zone to the nodes' network",
             allowed="together with subnet_id; system and none without it",
-            fix="add subnet_id, or write private_dns_zone: system",
+            fix="set `subnet_id`, or `private_dns_zone: system`",
             source=str(network.PRIVATE_PAGE),
             code=Code.IMPOSSIBLE,
         )
     if spec.outbound in (Outbound.OWN_NAT_GATEWAY, Outbound.OWN_ROUTES) and "subnet_id" not in said:
         yield Problem(
             path=f"{spec.path}.outbound",
-            message="a way out of your own is that of a subnet of your own, and none is said",
+            message="a custom NAT gateway or route table requires `subnet_id`",
             value=spec.outbound.value,
             allowed="loadBalancer or managedNATGateway without subnet_id",
-            fix="add subnet_id, or remove outbound",
+            fix="set `subnet_id`, or remove `outbound`",
             code=Code.IMPOSSIBLE,
         )
 
@@ -191,9 +190,9 @@ def _on_cluster(said: GpuClusterSettings, spec: GpuClusterSpec) -> Iterator[Prob
     if not spec.on_cluster and said.get("jobs"):
         yield Problem(
             path=f"{spec.path}.jobs",
-            message="on_cluster: false puts nothing onto the cluster, and jobs are said",
-            allowed="jobs with on_cluster alone",
-            fix="remove one of the two",
+            message="`jobs` requires `on_cluster: true`",
+            allowed="jobs only with `on_cluster: true`",
+            fix="remove `jobs` or `on_cluster: false`",
         )
 
 
@@ -201,10 +200,10 @@ def no_route(path: str) -> Problem:
     """The problem of a private cluster, onto which something is to be put from outside."""
     return Problem(
         path=path,
-        message="a private cluster's API answers inside its network alone, and nothing says that whoever runs this program is in "
-        "there: namespace, device plugin and jobs couldn't be put onto it",
-        allowed="true, where this program runs in that network, or has a way there such as a VPN or a peering with its DNS zone",
-        fix="run it from there and write reachable: true, or write on_cluster: false and put them on from there",
+        message="a private cluster's API is reachable only from its network, and `reachable` is not set: "
+        "namespace, device plugin and jobs couldn't be created",
+        allowed="true, if this program runs in that network or reaches it by VPN or by a peering with its DNS zone",
+        fix="run it from there and set `reachable: true`, or set `on_cluster: false` and create them from there",
         source=str(network.PRIVATE_PAGE),
         code=Code.IMPOSSIBLE,
     )
@@ -217,8 +216,8 @@ def _subnet(said: GpuClusterSettings, spec: GpuClusterSpec) -> Iterator[Problem]
     found = arm_ids.parse(subnet)
     if found is None or not found.is_type(SUBNET):
         allowed = f"/subscriptions/<id>/resourceGroups/<name>/providers/{SUBNET.replace('/s', '/<name>/s')}/<name>"
-        fix = "`az network vnet subnet show --query id` says it"
-        yield Problem(f"{spec.path}.subnet_id", "this is no id of a subnet", subnet, allowed, fix)
+        fix = "`az network vnet subnet show --query id` prints it"
+        yield Problem(f"{spec.path}.subnet_id", "not a valid subnet id", subnet, allowed, fix)
 
 
 def _maintenance(spec: GpuClusterSpec) -> Iterator[Problem]:
@@ -227,26 +226,26 @@ def _maintenance(spec: GpuClusterSpec) -> Iterator[Problem]:
     if spec.kubernetes_version and window.upgrades in (UpgradeChannel.STABLE, UpgradeChannel.RAPID):
         yield Problem(
             path=f"{path}.upgrades",
-            message=f"AKS would move the cluster to other versions than the one that {says(spec.path)}",
+            message="this channel upgrades beyond `kubernetes_version`",
             value=window.upgrades.value,
-            allowed="none or patch, where kubernetes_version is said",
-            fix="write patch, or remove kubernetes_version",
+            allowed="none or patch, with `kubernetes_version`",
+            fix="set patch, or remove `kubernetes_version`",
             code=Code.IMPOSSIBLE,
         )
     for name, pool in spec.pools.items():
         if window.node_images is NodeImageChannel.SECURITY_PATCH and pool.request.os_sku.startswith("AzureLinux"):
             yield Problem(
                 path=f"{path}.node_images",
-                message=f"AKS gives no security patches to GPU nodes of Azure Linux, which gpu_pools.{name} has",
+                message=f"AKS doesn't offer security patches for GPU nodes with Azure Linux, which gpu_pools.{name} has",
                 value=window.node_images.value,
                 allowed="NodeImage, which replaces whole images",
-                fix="write NodeImage, or leave it out",
+                fix="set NodeImage, or remove it",
                 source=str(NVIDIA_PAGE),
                 severity=Severity.WARNING,
             )
     if spec.idle_minutes is not None and not 1 <= spec.idle_minutes <= MOST_IDLE_MINUTES:
         allowed = f"1 to {MOST_IDLE_MINUTES}"
-        yield Problem(f"{spec.path}.idle_minutes", "nodes don't wait so long", spec.idle_minutes, allowed, "write 10")
+        yield Problem(f"{spec.path}.idle_minutes", "idle time is out of range", spec.idle_minutes, allowed, "write 10")
 
 
 def _ml_extension(said: GpuClusterSettings, spec: GpuClusterSpec) -> Iterator[Problem]:

@@ -56,10 +56,10 @@ def check(
         found.append(
             Problem(
                 path=f"{spec.path}.access.admins",
-                message=f"the cluster's administrator is {admin}, who ran the first up; {runner}, who runs this one, "
-                "isn't made one, and may not be allowed to change what is on the cluster",
-                allowed="the object ids of all who run this program",
-                fix=f"write {spec.path}.access.admins with both of them",
+                message=f"the cluster's administrator is {admin}, who ran the first `pulumi up`; {runner}, who runs this one, "
+                "doesn't become one, and may not be allowed to change objects on the cluster",
+                allowed="the object ids of everyone who runs this program",
+                fix=f"set {spec.path}.access.admins to both",
                 severity=Severity.WARNING,
             )
         )
@@ -74,9 +74,9 @@ def _login(spec: GpuClusterSpec, environment: Mapping[str, str]) -> Sequence[Pro
     return [
         Problem(
             path=f"{spec.path}.access.login",
-            message=f"the environment logs the provider in ({variable}), and kubelogin would ask the Azure CLI",
+            message=f"the provider logs in by the environment ({variable}), but kubelogin would use the Azure CLI",
             allowed=f"{METHOD} in the environment: azurecli, spn or workloadidentity; or access.login in the stack file",
-            fix=f"set {METHOD}={method} where this runs, or write {spec.path}.access.login: {login} where everybody logs in so",
+            fix=f"set {METHOD}={method} where this runs, or set {spec.path}.access.login: {login} if everyone logs in that way",
             source=str(SOURCE),
             code=Code.IMPOSSIBLE,
         )
@@ -92,5 +92,5 @@ def _runs(asked_by: AskedBy) -> str:
     try:
         return object_id(asked_by.opts)
     except pulumi.RunError as error:
-        pulumi.log.debug(f"who runs the program can't be read: {error}")
+        pulumi.log.debug(f"can't read who runs the program: {error}")
         return ""

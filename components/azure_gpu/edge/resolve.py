@@ -38,8 +38,8 @@ def resolve(
             chosen, server = found.context, found.server
         except KubeconfigError as error:
             key = "kubeconfig_file" if "kubeconfig_file" in said else "kubeconfig"
-            fix = "fetch it again: docs/edge.md says how a device gives it"
-            problems.append(Problem(path=f"{path}.{key}", message=str(error), allowed="a whole kubeconfig", fix=fix))
+            fix = "fetch it again, see docs/edge.md"
+            problems.append(Problem(path=f"{path}.{key}", message=str(error), allowed="a complete kubeconfig", fix=fix))
             text = None
     settings: dict[str, EdgeJobSettings] = {}
     jobs: dict[str, JobSpec] = {}
@@ -101,7 +101,7 @@ def _read(file: str, path: str, allowed: str, read: Reader) -> tuple[str | None,
         message=f"this file can't be read: {reason}",
         value=file,
         allowed=allowed,
-        fix="write its path from the project's folder on",
+        fix="set its path, relative to the project's folder",
         code=Code.NOT_FOUND,
     )
 
@@ -119,12 +119,12 @@ def _filled(name: str, own: EdgeJobSettings, path: str, read: Reader) -> tuple[E
     if job is None:
         if found:
             names = ", ".join(sorted(filter(None, (one.name for one in found)))) or "jobs without names"
-            fix = "call the job here like one of those"
-            message = f"there are {len(found)} jobs in this file, and none is called {name}"
+            fix = "give the job one of those names"
+            message = f"none of the {len(found)} jobs in this file is named {name}"
             problems.append(Problem(path=f"{path}.deployment", message=message, value=file, allowed=names, fix=fix))
         return own, problems
     says = check_type(dict(job.settings), EdgeJobSettings, path)
-    problems += [one._replace(message=f"{one.message}; the value stands in {file}") for one in says.problems]
+    problems += [one._replace(message=f"{one.message}; the value is set in {file}") for one in says.problems]
     problems += _secrets(job, own, file, path)
     return _merged(cast(dict[str, Any], says.value or {}), own), problems
 
@@ -134,7 +134,7 @@ def _secrets(job: EdgeJobInFile, own: EdgeJobSettings, file: str, path: str) -> 
     return [
         Problem(
             path=f"{path}.secret_environment.{variable}",
-            message=f"there is a secret in {file}, and none is taken from a file",
+            message=f"secrets are not read from files, and {file} has one here",
             allowed=a_secret(path),
             fix=give_secret(f"{path}.secret_environment.{variable}"),
         )

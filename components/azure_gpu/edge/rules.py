@@ -71,10 +71,10 @@ def problems_of(
         if "workload" in job and "pull_from" not in said:
             yield Problem(
                 path=f"{at}.workload",
-                message="the stack's registry lets nobody pull without a login, and this cluster is given none",
+                message="the stack's registry requires a login, but `pull_from` is not set",
                 value=str(job["workload"]),
                 allowed="with pull_from, or on a cluster whose nodes may pull from it",
-                fix="add pull_from: with a login at the registry, or attach the registry to the cluster",
+                fix="set `pull_from` to a login at the registry, or attach the registry to the cluster",
                 code=Code.UNKNOWN,
                 severity=Severity.WARNING,
             )
@@ -88,9 +88,9 @@ def _kubeconfig(said: EdgeSharingSettings, path: str) -> Iterator[Problem]:
     if ("kubeconfig" in said) == ("kubeconfig_file" in said):
         yield Problem(
             path=f"{path}.kubeconfig",
-            message="exactly one of kubeconfig and kubeconfig_file has to be said",
+            message="exactly one of kubeconfig and kubeconfig_file is required",
             allowed="the kubeconfig's text as a secret, or the file that it is in",
-            fix="remove one of the two"
+            fix="remove one of them"
             if "kubeconfig" in said
             else f"{_give_kubeconfig(f'{path}.kubeconfig')}, or add kubeconfig_file",
         )

@@ -39,5 +39,5 @@ def announcement(spec: EdgeSharingSpec) -> str:
     """How the cluster's GPUs are shared, for a preview."""
     where = spec.device or "the cluster"
     if spec.sharing.strategy == Strategy.MPS:
-        return f"{where}: jobs share a GPU through MPS, which the device's own command starts, each with what it is given of it"
-    return f"{where}: jobs see the GPU that NVIDIA_VISIBLE_DEVICES names, whole, and nothing keeps those of one GPU apart"
+        return f"{where}: jobs share a GPU through MPS, which a command of the device starts, each within its own limits"
+    return f"{where}: jobs see the whole GPU that NVIDIA_VISIBLE_DEVICES names, and jobs on the same GPU aren't isolated"

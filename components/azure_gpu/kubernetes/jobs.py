@@ -102,7 +102,7 @@ def name_problems(name: str, path: str) -> list[Problem]:
     return [
         Problem(
             path=path,
-            message="Kubernetes doesn't take this name",
+            message="not a valid Kubernetes name",
             value=name,
             allowed="at most 63 lowercase letters, digits and hyphens, a letter or digit at both ends",
             fix="rename it",
@@ -137,7 +137,7 @@ def _variables(said: JobSettings, path: str) -> list[Problem]:
     misnamed = [
         Problem(
             path=f"{path}.{kind}.{variable}",
-            message="Kubernetes doesn't take this as the name of a variable",
+            message="not a valid environment variable name",
             value=variable,
             allowed="letters, digits, underscores, periods and hyphens, no digit first",
             fix="rename the variable",
@@ -149,7 +149,7 @@ def _variables(said: JobSettings, path: str) -> list[Problem]:
     twice = [
         Problem(
             path=f"{path}.environment.{variable}",
-            message="this variable is given as plain and as secret",
+            message="set in both `environment` and `secret_environment`",
             allowed="one of environment and secret_environment",
             fix="remove it from environment",
         )
@@ -158,9 +158,9 @@ def _variables(said: JobSettings, path: str) -> list[Problem]:
     taken = [
         Problem(
             path=f"{path}.{kind}.{variable}",
-            message="which GPU a job sees, and how much of it, isn't for its variables to say",
+            message="set by the component",
             allowed=f"any variable but {', '.join(GPU_VARIABLES)}",
-            fix="remove it, and say it with the job's own keys",
+            fix="remove it, and use the job's GPU keys",
         )
         for kind, names in (("environment", plain), ("secret_environment", secret))
         for variable in names
@@ -169,9 +169,9 @@ def _variables(said: JobSettings, path: str) -> list[Problem]:
     of_group = [
         Problem(
             path=f"{path}.{kind}.{variable}",
-            message="by this variable the workers of a group know each other, and it is the group's to set",
+            message="set by the component for a group of workers",
             allowed=f"any variable but {', '.join(worker_group.VARIABLES)}",
-            fix="remove it, or leave out nodes",
+            fix="remove it, or remove `nodes`",
         )
         for kind, names in (("environment", plain), ("secret_environment", secret))
         for variable in names
@@ -191,7 +191,7 @@ def _numbers(said: JobSettings, path: str) -> list[Problem]:
 
 def too_small(path: str, value: float, least: int) -> Problem:
     """The problem of a number below the smallest that there can be."""
-    return Problem(path=path, message="this is too small", value=value, allowed=f"{least} or more", fix=f"write {least}")
+    return Problem(path=path, message="too small", value=value, allowed=f"{least} or more", fix=f"write {least}")
 
 
 def missing(specs: Mapping[str, JobSpec], images: Mapping[str, object]) -> list[Problem]:

@@ -88,7 +88,7 @@ class _Group(pulumi.CustomResource):
 
         def check(status: dict[str, Any] | None) -> None:
             if why := worker_group.why_failed(status):
-                raise pulumi.RunError(f"the job {called} has failed: {why}; change it, or remove it, and run `pulumi up`")
+                raise pulumi.RunError(f"job {called} failed: {why}; change or remove it, and run `pulumi up`")
 
         if worker_group.HAS_ENDED in annotations.values() and not pulumi.runtime.is_dry_run():
             self.status.apply(check)

@@ -99,11 +99,11 @@ def answer_problem(kubeconfig: str, context: str, path: str) -> Problem | None:
     try:
         answer = Connection(kubeconfig, context).request("GET", "/version")
     except NotReachedError as error:
-        return _problem(path, str(error), "check the address and the network between, or fetch a new kubeconfig")
+        return _problem(path, str(error), "check the address and the network, or fetch a new kubeconfig")
     if answer.status == 401:
-        return _problem(path, "the cluster answers, and doesn't know this login", "fetch a new kubeconfig")
+        return _problem(path, "the cluster rejects this login", "fetch a new kubeconfig")
     if answer.status >= 400:
-        return _problem(path, f"the cluster answers with HTTP {answer.status}", "look at the cluster's health")
+        return _problem(path, f"the cluster answers with HTTP {answer.status}", "check the cluster's health")
     return None
 
 
@@ -181,14 +181,14 @@ def _of_command(plugin: ExecPlugin) -> _Login:
         )
     except subprocess.TimeoutExpired:
         raise LoginFailedError(
-            f"{plugin.command}, with which the kubeconfig logs in, didn't end; it may wait for a person"
+            f"{plugin.command}, the kubeconfig's login command, timed out; it may be waiting for input"
         ) from None
     except OSError as error:
-        raise LoginFailedError(f"{plugin.command}, with which the kubeconfig logs in, doesn't start: {_reason(error)}") from None
+        raise LoginFailedError(f"{plugin.command}, the kubeconfig's login command, failed to start: {_reason(error)}") from None
     answer = _json(done.stdout)
     if done.returncode != 0 or not _mapping(answer):
         # What it wrote stays unsaid: it may hold what it was given.
-        raise LoginFailedError(f"{plugin.command}, with which the kubeconfig logs in, failed with exit code {done.returncode}")
+        raise LoginFailedError(f"{plugin.command}, the kubeconfig's login command, failed with exit code {done.returncode}")
     status = _mapping(_mapping(answer).get("status"))
     return _Login(
         str(status.get("token") or ""),
@@ -249,5 +249,5 @@ def _reason(error: Exception) -> str:
 
 
 def _problem(path: str, message: str, fix: str) -> Problem:
-    allowed = "the kubeconfig of a cluster that answers from here"
+    allowed = "the kubeconfig of a cluster that is reachable from here"
     return Problem(path=path, message=message, allowed=allowed, fix=fix, code=Code.NOT_FOUND)

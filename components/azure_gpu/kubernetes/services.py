@@ -111,26 +111,28 @@ def _problems(said: ClusterServiceSettings, spec: ServiceSpec, path: str) -> Ite
     )
     yield from (too_small(f"{path}.{key}", value, 1) for key, value in numbers if value < 1)
     if not 1 <= spec.port <= 65535:
-        yield Problem(path=f"{path}.port", message="this is no port", value=spec.port, allowed="1 to 65535", fix="write 5001")
+        yield Problem(path=f"{path}.port", message="not a valid port", value=spec.port, allowed="1 to 65535", fix="write 5001")
     if not spec.route.startswith("/"):
-        message, fix = "the path of a request starts with a slash", f"write /{spec.route}"
+        message, fix = "must start with a slash", f"write /{spec.route}"
         yield Problem(path=f"{path}.probes.route", message=message, value=spec.route, fix=fix)
     if "autoscale" in said and "replicas" in said:
-        message = "the number of pods is the autoscaler's, and said here too"
-        yield Problem(path=f"{path}.replicas", message=message, value=said["replicas"], fix="remove it, and write autoscale.min")
+        message = "`replicas` can't be combined with `autoscale`"
+        yield Problem(path=f"{path}.replicas", message=message, value=said["replicas"], fix="remove it, and set `autoscale.min`")
     if spec.most is not None and spec.most < max(spec.replicas, 1):
-        message, fix = "the highest number of pods is below the lowest", f"write {max(spec.replicas, 1)} or more"
+        message, fix = "less than `autoscale.min`", f"write {max(spec.replicas, 1)} or more"
         yield Problem(path=f"{path}.autoscale.max", message=message, value=spec.most, fix=fix)
     if spec.most is not None and "cpu" not in said:
         yield Problem(
             path=f"{path}.cpu",
-            message="pods are added by how busy they are, in percent of the processors that each asks for, and that isn't said",
-            fix="add cpu: 1, or more",
+            message="autoscaling is based on CPU utilization and requires `cpu`",
+            fix="set `cpu`, such as 1",
         )
     if "model" in said and not spec.model_path:
-        yield Problem(path=f"{path}.model.path", message="this names no folder", value=said["model"]["path"], fix="name one")
+        yield Problem(
+            path=f"{path}.model.path", message="must name a folder", value=said["model"]["path"], fix="set it, such as digits/1"
+        )
     if spec.has_model and MODEL_FOLDER_VARIABLE in spec.job.environment:
-        message, fix = "where the model is, the pod is told already", "remove it, or remove `model`"
+        message, fix = "set by `model`", "remove it, or remove `model`"
         yield Problem(path=f"{path}.environment.{MODEL_FOLDER_VARIABLE}", message=message, fix=fix)
 
 
@@ -142,8 +144,8 @@ def missing(specs: Mapping[str, ServiceSpec], *, identity: bool, storage: bool, 
         if spec.has_model and not (identity and storage):
             yield Problem(
                 path=f"{path}.model",
-                message=has_no(path, "storage" if identity else f"{whose} of its own that pods may speak as"),
-                allowed="an identity of its own, a storage account, and workload_identity",
+                message=has_no(path, "storage" if identity else f"{whose} of its own that pods can use"),
+                allowed="an identity that is created, a storage account, and `workload_identity: true`",
                 fix="add it, or put the model into the image",
             )
 

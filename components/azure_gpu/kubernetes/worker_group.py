@@ -120,16 +120,16 @@ def problems(name: str, nodes: int, parallelism: int, path: str) -> list[Problem
     found: list[Problem] = []
     longest = f"{job_name(name)}-{nodes - 1}"
     if nodes > 1 and len(longest) > _LONGEST_NAME:
-        message = f"the last worker would be called {longest}, which is longer than JobSet takes"
+        message = f"the last worker's name, {longest}, is too long for JobSet"
         fix = "rename the job"
         found.append(
             Problem(path, message, value=name, allowed=f"at most {longest_name(nodes)} characters for {nodes} nodes", fix=fix)
         )
     if nodes > 1 and name[:1].isdigit():
-        message = "a group's name is a DNS name of its workers, and those begin with a letter"
+        message = "the name of a group of workers must start with a letter"
         found.append(Problem(path, message, value=name, allowed="a letter first", fix=f"rename the job, such as job-{name}"))
     if nodes > 1 and parallelism > 1:
-        message = "workers of a group are as many as its nodes, and these pods know nothing of each other"
-        fix = "leave out one of nodes and parallelism"
+        message = "`parallelism` can't be combined with `nodes`"
+        fix = "remove `nodes` or `parallelism`"
         found.append(Problem(f"{path}.parallelism", message, value=parallelism, allowed="1", fix=fix, code=Code.IMPOSSIBLE))
     return found

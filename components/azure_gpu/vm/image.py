@@ -75,7 +75,7 @@ def choose(
         problems.append(
             Problem(
                 path=f"{path}.{given[1]}",
-                message="a machine starts from one image, and several are said",
+                message="several images are set, but only one is allowed",
                 value=", ".join(given),
                 allowed=f"at most one of {', '.join(KEYS)}",
                 fix="keep one",
@@ -114,10 +114,10 @@ def fit_problems(said: GpuVmSettings, choice: VmImageChoice, size: Size | None, 
         problems.append(
             Problem(
                 f"{path}.os_type",
-                f"the image is of {of_image}",
+                f"the image's operating system is {of_image}",
                 value=str(said.get("os_type")),
                 allowed=of_image,
-                fix="leave it out",
+                fix="remove it",
             )
         )
     generation: VmGeneration | None = choice.of_gallery["generation"] if choice.of_gallery else None
@@ -129,7 +129,7 @@ def fit_problems(said: GpuVmSettings, choice: VmImageChoice, size: Size | None, 
                 message=f"{size.name} boots {' and '.join(boots)} images; this one is {generation}",
                 value=str(said.get("gallery_image")),
                 allowed=f"an image of {' or '.join(boots)}",
-                fix="make the image of a machine of that generation, or choose another size",
+                fix="create the image from a machine of that generation, or choose another size",
                 source="; ".join(str(source) for source in size.series.sources),
                 code=Code.IMPOSSIBLE,
             )

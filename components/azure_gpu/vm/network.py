@@ -75,7 +75,7 @@ def _subnets(space: str, bastion: Bastion, path: str) -> tuple[str, str, list[Pr
         return (
             space,
             "",
-            [Problem(path, "this is no range of addresses", value=space, allowed="such as 10.71.0.0/24", fix=_mended(space))],
+            [Problem(path, "not a valid address range", value=space, allowed="such as 10.71.0.0/24", fix=_mended(space))],
         )
     if bastion is Bastion.BASIC:
         if network.prefixlen >= LARGEST_BASTION_PREFIX:
@@ -117,7 +117,7 @@ def _ranges(said: GpuVmSettings, path: str) -> Iterator[Problem]:
     ranges, public = said.get("allowed_ranges", []), said.get("public_address", False)
     here = f"{path}.allowed_ranges"
     if ranges and not public:
-        message = "nobody from outside comes to a machine without a public address"
+        message = "`allowed_ranges` requires `public_address: true`"
         yield Problem(here, message, value=ranges, allowed="with public_address: true", fix="remove it, or use a Bastion")
     for index, text in enumerate(ranges):
         if text == SERVICE_TAG:
@@ -125,23 +125,23 @@ def _ranges(said: GpuVmSettings, path: str) -> Iterator[Problem]:
         try:
             network = ipaddress.ip_network(text)
         except ValueError:
-            fix = "write the range of your office, or your own address followed by /32"
+            fix = "set the range of your office, or your own address followed by /32"
             allowed = f"such as 203.0.113.0/24, or {SERVICE_TAG}"
-            yield Problem(f"{here}[{index}]", "this is no range of addresses", value=text, allowed=allowed, fix=fix)
+            yield Problem(f"{here}[{index}]", "not a valid address range", value=text, allowed=allowed, fix=fix)
             continue
         if network.prefixlen == 0:
-            message = "this range is everybody, and a machine that everybody reaches is attacked within minutes"
-            fix = "write the range of your office, or your own address followed by /32"
-            yield Problem(f"{here}[{index}]", message, value=text, allowed="ranges of your own", fix=fix, code=Code.IMPOSSIBLE)
+            message = "this range is the whole internet, and a machine that is open to it is attacked within minutes"
+            fix = "set the range of your office, or your own address followed by /32"
+            yield Problem(f"{here}[{index}]", message, value=text, allowed="narrower ranges", fix=fix, code=Code.IMPOSSIBLE)
     if public:
-        message = "the machine gets an address on the internet"
+        message = "the machine gets a public address"
         if not ranges:
-            message += ", which nobody reaches, as no range is allowed"
+            message += ", but no range is allowed to connect to it"
         yield Problem(
             path=f"{path}.public_address",
             message=message,
             value=True,
-            fix="leave it out: `run --on vm` and a Bastion need none" if ranges else "add allowed_ranges, or leave it out",
+            fix="remove it: `run --on vm` and a Bastion don't need one" if ranges else "set `allowed_ranges`, or remove it",
             code=Code.UNKNOWN,
             severity=Severity.WARNING,
         )
@@ -153,17 +153,17 @@ def _together(said: GpuVmSettings, own: bool, path: str) -> Iterator[Problem]:
         return
     for key in ("address_space", "outbound"):
         if key in said:
-            message = "this is a matter of the machine's own network, and it is in one that exists"
+            message = "only for a network that is created, and `subnet_id` selects an existing one"
             yield Problem(
                 f"{path}.{key}", message, value=str(said.get(key)), allowed="without subnet_id", fix="remove one of the two"
             )
     if Bastion(said.get("bastion", Bastion.NONE)) is not Bastion.NONE:
         yield Problem(
             path=f"{path}.bastion",
-            message="a Bastion is declared in the machine's own network; what is in an existing one is its owner's",
+            message="a Bastion is only created in a new network, and `subnet_id` selects an existing one",
             value=str(said.get("bastion")),
             allowed="without subnet_id",
-            fix="use the Bastion of that network, which any machine in it is reached by",
+            fix="use that network's own Bastion, which reaches every machine in it",
         )
 
 
@@ -175,8 +175,8 @@ def _subnet(said: GpuVmSettings, path: str) -> Iterator[Problem]:
     if found is None or not found.is_type(azure_types.SUBNET.arm_type):
         yield Problem(
             path=f"{path}.subnet_id",
-            message="this is no id of a subnet",
+            message="not a valid subnet id",
             value=subnet,
             allowed=azure_types.SUBNET.path.replace("{", "<").replace("}", ">"),
-            fix="`az network vnet subnet show --query id` says it",
+            fix="`az network vnet subnet show --query id` prints it",
         )

@@ -42,12 +42,12 @@ def problems_of(said: GpuVmSettings, spec: GpuVmSpec, size: Size | None, day: da
 
 
 def _size(said: GpuVmSettings, size: Size | None, path: str) -> Iterator[Problem]:
-    fix = f"`{COMMAND} sizes --service vm` shows sizes with GPUs"
+    fix = f"choose one of `{COMMAND} sizes --service vm`"
     if size is None and not _SIZE_NAME.fullmatch(said["size"]):
-        message = "this is no name of a virtual machine size"
+        message = "not a valid virtual machine size"
         yield Problem(f"{path}.size", message, value=said["size"], allowed="a size, such as Standard_NC4as_T4_v3", fix=fix)
     if size is not None and size.gpu is None:
-        message = "machines of this size have no GPU, and this is a machine with one"
+        message = "this size has no GPU"
         yield Problem(
             f"{path}.size", message, value=size.name, allowed="a size with a GPU, such as Standard_NC4as_T4_v3", fix=fix
         )
@@ -66,12 +66,12 @@ def _admin(said: AdminArgs, system: OperatingSystem, path: str) -> Iterator[Prob
         yield from admins.user_problems(said["user"], system, f"{here}.user")
     if system is OperatingSystem.LINUX:
         if "password" in said:
-            message = "nobody signs on to Linux with a password, which can be guessed; a key can't"
-            yield Problem(f"{here}.password", message, allowed="ssh_public_key alone", fix="remove it")
+            message = "passwords are not supported with Linux"
+            yield Problem(f"{here}.password", message, allowed="ssh_public_key", fix="remove it")
         if "ssh_public_key" not in said:
             yield Problem(
                 path=f"{here}.ssh_public_key",
-                message="Azure makes no Linux machine without a key or a password",
+                message="`ssh_public_key` is required with Linux",
                 allowed="a public key in one line",
                 fix="add the content of ~/.ssh/id_ed25519.pub; `ssh-keygen -t ed25519` makes a pair",
                 source=str(admins.API),
@@ -80,11 +80,11 @@ def _admin(said: AdminArgs, system: OperatingSystem, path: str) -> Iterator[Prob
             yield from admins.key_problems(said["ssh_public_key"], f"{here}.ssh_public_key")
         return
     if "ssh_public_key" in said:
-        yield Problem(f"{here}.ssh_public_key", "Windows takes a password", allowed="password alone", fix="remove it")
+        yield Problem(f"{here}.ssh_public_key", "SSH keys are not supported with Windows", allowed="password", fix="remove it")
     password = said.get("password")
     if password is None:
         fix = give_secret(f"{here}.password")
-        yield Problem(f"{here}.password", "a Windows machine needs its administrator's password", allowed="a secret", fix=fix)
+        yield Problem(f"{here}.password", "`password` is required with Windows", allowed="a secret", fix=fix)
     elif isinstance(password, str):  # what another resource gives can't be looked at
         yield from admins.password_problems(password, f"{here}.password", give_secret(f"{here}.password"))
 
@@ -96,13 +96,15 @@ def _boot(said: GpuVmSettings, spec: GpuVmSpec, size: Size | None, path: str) ->
 
 def _proof(said: GpuVmSettings, spec: GpuVmSpec, path: str) -> Iterator[Problem]:
     if said.get("prove_driver", False) and spec.driver.kind == "none":
-        message = "there is no driver to prove"
-        yield Problem(f"{path}.prove_driver", message, value=True, allowed="with a driver", fix="remove it, or driver: none")
+        message = "`prove_driver` requires a driver"
+        yield Problem(
+            f"{path}.prove_driver", message, value=True, allowed="with a driver", fix="remove it, or remove `driver: none`"
+        )
 
 
 def _zone_and_spot(said: GpuVmSettings, path: str) -> Iterator[Problem]:
     if "zone" in said and _ZONE.fullmatch(said["zone"]) is None:
-        message = "this is no availability zone"
+        message = "not a valid availability zone"
         yield Problem(f"{path}.zone", message, value=said["zone"], allowed='"1", "2" or "3"', fix='write "1"')
     price = written(said.get("spot", VmSpotArgs())).get("max_price", spot_price.ANY_PRICE)
     if not spot_price.is_possible(price):
@@ -112,7 +114,7 @@ def _zone_and_spot(said: GpuVmSettings, path: str) -> Iterator[Problem]:
 def _disk(said: DiskArgs, path: str) -> Iterator[Problem]:
     least, most = DISK_GB
     if "size_gb" in said and not least <= said["size_gb"] <= most:
-        message = "a system's disk can't be of this size"
+        message = "OS disk size is out of range"
         yield Problem(f"{path}.disk.size_gb", message, value=said["size_gb"], allowed=f"{least} to {most}", fix="write 128")
 
 
@@ -121,9 +123,9 @@ def _shutdown(said: ShutdownArgs, path: str) -> Iterator[Problem]:
     if not said.get("enabled", True):
         yield Problem(
             path=here,
-            message="nothing deallocates the machine, which costs until somebody does",
+            message="without a daily shutdown the machine costs until it is deallocated",
             value=False,
-            fix=f"give it a time, or run `{COMMAND} vm stop` when you are done",
+            fix=f"set a time, or run `{COMMAND} vm stop` when you are done",
             source=str(power.PAGE),
             code=Code.UNKNOWN,
             severity=Severity.WARNING,
@@ -132,7 +134,9 @@ def _shutdown(said: ShutdownArgs, path: str) -> Iterator[Problem]:
     time, zone = said.get("time", DEFAULT_SHUTDOWN), said.get("timezone", shutdown.UTC)
     yield from shutdown.check(time, zone, f"{here}.time", f"{here}.timezone")
     if "mail_to" in said and not is_address(said["mail_to"]):
-        yield Problem(f"{here}.mail_to", "this is no mail address", value=said["mail_to"], allowed="one address", fix="write one")
+        yield Problem(
+            f"{here}.mail_to", "not a valid mail address", value=said["mail_to"], allowed="one address", fix="write one"
+        )
 
 
 def _outbound(said: GpuVmSettings, spec: GpuVmSpec, path: str) -> Iterator[Problem]:
@@ -140,7 +144,7 @@ def _outbound(said: GpuVmSettings, spec: GpuVmSpec, path: str) -> Iterator[Probl
     if closed and spec.driver.kind == "extension":
         yield Problem(
             path=f"{path}.outbound",
-            message="the driver extension fetches the driver from the internet, which the machine doesn't reach",
+            message="the driver extension requires internet access, which the machine doesn't have",
             value=VmOutbound.NONE.value,
             allowed="default, or an image that brings the driver",
             fix="write outbound: default",

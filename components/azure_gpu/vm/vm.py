@@ -249,11 +249,9 @@ class GpuVm(AttachableVm):
         spec, day = self._spec, self._spec.context.day
         running, stays = spec.cost.running.text(day), spec.cost.stays.text(day)
         pulumi.log.info(f"driver: {spec.driver.why}", self)
-        pulumi.log.info(f"cost, its disk aside: {running}; while it is deallocated, its disk included: {stays}", self)
+        pulumi.log.info(f"cost without its disk: {running}; while deallocated, with its disk: {stays}", self)
         if spec.network.bastion is Bastion.BASIC:
-            pulumi.log.info(
-                "the Bastion costs for as long as it is there, used or not, also while the machine is deallocated", self
-            )
+            pulumi.log.info("the Bastion costs as long as it exists, used or not, even while the machine is deallocated", self)
 
 
 def _schedule_name(decided: str, args: GpuVmWiring) -> pulumi.Input[str]:

@@ -259,7 +259,7 @@ def test_the_commands_are_for_every_role_that_is_not_assigned() -> None:
 
 def test_a_preview_says_what_the_cluster_costs_while_nothing_runs() -> None:
     log = "\n".join(declared(preview=True).log)
-    assert "while nothing runs it costs 0.192 USD/hour" in log
+    assert "cost while idle: 0.192 USD/hour" in log
     assert "2023-12-18" in log
     assert declared().log == []
 

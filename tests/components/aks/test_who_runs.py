@@ -54,7 +54,7 @@ def test_a_login_of_the_environment_has_to_be_said_to_kubelogin(environment: dic
     [refused] = checked({}, environment=environment)
     assert (refused.path, refused.severity) == ("clusters.gpus.access.login", Severity.ERROR)
     assert f"AAD_LOGIN_METHOD={method} " in refused.fix
-    assert refused.fix.endswith(f"access.login: {login} where everybody logs in so")
+    assert refused.fix.endswith(f"access.login: {login} if everyone logs in that way")
     assert checked({}, environment={**environment, "AAD_LOGIN_METHOD": "azurecli"}) == []
     assert checked({"access": {"login": "azurecli"}}, environment=environment) == []
 

@@ -214,7 +214,7 @@ def test_more_than_all_of_a_gpu_is_warned_about_and_each_gpu_counts_alone() -> N
         ({"namespace": "work", "kubeconfig_file": "gone"}, "kubeconfig_file", "can't be read"),
         ({"namespace": "work", "kubeconfig": "a-password"}, "kubeconfig", "no kubeconfig"),
         ({"namespace": "work", "kubeconfig": KUBECONFIG, "context": "other"}, "kubeconfig", "'other'; it has 'device'"),
-        ({"namespace": "Work", "kubeconfig": KUBECONFIG}, "namespace", "doesn't take this name"),
+        ({"namespace": "Work", "kubeconfig": KUBECONFIG}, "namespace", "not a valid Kubernetes name"),
     ],
     ids=["none", "both", "no-file", "no-kubeconfig", "no-context", "bad-namespace"],
 )

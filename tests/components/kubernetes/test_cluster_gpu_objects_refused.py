@@ -43,7 +43,7 @@ def said(settings: ClusterObjectsSettings, *pools: GpuPool, severity: Severity =
             "only MPS can give out fractions",
         ),
         (T4, {"strategy": "mps", "replicas": 2, "pinned_memory_limit": "17G"}, f"{SHARING}.pinned_memory_limit", "no amount"),
-        ("Standard_ND96isr_MI300X_v5", {}, "clusters.c.gpu_pools.p.size", "is NVIDIA's, and a MI300X is AMD's"),
+        ("Standard_ND96isr_MI300X_v5", {}, "clusters.c.gpu_pools.p.size", "doesn't support AMD's MI300X"),
     ],
     ids=[
         "mig-on-t4",
@@ -108,7 +108,7 @@ def test_shared_gpus_from_zero_nodes_to_several_are_warned_about(strategy: Strat
         ({"image": "a/b:1", "workload": "mnist"}, {}, "image", "exactly one of image and workload"),
         ({"image": "a/b:1", "gpus": 0}, {}, "gpus", "too small"),
         ({"image": "a/b:1", "gpus": 2}, {}, "gpus", "fewer of nvidia.com/gpu"),
-        ({"image": "a/b:1", "gpus": 2}, {"strategy": "time-slicing", "replicas": 4}, "gpus", "gets one share"),
+        ({"image": "a/b:1", "gpus": 2}, {"strategy": "time-slicing", "replicas": 4}, "gpus", "use only one share"),
         ({"image": "a/b:1", "pool": "other"}, {}, "pool", "no GPU pool of this name"),
         ({"image": "a/b:1", "active_thread_percentage": 20}, {}, "active_thread_percentage", "only MPS"),
         (
@@ -119,20 +119,20 @@ def test_shared_gpus_from_zero_nodes_to_several_are_warned_about(strategy: Strat
         ),
         ({"image": "a/b:1", "retries": -1}, {}, "retries", "too small"),
         ({"image": "a/b:1", "timeout_minutes": 0}, {}, "timeout_minutes", "too small"),
-        ({"image": "a/b:1", "memory_in_gib": 0}, {}, "memory_in_gib", "above 0"),
+        ({"image": "a/b:1", "memory_in_gib": 0}, {}, "memory_in_gib", "greater than 0"),
         (
             {"image": "a/b:1", "environment": {"NVIDIA_VISIBLE_DEVICES": "all"}},
             {},
             "environment.NVIDIA_VISIBLE_DEVICES",
-            "isn't for its variables to say",
+            "set by the component",
         ),
         (
             {"image": "a/b:1", "environment": {"A": "1"}, "secret_environment": {"A": "2"}},
             {},
             "environment.A",
-            "plain and as secret",
+            "`secret_environment`",
         ),
-        ({"image": "a/b:1", "environment": {"1A": "1"}}, {}, "environment.1A", "name of a variable"),
+        ({"image": "a/b:1", "environment": {"1A": "1"}}, {}, "environment.1A", "variable name"),
     ],
     ids=lambda value: None if isinstance(value, dict) else value.replace(" ", "-"),
 )

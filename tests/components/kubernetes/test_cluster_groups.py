@@ -73,7 +73,7 @@ def test_an_update_that_waits_for_a_group_fails_as_it_does(
     monkeypatch.setitem(COMPUTED, f"kubernetes:{worker_group.API_VERSION}:JobSet", lambda _name, _inputs: {"status": status})
     spec, problems = resolved({"jobs": {"train": {"image": "a/b:1", "nodes": 2, "wait": wait}}})
     assert problems == []
-    refused = pytest.raises(pulumi.RunError, match="the job train has failed: jobset failed due to")
+    refused = pytest.raises(pulumi.RunError, match="job train failed: jobset failed due to")
     with refused if fails else contextlib.nullcontext():
         made = recorded(spec).named("c-job-train")
         assert made.delete_before_replace
@@ -124,31 +124,31 @@ def test_a_queue_is_a_quota_of_its_pool_and_lends_what_it_does_not_use() -> None
 @pytest.mark.parametrize(
     ("settings", "path", "part"),
     [
-        ({"jobs": {"train": {"image": "a/b:1", "nodes": 5}}}, "jobs.train.nodes", "has room for fewer workers"),
+        ({"jobs": {"train": {"image": "a/b:1", "nodes": 5}}}, "jobs.train.nodes", "can't hold that many workers"),
         ({"jobs": {"train": {"image": "a/b:1", "nodes": 0}}}, "jobs.train.nodes", "too small"),
         (
             {"jobs": {"train": {"image": "a/b:1", "nodes": 2, "parallelism": 2}}},
             "jobs.train.parallelism",
-            "know nothing of each other",
+            "can't be combined with `nodes`",
         ),
-        ({"jobs": {"t" * 46: {"image": "a/b:1", "nodes": 2}}}, f"jobs.{'t' * 46}", "longer than JobSet takes"),
-        ({"jobs": {"3d": {"image": "a/b:1", "nodes": 2}}}, "jobs.3d", "begin with a letter"),
+        ({"jobs": {"t" * 46: {"image": "a/b:1", "nodes": 2}}}, f"jobs.{'t' * 46}", "too long for JobSet"),
+        ({"jobs": {"3d": {"image": "a/b:1", "nodes": 2}}}, "jobs.3d", "start with a letter"),
         (
             {"jobs": {"train": {"image": "a/b:1", "nodes": 2, "environment": {"WORKER_INDEX": "1"}}}},
             "jobs.train.environment.WORKER_INDEX",
-            "the group's to set",
+            "set by the component",
         ),
         (
             {"jobs": {"train": {"image": "a/b:1", "nodes": 2, "secret_environment": {"TF_CONFIG": "{}"}}}},
             "jobs.train.secret_environment.TF_CONFIG",
-            "the group's to set",
+            "set by the component",
         ),
         ({"jobs": {"train": {"image": "a/b:1", "queue": "vision"}}}, "jobs.train.queue", "no queue of this name"),
-        ({**TEAMS, "queues": {"vision": {"gpus": 3}}}, "jobs.train.nodes", "asks for 4 of nvidia.com/gpu, and its queue has 3"),
-        ({"queues": {"vision": {"gpus": 3}, "speech": {"gpus": 2}}}, "queues", "have 5 GPUs together"),
+        ({**TEAMS, "queues": {"vision": {"gpus": 3}}}, "jobs.train.nodes", "requests 4 of nvidia.com/gpu, but its queue has 3"),
+        ({"queues": {"vision": {"gpus": 3}, "speech": {"gpus": 2}}}, "queues", "have 5 GPUs in total"),
         ({"queues": {"vision": {"gpus": -1}}}, "queues.vision.gpus", "too small"),
         ({"queues": {"vision": {"gpus": 1, "pool": "none"}}}, "queues.vision.pool", "no GPU pool of this name"),
-        ({"queues": {"Vision": {"gpus": 1}}}, "queues.Vision", "doesn't take this name"),
+        ({"queues": {"Vision": {"gpus": 1}}}, "queues.Vision", "not a valid Kubernetes name"),
     ],
 )
 def test_what_would_never_start_is_refused_at_its_key(settings: Any, path: str, part: str) -> None:

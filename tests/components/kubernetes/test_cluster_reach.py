@@ -102,7 +102,7 @@ def test_a_cluster_that_answers_is_no_problem(server: Any) -> None:
 def test_a_login_that_the_cluster_doesnt_know_is_told_without_it(server: Any) -> None:
     problem = answer_problem(kubeconfig(server, {"token": "of-yesterday"}), "", "edges.box.kubeconfig")
     assert problem is not None
-    assert "doesn't know this login" in problem.message
+    assert "rejects this login" in problem.message
     assert "of-yesterday" not in str(problem)
 
 

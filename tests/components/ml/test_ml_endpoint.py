@@ -216,7 +216,7 @@ def test_everything_is_in_the_workspaces_group_which_need_not_be_the_stacks() ->
 
 def test_a_preview_says_what_the_endpoint_costs_while_nobody_asks_and_what_it_takes_of_the_quota() -> None:
     recorded = declared(preview=True, **TWO)
-    assert any("while nobody asks it costs 1.052 USD/hour" in line and "never go to zero" in line for line in recorded.log)
+    assert any("cost while idle: 1.052 USD/hour" in line and "never scale to zero" in line for line in recorded.log)
     quota = next(line for line in recorded.log if line.startswith("blue needs"))
     assert "8 vCPUs of the quota standard NCASv3_T4 Family" in quota
     assert declared(**TWO).log == []

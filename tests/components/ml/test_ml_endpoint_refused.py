@@ -76,7 +76,7 @@ def test_a_deployment_that_has_traffic_cannot_be_taken_out() -> None:
 
 def test_with_several_deployments_it_is_said_who_gets_what() -> None:
     found = said_of(deployments=TWO)
-    assert "how they share" in found[f"{AT}.traffic"]
+    assert "`traffic` is required" in found[f"{AT}.traffic"]
     assert "{blue: 100, green: 0}" in found[f"{AT}.traffic"]
 
 
@@ -119,7 +119,7 @@ def test_nothing_is_mirrored_on_kubernetes_or_without_live_traffic() -> None:
 
 def test_a_managed_deployment_needs_a_size_and_a_known_one() -> None:
     found = said_of(deployments={"blue": {"model": "digits", "environment": "scoring"}})
-    assert "needs their size" in found[at_blue("instance_type")]
+    assert "requires `instance_type`" in found[at_blue("instance_type")]
     assert "retired on 2023-09-06" in of_blue(instance_type="Standard_NC6s_v2")[at_blue("instance_type")]
     assert "don't take Standard_HB120rs_v3" in of_blue(instance_type="Standard_HB120rs_v3")[at_blue("instance_type")]
     assert of_blue(instance_type="standard_ds3_V2") == {}
@@ -132,7 +132,7 @@ def test_a_gpu_environment_needs_a_gpu_on_either_compute() -> None:
     assert of_blue(**of_gpu) == {}
     found = of_blue(**of_gpu, instance_type=CPU)
     assert list(found) == [at_blue("instance_type")]
-    assert "made for a GPU, and Standard_F4s_v2 has none" in found[at_blue("instance_type")]
+    assert "requires a GPU, and Standard_F4s_v2 has none" in found[at_blue("instance_type")]
     for instance_type, expected in (("gpu", []), ("small", [at_blue("instance_type")])):
         deployment = {**BLUE, **of_gpu, "instance_type": instance_type}
         assert list(said_of(compute="onprem", deployments={"blue": deployment})) == expected
@@ -146,7 +146,7 @@ def test_an_instance_type_is_one_of_the_computes() -> None:
     computes = {"onprem": {**workspace()["computes"]["onprem"], "default_instance_type": ""}}
     without = {"model": "digits", "environment": "scoring"}
     found = said_of(in_workspace=workspace(computes=computes), compute="onprem", deployments={"blue": without})
-    assert "Azure's own has no GPU" in found[at_blue("instance_type")]
+    assert "Azure's own default has no GPU" in found[at_blue("instance_type")]
 
 
 def test_a_compute_is_a_kubernetes_one_of_the_workspace() -> None:
@@ -191,7 +191,7 @@ def test_instances_never_go_to_zero_on_machines_that_azure_manages() -> None:
         ({"max": 2, "requests_per_minute": 0}, "requests_per_minute", "above 0"),
         ({"max": 2, "window_minutes": 4}, "window_minutes", "5 to 720 minutes"),
         ({"max": 2, "cooldown_minutes": 0}, "cooldown_minutes", "1 to 10080 minutes"),
-        ({"max": 2, "utilization_percent": 50}, "utilization_percent", "on Kubernetes alone"),
+        ({"max": 2, "utilization_percent": 50}, "utilization_percent", "only supported for deployments on Kubernetes"),
     ],
 )
 def test_rules_that_do_nothing_or_are_not_taken(rules: dict[str, Any], key: str, what: str) -> None:
@@ -212,7 +212,7 @@ def test_on_kubernetes_azure_monitor_has_no_rules() -> None:
     found = said_of(compute="onprem", deployments={"blue": deployment})
     assert set(found) == {at_blue("autoscale.cpu_percent"), at_blue("autoscale.cooldown_minutes")}
     deployment["autoscale"] = {"max": 2, "utilization_percent": 0}
-    assert "a percentage" in said_of(compute="onprem", deployments={"blue": deployment})[at_blue("autoscale.utilization_percent")]
+    assert "percentage" in said_of(compute="onprem", deployments={"blue": deployment})[at_blue("autoscale.utilization_percent")]
 
 
 # What it runs
@@ -222,11 +222,11 @@ def test_on_kubernetes_azure_monitor_has_no_rules() -> None:
     ("changed", "key", "what"),
     [
         ({"model": "digit"}, "model", "did you mean digits?"),
-        ({"model": "digits:2"}, "model", "no such model"),
+        ({"model": "digits:2"}, "model", "no model of this name"),
         ({"environment": "scorng"}, "environment", "did you mean scoring?"),
-        ({"environment": "cuda"}, "code", "doesn't serve by itself"),
+        ({"environment": "cuda"}, "code", "`code` is required"),
         ({"environment": "cuda", "code": {"code": "answer", "script": "score.py"}}, "code.code", "did you mean answers?"),
-        ({"model_mount_path": "models"}, "model_mount_path", "this is no path from the root; given: 'models'"),
+        ({"model_mount_path": "models"}, "model_mount_path", "not an absolute path; given: 'models'"),
         ({"requests": {"timeout_seconds": 181}}, "requests.timeout_seconds", "at most 180 s"),
         ({"requests": {"concurrent": 0}}, "requests.concurrent", "at least one request"),
         ({"requests": {"queue_seconds": -1}}, "requests.queue_seconds", "0 or more"),
@@ -250,15 +250,15 @@ def test_what_is_named_by_an_id_is_not_looked_for() -> None:
 def test_mlflow_models_need_neither_environment_nor_code_and_others_do() -> None:
     assert said_of(deployments={"blue": {"model": "flow", "instance_type": T4}}) == {}
     found = said_of(deployments={"blue": {"model": "digits", "instance_type": T4}})
-    assert "needs an environment" in found[at_blue("environment")]
-    assert "needs an environment" in said_of(deployments={"blue": {"instance_type": T4}})[at_blue("environment")]
+    assert "`environment` is required" in found[at_blue("environment")]
+    assert "`environment` is required" in said_of(deployments={"blue": {"instance_type": T4}})[at_blue("environment")]
 
 
 def test_a_model_is_configured_where_the_image_has_none() -> None:
     without = {"environment": "scoring", "instance_type": T4}
     found = said_of(deployments={"blue": without})
     assert list(found) == [at_blue("model")]
-    assert "the deployment has no model: the image of the environment scoring has none in it;" in found[at_blue("model")]
+    assert "`model` is required, as the image of environment scoring has none in it;" in found[at_blue("model")]
     assert "allowed: digits, digits:1, flow" in found[at_blue("model")]
     assert "an environment of {workload: digits}" in found[at_blue("model")]
     assert said_of(deployments={"blue": {**without, "model": "digits"}}) == {}
@@ -300,7 +300,7 @@ def test_private_egress_is_the_older_way() -> None:
         "managed network" in said_of(in_workspace=managed, deployments={"blue": {**BLUE, "egress": "private"}})[at_blue("egress")]
     )
     deployment = {**BLUE, "instance_type": "gpu", "egress": "private"}
-    assert "cluster's own network" in said_of(compute="onprem", deployments={"blue": deployment})[at_blue("egress")]
+    assert "cluster's network" in said_of(compute="onprem", deployments={"blue": deployment})[at_blue("egress")]
     assert list(said_of(warnings=True, deployments={"blue": {**BLUE, "egress": "private"}})) == [at_blue("egress")]
 
 

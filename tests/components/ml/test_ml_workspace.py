@@ -131,7 +131,7 @@ def test_the_identity_may_approve_private_endpoints_once_on_each_resource_that_r
     assert {each.inputs["roleDefinitionId"][-36:] for each in on_targets.values()} == {"b556d68e-0be0-4f35-a333-ad7ee1ce17ea"}
     assert {each.urn for each in on_targets.values()} <= set(recorded.one(f"{ML}:Workspace").dependencies)
     told = declared(foundation={**FOUNDATION, "assign_roles": False}, **said).log
-    [commands] = [line for line in told if "before the workspace can be made" in line]
+    [commands] = [line for line in told if "before the workspace can be created" in line]
     [on_lake] = [line for line in commands.splitlines() if line.endswith(lake)]
     assert "Connection Approver" in on_lake
 
@@ -139,7 +139,7 @@ def test_the_identity_may_approve_private_endpoints_once_on_each_resource_that_r
 def test_an_administrator_gets_commands_that_are_complete_before_the_vault_has_a_name() -> None:
     recorded = declared(foundation={**FOUNDATION, "assign_roles": False})
     assert recorded.of_type(ROLE) == []
-    [told] = [line for line in recorded.log if "before the workspace can be made" in line]
+    [told] = [line for line in recorded.log if "before the workspace can be created" in line]
     commands = [line for line in told.splitlines() if line.startswith("az ")]
     assert [re.findall(r"--role '?([\w ]+?)'? --scope", line)[0] for line in commands] == [
         *("Contributor", "Storage Blob Data Contributor"),  # on the storage account
@@ -150,7 +150,7 @@ def test_an_administrator_gets_commands_that_are_complete_before_the_vault_has_a
     identity = f"{group}/providers/Microsoft.ManagedIdentity/userAssignedIdentities/azure-gpu-vision-test-ml"
     assert all(identity in line for line in commands)
     assert "starts_with(name, 'ml-vault')" in commands[2]
-    assert told.splitlines()[-2] == "and once it is there:"
+    assert told.splitlines()[-2] == "and once it exists:"
     subprocess.run(["sh", "-n", "-c", "\n".join(commands)], check=True)  # a shell can read them
 
 
@@ -205,7 +205,7 @@ def test_one_extension_serves_all_computes_on_a_cluster_and_they_wait_for_it() -
         assert extension.urn in named(recorded, name).dependencies
     own = {"one": {"cluster": "shared"}, "two": {"cluster": "shared", "extension": {"install": False}}}
     assert declared(computes=own).of_type(extension.type) == []
-    with pytest.raises(Refused, match=r"computes\.two\.extension: .* once, and ml_workspace\.computes\.one\.extension says how"):
+    with pytest.raises(Refused, match=r"computes\.two\.extension: .* once for a cluster, and ml_workspace\.computes\.one\.extension"):
         declared(computes={"one": said, "two": said})
 
 
@@ -308,7 +308,7 @@ def test_a_version_has_a_hook_that_refuses_another_content_and_lets_the_rest_cha
         hook(pulumi.ResourceHookArgs("urn", "id", "name", f"{ML}:ModelVersion", new_inputs=new, old_inputs=old))
 
     ask(description="y")
-    with pytest.raises(pulumi.RunError, match=r"ml_workspace\.models\.mnist: .*version 1 is there with another modelUri"):
+    with pytest.raises(pulumi.RunError, match=r"ml_workspace\.models\.mnist: version 1 exists with another modelUri"):
         ask(modelUri="b")
 
 
@@ -342,9 +342,9 @@ def test_a_conda_file_is_read_from_the_programs_folder_and_says_whether_it_is_fo
     }
     assert [(each.path.split(".")[2], each.severity.value, each.message[:30]) for each in problems] == [
         ("gpu", "warning", "onnxruntime runs on the proces"),
-        ("bad", "error", "this is no conda file: it is n"),
+        ("bad", "error", "not a valid conda file: it is "),
         ("none", "error", "this file can't be read: No su"),
-        ("nul", "error", "this file can't be read: no fi"),
+        ("nul", "error", "this file can't be read: not a"),
     ]
 
 
@@ -371,8 +371,8 @@ def test_a_preview_says_what_machines_and_a_managed_network_cost() -> None:
     recorded = declared(preview=True, computes={"t4": {"size": T4, "max_nodes": 2, "expires_after": END}}, **said)
     told = " ".join(recorded.log)
     assert "t4 costs" in told
-    assert "with 2 machines, and 0 USD/hour while nothing runs" in told
-    assert "an Azure Firewall (basic), paid by the hour" in told
+    assert "with 2 machines, and 0 USD/hour while idle" in told
+    assert "an Azure Firewall (basic), billed by the hour" in told
 
 
 def test_the_identity_of_a_workspace_has_its_roles_and_no_other() -> None:

@@ -132,7 +132,7 @@ def test_a_bastion_has_its_subnet_its_address_and_its_way_in_and_preview_says_th
     assert (rule["sourceAddressPrefix"], rule["access"]) == ("10.71.0.128/25", "Allow")
     assert recorded.one(BASTION).inputs["sku"] == {"name": "Basic"}
     assert len(recorded.of_type(ADDRESS)) == 1
-    assert any("the Bastion costs for as long as it is there" in line for line in recorded.log)
+    assert any("the Bastion costs as long as it exists" in line for line in recorded.log)
 
 
 def test_the_free_bastion_has_no_address_and_comes_from_azure_itself() -> None:
@@ -260,8 +260,8 @@ def test_a_spot_machine_keeps_its_disk_when_it_is_taken_away() -> None:
 
 def test_what_it_costs_is_said_in_a_preview_and_in_its_outputs() -> None:
     recorded = declared(preview=True)
-    assert any("cost, its disk aside: 0.526 USD/hour" in line for line in recorded.log)
-    assert any("while it is deallocated, its disk included: 0.027 USD/hour" in line for line in recorded.log)
+    assert any("cost without its disk: 0.526 USD/hour" in line for line in recorded.log)
+    assert any("while deallocated, with its disk: 0.027 USD/hour" in line for line in recorded.log)
     (outputs,) = [each for each in declared().outputs.values() if "vm_id" in each]
     assert (outputs["hourly_cost"], outputs["idle_cost"]) == (0.526, 0.027)
     assert outputs["expires_at"] == "2027-01-01T00:00:00Z"

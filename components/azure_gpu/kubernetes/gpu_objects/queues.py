@@ -59,13 +59,13 @@ def job_problems(
         if queue is None:
             if queue_name not in said.get("queues", {}):
                 names = ", ".join(said.get("queues", {})) or "none: the cluster has no queues"
-                fix = "write one of those allowed, or add it to `queues`"
+                fix = "use one of those allowed, or add it to `queues`"
                 yield Problem(f"{at}.queue", "the cluster has no queue of this name", queue_name, names, fix, code=Code.NOT_FOUND)
             continue
         if job.placement.node_selector.get(NODE_POOL, queue.pool) != queue.pool:
             fix = f"write {at}.pool: {queue.pool}, or another queue"
             yield Problem(
-                f"{at}.queue", f"this queue has GPUs of pool {queue.pool}, and the job runs on another", queue_name, fix=fix
+                f"{at}.queue", f"the queue has GPUs of pool {queue.pool}, but the job runs on another pool", queue_name, fix=fix
             )
             continue
         asked = int(job.placement.limits.get(queue.resource, 0)) * job.placement.parallelism * job.nodes
@@ -73,10 +73,10 @@ def job_problems(
         if asked > most:
             yield Problem(
                 path=f"{at}.nodes" if job.nodes > 1 else f"{at}.gpus",
-                message=f"the job asks for {asked} of {queue.resource}, and its queue has {most}, what it may borrow included",
+                message=f"the job requests {asked} of {queue.resource}, but its queue has {most}, including what it may borrow",
                 value=job.nodes if job.nodes > 1 else asked,
-                allowed=f"{most} in all",
-                fix=f"ask for less, or raise {path}.queues.{queue_name}.gpus",
+                allowed=f"at most {most} in total",
+                fix=f"request less, or raise {path}.queues.{queue_name}.gpus",
                 source=str(SOURCE),
                 code=Code.IMPOSSIBLE,
             )
@@ -135,8 +135,8 @@ def _no_pool(own: QueueArgs, pools: Sequence[GpuPool], path: str) -> Problem:
     if "pool" in own:
         message, fix = "the cluster has no GPU pool of this name", "write one of those allowed"
     else:
-        message, fix = "the queue doesn't say which GPU pool it is of", "add pool: <name>"
-    allowed = names or "GPU pools of the stack's own cluster"
+        message, fix = "the queue's `pool` is not set", "add pool: <name>"
+    allowed = names or "GPU pools that the stack creates"
     return Problem(f"{path}.pool", message, own.get("pool"), allowed, fix, code=Code.NOT_FOUND)
 
 
@@ -149,9 +149,9 @@ def _together(queues: Mapping[str, QueueSpec], pool: GpuPool, path: str) -> Iter
         return
     yield Problem(
         path=f"{path}.queues",
-        message=f"the queues {', '.join(of_pool)} have {asked} GPUs together, and pool {pool.name} never has as many",
+        message=f"queues {', '.join(of_pool)} have {asked} GPUs in total, more than pool {pool.name} can have",
         value=asked,
-        allowed=f"{each * pool.max_nodes} together",
-        fix=f"write less, or raise {pool.path}.max_nodes",
+        allowed=f"at most {each * pool.max_nodes} in total",
+        fix=f"lower them, or raise {pool.path}.max_nodes",
         code=Code.IMPOSSIBLE,
     )

@@ -59,10 +59,10 @@ def pool_problems(pool: GpuPool, *, by_plugin: bool) -> Iterator[Problem]:
         if sharing.strategy in (Strategy.TIME_SLICING, Strategy.MPS):
             yield Problem(
                 path=sharing.at("strategy"),
-                message="GPUs are shared by the device plugin, and it isn't declared here",
+                message="time-slicing and mps require the device plugin, but `device_plugin` is false",
                 value=str(sharing.strategy),
                 allowed=f"{Strategy.NONE}, {Strategy.MIG}",
-                fix="write device_plugin: true, or none for the strategy and configure the plugin that is there",
+                fix="set `device_plugin: true`, or set the strategy to none and configure the plugin that is installed",
                 source=str(device_plugin.SOURCE),
                 code=Code.IMPOSSIBLE,
             )
@@ -73,10 +73,10 @@ def pool_problems(pool: GpuPool, *, by_plugin: bool) -> Iterator[Problem]:
     if gpu is not None and gpu.vendor is not Vendor.NVIDIA:
         yield Problem(
             path=f"{pool.path}.size",
-            message=f"the device plugin that is declared here is NVIDIA's, and a {gpu.name} is {gpu.vendor}'s",
+            message=f"NVIDIA's device plugin doesn't support {gpu.vendor}'s {gpu.name}",
             value=pool.size,
             allowed="sizes with NVIDIA GPUs",
-            fix="write device_plugin: false and bring the vendor's own plugin, or choose a size with an NVIDIA GPU",
+            fix="set `device_plugin: false` and install the vendor's plugin, or choose a size with an NVIDIA GPU",
             source=str(device_plugin.SOURCE),
             code=Code.IMPOSSIBLE,
         )
@@ -90,8 +90,8 @@ def job_problems(job: ClusterJobSettings, pool: "GpuPool | None", pools: Sequenc
             yield too_small(f"{path}.{key}", value, 1)
     for key, above in (("cpu", job.get("cpu", 1)), ("memory_in_gib", job.get("memory_in_gib", 1))):
         if above <= 0:
-            fix = "write how much a pod needs, or remove it"
-            yield Problem(path=f"{path}.{key}", message="this has to be above 0", value=above, fix=fix)
+            fix = "set what a pod needs, or remove it"
+            yield Problem(path=f"{path}.{key}", message="must be greater than 0", value=above, fix=fix)
     if pool is None:
         yield from _no_pool(job, pools, path)
         return
@@ -101,17 +101,17 @@ def job_problems(job: ClusterJobSettings, pool: "GpuPool | None", pools: Sequenc
     if each is not None and (nodes := job.get("nodes", 1)) > pool.max_nodes * each:
         yield Problem(
             path=f"{path}.nodes",
-            message=f"pool {pool.name} has room for fewer workers at most, so that the group would wait for ever",
+            message=f"pool {pool.name} can't hold that many workers, so the group would never start",
             value=nodes,
             allowed=f"1 to {pool.max_nodes * each}",
-            fix=f"write {pool.path}.max_nodes: {math.ceil(nodes / each)}, or ask for fewer",
+            fix=f"write {pool.path}.max_nodes: {math.ceil(nodes / each)}, or request fewer",
             code=Code.IMPOSSIBLE,
         )
     shared = pool.sharing.divided
     if shared and gpus > 1:
         yield Problem(
             path=f"{path}.gpus",
-            message=f"the GPUs of pool {pool.name} are shared, and a pod gets one share, which two would make no larger",
+            message=f"the GPUs of pool {pool.name} are shared, and a pod can use only one share",
             value=gpus,
             allowed="1",
             fix="write 1, or use a pool whose GPUs aren't shared",
@@ -125,7 +125,7 @@ def job_problems(job: ClusterJobSettings, pool: "GpuPool | None", pools: Sequenc
             message=f"a node of pool {pool.name} has fewer of {resource_of(pool)}, and a pod runs on one node",
             value=gpus,
             allowed=f"1 to {most}",
-            fix="ask for fewer, or use a pool of a larger size",
+            fix="request fewer, or use a pool of a larger size",
             code=Code.IMPOSSIBLE,
         )
 
@@ -145,7 +145,7 @@ def service_problems(
         found = job_problems(cast(ClusterJobSettings, without), None, (), path)
         yield from (problem for problem in found if not problem.path.endswith(".pool"))
         if "pool" in service:
-            message = "a pod without a GPU isn't kept on a GPU pool"
+            message = "`pool` can't be combined with `gpus: 0`"
             yield Problem(path=f"{path}.pool", message=message, value=service["pool"], fix="remove it, or write gpus: 1")
         return
     yield from job_problems(pod_of(service), pool, pools, path)
@@ -153,7 +153,7 @@ def service_problems(
 
 def taken(path: str, by: str) -> Problem:
     """Two things of one name in a namespace would share its labels."""
-    return Problem(path=path, message=f"{by} of the cluster has this name too", fix="rename one of the two")
+    return Problem(path=path, message=f"{by} of the cluster already has this name", fix="rename one of the two")
 
 
 def most_of(pool: GpuPool) -> int | None:
@@ -177,7 +177,7 @@ def _no_pool(job: ClusterJobSettings, pools: Sequence[GpuPool], path: str) -> It
         return
     yield Problem(
         path=f"{path}.pool",
-        message="there are several GPU pools, and the job doesn't say which" if pools else "the job doesn't say which pool",
+        message="`pool` is not set, and there are several GPU pools" if pools else "`pool` is not set",
         allowed=names or "a GPU pool of the existing cluster",
         fix=f"add pool: {pools[0].name}" if pools else "add pool: <name>",
     )
@@ -192,7 +192,7 @@ def settings_problems(
         found.append(
             Problem(
                 path=f"{path}.namespace.name",
-                message="this namespace belongs to the cluster itself",
+                message="reserved for the cluster's own components",
                 value=namespace,
                 allowed=f"any but {', '.join(SYSTEM_NAMESPACES)}",
                 fix="choose another name",
@@ -215,7 +215,7 @@ def settings_problems(
 
 def _counter_problems(counters: Sequence[str], pools: Sequence[GpuPool], path: str) -> list[Problem]:
     if not counters:
-        return [Problem(path=path, message="no counter is named", fix="name one, or write metrics: false")]
+        return [Problem(path=path, message="must name at least one counter", fix="name one, or set `metrics: false`")]
     found: list[Problem] = []
     for gpu in [None, *(pool.gpu for pool in pools)]:
         found += [problem for problem in dcgm.check(counters, gpu, path) if problem not in found]
@@ -236,10 +236,10 @@ def quota_problems(said: ClusterObjectsSettings, jobs: Mapping[str, JobSpec], pa
         if together > most:
             yield Problem(
                 path=f"{path}.namespace.max_gpus",
-                message=f"the jobs ask for {together} of {resource} together, so that some wait until others have ended",
+                message=f"the jobs request {together} of {resource} in total, so some wait until others have ended",
                 value=most,
-                allowed=f"{together} and more, if none is to wait",
-                fix=f"write {together}, or leave it where waiting is meant",
+                allowed=f"{together} or more, to run all of them at once",
+                fix=f"raise it to {together}, or keep it if waiting is intended",
                 code=Code.IMPOSSIBLE,
                 severity=Severity.WARNING,
             )

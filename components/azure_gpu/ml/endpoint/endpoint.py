@@ -222,7 +222,7 @@ class MlEndpoint(pulumi.ComponentResource):
         if not self._args.get("assign_roles", True):
             if wanted:
                 names = " and ".join(roles.NAMES[role] for _, role, _ in wanted)
-                text = f"an administrator has to give the identity of the endpoint {self._spec.name} the roles {names}"
+                text = f"an administrator has to assign the roles {names} to the identity of endpoint {self._spec.name}"
                 pulumi.log.info(text, self)
             return []
         return [
@@ -327,7 +327,7 @@ class MlEndpoint(pulumi.ComponentResource):
         if not pulumi.runtime.is_dry_run() or not self._spec.managed or self._spec.stopped_since:
             return
         idle = self._spec.idle.text(self._spec.context.day)
-        pulumi.log.info(f"while nobody asks it costs {idle}: machines that Azure manages never go to zero", self)
+        pulumi.log.info(f"cost while idle: {idle}; machines that Azure manages never scale to zero", self)
         for name, spec in self._spec.deployments.items():
             quota = quota_text(spec)
             if quota:
@@ -364,7 +364,7 @@ def _missing(spec: MlEndpointSpec, args: MlEndpointWiring) -> list[Problem]:
     """What the endpoint needs of its surroundings and doesn't find there."""
     found: list[Problem] = []
     if "ml_workspace" not in args:
-        message, fix = "an endpoint stands in a workspace, and there is none", "write ml_workspace: create"
+        message, fix = "an endpoint requires a workspace, but `ml_workspace` is not set", "set `ml_workspace: create`"
         found.append(Problem(path=spec.path, message=message, fix=fix))
     return [*found, *surroundings_problems(spec, identity="identity_id" in args)]
 

@@ -93,9 +93,9 @@ def _machines(spec: DeploymentSpec, compute: ComputeOfEndpoint | None) -> Iterat
         close = spelling.nearest(spec.instance_type, known, 1)
         yield Problem(
             path=path,
-            message="the compute has no such instance type",
+            message="the compute has no instance type of this name",
             value=spec.instance_type,
-            allowed=", ".join(known) or "none is declared",
+            allowed=", ".join(known) or "none",
             fix=f"did you mean {close[0]}?" if close else "declare it under the compute's instance_types",
             instead=close,
             code=Code.NOT_FOUND,
@@ -106,15 +106,15 @@ def _no_machines(spec: DeploymentSpec, path: str, compute: ComputeOfEndpoint | N
     if spec.managed:
         return Problem(
             path=path,
-            message=f"a deployment {_OF_MANAGED} needs their size",
+            message=f"a deployment {_OF_MANAGED} requires `instance_type`",
             allowed=", ".join(one.name for one in endpoints.MANAGED_SIZES if "T4" in one.name) + " and others",
-            fix="write instance_type: Standard_NC4as_T4_v3, or another",
+            fix="set `instance_type`, such as Standard_NC4as_T4_v3",
         )
     return Problem(
         path=path,
-        message="neither the deployment nor its compute says an instance type, and Azure's own has no GPU and little memory",
-        allowed=", ".join(compute["gpus"] if compute else ()) or "none is declared",
-        fix="write instance_type, or default_instance_type for the compute",
+        message="`instance_type` is not set and the compute has no default; Azure's own default has no GPU and little memory",
+        allowed=", ".join(compute["gpus"] if compute else ()) or "none",
+        fix="set `instance_type`, or `default_instance_type` for the compute",
     )
 
 
@@ -126,7 +126,7 @@ def _scale(said: MlDeploymentArgs, spec: DeploymentSpec) -> Iterator[Problem]:
     for key in (key for key in other if key in written):
         yield Problem(
             path=f"{path}.{key}",
-            message=f"this is for deployments {'on Kubernetes' if spec.managed else _OF_MANAGED} alone",
+            message=f"only supported for deployments {'on Kubernetes' if spec.managed else _OF_MANAGED}",
             value=written[key],
             allowed=", ".join(METRIC_KEYS) if spec.managed else "utilization_percent",
             fix="remove it",
@@ -146,7 +146,7 @@ def _scale(said: MlDeploymentArgs, spec: DeploymentSpec) -> Iterator[Problem]:
     if not spec.managed and not 0 < spec.autoscale.utilization_percent <= 100:
         yield Problem(
             path=f"{path}.utilization_percent",
-            message="this is a percentage",
+            message="percentage is out of range",
             value=spec.autoscale.utilization_percent,
             allowed="1 to 100",
             fix=f"write {serving.DEFAULT_UTILIZATION}",
@@ -154,10 +154,10 @@ def _scale(said: MlDeploymentArgs, spec: DeploymentSpec) -> Iterator[Problem]:
     if not spec.autoscale.least <= spec.instances <= max(spec.autoscale.most, spec.autoscale.least):
         yield Problem(
             path=f"{spec.path}.instances",
-            message="it starts with a number of instances that its rules wouldn't leave it",
+            message="initial number of instances is outside of `autoscale`'s range",
             value=spec.instances,
             allowed=f"{spec.autoscale.least} to {spec.autoscale.most}",
-            fix="remove it, and it starts with the lowest number",
+            fix="remove it, to start with `autoscale.min`",
         )
 
 
@@ -181,16 +181,16 @@ def _assets(spec: DeploymentSpec, workspace: WorkspaceOfEndpoint) -> Iterator[Pr
     if not spec.environment and not served and (model is not None or not spec.model):  # of any other model nothing is known
         yield Problem(
             path=f"{spec.path}.environment",
-            message="the deployment needs an environment to run in",
-            allowed=", ".join(workspace["environments"]) or "none is declared",
-            fix="write environment: <name>, with one such as {workload: scoring} under the workspace's environments",
+            message="`environment` is required",
+            allowed=", ".join(workspace["environments"]) or "none",
+            fix="set `environment: <name>`, with one such as {workload: scoring} under the workspace's environments",
         )
     if environment is not None and not environment["serves"] and spec.code is None and not served:
         yield Problem(
             path=f"{spec.path}.code",
-            message="the environment doesn't serve by itself, and no program is said that answers",
-            allowed="code: {code: <name>, script: score.py}, or an environment whose image serves by itself",
-            fix="add code, or use an environment of {workload: scoring}",
+            message="`code` is required, as the environment's image has no server of its own",
+            allowed="code: {code: <name>, script: score.py}, or an environment whose image has a server",
+            fix="set `code`, or use an environment of {workload: scoring}",
         )
     if environment is not None and environment["needs_model"]:
         yield from _without_model(spec, workspace)
@@ -198,10 +198,10 @@ def _assets(spec: DeploymentSpec, workspace: WorkspaceOfEndpoint) -> Iterator[Pr
         where = spec.instance_type or "this size"
         yield Problem(
             path=f"{spec.path}.instance_type",
-            message=f"the environment {spec.environment} is made for a GPU, and {where} has none",
+            message=f"environment {spec.environment} requires a GPU, and {where} has none",
             value=spec.instance_type or None,
             allowed="a size with a GPU" if spec.managed else "an instance type with gpus",
-            fix="write instance_type: Standard_NC4as_T4_v3, or use an environment without a GPU"
+            fix="set `instance_type: Standard_NC4as_T4_v3`, or use an environment without a GPU"
             if spec.managed
             else "choose an instance type with gpus: 1 or more, or use an environment without a GPU",
             code=Code.IMPOSSIBLE,
@@ -209,7 +209,7 @@ def _assets(spec: DeploymentSpec, workspace: WorkspaceOfEndpoint) -> Iterator[Pr
     if spec.model_mount_path and not spec.model_mount_path.startswith("/"):
         yield Problem(
             path=f"{spec.path}.model_mount_path",
-            message="this is no path from the root",
+            message="not an absolute path",
             value=spec.model_mount_path,
             allowed="a path, such as /models",
             fix=f"write /{spec.model_mount_path}",
@@ -223,9 +223,9 @@ def _without_model(spec: DeploymentSpec, workspace: WorkspaceOfEndpoint) -> Iter
     models = workspace["models"]
     yield Problem(
         path=f"{spec.path}.model",
-        message=f"the deployment has no model: the image of the environment {spec.environment} has none in it",
-        allowed=", ".join(models) or "none is declared under models",
-        fix="write model: <name>, of a model that was uploaded; or use an environment of {workload: digits}, which has its model "
+        message=f"`model` is required, as the image of environment {spec.environment} has none in it",
+        allowed=", ".join(models) or "none under models",
+        fix="set `model: <name>`, of a model that was uploaded, or use an environment of {workload: digits}, which has its model "
         "in its image",
     )
 
@@ -237,9 +237,9 @@ def _found(key: str, noun: str, reference: str, known: Mapping[str, Any], path: 
     close = spelling.nearest(reference, known, 1)
     yield Problem(
         path=path,
-        message=f"the workspace has no such {noun}",
+        message=f"the workspace has no {noun} of this name",
         value=reference,
-        allowed=", ".join(known) or f"none is declared under {key}",
+        allowed=", ".join(known) or f"none under {key}",
         fix=f"did you mean {close[0]}?"
         if close
         else f"declare it under the workspace's {key}, or give the id of one that exists",
@@ -253,19 +253,19 @@ def _egress(spec: DeploymentSpec, workspace: WorkspaceOfEndpoint) -> Iterator[Pr
         return
     path = f"{spec.path}.egress"
     if not spec.managed:
-        message, fix = "on Kubernetes the cluster's own network says what a deployment reaches", "remove it"
+        message, fix = "not supported on Kubernetes, where the cluster's network controls egress", "remove it"
         yield Problem(path=path, message=message, value=spec.egress.value, allowed="public", fix=fix)
     elif workspace["managed_network"]:
-        message = "the workspace's managed network says what a deployment reaches; the older way excludes it"
+        message = "can't be combined with the workspace's managed network, which controls egress"
         yield Problem(
             path=path, message=message, value=spec.egress.value, allowed="public", fix="remove it", code=Code.IMPOSSIBLE
         )
     elif workspace["public"] and not workspace["existing"]:
         yield Problem(
             path=path,
-            message="private links are there for what is private alone, and the workspace is reached from everywhere",
+            message="private links reach only what is private, and the workspace is public",
             value=spec.egress.value,
-            fix="write network: private for the workspace, or better its managed_network in place of this",
+            fix="set `network: private` for the workspace, or better its `managed_network` instead of this",
             severity=Severity.WARNING,
         )
 
@@ -299,20 +299,20 @@ def endpoint_problems(
         found.append(
             Problem(
                 path=f"{spec.path}.network",
-                message="on Kubernetes the router of the compute's extension says from where an endpoint is asked",
+                message="not supported on Kubernetes, where the router of the compute's extension controls access",
                 value=spec.network.value,
-                allowed="with compute: managed alone",
-                fix="remove it, and write extension.internal: true for the compute, as it is by default",
+                allowed="only with `compute: managed`",
+                fix="remove it, and set `extension.internal: true`, the default, for the compute",
             )
         )
     elif spec.network is EndpointNetwork.PRIVATE and workspace is not None and not workspace["reached_privately"]:
         found.append(
             Problem(
                 path=f"{spec.path}.network",
-                message="a private endpoint is reached through the workspace's private endpoint, and the workspace has none",
+                message="requires a private endpoint of the workspace, which has none",
                 value=spec.network.value,
-                allowed="public, which still lets nobody in who can't sign on",
-                fix="add private_endpoint: {subnet_id: <id>} to the workspace, or leave it out here",
+                allowed="public, which still requires authentication",
+                fix="set `private_endpoint: {subnet_id: <id>}` for the workspace, or remove it here",
             )
         )
     return found
@@ -323,10 +323,10 @@ def _no_such_compute(spec: MlEndpointSpec, workspace: WorkspaceOfEndpoint) -> Pr
     close = spelling.nearest(spec.compute, [MANAGED_COMPUTE, *fitting], 1)
     return Problem(
         path=f"{spec.path}.compute",
-        message="the workspace has no such compute",
+        message="the workspace has no compute of this name",
         value=spec.compute,
         allowed=", ".join([MANAGED_COMPUTE, *fitting]),
-        fix=f"did you mean {close[0]}?" if close else "declare it under the workspace's computes, or write managed",
+        fix=f"did you mean {close[0]}?" if close else "declare it under the workspace's computes, or set managed",
         instead=close,
         code=Code.NOT_FOUND,
     )
@@ -340,7 +340,7 @@ def named_twice(spec: MlEndpointSpec) -> Iterator[Problem]:
         if taken != name:
             yield Problem(
                 path=deployment.path,
-                message=f"{taken} has this name in Azure too",
+                message=f"Azure ignores letter case, so this is the same name as {taken}",
                 value=name,
                 allowed="a name that no other deployment has",
                 fix="rename one of the two",
@@ -351,7 +351,7 @@ def sharing_problems(args: MlEndpointSettings, spec: MlEndpointSpec) -> list[Pro
     """What is wrong with how requests are shared out."""
     path = f"{spec.path}.traffic"
     if not spec.deployments:
-        message = "without a deployment nobody answers; a request gets 404"
+        message = "without deployments every request gets 404"
         fix = "declare one, such as blue"
         return [
             Problem(path=f"{spec.path}.deployments", message=message, fix=fix, severity=Severity.WARNING),
@@ -362,9 +362,9 @@ def sharing_problems(args: MlEndpointSettings, spec: MlEndpointSpec) -> list[Pro
         return [
             Problem(
                 path=path,
-                message="with several deployments it has to be said how they share the requests",
-                allowed=f"percent for each of {', '.join(spec.deployments)}, together {WHOLE}",
-                fix=f"write traffic: {{{first}: {WHOLE}, {second}: 0}}",
+                message="`traffic` is required with several deployments",
+                allowed=f"percent for each of {', '.join(spec.deployments)}, {WHOLE} in total",
+                fix=f"set `traffic: {{{first}: {WHOLE}, {second}: 0}}`",
             ),
             *(problem for problem in _shares(spec, path) if problem.path != path),
         ]

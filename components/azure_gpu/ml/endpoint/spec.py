@@ -83,4 +83,4 @@ def quota_text(spec: DeploymentSpec) -> str:
     family, vcpus = endpoints.quota_of(spec.instance_type, spec.most)
     if vcpus is None:
         return ""
-    return f"{vcpus} vCPUs of the quota {family}, where Azure keeps a fifth more instances for upgrades unless the size is exempt"
+    return f"{vcpus} vCPUs of the quota {family}, including 20% more instances for upgrades, unless the size is exempt"

@@ -56,7 +56,7 @@ def warning(name: str, spec: MlEndpointSpec) -> Problem:
     """What a preview and an `up` say of an endpoint that is stopped."""
     return Problem(
         spec.path,
-        f"it is stopped since {spec.stopped_since}: its address and keys stay, its deployments and traffic aren't declared",
+        f"stopped since {spec.stopped_since}: its address and keys are kept, its deployments and traffic aren't declared",
         fix=f"{COMMAND} start {name} --stack {spec.context.stack}",
         severity=Severity.WARNING,
     )

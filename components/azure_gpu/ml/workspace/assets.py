@@ -154,31 +154,31 @@ def _model_problems(said: ModelArgs, spec: ModelSpec) -> Iterator[Problem]:
     if ("path" in said) == ("uri" in said):
         yield Problem(
             path=spec.path,
-            message="a model lies in one place",
+            message="exactly one of path and uri is required",
             value="path, uri" if "path" in said else None,
             allowed="exactly one of path and uri",
-            fix="keep one of the two" if "path" in said else "add path: the folder that was uploaded, such as mnist/1",
+            fix="remove one of them" if "path" in said else "set `path` to the folder that was uploaded, such as mnist/1",
         )
     if "path" in said and _PATH.fullmatch(spec.stored) is None:
         yield Problem(
             path=f"{spec.path}.path",
-            message="no folder of blobs has this name",
+            message="not a valid path of a folder of blobs",
             value=said["path"],
             allowed="names with / between them, such as mnist/1",
-            fix=f"write the path at which `{COMMAND} upload-model` put it",
+            fix=f"set the path that `{COMMAND} upload-model` used",
         )
     if "uri" in said and _URI.fullmatch(spec.uri) is None:
         yield Problem(
             path=f"{spec.path}.uri",
-            message="a model isn't fetched from there",
+            message="not a supported address of a model",
             value=spec.uri,
             allowed="azureml://…, or https://… of a blob storage account",
-            fix=f"upload it with `{COMMAND} upload-model`, and say its path",
+            fix=f"upload it with `{COMMAND} upload-model`, and set `path`",
         )
     elif spec.uri.startswith("https://"):
         yield Problem(
             path=f"{spec.path}.uri",
-            message="whether Azure Machine Learning registers a model by the address of its blobs isn't known: every published "
+            message="it isn't known whether Azure Machine Learning registers a model by its https:// address: every published "
             "request has azureml://",
             value=spec.uri,
             allowed="azureml://datastores/<datastore>/paths/<folder>",
@@ -230,9 +230,9 @@ def _environment_problems(said: EnvironmentArgs, spec: EnvironmentSpec) -> Itera
     if spec.workload is not None and spec.conda_path:
         yield Problem(
             path=f"{spec.path}.conda_file",
-            message="a workload's image has everything that it needs",
+            message="can't be combined with `workload`, whose image is complete",
             value=spec.conda_path,
-            allowed="with image alone",
+            allowed="only with `image`",
             fix="remove it",
         )
     if spec.routes is not None:
@@ -244,7 +244,7 @@ def _route_problems(routes: Routes, path: str) -> Iterator[Problem]:
     if not 1 <= routes.port <= 65535:
         yield Problem(
             path=f"{path}.port",
-            message="no such port",
+            message="not a valid port",
             value=routes.port,
             allowed="1 to 65535",
             fix=f"write {scoring.PORT}",
@@ -254,7 +254,7 @@ def _route_problems(routes: Routes, path: str) -> Iterator[Problem]:
         if not value.startswith("/"):
             yield Problem(
                 path=f"{path}.{key}",
-                message="a route begins with a slash",
+                message="must start with a slash",
                 value=value,
                 allowed="such as /score",
                 fix=f"write /{value}",
@@ -276,10 +276,10 @@ def _code_problems(spec: CodeSpec) -> Iterator[Problem]:
     if _CODE_URI.fullmatch(spec.uri) is None:
         yield Problem(
             path=f"{spec.path}.uri",
-            message="code isn't fetched from there",
+            message="not a supported address of code",
             value=spec.uri,
             allowed="https://… of a blob storage account",
-            fix="upload the folder, and say its address",
+            fix="upload the folder, and set its address",
         )
 
 
@@ -292,14 +292,14 @@ def _named(azure_type: AzureType, name: str, version: str, path: str, said: bool
     if not version:
         yield Problem(
             path=f"{path}.version",
-            message="a version is needed: what is there under one never changes",
+            message="`version` is required: the content of a version never changes",
             allowed='such as "1"',
-            fix='add version: "1"',
+            fix='set `version: "1"`',
         )
     elif _VERSION.fullmatch(version) is None:
         yield Problem(
             path=f"{path}.version",
-            message="this is no version",
+            message="not a valid version",
             value=version,
             allowed="at most 255 letters, digits, dots, underscores and hyphens, a letter or digit first",
             fix='write "1"',
@@ -313,10 +313,10 @@ def _said_twice(what: str, specs: Sequence[ModelSpec | EnvironmentSpec | CodeSpe
         if taken != spec.path:
             yield Problem(
                 path=spec.path,
-                message=f"{taken} is the same version of the same {what}",
+                message=f"same {what} and version as {taken}",
                 value=f"{spec.name}:{spec.version}",
                 allowed="each version once",
-                fix="write another version, or remove one of the two",
+                fix="set another version, or remove one of the two",
             )
 
 
@@ -333,10 +333,10 @@ def read_conda(specs: Mapping[str, EnvironmentSpec], root: Path = PROJECT) -> tu
             text = (root / spec.conda_path).read_text(encoding="utf-8")
             found = conda_file.read(text)
         except CondaFileError as error:
-            problems.append(_unreadable(path, spec.conda_path, f"this is no conda file: {error}", Code.INVALID))
+            problems.append(_unreadable(path, spec.conda_path, f"not a valid conda file: {error}", Code.INVALID))
             continue
         except (OSError, ValueError) as error:  # a ValueError: bytes that are no text, or a character that no name has
-            text_or_name = "it isn't text" if isinstance(error, UnicodeDecodeError) else "no file has such a name"
+            text_or_name = "not a text file" if isinstance(error, UnicodeDecodeError) else "not a valid file name"
             reason = error.strerror if isinstance(error, OSError) else text_or_name
             problems.append(_unreadable(path, spec.conda_path, f"this file can't be read: {reason}", Code.NOT_FOUND))
             continue
@@ -353,7 +353,7 @@ def _unreadable(path: str, value: str, message: str, code: Code) -> Problem:
         path=path,
         message=message,
         value=value,
-        allowed="a conda file, by its path from the folder of this program",
-        fix="write its path, such as environments/train.yml",
+        allowed="the path of a conda file, relative to the program's folder",
+        fix="set its path, such as environments/train.yml",
         code=code,
     )

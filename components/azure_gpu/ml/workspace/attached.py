@@ -160,7 +160,7 @@ def kubernetes(name: str, said: ComputeArgs, of: OfWorkspace, path: str, day: da
         problems.append(
             Problem(
                 path=f"{path}.default_instance_type",
-                message="there is no such instance type",
+                message="not one of `instance_types`",
                 value=spec.default_instance_type,
                 allowed=", ".join(types) or "none",
                 fix="name one of instance_types, or remove it",
@@ -172,8 +172,8 @@ def kubernetes(name: str, said: ComputeArgs, of: OfWorkspace, path: str, day: da
 def _said_already(path: str, other: str) -> Problem:
     return Problem(
         path=path,
-        message=f"the extension is put onto a cluster once, and {other} says how",
-        allowed="with one compute of the cluster alone",
+        message=f"the extension is set once for a cluster, and {other} already does so",
+        allowed="for one compute of the cluster only",
         fix="remove one of the two",
     )
 
@@ -190,13 +190,13 @@ def _instance_type(said: InstanceTypeArgs) -> InstanceType:
 def _instance_type_problems(name: str, said: InstanceTypeArgs, path: str, day: date) -> Iterator[Problem]:
     if _INSTANCE_TYPE.fullmatch(name) is None:
         allowed = "at most 63 lower-case letters, digits and hyphens, no hyphen at either end"
-        yield Problem(path=path, message="Kubernetes takes no such name", value=name, allowed=allowed, fix="choose another name")
+        yield Problem(path=path, message="not a valid Kubernetes name", value=name, allowed=allowed, fix="choose another name")
     for key in ("cpu", "memory"):
         value = said.get(key)
         if isinstance(value, str) and _QUANTITY.fullmatch(value) is None:
             yield Problem(
                 path=f"{path}.{key}",
-                message="Kubernetes doesn't take this as an amount",
+                message="not a valid Kubernetes quantity",
                 value=value,
                 allowed='such as "2" or "500m"' if key == "cpu" else "such as 4Gi",
                 fix='write "1"' if key == "cpu" else "write 2Gi",
@@ -242,7 +242,7 @@ def _without_password(problem: Problem, path: str) -> Problem:
     """The service would take a password; the stack's machines have none."""
     if problem.path != path:
         return problem
-    message = "the service signs on by SSH, with the private key of the machine's ssh_public_key, and none is said"
+    message = "`private_key` is required: the service logs in by SSH, with the private key of the machine's ssh_public_key"
     fix = give_secret(path)
     return problem._replace(message=message, value=None, allowed="a private key without a pass phrase", fix=fix)
 
@@ -251,10 +251,10 @@ def _nobody_signs_on(path: str, vm: str) -> Problem:
     machine = f'GpuVm("{vm}")' if is_in_program(path) else f"vms.{vm}"
     return Problem(
         path=path,
-        message="the service signs on by SSH from addresses of its own, and this machine lets none of them in",
+        message="the service logs in by SSH from its own addresses, which this machine doesn't allow",
         value=vm,
         allowed=f"a machine with a public address whose allowed_ranges have {compute.SERVICE_TAG}",
-        fix=f"write public_address: true and allowed_ranges: [{compute.SERVICE_TAG}] for {machine}, or leave the compute out:"
+        fix=f"set `public_address: true` and `allowed_ranges: [{compute.SERVICE_TAG}]` for {machine}, or remove the compute:"
         " `run --on vm` needs neither",
         source=str(compute.IN_A_NETWORK),
         code=Code.UNKNOWN,
@@ -265,10 +265,10 @@ def _nobody_signs_on(path: str, vm: str) -> Problem:
 def _not_known_as_ubuntu(path: str, vm: str) -> Problem:
     return Problem(
         path=path,
-        message="only Ubuntu machines can be attached, and whether this one's image is Ubuntu is not known",
+        message="only Ubuntu machines can be attached, and this one's image isn't known to be Ubuntu",
         value=vm,
         allowed="Ubuntu",
-        fix="choose an Ubuntu image, or go on if it is one",
+        fix="choose an Ubuntu image, or ignore this if it is one",
         source=str(compute.PROVIDER),
         code=Code.UNKNOWN,
         severity=Severity.WARNING,
@@ -278,9 +278,9 @@ def _not_known_as_ubuntu(path: str, vm: str) -> Problem:
 def _not_there(path: str, key: str, name: str, there: Mapping[str, object]) -> Problem:
     what = {"cluster": "cluster", "vm": "virtual machine"}[key]
     if is_in_program(path):
-        message = f"this is no {what}"
+        message = f"not a valid {what}"
         allowed = {"cluster": "a GpuCluster, or the ARM id of a cluster", "vm": "a GpuVm"}[key]
-        fix = "give the component"
+        fix = "pass the component"
     else:
         message = f"the stack has no {what} of this name"
         allowed = ", ".join(there) or f"none: add it under {key}s"

@@ -104,10 +104,10 @@ def resolve(name: str, said: ComputeArgs, of: OfWorkspace, day: date) -> tuple[C
         return None, [
             Problem(
                 path=path,
-                message="a compute is one of three: machines of a size, a cluster of the stack, a virtual machine of the stack",
+                message="exactly one of `size`, `cluster` and `vm` is required",
                 value=", ".join(kinds) or None,
                 allowed=f"exactly one of {', '.join(_KINDS)}",
-                fix="keep one of them" if kinds else "add size: Standard_NC4as_T4_v3, or cluster: <name>, or vm: <name>",
+                fix="keep one of them" if kinds else "set `size: Standard_NC4as_T4_v3`, `cluster: <name>` or `vm: <name>`",
             )
         ]
     [kind] = kinds
@@ -128,8 +128,8 @@ def _other_kinds_keys(said: ComputeArgs, kind: str, path: str) -> Iterator[Probl
             [of] = [other for other, keys in _OF_KIND.items() if key in keys]
             yield Problem(
                 path=f"{path}.{key}",
-                message=f"this belongs to a compute that is said by {of}, and this one is said by {kind}",
-                allowed=f"with {of} alone",
+                message=f"not supported for a compute with `{kind}`",
+                allowed=f"only with `{of}`",
                 fix="remove it",
             )
 
@@ -199,11 +199,11 @@ def _names(spec: MachinesSpec) -> Iterator[Problem]:
     if spec.replace is Replace.SIDE_BY_SIDE and LONGEST_SIDE_BY_SIDE < len(spec.name) <= LONGEST_NAME:
         yield Problem(
             path=f"{spec.path}.replace",
-            message=f"{LONGEST_NAME - LONGEST_SIDE_BY_SIDE} of the {LONGEST_NAME} characters of a compute's name are for the hash"
-            f" of {spec.replace}",
+            message=f"{spec.replace} adds {LONGEST_NAME - LONGEST_SIDE_BY_SIDE} characters to the compute's name, "
+            f"which has at most {LONGEST_NAME}",
             value=spec.name,
-            allowed=f"with a name of at most {LONGEST_SIDE_BY_SIDE} characters",
-            fix=f"shorten the name, or write replace: {Replace.DRAIN_FIRST}",
+            allowed=f"a name of at most {LONGEST_SIDE_BY_SIDE} characters",
+            fix=f"shorten the name, or set `replace: {Replace.DRAIN_FIRST}`",
         )
         return
     behind = f"-x{'0' * HASH_LENGTH}" if spec.replace is Replace.SIDE_BY_SIDE else ""
@@ -215,7 +215,7 @@ def _places(said: ComputeArgs, spec: MachinesSpec, of: OfWorkspace) -> Iterator[
     if not 1 <= spec.idle_minutes <= MOST_IDLE_MINUTES:
         yield Problem(
             path=f"{spec.path}.idle_minutes",
-            message="machines don't wait so long",
+            message="idle time is out of range",
             value=spec.idle_minutes,
             allowed=f"1 to {MOST_IDLE_MINUTES}",
             fix=f"write {DEFAULT_IDLE_MINUTES}",
@@ -223,8 +223,8 @@ def _places(said: ComputeArgs, spec: MachinesSpec, of: OfWorkspace) -> Iterator[
     if of.managed_network and "subnet_id" in said:
         yield Problem(
             path=f"{spec.path}.subnet_id",
-            message="the workspace has a managed network, and its machines are in that one",
-            allowed="without managed_network alone",
+            message="can't be combined with the workspace's managed network, which its machines are in",
+            allowed="only without `managed_network`",
             fix="remove one of the two",
             source=str(compute.MANAGED_NETWORK),
             code=Code.IMPOSSIBLE,
@@ -232,20 +232,20 @@ def _places(said: ComputeArgs, spec: MachinesSpec, of: OfWorkspace) -> Iterator[
     if not spec.public_addresses and not of.managed_network and "subnet_id" not in said:
         yield Problem(
             path=f"{spec.path}.public_addresses",
-            message="machines without public addresses are in a network with a way out, and none is said",
+            message="`public_addresses: false` requires a managed network, or `subnet_id` of a subnet with outbound access",
             value=False,
             allowed="with managed_network of the workspace, or with subnet_id",
-            fix="add managed_network: internet_outbound to the workspace, or remove it",
+            fix="set `managed_network: internet_outbound` for the workspace, or remove it",
             source=str(compute.NO_PUBLIC_ADDRESS),
             code=Code.IMPOSSIBLE,
         )
     elif not spec.public_addresses and not of.managed_network and not of.reached_privately:
         yield Problem(
             path=f"{spec.path}.public_addresses",
-            message="machines without public addresses speak to the workspace through its private endpoint, and it has none",
+            message="`public_addresses: false` requires a private endpoint of the workspace, which has none",
             value=False,
             allowed="with private_endpoint or managed_network of the workspace",
-            fix="add private_endpoint: {subnet_id: <id>} to the workspace, or remove it",
+            fix="set `private_endpoint: {subnet_id: <id>}` for the workspace, or remove it",
             source=str(compute.IN_A_NETWORK),
             code=Code.IMPOSSIBLE,
         )

@@ -78,7 +78,7 @@ def _workspace(spec: MlWorkspaceSpec, workspace: ArmId, asked_by: AskedBy) -> tu
         problems.append(
             Problem(
                 path=path,
-                message="this workspace is kept to version 1 of the service, which has no endpoints of today",
+                message="the workspace is in v1 legacy mode, which doesn't have today's endpoints",
                 value=workspace.text,
                 allowed="a workspace whose v1LegacyMode is false",
                 fix="have its owner run: az ml workspace update --v1-legacy-mode false, or create one",
@@ -98,10 +98,10 @@ def _workspace(spec: MlWorkspaceSpec, workspace: ArmId, asked_by: AskedBy) -> tu
 def _elsewhere(spec: MlWorkspaceSpec, workspace: ArmId, location: str, path: str) -> Problem:
     return Problem(
         path=path,
-        message=f"this workspace is in {location}, and its computes are to be in {spec.location}",
+        message=f"the workspace is in {location}, but its computes would be in {spec.location}",
         value=workspace.text,
         allowed="a workspace in the region of its computes",
-        fix=f"add {spec.context.path(PATH)}.location: {regions.normalise(location)}, or name a workspace in {spec.location}",
+        fix=f"set {spec.context.path(PATH)}.location: {regions.normalise(location)}, or name a workspace in {spec.location}",
     )
 
 

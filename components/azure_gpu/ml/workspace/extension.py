@@ -118,7 +118,7 @@ def extension_problems(said: ExtensionArgs, cluster: ClusterOfWorkspace, path: s
         fewest_nodes=ROUTER_REPLICAS,  # said above, where the router is to be highly available
         fewest_vcpus=cluster["vcpus"] or None,
     ):
-        yield problem._replace(value=None, fix=problem.fix.replace("leave ml_extension out", f"write {path}.install: false"))
+        yield problem._replace(value=None, fix=problem.fix.replace("leave ml_extension out", f"set {path}.install: false"))
 
 
 def _respelt(problem: Problem, path: str) -> Problem:
@@ -146,20 +146,20 @@ def gpu_problems(gpus: Mapping[str, int], cluster: ClusterOfWorkspace, path: str
             foreign = ", ".join(taint for taint in taints if not tolerated(taint))
             yield Problem(
                 path=f"{path}.{name}.gpus",
-                message=f"no pod of Azure Machine Learning gets onto the GPU pool {pool}: it tolerates its own taints alone,"
+                message=f"pods of Azure Machine Learning can't run on GPU pool {pool}: they tolerate only their own taints,"
                 f" and the pool has {foreign}",
                 value=count,
                 allowed="a GPU pool without taints, or with those of ml.azure.com",
-                fix=f'write {cluster["path"]}.gpu_pools.{pool}.taints: ["ml.azure.com/amlarc=true:NoSchedule"]',
+                fix=f'set {cluster["path"]}.gpu_pools.{pool}.taints: ["ml.azure.com/amlarc=true:NoSchedule"]',
                 source=str(REFERENCE),
                 code=Code.IMPOSSIBLE,
             )
             continue
         yield Problem(
             path=f"{path}.{name}.gpus",
-            message=f"a node of {cluster['path']} gives a pod {most} GPUs at most" if most else f"{cluster['path']} has no GPU",
+            message=f"a node of {cluster['path']} has at most {most} GPUs for a pod" if most else f"{cluster['path']} has no GPU",
             value=count,
             allowed=f"0 to {most}",
-            fix=f"write {most}, or have a GPU pool of larger machines" if most else "add a GPU pool to it, or write gpus: 0",
+            fix=f"set {most}, or use a GPU pool of larger machines" if most else "add a GPU pool to it, or set `gpus: 0`",
             code=Code.IMPOSSIBLE,
         )

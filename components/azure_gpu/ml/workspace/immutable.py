@@ -79,8 +79,8 @@ def keeps_its_content(name: str, path: str) -> pulumi.ResourceOptions:
         if changed:
             version = (args.old_inputs or {}).get("version")
             raise pulumi.RunError(
-                f"{path}: a version never changes, and version {version} is there with another {' and '.join(changed)};"
-                " write another version, or give what is there back its content"
+                f"{path}: version {version} exists with another {' and '.join(changed)}, and a version never changes;"
+                " set another version, or restore the content"
             )
 
     if not called():

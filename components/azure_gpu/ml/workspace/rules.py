@@ -52,7 +52,7 @@ def _existing(said: MlWorkspaceSettings, path: str) -> Iterator[Problem]:
         if key in said:
             yield Problem(
                 path=f"{path}.{key}",
-                message="an existing workspace is never changed, so nothing about the workspace itself can be said",
+                message="can't be set on an existing workspace, which is never changed",
                 allowed="computes, models, environments and code, which are added to it",
                 fix="remove it, or have the workspace's owner set it",
             )
@@ -63,20 +63,20 @@ def _network(said: MlWorkspaceSettings, path: str) -> Iterator[Problem]:
     if network is Network.RESTRICTED:
         yield Problem(
             path=f"{path}.network",
-            message="the API that this program speaks has no addresses that may reach a workspace",
+            message="restricting a workspace to address ranges is not supported by this API",
             value=network.value,
             allowed="public, private",
-            fix="write private with a private_endpoint, or public: whoever reaches it has to log in by Entra",
+            fix="set private with a `private_endpoint`, or public, which requires a login by Entra",
             source=str(compute.PROVIDER),
             code=Code.IMPOSSIBLE,
         )
     if network is Network.PRIVATE and "private_endpoint" not in said:
         yield Problem(
             path=f"{path}.network",
-            message="nobody reaches a private workspace before it has a private endpoint, and none is said",
+            message="a private workspace is reachable only through a private endpoint, and `private_endpoint` is not set",
             value=network.value,
-            allowed="with private_endpoint, or with one that is made elsewhere",
-            fix="add private_endpoint: {subnet_id: <id>}",
+            allowed="with private_endpoint, or with one that is created elsewhere",
+            fix="set `private_endpoint: {subnet_id: <id>}`",
             code=Code.UNKNOWN,
             severity=Severity.WARNING,
         )
@@ -91,9 +91,9 @@ def _zones(said: MlWorkspaceSettings, path: str) -> Iterator[Problem]:
     if not zones:
         yield Problem(
             path=path,
-            message="no private DNS zone gets the workspace's address, so its names lead to the public one in this network too",
+            message="`private_dns_zones` is not set, so the workspace's names resolve to its public address in this network too",
             allowed=f"ids of the zones {' and '.join(workspaces.PRIVATE_ZONES)}",
-            fix="add the ids, unless a policy of yours writes addresses into zones",
+            fix="add the ids, unless a policy writes the addresses into zones",
             source=str(workspaces.PRIVATE_ZONES_PAGE),
             severity=Severity.WARNING,
         )
@@ -103,14 +103,14 @@ def _zones(said: MlWorkspaceSettings, path: str) -> Iterator[Problem]:
         found = arm_ids.parse(zone) if zone is not None else None
         if zone is not None and (found is None or not found.is_type(_PRIVATE_DNS_ZONE)):
             allowed = f"/subscriptions/<id>/resourceGroups/<name>/providers/{_PRIVATE_DNS_ZONE}/<name>"
-            fix = "`az network private-dns zone show --query id` says it"
-            yield Problem(f"{path}[{index}]", "this is no private DNS zone", zone, allowed, fix)
+            fix = "`az network private-dns zone show --query id` prints it"
+            yield Problem(f"{path}[{index}]", "not a valid private DNS zone", zone, allowed, fix)
     names = [zone.rsplit("/", 1)[-1].lower() for zone in known if zone is not None]
     missing = [zone for zone in workspaces.PRIVATE_ZONES if zone not in names]
     if missing and None not in known:
         yield Problem(
             path=path,
-            message=f"the zone {' and '.join(missing)} isn't among them, so that some of the workspace's names stay public",
+            message=f"zone {' and '.join(missing)} is missing, so some of the workspace's names resolve to public addresses",
             value=", ".join(names),
             allowed=" and ".join(workspaces.PRIVATE_ZONES),
             fix="add its id",
@@ -125,18 +125,18 @@ def _outbound(said: MlWorkspaceSettings, path: str) -> Iterator[Problem]:
     if rules and managed is ManagedNetwork.NONE:
         yield Problem(
             path=f"{path}.outbound_rules",
-            message="these are rules of a managed network, and there is none",
-            allowed="with managed_network alone",
-            fix="add managed_network: approved_outbound, or remove them",
+            message="`outbound_rules` requires `managed_network`",
+            allowed="only with `managed_network`",
+            fix="set `managed_network: approved_outbound`, or remove them",
         )
     for name, rule in rules.items():
         yield from _rule(name, rule, managed, f"{path}.outbound_rules.{name}")
     if "firewall" in said and not any("fqdn" in rule for rule in rules.values()):
         yield Problem(
             path=f"{path}.firewall",
-            message="a firewall comes with rules that name a host, and there is none",
+            message="`firewall` requires an outbound rule with `fqdn`",
             value=str(said["firewall"]),
-            allowed="with a rule that says fqdn alone",
+            allowed="only with a rule that has `fqdn`",
             fix="remove it",
             source=str(compute.MANAGED_NETWORK),
         )
@@ -145,12 +145,12 @@ def _outbound(said: MlWorkspaceSettings, path: str) -> Iterator[Problem]:
 def _rule(name: str, rule: OutboundRuleArgs, managed: ManagedNetwork, path: str) -> Iterator[Problem]:
     if _RULE_NAME.fullmatch(name) is None:
         allowed = "letters, digits, hyphens and underscores, a letter or digit at either end"
-        yield Problem(path=path, message="no rule has such a name", value=name, allowed=allowed, fix="choose another name")
+        yield Problem(path=path, message="not a valid rule name", value=name, allowed=allowed, fix="choose another name")
     given = [key for key in _TARGETS if key in rule]
     if len(given) != 1:
         yield Problem(
             path=path,
-            message="a rule leads to one target",
+            message="a rule requires exactly one target",
             value=", ".join(given) or None,
             allowed=f"exactly one of {', '.join(_TARGETS)}",
             fix="keep one",
@@ -160,32 +160,32 @@ def _rule(name: str, rule: OutboundRuleArgs, managed: ManagedNetwork, path: str)
     if managed is ManagedNetwork.INTERNET_OUTBOUND and target != "resource_id":
         yield Problem(
             path=f"{path}.{target}",
-            message="with internet_outbound machines may go anywhere, and a rule adds private endpoints alone",
+            message="with internet_outbound machines may go anywhere, and rules can only add private endpoints",
             allowed=f"with managed_network: {ManagedNetwork.APPROVED_OUTBOUND}",
-            fix=f"remove it, or write managed_network: {ManagedNetwork.APPROVED_OUTBOUND}",
+            fix=f"remove it, or set `managed_network: {ManagedNetwork.APPROVED_OUTBOUND}`",
             source=str(compute.MANAGED_NETWORK),
             code=Code.IMPOSSIBLE,
         )
     for key, of in (("protocol", "service_tag"), ("ports", "service_tag"), ("subresource", "resource_id")):
         if key in rule and target != of:
-            yield Problem(path=f"{path}.{key}", message=f"this goes with {of}", allowed=f"with {of} alone", fix="remove it")
+            yield Problem(path=f"{path}.{key}", message=f"requires `{of}`", allowed=f"only with `{of}`", fix="remove it")
     if target == "resource_id" and "subresource" not in rule:
         allowed = "such as blob of a storage account, vault of a key vault, registry of a container registry"
         yield Problem(
             path=f"{path}.subresource",
-            message="a private endpoint leads to a part of a resource, and none is said",
+            message="`subresource` is required with `resource_id`",
             allowed=allowed,
-            fix="add subresource: blob",
+            fix="set `subresource`, such as blob",
         )
     if "fqdn" in rule and _HOST.fullmatch(rule["fqdn"]) is None:
         allowed = "such as pypi.org or *.pypi.org, without https:// and without a path"
         yield Problem(
-            path=f"{path}.fqdn", message="this is no host's name", value=rule["fqdn"], allowed=allowed, fix="write pypi.org"
+            path=f"{path}.fqdn", message="not a valid host name", value=rule["fqdn"], allowed=allowed, fix="write pypi.org"
         )
     if rule.get("protocol", "TCP") not in _PROTOCOLS:
         yield Problem(
             path=f"{path}.protocol",
-            message="rules know no such protocol",
+            message="not a supported protocol",
             value=rule.get("protocol"),
             allowed=", ".join(_PROTOCOLS),
             fix="write TCP",
@@ -193,7 +193,7 @@ def _rule(name: str, rule: OutboundRuleArgs, managed: ManagedNetwork, path: str)
     if _PORTS.fullmatch(rule.get("ports", "443")) is None:
         yield Problem(
             path=f"{path}.ports",
-            message="these are no ports",
+            message="not valid ports",
             value=rule.get("ports"),
             allowed='such as "443, 8080-8089"',
             fix='write "443"',
@@ -206,9 +206,9 @@ def _key_vault(said: KeyVaultArgs, path: str) -> Iterator[Problem]:
             if key in said:
                 yield Problem(
                     path=f"{path}.{key}",
-                    message="an existing vault is never changed",
+                    message="can't be set on an existing vault, which is never changed",
                     value=said.get(key),
-                    allowed="with create alone",
+                    allowed="only with `create`",
                     fix="remove it",
                 )
     shortest, longest = workspaces.VAULT_KEPT_DAYS
@@ -216,7 +216,7 @@ def _key_vault(said: KeyVaultArgs, path: str) -> Iterator[Problem]:
     if not shortest <= days <= longest:
         yield Problem(
             path=f"{path}.retention_days",
-            message="a deleted vault isn't kept so long" if days > longest else "a deleted vault is kept longer",
+            message="retention is too long" if days > longest else "retention is too short",
             value=days,
             allowed=f"{shortest} to {longest}",
             fix=f"write {shortest}",
@@ -232,7 +232,7 @@ def _names(said: MlWorkspaceSettings, path: str) -> Iterator[Problem]:
         if taken != name:
             yield Problem(
                 path=f"{path}.computes.{name}",
-                message=f"{path}.computes.{taken} has this name in Azure too",
+                message=f"Azure ignores letter case, so this is the same name as {path}.computes.{taken}",
                 value=name,
                 allowed="a name that no other compute has",
                 fix="rename one of the two",
@@ -244,13 +244,13 @@ def surroundings_problems(spec: MlWorkspaceSpec, *, identity: bool, storage: boo
     path = spec.context.path(PATH)
     needs: list[tuple[str, str]] = []
     if spec.existing is None and not storage:
-        needs.append(("storage", "a workspace keeps its data in a storage account, and there is none"))
+        needs.append(("storage", "a workspace requires a storage account, and there is none"))
     if spec.existing is not None and spec.assets.stores_models and not storage:
-        needs.append(("storage", f"models lie in {stacks(path, 'storage account')}, and there is none"))
+        needs.append(("storage", f"models require {stacks(path, 'storage account')}, and there is none"))
     if spec.computes and not identity:
-        needs.append(("identity", f"computes speak as {stacks(path, 'identity')}, and there is none"))
+        needs.append(("identity", f"computes require {stacks(path, 'identity')}, and there is none"))
     if spec.existing is None and spec.insights is None and not logs:
-        why = "a workspace needs Application Insights, which keep their data in a log workspace, and there is none"
+        why = "a workspace requires Application Insights, which require a log workspace, and there is none"
         needs.append(("log_workspace", why))
     found = [spec.context.missing_part(part, why) for part, why in needs]
     if spec.existing is None and not registry:
@@ -266,10 +266,10 @@ def public_parts(said: MlWorkspaceSettings, path: str, *, storage: bool, registr
     return [
         Problem(
             path=f"{path}.network",
-            message=f"the workspace is private, and the {' and the '.join(created)} of this stack, with its data and images,"
-            " can be reached from the internet by whoever has a role on them",
+            message=f"the workspace is private, but the {' and the '.join(created)} of this stack, with its data and images,"
+            " can be reached from the internet by anyone with a role on them",
             value=Network.PRIVATE.value,
-            fix="give the foundation existing ones that are closed, or close these by `overrides` and private endpoints",
+            fix="use existing private ones in the foundation, or make these private by `overrides` and private endpoints",
             source=str(workspaces.PRIVATE_LINK_PAGE),
             severity=Severity.WARNING,
         )
@@ -279,8 +279,8 @@ def public_parts(said: MlWorkspaceSettings, path: str, *, storage: bool, registr
 def _built_nowhere(environment: EnvironmentSpec) -> Problem:
     return Problem(
         path=f"{environment.path}.conda_file",
-        message="the service builds an image of it into the workspace's registry, and the stack has none; where it can, it makes"
-        " one of its own, whose administrator signs on with a password",
+        message="the service builds an image of it in the workspace's registry, and the stack has none; the service may create"
+        " one, whose administrator logs in with a password",
         value=environment.conda_path,
         allowed=with_part(environment.path, "registry"),
         fix=give_part(environment.path, "registry"),

@@ -360,7 +360,7 @@ class MlWorkspace(pulumi.ComponentResource):
         )
         identity = self._id_of(azure_types.USER_ASSIGNED_IDENTITY, self._identity_name)
         before, once_there = workspace_roles.commands(spec, scopes, self._told_id, identity)
-        lines = ["an administrator has to run, before the workspace can be made:", *before, "and once it is there:", *once_there]
+        lines = ["an administrator has to run, before the workspace can be created:", *before, "and once it exists:", *once_there]
         pulumi.log.info("\n".join(lines), self)
 
     @property
@@ -395,10 +395,10 @@ class MlWorkspace(pulumi.ComponentResource):
         spec = self._spec
         for each in spec.machines.values():
             most, idle = each.cost.text(spec.day), each.idle_cost.text(spec.day)
-            pulumi.log.info(f"{each.name} costs {most} with {each.max_nodes} machines, and {idle} while nothing runs", self)
+            pulumi.log.info(f"{each.name} costs {most} with {each.max_nodes} machines, and {idle} while idle", self)
         if spec.existing is None and spec.managed_network is not ManagedNetwork.NONE:
             firewall = f", and an Azure Firewall ({spec.firewall})" if spec.has_firewall else ""
-            paid = f"the managed network has private endpoints{firewall}, paid by the hour; their prices aren't known here"
+            paid = f"the managed network has private endpoints{firewall}, billed by the hour; their prices aren't known here"
             pulumi.log.info(paid, self)
 
 
