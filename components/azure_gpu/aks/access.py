@@ -1,7 +1,7 @@
-"""The way into a cluster: who may do everything in it, and the provider by which things are put onto it.
+"""Access to a cluster: its administrators' roles, and the Kubernetes provider that creates objects on it.
 
-In: a cluster that is declared or exists. Out: role assignments, and a Kubernetes provider that is used only once the role works.
-Without local accounts AKS hands out a kubeconfig that asks a person; what is used here runs kubelogin, and holds no secret.
+The provider is used only after the role assignment works. Without local accounts AKS returns a kubeconfig with an interactive
+login; the one used here runs kubelogin and holds no secret.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pulumi
 import pulumi_kubernetes as kubernetes
 from pulumi_azure_native import authorization, containerservice
 
-from azure_gpu.aks import kubeconfig as cluster_kubeconfig, who_runs
+from azure_gpu.aks import current_user, kubeconfig as cluster_kubeconfig
 from azure_gpu.aks.args import GpuClusterWiring
 from azure_gpu.aks.existing import ClusterFacts
 from azure_gpu.aks.spec import GpuClusterSpec
@@ -58,7 +58,7 @@ def admins(spec: GpuClusterSpec, parent: pulumi.Resource) -> tuple[Principal, ..
 
     Whether the latter is a person or a program isn't known: `az login` makes either of them the Azure CLI's.
     """
-    return spec.access.admins or (Principal(who_runs.object_id(pulumi.InvokeOptions(parent=parent)), ""),)
+    return spec.access.admins or (Principal(current_user.object_id(pulumi.InvokeOptions(parent=parent)), ""),)
 
 
 def kubeconfig(spec: GpuClusterSpec, facts: ClusterFacts, cluster: Cluster, parent: pulumi.Resource) -> pulumi.Output[str]:
@@ -121,14 +121,14 @@ def assign(
 
     return [
         role_of_identity.assign(
-            _name_of(name, admin) if spec.access.admins else who_runs.name_of_default(name),
+            _name_of(name, admin) if spec.access.admins else current_user.name_of_default(name),
             role=roles.AKS_RBAC_CLUSTER_ADMIN,
             scope=cluster.resource_id,
             principal_id=admin.object_id,
             kind=admin.kind,
             subscription_id=spec.existing.subscription if spec.existing else spec.context.subscription_id,
             opts=pulumi.ResourceOptions.merge(
-                opts, _of_said(name, admin, facts) if spec.access.admins else _of_default(name, admin)
+                opts, _of_configured(name, admin, facts) if spec.access.admins else _of_default(name, admin)
             ),
         )
         for admin in admins(spec, parent)
@@ -151,11 +151,11 @@ def _of_default(name: str, runs: Principal) -> pulumi.ResourceOptions:
     )
 
 
-def _of_said(name: str, admin: Principal, facts: ClusterFacts) -> pulumi.ResourceOptions:
+def _of_configured(name: str, admin: Principal, facts: ClusterFacts) -> pulumi.ResourceOptions:
     """Who was the default before keeps the assignment, which Azure doesn't give twice."""
     was_default = facts.admin.lower() == admin.object_id.lower()
     return pulumi.ResourceOptions(
-        ignore_changes=_OF_ANY, aliases=[pulumi.Alias(name=who_runs.name_of_default(name))] if was_default else None
+        ignore_changes=_OF_ANY, aliases=[pulumi.Alias(name=current_user.name_of_default(name))] if was_default else None
     )
 
 

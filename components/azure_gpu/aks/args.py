@@ -1,6 +1,6 @@
 """Settings of an AKS cluster, `GpuClusterSettings`, with the defaults of its keys.
 
-They are resolved in `aks.resolve` and validated in `aks.rules`, GPU pools in `aks.pools`. Settings of the Kubernetes objects
+They are resolved in `aks.resolve` and validated in `aks.rules`, GPU pools in `aks.gpu_pools`. Settings of the Kubernetes objects
 on the cluster are in `kubernetes.gpu_objects.args`.
 """
 

@@ -1,10 +1,10 @@
 """An AKS cluster with GPU pools that scale from zero, and everything on it that makes GPUs usable: or an existing cluster.
 
-A small system pool without GPUs is inside the cluster; each GPU pool is a resource of its own, so that changing one replaces that
-one alone. People and programs log in by Entra, there are no local accounts, nodes pull from the stack's registry as the cluster's
-own identity, and pods can speak as the stack's, or as the one that serves. Device plugin with the sharing of each pool, labels,
-metrics, a namespace and jobs come with it. Left out: Windows pools, networks, ingress, Container insights and the workspace of
-managed Prometheus.
+The cluster itself has a small system pool without GPUs; each GPU pool is a separate resource, so that changing one replaces only
+that one. People and programs log in by Entra, local accounts are off, nodes pull images from the stack's registry as the
+cluster's identity, and pods can use the stack's identity or its serving identity. Device plugin with the sharing of each pool,
+labels, metrics, a namespace and jobs are included. Left out: Windows pools, networks, ingress, Container insights and the
+workspace of managed Prometheus.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ import pulumi
 from pulumi.runtime.settings import get_monitor
 from pulumi_azure_native import authorization, containerservice, managedidentity
 
-from azure_gpu.aks import access as cluster_access, existing as cluster_existing, inputs, login, read_pools, who_runs
+from azure_gpu.aks import access as cluster_access, current_user, existing as cluster_existing, inputs, login, read_pools
 from azure_gpu.aks.access import Cluster
 from azure_gpu.aks.args import GpuClusterArgs, GpuClusterSettings, GpuClusterWiring, PoolReplace
 from azure_gpu.aks.existing import ClusterFacts
+from azure_gpu.aks.gpu_pools import GpuPoolSpec
 from azure_gpu.aks.immutable import REPLACING_CLUSTER, REPLACING_POOL
-from azure_gpu.aks.pools import GpuPoolSpec
 from azure_gpu.aks.read_pools import InState
 from azure_gpu.aks.resolve import resolve
-from azure_gpu.aks.spec import GpuClusterSpec, may_speak
+from azure_gpu.aks.spec import GpuClusterSpec, pods_can_use_identity
 from azure_gpu.aks.workspace_offer import of_cluster
 from azure_gpu.catalog import roles
 from azure_gpu.catalog.services.aks import workload_identity
@@ -147,7 +147,7 @@ class GpuCluster(AttachableCluster):
         self.cluster_id = cluster.resource_id
         self.cluster_name = cluster.name
         self.namespace = spec.objects.namespace if spec.on_cluster else None
-        self.gpu_pools = {pool: _said_of(spec.pools[pool], declared) for pool, declared in pools.items()}
+        self.gpu_pools = {pool: _pool_outputs(spec.pools[pool], declared) for pool, declared in pools.items()}
         if cluster.declared is None:
             self.oidc_issuer_url = pulumi.Output.from_input(facts.issuer_url)
             self.kubelet_principal_id = pulumi.Output.from_input(facts.kubelet_object_id)
@@ -253,15 +253,15 @@ class GpuCluster(AttachableCluster):
     def _in_the_network(self) -> list[tuple[str, str, pulumi.Input[str]]]:
         """What the cluster's identity needs in a network of the user's own: the assignment's name, the role, and on what."""
         subnet, zone = self._args.get("subnet_id"), self._args.get("access", {}).get("private_dns_zone")
-        wanted: list[tuple[str, str, pulumi.Input[str]]] = []
+        required: list[tuple[str, str, pulumi.Input[str]]] = []
         if subnet is not None:
-            wanted.append(("network-role", roles.NETWORK_CONTRIBUTOR, subnet))
+            required.append(("network-role", roles.NETWORK_CONTRIBUTOR, subnet))
         if zone is not None and zone not in ("system", "none"):
-            wanted.append(("dns-role", roles.PRIVATE_DNS_ZONE_CONTRIBUTOR, zone))
+            required.append(("dns-role", roles.PRIVATE_DNS_ZONE_CONTRIBUTOR, zone))
             # AKS links the zone to the network. Source: MicrosoftDocs/azure-aks-docs, articles/aks/private-clusters.md,
             # 2026-08-21.
-            wanted.append(("zone-network-role", roles.NETWORK_CONTRIBUTOR, _network_of(subnet or "")))
-        return wanted
+            required.append(("zone-network-role", roles.NETWORK_CONTRIBUTOR, _network_of(subnet or "")))
+        return required
 
     def _network_roles(self, principal_id: pulumi.Output[str]) -> list[authorization.RoleAssignment]:
         return [
@@ -436,7 +436,7 @@ def _network_of(subnet: pulumi.Input[str]) -> pulumi.Input[str]:
 
 
 def _speaks(spec: GpuClusterSpec, args: GpuClusterWiring) -> bool:
-    return may_speak(spec) and args.get("identity_is_own", False)
+    return pods_can_use_identity(spec) and args.get("identity_is_own", False)
 
 
 def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wired:
@@ -458,12 +458,12 @@ def _decided(name: str, wired: _Wired) -> tuple[GpuClusterSpec, ClusterFacts]:
     wired.refuse([*stack_problems, *problems, *gpu_objects_declare.missing_images(spec.objects, images), *of_services])
     facts, problems = cluster_existing.look_up(spec, wired.asked_by)
     wired.refuse(problems)
-    admin, problems = who_runs.look_up(name, spec, facts, wired.asked_by, of_stack_file=False)
+    admin, problems = current_user.look_up(name, spec, facts, wired.asked_by, of_stack_file=False)
     wired.refuse(problems)
     return spec, replace(facts, pools=read_pools.look_up([name], of_stack_file=False)[name], admin=admin)
 
 
-def _said_of(spec: GpuPoolSpec, declared: containerservice.AgentPool) -> PoolOfCluster:
+def _pool_outputs(spec: GpuPoolSpec, declared: containerservice.AgentPool) -> PoolOfCluster:
     return PoolOfCluster(
         name=declared.name.apply(lambda name: name or ""),
         resource=gpu_objects_rules.resource_of(spec.objects),

@@ -1,8 +1,4 @@
-"""An AKS cluster that the company already has: what the program has to know of it, read and never changed.
-
-In: the spec of a cluster with its id. Out: `ClusterFacts`, and a problem where it isn't there, lies elsewhere or can't be
-reached.
-"""
+"""Reads an existing AKS cluster, which is never changed, into `ClusterFacts`; reports one that is missing or elsewhere."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What AKS doesn't change on a cluster or a pool that exists: the properties that make a new one, and the names of pools.
+"""Properties that AKS can't change on an existing cluster or pool, and the names of pools.
 
-In: a pool's properties that stay. Out: the engine's `REPLACING_*` paths, and the pool's name in Azure, which holds a hash of them
-where its successor is to stand beside it.
+The `REPLACING_*` paths tell the engine to create a new resource. A pool's name in Azure holds a hash of these properties if its
+replacement is created beside it.
 """
 
 import hashlib
@@ -62,5 +62,5 @@ def pool_name(pool: str, replace: PoolReplace, kept: Mapping[str, object], subne
 
 def digest(kept: Mapping[str, object], subnet_id: str) -> str:
     """The same for the same properties, whatever else changes. What is as AKS has it by itself isn't in it."""
-    said = {key: value for key, value in {**kept, "vnetSubnetID": subnet_id}.items() if value}
-    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+    properties = {key: value for key, value in {**kept, "vnetSubnetID": subnet_id}.items() if value}
+    return hashlib.sha256(json.dumps(properties, sort_keys=True).encode()).hexdigest()

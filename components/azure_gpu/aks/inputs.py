@@ -1,7 +1,4 @@
-"""A resolved cluster and its pools as the provider takes them.
-
-In: a `GpuClusterSpec`, and the arguments for what is wired. Out: inputs of `containerservice`'s resources.
-"""
+"""Inputs of `containerservice`'s resources for a resolved cluster and its pools."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ import pulumi
 from pulumi_azure_native import containerservice
 
 from azure_gpu.aks.args import AccessArgs, ClusterNetwork, GpuClusterWiring, NetworkPolicy, NodeImageChannel, UpgradeChannel
-from azure_gpu.aks.pools import GpuPoolSpec
+from azure_gpu.aks.gpu_pools import GpuPoolSpec
 from azure_gpu.aks.read_pools import SYSTEM_POOL
 from azure_gpu.aks.spec import GpuClusterSpec
 from azure_gpu.catalog.services.aks import clusters, maintenance, network, system_pools
@@ -76,9 +73,9 @@ def system_pool(spec: GpuClusterSpec, args: GpuClusterWiring) -> containerservic
     )
 
 
-def _api_server(spec: GpuClusterSpec, said: AccessArgs) -> containerservice.ManagedClusterAPIServerAccessProfileArgs:
+def _api_server(spec: GpuClusterSpec, settings: AccessArgs) -> containerservice.ManagedClusterAPIServerAccessProfileArgs:
     private = spec.access.network is ClusterNetwork.PRIVATE
-    zone = said.get("private_dns_zone", "system")
+    zone = settings.get("private_dns_zone", "system")
     return containerservice.ManagedClusterAPIServerAccessProfileArgs(
         authorized_ip_ranges=list(spec.access.authorized_ranges) or None,
         enable_private_cluster=private,
@@ -120,21 +117,21 @@ def _upgrades(spec: GpuClusterSpec) -> containerservice.ManagedClusterAutoUpgrad
 
 def windows(spec: GpuClusterSpec) -> Mapping[str, containerservice.MaintenanceWindowArgs]:
     """The maintenance windows that the cluster's channels need, by AKS's name of the configuration."""
-    said = spec.maintenance
+    settings = spec.maintenance
     window = containerservice.MaintenanceWindowArgs(
-        duration_hours=said.hours,
-        start_time=said.start,
-        utc_offset=said.utc_offset,
+        duration_hours=settings.hours,
+        start_time=settings.start,
+        utc_offset=settings.utc_offset,
         schedule=containerservice.ScheduleArgs(
-            weekly=containerservice.WeeklyScheduleArgs(day_of_week=said.day.value, interval_weeks=1)
+            weekly=containerservice.WeeklyScheduleArgs(day_of_week=settings.day.value, interval_weeks=1)
         ),
     )
     channels = {
-        maintenance.CLUSTER_WINDOW: said.upgrades is not UpgradeChannel.NONE,
+        maintenance.CLUSTER_WINDOW: settings.upgrades is not UpgradeChannel.NONE,
         # The system's own updater asks for no window.
-        maintenance.NODES_WINDOW: said.node_images in (NodeImageChannel.NODE_IMAGE, NodeImageChannel.SECURITY_PATCH),
+        maintenance.NODES_WINDOW: settings.node_images in (NodeImageChannel.NODE_IMAGE, NodeImageChannel.SECURITY_PATCH),
     }
-    return {name: window for name, wanted in channels.items() if wanted}
+    return {name: window for name, required in channels.items() if required}
 
 
 def _upgrade(max_surge: str, drain_minutes: int | None) -> containerservice.AgentPoolUpgradeSettingsArgs | None:

@@ -1,8 +1,4 @@
-"""The kubeconfig by which the program and its users get into a cluster without local accounts.
-
-In: what Azure answers for the cluster's users, and how to log in. Out: the text of a kubeconfig that runs kubelogin, which asks
-nobody and holds no secret; and the commands of an administrator where the program may not assign roles.
-"""
+"""The kubeconfig of a cluster without local accounts, which runs kubelogin: non-interactive, without a secret."""
 
 import base64
 import json

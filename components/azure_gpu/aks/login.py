@@ -1,6 +1,6 @@
-"""How a cluster's kubeconfig logs in: as the provider's configuration does, where the cluster's settings don't set it.
+"""The login in a cluster's kubeconfig: that of the provider's configuration, unless the cluster's settings have one.
 
-The environment never decides who logs in, since another one would then change the plan; which cloud it is, it may say.
+The environment never selects the login, since the plan would then depend on who runs it; it may select the cloud.
 """
 
 import os

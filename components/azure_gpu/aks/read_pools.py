@@ -1,12 +1,11 @@
 """The agent pools in a cluster's inputs, as a refresh leaves them, so that a preview after it is empty.
 
-AKS shows every pool in the body of the cluster, also those that are resources of their own, by name. When that list changes, a
-refresh lays it over the cluster's inputs, element by element (pulumi/pulumi-azure-native, provider/pkg/provider/diff.go,
-applyDiff). The program then declares what the state has for as long as every pool is as it is declared, and the system pool alone
-otherwise: a PUT of the cluster changes the pools that it names, and no others.
+AKS lists every pool in the body of the cluster, including those that are separate resources. When that list changes, a refresh
+merges it into the cluster's inputs, element by element (pulumi/pulumi-azure-native, provider/pkg/provider/diff.go, applyDiff). So
+the program declares what the state has if every pool is as declared, and only the system pool otherwise: a PUT of the cluster
+changes only the pools that it names.
 
-In: the state of the stack, as the engine has it. Out: pools by wire names. A program can't read inputs in its state; the
-component's output RECORD says what was sent last, and what AKS showed then.
+A program can't read inputs in its state; the component's output RECORD holds what was sent last, and what AKS returned then.
 """
 
 from collections.abc import Mapping, Sequence
@@ -100,7 +99,7 @@ def refreshed(inputs: Any, before: Any, now: Any) -> Any:
 def declared(in_state: InState, system: Any, own: Sequence[Mapping[str, Any]]) -> Declared:
     """What a cluster declares. `system`: its system pool, `own`: the inputs of its other pools, without their names in Azure."""
     scaled = bool(system.enable_auto_scaling)
-    if len(in_state.listed) > 1 and _all_so(in_state, system, own, scaled=scaled):
+    if len(in_state.listed) > 1 and _all_match(in_state, system, own, scaled=scaled):
         left_alone = [f"agentPoolProfiles[{index}].{key}" for index in range(len(in_state.listed)) for key in _LEFT_ALONE]
         return Declared(list(in_state.listed), left_alone)
     now = in_state.system
@@ -110,34 +109,34 @@ def declared(in_state: InState, system: Any, own: Sequence[Mapping[str, Any]]) -
     return Declared([system], left_alone)
 
 
-def _all_so(in_state: InState, system: Any, own: Sequence[Mapping[str, Any]], *, scaled: bool) -> bool:
+def _all_match(in_state: InState, system: Any, own: Sequence[Mapping[str, Any]], *, scaled: bool) -> bool:
     """Whether Azure has each pool as it is declared, and no other."""
     left = [_profile(each) for each in own]
     for now in in_state.shown:
         if now.get("name") == SYSTEM_POOL:
-            if not _is_so(now, _profile(system), but=_LEFT_ALONE if scaled else _LEFT_ALONE[1:]):
+            if not _matches(now, _profile(system), but=_LEFT_ALONE if scaled else _LEFT_ALONE[1:]):
                 return False
             continue
-        same = next((each for each in left if _is_so(now, each, but=_LEFT_ALONE)), None)
+        same = next((each for each in left if _matches(now, each, but=_LEFT_ALONE)), None)
         if same is None:
             return False
         left.remove(same)
     return True
 
 
-def _is_so(now: Profile, said: Profile, *, but: Sequence[str] = ()) -> bool:
-    return all(_has(name, now.get(name), each) for name, each in said.items() if name not in but)
+def _matches(now: Profile, expected: Profile, *, but: Sequence[str] = ()) -> bool:
+    return all(_property_matches(name, now.get(name), each) for name, each in expected.items() if name not in but)
 
 
-def _has(name: str, now: object, said: object) -> bool:
+def _property_matches(name: str, now: object, expected: object) -> bool:
     """Whether a property is as it is declared; what is known later is taken to be so, and nothing to be an empty list or map."""
-    if isinstance(said, pulumi.Output):
+    if isinstance(expected, pulumi.Output):
         return True
-    if isinstance(said, Mapping):
-        there, wanted = cast(Profile, now or {}), cast(Profile, said)
+    if isinstance(expected, Mapping):
+        actual, declared = cast(Profile, now or {}), cast(Profile, expected)
         # To an object AKS adds properties of its own, to a map nothing.
-        return _is_so(there, wanted) and (name not in _MAPS or there.keys() == wanted.keys())
-    return now == said or (not now and said in ([], {}))
+        return _matches(actual, declared) and (name not in _MAPS or actual.keys() == declared.keys())
+    return now == expected or (not now and expected in ([], {}))
 
 
 def record(sent: Sequence[Any], shown: pulumi.Output[Any]) -> pulumi.Output[Any]:

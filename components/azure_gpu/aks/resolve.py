@@ -1,8 +1,8 @@
-"""Resolves the arguments of a cluster: every default filled in, and every problem found. Pure."""
+"""Resolves the arguments of a cluster: fills in all defaults and finds all problems. Pure."""
 
 from collections.abc import Mapping
 
-from azure_gpu.aks import pools as cluster_pools, rules as cluster_rules
+from azure_gpu.aks import gpu_pools, rules as cluster_rules
 from azure_gpu.aks.args import (
     DEFAULT_ON_CLUSTER,
     DEFAULT_SYSTEM_NODES,
@@ -23,7 +23,7 @@ from azure_gpu.aks.args import (
     UpgradeChannel,
     Weekday,
 )
-from azure_gpu.aks.pools import GpuPoolSpec, OfCluster
+from azure_gpu.aks.gpu_pools import ClusterContext, GpuPoolSpec
 from azure_gpu.aks.rules import cluster_problems
 from azure_gpu.aks.spec import Access, GpuClusterSpec, Maintenance, SystemPool
 from azure_gpu.catalog import lifecycle
@@ -52,7 +52,7 @@ def resolve(name: str, args: GpuClusterSettings, context: Context) -> tuple[GpuC
     location = context.region(args.get("location"))
     tags = {**context.tags(as_of), **args.get("tags", {}), **({EXPIRES_AT: expires_at} if expires_at else {})}
     version = args.get("kubernetes_version", "")
-    of_cluster = OfCluster(
+    of_cluster = ClusterContext(
         path=path,
         location=location,
         location_path=f"{path}.location" if "location" in args else context.own_path("location"),
@@ -64,8 +64,8 @@ def resolve(name: str, args: GpuClusterSettings, context: Context) -> tuple[GpuC
     )
     pools: dict[str, GpuPoolSpec] = {}
     pool_problems: list[Problem] = []
-    for pool, said in args.get("gpu_pools", {}).items():
-        pools[pool], more = cluster_pools.resolve(pool, said, of_cluster, day)
+    for pool, settings in args.get("gpu_pools", {}).items():
+        pools[pool], more = gpu_pools.resolve(pool, settings, of_cluster, day)
         pool_problems += more
     objects, object_problems = gpu_objects_resolve.resolve_objects(args, [each.objects for each in pools.values()], path)
     tier = TIERS[Tier(args.get("tier", Tier.FREE))]
@@ -95,14 +95,14 @@ def resolve(name: str, args: GpuClusterSettings, context: Context) -> tuple[GpuC
         objects=objects,
         tags=tags,
         expires_at=expires_at,
-        cost=_cost(system, pools, tier, location, mine="existing" not in args, most=True),
-        idle_cost=_cost(system, pools, tier, location, mine="existing" not in args, most=False),
+        cost=_cost(system, pools, tier, location, created="existing" not in args, most=True),
+        idle_cost=_cost(system, pools, tier, location, created="existing" not in args, most=False),
     )
     of_catalog = lifecycle.through(lambda on: cluster_problems(args, spec, on), day, of_cluster.last)
     problems += [*end_problems, *id_problems, *of_catalog, *pool_problems]
-    said_of = {problem.path for problem in errors(pool_problems)}  # such as MIG on a T4, which says the same in other words
+    reported = {problem.path for problem in errors(pool_problems)}  # such as MIG on a T4, which says the same in other words
     if spec.on_cluster:
-        problems += [problem for problem in object_problems if problem.path not in said_of]
+        problems += [problem for problem in object_problems if problem.path not in reported]
     problems += [*cluster_rules.problems_of(args, spec), *check_tags(args.get("tags", {}), f"{path}.tags")]
     return spec, problems
 
@@ -113,51 +113,51 @@ def _existing(args: GpuClusterSettings, context: Context, path: str) -> tuple[Ar
     return existing.resolve_id(args["existing"], azure_types.MANAGED_CLUSTER, context.subscription_id, f"{path}.existing")
 
 
-def _system(said: SystemPoolArgs) -> SystemPool:
-    nodes = int(said.get("nodes", DEFAULT_SYSTEM_NODES))
+def _system(settings: SystemPoolArgs) -> SystemPool:
+    nodes = int(settings.get("nodes", DEFAULT_SYSTEM_NODES))
     return SystemPool(
-        size=said.get("size", DEFAULT_SYSTEM_SIZE),
+        size=settings.get("size", DEFAULT_SYSTEM_SIZE),
         nodes=nodes,
-        max_nodes=int(said.get("max_nodes", nodes)),
-        zones=tuple(sorted(dict.fromkeys(said.get("zones", [])))),
-        os_sku=said.get("os_sku", "Ubuntu"),
-        max_surge=said.get("max_surge", ""),
-        dedicated=said.get("dedicated", False),
+        max_nodes=int(settings.get("max_nodes", nodes)),
+        zones=tuple(sorted(dict.fromkeys(settings.get("zones", [])))),
+        os_sku=settings.get("os_sku", "Ubuntu"),
+        max_surge=settings.get("max_surge", ""),
+        dedicated=settings.get("dedicated", False),
     )
 
 
-def _access(said: AccessArgs) -> Access:
+def _access(settings: AccessArgs) -> Access:
     return Access(
-        network=ClusterNetwork(said.get("network", ClusterNetwork.PUBLIC)),
-        authorized_ranges=tuple(said.get("authorized_ranges", [])),
-        reachable=said.get("reachable", False),
-        login=Login(said.get("login", Login.AZURE_CLI)),
-        login_is_said="login" in said,
-        authority_host=said.get("authority_host", ""),
-        disable_instance_discovery=said.get("disable_instance_discovery", False),
-        local_accounts=said.get("local_accounts", False),
-        admins=principals.resolve(said.get("admins", AdminsArgs())),
+        network=ClusterNetwork(settings.get("network", ClusterNetwork.PUBLIC)),
+        authorized_ranges=tuple(settings.get("authorized_ranges", [])),
+        reachable=settings.get("reachable", False),
+        login=Login(settings.get("login", Login.AZURE_CLI)),
+        login_is_set="login" in settings,
+        authority_host=settings.get("authority_host", ""),
+        disable_instance_discovery=settings.get("disable_instance_discovery", False),
+        local_accounts=settings.get("local_accounts", False),
+        admins=principals.resolve(settings.get("admins", AdminsArgs())),
     )
 
 
-def _maintenance(said: MaintenanceArgs) -> Maintenance:
+def _maintenance(settings: MaintenanceArgs) -> Maintenance:
     return Maintenance(
-        upgrades=UpgradeChannel(said.get("upgrades", UpgradeChannel.NONE)),
-        node_images=NodeImageChannel(said.get("node_images", NodeImageChannel.NODE_IMAGE)),
-        day=Weekday(said.get("day", Weekday.SUNDAY)),
-        start=said.get("start", "02:00"),
-        hours=int(said.get("hours", 4)),
-        utc_offset=said.get("utc_offset", "+00:00"),
+        upgrades=UpgradeChannel(settings.get("upgrades", UpgradeChannel.NONE)),
+        node_images=NodeImageChannel(settings.get("node_images", NodeImageChannel.NODE_IMAGE)),
+        day=Weekday(settings.get("day", Weekday.SUNDAY)),
+        start=settings.get("start", "02:00"),
+        hours=int(settings.get("hours", 4)),
+        utc_offset=settings.get("utc_offset", "+00:00"),
     )
 
 
 def _cost(
-    system: SystemPool, pools: Mapping[str, GpuPoolSpec], tier: str, location: str, *, mine: bool, most: bool
+    system: SystemPool, pools: Mapping[str, GpuPoolSpec], tier: str, location: str, *, created: bool, most: bool
 ) -> HourlyCost:
     """List price of all nodes that there can be, or of those that stay; of an existing cluster the stack's own pools alone."""
-    of_system = [Machines(system.size, max(system.max_nodes, system.nodes) if most else system.nodes)] if mine else []
+    of_system = [Machines(system.size, max(system.max_nodes, system.nodes) if most else system.nodes)] if created else []
     of_pools = [
         Machines(each.size, each.request.max_count if most else each.request.min_count, each.objects.spot)
         for each in pools.values()
     ]
-    return clusters.hourly([*of_system, *of_pools], tier if mine else "", location, packaged())
+    return clusters.hourly([*of_system, *of_pools], tier if created else "", location, packaged())

@@ -1,7 +1,4 @@
-"""What the catalog can't know against a cluster: what contradicts itself, what is this program's own policy, and what is missing.
-
-In: the settings of a cluster and what is resolved of them. Out: problems.
-"""
+"""Validates a cluster beyond the catalog's rules: contradictions, missing settings, and this program's own policy."""
 
 from __future__ import annotations
 
@@ -58,17 +55,23 @@ _OF_A_NEW_CLUSTER = (
 _ACCESS_OF_A_NEW_CLUSTER = ("network", "authorized_ranges", "private_dns_zone", "local_accounts")
 
 
-def problems_of(said: GpuClusterSettings, spec: GpuClusterSpec) -> list[Problem]:
+def problems_of(settings: GpuClusterSettings, spec: GpuClusterSpec) -> list[Problem]:
     """What is wrong with the cluster."""
-    problems = [*_way_in(said, spec), *_subnet(said, spec), *_on_cluster(said, spec)]
-    if "existing" in said:
-        return [*problems, *_existing(said, spec.path)]
-    return [*problems, *_system_pool(said, spec), *_network(said, spec), *_maintenance(spec), *_ml_extension(said, spec)]
+    problems = [*_access(settings, spec), *_subnet(settings, spec), *_on_cluster(settings, spec)]
+    if "existing" in settings:
+        return [*problems, *_existing(settings, spec.path)]
+    return [
+        *problems,
+        *_system_pool(settings, spec),
+        *_network(settings, spec),
+        *_maintenance(spec),
+        *_ml_extension(settings, spec),
+    ]
 
 
-def _existing(said: GpuClusterSettings, path: str) -> Iterator[Problem]:
-    given = [key for key in _OF_A_NEW_CLUSTER if key in said]
-    given += [f"access.{key}" for key in _ACCESS_OF_A_NEW_CLUSTER if key in said.get("access", {})]
+def _existing(settings: GpuClusterSettings, path: str) -> Iterator[Problem]:
+    given = [key for key in _OF_A_NEW_CLUSTER if key in settings]
+    given += [f"access.{key}" for key in _ACCESS_OF_A_NEW_CLUSTER if key in settings.get("access", {})]
     for key in given:
         yield Problem(
             path=f"{path}.{key}",
@@ -78,9 +81,9 @@ def _existing(said: GpuClusterSettings, path: str) -> Iterator[Problem]:
         )
 
 
-def _system_pool(said: GpuClusterSettings, spec: GpuClusterSpec) -> Iterator[Problem]:
+def _system_pool(settings: GpuClusterSettings, spec: GpuClusterSpec) -> Iterator[Problem]:
     path, pool = f"{spec.path}.system_pool", spec.system
-    of_spot = written(said.get("system_pool", {}).get("spot", SpotArgs(enabled=False)))
+    of_spot = written(settings.get("system_pool", {}).get("spot", SpotArgs(enabled=False)))
     if of_spot.get("enabled", True):
         yield Problem(
             path=f"{path}.spot",
@@ -118,19 +121,19 @@ def _system_pool(said: GpuClusterSettings, spec: GpuClusterSpec) -> Iterator[Pro
         yield Problem(f"{path}.os_sku", message, pool.os_sku, ", ".join(_SYSTEM_OS), "set Ubuntu, or remove it")
 
 
-def _way_in(said: GpuClusterSettings, spec: GpuClusterSpec) -> Iterator[Problem]:
+def _access(settings: GpuClusterSettings, spec: GpuClusterSpec) -> Iterator[Problem]:
     path = f"{spec.path}.access"
     yield from access.check(spec.access.local_accounts, spec.access.login, f"{path}.login")
     host = spec.access.authority_host
     if host and _HOST.fullmatch(host) is None:
         yield Problem(f"{path}.authority_host", "not a valid authority address", host, "https://…/", "end it with a slash")
-    yield from principals.check(said.get("access", {}).get("admins", {}), f"{path}.admins")
+    yield from principals.check(settings.get("access", {}).get("admins", {}), f"{path}.admins")
 
 
-def _network(said: GpuClusterSettings, spec: GpuClusterSpec) -> Iterator[Problem]:
-    path, way, given = f"{spec.path}.access", spec.access, said.get("access", {})
-    if way.network is ClusterNetwork.RESTRICTED:
-        if not way.authorized_ranges:
+def _network(settings: GpuClusterSettings, spec: GpuClusterSpec) -> Iterator[Problem]:
+    path, resolved, given = f"{spec.path}.access", spec.access, settings.get("access", {})
+    if resolved.network is ClusterNetwork.RESTRICTED:
+        if not resolved.authorized_ranges:
             yield Problem(
                 path=f"{path}.authorized_ranges",
                 message="`network: restricted` requires `authorized_ranges`; without them nobody can connect",
@@ -138,21 +141,21 @@ def _network(said: GpuClusterSettings, spec: GpuClusterSpec) -> Iterator[Problem
                 fix="add this machine's address, as `curl https://api.ipify.org` prints it, and your users'",
                 source=str(network.RANGES_PAGE),
             )
-        yield from network.check_ranges(way.authorized_ranges, f"{path}.authorized_ranges")
+        yield from network.check_ranges(resolved.authorized_ranges, f"{path}.authorized_ranges")
     elif "authorized_ranges" in given:
         yield Problem(
             path=f"{path}.authorized_ranges",
-            message=f"requires `network: restricted`, but it is {way.network}",
+            message=f"requires `network: restricted`, but it is {resolved.network}",
             allowed="only with `network: restricted`",
             fix="set `network: restricted`, or remove the ranges",
             source=str(network.PRIVATE_PAGE),
             code=Code.IMPOSSIBLE,
         )
     zone = given.get("private_dns_zone")
-    if zone is not None and way.network is not ClusterNetwork.PRIVATE:
+    if zone is not None and resolved.network is not ClusterNetwork.PRIVATE:
         yield Problem(
             path=f"{path}.private_dns_zone",
-            message=f"requires `network: private`, but it is {way.network}",
+            message=f"requires `network: private`, but it is {resolved.network}",
             allowed="only with `network: private`",
             fix="set `network: private`, or remove it",
         )
@@ -162,7 +165,7 @@ def _network(said: GpuClusterSettings, spec: GpuClusterSpec) -> Iterator[Problem
             allowed = f"system, none, or /subscriptions/<id>/resourceGroups/<name>/providers/{PRIVATE_DNS_ZONE}/<name>"
             fix = "`az network private-dns zone show --query id` prints it"
             yield Problem(f"{path}.private_dns_zone", "not a valid private DNS zone", zone, allowed, fix)
-    if zone is not None and zone not in ("system", "none") and "subnet_id" not in said:
+    if zone is not None and zone not in ("system", "none") and "subnet_id" not in settings:
         yield Problem(
             path=f"{path}.private_dns_zone",
             message="a custom private DNS zone requires `subnet_id`: AKS links the zone to the nodes' network",
@@ -171,7 +174,7 @@ def _network(said: GpuClusterSettings, spec: GpuClusterSpec) -> Iterator[Problem
             source=str(network.PRIVATE_PAGE),
             code=Code.IMPOSSIBLE,
         )
-    if spec.outbound in (Outbound.OWN_NAT_GATEWAY, Outbound.OWN_ROUTES) and "subnet_id" not in said:
+    if spec.outbound in (Outbound.OWN_NAT_GATEWAY, Outbound.OWN_ROUTES) and "subnet_id" not in settings:
         yield Problem(
             path=f"{spec.path}.outbound",
             message="a custom NAT gateway or route table requires `subnet_id`",
@@ -182,12 +185,12 @@ def _network(said: GpuClusterSettings, spec: GpuClusterSpec) -> Iterator[Problem
         )
 
 
-def _on_cluster(said: GpuClusterSettings, spec: GpuClusterSpec) -> Iterator[Problem]:
+def _on_cluster(settings: GpuClusterSettings, spec: GpuClusterSpec) -> Iterator[Problem]:
     """Whether whoever runs this gets to the cluster, where something is put onto it."""
     private = spec.access.network is ClusterNetwork.PRIVATE
     if spec.on_cluster and private and not spec.access.reachable:
         yield no_route(f"{spec.path}.access.reachable")
-    if not spec.on_cluster and said.get("jobs"):
+    if not spec.on_cluster and settings.get("jobs"):
         yield Problem(
             path=f"{spec.path}.jobs",
             message="`jobs` requires `on_cluster: true`",
@@ -209,8 +212,8 @@ def no_route(path: str) -> Problem:
     )
 
 
-def _subnet(said: GpuClusterSettings, spec: GpuClusterSpec) -> Iterator[Problem]:
-    subnet = said.get("subnet_id")
+def _subnet(settings: GpuClusterSettings, spec: GpuClusterSpec) -> Iterator[Problem]:
+    subnet = settings.get("subnet_id")
     if not isinstance(subnet, str):  # what another resource gives can't be looked at
         return
     found = arm_ids.parse(subnet)
@@ -248,9 +251,9 @@ def _maintenance(spec: GpuClusterSpec) -> Iterator[Problem]:
         yield Problem(f"{spec.path}.idle_minutes", "idle time is out of range", spec.idle_minutes, allowed, "write 10")
 
 
-def _ml_extension(said: GpuClusterSettings, spec: GpuClusterSpec) -> Iterator[Problem]:
+def _ml_extension(settings: GpuClusterSettings, spec: GpuClusterSpec) -> Iterator[Problem]:
     vcpus = system_pools.vcpus(spec.system.size)
-    if said.get("ml_extension", False):
+    if settings.get("ml_extension", False):
         yield from extension_problems(
             path=f"{spec.path}.ml_extension",
             local_accounts=spec.access.local_accounts,

@@ -1,9 +1,9 @@
-"""What is decided of an AKS cluster: `GpuClusterSpec`, from which the component declares."""
+"""The resolved AKS cluster, `GpuClusterSpec`, from which the component declares."""
 
 from dataclasses import dataclass
 
 from azure_gpu.aks.args import ClusterNetwork, Login, NetworkPolicy, NodeImageChannel, Outbound, UpgradeChannel, Weekday
-from azure_gpu.aks.pools import GpuPoolSpec
+from azure_gpu.aks.gpu_pools import GpuPoolSpec
 from azure_gpu.catalog.prices.hourly_cost import HourlyCost
 from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.kubernetes.gpu_objects.spec import ClusterObjectsSpec
@@ -38,7 +38,7 @@ class Access:
     authorized_ranges: tuple[str, ...]
     reachable: bool
     login: Login
-    login_is_said: bool  # by the cluster's settings or the provider's configuration
+    login_is_set: bool  # by the cluster's settings or the provider's configuration
     authority_host: str  # empty: Azure's own
     disable_instance_discovery: bool
     local_accounts: bool
@@ -106,6 +106,6 @@ class GpuClusterSpec:
         return self.idle_cost.number
 
 
-def may_speak(spec: GpuClusterSpec) -> bool:
+def pods_can_use_identity(spec: GpuClusterSpec) -> bool:
     """Whether pods of the namespace can be let speak as an identity of the stack, which an existing cluster isn't changed for."""
     return spec.workload_identity and spec.existing is None

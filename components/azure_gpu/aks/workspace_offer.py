@@ -1,4 +1,4 @@
-"""What a cluster offers to an Azure ML workspace that attaches it."""
+"""What a cluster offers to an Azure Machine Learning workspace that attaches it."""
 
 from azure_gpu.aks.args import ClusterNetwork
 from azure_gpu.aks.spec import GpuClusterSpec

@@ -1,1 +1,1 @@
-"""Kubernetes clusters that are given by kubeconfig, Azure Stack Edge included."""
+"""Kubernetes clusters that are given by a kubeconfig, including Azure Stack Edge."""

@@ -1,6 +1,6 @@
-"""What a stack file can say about a cluster at the edge: one that is given by its kubeconfig, Azure Stack Edge included.
+"""Settings of a cluster at the edge, given by its kubeconfig, including Azure Stack Edge: `EdgeSharingSettings`.
 
-`EdgeSharingSettings`. What becomes of it is in `edge.resolve`, what is refused in `edge.rules`.
+They are resolved in `edge.resolve` and validated in `edge.rules`.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Resolves the arguments of a cluster at the edge: every default filled in, and every problem found."""
+"""Resolves the arguments of a cluster at the edge: fills in all defaults and finds all problems."""
 
 from collections.abc import Mapping
 from typing import Any, cast
@@ -24,41 +24,41 @@ from azure_gpu.shared.workloads import Workload
 
 
 def resolve(
-    name: str, said: EdgeSharingSettings, context: Context, read: Reader = read_text
+    name: str, args: EdgeSharingSettings, context: Context, read: Reader = read_text
 ) -> tuple[EdgeSharingSpec, list[Problem]]:
     """What is declared for the cluster that the stack file calls `name`, and what is wrong with the settings."""
     path = context.path("edges", name)
-    sharing = sharing_request(said.get("sharing", {}), f"{path}.sharing")
-    device = rules.device_request(said["device"], f"{path}.device") if "device" in said else None
-    text, problems = _kubeconfig(said, path, read)
-    chosen, server = said.get("context", ""), ""
+    sharing = sharing_request(args.get("sharing", {}), f"{path}.sharing")
+    device = rules.device_request(args["device"], f"{path}.device") if "device" in args else None
+    text, problems = _kubeconfig(args, path, read)
+    chosen, server = args.get("context", ""), ""
     if text is not None:
         try:
             found = kubeconfigs.read(text, chosen)
             chosen, server = found.context, found.server
         except KubeconfigError as error:
-            key = "kubeconfig_file" if "kubeconfig_file" in said else "kubeconfig"
+            key = "kubeconfig_file" if "kubeconfig_file" in args else "kubeconfig"
             fix = "fetch it again, see docs/edge.md"
             problems.append(Problem(path=f"{path}.{key}", message=str(error), allowed="a complete kubeconfig", fix=fix))
             text = None
     settings: dict[str, EdgeJobSettings] = {}
     jobs: dict[str, JobSpec] = {}
-    asked: list[EdgeJob] = []
-    for job, own in said.get("jobs", {}).items():
+    requests: list[EdgeJob] = []
+    for job, own in args.get("jobs", {}).items():
         at = f"{path}.jobs.{job}"
         settings[job], more = _filled(job, own, at, read)
-        asked.append(_asked(settings[job], sharing, at))
-        jobs[job], wrong = kubernetes_jobs.resolve(job, settings[job], _placement(said, asked[-1], settings[job], sharing), at)
+        requests.append(_request(settings[job], sharing, at))
+        jobs[job], wrong = kubernetes_jobs.resolve(job, settings[job], _placement(args, requests[-1], settings[job], sharing), at)
         problems += [*more, *wrong]
-    problems += rules.problems_of(said, settings, device, sharing, asked, path, context.day)
+    problems += rules.problems_of(args, settings, device, sharing, requests, path, context.day)
     spec = EdgeSharingSpec(
         path=path,
-        said=said,
+        args=args,
         kubeconfig=text,
         context=chosen,
         server=server,
-        namespace=said["namespace"],
-        create_namespace=said.get("create_namespace", False),
+        namespace=args["namespace"],
+        create_namespace=args.get("create_namespace", False),
         device=f"Azure Stack Edge {device.model} with {rules.gpus_of(device)} {device.gpu} for Kubernetes" if device else "",
         sharing=sharing,
         settings=settings,
@@ -75,19 +75,19 @@ def unanswered(spec: EdgeSharingSpec) -> list[Problem]:
     return [problem] if problem is not None else []
 
 
-def workloads(said: EdgeSharingSettings) -> set[Workload]:
+def workloads(args: EdgeSharingSettings) -> set[Workload]:
     """The workloads that the registry has to build for the jobs."""
-    return kubernetes_jobs.workloads(list(said.get("jobs", {}).values()))
+    return kubernetes_jobs.workloads(list(args.get("jobs", {}).values()))
 
 
-def _kubeconfig(said: EdgeSharingSettings, path: str, read: Reader) -> tuple[str | None, list[Problem]]:
+def _kubeconfig(args: EdgeSharingSettings, path: str, read: Reader) -> tuple[str | None, list[Problem]]:
     """The kubeconfig's text. None where it is an output, a secret that can't be read here, or can't be read at all."""
-    given = said.get("kubeconfig")
-    if isinstance(given, str) and "kubeconfig_file" not in said:
+    given = args.get("kubeconfig")
+    if isinstance(given, str) and "kubeconfig_file" not in args:
         return (given, []) if given != SECRET else (None, [])
-    if "kubeconfig_file" not in said or given is not None:
+    if "kubeconfig_file" not in args or given is not None:
         return None, []
-    text, problem = _read(said["kubeconfig_file"], f"{path}.kubeconfig_file", "a file with a kubeconfig", read)
+    text, problem = _read(args["kubeconfig_file"], f"{path}.kubeconfig_file", "a file with a kubeconfig", read)
     return text, [problem] if problem is not None else []
 
 
@@ -123,10 +123,10 @@ def _filled(name: str, own: EdgeJobSettings, path: str, read: Reader) -> tuple[E
             message = f"none of the {len(found)} jobs in this file is named {name}"
             problems.append(Problem(path=f"{path}.deployment", message=message, value=file, allowed=names, fix=fix))
         return own, problems
-    says = check_type(dict(job.settings), EdgeJobSettings, path)
-    problems += [one._replace(message=f"{one.message}; the value is set in {file}") for one in says.problems]
+    checked = check_type(dict(job.settings), EdgeJobSettings, path)
+    problems += [one._replace(message=f"{one.message}; the value is set in {file}") for one in checked.problems]
     problems += _secrets(job, own, file, path)
-    return _merged(cast(dict[str, Any], says.value or {}), own), problems
+    return _merged(cast(dict[str, Any], checked.value or {}), own), problems
 
 
 def _secrets(job: EdgeJobInFile, own: EdgeJobSettings, file: str, path: str) -> list[Problem]:
@@ -154,29 +154,29 @@ def _merged(of_file: Mapping[str, Any], own: EdgeJobSettings) -> EdgeJobSettings
     return cast(EdgeJobSettings, {**below, **own, **({"environment": plain} if plain else {})})
 
 
-def _asked(said: EdgeJobSettings, sharing: SharingRequest, path: str) -> EdgeJob:
+def _request(args: EdgeJobSettings, sharing: SharingRequest, path: str) -> EdgeJob:
     """The job as the catalog judges it."""
-    visible = said.get("visible_devices", NO_GPU)
+    visible = args.get("visible_devices", NO_GPU)
     by_mps = sharing.strategy == Strategy.MPS
     sees = visible != NO_GPU
-    percentage = said.get("active_thread_percentage", sharing.active_thread_percentage if by_mps and sees else None)
-    host_ipc = said.get("host_ipc", by_mps and sees)
+    percentage = args.get("active_thread_percentage", sharing.active_thread_percentage if by_mps and sees else None)
+    host_ipc = args.get("host_ipc", by_mps and sees)
     return EdgeJob(
         path=path,
         visible_devices=visible,
         active_thread_percentage=percentage,
         host_ipc=host_ipc,
-        host_pid=said.get("host_pid", host_ipc),
+        host_pid=args.get("host_pid", host_ipc),
     )
 
 
-def _placement(said: EdgeSharingSettings, job: EdgeJob, settings: EdgeJobSettings, sharing: SharingRequest) -> Placement:
+def _placement(args: EdgeSharingSettings, job: EdgeJob, settings: EdgeJobSettings, sharing: SharingRequest) -> Placement:
     visible = job.visible_devices or NO_GPU
     limits = kubernetes_jobs.mps_variables(settings, sharing) if visible != NO_GPU else {}
     return Placement(
-        namespace=said["namespace"],
+        namespace=args["namespace"],
         environment={VISIBLE: visible, **limits},
         host_ipc=job.host_ipc,
         host_pid=job.host_pid,
-        pull_secret=PULL_SECRET if "pull_from" in said else "",
+        pull_secret=PULL_SECRET if "pull_from" in args else "",
     )

@@ -1,7 +1,6 @@
-"""Every reason to refuse a cluster at the edge, and its jobs.
+"""Validates a cluster at the edge and its jobs.
 
-In: settings, and where they are written. Out: problems. What a device and its jobs can be is known to
-`catalog.services.stack_edge` and `stack_edge_jobs`.
+The limits of a device and its jobs are in `catalog.services.stack_edge` and `stack_edge_jobs`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,16 +23,16 @@ from azure_gpu.kubernetes import jobs as kubernetes_jobs
 from azure_gpu.shared.wording import give_secret, is_in_program
 
 
-def device_request(said: EdgeDeviceArgs, path: str) -> DeviceRequest:
+def device_request(args: EdgeDeviceArgs, path: str) -> DeviceRequest:
     """The device, for the catalog's rules."""
     return DeviceRequest(
         path=path,
-        model=said.get("model", DEFAULT_MODEL),
-        gpu=said.get("gpu", DEFAULT_GPU),
-        gpu_count=int(said.get("gpu_count", DEFAULT_GPU_COUNT)),
-        gpu_vms=int(said.get("gpu_vms", 0)),
-        kubernetes_first=said.get("kubernetes_first", False),
-        managed_iot_edge=said.get("managed_iot_edge", False),
+        model=args.get("model", DEFAULT_MODEL),
+        gpu=args.get("gpu", DEFAULT_GPU),
+        gpu_count=int(args.get("gpu_count", DEFAULT_GPU_COUNT)),
+        gpu_vms=int(args.get("gpu_vms", 0)),
+        kubernetes_first=args.get("kubernetes_first", False),
+        managed_iot_edge=args.get("managed_iot_edge", False),
     )
 
 
@@ -45,30 +44,30 @@ def gpus_of(device: DeviceRequest | None) -> int | None:
 
 
 def problems_of(
-    said: EdgeSharingSettings,
+    args: EdgeSharingSettings,
     jobs: Mapping[str, EdgeJobSettings],
     device: DeviceRequest | None,
     sharing: SharingRequest,
-    asked: Sequence[EdgeJob],
+    requests: Sequence[EdgeJob],
     path: str,
     day: date,
 ) -> Iterator[Problem]:
     """Everything that speaks against it on that day. `jobs` are the settings with those of their files."""
-    yield from _kubeconfig(said, path)
-    yield from kubernetes_jobs.name_problems(said["namespace"], f"{path}.namespace")
+    yield from _kubeconfig(args, path)
+    yield from kubernetes_jobs.name_problems(args["namespace"], f"{path}.namespace")
     if device is not None:
         yield from stack_edge.device_problems(device, day)
     wrong = [problem for problem in gpu_sharing.check(sharing, None) if sharing.strategy in (Strategy.NONE, Strategy.MPS)]
     yield from wrong
     seen = {problem.path for problem in wrong}
-    for problem in stack_edge_jobs.job_problems(asked, sharing, gpus_of(device)):
+    for problem in stack_edge_jobs.job_problems(requests, sharing, gpus_of(device)):
         if problem.path not in seen:
             yield problem
     for name, job in jobs.items():
         at = f"{path}.jobs.{name}"
         percentage = f"{at}.active_thread_percentage"  # which the rules on jobs have judged
         yield from (one for one in kubernetes_jobs.mps_problems(job, sharing, None, at) if one.path != percentage)
-        if "workload" in job and "pull_from" not in said:
+        if "workload" in job and "pull_from" not in args:
             yield Problem(
                 path=f"{at}.workload",
                 message="the stack's registry requires a login, but `pull_from` is not set",
@@ -84,13 +83,13 @@ def _give_kubeconfig(path: str) -> str:
     return give_secret(path) if is_in_program(path) else f"{give_secret(path)} < kubeconfig"
 
 
-def _kubeconfig(said: EdgeSharingSettings, path: str) -> Iterator[Problem]:
-    if ("kubeconfig" in said) == ("kubeconfig_file" in said):
+def _kubeconfig(args: EdgeSharingSettings, path: str) -> Iterator[Problem]:
+    if ("kubeconfig" in args) == ("kubeconfig_file" in args):
         yield Problem(
             path=f"{path}.kubeconfig",
             message="exactly one of kubeconfig and kubeconfig_file is required",
             allowed="the kubeconfig's text as a secret, or the file that it is in",
             fix="remove one of them"
-            if "kubeconfig" in said
+            if "kubeconfig" in args
             else f"{_give_kubeconfig(f'{path}.kubeconfig')}, or add kubeconfig_file",
         )

@@ -1,9 +1,8 @@
-"""Jobs that share the GPUs of a cluster given by its kubeconfig: a device of Azure Stack Edge, or any other.
+"""Jobs that share the GPUs of a cluster given by its kubeconfig: an Azure Stack Edge device or any other.
 
-A job sees the one GPU that its NVIDIA_VISIBLE_DEVICES names, or none; through NVIDIA's Multi-Process Service it can have a share
-of it. Nothing here asks Kubernetes for GPUs, as the jobs that Microsoft shows for such devices don't. Left out, because neither
-ARM nor Kubernetes can declare it: the device's users, and MPS itself, which commands of the device make and start; and IoT Edge
-modules.
+A job sees the one GPU that its NVIDIA_VISIBLE_DEVICES names, or none; with NVIDIA's Multi-Process Service it can have a share of
+it. Jobs don't request GPUs from Kubernetes, like the jobs that Microsoft shows for such devices. Left out: the device's users and
+MPS itself, which commands of the device create and start, as neither ARM nor Kubernetes can declare them; and IoT Edge modules.
 """
 
 from __future__ import annotations
@@ -109,14 +108,14 @@ def _before_jobs(spec: EdgeSharingSpec) -> list[Manifest]:
     if spec.create_namespace:
         level = SERVING_LEVEL if spec.privileged else JOBS_LEVEL
         manifests.append(kubernetes_jobs.namespace_manifest(spec.namespace, level))
-    if "pull_from" in spec.said:
-        manifests.append(_pull_secret(spec, spec.said["pull_from"]))
+    if "pull_from" in spec.args:
+        manifests.append(_pull_secret(spec, spec.args["pull_from"]))
     return manifests
 
 
-def _pull_secret(spec: EdgeSharingSpec, said: PullArgs) -> Manifest:
-    login = pulumi.Output.secret(said["password"]).apply(
-        lambda password: json.dumps({"auths": {said["server"]: {"username": said["username"], "password": password}}})
+def _pull_secret(spec: EdgeSharingSpec, args: PullArgs) -> Manifest:
+    login = pulumi.Output.secret(args["password"]).apply(
+        lambda password: json.dumps({"auths": {args["server"]: {"username": args["username"], "password": password}}})
     )
     return {
         "apiVersion": "v1",

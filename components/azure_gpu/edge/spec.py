@@ -1,4 +1,4 @@
-"""What is decided of a cluster at the edge: `EdgeSharingSpec`, from which the component declares."""
+"""The resolved cluster at the edge, `EdgeSharingSpec`, from which the component declares."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ class EdgeSharingSpec:
     """What is declared. Secrets stay in the settings, but for the kubeconfig of a file."""
 
     path: str
-    said: EdgeSharingSettings
+    args: EdgeSharingSettings
     kubeconfig: str | None  # None: an output, or not readable
     context: str  # empty: the current one, where the kubeconfig isn't known
     server: str  # empty where it isn't known
@@ -27,7 +27,7 @@ class EdgeSharingSpec:
 
     @property
     def kubeconfig_path(self) -> str:
-        return f"{self.path}.{'kubeconfig_file' if 'kubeconfig_file' in self.said else 'kubeconfig'}"
+        return f"{self.path}.{'kubeconfig_file' if 'kubeconfig_file' in self.args else 'kubeconfig'}"
 
     @property
     def privileged(self) -> bool:

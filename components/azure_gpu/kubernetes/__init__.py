@@ -1,1 +1,1 @@
-"""Kubernetes objects, jobs, services and GPU sharing, on whatever cluster they run."""
+"""Kubernetes objects, jobs, services and GPU sharing, for every kind of cluster."""

@@ -1,7 +1,6 @@
-"""What a stack file can say about a Kubernetes Job, on a cluster of AKS as on any other.
+"""Settings of a Kubernetes Job on AKS or any other cluster: `JobSettings` and its defaults.
 
-`JobSettings` and its defaults. Each kind of cluster adds how a job gets its GPU; what becomes of it is in
-`kubernetes.jobs`.
+Each kind of cluster adds keys for how a job gets its GPU. `kubernetes.jobs` resolves the settings and builds the manifest.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,7 @@
-"""A Job of Kubernetes: its manifest, and what is wrong with its settings whatever cluster it runs on.
+"""Resolves and validates a Kubernetes Job and builds its manifest, independent of the cluster it runs on.
 
-In: `JobSettings`, and how the job gets its GPU as a `Placement`. Out: a `JobSpec`, problems, and manifests. A finished Job is
-kept on purpose, with its log and its exit code: one that Kubernetes cleaned up would be missing from the stack, and run again.
+How the job gets its GPU is passed in as a `Placement`. A finished Job is kept on purpose, with its log and its exit code: if
+Kubernetes cleaned it up, it would be missing from the stack and would run again.
 """
 
 import re
@@ -74,24 +74,24 @@ class JobSpec:
         return f"{self.name}-environment"
 
 
-def resolve(name: str, said: JobSettings, placement: Placement, path: str) -> tuple[JobSpec, list[Problem]]:
+def resolve(name: str, settings: JobSettings, placement: Placement, path: str) -> tuple[JobSpec, list[Problem]]:
     """What is declared for the job whose settings are at `path`, and what is wrong with them. Pure."""
     spec = JobSpec(
         name=name,
-        image=said.get("image", ""),
-        workload=Workload(said["workload"]) if "workload" in said else None,
-        command=tuple(said.get("command", [])),
-        args=tuple(said.get("args", [])),
-        environment={**said.get("environment", {}), **placement.environment},
-        secret_names=tuple(sorted(said.get("secret_environment", {}))),
-        retries=int(said.get("retries", DEFAULT_RETRIES)),
-        timeout_seconds=int(said["timeout_minutes"]) * 60 if "timeout_minutes" in said else None,
-        wait=said.get("wait", False),
+        image=settings.get("image", ""),
+        workload=Workload(settings["workload"]) if "workload" in settings else None,
+        command=tuple(settings.get("command", [])),
+        args=tuple(settings.get("args", [])),
+        environment={**settings.get("environment", {}), **placement.environment},
+        secret_names=tuple(sorted(settings.get("secret_environment", {}))),
+        retries=int(settings.get("retries", DEFAULT_RETRIES)),
+        timeout_seconds=int(settings["timeout_minutes"]) * 60 if "timeout_minutes" in settings else None,
+        wait=settings.get("wait", False),
         placement=placement,
-        nodes=int(said.get("nodes", DEFAULT_NODES)),
+        nodes=int(settings.get("nodes", DEFAULT_NODES)),
     )
-    of_image = image_problems(said.get("image"), said.get("workload"), path)
-    problems = [*name_problems(name, path), *of_image, *_variables(said, path), *_numbers(said, path)]
+    of_image = image_problems(settings.get("image"), settings.get("workload"), path)
+    problems = [*name_problems(name, path), *of_image, *_variables(settings, path), *_numbers(settings, path)]
     return spec, [*problems, *worker_group.problems(name, spec.nodes, placement.parallelism, path)]
 
 
@@ -111,29 +111,29 @@ def name_problems(name: str, path: str) -> list[Problem]:
     ]
 
 
-def mps_variables(said: JobSettings, sharing: SharingRequest) -> dict[str, str]:
+def mps_variables(settings: JobSettings, sharing: SharingRequest) -> dict[str, str]:
     """The limits of the job's share, its own or those of the sharing. Nothing where GPUs aren't shared by MPS."""
     if sharing.strategy != Strategy.MPS:
         return {}
-    percentage = said.get("active_thread_percentage", sharing.active_thread_percentage)
-    memory = said.get("pinned_memory_limit", sharing.pinned_memory_limit)
+    percentage = settings.get("active_thread_percentage", sharing.active_thread_percentage)
+    memory = settings.get("pinned_memory_limit", sharing.pinned_memory_limit)
     variables = {PERCENTAGE: f"{percentage:g}"} if percentage is not None else {}
     return {**variables, **({MEMORY: f"0={memory}"} if memory else {})}  # 0: the first GPU that the program sees
 
 
-def mps_problems(said: JobSettings, sharing: SharingRequest, gpu: Gpu | None, path: str) -> list[Problem]:
+def mps_problems(settings: JobSettings, sharing: SharingRequest, gpu: Gpu | None, path: str) -> list[Problem]:
     """What is wrong with the job's own limits on GPUs that are shared like this."""
     own = SharingRequest(
         path=path,
         strategy=Strategy.MPS if sharing.strategy == Strategy.MPS else Strategy.NONE,
-        active_thread_percentage=said.get("active_thread_percentage"),
-        pinned_memory_limit=said.get("pinned_memory_limit", ""),
+        active_thread_percentage=settings.get("active_thread_percentage"),
+        pinned_memory_limit=settings.get("pinned_memory_limit", ""),
     )
     return gpu_sharing.check(own, gpu)
 
 
-def _variables(said: JobSettings, path: str) -> list[Problem]:
-    plain, secret = said.get("environment", {}), said.get("secret_environment", {})
+def _variables(settings: JobSettings, path: str) -> list[Problem]:
+    plain, secret = settings.get("environment", {}), settings.get("secret_environment", {})
     misnamed = [
         Problem(
             path=f"{path}.{kind}.{variable}",
@@ -175,16 +175,16 @@ def _variables(said: JobSettings, path: str) -> list[Problem]:
         )
         for kind, names in (("environment", plain), ("secret_environment", secret))
         for variable in names
-        if variable in worker_group.VARIABLES and said.get("nodes", DEFAULT_NODES) > 1
+        if variable in worker_group.VARIABLES and settings.get("nodes", DEFAULT_NODES) > 1
     ]
     return [*misnamed, *twice, *taken, *of_group]
 
 
-def _numbers(said: JobSettings, path: str) -> list[Problem]:
+def _numbers(settings: JobSettings, path: str) -> list[Problem]:
     least = (
-        ("nodes", said.get("nodes", 1), 1),
-        ("retries", said.get("retries", 0), 0),
-        ("timeout_minutes", said.get("timeout_minutes", 1), 1),
+        ("nodes", settings.get("nodes", 1), 1),
+        ("retries", settings.get("retries", 0), 0),
+        ("timeout_minutes", settings.get("timeout_minutes", 1), 1),
     )
     return [too_small(f"{path}.{key}", value, at_least) for key, value, at_least in least if value < at_least]
 
@@ -283,9 +283,9 @@ def _resources(place: Placement) -> dict[str, Any]:
     }
 
 
-def secret_manifest(spec: JobSpec, said: JobSettings) -> Manifest:
+def secret_manifest(spec: JobSpec, settings: JobSettings) -> Manifest:
     """The Secret with the job's variables that nobody may read."""
-    given = said.get("secret_environment", {})
+    given = settings.get("secret_environment", {})
     return {
         "apiVersion": "v1",
         "kind": "Secret",

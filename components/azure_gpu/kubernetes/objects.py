@@ -1,7 +1,6 @@
-"""Declares Kubernetes objects from manifests: mappings as kubectl would take them, whose values may be outputs.
+"""Declares Kubernetes objects from manifests: mappings as kubectl takes them, whose values may be outputs.
 
-In: a manifest, and options with the provider of its cluster. Out: the resource. Manifests are made by pure functions, so that
-what is declared can be held against Kubernetes' own schemas without an engine.
+Manifests come from pure functions, so that they can be tested against Kubernetes' schemas without an engine.
 """
 
 from __future__ import annotations
@@ -53,15 +52,15 @@ def declare(name: str, manifest: Manifest, opts: pulumi.ResourceOptions) -> pulu
     of = _classes().get((manifest["apiVersion"], manifest["kind"]))
     if of is None:
         return _custom(name, manifest, opts)
-    said = {_ARGUMENTS.get(key, key): value for key, value in manifest.items() if key not in ("apiVersion", "kind")}
-    return of(name, **said, opts=opts)
+    arguments = {_ARGUMENTS.get(key, key): value for key, value in manifest.items() if key not in ("apiVersion", "kind")}
+    return of(name, **arguments, opts=opts)
 
 
 def _custom(name: str, manifest: Manifest, opts: pulumi.ResourceOptions) -> pulumi.CustomResource:
     """An object of a kind that isn't Kubernetes' own; of a JobSet what it runs never changes, as with a Job."""
     if manifest["kind"] == worker_group.KIND:
-        never = pulumi.ResourceOptions(replace_on_changes=["spec"], delete_before_replace=True)
-        return _Group(name, manifest, pulumi.ResourceOptions.merge(opts, never))
+        replaced = pulumi.ResourceOptions(replace_on_changes=["spec"], delete_before_replace=True)
+        return _Group(name, manifest, pulumi.ResourceOptions.merge(opts, replaced))
     return kubernetes.apiextensions.CustomResource(
         name,
         api_version=manifest["apiVersion"],
@@ -111,8 +110,8 @@ def release(name: str, chart: Chart, values: Mapping[str, Any], opts: pulumi.Res
 
 def toleration(taint: str) -> dict[str, str]:
     """What lets a pod onto nodes with a taint, written as `key=value:Effect` or `key:Effect`."""
-    said, _, effect = taint.rpartition(":")
-    key, equals, value = said.partition("=")
+    key_value, _, effect = taint.rpartition(":")
+    key, equals, value = key_value.partition("=")
     if not equals:
         return {"key": key, "operator": "Exists", "effect": effect}
     return {"key": key, "operator": "Equal", "value": value, "effect": effect}

@@ -1,8 +1,7 @@
-"""Asks a Kubernetes cluster, over the network: whether it answers to a kubeconfig, and whether that login may do something.
+"""Requests to a Kubernetes API server: whether it accepts a kubeconfig, and whether that login has a permission.
 
-In: the text of a kubeconfig. Out: answers, and problems. No other module of this room speaks to the network itself. It is needed
-because nothing else says in time that a kubeconfig is stale, and because a role on a cluster works only some time after it was
-given. Nothing that a kubeconfig holds gets into a message, but the address of its server.
+This is the only module of the package that uses the network. It finds stale kubeconfigs early, and waits for role assignments,
+which take effect only after some time. Of a kubeconfig's content only the server's address appears in messages.
 """
 
 import base64

@@ -1,6 +1,6 @@
-"""What a stack file can say about a program that answers requests on a cluster: a Deployment of Kubernetes and its parts.
+"""Settings of a service on a cluster, a Kubernetes Deployment and its related objects: `ClusterServiceSettings` and its defaults.
 
-`ClusterServiceSettings` and its defaults. What becomes of it is in `kubernetes.services`.
+`kubernetes.services` resolves the settings and builds the manifests.
 """
 
 from collections.abc import Mapping, Sequence

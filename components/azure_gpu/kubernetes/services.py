@@ -1,7 +1,7 @@
-"""A program that answers requests on a cluster: a Deployment, its Service, its budget for drains, and its autoscaler.
+"""Resolves and validates a service on a cluster and builds its manifests: Deployment, Service, disruption budget and autoscaler.
 
-In: `ClusterServiceSettings`, and how its pods get their GPU as a `Placement`. Out: a `ServiceSpec`, problems, and manifests. An
-update makes a new pod before an old one goes, so that no request is lost, which takes one more pod's GPU for a while.
+How its pods get their GPU is passed in as a `Placement`. An update starts a new pod before an old one ends, so that no request
+is lost; meanwhile it needs one more pod's GPU.
 """
 
 from collections.abc import Iterator, Mapping
@@ -76,17 +76,17 @@ class ServiceSpec:
         return bool(self.model_path)
 
 
-def resolve(name: str, said: ClusterServiceSettings, placement: Placement, path: str) -> tuple[ServiceSpec, list[Problem]]:
+def resolve(name: str, settings: ClusterServiceSettings, placement: Placement, path: str) -> tuple[ServiceSpec, list[Problem]]:
     """What is declared for the service whose settings are at `path`, and what is wrong with them. Pure."""
-    shared = cast(JobSettings, {key: value for key, value in said.items() if key in JobSettings.__annotations__})
+    shared = cast(JobSettings, {key: value for key, value in settings.items() if key in JobSettings.__annotations__})
     job, problems = jobs.resolve(name, shared, placement, path)
-    scale, probes, model = said.get("autoscale"), said.get("probes", {}), said.get("model")
-    replicas = int(scale.get("min", DEFAULT_REPLICAS)) if scale else int(said.get("replicas", DEFAULT_REPLICAS))
+    scale, probes, model = settings.get("autoscale"), settings.get("probes", {}), settings.get("model")
+    replicas = int(scale.get("min", DEFAULT_REPLICAS)) if scale else int(settings.get("replicas", DEFAULT_REPLICAS))
     spec = ServiceSpec(
         job=job,
         model_container=model.get("container", DEFAULT_CONTAINER) if model else "",
         model_path=model["path"].strip("/") if model else "",
-        port=int(said.get("port", DEFAULT_PORT)),
+        port=int(settings.get("port", DEFAULT_PORT)),
         replicas=replicas,
         most=int(scale["max"]) if scale else None,
         cpu_percent=int(scale.get("cpu_percent", DEFAULT_CPU_PERCENT)) if scale else DEFAULT_CPU_PERCENT,
@@ -94,15 +94,15 @@ def resolve(name: str, said: ClusterServiceSettings, placement: Placement, path:
         period_seconds=int(probes.get("period_seconds", _DEFAULT_PERIOD)),
         failures=int(probes.get("failures", _DEFAULT_FAILURES)),
         start_minutes=int(probes.get("start_minutes", DEFAULT_START_MINUTES)),
-        max_unavailable=int(said.get("max_unavailable", DEFAULT_UNAVAILABLE)),
-        reach=Reach(said.get("reach", Reach.CLUSTER)),
+        max_unavailable=int(settings.get("max_unavailable", DEFAULT_UNAVAILABLE)),
+        reach=Reach(settings.get("reach", Reach.CLUSTER)),
     )
-    return spec, [*problems, *_problems(said, spec, path)]
+    return spec, [*problems, *_problems(settings, spec, path)]
 
 
-def _problems(said: ClusterServiceSettings, spec: ServiceSpec, path: str) -> Iterator[Problem]:
+def _problems(settings: ClusterServiceSettings, spec: ServiceSpec, path: str) -> Iterator[Problem]:
     numbers = (
-        ("autoscale.min" if "autoscale" in said else "replicas", spec.replicas),
+        ("autoscale.min" if "autoscale" in settings else "replicas", spec.replicas),
         ("autoscale.cpu_percent", spec.cpu_percent),
         ("probes.period_seconds", spec.period_seconds),
         ("probes.failures", spec.failures),
@@ -115,21 +115,26 @@ def _problems(said: ClusterServiceSettings, spec: ServiceSpec, path: str) -> Ite
     if not spec.route.startswith("/"):
         message, fix = "must start with a slash", f"write /{spec.route}"
         yield Problem(path=f"{path}.probes.route", message=message, value=spec.route, fix=fix)
-    if "autoscale" in said and "replicas" in said:
+    if "autoscale" in settings and "replicas" in settings:
         message = "`replicas` can't be combined with `autoscale`"
-        yield Problem(path=f"{path}.replicas", message=message, value=said["replicas"], fix="remove it, and set `autoscale.min`")
+        yield Problem(
+            path=f"{path}.replicas", message=message, value=settings["replicas"], fix="remove it, and set `autoscale.min`"
+        )
     if spec.most is not None and spec.most < max(spec.replicas, 1):
         message, fix = "less than `autoscale.min`", f"write {max(spec.replicas, 1)} or more"
         yield Problem(path=f"{path}.autoscale.max", message=message, value=spec.most, fix=fix)
-    if spec.most is not None and "cpu" not in said:
+    if spec.most is not None and "cpu" not in settings:
         yield Problem(
             path=f"{path}.cpu",
             message="autoscaling is based on CPU utilization and requires `cpu`",
             fix="set `cpu`, such as 1",
         )
-    if "model" in said and not spec.model_path:
+    if "model" in settings and not spec.model_path:
         yield Problem(
-            path=f"{path}.model.path", message="must name a folder", value=said["model"]["path"], fix="set it, such as digits/1"
+            path=f"{path}.model.path",
+            message="must name a folder",
+            value=settings["model"]["path"],
+            fix="set it, such as digits/1",
         )
     if spec.has_model and MODEL_FOLDER_VARIABLE in spec.job.environment:
         message, fix = "set by `model`", "remove it, or remove `model`"
@@ -271,6 +276,6 @@ def _is(name: str, value: pulumi.Input[str]) -> dict[str, pulumi.Input[str]]:
     return {"name": name, "value": value}
 
 
-def workloads(said: Mapping[str, ClusterServiceSettings]) -> set[Workload]:
+def workloads(settings: Mapping[str, ClusterServiceSettings]) -> set[Workload]:
     """The workloads that the registry has to build for these services."""
-    return {Workload(service["workload"]) for service in said.values() if "workload" in service}
+    return {Workload(service["workload"]) for service in settings.values() if "workload" in service}

@@ -1,6 +1,6 @@
-"""How the GPUs of a pool or a device are shared, in the one vocabulary that all components have.
+"""Settings of GPU sharing, with the same keys for all components: `SharingArgs`.
 
-In: `SharingArgs`, as a stack file says them. Out: a `SharingRequest`, for the rules and yields of `catalog.services.gpu_sharing`.
+`sharing_request` converts them for the rules and yields of `catalog.services.gpu_sharing`.
 """
 
 from typing import NotRequired, TypedDict
@@ -30,15 +30,15 @@ class SharingArgs(TypedDict):
     own."""
 
 
-def sharing_request(said: SharingArgs, path: str) -> SharingRequest:
+def sharing_request(settings: SharingArgs, path: str) -> SharingRequest:
     """The same for the catalog's rules. `path` is where the settings are written."""
     return SharingRequest(
         path=path,
-        strategy=str(said.get("strategy", Strategy.NONE)),
-        replicas=int(said["replicas"]) if "replicas" in said else None,
-        profile=said.get("profile", ""),
-        mig_strategy=said.get("mig_strategy", SINGLE),
-        rename=said.get("rename", False),
-        active_thread_percentage=said.get("active_thread_percentage"),
-        pinned_memory_limit=said.get("pinned_memory_limit", ""),
+        strategy=str(settings.get("strategy", Strategy.NONE)),
+        replicas=int(settings["replicas"]) if "replicas" in settings else None,
+        profile=settings.get("profile", ""),
+        mig_strategy=settings.get("mig_strategy", SINGLE),
+        rename=settings.get("rename", False),
+        active_thread_percentage=settings.get("active_thread_percentage"),
+        pinned_memory_limit=settings.get("pinned_memory_limit", ""),
     )

@@ -1,9 +1,8 @@
-"""A group of workers on Kubernetes: a JobSet of one Indexed Job, whose pods know each other by TF_CONFIG.
+"""A group of workers on Kubernetes: a JobSet with one Indexed Job, whose pods find each other by TF_CONFIG.
 
-In: how many workers, the pod that each is. Out: the JobSet, the variables of its containers, and what is wrong with the number.
-All of the group starts and ends together: a worker that fails, or whose node is taken away, ends its Job, and JobSet makes all of
-it anew. What counts as none of the restarts is a pod that carries DisruptionTarget before another one fails: of a node that is
-drained. Of one that vanishes, the other workers notice first, and fail. Shapes and names: kubernetes-sigs/jobset v0.10.1,
+The whole group starts and ends together: if a worker fails or loses its node, its Job ends and JobSet creates all workers again.
+A restart isn't counted if the lost pod has the condition DisruptionTarget before another pod fails, as on a drained node. If a
+pod vanishes, the other workers notice it first and fail. Shapes and names: kubernetes-sigs/jobset v0.10.1,
 api/jobset/v1alpha2. TF_CONFIG: https://www.tensorflow.org/guide/distributed_training#setting_up_the_tf_config_environment_variable
 """
 
@@ -105,10 +104,10 @@ def manifest(
 
 def why_failed(status: Mapping[str, Any] | None) -> str:
     """Of one that has ended; "" where it went well."""
-    told = status or {}
-    if told.get("terminalState") != FAILED:
+    found = status or {}
+    if found.get("terminalState") != FAILED:
         return ""
-    conditions: list[Mapping[str, Any]] = told.get("conditions") or []
+    conditions: list[Mapping[str, Any]] = found.get("conditions") or []
     return (
         next((str(each.get("message") or "") for each in conditions if each.get("type") == FAILED), "")
         or "one of its jobs failed"

@@ -1,8 +1,7 @@
-"""What the parts of Azure Machine Learning offer to one another: machines and clusters to the workspace, the workspace to
-endpoints.
+"""What the parts of Azure Machine Learning offer each other: machines and clusters to the workspace, the workspace to endpoints.
 
-TypedDicts. What is plain is known before anything is there, so that a stack file can be judged by it; what is
-wired is empty until then.
+Plain values are known before anything is created, so that a stack file can be validated with them; wired values are empty until
+then.
 """
 
 from enum import StrEnum

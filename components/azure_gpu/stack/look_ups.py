@@ -9,7 +9,7 @@ Components that are used without a plan call the same functions themselves.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from azure_gpu.aks import existing as cluster_existing, read_pools, who_runs
+from azure_gpu.aks import current_user, existing as cluster_existing, read_pools
 from azure_gpu.aks.existing import ClusterFacts
 from azure_gpu.aks.read_pools import InState
 from azure_gpu.aks.spec import GpuClusterSpec
@@ -23,7 +23,7 @@ from azure_gpu.edge.spec import EdgeSharingSpec
 from azure_gpu.foundation import existing as foundation_existing
 from azure_gpu.foundation.existing import Found
 from azure_gpu.foundation.spec import FoundationSpec
-from azure_gpu.ml.endpoint import shown as endpoint_shown
+from azure_gpu.ml.endpoint import drift as endpoint_drift
 from azure_gpu.ml.endpoint.spec import MlEndpointSpec
 from azure_gpu.ml.workspace import existing as workspace_existing
 from azure_gpu.ml.workspace.spec import MlWorkspaceSpec
@@ -54,10 +54,10 @@ BY_PROVIDER = LookUps(
     account=account_existing.look_up,
     cluster=cluster_existing.look_up,
     pools=read_pools.look_up,
-    runner=who_runs.look_up,
+    runner=current_user.look_up,
     edge=edge_resolve.unanswered,
     workspace=workspace_existing.look_up,
-    endpoints=endpoint_shown.look_up,
+    endpoints=endpoint_drift.look_up,
     standing=ended.standing,
     kept=keep.look_up,
 )

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from azure_gpu.aks.args import GpuClusterSettings, Monitoring
 from azure_gpu.aks.existing import ClusterFacts
-from azure_gpu.aks.spec import GpuClusterSpec, may_speak
+from azure_gpu.aks.spec import GpuClusterSpec, pods_can_use_identity
 from azure_gpu.batch.account import spec as account_spec
 from azure_gpu.catalog.problems import Problem, Severity
 from azure_gpu.container_apps.job.rules import identity_problems
@@ -114,7 +114,7 @@ def _missing_for_services(spec: GpuClusterSpec, foundation: FoundationSpec) -> l
     own = identity is not None and identity.existing is None
     return gpu_objects_declare.missing_of_services(
         spec.objects,
-        identity=own and may_speak(spec),
+        identity=own and pods_can_use_identity(spec),
         storage=foundation.storage is not None,
         serving=foundation.serving_identity is not None,
     )

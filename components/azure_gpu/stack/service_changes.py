@@ -32,7 +32,7 @@ CHANGES: Mapping[str, tuple[ServiceChange, ...]] = {
     # Every pool is in this list, also one that is a resource of its own: see `aks.read_pools`.
     CLUSTER: (ServiceChange("agentPoolProfiles", "the pools"),),
     POOL: (ServiceChange("count", _SCALED), ServiceChange("powerState", _STOPPED)),
-    ENDPOINT: tuple(ServiceChange(path, "the template of its traffic, see `ml.endpoint.shown`") for path in LEFT_TO_TEMPLATE),
+    ENDPOINT: tuple(ServiceChange(path, "the template of its traffic, see `ml.endpoint.drift`") for path in LEFT_TO_TEMPLATE),
     DEPLOYMENT: (ServiceChange("sku.capacity", "the autoscale setting"),),
 }
 

@@ -1,6 +1,6 @@
-"""What a stack file can say about a virtual machine with a GPU, with the defaults of its keys.
+"""Settings of a virtual machine with a GPU, `GpuVmSettings`, with the defaults of its keys.
 
-`GpuVmSettings`. What becomes of it is in `vm.resolve`, what is refused in `vm.rules`.
+They are resolved in `vm.resolve` and validated in `vm.rules`.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,6 @@
-"""The image that a virtual machine starts from, as a stack file names it, or the one that fits its GPU.
+"""The image of a virtual machine: the one in its settings, or a default that fits its GPU.
 
-In: `GpuVmSettings`, the size and the day. Out: a `VmImageChoice`, and what is wrong with its name. Whether the image can be had
-on that day and that size, `catalog` says.
+Only its name is validated here; whether the image is available on that day and for that size is in the catalog.
 """
 
 from collections.abc import Mapping, Sequence
@@ -63,12 +62,12 @@ class VmImageChoice(NamedTuple):
 
 
 def choose(
-    said: GpuVmSettings, size: Size | None, day: date, images: Mapping[str, ImageOfPool], path: str
+    settings: GpuVmSettings, size: Size | None, day: date, images: Mapping[str, ImageOfPool], path: str
 ) -> tuple[VmImageChoice, list[Problem]]:
     """The image that is named, else the one that fits."""
-    given = [key for key in KEYS if key in said]
+    given = [key for key in KEYS if key in settings]
     if not given:
-        system = _system(said, None, size)
+        system = _system(settings, None, size)
         return VmImageChoice("image", system, _default(size, system, day), by_default=True), []
     problems: list[Problem] = []
     if len(given) > 1:
@@ -83,15 +82,15 @@ def choose(
         )
     key = given[0]
     named = {
-        "image": said.get("image"),
-        "image_id": said.get("image_id"),
-        "gallery_image": str(said["gallery_image"]) if "gallery_image" in said else None,
+        "image": settings.get("image"),
+        "image_id": settings.get("image_id"),
+        "gallery_image": str(settings["gallery_image"]) if "gallery_image" in settings else None,
     }[key] or ""
     if key == "image":
-        named = _UBUNTU_HPC.get(named) or (_DSVM[_system(said, None, size)] if named == "dsvm" else named)
+        named = _UBUNTU_HPC.get(named) or (_DSVM[_system(settings, None, size)] if named == "dsvm" else named)
     found, more = image_choice.choose(_named(key, named), images, path)
     more = [_with_aliases(problem) if problem.path == f"{path}.image" else problem for problem in more]
-    return _choice(found, _system(said, found.operating_system, size)), [*problems, *more]
+    return _choice(found, _system(settings, found.operating_system, size)), [*problems, *more]
 
 
 def _named(key: str, value: str) -> NamedImage:
@@ -100,7 +99,7 @@ def _named(key: str, value: str) -> NamedImage:
     return NamedImage(image_id=value) if key == "image_id" else NamedImage(gallery_image=value)
 
 
-def fit_problems(said: GpuVmSettings, choice: VmImageChoice, size: Size | None, path: str) -> list[Problem]:
+def fit_problems(settings: GpuVmSettings, choice: VmImageChoice, size: Size | None, path: str) -> list[Problem]:
     """What the image can't be beside the rest of the machine."""
     problems: list[Problem] = []
     of_image = (
@@ -110,12 +109,12 @@ def fit_problems(said: GpuVmSettings, choice: VmImageChoice, size: Size | None, 
         if choice.known
         else None
     )
-    if of_image is not None and OperatingSystem(said.get("os_type", of_image)) is not of_image:
+    if of_image is not None and OperatingSystem(settings.get("os_type", of_image)) is not of_image:
         problems.append(
             Problem(
                 f"{path}.os_type",
                 f"the image's operating system is {of_image}",
-                value=str(said.get("os_type")),
+                value=str(settings.get("os_type")),
                 allowed=of_image,
                 fix="remove it",
             )
@@ -127,7 +126,7 @@ def fit_problems(said: GpuVmSettings, choice: VmImageChoice, size: Size | None, 
             Problem(
                 path=f"{path}.gallery_image",
                 message=f"{size.name} boots {' and '.join(boots)} images; this one is {generation}",
-                value=str(said.get("gallery_image")),
+                value=str(settings.get("gallery_image")),
                 allowed=f"an image of {' or '.join(boots)}",
                 fix="create the image from a machine of that generation, or choose another size",
                 source="; ".join(str(source) for source in size.series.sources),
@@ -142,11 +141,11 @@ def _choice(found: ImageChoice, system: OperatingSystem) -> VmImageChoice:
     return VmImageChoice(found.key, system, found.reference, found.version, own, found.of_gallery)
 
 
-def _system(said: GpuVmSettings, of_image: OperatingSystem | None, size: Size | None) -> OperatingSystem:
+def _system(settings: GpuVmSettings, of_image: OperatingSystem | None, size: Size | None) -> OperatingSystem:
     if of_image is not None:
         return of_image
-    if "os_type" in said:
-        return OperatingSystem(said["os_type"])
+    if "os_type" in settings:
+        return OperatingSystem(settings["os_type"])
     return OperatingSystem.WINDOWS if size is not None and size.series.windows_only else OperatingSystem.LINUX
 
 

@@ -1,7 +1,6 @@
-"""What a virtual machine is sent to Azure with: its image, disk, administrators, security and identity. Its size, priority and
-boot diagnostics are in `vm.py`.
+"""Inputs of a virtual machine: its image, disk, administrator, security and identity.
 
-In: a spec, and the arguments with what is wired. Out: inputs of the machine. Nothing is decided here.
+Its size, priority and boot diagnostics are in `vm.py`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""The interface of a virtual machine with the network behind it, declared.
+"""Declares the network interface of a virtual machine, with its network, address and Bastion.
 
-In: the spec of a machine. Out: a `Way`: the interface, and where the machine is reached. What is in the network, and who is let
-in, is decided in `vm.network`.
+`vm.network` decides what is in the network and who may connect.
 """
 
 from __future__ import annotations
@@ -17,14 +16,14 @@ from azure_gpu.vm.network import BASTION_SUBNET, SUBNET, Rule
 from azure_gpu.vm.spec import GpuVmSpec
 
 
-class Way(NamedTuple):
+class VmInterface(NamedTuple):
     """How the machine is in its network."""
 
     interface: network.NetworkInterface
     address: pulumi.Output[str]  # the public one where it has one; empty while it isn't known
 
 
-class Declared:
+class NetworkDeclaration:
     """Declares network and interface as children of a component."""
 
     def __init__(
@@ -42,12 +41,12 @@ class Declared:
         self._parent = parent
         self._child = pulumi.ResourceOptions(parent=parent)
 
-    def way(self, subnet_id: pulumi.Input[str] | None) -> Way:
+    def declare(self, subnet_id: pulumi.Input[str] | None) -> VmInterface:
         """`subnet_id`: of a subnet that exists; None declares a network."""
         address = self._public_address() if self._spec.network.public_address else None
         interface = self._interface(subnet_id if subnet_id is not None else self._network(), address)
         reached_at = address.ip_address if address is not None else interface.ip_configurations.apply(_private_address)
-        return Way(interface, reached_at.apply(lambda text: text or ""))
+        return VmInterface(interface, reached_at.apply(lambda text: text or ""))
 
     def _interface(self, subnet_id: pulumi.Input[str], address: network.PublicIPAddress | None) -> network.NetworkInterface:
         spec = self._spec

@@ -1,6 +1,6 @@
-"""The network of a virtual machine: one of its own into which nothing is let in, or a subnet that exists; an address; a Bastion.
+"""Resolves the network of a virtual machine: a new one without inbound access, or an existing subnet; an address; a Bastion.
 
-In: the settings. Out: a `NetworkSpec` with its rules, and what is wrong. What is declared of it is in `vm.interface`.
+`vm.interface` declares it.
 """
 
 import ipaddress
@@ -48,23 +48,23 @@ class NetworkSpec:
     rules: tuple[Rule, ...]
 
 
-def resolve(said: GpuVmSettings, system: OperatingSystem, path: str) -> tuple[NetworkSpec, list[Problem]]:
-    own = "subnet_id" not in said
-    space = said.get("address_space", DEFAULT_ADDRESS_SPACE)
-    bastion = Bastion(said.get("bastion", Bastion.NONE))
+def resolve(settings: GpuVmSettings, system: OperatingSystem, path: str) -> tuple[NetworkSpec, list[Problem]]:
+    own = "subnet_id" not in settings
+    space = settings.get("address_space", DEFAULT_ADDRESS_SPACE)
+    bastion = Bastion(settings.get("bastion", Bastion.NONE))
     subnet, for_bastion, problems = _subnets(space, bastion, f"{path}.address_space")
-    public = said.get("public_address", False)
+    public = settings.get("public_address", False)
     spec = NetworkSpec(
         own=own,
         address_space=space,
         subnet=subnet,
         bastion_subnet=for_bastion,
-        default_outbound=VmOutbound(said.get("outbound", VmOutbound.DEFAULT)) is VmOutbound.DEFAULT,
+        default_outbound=VmOutbound(settings.get("outbound", VmOutbound.DEFAULT)) is VmOutbound.DEFAULT,
         public_address=public,
         bastion=bastion,
-        rules=_rules(tuple(said.get("allowed_ranges", [])) if public else (), bastion, for_bastion, PORTS[system]),
+        rules=_rules(tuple(settings.get("allowed_ranges", [])) if public else (), bastion, for_bastion, PORTS[system]),
     )
-    return spec, [*problems, *_ranges(said, path), *_together(said, own, path), *_subnet(said, path)]
+    return spec, [*problems, *_ranges(settings, path), *_together(settings, own, path), *_subnet(settings, path)]
 
 
 def _subnets(space: str, bastion: Bastion, path: str) -> tuple[str, str, list[Problem]]:
@@ -113,8 +113,8 @@ def _rules(ranges: tuple[str, ...], bastion: Bastion, bastion_subnet: str, port:
     return (*found, Rule("nothing-else", 4096, False, ("*",)))
 
 
-def _ranges(said: GpuVmSettings, path: str) -> Iterator[Problem]:
-    ranges, public = said.get("allowed_ranges", []), said.get("public_address", False)
+def _ranges(settings: GpuVmSettings, path: str) -> Iterator[Problem]:
+    ranges, public = settings.get("allowed_ranges", []), settings.get("public_address", False)
     here = f"{path}.allowed_ranges"
     if ranges and not public:
         message = "`allowed_ranges` requires `public_address: true`"
@@ -147,28 +147,28 @@ def _ranges(said: GpuVmSettings, path: str) -> Iterator[Problem]:
         )
 
 
-def _together(said: GpuVmSettings, own: bool, path: str) -> Iterator[Problem]:
+def _together(settings: GpuVmSettings, own: bool, path: str) -> Iterator[Problem]:
     """What goes with a network of its own alone."""
     if own:
         return
     for key in ("address_space", "outbound"):
-        if key in said:
+        if key in settings:
             message = "only for a network that is created, and `subnet_id` selects an existing one"
             yield Problem(
-                f"{path}.{key}", message, value=str(said.get(key)), allowed="without subnet_id", fix="remove one of the two"
+                f"{path}.{key}", message, value=str(settings.get(key)), allowed="without subnet_id", fix="remove one of the two"
             )
-    if Bastion(said.get("bastion", Bastion.NONE)) is not Bastion.NONE:
+    if Bastion(settings.get("bastion", Bastion.NONE)) is not Bastion.NONE:
         yield Problem(
             path=f"{path}.bastion",
             message="a Bastion is only created in a new network, and `subnet_id` selects an existing one",
-            value=str(said.get("bastion")),
+            value=str(settings.get("bastion")),
             allowed="without subnet_id",
             fix="use that network's own Bastion, which reaches every machine in it",
         )
 
 
-def _subnet(said: GpuVmSettings, path: str) -> Iterator[Problem]:
-    subnet = said.get("subnet_id")
+def _subnet(settings: GpuVmSettings, path: str) -> Iterator[Problem]:
+    subnet = settings.get("subnet_id")
     if not isinstance(subnet, str):
         return
     found = arm_ids.parse(subnet)

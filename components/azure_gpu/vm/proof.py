@@ -1,11 +1,10 @@
-"""How a machine proves its GPU's driver: by itself at every start, and once to whoever brings the stack up.
+"""Checks a machine's GPU driver: at every start by the machine itself, and once during an update.
 
-In: how many GPUs there should be. Out: cloud-init's text, which holds no secret, and the script of a run-command. Pure.
-
-cloud-init runs the first at each start. It goes on by itself, so that cloud-init ends: where the agent waits for that before it
-runs extensions (`Extensions.WaitForCloudInit` of Azure/WALinuxAgent), the driver's extension would wait for a proof that waits
-for the driver. It asks nvidia-smi until the GPUs answer and writes them down; where they don't, the file and the serial console
-say so. The second waits for that file: an update fails with it. The file's first line is the state, with a line for each GPU.
+cloud-init runs the first script at each start. It continues in the background, so that cloud-init ends: if the agent waits for
+that before it runs extensions (`Extensions.WaitForCloudInit` of Azure/WALinuxAgent), the driver's extension would wait for a
+check that waits for the driver. The script runs nvidia-smi until the GPUs answer, and writes them to a file; if they don't, the
+file and the serial console say so. The second script waits for that file and makes the update fail with it. The file's first
+line is the state, followed by a line for each GPU. The text for cloud-init holds no secret.
 """
 
 import base64

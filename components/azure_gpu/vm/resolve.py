@@ -1,4 +1,4 @@
-"""Resolves the arguments of a virtual machine: every default filled in, and every problem found. Pure."""
+"""Resolves the arguments of a virtual machine: fills in all defaults and finds all problems. Pure."""
 
 import hashlib
 import re
@@ -60,19 +60,19 @@ def resolve(
     choice, image_problems = vm_image.choose(args, size, context.chosen_at(as_of), images or {}, path)
     network, network_problems = vm_network.resolve(args, choice.operating_system, path)
     trusted = _trusted_launch(args, size, choice)
-    wanted = Wanted(args.get("driver", Driver.AUTO))
-    secure = trusted and security.secure_boot(choice.operating_system, extension=not _by_image(wanted, choice))
-    asked = DriverRequest(
+    requested = Wanted(args.get("driver", Driver.AUTO))
+    secure = trusted and security.secure_boot(choice.operating_system, extension=not _by_image(requested, choice))
+    driver_request = DriverRequest(
         size=size,
         image=choice.known,
         operating_system=choice.operating_system,
         own_image=choice.own,
         path=f"{path}.driver" if "driver" in args else f"{path}.{choice.key}",
         image_path=f"{path}.{choice.key}" if not choice.by_default else f"{path}.size",
-        wanted=wanted,
+        wanted=requested,
         secure_boot=secure,
     )
-    way, _ = drivers.choose(asked, context.chosen_at(as_of))
+    driver, _ = drivers.choose(driver_request, context.chosen_at(as_of))
     disk = args.get("disk", DiskArgs())
     machine = known(args.get("vm_name")) or context.name(azure_types.VIRTUAL_MACHINE.arm_type, name)
     use = SizeUse(
@@ -97,8 +97,8 @@ def resolve(
         spot=_spot(args),
         user=args.get("admin", AdminArgs()).get("user", DEFAULT_USER),
         ssh_public_key=" ".join(args.get("admin", AdminArgs()).get("ssh_public_key", "").split()),
-        driver=way,
-        proved_gpus=_proved(args, size, way, choice.operating_system),
+        driver=driver,
+        proved_gpus=_proved_gpus(args, size, driver, choice.operating_system),
         disk_gb=_disk_gb(disk, choice),
         disk_type=DiskType(disk.get("type", DiskType.PREMIUM)),
         encryption_at_host=disk.get("encryption_at_host", False),
@@ -114,7 +114,7 @@ def resolve(
     last = last_day(args.get("expires_after"))
     of_size = offers.check(use, day, prices=packaged(), until=last)
     of_machine = lifecycle.through(
-        lambda on: [*drivers.choose(asked, on)[1], *vm_rules.problems_of(args, spec, size, on)], day, last
+        lambda on: [*drivers.choose(driver_request, on)[1], *vm_rules.problems_of(args, spec, size, on)], day, last
     )
     problems += [*end_problems, *of_size, *image_problems, *network_problems]
     problems += [*vm_image.fit_problems(args, choice, size, path), *of_machine]
@@ -125,24 +125,24 @@ def resolve(
 
 
 def _spot(args: GpuVmSettings) -> SpotSpec | None:
-    said = written(args["spot"]) if "spot" in args else None
-    if said is None or not said.get("enabled", True):
+    settings = written(args["spot"]) if "spot" in args else None
+    if settings is None or not settings.get("enabled", True):
         return None
-    eviction = EVICTION[Evicted(said.get("eviction", Evicted.DEALLOCATE))]
-    return SpotSpec(max_price=said.get("max_price", spot_price.ANY_PRICE), eviction=eviction)
+    eviction = EVICTION[Evicted(settings.get("eviction", Evicted.DEALLOCATE))]
+    return SpotSpec(max_price=settings.get("max_price", spot_price.ANY_PRICE), eviction=eviction)
 
 
 def _trusted_launch(args: GpuVmSettings, size: Size | None, choice: VmImageChoice) -> bool:
-    said = Security(args.get("security", Security.AUTO))
-    if said is Security.AUTO:
+    requested = Security(args.get("security", Security.AUTO))
+    if requested is Security.AUTO:
         known = choice.known
         doubtful = known is not None and known.trusted_launch_doubt is not None
         return not doubtful and security.takes_trusted_launch(size, known)
-    return said is Security.TRUSTED_LAUNCH
+    return requested is Security.TRUSTED_LAUNCH
 
 
-def _by_image(wanted: Wanted, choice: VmImageChoice) -> bool:
-    return wanted is not Wanted.EXTENSION and (choice.own or drivers.brings_driver(choice.known))
+def _by_image(requested: Wanted, choice: VmImageChoice) -> bool:
+    return requested is not Wanted.EXTENSION and (choice.own or drivers.brings_driver(choice.known))
 
 
 def _computer_name(machine: str, system: OperatingSystem, name: str) -> str:
@@ -153,9 +153,9 @@ def _computer_name(machine: str, system: OperatingSystem, name: str) -> str:
     return f"{beginning}-{hashlib.sha256(machine.encode()).hexdigest()[:8]}"
 
 
-def _proved(args: GpuVmSettings, size: Size | None, way: Way, system: OperatingSystem) -> int:
+def _proved_gpus(args: GpuVmSettings, size: Size | None, driver: Way, system: OperatingSystem) -> int:
     nvidia = size is None or size.gpu is None or size.gpu.vendor is Vendor.NVIDIA
-    default = way.kind is not Wanted.NONE and nvidia and system is OperatingSystem.LINUX
+    default = driver.kind is not Wanted.NONE and nvidia and system is OperatingSystem.LINUX
     if not args.get("prove_driver", default):
         return 0
     whole = int(size.gpu_count) if size is not None and size.gpu_count is not None else 1
@@ -170,19 +170,19 @@ def _disk_gb(disk: DiskArgs, choice: VmImageChoice) -> int | None:
     return DEFAULT_DISK_GB if is_hpc else None
 
 
-def _shutdown(said: ShutdownArgs, machine: str) -> ShutdownSpec | None:
-    if not said.get("enabled", True):
+def _shutdown(settings: ShutdownArgs, machine: str) -> ShutdownSpec | None:
+    if not settings.get("enabled", True):
         return None
     return ShutdownSpec(
         name=shutdown.schedule_name(machine),
-        time=shutdown.time_of(said.get("time", DEFAULT_SHUTDOWN)),
-        zone=said.get("timezone", shutdown.UTC),
-        mail_to=said.get("mail_to", ""),
+        time=shutdown.time_of(settings.get("time", DEFAULT_SHUTDOWN)),
+        zone=settings.get("timezone", shutdown.UTC),
+        mail_to=settings.get("mail_to", ""),
     )
 
 
 def _cost(size: Size | None, use: SizeUse, choice: VmImageChoice, disk: DiskArgs, network: NetworkSpec) -> Cost:
-    asked = MachineUse(
+    use_of_machine = MachineUse(
         size=size.name if size is not None else use.size,
         region=use.region,
         operating_system=use.operating_system,
@@ -192,4 +192,4 @@ def _cost(size: Size | None, use: SizeUse, choice: VmImageChoice, disk: DiskArgs
         public_address=network.public_address,
         bastion=network.bastion.value if network.bastion is not Bastion.NONE else "",
     )
-    return costs.cost(asked, packaged())
+    return costs.cost(use_of_machine, packaged())

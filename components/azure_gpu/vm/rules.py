@@ -1,7 +1,4 @@
-"""What speaks against a virtual machine beyond its size and its network: image, administrators, boot, Spot, disk, shutdown.
-
-In: the settings of a machine and what is resolved of them. Out: problems.
-"""
+"""Validates a virtual machine apart from its size and network: image, administrator, boot, Spot, disk and shutdown."""
 
 import re
 from collections.abc import Iterator
@@ -26,26 +23,26 @@ _ZONE = re.compile(r"[123]")
 _SIZE_NAME = re.compile(r"(?:(?:Standard|Basic)_)?[A-Za-z][A-Za-z0-9_-]{0,60}", re.IGNORECASE)
 
 
-def problems_of(said: GpuVmSettings, spec: GpuVmSpec, size: Size | None, day: date) -> list[Problem]:
+def problems_of(settings: GpuVmSettings, spec: GpuVmSpec, size: Size | None, day: date) -> list[Problem]:
     path = spec.path
     return [
-        *_size(said, size, path),
+        *_size(settings, size, path),
         *_image(spec, size, day, path),
-        *_admin(said.get("admin", AdminArgs()), spec.operating_system, path),
-        *_boot(said, spec, size, path),
-        *_proof(said, spec, path),
-        *_zone_and_spot(said, path),
-        *_disk(said.get("disk", DiskArgs()), path),
-        *_shutdown(written(said.get("shutdown", ShutdownArgs())), path),
-        *_outbound(said, spec, path),
+        *_admin(settings.get("admin", AdminArgs()), spec.operating_system, path),
+        *_boot(settings, spec, size, path),
+        *_proof(settings, spec, path),
+        *_zone_and_spot(settings, path),
+        *_disk(settings.get("disk", DiskArgs()), path),
+        *_shutdown(written(settings.get("shutdown", ShutdownArgs())), path),
+        *_outbound(settings, spec, path),
     ]
 
 
-def _size(said: GpuVmSettings, size: Size | None, path: str) -> Iterator[Problem]:
+def _size(settings: GpuVmSettings, size: Size | None, path: str) -> Iterator[Problem]:
     fix = f"choose one of `{COMMAND} sizes --service vm`"
-    if size is None and not _SIZE_NAME.fullmatch(said["size"]):
+    if size is None and not _SIZE_NAME.fullmatch(settings["size"]):
         message = "not a valid virtual machine size"
-        yield Problem(f"{path}.size", message, value=said["size"], allowed="a size, such as Standard_NC4as_T4_v3", fix=fix)
+        yield Problem(f"{path}.size", message, value=settings["size"], allowed="a size, such as Standard_NC4as_T4_v3", fix=fix)
     if size is not None and size.gpu is None:
         message = "this size has no GPU"
         yield Problem(
@@ -60,15 +57,15 @@ def _image(spec: GpuVmSpec, size: Size | None, day: date, path: str) -> Iterator
         yield from vm_images.image_problems(choice.reference, day, here, IMAGES, size=size, trusted_launch=spec.trusted_launch)
 
 
-def _admin(said: AdminArgs, system: OperatingSystem, path: str) -> Iterator[Problem]:
+def _admin(settings: AdminArgs, system: OperatingSystem, path: str) -> Iterator[Problem]:
     here = f"{path}.admin"
-    if "user" in said:
-        yield from admins.user_problems(said["user"], system, f"{here}.user")
+    if "user" in settings:
+        yield from admins.user_problems(settings["user"], system, f"{here}.user")
     if system is OperatingSystem.LINUX:
-        if "password" in said:
+        if "password" in settings:
             message = "passwords are not supported with Linux"
             yield Problem(f"{here}.password", message, allowed="ssh_public_key", fix="remove it")
-        if "ssh_public_key" not in said:
+        if "ssh_public_key" not in settings:
             yield Problem(
                 path=f"{here}.ssh_public_key",
                 message="`ssh_public_key` is required with Linux",
@@ -77,11 +74,11 @@ def _admin(said: AdminArgs, system: OperatingSystem, path: str) -> Iterator[Prob
                 source=str(admins.API),
             )
         else:
-            yield from admins.key_problems(said["ssh_public_key"], f"{here}.ssh_public_key")
+            yield from admins.key_problems(settings["ssh_public_key"], f"{here}.ssh_public_key")
         return
-    if "ssh_public_key" in said:
+    if "ssh_public_key" in settings:
         yield Problem(f"{here}.ssh_public_key", "SSH keys are not supported with Windows", allowed="password", fix="remove it")
-    password = said.get("password")
+    password = settings.get("password")
     if password is None:
         fix = give_secret(f"{here}.password")
         yield Problem(f"{here}.password", "`password` is required with Windows", allowed="a secret", fix=fix)
@@ -89,38 +86,38 @@ def _admin(said: AdminArgs, system: OperatingSystem, path: str) -> Iterator[Prob
         yield from admins.password_problems(password, f"{here}.password", give_secret(f"{here}.password"))
 
 
-def _boot(said: GpuVmSettings, spec: GpuVmSpec, size: Size | None, path: str) -> Iterator[Problem]:
-    if Security(said.get("security", Security.AUTO)) is Security.TRUSTED_LAUNCH:
+def _boot(settings: GpuVmSettings, spec: GpuVmSpec, size: Size | None, path: str) -> Iterator[Problem]:
+    if Security(settings.get("security", Security.AUTO)) is Security.TRUSTED_LAUNCH:
         yield from security.trusted_launch_problems(size, spec.image.known, f"{path}.security")
 
 
-def _proof(said: GpuVmSettings, spec: GpuVmSpec, path: str) -> Iterator[Problem]:
-    if said.get("prove_driver", False) and spec.driver.kind == "none":
+def _proof(settings: GpuVmSettings, spec: GpuVmSpec, path: str) -> Iterator[Problem]:
+    if settings.get("prove_driver", False) and spec.driver.kind == "none":
         message = "`prove_driver` requires a driver"
         yield Problem(
             f"{path}.prove_driver", message, value=True, allowed="with a driver", fix="remove it, or remove `driver: none`"
         )
 
 
-def _zone_and_spot(said: GpuVmSettings, path: str) -> Iterator[Problem]:
-    if "zone" in said and _ZONE.fullmatch(said["zone"]) is None:
+def _zone_and_spot(settings: GpuVmSettings, path: str) -> Iterator[Problem]:
+    if "zone" in settings and _ZONE.fullmatch(settings["zone"]) is None:
         message = "not a valid availability zone"
-        yield Problem(f"{path}.zone", message, value=said["zone"], allowed='"1", "2" or "3"', fix='write "1"')
-    price = written(said.get("spot", VmSpotArgs())).get("max_price", spot_price.ANY_PRICE)
+        yield Problem(f"{path}.zone", message, value=settings["zone"], allowed='"1", "2" or "3"', fix='write "1"')
+    price = written(settings.get("spot", VmSpotArgs())).get("max_price", spot_price.ANY_PRICE)
     if not spot_price.is_possible(price):
         yield spot_price.refused(f"{path}.spot.max_price", price)
 
 
-def _disk(said: DiskArgs, path: str) -> Iterator[Problem]:
+def _disk(settings: DiskArgs, path: str) -> Iterator[Problem]:
     least, most = DISK_GB
-    if "size_gb" in said and not least <= said["size_gb"] <= most:
+    if "size_gb" in settings and not least <= settings["size_gb"] <= most:
         message = "OS disk size is out of range"
-        yield Problem(f"{path}.disk.size_gb", message, value=said["size_gb"], allowed=f"{least} to {most}", fix="write 128")
+        yield Problem(f"{path}.disk.size_gb", message, value=settings["size_gb"], allowed=f"{least} to {most}", fix="write 128")
 
 
-def _shutdown(said: ShutdownArgs, path: str) -> Iterator[Problem]:
+def _shutdown(settings: ShutdownArgs, path: str) -> Iterator[Problem]:
     here = f"{path}.shutdown"
-    if not said.get("enabled", True):
+    if not settings.get("enabled", True):
         yield Problem(
             path=here,
             message="without a daily shutdown the machine costs until it is deallocated",
@@ -131,16 +128,16 @@ def _shutdown(said: ShutdownArgs, path: str) -> Iterator[Problem]:
             severity=Severity.WARNING,
         )
         return
-    time, zone = said.get("time", DEFAULT_SHUTDOWN), said.get("timezone", shutdown.UTC)
+    time, zone = settings.get("time", DEFAULT_SHUTDOWN), settings.get("timezone", shutdown.UTC)
     yield from shutdown.check(time, zone, f"{here}.time", f"{here}.timezone")
-    if "mail_to" in said and not is_address(said["mail_to"]):
+    if "mail_to" in settings and not is_address(settings["mail_to"]):
         yield Problem(
-            f"{here}.mail_to", "not a valid mail address", value=said["mail_to"], allowed="one address", fix="write one"
+            f"{here}.mail_to", "not a valid mail address", value=settings["mail_to"], allowed="one address", fix="write one"
         )
 
 
-def _outbound(said: GpuVmSettings, spec: GpuVmSpec, path: str) -> Iterator[Problem]:
-    closed = VmOutbound(said.get("outbound", VmOutbound.DEFAULT)) is VmOutbound.NONE and not spec.network.public_address
+def _outbound(settings: GpuVmSettings, spec: GpuVmSpec, path: str) -> Iterator[Problem]:
+    closed = VmOutbound(settings.get("outbound", VmOutbound.DEFAULT)) is VmOutbound.NONE and not spec.network.public_address
     if closed and spec.driver.kind == "extension":
         yield Problem(
             path=f"{path}.outbound",

@@ -1,4 +1,4 @@
-"""What is decided of a virtual machine with a GPU: `GpuVmSpec`, from which the component declares."""
+"""The resolved virtual machine with a GPU, `GpuVmSpec`, from which the component declares."""
 
 from dataclasses import dataclass
 
@@ -71,10 +71,13 @@ class GpuVmSpec:
     @property
     def network_names(self) -> list[tuple[AzureType, str]]:
         """What the network takes in names, beside those inside its own."""
-        wanted = [(azure_types.NETWORK_INTERFACE, True), (azure_types.NETWORK_SECURITY_GROUP, True)]
-        wanted += [(azure_types.VIRTUAL_NETWORK, self.network.own), (azure_types.PUBLIC_IP_ADDRESS, self.network.public_address)]
-        wanted += [(azure_types.BASTION_HOST, self.network.bastion is not Bastion.NONE)]
-        return [(each, self.name_of(each)) for each, is_wanted in wanted if is_wanted]
+        candidates = [(azure_types.NETWORK_INTERFACE, True), (azure_types.NETWORK_SECURITY_GROUP, True)]
+        candidates += [
+            (azure_types.VIRTUAL_NETWORK, self.network.own),
+            (azure_types.PUBLIC_IP_ADDRESS, self.network.public_address),
+        ]
+        candidates += [(azure_types.BASTION_HOST, self.network.bastion is not Bastion.NONE)]
+        return [(each, self.name_of(each)) for each, exists in candidates if exists]
 
     def name_of(self, azure_type: AzureType, suffix: str = "") -> str:
         """The name of what goes with the machine."""

@@ -1,9 +1,8 @@
-"""A virtual machine with a GPU: a Data Science machine, one of Microsoft's images for GPUs, or an image of one's own.
+"""A virtual machine with a GPU: a Data Science machine, one of Microsoft's images for GPUs, or a custom image.
 
-It is in a network of its own into which nothing is let in, or in a subnet that exists, speaks as the stack's identity, has the
-GPU's driver by its image or by Azure's extension, proves it at every start, and is deallocated by Azure every evening. A
-workspace of Azure Machine Learning can attach it. Left out: disks for data, load balancers, backups, NAT gateways, machines that
-exist already.
+It is in a separate network without inbound access or in an existing subnet, uses the stack's identity, gets the GPU's driver from
+its image or from Azure's extension, checks it at every start, and is deallocated by Azure every evening. A workspace of Azure
+Machine Learning can attach it. Left out: data disks, load balancers, backups, NAT gateways, existing machines.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from azure_gpu.shared.context import declared, known, resolve_stack
 from azure_gpu.shared.wired import Wired, together
 from azure_gpu.vm import inputs, proof as vm_proof
 from azure_gpu.vm.args import Bastion, GpuVmArgs, GpuVmWiring
-from azure_gpu.vm.interface import Declared
+from azure_gpu.vm.interface import NetworkDeclaration
 from azure_gpu.vm.resolve import resolve
 from azure_gpu.vm.spec import GpuVmSpec
 from azure_gpu.vm.workspace_offer import of_workspace
@@ -97,10 +96,10 @@ class GpuVm(AttachableVm):
         self._args = wiring
         self._group = wiring["resource_group_name"]
         self._child = pulumi.ResourceOptions(parent=self)
-        way = Declared(name, spec, self._group, declared(spec.location, wiring.get("location")), self).way(
+        connected = NetworkDeclaration(name, spec, self._group, declared(spec.location, wiring.get("location")), self).declare(
             wiring.get("subnet_id")
         )
-        machine = self._machine(way.interface)
+        machine = self._machine(connected.interface)
         self._roles(machine)
         extension = self._extension(machine) if spec.driver.kind is Wanted.EXTENSION else None
         if spec.proved_gpus:
@@ -112,7 +111,7 @@ class GpuVm(AttachableVm):
         self.expires_at = pulumi.Output.from_input(spec.expires_at) if spec.expires_at else None
         self.hourly_cost = pulumi.Output.from_input(spec.hourly_cost) if spec.hourly_cost is not None else None
         self.idle_cost = pulumi.Output.from_input(spec.idle_cost) if spec.idle_cost is not None else None
-        self.of_workspace = {**of_workspace(spec), "id": machine.id, "address": way.address}
+        self.of_workspace = {**of_workspace(spec), "id": machine.id, "address": connected.address}
         self._announce()
         self.register_outputs(
             {
@@ -167,12 +166,12 @@ class GpuVm(AttachableVm):
         if "identity_id" in self._args or not self._args.get("assign_roles", True):
             return
         principal = machine.identity.apply(lambda identity: identity.principal_id if identity else "")
-        wanted: list[tuple[str, str, pulumi.Input[str]]] = []
+        required: list[tuple[str, str, pulumi.Input[str]]] = []
         if "registry" in self._args:
-            wanted.append(("pull-role", roles.ACR_PULL, self._args["registry"]["id"]))
+            required.append(("pull-role", roles.ACR_PULL, self._args["registry"]["id"]))
         if "storage" in self._args:
-            wanted.append(("blob-role", roles.STORAGE_BLOB_DATA_CONTRIBUTOR, self._args["storage"]["id"]))
-        for suffix, role, scope in wanted:
+            required.append(("blob-role", roles.STORAGE_BLOB_DATA_CONTRIBUTOR, self._args["storage"]["id"]))
+        for suffix, role, scope in required:
             role_of_identity.assign(
                 f"{self._name}-{suffix}",
                 role=role,
@@ -222,7 +221,7 @@ class GpuVm(AttachableVm):
         spec = self._spec.shutdown
         if spec is None:
             return
-        told = devtestlab.NotificationSettingsArgs(
+        notification = devtestlab.NotificationSettingsArgs(
             status=devtestlab.EnableStatus.ENABLED if spec.mail_to else devtestlab.EnableStatus.DISABLED,
             email_recipient=spec.mail_to or None,
             time_in_minutes=shutdown.NOTICE_MINUTES,
@@ -237,7 +236,7 @@ class GpuVm(AttachableVm):
             daily_recurrence=devtestlab.DayDetailsArgs(time=spec.time),
             time_zone_id=spec.zone,
             target_resource_id=machine.id,
-            notification_settings=told,
+            notification_settings=notification,
             tags=self._spec.tags,
             opts=self._child,
         )

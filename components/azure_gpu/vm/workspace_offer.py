@@ -1,4 +1,4 @@
-"""What a virtual machine offers to an Azure ML workspace that attaches it."""
+"""What a virtual machine offers to an Azure Machine Learning workspace that attaches it."""
 
 from azure_gpu.catalog.services.machine_learning.compute import SERVICE_TAG
 from azure_gpu.catalog.services.vm_images import Distribution

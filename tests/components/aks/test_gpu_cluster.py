@@ -7,7 +7,7 @@ from typing import Any
 import pulumi
 import pytest
 
-from azure_gpu.aks import pools as cluster_pools
+from azure_gpu.aks import gpu_pools
 from azure_gpu.aks.args import GpuClusterSettings, GpuClusterWiring, GpuPoolArgs, Login
 from azure_gpu.aks.cluster import GpuCluster
 from azure_gpu.aks.immutable import REPLACING_CLUSTER, REPLACING_POOL, digest
@@ -314,7 +314,7 @@ def test_a_cluster_that_cannot_be_had_raises_before_anything_is_declared() -> No
 def test_gpu_pools_say_by_what_their_nodes_are_selected() -> None:
     outputs = next(each for urn, each in declared().outputs.items() if "GpuCluster" in urn)
     [(name, said)] = outputs["gpu_pools"].items()
-    assert (name, said["label"], said["resource"]) == ("t4", f"{cluster_pools.NODE_POOL}=t4", "nvidia.com/gpu")
+    assert (name, said["label"], said["resource"]) == ("t4", f"{gpu_pools.NODE_POOL}=t4", "nvidia.com/gpu")
     assert said["tolerates"] == ["sku=gpu:NoSchedule"]
     assert said["name"].startswith("t4")
 

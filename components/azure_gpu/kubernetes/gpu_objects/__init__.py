@@ -1,1 +1,1 @@
-"""What makes the GPUs of a cluster visible, shared and measured: device plugin, labels, metrics, jobs and services."""
+"""Objects on a cluster with GPU pools: device plugin, node labels, metrics, jobs and services."""

@@ -1,7 +1,7 @@
-"""What a stack file can say about what is on a cluster with GPU pools: device plugin, labels, metrics, namespace, jobs and
-services.
+"""Settings of the objects on a cluster with GPU pools, `ClusterObjectsSettings`, with the defaults of its keys: device plugin,
+labels, metrics, namespace, jobs and services.
 
-`ClusterObjectsSettings`, with the defaults of its keys. What becomes of it is in `kubernetes.gpu_objects.resolve`.
+They are resolved in `kubernetes.gpu_objects.resolve`.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,8 +1,7 @@
-"""What is declared on a cluster with GPU pools: device plugin, feature labels, metrics, a namespace with its quota, jobs
-and services.
+"""Declares the objects on a cluster with GPU pools: device plugin, feature labels, metrics, a namespace with its quota, jobs and
+services.
 
-In: a `ClusterObjectsSpec`, the images that the registry built, and options with the provider of the cluster. Out: the Kubernetes
-objects as resources. What serves GPUs is in the namespace gpu-resources, on GPU nodes alone, and removed after the jobs.
+Components that serve GPUs are in the namespace gpu-resources, run only on GPU nodes, and are deleted after the jobs.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -94,7 +93,7 @@ def declare(
     if spec.queue_controller:  # which looks for JobSet's kind when it starts
         groups.append(kueue(name, after(opts, groups)))
     groups += _in_order(name, list(queues.manifests(spec.queues, spec.namespace)), after(opts, [*room, *groups]))
-    jobs = declare_jobs(name, spec.jobs, spec.said.get("jobs", {}), images, after(opts, [*there, *room, *groups]))
+    jobs = declare_jobs(name, spec.jobs, spec.settings.get("jobs", {}), images, after(opts, [*there, *room, *groups]))
     return DeclaredObjects(
         namespace=spec.namespace,
         jobs={job: each.name for job, each in spec.jobs.items()},
@@ -121,7 +120,7 @@ def _services(
     for service, each in spec.services.items():
         before: list[pulumi.Resource] = []
         if each.job.secret_names:
-            variables = spec.said.get("services", {})[service].get("secret_environment", {})
+            variables = spec.settings.get("services", {})[service].get("secret_environment", {})
             secret = kubernetes_jobs.secret_manifest(each.job, {"secret_environment": variables})
             before.append(objects.declare(f"{name}-secret-{service}", secret, opts))
         image = kubernetes_jobs.image_of(each.job, images)
@@ -134,7 +133,7 @@ def _services(
 def declare_jobs(
     name: str,
     specs: Mapping[str, kubernetes_jobs.JobSpec],
-    said: Mapping[str, kubernetes_jobs.JobSettings],
+    settings: Mapping[str, kubernetes_jobs.JobSettings],
     images: Mapping[str, pulumi.Input[str]],
     opts: pulumi.ResourceOptions,
 ) -> list[pulumi.Resource]:
@@ -143,7 +142,7 @@ def declare_jobs(
     for job, spec in specs.items():
         before: list[pulumi.Resource] = []
         if spec.secret_names:
-            secret = kubernetes_jobs.secret_manifest(spec, said[job])
+            secret = kubernetes_jobs.secret_manifest(spec, settings[job])
             before.append(objects.declare(f"{name}-secret-{job}", secret, opts))
         manifest = kubernetes_jobs.manifest(spec, kubernetes_jobs.image_of(spec, images))
         declared += [*before, objects.declare(f"{name}-job-{job}", manifest, after(opts, before))]

@@ -1,8 +1,8 @@
-"""Manifests of GPU feature discovery: labels on nodes that say which GPUs they have, how many, and how they are shared.
+"""Manifests of GPU feature discovery: node labels for the GPUs' model, number and sharing.
 
-In: a `ClusterObjectsSpec`. Out: manifests. NVIDIA's discovery finds out what a node has and writes it into a NodeFeature, an
-object of Node Feature Discovery (NFD), whose master turns those into labels and whose garbage collector removes those of nodes
-that have gone; so both and the two types come along, as in its deployment/base of v0.17.3. Left out: NFD's own workers.
+NVIDIA's discovery writes what a node has into a NodeFeature, an object of Node Feature Discovery (NFD). NFD's master turns these
+objects into labels, and its garbage collector removes those of deleted nodes; so both and the two types are included, as in its
+deployment/base of v0.17.3. NFD's own workers are left out.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,6 @@
-"""Manifests of NVIDIA's DCGM exporter: metrics of each GPU, by the pod that uses it, for a Prometheus to fetch.
+"""Manifests of NVIDIA's DCGM exporter: metrics of each GPU and the pod that uses it, for Prometheus.
 
-In: a `ClusterObjectsSpec`. Out: manifests. The counters are named one by one, so that what is exported is what the settings say,
-and no more than the exporter's default set has.
+The counters are listed one by one, so that the settings decide exactly what is exported, within the exporter's default set.
 """
 
 import hashlib

@@ -1,9 +1,8 @@
-"""Manifests of NVIDIA's device plugin, without which Kubernetes sees no GPU, and of the control daemon that MPS needs.
+"""Manifests of NVIDIA's device plugin, which makes GPUs visible to Kubernetes, and of the control daemon that MPS requires.
 
-In: a `ClusterObjectsSpec`. Out: manifests. Each sharing configuration has a DaemonSet of its own, on the nodes whose label
-`nvidia.com/device-plugin.config` names it, with that configuration as its file. NVIDIA's chart has one DaemonSet and a helper in
-every pod that watches the node's label, which needs rights on nodes; this needs none. No pod has more privileges than the same
-pod of NVIDIA's own manifests.
+Each sharing configuration has a separate DaemonSet, on the nodes whose label `nvidia.com/device-plugin.config` names it, with
+that configuration as its file. NVIDIA's chart has one DaemonSet and a helper in every pod that watches the node's label, which
+needs permissions on nodes; this needs none. No pod has more privileges than the same pod of NVIDIA's own manifests.
 """
 
 import hashlib
@@ -84,8 +83,8 @@ def on_nodes_of(config: SharingConfig) -> dict[str, Any]:
 
 def on_gpu_nodes() -> dict[str, Any]:
     """Nodes with any configuration."""
-    wanted = {"matchExpressions": [{"key": device_plugin.CONFIG_LABEL, "operator": "Exists"}]}
-    return {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [wanted]}}}}
+    term = {"matchExpressions": [{"key": device_plugin.CONFIG_LABEL, "operator": "Exists"}]}
+    return {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}}
 
 
 def config_volume(config: SharingConfig) -> dict[str, Any]:

@@ -1,8 +1,8 @@
-"""Queues of teams, by Kueue: quotas of a pool's GPUs, what teams lend each other, and all or nothing for a group of workers.
+"""Queues of teams, by Kueue: quotas of a pool's GPUs, lending between teams, and all-or-nothing admission of worker groups.
 
-In: settings and pools. Out: problems, and manifests. Each pool is a ResourceFlavor, each team a ClusterQueue with a LocalQueue of
-its name in the jobs' namespace; teams of one pool are a cohort. Quotas are of GPUs alone: processors and memory that pods ask for
-have to be covered too, and are covered without a limit. Shapes: kubernetes-sigs/kueue v0.14.0, apis/kueue/v1beta1.
+Each pool is a ResourceFlavor, each team a ClusterQueue with a LocalQueue of the same name in the jobs' namespace; teams of one
+pool are a cohort. Only GPUs have quotas: Kueue also requires CPU and memory to be covered, so they are, without a limit.
+Shapes: kubernetes-sigs/kueue v0.14.0, apis/kueue/v1beta1.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,11 +21,11 @@ API_VERSION = "kueue.x-k8s.io/v1beta1"
 _UNLIMITED = {"cpu": "1M", "memory": "1000000Ti"}  # as Kubernetes writes them, so that a refresh finds what was said
 
 
-def resolve(said: ClusterObjectsSettings, pools: Sequence[GpuPool], path: str) -> tuple[dict[str, QueueSpec], list[Problem]]:
+def resolve(settings: ClusterObjectsSettings, pools: Sequence[GpuPool], path: str) -> tuple[dict[str, QueueSpec], list[Problem]]:
     """The queues of the cluster whose settings are at `path`, and what is wrong with them. Pure."""
     found: dict[str, QueueSpec] = {}
     problems: list[Problem] = []
-    for name, own in said.get("queues", {}).items():
+    for name, own in settings.get("queues", {}).items():
         at = f"{path}.queues.{name}"
         problems += [*kubernetes_jobs.name_problems(name, at), *_numbers(own, at)]
         pool = next((each for each in pools if each.name == own["pool"]), None) if "pool" in own else None
@@ -47,7 +47,7 @@ def resolve(said: ClusterObjectsSettings, pools: Sequence[GpuPool], path: str) -
 
 
 def job_problems(
-    jobs: Mapping[str, JobSpec], queues: Mapping[str, QueueSpec], said: ClusterObjectsSettings, path: str
+    jobs: Mapping[str, JobSpec], queues: Mapping[str, QueueSpec], settings: ClusterObjectsSettings, path: str
 ) -> Iterator[Problem]:
     """Jobs whose queue isn't there, is another pool's, or would never admit them."""
     for name, job in jobs.items():
@@ -57,8 +57,8 @@ def job_problems(
         at = f"{path}.jobs.{name}"
         queue = queues.get(queue_name)
         if queue is None:
-            if queue_name not in said.get("queues", {}):
-                names = ", ".join(said.get("queues", {})) or "none: the cluster has no queues"
+            if queue_name not in settings.get("queues", {}):
+                names = ", ".join(settings.get("queues", {})) or "none: the cluster has no queues"
                 fix = "use one of those allowed, or add it to `queues`"
                 yield Problem(f"{at}.queue", "the cluster has no queue of this name", queue_name, names, fix, code=Code.NOT_FOUND)
             continue
@@ -68,13 +68,13 @@ def job_problems(
                 f"{at}.queue", f"the queue has GPUs of pool {queue.pool}, but the job runs on another pool", queue_name, fix=fix
             )
             continue
-        asked = int(job.placement.limits.get(queue.resource, 0)) * job.placement.parallelism * job.nodes
+        requested = int(job.placement.limits.get(queue.resource, 0)) * job.placement.parallelism * job.nodes
         most = most_of(queue, queues)
-        if asked > most:
+        if requested > most:
             yield Problem(
                 path=f"{at}.nodes" if job.nodes > 1 else f"{at}.gpus",
-                message=f"the job requests {asked} of {queue.resource}, but its queue has {most}, including what it may borrow",
-                value=job.nodes if job.nodes > 1 else asked,
+                message=f"the job requests {requested} of {queue.resource}, but its queue has {most}, borrowing included",
+                value=job.nodes if job.nodes > 1 else requested,
                 allowed=f"at most {most} in total",
                 fix=f"request less, or raise {path}.queues.{queue_name}.gpus",
                 source=str(SOURCE),
@@ -144,13 +144,13 @@ def _together(queues: Mapping[str, QueueSpec], pool: GpuPool, path: str) -> Iter
     """Quotas that are more than the pool ever has would admit groups that then wait in parts."""
     each = rules.most_of(pool)
     of_pool = {name: queue for name, queue in queues.items() if queue.pool == pool.name}
-    asked = sum(queue.gpus for queue in of_pool.values())
-    if each is None or asked <= each * pool.max_nodes:
+    requested = sum(queue.gpus for queue in of_pool.values())
+    if each is None or requested <= each * pool.max_nodes:
         return
     yield Problem(
         path=f"{path}.queues",
-        message=f"queues {', '.join(of_pool)} have {asked} GPUs in total, more than pool {pool.name} can have",
-        value=asked,
+        message=f"queues {', '.join(of_pool)} have {requested} GPUs in total, more than pool {pool.name} can have",
+        value=requested,
         allowed=f"at most {each * pool.max_nodes} in total",
         fix=f"lower them, or raise {pool.path}.max_nodes",
         code=Code.IMPOSSIBLE,

@@ -1,4 +1,4 @@
-"""Resolves what a cluster with GPU pools has on it: every default filled in, and every problem found. Pure."""
+"""Resolves the objects on a cluster with GPU pools: fills in all defaults and finds all problems. Pure."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -30,23 +30,23 @@ from azure_gpu.shared.workloads import Workload
 
 
 def resolve_objects(
-    said: ClusterObjectsSettings, pools: Sequence[GpuPool], path: str
+    settings: ClusterObjectsSettings, pools: Sequence[GpuPool], path: str
 ) -> tuple[ClusterObjectsSpec, list[Problem]]:
     """What is declared on the cluster that is written at `path`, and what is wrong with the settings. Pure. No pools: they aren't
     the stack's own."""
-    by_plugin = written(said.get("device_plugin", DevicePluginArgs())).get("enabled", True)
-    namespace = said.get("namespace", {}).get("name", DEFAULT_NAMESPACE)
-    metrics = written(said.get("metrics", MetricsArgs()))
+    by_plugin = written(settings.get("device_plugin", DevicePluginArgs())).get("enabled", True)
+    namespace = settings.get("namespace", {}).get("name", DEFAULT_NAMESPACE)
+    metrics = written(settings.get("metrics", MetricsArgs()))
     jobs: dict[str, JobSpec] = {}
     problems = [problem for pool in pools for problem in rules.pool_problems(pool, by_plugin=by_plugin)]
-    for name, job in said.get("jobs", {}).items():
+    for name, job in settings.get("jobs", {}).items():
         pool = rules.pool_of(job, pools)
         jobs[name], more = kubernetes_jobs.resolve(name, job, _placement(job, pool, namespace), f"{path}.jobs.{name}")
         problems += [*more, *rules.job_problems(job, pool, pools, f"{path}.jobs.{name}")]
-    team_queues, more = queues.resolve(said, pools, path)
-    problems += [*more, *queues.job_problems(jobs, team_queues, said, path)]
+    team_queues, more = queues.resolve(settings, pools, path)
+    problems += [*more, *queues.job_problems(jobs, team_queues, settings, path)]
     services: dict[str, ServiceSpec] = {}
-    for name, service in said.get("services", {}).items():
+    for name, service in settings.get("services", {}).items():
         of_pod = rules.pod_of(service)
         with_gpu = service.get("gpus", DEFAULT_GPUS) != 0
         pool = rules.pool_of(of_pod, pools) if with_gpu else None
@@ -57,36 +57,36 @@ def resolve_objects(
             problems.append(rules.taken(f"{path}.services.{name}", "a job"))
     spec = ClusterObjectsSpec(
         path=path,
-        said=said,
+        settings=settings,
         namespace=namespace,
-        quota=_quota(said, pools),
-        plugin_image=written(said.get("device_plugin", DevicePluginArgs())).get("image", DEFAULT_PLUGIN_IMAGE),
+        quota=_quota(settings, pools),
+        plugin_image=written(settings.get("device_plugin", DevicePluginArgs())).get("image", DEFAULT_PLUGIN_IMAGE),
         device_plugin=by_plugin,
-        feature_labels=said.get("feature_labels", True),
+        feature_labels=settings.get("feature_labels", True),
         metrics=metrics.get("enabled", True),
         counters=tuple(metrics.get("counters", _default_counters(pools))),
         exporter_image=metrics.get("image", DEFAULT_EXPORTER_IMAGE),
         pools=tuple(_pool_objects(pool) for pool in pools),
-        queue_controller=said.get("queue_controller", "queues" in said and bool(said["queues"])),
+        queue_controller=settings.get("queue_controller", "queues" in settings and bool(settings["queues"])),
         queues=team_queues,
-        groups=said.get("groups", any(job.nodes > 1 for job in jobs.values())),
+        groups=settings.get("groups", any(job.nodes > 1 for job in jobs.values())),
         jobs=jobs,
         services=services,
     )
-    problems += rules.settings_problems(said, pools, namespace, spec.counters, path)
-    problems += rules.quota_problems(said, spec.jobs, path)
+    problems += rules.settings_problems(settings, pools, namespace, spec.counters, path)
+    problems += rules.quota_problems(settings, spec.jobs, path)
     return spec, problems
 
 
-def workloads(said: ClusterObjectsSettings) -> set[Workload]:
+def workloads(settings: ClusterObjectsSettings) -> set[Workload]:
     """The workloads that the registry has to build for jobs and services."""
-    of_jobs = kubernetes_jobs.workloads(list(said.get("jobs", {}).values()))
-    return of_jobs | kubernetes_services.workloads(said.get("services", {}))
+    of_jobs = kubernetes_jobs.workloads(list(settings.get("jobs", {}).values()))
+    return of_jobs | kubernetes_services.workloads(settings.get("services", {}))
 
 
 def _placement(job: ClusterJobSettings, pool: GpuPool | None, namespace: str) -> Placement:
     resource = rules.resource_of(pool)
-    requests, memory = _asked(job)
+    requests, memory = _requests(job)
     taints = pool.all_taints if pool is not None else (GPU_TAINT,)
     selector = {NODE_POOL: pool.name} if pool is not None else {AKS_POOL_LABEL: job["pool"]} if "pool" in job else {}
     return Placement(
@@ -103,11 +103,11 @@ def _placement(job: ClusterJobSettings, pool: GpuPool | None, namespace: str) ->
 
 def _without_gpu(service: ClusterServiceSettings, namespace: str) -> Placement:
     """A pod that asks for no GPU runs on whatever node takes it."""
-    requests, memory = _asked(rules.pod_of(service))
+    requests, memory = _requests(rules.pod_of(service))
     return Placement(namespace=namespace, limits=memory, requests={**requests, **memory})
 
 
-def _asked(job: ClusterJobSettings) -> tuple[dict[str, str], dict[str, str]]:
+def _requests(job: ClusterJobSettings) -> tuple[dict[str, str], dict[str, str]]:
     """Processors, and memory, which a pod also may not exceed."""
     requests = {"cpu": f"{job['cpu']:g}"} if "cpu" in job else {}
     # As a fraction: a float may be too large to be multiplied.
@@ -115,8 +115,8 @@ def _asked(job: ClusterJobSettings) -> tuple[dict[str, str], dict[str, str]]:
     return requests, memory
 
 
-def _quota(said: ClusterObjectsSettings, pools: Sequence[GpuPool]) -> dict[str, str]:
-    most = said.get("namespace", {}).get("max_gpus")
+def _quota(settings: ClusterObjectsSettings, pools: Sequence[GpuPool]) -> dict[str, str]:
+    most = settings.get("namespace", {}).get("max_gpus")
     if most is None:
         return {}
     resources = {rules.resource_of(pool) for pool in pools} | {device_plugin.GPU_RESOURCE}

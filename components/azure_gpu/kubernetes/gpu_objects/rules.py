@@ -1,7 +1,4 @@
-"""Every reason to refuse what a cluster with GPU pools is to have on it: sharing, jobs, quota and metrics.
-
-In: settings, pools, and where they are written. Out: problems, and what a pool's GPUs are called in Kubernetes.
-"""
+"""Validates the objects on a cluster with GPU pools: sharing, jobs, services, quota and metrics."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -132,8 +129,8 @@ def job_problems(job: ClusterJobSettings, pool: "GpuPool | None", pools: Sequenc
 
 def pod_of(service: ClusterServiceSettings) -> ClusterJobSettings:
     """What a service's pods ask for, as a job's do."""
-    asked = ("gpus", "pool", "cpu", "memory_in_gib")
-    return cast(ClusterJobSettings, {key: value for key, value in service.items() if key in asked})
+    requested = ("gpus", "pool", "cpu", "memory_in_gib")
+    return cast(ClusterJobSettings, {key: value for key, value in service.items() if key in requested})
 
 
 def service_problems(
@@ -184,7 +181,7 @@ def _no_pool(job: ClusterJobSettings, pools: Sequence[GpuPool], path: str) -> It
 
 
 def settings_problems(
-    said: ClusterObjectsSettings, pools: Sequence[GpuPool], namespace: str, counters: Sequence[str], path: str
+    settings: ClusterObjectsSettings, pools: Sequence[GpuPool], namespace: str, counters: Sequence[str], path: str
 ) -> list[Problem]:
     """What is wrong with namespace, images and metrics."""
     found = kubernetes_jobs.name_problems(namespace, f"{path}.namespace.name")
@@ -198,17 +195,17 @@ def settings_problems(
                 fix="choose another name",
             )
         )
-    most = said.get("namespace", {}).get("max_gpus")
+    most = settings.get("namespace", {}).get("max_gpus")
     if most is not None and most < 1:
         found.append(too_small(f"{path}.namespace.max_gpus", most, 1))
     images: Mapping[str, pulumi.Input[str] | None] = {
-        "device_plugin": written(said.get("device_plugin", DevicePluginArgs())).get("image"),
-        "metrics": written(said.get("metrics", MetricsArgs())).get("image"),
+        "device_plugin": written(settings.get("device_plugin", DevicePluginArgs())).get("image"),
+        "metrics": written(settings.get("metrics", MetricsArgs())).get("image"),
     }
     for key, image in images.items():
         if isinstance(image, str):  # what another resource gives can't be looked at
             found += image_reference.check(image, f"{path}.{key}.image")
-    if "counters" in written(said.get("metrics", MetricsArgs())):
+    if "counters" in written(settings.get("metrics", MetricsArgs())):
         found += _counter_problems(counters, pools, f"{path}.metrics.counters")
     return found
 
@@ -222,17 +219,17 @@ def _counter_problems(counters: Sequence[str], pools: Sequence[GpuPool], path: s
     return found
 
 
-def quota_problems(said: ClusterObjectsSettings, jobs: Mapping[str, JobSpec], path: str) -> Iterator[Problem]:
+def quota_problems(settings: ClusterObjectsSettings, jobs: Mapping[str, JobSpec], path: str) -> Iterator[Problem]:
     """A warning where the jobs together ask for more than their namespace may: Kubernetes then makes no pods for some."""
-    most = said.get("namespace", {}).get("max_gpus")
+    most = settings.get("namespace", {}).get("max_gpus")
     if most is None:
         return
-    asked: dict[str, int] = {}
+    requested: dict[str, int] = {}
     for job in jobs.values():
         for resource, number in job.placement.limits.items():
             if resource != "memory":
-                asked[resource] = asked.get(resource, 0) + int(number) * job.placement.parallelism * job.nodes
-    for resource, together in sorted(asked.items()):
+                requested[resource] = requested.get(resource, 0) + int(number) * job.placement.parallelism * job.nodes
+    for resource, together in sorted(requested.items()):
         if together > most:
             yield Problem(
                 path=f"{path}.namespace.max_gpus",

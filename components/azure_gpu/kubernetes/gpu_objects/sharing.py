@@ -1,7 +1,7 @@
-"""The configuration of NVIDIA's device plugin for one way of sharing GPUs, and the key that nodes choose it by.
+"""The configuration of NVIDIA's device plugin for one sharing method, and the key by which nodes select it.
 
-In: a `SharingRequest`, and the GPU where it is known. Out: a `SharingConfig`. The same sharing has the same key everywhere, so
-that pools that share alike have one configuration, and a pool that changes takes nothing from the others.
+The same sharing always has the same key, so that pools with the same sharing use one configuration, and changing one pool doesn't
+affect the others.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What is decided of the objects on a cluster with GPU pools: `ClusterObjectsSpec`, and the labels that its nodes need."""
+"""Resolved objects on a cluster with GPU pools, `ClusterObjectsSpec`, and the labels that its nodes need."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -79,7 +79,7 @@ class ClusterObjectsSpec:
     """What is declared. Secrets stay in the settings."""
 
     path: str
-    said: ClusterObjectsSettings
+    settings: ClusterObjectsSettings
     namespace: str
     quota: dict[str, str]  # requests.<resource> → how many; empty: no quota
     plugin_image: pulumi.Input[str]

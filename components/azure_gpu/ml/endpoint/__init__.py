@@ -1,1 +1,1 @@
-"""An online endpoint: its component, its arguments, and every reason to refuse them."""
+"""An online endpoint: its component, its arguments and their validation."""

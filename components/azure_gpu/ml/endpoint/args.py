@@ -1,8 +1,7 @@
-"""What a stack file can say about an online endpoint of Azure Machine Learning and its deployments, with the keys' defaults.
+"""Settings of an online endpoint of Azure Machine Learning and its deployments, `MlEndpointSettings`, with the keys' defaults.
 
-`MlEndpointSettings`. What becomes of it is in `ml.endpoint.resolve` and `ml.endpoint.deployments`, what is refused
-in `ml.endpoint.rules` and in the catalog. How the service asks a container whether it is well, unless something else is said, is
-in `catalog.services.machine_learning.serving`.
+They are resolved in `ml.endpoint.resolve` and `ml.endpoint.deployments`, and validated in `ml.endpoint.rules` and the catalog.
+The service's default probes are in `catalog.services.machine_learning.serving`.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,6 @@
-"""What is declared of one deployment of an online endpoint: its settings with all defaults filled in, and what it runs on.
+"""Resolves one deployment of an online endpoint: its settings with all defaults filled in, and the compute it runs on.
 
-In: `MlDeploymentArgs` and what is known of the endpoint, as a `Surrounded`. Out: a `DeploymentSpec`; what is wrong with it is
-said by `ml.endpoint.rules`.
+It is validated in `ml.endpoint.rules`.
 """
 
 from collections.abc import Mapping
@@ -32,7 +31,7 @@ METRIC_KEYS = {"cpu_percent": Metric.CPU, "gpu_percent": Metric.GPU, "requests_p
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surrounded:
+class EndpointContext:
     """What a deployment's endpoint says about all of them."""
 
     path: str  # of the endpoint's deployments
@@ -94,67 +93,67 @@ class DeploymentSpec:
         return max(self.autoscale.most, self.instances) if self.autoscale else self.instances
 
 
-def resolve(name: str, said: MlDeploymentArgs, surrounded: Surrounded) -> DeploymentSpec:
+def resolve(name: str, settings: MlDeploymentArgs, endpoint: EndpointContext) -> DeploymentSpec:
     """The deployment that the stack file calls `name`. Pure."""
-    scale = _autoscale(said["autoscale"], surrounded.kind) if "autoscale" in said else None
-    probes, requests = said.get("probes", {}), said.get("requests", {})
-    usual = surrounded.compute["default_instance_type"] if surrounded.compute else ""
-    instance_type = said.get("instance_type", usual)
+    scale = _autoscale(settings["autoscale"], endpoint.kind) if "autoscale" in settings else None
+    probes, requests = settings.get("probes", {}), settings.get("requests", {})
+    usual = endpoint.compute["default_instance_type"] if endpoint.compute else ""
+    instance_type = settings.get("instance_type", usual)
     return DeploymentSpec(
         name=name,
-        path=f"{surrounded.path}.{name}",
-        kind=surrounded.kind,
-        model=said.get("model", ""),
-        environment=said.get("environment", ""),
-        code=said.get("code"),
+        path=f"{endpoint.path}.{name}",
+        kind=endpoint.kind,
+        model=settings.get("model", ""),
+        environment=settings.get("environment", ""),
+        code=settings.get("code"),
         instance_type=instance_type,
-        instances=int(said.get("instances", scale.least if scale else DEFAULT_INSTANCES)),
+        instances=int(settings.get("instances", scale.least if scale else DEFAULT_INSTANCES)),
         autoscale=scale,
-        gpu=_gpu(instance_type, surrounded),
+        gpu=_gpu(instance_type, endpoint),
         liveness=_probe(probes.get("liveness", {})),
         readiness=_probe(probes.get("readiness", {})),
         startup=_probe(probes["startup"]) if "startup" in probes else None,
         timeout_seconds=float(requests.get("timeout_seconds", serving.DEFAULT_REQUEST_TIMEOUT_S)),
         concurrent=int(requests.get("concurrent", serving.DEFAULT_CONCURRENT)),
         queue_seconds=float(requests["queue_seconds"]) if "queue_seconds" in requests else None,
-        environment_variables=dict(said.get("environment_variables", {})),
-        model_mount_path=said.get("model_mount_path", ""),
-        egress=Egress(said.get("egress", Egress.PUBLIC)),
-        app_insights=said.get("app_insights", False),
-        description=said.get("description", ""),
-        tags={**surrounded.tags, **said.get("tags", {})},
+        environment_variables=dict(settings.get("environment_variables", {})),
+        model_mount_path=settings.get("model_mount_path", ""),
+        egress=Egress(settings.get("egress", Egress.PUBLIC)),
+        app_insights=settings.get("app_insights", False),
+        description=settings.get("description", ""),
+        tags={**endpoint.tags, **settings.get("tags", {})},
     )
 
 
-def _gpu(instance_type: str, surrounded: Surrounded) -> bool | None:
-    if surrounded.kind == MANAGED:
+def _gpu(instance_type: str, endpoint: EndpointContext) -> bool | None:
+    if endpoint.kind == MANAGED:
         return endpoints.has_gpu(instance_type) if instance_type else None
-    found = surrounded.compute["gpus"].get(instance_type) if surrounded.compute else None
+    found = endpoint.compute["gpus"].get(instance_type) if endpoint.compute else None
     return None if found is None else found > 0
 
 
-def _autoscale(said: MlAutoscaleArgs, kind: str) -> Autoscale:
-    given = (("cpu_percent", said.get("cpu_percent")), ("gpu_percent", said.get("gpu_percent")))
-    given = (*given, ("requests_per_minute", said.get("requests_per_minute")))
+def _autoscale(settings: MlAutoscaleArgs, kind: str) -> Autoscale:
+    given = (("cpu_percent", settings.get("cpu_percent")), ("gpu_percent", settings.get("gpu_percent")))
+    given = (*given, ("requests_per_minute", settings.get("requests_per_minute")))
     thresholds = {METRIC_KEYS[key]: float(value) for key, value in given if value is not None}
     if kind == MANAGED and not thresholds:
         thresholds = {Metric.CPU: DEFAULT_CPU_PERCENT}
     return Autoscale(
-        least=int(said.get("min", DEFAULT_MIN_INSTANCES)),
-        most=int(said["max"]),
+        least=int(settings.get("min", DEFAULT_MIN_INSTANCES)),
+        most=int(settings["max"]),
         thresholds=thresholds,
-        window_minutes=int(said.get("window_minutes", DEFAULT_WINDOW_MINUTES)),
-        cooldown_minutes=int(said.get("cooldown_minutes", DEFAULT_COOLDOWN_MINUTES)),
-        utilization_percent=int(said.get("utilization_percent", serving.DEFAULT_UTILIZATION)),
+        window_minutes=int(settings.get("window_minutes", DEFAULT_WINDOW_MINUTES)),
+        cooldown_minutes=int(settings.get("cooldown_minutes", DEFAULT_COOLDOWN_MINUTES)),
+        utilization_percent=int(settings.get("utilization_percent", serving.DEFAULT_UTILIZATION)),
     )
 
 
-def _probe(said: MlProbeArgs) -> Probe:
+def _probe(settings: MlProbeArgs) -> Probe:
     usual = Probe()
     return Probe(
-        initial_delay=int(said.get("initial_delay_seconds", usual.initial_delay)),
-        period=int(said.get("period_seconds", usual.period)),
-        timeout=int(said.get("timeout_seconds", usual.timeout)),
-        success_threshold=int(said.get("success_threshold", usual.success_threshold)),
-        failure_threshold=int(said.get("failure_threshold", usual.failure_threshold)),
+        initial_delay=int(settings.get("initial_delay_seconds", usual.initial_delay)),
+        period=int(settings.get("period_seconds", usual.period)),
+        timeout=int(settings.get("timeout_seconds", usual.timeout)),
+        success_threshold=int(settings.get("success_threshold", usual.success_threshold)),
+        failure_threshold=int(settings.get("failure_threshold", usual.failure_threshold)),
     )

@@ -1,10 +1,10 @@
-"""An online endpoint of Azure Machine Learning: deployments of models behind one address, and how they share its requests.
+"""An online endpoint of Azure Machine Learning: deployments of models behind one address, with a traffic split.
 
-Deployments run on machines that Azure manages, of which none ever goes to zero, or on a cluster that the workspace has attached.
-What share of the requests each gets, and which one gets copies, is declared beside them: a deployment exists before it gets
-requests, and is deleted after it has none; promoting one and rolling back is a change of two numbers, and the preview shows those
-alone. Nobody signs on by a key unless asked, and deployments fetch image and model as an identity. Left out: data collection,
-schedules of Azure Monitor, an address of one's own.
+Deployments run on machines that Azure manages, which never scale to zero, or on a cluster that the workspace has attached. The
+traffic split and the mirrored deployment are declared beside them: a deployment exists before it gets requests, and is deleted
+after it has none; promoting and rolling back changes two numbers, and the preview shows only those. Authentication by key is
+off unless set, and deployments fetch image and model with an identity. Left out: data collection, schedules of Azure Monitor,
+custom addresses.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from azure_gpu.catalog import roles
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats import azure_types
 from azure_gpu.foundation import common
-from azure_gpu.ml.endpoint import inputs, shown as endpoint_shown
+from azure_gpu.ml.endpoint import drift as endpoint_drift, inputs
 from azure_gpu.ml.endpoint.args import EndpointIdentity, EndpointNetwork, MlEndpointArgs, MlEndpointWiring
 from azure_gpu.ml.endpoint.deployments import DeploymentSpec
 from azure_gpu.ml.endpoint.resolve import resolve
@@ -88,7 +88,7 @@ class MlEndpoint(pulumi.ComponentResource):
         """`args`, or its keys as keywords. Every problem of theirs is raised as one `Refused`, before anything is declared."""
         wired = args if isinstance(args, Wired) else _wired(name, together(args, kw), opts)
         spec = wired.spec or _decided(name, wired)
-        super().__init__(endpoint_shown.COMPONENT, name, None, opts)
+        super().__init__(endpoint_drift.COMPONENT, name, None, opts)
         wiring = as_serving(wired.args)
         workspace = wiring.get("ml_workspace")
         assert workspace is not None  # else it was refused
@@ -102,10 +102,10 @@ class MlEndpoint(pulumi.ComponentResource):
         self._system_assigned = identity_of(spec, stack_has_one="identity_id" in wiring) is EndpointIdentity.SYSTEM
         self._provider = workspace.get("provider")  # None: its own
         self._child = pulumi.ResourceOptions(parent=self, provider=self._provider)
-        self._made_anew = endpoint_shown.is_another(
+        self._replaced = endpoint_drift.needs_replacement(
             spec, system_assigned=self._system_assigned, identity_name=wiring.get("identity_name", "")
         )
-        created = "" if self._made_anew else spec.auth_mode_at_creation
+        created = "" if self._replaced else spec.auth_mode_at_creation
         self._at_creation = created or spec.auth_mode
         self._again = patience.hooks(self)
         self._renewed = self._renewal()
@@ -135,7 +135,7 @@ class MlEndpoint(pulumi.ComponentResource):
                 "expires_at": self.expires_at,
                 "hourly_cost": self.hourly_cost,
                 "idle_cost": self.idle_cost,
-                endpoint_shown.AT_CREATION: self.auth_mode_at_creation,
+                endpoint_drift.AT_CREATION: self.auth_mode_at_creation,
             }
         )
 
@@ -188,7 +188,7 @@ class MlEndpoint(pulumi.ComponentResource):
             opts=pulumi.ResourceOptions(
                 parent=self,
                 # A new one is created as it is declared, and not as a refresh has found the old one.
-                ignore_changes=None if self._made_anew else LEFT_TO_TEMPLATE,
+                ignore_changes=None if self._replaced else LEFT_TO_TEMPLATE,
                 replacement_trigger=self._renewed.trigger,
                 # Its name is fixed, and one in the region, so the old one has to be gone before its replacement comes.
                 delete_before_replace=True,
@@ -201,8 +201,8 @@ class MlEndpoint(pulumi.ComponentResource):
     def _renewal(self) -> Renewal:
         """What can't be changed on an endpoint that exists. The stack's identity is told from another by its name. How it was
         signed on to at first is part of it in every state, and stays what it was."""
-        whose = SYSTEM_ASSIGNED if self._system_assigned else self._args.get("identity_name", "")
-        reason = [self._at_creation, self._spec.compute, whose]
+        identity = SYSTEM_ASSIGNED if self._system_assigned else self._args.get("identity_name", "")
+        reason = [self._at_creation, self._spec.compute, identity]
         in_program = self._spec.context.component is not None
         return renewal.declare(f"{self._name}-endpoint", reason, self, in_program=in_program)
 
@@ -214,14 +214,14 @@ class MlEndpoint(pulumi.ComponentResource):
         """
         if not self._system_assigned or (self._spec.managed and not self._workspace["existing"]):
             return []
-        wanted: list[tuple[str, str, pulumi.Input[str]]] = []
+        required: list[tuple[str, str, pulumi.Input[str]]] = []
         if "registry" in self._args:
-            wanted.append(("pull-role", pull_role_of(self._args["registry"]), self._args["registry"]["id"]))
+            required.append(("pull-role", pull_role_of(self._args["registry"]), self._args["registry"]["id"]))
         if "storage" in self._args:
-            wanted.append(("blob-role", roles.STORAGE_BLOB_DATA_READER, self._args["storage"]["id"]))
+            required.append(("blob-role", roles.STORAGE_BLOB_DATA_READER, self._args["storage"]["id"]))
         if not self._args.get("assign_roles", True):
-            if wanted:
-                names = " and ".join(roles.NAMES[role] for _, role, _ in wanted)
+            if required:
+                names = " and ".join(roles.NAMES[role] for _, role, _ in required)
                 text = f"an administrator has to assign the roles {names} to the identity of endpoint {self._spec.name}"
                 pulumi.log.info(text, self)
             return []
@@ -234,7 +234,7 @@ class MlEndpoint(pulumi.ComponentResource):
                 subscription_id=self._spec.context.subscription_id,
                 opts=pulumi.ResourceOptions(parent=self, deleted_with=None),
             )
-            for suffix, role, scope in wanted
+            for suffix, role, scope in required
         ]
 
     def _deployments(self, endpoint: ml.OnlineEndpoint, before: list[pulumi.Resource]) -> list[ml.OnlineDeployment]:
@@ -294,7 +294,7 @@ class MlEndpoint(pulumi.ComponentResource):
 
     def _traffic(self, endpoint: ml.OnlineEndpoint, body: dict[str, Any], declared: list[ml.OnlineDeployment]) -> None:
         spec = self._spec
-        drift = endpoint_shown.drift(spec.shown, body, spec.traffic, spec.mirror)
+        drift = endpoint_drift.differences(spec.actual, body, spec.traffic, spec.mirror)
         resources.Deployment(
             f"{self._name}-traffic",
             deployment_name=f"{spec.name}-traffic",
@@ -355,7 +355,7 @@ def _decided(name: str, wired: _Wired) -> MlEndpointSpec:
     context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
     spec, problems = resolve(name, args, context, args.get("ml_workspace"))
     wired.refuse([*stack_problems, *problems, *_missing(spec, args)])
-    found, problems = endpoint_shown.look_up({name: spec}, wired.asked_by, of_stack_file=False)
+    found, problems = endpoint_drift.look_up({name: spec}, wired.asked_by, of_stack_file=False)
     wired.refuse(problems)
     return found[name]
 

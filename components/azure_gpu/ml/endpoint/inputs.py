@@ -1,8 +1,6 @@
-"""What is sent to Azure for the deployments of an online endpoint, and for the rules by which they grow.
+"""Inputs of an endpoint's deployments and of their autoscale rules.
 
 The body of the endpoint itself is in `endpoint.py`; `traffic.py` sends it again with each change.
-
-In: a `DeploymentSpec`, and the workspace with its assets. Out: arguments for the resources of pulumi-azure-native.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Resolves the arguments of an online endpoint: every default filled in, and every problem found. Pure."""
+"""Resolves the arguments of an online endpoint: fills in all defaults and finds all problems. Pure."""
 
 from dataclasses import replace
 from datetime import date
@@ -23,8 +23,8 @@ from azure_gpu.ml.endpoint.args import (
     EndpointNetwork,
     MlEndpointSettings,
 )
-from azure_gpu.ml.endpoint.deployments import DeploymentSpec, Surrounded
-from azure_gpu.ml.endpoint.rules import endpoint_problems, named_twice, sharing_problems
+from azure_gpu.ml.endpoint.deployments import DeploymentSpec, EndpointContext
+from azure_gpu.ml.endpoint.rules import duplicate_names, endpoint_problems, sharing_problems
 from azure_gpu.ml.endpoint.shares import default_traffic
 from azure_gpu.ml.endpoint.spec import MlEndpointSpec
 from azure_gpu.shared.context import Context, check_tags, known, resolve_day
@@ -49,9 +49,9 @@ def resolve(
     tags = {**context.tags(as_of), **args.get("tags", {})}
     every = {
         each: endpoint_deployments.resolve(
-            each, said, Surrounded(path=f"{path}.deployments", kind=kind, compute=compute, tags=tags)
+            each, settings, EndpointContext(path=f"{path}.deployments", kind=kind, compute=compute, tags=tags)
         )
-        for each, said in args["deployments"].items()
+        for each, settings in args["deployments"].items()
     }
     expires_at, end_problems = _end(args, every, day, path)
     ends = {EXPIRES_AT: expires_at} if expires_at else {}
@@ -86,12 +86,12 @@ def resolve(
     last = last_day(args.get("expires_after"))
     of_endpoint = lifecycle.through(lambda on: endpoint_problems(args, spec, workspace, compute, on), day, last)
     problems += [*end_problems, *of_endpoint]
-    for each, said in args["deployments"].items():
+    for each, settings in args["deployments"].items():
         problems += lifecycle.through(
-            partial(endpoint_rules.of_deployment, said, every[each], spec.name, workspace, compute), day, last
+            partial(endpoint_rules.of_deployment, settings, every[each], spec.name, workspace, compute), day, last
         )
-        problems += check_tags(said.get("tags", {}), f"{every[each].path}.tags")
-    problems += [*endpoint_rules.of_sizes(uses, day, last), *named_twice(spec), *sharing_problems(args, spec)]
+        problems += check_tags(settings.get("tags", {}), f"{every[each].path}.tags")
+    problems += [*endpoint_rules.of_sizes(uses, day, last), *duplicate_names(spec), *sharing_problems(args, spec)]
     return spec, [*problems, *check_tags(args.get("tags", {}), f"{path}.tags")]
 
 
@@ -121,8 +121,8 @@ def _use(spec: DeploymentSpec, location: str, location_path: str) -> SizeUse:
 def _traffic(args: MlEndpointSettings) -> dict[str, int]:
     """The share of every deployment, so that a change of shares is a change of numbers and of nothing else."""
     names_of_all = list(args["deployments"])
-    said = args.get("traffic", default_traffic(names_of_all))
-    return {**dict.fromkeys(names_of_all, 0), **{name: int(share) for name, share in said.items()}}
+    shares = args.get("traffic", default_traffic(names_of_all))
+    return {**dict.fromkeys(names_of_all, 0), **{name: int(share) for name, share in shares.items()}}
 
 
 def _cost(every: dict[str, DeploymentSpec], location: str, *, most: bool) -> HourlyCost:

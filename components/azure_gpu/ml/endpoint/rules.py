@@ -1,8 +1,6 @@
-"""What is wrong with an online endpoint and its deployments, beyond single values: what they need of the workspace, and of each
-other.
+"""Validates an online endpoint and its deployments: what they require of the workspace and of each other.
 
-In: what is resolved, and the workspace; None where the stack file says none, which is said elsewhere. Out: problems at the keys
-of the stack file. What the service takes is known to `catalog.services.machine_learning`.
+The service's own rules are in `catalog.services.machine_learning`. A missing workspace, None here, is reported elsewhere.
 """
 
 from collections.abc import Iterator, Mapping
@@ -45,7 +43,7 @@ def is_existing(reference: str) -> bool:
 
 
 def of_deployment(
-    said: MlDeploymentArgs,
+    settings: MlDeploymentArgs,
     spec: DeploymentSpec,
     endpoint_name: str,
     workspace: WorkspaceOfEndpoint | None,
@@ -64,7 +62,7 @@ def of_deployment(
         request_timeout_s=spec.timeout_seconds,
     )
     found = deployments.deployment_problems(request, day)
-    found += [*_machines(spec, compute), *_scale(said, spec), *_serving(spec)]
+    found += [*_machines(spec, compute), *_scale(settings, spec), *_serving(spec)]
     if workspace is not None:
         found += [*_assets(spec, workspace), *_egress(spec, workspace)]
     return found
@@ -118,16 +116,16 @@ def _no_machines(spec: DeploymentSpec, path: str, compute: ComputeOfEndpoint | N
     )
 
 
-def _scale(said: MlDeploymentArgs, spec: DeploymentSpec) -> Iterator[Problem]:
+def _scale(settings: MlDeploymentArgs, spec: DeploymentSpec) -> Iterator[Problem]:
     if spec.autoscale is None:
         return
-    path, written = f"{spec.path}.autoscale", said.get("autoscale", {})
+    path, given = f"{spec.path}.autoscale", settings.get("autoscale", {})
     other = ("utilization_percent",) if spec.managed else (*METRIC_KEYS, "window_minutes", "cooldown_minutes")
-    for key in (key for key in other if key in written):
+    for key in (key for key in other if key in given):
         yield Problem(
             path=f"{path}.{key}",
             message=f"only supported for deployments {'on Kubernetes' if spec.managed else _OF_MANAGED}",
-            value=written[key],
+            value=given[key],
             allowed=", ".join(METRIC_KEYS) if spec.managed else "utilization_percent",
             fix="remove it",
         )
@@ -173,10 +171,12 @@ def _serving(spec: DeploymentSpec) -> Iterator[Problem]:
 
 def _assets(spec: DeploymentSpec, workspace: WorkspaceOfEndpoint) -> Iterator[Problem]:
     model, environment = workspace["models"].get(spec.model), workspace["environments"].get(spec.environment)
-    yield from _found("models", "model", spec.model, workspace["models"], f"{spec.path}.model")
-    yield from _found("environments", "environment", spec.environment, workspace["environments"], f"{spec.path}.environment")
+    yield from _unknown_asset("models", "model", spec.model, workspace["models"], f"{spec.path}.model")
+    yield from _unknown_asset(
+        "environments", "environment", spec.environment, workspace["environments"], f"{spec.path}.environment"
+    )
     if spec.code is not None:
-        yield from _found("code", "code", spec.code["code"], workspace["code"], f"{spec.path}.code.code")
+        yield from _unknown_asset("code", "code", spec.code["code"], workspace["code"], f"{spec.path}.code.code")
     served = model is not None and model["type"] in _SERVED_BY_AZURE
     if not spec.environment and not served and (model is not None or not spec.model):  # of any other model nothing is known
         yield Problem(
@@ -230,7 +230,7 @@ def _without_model(spec: DeploymentSpec, workspace: WorkspaceOfEndpoint) -> Iter
     )
 
 
-def _found(key: str, noun: str, reference: str, known: Mapping[str, Any], path: str) -> Iterator[Problem]:
+def _unknown_asset(key: str, noun: str, reference: str, known: Mapping[str, Any], path: str) -> Iterator[Problem]:
     """A model, an environment or code that isn't there."""
     if not reference or is_existing(reference) or reference in known:
         return
@@ -283,7 +283,7 @@ def endpoint_problems(
     if workspace is not None and spec.compute and compute is None:
         found.append(_no_such_compute(spec, workspace))
     elif workspace is not None:
-        asked = EndpointRequest(
+        request = EndpointRequest(
             name=spec.name,
             auth_mode=spec.auth_mode,
             kind=spec.kind,
@@ -293,8 +293,10 @@ def endpoint_problems(
             compute_path=f"{spec.path}.compute",
             compute_kind=compute["kind"].value if compute is not None else "",
         )
-        said = {problem.path for problem in found}
-        found += [_in_our_words(one, spec) for one in deployments.endpoint_problems(asked, day) if one.path not in said]
+        reported = {problem.path for problem in found}
+        found += [
+            _in_stack_file_terms(one, spec) for one in deployments.endpoint_problems(request, day) if one.path not in reported
+        ]
     if spec.network is EndpointNetwork.PRIVATE and not spec.managed:
         found.append(
             Problem(
@@ -332,7 +334,7 @@ def _no_such_compute(spec: MlEndpointSpec, workspace: WorkspaceOfEndpoint) -> Pr
     )
 
 
-def named_twice(spec: MlEndpointSpec) -> Iterator[Problem]:
+def duplicate_names(spec: MlEndpointSpec) -> Iterator[Problem]:
     """Azure takes a deployment's name in any letter case for the same."""
     first: dict[str, str] = {}
     for name, deployment in spec.deployments.items():
@@ -383,7 +385,7 @@ def surroundings_problems(spec: MlEndpointSpec, *, identity: bool) -> Iterator[P
         )
 
 
-def _in_our_words(problem: Problem, spec: MlEndpointSpec) -> Problem:
+def _in_stack_file_terms(problem: Problem, spec: MlEndpointSpec) -> Problem:
     """What is wrong with how people sign on, or with the compute, as a stack file says it."""
     if problem.path == f"{spec.path}.compute":
         return problem._replace(value=spec.compute or None)

@@ -1,4 +1,4 @@
-"""Which deployment gets an endpoint's requests where the settings give no shares."""
+"""The default traffic split of an endpoint."""
 
 from collections.abc import Sequence
 

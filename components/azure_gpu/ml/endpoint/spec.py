@@ -1,4 +1,4 @@
-"""What is decided of an online endpoint: `MlEndpointSpec`, from which the component declares."""
+"""The resolved online endpoint, `MlEndpointSpec`, from which the component declares."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ AUTH_MODES = {Auth.ENTRA: "AADToken", Auth.KEY: "Key", Auth.AML_TOKEN: "AMLToken
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class ActualEndpoint:
     """An endpoint as Azure shows it."""
 
     traffic: dict[str, int]  # without shares of 0
@@ -51,7 +51,7 @@ class MlEndpointSpec:
     cost: HourlyCost  # with all the instances that there can be; nothing on Kubernetes, whose nodes cost
     idle: HourlyCost  # with those that stay while nobody asks
     uses: tuple[SizeUse, ...]  # of managed deployments, with the most instances
-    shown: Shown | None = None  # None: the stack has none yet, or it can't be read
+    actual: ActualEndpoint | None = None  # None: the stack has none yet, or it can't be read
     auth_mode_at_creation: str = ""  # of the endpoint that the stack has, as Azure spells it; empty: it has none
     stopped_since: str = ""  # RFC 3339: no deployment is declared until it is started; empty: it isn't stopped
 

@@ -1,11 +1,10 @@
-"""Endpoints that are stopped: the address and its keys stay, and no deployment is declared until they are started.
+"""Stopped endpoints: the address and its keys are kept, and no deployment is declared until the endpoint is started.
 
-A managed deployment has at least one instance, and Azure has nothing that stops an endpoint (Azure/mlops-v2 issue 48,
-2022-08-15), so what is taken away are the deployments. Whether an endpoint is stopped is a tag on it in Azure, which every
-program reads before it declares: all checkouts and pipelines agree, and no `up` starts it by the way.
+A managed deployment has at least one instance, and Azure can't stop an endpoint (Azure/mlops-v2 issue 48, 2022-08-15), so the
+deployments are deleted. A tag on the endpoint in Azure marks it as stopped, and every program reads it before declaring: all
+checkouts and pipelines agree, and an ordinary `up` doesn't start it.
 
-In: the endpoints as they are declared, what Azure shows of them, and what `operations stop` and `start` request of this run by an
-environment variable. Out: the endpoints as they are to be, and a warning for each that is stopped.
+`operations stop` and `start` pass their requests for a run in an environment variable.
 """
 
 import json
@@ -34,8 +33,8 @@ def requested(environment: Mapping[str, str]) -> Mapping[str, str]:
 
 def since(endpoint_id: str, spec: MlEndpointSpec, requests: Mapping[str, str]) -> str:
     """Since when an endpoint is stopped; "" where it isn't."""
-    shown = spec.shown.tags.get(STOPPED_SINCE, "") if spec.shown is not None else ""
-    return requests.get(endpoint_id.lower(), shown)
+    current = spec.actual.tags.get(STOPPED_SINCE, "") if spec.actual is not None else ""
+    return requests.get(endpoint_id.lower(), current)
 
 
 def stopped(spec: MlEndpointSpec, instant: str) -> MlEndpointSpec:

@@ -1,9 +1,9 @@
-"""The template that gives an online endpoint its traffic: the whole endpoint again, with the shares of its deployments.
+"""The template that sets an online endpoint's traffic: the whole endpoint again, with the shares of its deployments.
 
-In: the endpoint's arguments, as they were sent when it was created, and the shares. Out: the template. Traffic names deployments,
-which need the endpoint first, and a PUT of the endpoint replaces all of it: whatever it leaves out is lost, traffic as well
-(Microsoft Learn, machine-learning/how-to-safely-rollout-online-endpoints, of clients that don't know of mirroring). So the
-endpoint's own resource is sent once, and every later change of it is this template's, in one request that holds everything.
+Traffic names deployments, which require the endpoint first, and a PUT of the endpoint replaces all of it: what it leaves out is
+lost, including traffic (Microsoft Learn, machine-learning/how-to-safely-rollout-online-endpoints, of clients that don't know of
+mirroring). So the endpoint's own resource is sent once, and every later change is made by this template, in one request that
+holds everything.
 """
 
 import hashlib

@@ -1,1 +1,1 @@
-"""A workspace: its component, its arguments, and every reason to refuse them."""
+"""A workspace: its component, its arguments and their validation."""

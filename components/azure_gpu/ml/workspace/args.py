@@ -1,7 +1,7 @@
-"""What a stack file can say about an Azure Machine Learning workspace, with the defaults of its keys.
+"""Settings of an Azure Machine Learning workspace, `MlWorkspaceSettings`, with the defaults of its keys.
 
-`MlWorkspaceSettings`. What becomes of it is in `ml.workspace.resolve`, `ml.workspace.computes` and
-`ml.workspace.assets`, what is refused in `ml.workspace.rules`.
+They are resolved in `ml.workspace.resolve`, `ml.workspace.computes` and `ml.workspace.assets`, and validated in
+`ml.workspace.rules`.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,7 @@
-"""Versions of models, environments and code in a workspace: what can be asked of them, and every reason to refuse them.
+"""Versions of models, environments and code in a workspace: their defaults and their validation.
 
-In: their settings. Out: specs with all defaults filled in, and problems; `read_conda` adds what is in conda files. Whether a
-model lies where it is said to lie is for the service to say: nothing here speaks to a storage account.
+`read_conda` adds the content of conda files. Whether a model exists at its path is left to the service: nothing here accesses a
+storage account.
 """
 
 import re
@@ -74,7 +74,7 @@ class EnvironmentSpec:
     conda: str  # the text of the conda file; empty before it is read
     routes: Routes | None
     gpu: bool
-    gpu_is_said: bool
+    gpu_is_set: bool
     description: str
     tags: Tags
 
@@ -109,65 +109,65 @@ class Assets:
         return any(model.stored for model in self.models.values())
 
 
-def resolve(said: MlWorkspaceSettings, path: str) -> tuple[Assets, list[Problem]]:
+def resolve(settings: MlWorkspaceSettings, path: str) -> tuple[Assets, list[Problem]]:
     """What is declared, and what is wrong with it. Pure: conda files aren't read."""
-    models = {name: _model(name, each, f"{path}.models.{name}") for name, each in said.get("models", {}).items()}
+    models = {name: _model(name, each, f"{path}.models.{name}") for name, each in settings.get("models", {}).items()}
     environments = {
-        name: _environment(name, each, f"{path}.environments.{name}") for name, each in said.get("environments", {}).items()
+        name: _environment(name, each, f"{path}.environments.{name}") for name, each in settings.get("environments", {}).items()
     }
-    code = {name: _code(name, each, f"{path}.code.{name}") for name, each in said.get("code", {}).items()}
+    code = {name: _code(name, each, f"{path}.code.{name}") for name, each in settings.get("code", {}).items()}
     problems = [
-        *(problem for name, spec in models.items() for problem in _model_problems(said.get("models", {})[name], spec)),
+        *(problem for name, spec in models.items() for problem in _model_problems(settings.get("models", {})[name], spec)),
         *(
             problem
             for name, spec in environments.items()
-            for problem in _environment_problems(said.get("environments", {})[name], spec)
+            for problem in _environment_problems(settings.get("environments", {})[name], spec)
         ),
         *(problem for spec in code.values() for problem in _code_problems(spec)),
-        *_said_twice("model", list(models.values())),
-        *_said_twice("environment", list(environments.values())),
-        *_said_twice("code", list(code.values())),
+        *_duplicates("model", list(models.values())),
+        *_duplicates("environment", list(environments.values())),
+        *_duplicates("code", list(code.values())),
     ]
     return Assets(models=models, environments=environments, code=code), problems
 
 
-def workloads(said: MlWorkspaceSettings) -> set[Workload]:
+def workloads(settings: MlWorkspaceSettings) -> set[Workload]:
     """What the registry has to build for the environments."""
-    return {Workload(each["workload"]) for each in said.get("environments", {}).values() if "workload" in each}
+    return {Workload(each["workload"]) for each in settings.get("environments", {}).values() if "workload" in each}
 
 
-def _model(name: str, said: ModelArgs, path: str) -> ModelSpec:
+def _model(name: str, settings: ModelArgs, path: str) -> ModelSpec:
     return ModelSpec(
         path=path,
-        name=said.get("model_name", name),
-        version=said["version"],
-        stored=said.get("path", "").strip("/"),
-        uri=said.get("uri", ""),
-        type=ModelType(said.get("type", ModelType.CUSTOM)),
-        description=said.get("description", ""),
-        tags=dict(said.get("tags", {})),
+        name=settings.get("model_name", name),
+        version=settings["version"],
+        stored=settings.get("path", "").strip("/"),
+        uri=settings.get("uri", ""),
+        type=ModelType(settings.get("type", ModelType.CUSTOM)),
+        description=settings.get("description", ""),
+        tags=dict(settings.get("tags", {})),
     )
 
 
-def _model_problems(said: ModelArgs, spec: ModelSpec) -> Iterator[Problem]:
-    yield from _named(azure_types.ML_MODEL_CONTAINER, spec.name, spec.version, spec.path, "model_name" in said, "model_name")
-    if ("path" in said) == ("uri" in said):
+def _model_problems(settings: ModelArgs, spec: ModelSpec) -> Iterator[Problem]:
+    yield from _named(azure_types.ML_MODEL_CONTAINER, spec.name, spec.version, spec.path, "model_name" in settings, "model_name")
+    if ("path" in settings) == ("uri" in settings):
         yield Problem(
             path=spec.path,
             message="exactly one of path and uri is required",
-            value="path, uri" if "path" in said else None,
+            value="path, uri" if "path" in settings else None,
             allowed="exactly one of path and uri",
-            fix="remove one of them" if "path" in said else "set `path` to the folder that was uploaded, such as mnist/1",
+            fix="remove one of them" if "path" in settings else "set `path` to the folder that was uploaded, such as mnist/1",
         )
-    if "path" in said and _PATH.fullmatch(spec.stored) is None:
+    if "path" in settings and _PATH.fullmatch(spec.stored) is None:
         yield Problem(
             path=f"{spec.path}.path",
             message="not a valid path of a folder of blobs",
-            value=said["path"],
+            value=settings["path"],
             allowed="names with / between them, such as mnist/1",
             fix=f"set the path that `{COMMAND} upload-model` used",
         )
-    if "uri" in said and _URI.fullmatch(spec.uri) is None:
+    if "uri" in settings and _URI.fullmatch(spec.uri) is None:
         yield Problem(
             path=f"{spec.path}.uri",
             message="not a supported address of a model",
@@ -190,43 +190,43 @@ def _model_problems(said: ModelArgs, spec: ModelSpec) -> Iterator[Problem]:
     yield from check_tags(spec.tags, f"{spec.path}.tags")
 
 
-def _environment(name: str, said: EnvironmentArgs, path: str) -> EnvironmentSpec:
-    workload = Workload(said["workload"]) if "workload" in said else None
+def _environment(name: str, settings: EnvironmentArgs, path: str) -> EnvironmentSpec:
+    workload = Workload(settings["workload"]) if "workload" in settings else None
     own = RoutesArgs() if workload in SERVES else None
-    routes = said.get("routes", own)
-    image = said.get("image", "")
+    routes = settings.get("routes", own)
+    image = settings.get("image", "")
     return EnvironmentSpec(
         path=path,
-        name=said.get("environment_name", name),
-        version=said.get("version", ""),
+        name=settings.get("environment_name", name),
+        version=settings.get("version", ""),
         workload=workload,
         image=image,
-        conda_path=said.get("conda_file", ""),
+        conda_path=settings.get("conda_file", ""),
         conda="",
         routes=_routes(routes) if routes is not None else None,
-        gpu=said.get("gpu", isinstance(image, str) and image_cuda(image) is not None),
-        gpu_is_said="gpu" in said,
-        description=said.get("description", ""),
-        tags=dict(said.get("tags", {})),
+        gpu=settings.get("gpu", isinstance(image, str) and image_cuda(image) is not None),
+        gpu_is_set="gpu" in settings,
+        description=settings.get("description", ""),
+        tags=dict(settings.get("tags", {})),
     )
 
 
-def _routes(said: RoutesArgs) -> Routes:
+def _routes(settings: RoutesArgs) -> Routes:
     return Routes(
-        port=int(said.get("port", scoring.PORT)),
-        scoring=said.get("scoring", scoring.SCORING_ROUTE),
-        liveness=said.get("liveness", scoring.LIVENESS_ROUTE),
-        readiness=said.get("readiness", scoring.LIVENESS_ROUTE),
+        port=int(settings.get("port", scoring.PORT)),
+        scoring=settings.get("scoring", scoring.SCORING_ROUTE),
+        liveness=settings.get("liveness", scoring.LIVENESS_ROUTE),
+        readiness=settings.get("readiness", scoring.LIVENESS_ROUTE),
     )
 
 
-def _environment_problems(said: EnvironmentArgs, spec: EnvironmentSpec) -> Iterator[Problem]:
+def _environment_problems(settings: EnvironmentArgs, spec: EnvironmentSpec) -> Iterator[Problem]:
     key = "environment_name"
     if spec.version or spec.workload is None:
-        yield from _named(azure_types.ML_ENVIRONMENT_CONTAINER, spec.name, spec.version, spec.path, key in said, key)
+        yield from _named(azure_types.ML_ENVIRONMENT_CONTAINER, spec.name, spec.version, spec.path, key in settings, key)
     else:
-        yield from names.check(azure_types.ML_ENVIRONMENT_CONTAINER.arm_type, spec.name, _at(spec.path, key in said, key))
-    yield from image_problems(said.get("image"), spec.workload, spec.path)
+        yield from names.check(azure_types.ML_ENVIRONMENT_CONTAINER.arm_type, spec.name, _at(spec.path, key in settings, key))
+    yield from image_problems(settings.get("image"), spec.workload, spec.path)
     if spec.workload is not None and spec.conda_path:
         yield Problem(
             path=f"{spec.path}.conda_file",
@@ -261,13 +261,13 @@ def _route_problems(routes: Routes, path: str) -> Iterator[Problem]:
             )
 
 
-def _code(name: str, said: CodeArgs, path: str) -> CodeSpec:
+def _code(name: str, settings: CodeArgs, path: str) -> CodeSpec:
     return CodeSpec(
         path=path,
-        name=said.get("code_name", name),
-        version=said["version"],
-        uri=said["uri"],
-        description=said.get("description", ""),
+        name=settings.get("code_name", name),
+        version=settings["version"],
+        uri=settings["uri"],
+        description=settings.get("description", ""),
     )
 
 
@@ -283,12 +283,12 @@ def _code_problems(spec: CodeSpec) -> Iterator[Problem]:
         )
 
 
-def _at(path: str, said: bool, key: str) -> str:
-    return f"{path}.{key}" if said else path
+def _at(path: str, is_set: bool, key: str) -> str:
+    return f"{path}.{key}" if is_set else path
 
 
-def _named(azure_type: AzureType, name: str, version: str, path: str, said: bool, key: str) -> Iterator[Problem]:
-    yield from names.check(azure_type.arm_type, name, _at(path, said, key))
+def _named(azure_type: AzureType, name: str, version: str, path: str, is_set: bool, key: str) -> Iterator[Problem]:
+    yield from names.check(azure_type.arm_type, name, _at(path, is_set, key))
     if not version:
         yield Problem(
             path=f"{path}.version",
@@ -306,7 +306,7 @@ def _named(azure_type: AzureType, name: str, version: str, path: str, said: bool
         )
 
 
-def _said_twice(what: str, specs: Sequence[ModelSpec | EnvironmentSpec | CodeSpec]) -> Iterator[Problem]:
+def _duplicates(what: str, specs: Sequence[ModelSpec | EnvironmentSpec | CodeSpec]) -> Iterator[Problem]:
     first: dict[tuple[str, str], str] = {}
     for spec in specs:
         taken = first.setdefault((spec.name.lower(), spec.version), spec.path)
@@ -336,15 +336,15 @@ def read_conda(specs: Mapping[str, EnvironmentSpec], root: Path = PROJECT) -> tu
             problems.append(_unreadable(path, spec.conda_path, f"not a valid conda file: {error}", Code.INVALID))
             continue
         except (OSError, ValueError) as error:  # a ValueError: bytes that are no text, or a character that no name has
-            text_or_name = "not a text file" if isinstance(error, UnicodeDecodeError) else "not a valid file name"
-            reason = error.strerror if isinstance(error, OSError) else text_or_name
+            reason_without_errno = "not a text file" if isinstance(error, UnicodeDecodeError) else "not a valid file name"
+            reason = error.strerror if isinstance(error, OSError) else reason_without_errno
             problems.append(_unreadable(path, spec.conda_path, f"this file can't be read: {reason}", Code.NOT_FOUND))
             continue
-        wanted = [Package(each.name, each.extras, each.constraint, each.pip) for each in found.packages if each.name]
-        gpu = spec.gpu if spec.gpu_is_said else spec.gpu or packages.for_gpus_alone(wanted)
+        requested = [Package(each.name, each.extras, each.constraint, each.pip) for each in found.packages if each.name]
+        gpu = spec.gpu if spec.gpu_is_set else spec.gpu or packages.for_gpus_alone(requested)
         read[name] = replace(spec, conda=text, gpu=gpu)
         if gpu:
-            problems += packages.problems(wanted, path)
+            problems += packages.problems(requested, path)
     return read, problems
 
 

@@ -1,7 +1,6 @@
-"""Computes of an Azure Machine Learning workspace that are there already: clusters and virtual machines of the stack.
+"""Attached computes of an Azure Machine Learning workspace: the stack's clusters and virtual machines.
 
-In: `ComputeArgs` and the workspace that they are in, as `OfWorkspace`. Out: a spec, and problems. What a cluster needs is judged
-in `ml.workspace.extension`.
+Requirements on a cluster are validated in `ml.workspace.extension`.
 """
 
 import re
@@ -31,7 +30,7 @@ _QUANTITY = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:m|[KMGT]i?)?")
 _INSTANCE_TYPE = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 
 
-class OfWorkspace(NamedTuple):
+class WorkspaceContext(NamedTuple):
     """The workspace that computes are in, as far as they are judged by it."""
 
     path: str
@@ -42,7 +41,7 @@ class OfWorkspace(NamedTuple):
     tags: Tags
     clusters: Mapping[str, ClusterOfWorkspace]
     vms: Mapping[str, VmOfWorkspace]
-    extension_said_by: Mapping[str, str]  # by cluster, the compute that says how the extension is put onto it
+    extension_owner: Mapping[str, str]  # by cluster, the compute that says how the extension is put onto it
 
 
 class InstanceType(NamedTuple):
@@ -90,20 +89,20 @@ class Attached(NamedTuple):
 def attached_of(computes: Mapping[str, Any], component: str) -> Attached:
     """The clusters and machines that a program names as components or by their ids; names take their places."""
     found = Attached({}, {})
-    for name, said in computes.items():
-        cluster, vm = said.get("cluster"), said.get("vm")
+    for name, settings in computes.items():
+        cluster, vm = settings.get("cluster"), settings.get("vm")
         if isinstance(cluster, AttachableCluster):
-            said["cluster"] = cluster.pulumi_resource_name
-            found.clusters[said["cluster"]] = cluster.of_workspace
+            settings["cluster"] = cluster.pulumi_resource_name
+            found.clusters[settings["cluster"]] = cluster.of_workspace
         elif cluster is not None:
             text = known(cluster)
             parsed = arm_ids.parse(text) if text is not None else None
             if text is None or parsed is not None:  # any other text names nothing
-                said["cluster"] = parsed.name if parsed is not None else name
-                found.clusters[said["cluster"]] = _by_id(cluster, f"{component}.computes.{name}.cluster")
+                settings["cluster"] = parsed.name if parsed is not None else name
+                found.clusters[settings["cluster"]] = _by_id(cluster, f"{component}.computes.{name}.cluster")
         if isinstance(vm, AttachableVm):
-            said["vm"] = vm.pulumi_resource_name
-            found.vms[said["vm"]] = vm.of_workspace
+            settings["vm"] = vm.pulumi_resource_name
+            found.vms[settings["vm"]] = vm.of_workspace
     return found
 
 
@@ -126,35 +125,37 @@ def _by_id(cluster: pulumi.Input[str], path: str) -> ClusterOfWorkspace:
     )
 
 
-def kubernetes(name: str, said: ComputeArgs, of: OfWorkspace, path: str, day: date) -> tuple[KubernetesSpec, list[Problem]]:
-    cluster = of.clusters.get(str(said.get("cluster", "")))
-    types = {key: _instance_type(each) for key, each in said.get("instance_types", {}).items()}
+def kubernetes(
+    name: str, settings: ComputeArgs, of: WorkspaceContext, path: str, day: date
+) -> tuple[KubernetesSpec, list[Problem]]:
+    cluster = of.clusters.get(str(settings.get("cluster", "")))
+    types = {key: _instance_type(each) for key, each in settings.get("instance_types", {}).items()}
     only = next(iter(types)) if len(types) == 1 else ""
-    here = cluster["namespace"] if cluster is not None else ""
-    says_extension = of.extension_said_by.get(str(said.get("cluster", "")), name)
-    extension_said = written(said.get("extension", ExtensionArgs()))
+    usual_namespace = cluster["namespace"] if cluster is not None else ""
+    owner = of.extension_owner.get(str(settings.get("cluster", "")), name)
+    extension_settings = written(settings.get("extension", ExtensionArgs()))
     spec = KubernetesSpec(
         name=name,
         path=path,
-        cluster=str(said.get("cluster", "")),
-        namespace=said.get("namespace", here or DEFAULT_NAMESPACE),
+        cluster=str(settings.get("cluster", "")),
+        namespace=settings.get("namespace", usual_namespace or DEFAULT_NAMESPACE),
         instance_types=types,
-        default_instance_type=said.get("default_instance_type", only),
-        extension=extension_said if says_extension == name else None,
-        description=said.get("description", ""),
-        tags={**of.tags, **said.get("tags", {})},
+        default_instance_type=settings.get("default_instance_type", only),
+        extension=extension_settings if owner == name else None,
+        description=settings.get("description", ""),
+        tags={**of.tags, **settings.get("tags", {})},
     )
     problems = names.check(azure_types.ML_COMPUTE.arm_type, name, path)
     if cluster is None:
-        problems.append(_not_there(f"{path}.cluster", "cluster", spec.cluster, of.clusters))
+        problems.append(_unknown_target(f"{path}.cluster", "cluster", spec.cluster, of.clusters))
     else:
-        if says_extension == name:
-            problems += workspace_extension.extension_problems(extension_said, cluster, f"{path}.extension", day)
-        elif "extension" in said:
-            problems.append(_said_already(f"{path}.extension", f"{of.path}.computes.{says_extension}.extension"))
+        if owner == name:
+            problems += workspace_extension.extension_problems(extension_settings, cluster, f"{path}.extension", day)
+        elif "extension" in settings:
+            problems.append(_already_configured(f"{path}.extension", f"{of.path}.computes.{owner}.extension"))
         gpus = {key: each.gpus for key, each in types.items()}
         problems += workspace_extension.gpu_problems(gpus, cluster, f"{path}.instance_types")
-    for key, each in said.get("instance_types", {}).items():
+    for key, each in settings.get("instance_types", {}).items():
         problems += _instance_type_problems(key, each, f"{path}.instance_types.{key}", day)
     if spec.default_instance_type and spec.default_instance_type not in types:
         problems.append(
@@ -169,7 +170,7 @@ def kubernetes(name: str, said: ComputeArgs, of: OfWorkspace, path: str, day: da
     return spec, problems
 
 
-def _said_already(path: str, other: str) -> Problem:
+def _already_configured(path: str, other: str) -> Problem:
     return Problem(
         path=path,
         message=f"the extension is set once for a cluster, and {other} already does so",
@@ -178,21 +179,21 @@ def _said_already(path: str, other: str) -> Problem:
     )
 
 
-def _instance_type(said: InstanceTypeArgs) -> InstanceType:
+def _instance_type(settings: InstanceTypeArgs) -> InstanceType:
     return InstanceType(
-        cpu=said.get("cpu", "1"),
-        memory=said.get("memory", "2Gi"),
-        gpus=int(said.get("gpus", 0)),
-        node_selector=dict(said.get("node_selector", {})),
+        cpu=settings.get("cpu", "1"),
+        memory=settings.get("memory", "2Gi"),
+        gpus=int(settings.get("gpus", 0)),
+        node_selector=dict(settings.get("node_selector", {})),
     )
 
 
-def _instance_type_problems(name: str, said: InstanceTypeArgs, path: str, day: date) -> Iterator[Problem]:
+def _instance_type_problems(name: str, settings: InstanceTypeArgs, path: str, day: date) -> Iterator[Problem]:
     if _INSTANCE_TYPE.fullmatch(name) is None:
         allowed = "at most 63 lower-case letters, digits and hyphens, no hyphen at either end"
         yield Problem(path=path, message="not a valid Kubernetes name", value=name, allowed=allowed, fix="choose another name")
     for key in ("cpu", "memory"):
-        value = said.get(key)
+        value = settings.get(key)
         if isinstance(value, str) and _QUANTITY.fullmatch(value) is None:
             yield Problem(
                 path=f"{path}.{key}",
@@ -201,28 +202,28 @@ def _instance_type_problems(name: str, said: InstanceTypeArgs, path: str, day: d
                 allowed='such as "2" or "500m"' if key == "cpu" else "such as 4Gi",
                 fix='write "1"' if key == "cpu" else "write 2Gi",
             )
-    request = InstanceTypeRequest(path=path, limits={GPU_RESOURCE: str(said.get("gpus", 0))})
+    request = InstanceTypeRequest(path=path, limits={GPU_RESOURCE: str(settings.get("gpus", 0))})
     for problem in extension.instance_type_problems(request, day):
-        yield problem._replace(path=f"{path}.gpus", value=said.get("gpus"), fix="write 1")
+        yield problem._replace(path=f"{path}.gpus", value=settings.get("gpus"), fix="write 1")
 
 
-def machine(name: str, said: ComputeArgs, of: OfWorkspace, path: str, day: date) -> tuple[MachineSpec, list[Problem]]:
-    vm = of.vms.get(str(said.get("vm", "")))
+def machine(name: str, settings: ComputeArgs, of: WorkspaceContext, path: str, day: date) -> tuple[MachineSpec, list[Problem]]:
+    vm = of.vms.get(str(settings.get("vm", "")))
     spec = MachineSpec(
         name=name,
         path=path,
-        vm=str(said.get("vm", "")),
-        description=said.get("description", ""),
-        tags={**of.tags, **said.get("tags", {})},
+        vm=str(settings.get("vm", "")),
+        description=settings.get("description", ""),
+        tags={**of.tags, **settings.get("tags", {})},
     )
     problems = names.check(azure_types.ML_COMPUTE.arm_type, name, path)
     if vm is None:
-        return spec, [*problems, _not_there(f"{path}.vm", "vm", spec.vm, of.vms)]
+        return spec, [*problems, _unknown_target(f"{path}.vm", "vm", spec.vm, of.vms)]
     request = MachineRequest(
         address=spec.vm,  # its address comes with it
         user_name=vm["admin_user"],
         has_password=False,
-        has_private_key="private_key" in said,
+        has_private_key="private_key" in settings,
         path=f"{path}.vm",
         address_path=f"{path}.vm",
         user_path=f"{path}.private_key",
@@ -232,7 +233,7 @@ def machine(name: str, said: ComputeArgs, of: OfWorkspace, path: str, day: date)
     )
     problems += [_without_password(each, f"{path}.private_key") for each in compute.machine_problems(request, day)]
     if not vm["open_to_service"]:
-        problems.append(_nobody_signs_on(f"{path}.vm", spec.vm))
+        problems.append(_service_not_allowed(f"{path}.vm", spec.vm))
     if vm["os_type"] != "Windows" and not vm["ubuntu"]:
         problems.append(_not_known_as_ubuntu(f"{path}.vm", spec.vm))
     return spec, problems
@@ -247,7 +248,7 @@ def _without_password(problem: Problem, path: str) -> Problem:
     return problem._replace(message=message, value=None, allowed="a private key without a pass phrase", fix=fix)
 
 
-def _nobody_signs_on(path: str, vm: str) -> Problem:
+def _service_not_allowed(path: str, vm: str) -> Problem:
     machine = f'GpuVm("{vm}")' if is_in_program(path) else f"vms.{vm}"
     return Problem(
         path=path,
@@ -275,7 +276,7 @@ def _not_known_as_ubuntu(path: str, vm: str) -> Problem:
     )
 
 
-def _not_there(path: str, key: str, name: str, there: Mapping[str, object]) -> Problem:
+def _unknown_target(path: str, key: str, name: str, there: Mapping[str, object]) -> Problem:
     what = {"cluster": "cluster", "vm": "virtual machine"}[key]
     if is_in_program(path):
         message = f"not a valid {what}"

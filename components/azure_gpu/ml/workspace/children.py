@@ -1,7 +1,5 @@
-"""Declares what is in a workspace: computes, the extension on clusters, models, environments, code.
-
-In: the spec of a workspace, and the workspace as `Place`, which may be one that exists. Out: the resources by their names in the
-stack file.
+"""Declares the content of a workspace, which may be an existing one: computes, the extension on clusters, models, environments
+and code.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ EXTENSION_NAME = "azureml"  # as its page calls it, and the namespace that it li
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class WorkspaceTarget:
     """The workspace that everything is put into."""
 
     path: str  # where the workspace is described
@@ -49,7 +47,7 @@ class Place:
         return pulumi.ResourceOptions(parent=self.parent, deleted_with=self.declared, provider=self.provider)
 
 
-def _with(
+def _options(
     opts: pulumi.ResourceOptions,
     *,
     depends_on: Sequence[pulumi.Resource] = (),
@@ -68,33 +66,33 @@ def _with(
     return pulumi.ResourceOptions.merge(opts, more)
 
 
-def computes(spec: MlWorkspaceSpec, args: MlWorkspaceWiring, place: Place) -> dict[str, ml.Compute]:
+def computes(spec: MlWorkspaceSpec, args: MlWorkspaceWiring, target: WorkspaceTarget) -> dict[str, ml.Compute]:
     """All computes."""
-    extensions = _extensions(spec, args, place)
+    extensions = _extensions(spec, args, target)
     declared: dict[str, ml.Compute] = {}
     for name, each in spec.computes.items():
         if isinstance(each, MachinesSpec):
-            declared[name] = _machines(each, spec, args, place)
+            declared[name] = _machines(each, spec, args, target)
         elif isinstance(each, KubernetesSpec):
-            declared[name] = _kubernetes(each, spec, args, place, extensions.get(each.cluster))
+            declared[name] = _kubernetes(each, spec, args, target, extensions.get(each.cluster))
         else:
-            declared[name] = _machine(each, spec, args, place)
+            declared[name] = _machine(each, spec, args, target)
     return declared
 
 
-def _machines(compute: MachinesSpec, spec: MlWorkspaceSpec, args: MlWorkspaceWiring, place: Place) -> ml.Compute:
+def _machines(compute: MachinesSpec, spec: MlWorkspaceSpec, args: MlWorkspaceWiring, target: WorkspaceTarget) -> ml.Compute:
     subnet = args.get("computes", {})[compute.name].get("subnet_id")
     return ml.Compute(
-        f"{place.name}-compute-{compute.name}",
+        f"{target.name}-compute-{compute.name}",
         compute_name=pulumi.Output.from_input(subnet or "").apply(compute.azure_name),
-        workspace_name=place.workspace,
-        resource_group_name=place.group,
+        workspace_name=target.workspace,
+        resource_group_name=target.group,
         location=declared(spec.location, args.get("location")),
         identity=inputs.identity(args.get("identity_id", "")),
         properties=inputs.machines(compute, spec.location, subnet),
         tags=compute.tags,
-        opts=_with(
-            place.child,
+        opts=_options(
+            target.child,
             replace_on_changes=workspace_immutable.REPLACING_COMPUTE,
             # Said either way: the provider would delete a compute of a name that is said before it makes another.
             delete_before_replace=compute.replace is Replace.DRAIN_FIRST,
@@ -107,21 +105,21 @@ def _kubernetes(
     compute: KubernetesSpec,
     spec: MlWorkspaceSpec,
     args: MlWorkspaceWiring,
-    place: Place,
+    target: WorkspaceTarget,
     extension: kubernetesconfiguration.Extension | None,
 ) -> ml.Compute:
     cluster = args.get("clusters", {})[compute.cluster]
     return ml.Compute(
-        f"{place.name}-compute-{compute.name}",
+        f"{target.name}-compute-{compute.name}",
         compute_name=compute.name,
-        workspace_name=place.workspace,
-        resource_group_name=place.group,
+        workspace_name=target.workspace,
+        resource_group_name=target.group,
         location=declared(spec.location, args.get("location")),
         identity=inputs.identity(args.get("identity_id", "")),
         properties=inputs.kubernetes(compute, cluster["id"]),
         tags=compute.tags,
-        opts=_with(
-            place.child,
+        opts=_options(
+            target.child,
             replace_on_changes=workspace_immutable.REPLACING_ATTACHED,
             delete_before_replace=True,  # its name is fixed
             depends_on=[extension] if extension is not None else [],
@@ -130,18 +128,18 @@ def _kubernetes(
     )
 
 
-def _machine(compute: MachineSpec, spec: MlWorkspaceSpec, args: MlWorkspaceWiring, place: Place) -> ml.Compute:
+def _machine(compute: MachineSpec, spec: MlWorkspaceSpec, args: MlWorkspaceWiring, target: WorkspaceTarget) -> ml.Compute:
     key = args.get("computes", {})[compute.name].get("private_key", "")
     return ml.Compute(
-        f"{place.name}-compute-{compute.name}",
+        f"{target.name}-compute-{compute.name}",
         compute_name=compute.name,
-        workspace_name=place.workspace,
-        resource_group_name=place.group,
+        workspace_name=target.workspace,
+        resource_group_name=target.group,
         location=declared(spec.location, args.get("location")),
         properties=inputs.machine(compute, args.get("vms", {})[compute.vm], key),
         tags=compute.tags,
-        opts=_with(
-            place.child,
+        opts=_options(
+            target.child,
             replace_on_changes=workspace_immutable.REPLACING_ATTACHED,
             delete_before_replace=True,  # its name is fixed
             given=args.get("computes", {})[compute.name].get("overrides"),
@@ -149,25 +147,29 @@ def _machine(compute: MachineSpec, spec: MlWorkspaceSpec, args: MlWorkspaceWirin
     )
 
 
-def _extensions(spec: MlWorkspaceSpec, args: MlWorkspaceWiring, place: Place) -> dict[str, kubernetesconfiguration.Extension]:
+def _extensions(
+    spec: MlWorkspaceSpec, args: MlWorkspaceWiring, target: WorkspaceTarget
+) -> dict[str, kubernetesconfiguration.Extension]:
     """The extension of each cluster that gets one, by the cluster's name in the stack file."""
     declared: dict[str, kubernetesconfiguration.Extension] = {}
     for compute in spec.kubernetes.values():
         cluster = args.get("clusters", {})[compute.cluster]
-        said = compute.extension
-        if said is not None and compute.cluster not in declared and workspace_extension.installed(said, cluster):
-            declared[compute.cluster] = _extension(compute.cluster, said, cluster, place)
+        settings = compute.extension
+        if settings is not None and compute.cluster not in declared and workspace_extension.installed(settings, cluster):
+            declared[compute.cluster] = _extension(compute.cluster, settings, cluster, target)
     return declared
 
 
-def _extension(name: str, said: ExtensionArgs, cluster: ClusterOfWorkspace, place: Place) -> kubernetesconfiguration.Extension:
+def _extension(
+    name: str, settings: ExtensionArgs, cluster: ClusterOfWorkspace, target: WorkspaceTarget
+) -> kubernetesconfiguration.Extension:
     secrets: dict[str, pulumi.Input[str]] = {}
-    if "certificate" in said:
-        secrets["sslCertPemFile"] = pulumi.Output.secret(said["certificate"])
-    if "key" in said:
-        secrets["sslKeyPemFile"] = pulumi.Output.secret(said["key"])
+    if "certificate" in settings:
+        secrets["sslCertPemFile"] = pulumi.Output.secret(settings["certificate"])
+    if "key" in settings:
+        secrets["sslKeyPemFile"] = pulumi.Output.secret(settings["key"])
     return kubernetesconfiguration.Extension(
-        f"{place.name}-extension-{name}",
+        f"{target.name}-extension-{name}",
         extension_name=EXTENSION_NAME,
         cluster_rp="Microsoft.ContainerService",
         cluster_resource_name="managedClusters",
@@ -181,38 +183,38 @@ def _extension(name: str, said: ExtensionArgs, cluster: ClusterOfWorkspace, plac
             cluster=kubernetesconfiguration.ScopeClusterArgs(release_namespace=EXTENSION_NAME)
         ),
         # No identity: Azure refuses one on AKS, Azure/azure-powershell issues 22455 and 24321.
-        configuration_settings=dict(workspace_extension.settings(said, cluster)),
+        configuration_settings=dict(workspace_extension.configuration_settings(settings, cluster)),
         configuration_protected_settings=secrets or None,
-        opts=pulumi.ResourceOptions(parent=place.parent),
+        opts=pulumi.ResourceOptions(parent=target.parent),
     )
 
 
-def model_store(spec: MlWorkspaceSpec, args: MlWorkspaceWiring, place: Place) -> list[pulumi.Resource]:
+def model_store(spec: MlWorkspaceSpec, args: MlWorkspaceWiring, target: WorkspaceTarget) -> list[pulumi.Resource]:
     """The container that models are uploaded to, where the stack has made the account, and the datastore on it."""
     account = args.get("storage")
-    if account is None or not (place.declared is not None or spec.assets.stores_models):
+    if account is None or not (target.declared is not None or spec.assets.stores_models):
         return []
     account_name = _account_name(args)
     declared: list[pulumi.Resource] = []
     if account.get("is_own", False):
         declared.append(
             storage.BlobContainer(
-                f"{place.name}-{MODEL_STORE}-container",
+                f"{target.name}-{MODEL_STORE}-container",
                 container_name=MODEL_STORE,
                 account_name=account_name,
                 resource_group_name=args["resource_group_name"],
                 public_access=storage.PublicAccess.NONE,
-                opts=pulumi.ResourceOptions(parent=place.parent, protect=spec.context.protect),
+                opts=pulumi.ResourceOptions(parent=target.parent, protect=spec.context.protect),
             )
         )
     declared.append(
         ml.Datastore(
-            f"{place.name}-{MODEL_STORE}",
-            name=_store_name(args, place),
-            workspace_name=place.workspace,
-            resource_group_name=place.group,
-            properties=inputs.datastore(account_name, by_workspace=place.declared is not None),
-            opts=_with(place.child, depends_on=declared[:]),
+            f"{target.name}-{MODEL_STORE}",
+            name=_store_name(args, target),
+            workspace_name=target.workspace,
+            resource_group_name=target.group,
+            properties=inputs.datastore(account_name, by_workspace=target.declared is not None),
+            opts=_options(target.child, depends_on=declared[:]),
         )
     )
     return declared
@@ -222,30 +224,30 @@ def _account_name(args: MlWorkspaceWiring) -> pulumi.Output[str]:
     return pulumi.Output.from_input(storage_id(args)).apply(lambda found: found.rsplit("/", 1)[-1])
 
 
-def _store_name(args: MlWorkspaceWiring, place: Place) -> pulumi.Input[str]:
+def _store_name(args: MlWorkspaceWiring, target: WorkspaceTarget) -> pulumi.Input[str]:
     """Of the datastore. In a workspace that exists others have theirs, so it is called after the stack's own account."""
-    return MODEL_STORE if place.declared is not None else _account_name(args).apply(lambda name: f"{MODEL_STORE}_{name}")
+    return MODEL_STORE if target.declared is not None else _account_name(args).apply(lambda name: f"{MODEL_STORE}_{name}")
 
 
 def models(
-    spec: MlWorkspaceSpec, args: MlWorkspaceWiring, place: Place, store: list[pulumi.Resource]
+    spec: MlWorkspaceSpec, args: MlWorkspaceWiring, target: WorkspaceTarget, store: list[pulumi.Resource]
 ) -> dict[str, ml.ModelVersion]:
     """All models."""
     return {
         key: ml.ModelVersion(
-            f"{place.name}-model-{key}",
+            f"{target.name}-model-{key}",
             name=each.name,
             version=each.version,
-            workspace_name=place.workspace,
-            resource_group_name=place.group,
-            properties=inputs.model(each, _uri(each, args, place)),
-            opts=_kept(each.path, place, args.get("models", {})[key].get("overrides"), depends_on=store if each.stored else []),
+            workspace_name=target.workspace,
+            resource_group_name=target.group,
+            properties=inputs.model(each, _uri(each, args, target)),
+            opts=_kept(each.path, target, args.get("models", {})[key].get("overrides"), depends_on=store if each.stored else []),
         )
         for key, each in spec.assets.models.items()
     }
 
 
-def _uri(spec: ModelSpec, args: MlWorkspaceWiring, place: Place) -> pulumi.Input[str]:
+def _uri(spec: ModelSpec, args: MlWorkspaceWiring, target: WorkspaceTarget) -> pulumi.Input[str]:
     """Where a model lies. A path in the stack's container is one in the datastore on it, spelt as Azure keeps it."""
     if not spec.stored:
         return spec.uri
@@ -259,55 +261,55 @@ def _uri(spec: ModelSpec, args: MlWorkspaceWiring, place: Place) -> pulumi.Input
             f"/workspaces/{found.name}/datastores/{store}/paths/{spec.stored}"
         )
 
-    return pulumi.Output.all(place.workspace_id, _store_name(args, place)).apply(lambda both: spelt(*both))
+    return pulumi.Output.all(target.workspace_id, _store_name(args, target)).apply(lambda both: spelt(*both))
 
 
-def environments(spec: MlWorkspaceSpec, args: MlWorkspaceWiring, place: Place) -> dict[str, ml.EnvironmentVersion]:
+def environments(spec: MlWorkspaceSpec, args: MlWorkspaceWiring, target: WorkspaceTarget) -> dict[str, ml.EnvironmentVersion]:
     """All environments."""
-    return {key: _environment(key, each, args, place) for key, each in spec.assets.environments.items()}
+    return {key: _environment(key, each, args, target) for key, each in spec.assets.environments.items()}
 
 
-def _environment(key: str, spec: EnvironmentSpec, args: MlWorkspaceWiring, place: Place) -> ml.EnvironmentVersion:
+def _environment(key: str, spec: EnvironmentSpec, args: MlWorkspaceWiring, target: WorkspaceTarget) -> ml.EnvironmentVersion:
     image: pulumi.Input[str] = spec.image
     version: pulumi.Input[str] = spec.version
     if spec.workload is not None and "registry" in args:
         image = args["registry"]["workload_images"][spec.workload]
         version = spec.version or pulumi.Output.from_input(image).apply(lambda reference: reference.rsplit(":", 1)[-1])
     return ml.EnvironmentVersion(
-        f"{place.name}-environment-{key}",
+        f"{target.name}-environment-{key}",
         name=spec.name,
         version=version,
-        workspace_name=place.workspace,
-        resource_group_name=place.group,
+        workspace_name=target.workspace,
+        resource_group_name=target.group,
         properties=inputs.environment(spec, image),
-        opts=_kept(spec.path, place, args.get("environments", {})[key].get("overrides")),
+        opts=_kept(spec.path, target, args.get("environments", {})[key].get("overrides")),
     )
 
 
-def code(spec: MlWorkspaceSpec, args: MlWorkspaceWiring, place: Place) -> dict[str, ml.CodeVersion]:
+def code(spec: MlWorkspaceSpec, args: MlWorkspaceWiring, target: WorkspaceTarget) -> dict[str, ml.CodeVersion]:
     """All code."""
     return {
         key: ml.CodeVersion(
-            f"{place.name}-code-{key}",
+            f"{target.name}-code-{key}",
             name=each.name,
             version=each.version,
-            workspace_name=place.workspace,
-            resource_group_name=place.group,
+            workspace_name=target.workspace,
+            resource_group_name=target.group,
             properties=inputs.code(each),
-            opts=_kept(each.path, place, args.get("code", {})[key].get("overrides")),
+            opts=_kept(each.path, target, args.get("code", {})[key].get("overrides")),
         )
         for key, each in spec.assets.code.items()
     }
 
 
 def _kept(
-    path: str, place: Place, given: Overrides | None, depends_on: list[pulumi.Resource] | None = None
+    path: str, target: WorkspaceTarget, given: Overrides | None, depends_on: list[pulumi.Resource] | None = None
 ) -> pulumi.ResourceOptions:
     """Of a version: another one comes before the one that something may still use goes."""
-    below = path.removeprefix(f"{place.path}.").replace(".", "-")
+    below = path.removeprefix(f"{target.path}.").replace(".", "-")
     return pulumi.ResourceOptions.merge(
-        _with(place.child, depends_on=depends_on or [], delete_before_replace=False, given=given),
-        workspace_immutable.keeps_its_content(f"{place.name}-{below}", path),
+        _options(target.child, depends_on=depends_on or [], delete_before_replace=False, given=given),
+        workspace_immutable.keeps_its_content(f"{target.name}-{below}", path),
     )
 
 

@@ -1,8 +1,6 @@
-"""The computes of an Azure Machine Learning workspace: what can be asked of them, their defaults, and every reason to refuse
-them.
+"""Computes of an Azure Machine Learning workspace: their defaults and their validation.
 
-In: `ComputeArgs` and the workspace that they are in, as `OfWorkspace`. Out: a spec of one of three kinds, and problems. What the
-service takes is known to `catalog.services.machine_learning`; what is attached is judged in `ml.workspace.attached`.
+The service's own rules are in `catalog.services.machine_learning`; attached computes are resolved in `ml.workspace.attached`.
 """
 
 from collections.abc import Iterator
@@ -23,7 +21,7 @@ from azure_gpu.formats import azure_types
 from azure_gpu.formats.tags import EXPIRES_AT
 from azure_gpu.ml.workspace import attached as workspace_attached
 from azure_gpu.ml.workspace.args import DEFAULT_IDLE_MINUTES, DEFAULT_MAX_NODES, DEFAULT_MIN_NODES, ComputeArgs, Replace
-from azure_gpu.ml.workspace.attached import KubernetesSpec, MachineSpec, OfWorkspace
+from azure_gpu.ml.workspace.attached import KubernetesSpec, MachineSpec, WorkspaceContext
 from azure_gpu.ml.workspace.immutable import HASH_LENGTH, LONGEST_NAME, LONGEST_SIDE_BY_SIDE, compute_name, default_replace
 from azure_gpu.shared.context import Tags, check_tags
 from azure_gpu.shared.end_dates import last_day, resolve_end
@@ -95,11 +93,11 @@ class MachinesSpec:
 ComputeSpec: TypeAlias = MachinesSpec | KubernetesSpec | MachineSpec
 
 
-def resolve(name: str, said: ComputeArgs, of: OfWorkspace, day: date) -> tuple[ComputeSpec | None, list[Problem]]:
+def resolve(name: str, settings: ComputeArgs, of: WorkspaceContext, day: date) -> tuple[ComputeSpec | None, list[Problem]]:
     """What is declared for the compute that the stack file calls `name`, and what is wrong with it; None where it says no
     kind."""
     path = f"{of.path}.computes.{name}"
-    kinds = [kind for kind in _KINDS if kind in said]
+    kinds = [kind for kind in _KINDS if kind in settings]
     if len(kinds) != 1:
         return None, [
             Problem(
@@ -111,19 +109,19 @@ def resolve(name: str, said: ComputeArgs, of: OfWorkspace, day: date) -> tuple[C
             )
         ]
     [kind] = kinds
-    problems = [*_other_kinds_keys(said, kind, path), *check_tags(said.get("tags", {}), f"{path}.tags")]
+    problems = [*_keys_of_other_kinds(settings, kind, path), *check_tags(settings.get("tags", {}), f"{path}.tags")]
     resolved: tuple[ComputeSpec, list[Problem]]
     if kind == "size":
-        resolved = _machines(name, said, of, path, day)
+        resolved = _machines(name, settings, of, path, day)
     elif kind == "cluster":
-        resolved = workspace_attached.kubernetes(name, said, of, path, day)
+        resolved = workspace_attached.kubernetes(name, settings, of, path, day)
     else:
-        resolved = workspace_attached.machine(name, said, of, path, day)
+        resolved = workspace_attached.machine(name, settings, of, path, day)
     return resolved[0], [*problems, *resolved[1]]
 
 
-def _other_kinds_keys(said: ComputeArgs, kind: str, path: str) -> Iterator[Problem]:
-    for key in said:
+def _keys_of_other_kinds(settings: ComputeArgs, kind: str, path: str) -> Iterator[Problem]:
+    for key in settings:
         if key not in _OF_KIND[kind] | _OF_ALL:
             [of] = [other for other, keys in _OF_KIND.items() if key in keys]
             yield Problem(
@@ -134,13 +132,15 @@ def _other_kinds_keys(said: ComputeArgs, kind: str, path: str) -> Iterator[Probl
             )
 
 
-def _machines(name: str, said: ComputeArgs, of: OfWorkspace, path: str, day: date) -> tuple[MachinesSpec, list[Problem]]:
-    size_name = said.get("size", "")
+def _machines(name: str, settings: ComputeArgs, of: WorkspaceContext, path: str, day: date) -> tuple[MachinesSpec, list[Problem]]:
+    size_name = settings.get("size", "")
     size = SIZES.find(size_name)
-    least, most = int(said.get("min_nodes", DEFAULT_MIN_NODES)), int(said.get("max_nodes", DEFAULT_MAX_NODES))
-    spot = said.get("spot", False)
-    expires_at, problems = resolve_end(said.get("expires_after"), day, f"{path}.expires_after", "a cluster", "of GPU machines")
-    last = last_day(said.get("expires_after"))
+    least, most = int(settings.get("min_nodes", DEFAULT_MIN_NODES)), int(settings.get("max_nodes", DEFAULT_MAX_NODES))
+    spot = settings.get("spot", False)
+    expires_at, problems = resolve_end(
+        settings.get("expires_after"), day, f"{path}.expires_after", "a cluster", "of GPU machines"
+    )
+    last = last_day(settings.get("expires_after"))
     use = SizeUse(
         service=Service.ML_COMPUTE,
         size=size_name,
@@ -157,12 +157,14 @@ def _machines(name: str, said: ComputeArgs, of: OfWorkspace, path: str, day: dat
         size=written,
         min_nodes=least,
         max_nodes=most,
-        idle_minutes=int(said.get("idle_minutes", DEFAULT_IDLE_MINUTES)),
+        idle_minutes=int(settings.get("idle_minutes", DEFAULT_IDLE_MINUTES)),
         priority=LOW_PRIORITY if spot else DEDICATED,
-        public_addresses=said.get("public_addresses", not (of.managed_network or ("subnet_id" in said and of.reached_privately))),
-        replace=Replace(said.get("replace", default_replace(name))),
-        description=said.get("description", ""),
-        tags={**of.tags, **said.get("tags", {}), **({EXPIRES_AT: expires_at} if expires_at else {})},
+        public_addresses=settings.get(
+            "public_addresses", not (of.managed_network or ("subnet_id" in settings and of.reached_privately))
+        ),
+        replace=Replace(settings.get("replace", default_replace(name))),
+        description=settings.get("description", ""),
+        tags={**of.tags, **settings.get("tags", {}), **({EXPIRES_AT: expires_at} if expires_at else {})},
         expires_at=expires_at,
         use=use,
         cost=_cost(size_name, of.location, most, spot=spot),
@@ -179,7 +181,12 @@ def _machines(name: str, said: ComputeArgs, of: OfWorkspace, path: str, day: dat
         priority=spec.priority,
     )
     of_cluster = (_of_spot(each, path) for each in lifecycle.through(lambda on: compute.cluster_problems(request, on), day, last))
-    problems += [*of_cluster, *offers.check(use, day, prices=packaged(), until=last), *_names(spec), *_places(said, spec, of)]
+    problems += [
+        *of_cluster,
+        *offers.check(use, day, prices=packaged(), until=last),
+        *_names(spec),
+        *_placement_problems(settings, spec, of),
+    ]
     return spec, problems
 
 
@@ -211,7 +218,7 @@ def _names(spec: MachinesSpec) -> Iterator[Problem]:
         yield problem._replace(value=spec.name, fix=problem.fix.replace(behind, "") if behind else problem.fix)
 
 
-def _places(said: ComputeArgs, spec: MachinesSpec, of: OfWorkspace) -> Iterator[Problem]:
+def _placement_problems(settings: ComputeArgs, spec: MachinesSpec, of: WorkspaceContext) -> Iterator[Problem]:
     if not 1 <= spec.idle_minutes <= MOST_IDLE_MINUTES:
         yield Problem(
             path=f"{spec.path}.idle_minutes",
@@ -220,7 +227,7 @@ def _places(said: ComputeArgs, spec: MachinesSpec, of: OfWorkspace) -> Iterator[
             allowed=f"1 to {MOST_IDLE_MINUTES}",
             fix=f"write {DEFAULT_IDLE_MINUTES}",
         )
-    if of.managed_network and "subnet_id" in said:
+    if of.managed_network and "subnet_id" in settings:
         yield Problem(
             path=f"{spec.path}.subnet_id",
             message="can't be combined with the workspace's managed network, which its machines are in",
@@ -229,7 +236,7 @@ def _places(said: ComputeArgs, spec: MachinesSpec, of: OfWorkspace) -> Iterator[
             source=str(compute.MANAGED_NETWORK),
             code=Code.IMPOSSIBLE,
         )
-    if not spec.public_addresses and not of.managed_network and "subnet_id" not in said:
+    if not spec.public_addresses and not of.managed_network and "subnet_id" not in settings:
         yield Problem(
             path=f"{spec.path}.public_addresses",
             message="`public_addresses: false` requires a managed network, or `subnet_id` of a subnet with outbound access",

@@ -1,8 +1,4 @@
-"""What has to be read before a workspace is declared: what exists in Azure, and the conda files of environments.
-
-In: the spec of a workspace. Out: the spec with what was read, and a problem for what isn't there or can't be used. What exists is
-never changed.
-"""
+"""Reads what a workspace requires before it is declared: existing Azure resources, which are never changed, and conda files."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""An AKS cluster of the stack as an Azure Machine Learning workspace sees it, and what the extension needs of it.
+"""The Azure Machine Learning extension on an AKS cluster: its settings and its requirements on the cluster.
 
-In: a resolved cluster; and the settings of the extension that is to be put onto it. Out: `ClusterOfWorkspace` with what is plain,
-and problems. What the extension itself takes is known to `catalog.services.machine_learning.extension`.
+The extension's own rules are in `catalog.services.machine_learning.extension`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -27,21 +26,21 @@ def reachable_gpus(cluster: ClusterOfWorkspace) -> int | None:
     return None if most and not all(most) else max(most, default=0)
 
 
-def installed(said: ExtensionArgs, cluster: ClusterOfWorkspace) -> bool:
+def installed(settings: ExtensionArgs, cluster: ClusterOfWorkspace) -> bool:
     """Whether the stack puts the extension on."""
-    return said.get("install", not cluster["existing"])
+    return settings.get("install", not cluster["existing"])
 
 
-def highly_available(said: ExtensionArgs, cluster: ClusterOfWorkspace) -> bool:
+def highly_available(settings: ExtensionArgs, cluster: ClusterOfWorkspace) -> bool:
     """Whether the router runs three times."""
     enough = not cluster["existing"] and cluster["nodes"] >= ROUTER_REPLICAS
-    return said.get("high_availability", enough)
+    return settings.get("high_availability", enough)
 
 
-def settings(said: ExtensionArgs, cluster: ClusterOfWorkspace) -> dict[str, str]:
+def configuration_settings(settings: ExtensionArgs, cluster: ClusterOfWorkspace) -> dict[str, str]:
     """The extension's own settings, as it spells them. What it has by itself is said where a person may look for it."""
-    training, inference = said.get("training", True), said.get("inference", True)
-    told = {
+    training, inference = settings.get("training", True), settings.get("inference", True)
+    found = {
         "enableTraining": str(training),
         "enableInference": str(inference),
         # The stack's own device plugin and exporter serve the GPUs; a second one of either would fight with it.
@@ -49,29 +48,29 @@ def settings(said: ExtensionArgs, cluster: ClusterOfWorkspace) -> dict[str, str]
         "installDcgmExporter": "False",
     }
     if not inference:
-        return told
-    router = Router(said.get("router", Router.LOAD_BALANCER))
-    told |= {
+        return found
+    router = Router(settings.get("router", Router.LOAD_BALANCER))
+    found |= {
         "inferenceRouterServiceType": ROUTERS[router],
-        "inferenceRouterHA": str(highly_available(said, cluster)),
-        "allowInsecureConnections": str(said.get("insecure", False)),
+        "inferenceRouterHA": str(highly_available(settings, cluster)),
+        "allowInsecureConnections": str(settings.get("insecure", False)),
     }
-    if router is Router.LOAD_BALANCER and said.get("internal", True):
-        told["internalLoadBalancerProvider"] = "azure"
-    if "host_name" in said:
-        told["sslCname"] = said["host_name"]
-    if "tls_secret" in said:
-        told["sslSecret"] = said["tls_secret"]
-    return told
+    if router is Router.LOAD_BALANCER and settings.get("internal", True):
+        found["internalLoadBalancerProvider"] = "azure"
+    if "host_name" in settings:
+        found["sslCname"] = settings["host_name"]
+    if "tls_secret" in settings:
+        found["sslSecret"] = settings["tls_secret"]
+    return found
 
 
-def protected(said: ExtensionArgs) -> frozenset[str]:
+def protected(settings: ExtensionArgs) -> frozenset[str]:
     """The names of its protected settings that are given."""
-    return frozenset(name for key, name in (("certificate", "sslCertPemFile"), ("key", "sslKeyPemFile")) if key in said)
+    return frozenset(name for key, name in (("certificate", "sslCertPemFile"), ("key", "sslKeyPemFile")) if key in settings)
 
 
 # The extension's settings, as a stack file says them.
-_SAID_AS = {
+_KEYS = {
     "enableTraining": "training",
     "enableInference": "inference",
     "inferenceRouterServiceType": "router",
@@ -95,21 +94,21 @@ _FIXES = (
 )
 
 
-def extension_problems(said: ExtensionArgs, cluster: ClusterOfWorkspace, path: str, day: date) -> Iterator[Problem]:
+def extension_problems(settings: ExtensionArgs, cluster: ClusterOfWorkspace, path: str, day: date) -> Iterator[Problem]:
     """Everything against the extension with these settings on this cluster. `path` is where its settings are written."""
-    if not installed(said, cluster):
+    if not installed(settings, cluster):
         return
-    mine = not cluster["existing"]
+    created = not cluster["existing"]
     request = ExtensionRequest(
-        settings=settings(said, cluster),
+        settings=configuration_settings(settings, cluster),
         path=path,
         cluster_path=cluster["path"],
-        protected=protected(said),
-        nodes=cluster["nodes"] if mine else None,
+        protected=protected(settings),
+        nodes=cluster["nodes"] if created else None,
     )
     for problem in extension.extension_problems(request, day):
         yield _respelt(problem, path)
-    if not mine:  # its owner's to see to; what it lacks is the extension's to say
+    if not created:  # its owner's to see to; what it lacks is the extension's to say
         return
     for problem in azure_ml.extension_problems(
         cluster["path"],
@@ -127,18 +126,18 @@ def _respelt(problem: Problem, path: str) -> Problem:
     texts = {"message": problem.message, "allowed": problem.allowed, "fix": problem.fix}
     for theirs, ours in _FIXES:
         texts = {key: text.replace(theirs, ours) for key, text in texts.items()}
-    where = f"{path}.{_SAID_AS[name]}" if name in _SAID_AS else problem.path
+    where = f"{path}.{_KEYS[name]}" if name in _KEYS else problem.path
     return problem._replace(path=where, **texts)
 
 
 def gpu_problems(gpus: Mapping[str, int], cluster: ClusterOfWorkspace, path: str) -> Iterator[Problem]:
     """Instance types that ask for more GPUs than a node can give to a pod of Azure Machine Learning. `gpus`: by instance type."""
     most = reachable_gpus(cluster)
-    wanting = {name: count for name, count in gpus.items() if count > 0}
-    if most is None or not wanting:
+    requested = {name: count for name, count in gpus.items() if count > 0}
+    if most is None or not requested:
         return
     behind = {name: taints for name, taints in cluster["taints"].items() if not all(tolerated(taint) for taint in taints)}
-    for name, count in wanting.items():
+    for name, count in requested.items():
         if count <= most:
             continue
         if behind and not most:

@@ -1,8 +1,7 @@
-"""What Azure Machine Learning doesn't change on what exists: properties that make a new resource, names of machines, and
-versions.
+"""What Azure Machine Learning can't change on existing resources: replacing properties, names of computes, content of versions.
 
-In: properties that stay. Out: the engine's `REPLACING_*` paths, a compute's name, which holds a hash of them where its successor
-is to stand beside it, and the hook that refuses another content under the same version.
+The `REPLACING_*` paths tell the engine to create a new resource. A compute's name holds a hash of these properties if its
+replacement is created beside it. A hook rejects a changed content of the same version.
 """
 
 import hashlib
@@ -66,8 +65,8 @@ def compute_name(name: str, replace: Replace, kept: Mapping[str, object], subnet
 
 def digest(kept: Mapping[str, object], subnet_id: str) -> str:
     """The same for the same properties, whatever else changes. What is as the service has it by itself isn't in it."""
-    said = {key: value for key, value in {**kept, "subnet": subnet_id.lower()}.items() if value}
-    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+    properties = {key: value for key, value in {**kept, "subnet": subnet_id.lower()}.items() if value}
+    return hashlib.sha256(json.dumps(properties, sort_keys=True).encode()).hexdigest()
 
 
 def keeps_its_content(name: str, path: str) -> pulumi.ResourceOptions:

@@ -1,7 +1,4 @@
-"""What a resolved workspace is to Azure: the inputs of its vault, of the workspace itself, and of what is in it.
-
-In: specs, and what is wired. Out: arguments of resources. Nothing is declared here.
-"""
+"""Inputs of a workspace's resources: of its vault, of the workspace itself, and of its computes and assets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Resolves the arguments of a workspace: every default filled in, and every problem found. Pure."""
+"""Resolves the arguments of a workspace: fills in all defaults and finds all problems. Pure."""
 
 from collections.abc import Mapping
 
@@ -16,7 +16,7 @@ from azure_gpu.ml.workspace.args import (
     MlWorkspaceSettings,
     Network,
 )
-from azure_gpu.ml.workspace.attached import OfWorkspace
+from azure_gpu.ml.workspace.attached import WorkspaceContext
 from azure_gpu.ml.workspace.computes import ComputeSpec
 from azure_gpu.ml.workspace.spec import PATH, KeyVault, MlWorkspaceSpec
 from azure_gpu.shared import existing
@@ -43,7 +43,7 @@ def resolve(
     network = Network(args.get("network", Network.PUBLIC))
     managed = ManagedNetwork(args.get("managed_network", ManagedNetwork.NONE))
     reached_privately = found is not None or network is Network.PRIVATE or "private_endpoint" in args
-    of = OfWorkspace(
+    of = WorkspaceContext(
         path=path,
         location=location,
         location_path=location_path,
@@ -53,16 +53,16 @@ def resolve(
         clusters=clusters,
         vms=vms,
         # The first of them; any other is refused.
-        extension_said_by={
-            str(said["cluster"]): name
-            for name, said in reversed(list(args.get("computes", {}).items()))
-            if "cluster" in said and "extension" in said
+        extension_owner={
+            str(settings["cluster"]): name
+            for name, settings in reversed(list(args.get("computes", {}).items()))
+            if "cluster" in settings and "extension" in settings
         },
     )
     computes: dict[str, ComputeSpec] = {}
     compute_problems: list[Problem] = []
-    for name, said in args.get("computes", {}).items():
-        spec, more = workspace_computes.resolve(name, said, of, day)
+    for name, settings in args.get("computes", {}).items():
+        spec, more = workspace_computes.resolve(name, settings, of, day)
         compute_problems += more
         if spec is not None:
             computes[name] = spec
@@ -113,22 +113,22 @@ def _existing(args: MlWorkspaceSettings, context: Context) -> tuple[ArmId | None
     return part.existing, [*problems, *not_changed(args, context.path(PATH))]
 
 
-def _key_vault(said: KeyVaultArgs, context: Context) -> tuple[KeyVault, list[Problem]]:
-    found, problems = _part(said, azure_types.KEY_VAULT, context, f"{context.path(PATH)}.key_vault")
+def _key_vault(settings: KeyVaultArgs, context: Context) -> tuple[KeyVault, list[Problem]]:
+    found, problems = _part(settings, azure_types.KEY_VAULT, context, f"{context.path(PATH)}.key_vault")
     vault = KeyVault(
         existing=found,
-        purge_protection=said.get("purge_protection", True),
-        retention_days=int(said.get("retention_days", DEFAULT_RETENTION_DAYS)),
+        purge_protection=settings.get("purge_protection", True),
+        retention_days=int(settings.get("retention_days", DEFAULT_RETENTION_DAYS)),
     )
     return vault, problems
 
 
-def _part(said: PartArgs, azure_type: AzureType, context: Context, path: str) -> tuple[ArmId | None, list[Problem]]:
+def _part(settings: PartArgs, azure_type: AzureType, context: Context, path: str) -> tuple[ArmId | None, list[Problem]]:
     """The existing one that a part names. What is said besides is enough to create it."""
-    if "existing" not in said or said.get("create", False):
-        given = PartArgs(create=said.get("create", True))
-        if "existing" in said:
-            given["existing"] = said["existing"]
+    if "existing" not in settings or settings.get("create", False):
+        given = PartArgs(create=settings.get("create", True))
+        if "existing" in settings:
+            given["existing"] = settings["existing"]
         return None, resolve_part(given, azure_type, "", context, path)[1]
-    found, problems = existing.resolve_id(said["existing"], azure_type, context.subscription_id, f"{path}.existing")
-    return found, [*problems, *not_changed(said, path)]
+    found, problems = existing.resolve_id(settings["existing"], azure_type, context.subscription_id, f"{path}.existing")
+    return found, [*problems, *not_changed(settings, path)]

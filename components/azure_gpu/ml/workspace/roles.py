@@ -1,6 +1,6 @@
-"""The rights of a workspace's own identity: on what the workspace keeps its data, secrets and images in, and on itself.
+"""Role assignments of a workspace's identity: on its storage, vault, registry and insights, and on the workspace itself.
 
-In: which of these there are. Out: role assignments, declared; or the commands of an administrator who assigns roles.
+They are declared, or printed as commands for an administrator who assigns roles.
 """
 
 from __future__ import annotations
@@ -58,27 +58,27 @@ def before(
 def _needed(spec: MlWorkspaceSpec, scopes: Scopes) -> list[tuple[str, pulumi.Input[str], tuple[str, ...]]]:
     """What it is, its ARM id, and the roles on it."""
     approver = IN_MANAGED_NETWORK if spec.managed_network is not ManagedNetwork.NONE else ()
-    wanted: list[tuple[str, pulumi.Input[str] | None, tuple[str, ...]]] = [
+    candidates: list[tuple[str, pulumi.Input[str] | None, tuple[str, ...]]] = [
         ("storage", scopes.storage, (*ON_STORAGE, *approver)),
         ("vault", scopes.vault, (*ON_VAULT, *approver)),
         ("registry", scopes.registry, (*ON_REGISTRY, *approver)),
         ("insights", scopes.insights, ON_INSIGHTS),
         *((f"rule-{rule}", scope, approver) for rule, scope in _targets(spec, scopes.known).items()),
     ]
-    return [(what, scope, of) for what, scope, of in wanted if scope is not None]
+    return [(what, scope, of) for what, scope, of in candidates if scope is not None]
 
 
 def _targets(spec: MlWorkspaceSpec, known: frozenset[str]) -> dict[str, pulumi.Input[str]]:
     """What outbound rules lead to through private endpoints, by one of its rules: each once, as Azure refuses the same assignment
     again, and so without what the workspace stands on, which is `known`."""
     found: dict[str, pulumi.Input[str]] = {}
-    told: set[str] = set()
+    seen: set[str] = set()
     for rule, each in sorted(spec.outbound_rules.items()):
         scope = each.get("resource_id")
         text = scope.lower() if isinstance(scope, str) else rule
-        if scope is not None and text not in told and text.rsplit("/", 1)[-1] not in known:
+        if scope is not None and text not in seen and text.rsplit("/", 1)[-1] not in known:
             found[rule] = scope
-        told.add(text)
+        seen.add(text)
     return found
 
 

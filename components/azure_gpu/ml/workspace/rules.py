@@ -1,7 +1,4 @@
-"""What contradicts itself in a workspace's settings, and what this program or the API that it speaks doesn't offer.
-
-In: the settings of a workspace. Out: problems.
-"""
+"""Validates a workspace's settings: contradictions, and what this program or its API version doesn't support."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -38,18 +35,18 @@ _PORTS = re.compile(r"(?:\d{1,5}(?:-\d{1,5})?)(?:\s*,\s*\d{1,5}(?:-\d{1,5})?)*|\
 _RULE_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_-]*[A-Za-z0-9])?")
 
 
-def problems_of(said: MlWorkspaceSettings, path: str) -> list[Problem]:
+def problems_of(settings: MlWorkspaceSettings, path: str) -> list[Problem]:
     """What is wrong with the workspace itself."""
-    if "existing" in said:
-        return [*_existing(said, path), *_names(said, path)]
-    vault = written(said.get("key_vault", KeyVaultArgs()))
-    network = [*_network(said, path), *_zones(said, path), *_outbound(said, path)]
-    return [*network, *_key_vault(vault, f"{path}.key_vault"), *_names(said, path)]
+    if "existing" in settings:
+        return [*_existing(settings, path), *_names(settings, path)]
+    vault = written(settings.get("key_vault", KeyVaultArgs()))
+    network = [*_network(settings, path), *_zones(settings, path), *_outbound(settings, path)]
+    return [*network, *_key_vault(vault, f"{path}.key_vault"), *_names(settings, path)]
 
 
-def _existing(said: MlWorkspaceSettings, path: str) -> Iterator[Problem]:
+def _existing(settings: MlWorkspaceSettings, path: str) -> Iterator[Problem]:
     for key in _OF_A_NEW_WORKSPACE:
-        if key in said:
+        if key in settings:
             yield Problem(
                 path=f"{path}.{key}",
                 message="can't be set on an existing workspace, which is never changed",
@@ -58,8 +55,8 @@ def _existing(said: MlWorkspaceSettings, path: str) -> Iterator[Problem]:
             )
 
 
-def _network(said: MlWorkspaceSettings, path: str) -> Iterator[Problem]:
-    network = Network(said.get("network", Network.PUBLIC))
+def _network(settings: MlWorkspaceSettings, path: str) -> Iterator[Problem]:
+    network = Network(settings.get("network", Network.PUBLIC))
     if network is Network.RESTRICTED:
         yield Problem(
             path=f"{path}.network",
@@ -70,7 +67,7 @@ def _network(said: MlWorkspaceSettings, path: str) -> Iterator[Problem]:
             source=str(compute.PROVIDER),
             code=Code.IMPOSSIBLE,
         )
-    if network is Network.PRIVATE and "private_endpoint" not in said:
+    if network is Network.PRIVATE and "private_endpoint" not in settings:
         yield Problem(
             path=f"{path}.network",
             message="a private workspace is reachable only through a private endpoint, and `private_endpoint` is not set",
@@ -82,12 +79,12 @@ def _network(said: MlWorkspaceSettings, path: str) -> Iterator[Problem]:
         )
 
 
-def _zones(said: MlWorkspaceSettings, path: str) -> Iterator[Problem]:
+def _zones(settings: MlWorkspaceSettings, path: str) -> Iterator[Problem]:
     """The private DNS zones, as far as their ids are known: an output isn't."""
-    if "private_endpoint" not in said:
+    if "private_endpoint" not in settings:
         return
     path = f"{path}.private_endpoint.private_dns_zones"
-    zones: Sequence[object] = said["private_endpoint"].get("private_dns_zones", ())
+    zones: Sequence[object] = settings["private_endpoint"].get("private_dns_zones", ())
     if not zones:
         yield Problem(
             path=path,
@@ -119,9 +116,9 @@ def _zones(said: MlWorkspaceSettings, path: str) -> Iterator[Problem]:
         )
 
 
-def _outbound(said: MlWorkspaceSettings, path: str) -> Iterator[Problem]:
-    managed = ManagedNetwork(said.get("managed_network", ManagedNetwork.NONE))
-    rules = said.get("outbound_rules", {})
+def _outbound(settings: MlWorkspaceSettings, path: str) -> Iterator[Problem]:
+    managed = ManagedNetwork(settings.get("managed_network", ManagedNetwork.NONE))
+    rules = settings.get("outbound_rules", {})
     if rules and managed is ManagedNetwork.NONE:
         yield Problem(
             path=f"{path}.outbound_rules",
@@ -131,11 +128,11 @@ def _outbound(said: MlWorkspaceSettings, path: str) -> Iterator[Problem]:
         )
     for name, rule in rules.items():
         yield from _rule(name, rule, managed, f"{path}.outbound_rules.{name}")
-    if "firewall" in said and not any("fqdn" in rule for rule in rules.values()):
+    if "firewall" in settings and not any("fqdn" in rule for rule in rules.values()):
         yield Problem(
             path=f"{path}.firewall",
             message="`firewall` requires an outbound rule with `fqdn`",
-            value=str(said["firewall"]),
+            value=str(settings["firewall"]),
             allowed="only with a rule that has `fqdn`",
             fix="remove it",
             source=str(compute.MANAGED_NETWORK),
@@ -200,19 +197,19 @@ def _rule(name: str, rule: OutboundRuleArgs, managed: ManagedNetwork, path: str)
         )
 
 
-def _key_vault(said: KeyVaultArgs, path: str) -> Iterator[Problem]:
-    if "existing" in said:
+def _key_vault(settings: KeyVaultArgs, path: str) -> Iterator[Problem]:
+    if "existing" in settings:
         for key in _OF_A_NEW_VAULT:
-            if key in said:
+            if key in settings:
                 yield Problem(
                     path=f"{path}.{key}",
                     message="can't be set on an existing vault, which is never changed",
-                    value=said.get(key),
+                    value=settings.get(key),
                     allowed="only with `create`",
                     fix="remove it",
                 )
     shortest, longest = workspaces.VAULT_KEPT_DAYS
-    days = said.get("retention_days", shortest)
+    days = settings.get("retention_days", shortest)
     if not shortest <= days <= longest:
         yield Problem(
             path=f"{path}.retention_days",
@@ -224,10 +221,10 @@ def _key_vault(said: KeyVaultArgs, path: str) -> Iterator[Problem]:
         )
 
 
-def _names(said: MlWorkspaceSettings, path: str) -> Iterator[Problem]:
+def _names(settings: MlWorkspaceSettings, path: str) -> Iterator[Problem]:
     """Azure takes a compute's name in any letter case for the same."""
     first: dict[str, str] = {}
-    for name in said.get("computes", {}):
+    for name in settings.get("computes", {}):
         taken = first.setdefault(name.lower(), name)
         if taken != name:
             yield Problem(
@@ -254,14 +251,14 @@ def surroundings_problems(spec: MlWorkspaceSpec, *, identity: bool, storage: boo
         needs.append(("log_workspace", why))
     found = [spec.context.missing_part(part, why) for part, why in needs]
     if spec.existing is None and not registry:
-        found += [_built_nowhere(each) for each in spec.assets.environments.values() if each.conda_path and not each.workload]
+        found += [_no_registry(each) for each in spec.assets.environments.values() if each.conda_path and not each.workload]
     return found
 
 
-def public_parts(said: MlWorkspaceSettings, path: str, *, storage: bool, registry: bool) -> list[Problem]:
+def public_parts(settings: MlWorkspaceSettings, path: str, *, storage: bool, registry: bool) -> list[Problem]:
     """What of a private workspace stays on the internet: the storage account and the registry that the stack creates."""
     created = [what for what, is_created in (("storage account", storage), ("registry", registry)) if is_created]
-    if "existing" in said or said.get("network") != Network.PRIVATE or not created:
+    if "existing" in settings or settings.get("network") != Network.PRIVATE or not created:
         return []
     return [
         Problem(
@@ -276,7 +273,7 @@ def public_parts(said: MlWorkspaceSettings, path: str, *, storage: bool, registr
     ]
 
 
-def _built_nowhere(environment: EnvironmentSpec) -> Problem:
+def _no_registry(environment: EnvironmentSpec) -> Problem:
     return Problem(
         path=f"{environment.path}.conda_file",
         message="the service builds an image of it in the workspace's registry, and the stack has none; the service may create"

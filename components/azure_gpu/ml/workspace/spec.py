@@ -1,4 +1,4 @@
-"""What is decided of an Azure ML workspace: `MlWorkspaceSpec`, and what the workspace offers to endpoints."""
+"""The resolved Azure ML workspace, `MlWorkspaceSpec`, and what the workspace offers to endpoints."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,10 +1,10 @@
-"""An Azure Machine Learning workspace with its computes, models, environments and code: or an existing one, with what is added.
+"""An Azure Machine Learning workspace with its computes, models, environments and code, or an existing one with additions.
 
-The workspace keeps its data in the stack's storage account, without keys, and its secrets in a vault where roles say who may
-what. It speaks as an identity of its own, work on its computes as the stack's. Machines come from zero when a job waits, nobody
-signs on to them, and a last day is on each. Clusters and virtual machines of the stack are attached; versions of models,
-environments and code never change. Deleted workspaces and vaults keep their names for days, so these get names with a random end.
-Left out: compute instances, registries of models, feature stores, keys of one's own, private DNS zones.
+The workspace keeps its data in the stack's storage account, without keys, and its secrets in a vault with Azure RBAC. It has a
+separate identity; work on its computes uses the stack's. Machines scale from zero, without user logins, and have a last day.
+Clusters and virtual machines of the stack are attached; versions of models, environments and code never change. Deleted
+workspaces and vaults keep their names for days, so these names get a random suffix. Left out: compute instances, registries of
+models, feature stores, custom encryption keys, private DNS zones.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from azure_gpu.ml.workspace import (
 )
 from azure_gpu.ml.workspace.args import InsightsArgs, KeyVaultArgs, ManagedNetwork, MlWorkspaceArgs, MlWorkspaceWiring
 from azure_gpu.ml.workspace.attached import attached_of
-from azure_gpu.ml.workspace.children import Place, storage_id
+from azure_gpu.ml.workspace.children import WorkspaceTarget, storage_id
 from azure_gpu.ml.workspace.immutable import REPLACING_COMPUTE, REPLACING_WORKSPACE
 from azure_gpu.ml.workspace.resolve import resolve
 from azure_gpu.ml.workspace.roles import Scopes
@@ -112,21 +112,21 @@ class MlWorkspace(pulumi.ComponentResource):
         self._args = wiring
         self._child = pulumi.ResourceOptions(parent=self)
         self.identity_principal_id = None
-        place = self._existing(wired.asked_by) if spec.existing else self._created()
-        self.workspace_id = place.workspace_id
-        self.workspace_name = place.workspace
+        target = self._existing(wired.asked_by) if spec.existing else self._created()
+        self.workspace_id = target.workspace_id
+        self.workspace_name = target.workspace
         self._roles_of_endpoints()
-        computes = workspace_children.computes(spec, wiring, place)
-        store = workspace_children.model_store(spec, wiring, place)
+        computes = workspace_children.computes(spec, wiring, target)
+        store = workspace_children.model_store(spec, wiring, target)
         self.computes = {key: each.id for key, each in computes.items()}
-        self.models = {key: each.id for key, each in workspace_children.models(spec, wiring, place, store).items()}
-        environments = workspace_children.environments(spec, wiring, place)
+        self.models = {key: each.id for key, each in workspace_children.models(spec, wiring, target, store).items()}
+        environments = workspace_children.environments(spec, wiring, target)
         self.environments = {key: each.id for key, each in environments.items()}
-        self.code = {key: each.id for key, each in workspace_children.code(spec, wiring, place).items()}
+        self.code = {key: each.id for key, each in workspace_children.code(spec, wiring, target).items()}
         self.expires_at = {key: each.expires_at for key, each in spec.machines.items()}
         self.hourly_cost = {key: each.hourly_cost for key, each in spec.machines.items()}
         self.idle_cost = {key: each.idle_hourly_cost for key, each in spec.machines.items()}
-        self.surroundings = MlSurroundings(ml_workspace=self._offered(place))
+        self.surroundings = MlSurroundings(ml_workspace=self._offered(target))
         self.around = Around(context=spec.context, surroundings=surroundings_of(wiring))
         self._announce()
         self.register_outputs(
@@ -144,12 +144,12 @@ class MlWorkspace(pulumi.ComponentResource):
             }
         )
 
-    def _existing(self, asked_by: AskedBy) -> Place:
+    def _existing(self, asked_by: AskedBy) -> WorkspaceTarget:
         found = self._spec.existing
         assert found is not None
         # What is put into it waits for the rights of the stack's identity.
         waited = pulumi.Output.from_input(self._args["storage"]["id"] if "storage" in self._args else "")
-        return Place(
+        return WorkspaceTarget(
             path=self._spec.context.path(PATH),
             name=self._name,
             workspace=waited.apply(lambda _: found.name),
@@ -160,7 +160,7 @@ class MlWorkspace(pulumi.ComponentResource):
             provider=asked_by.provider_at(found, self._spec.context.subscription_id),
         )
 
-    def _created(self) -> Place:
+    def _created(self) -> WorkspaceTarget:
         spec, args, group = self._spec, self._args, self._args["resource_group_name"]
         identity = managedidentity.UserAssignedIdentity(
             f"{self._name}-identity",
@@ -214,7 +214,7 @@ class MlWorkspace(pulumi.ComponentResource):
             self._print_commands()
         log_settings.declare(self._name, workspace.id, args.get("logs"), LOG_CATEGORIES, self._child)
         self._private_endpoint(workspace)
-        return Place(
+        return WorkspaceTarget(
             path=self._spec.context.path(PATH),
             name=self._name,
             workspace=pulumi.Output.all(*ready).apply(lambda values: str(values[0])),
@@ -235,8 +235,8 @@ class MlWorkspace(pulumi.ComponentResource):
             workspace = spec.existing.text if spec.existing else self.workspace_id
             workspace_roles.of_endpoints(self._name, spec, workspace, args["identity_principal_id"], self._child)
             return
-        told = workspace_roles.commands_of_endpoints(self._told_id, self._identity_of_endpoints)
-        pulumi.log.info("\n".join(["so that endpoints can write metrics, an administrator has to run:", *told]), self)
+        commands = workspace_roles.commands_of_endpoints(self._id_for_commands, self._identity_of_endpoints)
+        pulumi.log.info("\n".join(["so that endpoints can write metrics, an administrator has to run:", *commands]), self)
 
     def _known_names(self) -> frozenset[str]:
         names = [(known(self._args["storage"]["name"]) or "") if "storage" in self._args else ""]
@@ -297,15 +297,15 @@ class MlWorkspace(pulumi.ComponentResource):
         return component.id
 
     def _private_endpoint(self, workspace: ml.Workspace) -> None:
-        said = self._args.get("private_endpoint")
-        if said is None:
+        settings = self._args.get("private_endpoint")
+        if settings is None:
             return
         endpoint = network.PrivateEndpoint(
             f"{self._name}-private-endpoint",
             private_endpoint_name=self._spec.context.name(azure_types.PRIVATE_ENDPOINT.arm_type, self._name),
             resource_group_name=self._args["resource_group_name"],
             location=declared(self._spec.location, self._args.get("location")),
-            subnet=network.SubnetArgs(id=said["subnet_id"]),
+            subnet=network.SubnetArgs(id=settings["subnet_id"]),
             private_link_service_connections=[
                 network.PrivateLinkServiceConnectionArgs(
                     name="workspace", private_link_service_id=workspace.id, group_ids=["amlworkspace"]
@@ -314,7 +314,7 @@ class MlWorkspace(pulumi.ComponentResource):
             tags=self._spec.tags,
             opts=self._child,
         )
-        zones = list[pulumi.Input[str]](said.get("private_dns_zones", ()))
+        zones = list[pulumi.Input[str]](settings.get("private_dns_zones", ()))
         if zones:
             network.PrivateDnsZoneGroup(
                 f"{self._name}-private-zones",
@@ -328,13 +328,13 @@ class MlWorkspace(pulumi.ComponentResource):
                 opts=pulumi.ResourceOptions(parent=self, deleted_with=endpoint),
             )
 
-    def _offered(self, place: Place) -> WorkspaceOfEndpoint:
+    def _offered(self, target: WorkspaceTarget) -> WorkspaceOfEndpoint:
         """What endpoints are judged by and wired with."""
         offered = offer(self._spec)
-        offered["name"], offered["id"], offered["resource_group_name"] = place.workspace, place.workspace_id, place.group
-        offered["provider"] = place.provider
-        if not offered["location"] and place.declared is not None:
-            offered["located"] = place.declared.location.apply(lambda location: location or "")
+        offered["name"], offered["id"], offered["resource_group_name"] = target.workspace, target.workspace_id, target.group
+        offered["provider"] = target.provider
+        if not offered["location"] and target.declared is not None:
+            offered["located"] = target.declared.location.apply(lambda location: location or "")
         for key, found in self.computes.items():
             offered["computes"][key]["id"] = found
         for key, found in self.models.items():
@@ -350,36 +350,36 @@ class MlWorkspace(pulumi.ComponentResource):
         spec, registry = self._spec, self._args.get("registry")
         storage = known(self._args["storage"]["name"]) if "storage" in self._args else None
         scopes = Scopes(
-            storage=_found("storage account show", storage or "<storage-account>"),
+            storage=_id_by_name("storage account show", storage or "<storage-account>"),
             vault=spec.key_vault.existing.text
             if spec.key_vault.existing
-            else _made(group, azure_types.KEY_VAULT, self._vault_name),
-            registry=_found("acr show", registry["name"], registry.get("subscription_id")) if registry is not None else None,
+            else _id_by_prefix(group, azure_types.KEY_VAULT, self._vault_name),
+            registry=_id_by_name("acr show", registry["name"], registry.get("subscription_id")) if registry is not None else None,
             insights=spec.insights.text if spec.insights else self._id_of(azure_types.INSIGHTS_COMPONENT, self._insights_name),
             known=self._known_names(),
         )
         identity = self._id_of(azure_types.USER_ASSIGNED_IDENTITY, self._identity_name)
-        before, once_there = workspace_roles.commands(spec, scopes, self._told_id, identity)
+        before, once_there = workspace_roles.commands(spec, scopes, self._id_for_commands, identity)
         lines = ["an administrator has to run, before the workspace can be created:", *before, "and once it exists:", *once_there]
         pulumi.log.info("\n".join(lines), self)
 
     @property
-    def _told_id(self) -> str:
+    def _id_for_commands(self) -> str:
         """Of the workspace, for commands: its id, or a command that finds it."""
         spec, group = self._spec, self._args.get("resource_group", "<resource-group>")
         if spec.existing:
             return spec.existing.text
         if spec.name:
             return self._id_of(azure_types.ML_WORKSPACE, spec.name)
-        return _made(group, azure_types.ML_WORKSPACE, f"{self._name}-workspace")
+        return _id_by_prefix(group, azure_types.ML_WORKSPACE, f"{self._name}-workspace")
 
     @property
     def _identity_of_endpoints(self) -> str:
         """The ARM id of the identity that endpoints speak as; of the stack's own ones group and name are told."""
-        told = as_serving(self._args).get("identity_name", "")
-        group, _, name = told.partition("/")
+        identity = as_serving(self._args).get("identity_name", "")
+        group, _, name = identity.partition("/")
         if not group:
-            return told
+            return identity
         inputs = {"resourceGroupName": group, azure_types.USER_ASSIGNED_IDENTITY.name_parameter: name}
         return azure_types.USER_ASSIGNED_IDENTITY.id_of(self._spec.context.subscription_id, inputs)
 
@@ -402,12 +402,12 @@ class MlWorkspace(pulumi.ComponentResource):
             pulumi.log.info(paid, self)
 
 
-def _found(by: str, name: str, subscription: str | None = None) -> str:
+def _id_by_name(by: str, name: str, subscription: str | None = None) -> str:
     """A command that finds the id of what has its name in all of Azure."""
     return f"$(az {by} --name {name}{f' --subscription {subscription}' if subscription else ''} --query id --output tsv)"
 
 
-def _made(group: str, azure_type: AzureType, begins: str) -> str:
+def _id_by_prefix(group: str, azure_type: AzureType, begins: str) -> str:
     """A command that finds the id of what the provider named, by how its name begins."""
     query = f"[?starts_with(name, '{begins}')].id | [0]"
     return f'$(az resource list --resource-group {group} --resource-type {azure_type.arm_type} --query "{query}" --output tsv)'

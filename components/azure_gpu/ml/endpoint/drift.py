@@ -1,8 +1,8 @@
-"""What Azure shows of an endpoint that the stack has already, and how that differs from what is declared.
+"""Reads a deployed endpoint from Azure and compares it with the declared one.
 
-In: endpoints as they are declared. Out: the same with what was read. The state knows an endpoint as it was created, because
-every later change of it is made by a template, which Pulumi doesn't compare with Azure: so what somebody else has changed is
-found here, and the template is sent again. One plain look-up for each endpoint; a stack that has none yet reads nothing.
+The state has an endpoint as it was created, since a template makes every later change, and Pulumi doesn't compare a template's
+effect with Azure. So changes made outside of Pulumi are found here, and the template is sent again. Each endpoint takes one
+request; a stack without endpoints reads nothing.
 """
 
 import os
@@ -16,7 +16,7 @@ from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats import arm_ids, azure_types
 from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.ml.endpoint import stopping
-from azure_gpu.ml.endpoint.spec import MlEndpointSpec, Shown
+from azure_gpu.ml.endpoint.spec import ActualEndpoint, MlEndpointSpec
 from azure_gpu.shared import existing, own_state
 from azure_gpu.shared.look_up import OF_STACK, AskedBy
 from azure_gpu.shared.own_state import OwnResource
@@ -40,7 +40,7 @@ def look_up(
         if id_ is None:
             found[name] = spec
             continue
-        shown, more = existing.find(
+        actual, more = existing.find(
             lambda opts, id_=id_: _read(id_, opts),
             azure_types.ML_ONLINE_ENDPOINT,
             id_.name,
@@ -48,7 +48,7 @@ def look_up(
             AskedBy(opts=asked_by.at(id_, spec.context.subscription_id)),
         )
         problems += more
-        found[name] = replace(spec, shown=shown, auth_mode_at_creation=_at_creation(name, known, state or {}))
+        found[name] = replace(spec, actual=actual, auth_mode_at_creation=_at_creation(name, known, state or {}))
         instant = stopping.since(id_.text, found[name], stopping.requested(os.environ))
         if instant:
             found[name] = stopping.stopped(found[name], instant)
@@ -56,7 +56,7 @@ def look_up(
     return found, problems
 
 
-def _read(endpoint: ArmId, opts: Any) -> Shown:
+def _read(endpoint: ArmId, opts: Any) -> ActualEndpoint:
     answer = ml.get_online_endpoint(
         endpoint_name=endpoint.name,
         workspace_name=endpoint.scope.rsplit("/", 1)[-1],
@@ -64,16 +64,16 @@ def _read(endpoint: ArmId, opts: Any) -> Shown:
         opts=opts,
     )
     properties, identity = answer.properties, answer.identity
-    said = {
+    compared = {
         "authMode": properties.auth_mode,
         "publicNetworkAccess": properties.public_network_access,
         "description": properties.description,
     }
-    return Shown(
-        traffic=_without_nothing(properties.traffic),
-        mirror=_without_nothing(properties.mirror_traffic),
+    return ActualEndpoint(
+        traffic=_without_zero(properties.traffic),
+        mirror=_without_zero(properties.mirror_traffic),
         tags=dict(answer.tags or {}),
-        properties={name: value for name, value in said.items() if value},
+        properties={name: value for name, value in compared.items() if value},
         compute=(properties.compute or "").rsplit("/", 1)[-1],
         identity_type=(identity.type if identity else "") or "",
         identities=tuple(id_.rsplit("/", 1)[-1] for id_ in (identity.user_assigned_identities if identity else None) or {}),
@@ -91,45 +91,47 @@ def _at_creation(name: str, component: Mapping[str, Any], state: Mapping[str, Ow
     return str(properties.get("authMode") or "")
 
 
-def drift(shown: Shown | None, body: Mapping[str, Any], traffic: Mapping[str, int], mirror: Mapping[str, int]) -> str:
+def differences(
+    actual: ActualEndpoint | None, body: Mapping[str, Any], traffic: Mapping[str, int], mirror: Mapping[str, int]
+) -> str:
     """What differs, for people, with the instant of the change; empty where nothing does. `body`: location, tags, identity and
     properties as they are declared, of which values that are known only while resources are created aren't compared. Tags and
     properties that nothing declares are somebody's own, such as a policy's, and differ from nothing."""
-    if shown is None:
+    if actual is None:
         return ""
     found: list[str] = []
-    for name, is_there, wanted in (("traffic", shown.traffic, traffic), ("mirrorTraffic", shown.mirror, mirror)):
-        if is_there != _without_nothing(wanted):
-            found.append(f"{name} is {_text(is_there)}")
+    for name, shares, declared_shares in (("traffic", actual.traffic, traffic), ("mirrorTraffic", actual.mirror, mirror)):
+        if shares != _without_zero(declared_shares):
+            found.append(f"{name} is {_text(shares)}")
     declared: Mapping[str, Any] = body.get("properties") or {}  # overrides may have taken anything out
     for name in _COMPARED:
-        if _differs(declared.get(name), shown.properties.get(name)):
-            found.append(f"{name} is {shown.properties.get(name) or 'not set'}")
+        if _differs(declared.get(name), actual.properties.get(name)):
+            found.append(f"{name} is {actual.properties.get(name) or 'not set'}")
     tags: Mapping[str, Any] = body.get("tags") or {}
     for name, value in sorted(tags.items()):
-        if _differs(value, shown.tags.get(name)):
-            found.append(f"tag {name} is {shown.tags.get(name, 'not set')}")
-    return f"{'; '.join(found)} (since {shown.changed_at})" if found else ""
+        if _differs(value, actual.tags.get(name)):
+            found.append(f"tag {name} is {actual.tags.get(name, 'not set')}")
+    return f"{'; '.join(found)} (since {actual.changed_at})" if found else ""
 
 
-def is_another(spec: MlEndpointSpec, *, system_assigned: bool, identity_name: str) -> bool:
+def needs_replacement(spec: MlEndpointSpec, *, system_assigned: bool, identity_name: str) -> bool:
     """Whether what is there has to be made anew: its compute or its identity is another. `identity_name`: of the stack's, with or
     without its resource group; one whose name isn't known is taken for the same."""
-    shown = spec.shown
-    if shown is None:
+    actual = spec.actual
+    if actual is None:
         return False
-    if shown.compute.lower() != spec.compute.lower():
+    if actual.compute.lower() != spec.compute.lower():
         return True
     if system_assigned or not identity_name:
-        return system_assigned and "systemassigned" not in shown.identity_type.lower()
-    return identity_name.rsplit("/", 1)[-1].lower() not in {each.lower() for each in shown.identities}
+        return system_assigned and "systemassigned" not in actual.identity_type.lower()
+    return identity_name.rsplit("/", 1)[-1].lower() not in {each.lower() for each in actual.identities}
 
 
-def _differs(declared: Any, shown: str | None) -> bool:
-    return isinstance(declared, str) and declared.lower() != (shown or "").lower()
+def _differs(declared: Any, actual: str | None) -> bool:
+    return isinstance(declared, str) and declared.lower() != (actual or "").lower()
 
 
-def _without_nothing(shares: Mapping[str, Any] | None) -> dict[str, int]:
+def _without_zero(shares: Mapping[str, Any] | None) -> dict[str, int]:
     """A share of 0 is as good as none."""
     return {name: int(share) for name, share in (shares or {}).items() if share}
 

@@ -5,7 +5,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from azure_gpu.aks import who_runs
+from azure_gpu.aks import current_user
 from azure_gpu.aks.existing import ClusterFacts
 from azure_gpu.catalog.problems import Problem, Severity
 from azure_gpu.shared import own_state
@@ -18,7 +18,7 @@ ME, SOMEBODY = "11111111-0000-0000-0000-000000000000", "22222222-0000-0000-0000-
 def checked(
     settings: Mapping[str, Any], *, admin: str = "", environment: Mapping[str, str] | None = None, entra: bool = True
 ) -> list[Problem]:
-    return who_runs.check(resolved(**settings), ClusterFacts(entra=entra), admin, environment or {}, lambda: ME)
+    return current_user.check(resolved(**settings), ClusterFacts(entra=entra), admin, environment or {}, lambda: ME)
 
 
 def test_somebody_else_than_the_administrator_is_told_so_and_goes_on() -> None:
@@ -39,7 +39,7 @@ def test_who_runs_it_is_asked_only_where_there_is_another_to_compare_with() -> N
     def unasked() -> NoReturn:
         raise AssertionError
 
-    assert who_runs.check(resolved(), ClusterFacts(), "", {}, unasked) == []
+    assert current_user.check(resolved(), ClusterFacts(), "", {}, unasked) == []
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_a_login_of_the_environment_has_to_be_said_to_kubelogin(environment: dic
 def test_the_administrator_of_the_state_is_the_default_one(monkeypatch: pytest.MonkeyPatch) -> None:
     role = OwnResource(type="azure-native:authorization:RoleAssignment", outputs={"principalId": ME})
     monkeypatch.setattr(own_state, "resources", lambda of_stack_file: {"urn:pulumi:s::p::a$b::gpus-admin": role})
-    assert who_runs.look_up("gpus", resolved(on_cluster=False), ClusterFacts()) == (ME, [])
-    assert who_runs.look_up("others", resolved(on_cluster=False), ClusterFacts()) == ("", [])
+    assert current_user.look_up("gpus", resolved(on_cluster=False), ClusterFacts()) == (ME, [])
+    assert current_user.look_up("others", resolved(on_cluster=False), ClusterFacts()) == ("", [])
     monkeypatch.setattr(own_state, "resources", lambda of_stack_file: None)
-    assert who_runs.look_up("gpus", resolved(on_cluster=False), ClusterFacts()) == ("", [])
+    assert current_user.look_up("gpus", resolved(on_cluster=False), ClusterFacts()) == ("", [])

@@ -1,7 +1,6 @@
-"""The GPU pools of a cluster: what can be asked of them, their defaults, and what is refused of them.
+"""GPU pools of a cluster: their defaults and their validation.
 
-In: `GpuPoolArgs` and the cluster that they are in. Out: `GpuPoolSpec`s with all defaults filled in, and problems. What AKS takes
-is known to `catalog.services.aks`; how GPUs are shared is judged with what stands on the cluster.
+AKS's rules are in `catalog.services.aks`; GPU sharing is validated with the objects on the cluster.
 """
 
 import re
@@ -46,7 +45,7 @@ _ZONE = re.compile(r"[1-9][0-9]?")
 _OF_AKS = ("kubernetes.azure.com/", "kubernetes.io/", "k8s.io/")
 
 
-class OfCluster(NamedTuple):
+class ClusterContext(NamedTuple):
     """The cluster that pools are in, as far as they are judged by it."""
 
     path: str  # where the cluster is written
@@ -96,14 +95,14 @@ class GpuPoolSpec:
         return pool_name(self.name, self.replace, self.kept, subnet_id)
 
 
-def resolve(name: str, said: GpuPoolArgs, cluster: OfCluster, day: date) -> tuple[GpuPoolSpec, list[Problem]]:
+def resolve(name: str, settings: GpuPoolArgs, cluster: ClusterContext, day: date) -> tuple[GpuPoolSpec, list[Problem]]:
     """What is declared for the pool that the stack file calls `name`, and what is wrong with it."""
     path = f"{cluster.path}.gpu_pools.{name}"
-    size = SIZES.find(said["size"])
-    request = _request(name, said, path, size, cluster)
-    sharing = sharing_request(said.get("sharing", SharingArgs()), f"{path}.sharing")
-    own_taints = tuple(dict.fromkeys(said.get("taints", DEFAULT_TAINTS)))
-    size_name = size.name if size is not None else said["size"]
+    size = SIZES.find(settings["size"])
+    request = _request(name, settings, path, size, cluster)
+    sharing = sharing_request(settings.get("sharing", SharingArgs()), f"{path}.sharing")
+    own_taints = tuple(dict.fromkeys(settings.get("taints", DEFAULT_TAINTS)))
+    size_name = size.name if size is not None else settings["size"]
     objects = GpuPool(
         name=name,
         path=path,
@@ -113,32 +112,37 @@ def resolve(name: str, said: GpuPoolArgs, cluster: OfCluster, day: date) -> tupl
         min_nodes=request.min_count,
         max_nodes=request.max_count,
         taints=own_taints,
-        driver=str(said.get("driver", Driver.INSTALL)),
+        driver=str(settings.get("driver", Driver.INSTALL)),
     )
-    replace = PoolReplace(said.get("replace", default_replace(name)))
+    replace = PoolReplace(settings.get("replace", default_replace(name)))
     spec = GpuPoolSpec(
         name=name,
         replace=replace,
         request=request,
         size=size_name,
-        zones=tuple(sorted(dict.fromkeys(said.get("zones", [])))),
-        labels=_labels(name, said, objects),
+        zones=tuple(sorted(dict.fromkeys(settings.get("zones", [])))),
+        labels=_labels(name, settings, objects),
         # AKS adds Spot's taint and label by itself, and then refuses an update that leaves them out (pulumi-azure-native 959).
         taints=tuple(dict.fromkeys([*own_taints, *([spot.TAINT] if request.spot else [])])),
-        drain_minutes=int(said["drain_minutes"]) if "drain_minutes" in said else None,
-        os_disk_gb=int(said["os_disk_gb"]) if "os_disk_gb" in said else None,
-        max_pods=int(said["max_pods"]) if "max_pods" in said else None,
+        drain_minutes=int(settings["drain_minutes"]) if "drain_minutes" in settings else None,
+        os_disk_gb=int(settings["os_disk_gb"]) if "os_disk_gb" in settings else None,
+        max_pods=int(settings["max_pods"]) if "max_pods" in settings else None,
         objects=objects,
-        tags={**cluster.tags, **said.get("tags", {})},
+        tags={**cluster.tags, **settings.get("tags", {})},
     )
-    problems = [*_of_catalog(request, said, cluster, day), *_size(size, path), *_names(name, replace, path), *_words(said, path)]
-    problems += [*_numbers(said, path), *check_tags(said.get("tags", {}), f"{path}.tags")]
+    problems = [
+        *_of_catalog(request, settings, cluster, day),
+        *_size(size, path),
+        *_names(name, replace, path),
+        *_words(settings, path),
+    ]
+    problems += [*_numbers(settings, path), *check_tags(settings.get("tags", {}), f"{path}.tags")]
     return spec, problems
 
 
-def _request(name: str, said: GpuPoolArgs, path: str, size: Size | None, cluster: OfCluster) -> PoolRequest:
+def _request(name: str, settings: GpuPoolArgs, path: str, size: Size | None, cluster: ClusterContext) -> PoolRequest:
     """The pool in the words of the catalog's rules."""
-    of_spot = written(said["spot"]) if "spot" in said else None
+    of_spot = written(settings["spot"]) if "spot" in settings else None
     bid = None
     if of_spot is not None and of_spot.get("enabled", True):
         bid = Spot(
@@ -157,31 +161,31 @@ def _request(name: str, said: GpuPoolArgs, path: str, size: Size | None, cluster
             "max_count": f"{path}.max_nodes",
             "spot.eviction_policy": f"{path}.spot.eviction",
         },
-        os_sku=said.get("os_sku", ""),
+        os_sku=settings.get("os_sku", ""),
         kubernetes_version=cluster.kubernetes_version,
         long_term_support=cluster.long_term_support,
         autoscaler=True,
-        min_count=int(said.get("min_nodes", DEFAULT_MIN_NODES)),
-        max_count=int(said.get("max_nodes", DEFAULT_MAX_NODES)),
-        driver=DRIVER[Driver(said.get("driver", Driver.INSTALL))],
-        mig_profile=said.get("sharing", SharingArgs()).get("profile", ""),
+        min_count=int(settings.get("min_nodes", DEFAULT_MIN_NODES)),
+        max_count=int(settings.get("max_nodes", DEFAULT_MAX_NODES)),
+        driver=DRIVER[Driver(settings.get("driver", Driver.INSTALL))],
+        mig_profile=settings.get("sharing", SharingArgs()).get("profile", ""),
         spot=bid,
-        max_surge=said.get("max_surge", ""),
-        tags={key: known(value) or "" for key, value in said.get("tags", {}).items()},
-        features=frozenset(said.get("features", [])),
+        max_surge=settings.get("max_surge", ""),
+        tags={key: known(value) or "" for key, value in settings.get("tags", {}).items()},
+        features=frozenset(settings.get("features", [])),
     )
 
 
-def _labels(name: str, said: GpuPoolArgs, objects: GpuPool) -> dict[str, str]:
+def _labels(name: str, settings: GpuPoolArgs, objects: GpuPool) -> dict[str, str]:
     of_spot = dict([spot.LABEL]) if objects.spot else {}
-    return {**said.get("labels", {}), NODE_POOL: name, **node_labels(objects.sharing, objects.size), **of_spot}
+    return {**settings.get("labels", {}), NODE_POOL: name, **node_labels(objects.sharing, objects.size), **of_spot}
 
 
-def _of_catalog(request: PoolRequest, said: GpuPoolArgs, cluster: OfCluster, day: date) -> list[Problem]:
+def _of_catalog(request: PoolRequest, settings: GpuPoolArgs, cluster: ClusterContext, day: date) -> list[Problem]:
     """What the catalog says of the pool and of its size. The cluster's version is judged once, with the cluster."""
     use = SizeUse(
         service=Service.AKS,
-        size=said["size"],
+        size=settings["size"],
         region=cluster.location,
         path=request.at("size"),
         region_path=cluster.location_path,
@@ -228,36 +232,36 @@ def _names(name: str, replace: PoolReplace, path: str) -> Iterator[Problem]:
         )
 
 
-def _words(said: GpuPoolArgs, path: str) -> Iterator[Problem]:
+def _words(settings: GpuPoolArgs, path: str) -> Iterator[Problem]:
     """Taints, labels, zones and surge: whether they are written as Kubernetes and AKS write them."""
-    for index, taint in enumerate(said.get("taints", [])):
+    for index, taint in enumerate(settings.get("taints", [])):
         match = _TAINT.fullmatch(taint)
         if match is None or match["effect"] not in _EFFECTS:
             allowed = f"key=value:Effect, the effect one of {', '.join(_EFFECTS)}"
             yield Problem(f"{path}.taints[{index}]", "not a valid taint", taint, allowed, f"write {DEFAULT_TAINTS[0]}")
-    for key, value in said.get("labels", {}).items():
+    for key, value in settings.get("labels", {}).items():
         here = f"{path}.labels.{key}"
         if _LABEL_KEY.fullmatch(key) is None or _LABEL_VALUE.fullmatch(value) is None:
             allowed = "key and value of at most 63 letters, digits, dots, hyphens and underscores"
             yield Problem(here, "not a valid Kubernetes label", value, allowed, "shorten it, or choose other characters")
         elif key == NODE_POOL or any(key.split("/")[0].endswith(of_aks.rstrip("/")) for of_aks in _OF_AKS):
             yield Problem(here, "reserved for AKS or this program", value, "other keys", "choose another key")
-    for index, zone in enumerate(said.get("zones", [])):
+    for index, zone in enumerate(settings.get("zones", [])):
         if _ZONE.fullmatch(zone) is None:
             yield Problem(f"{path}.zones[{index}]", "not a valid availability zone", zone, '"1", "2" or "3"', 'write "1"')
-    if "max_surge" in said and _SURGE.fullmatch(said["max_surge"]) is None:
+    if "max_surge" in settings and _SURGE.fullmatch(settings["max_surge"]) is None:
         allowed = "a number, or a percentage up to 100%"
-        yield Problem(f"{path}.max_surge", "not a valid number of nodes", said["max_surge"], allowed, 'write "1", or "33%"')
+        yield Problem(f"{path}.max_surge", "not a valid number of nodes", settings["max_surge"], allowed, 'write "1", or "33%"')
 
 
-def _numbers(said: GpuPoolArgs, path: str) -> Iterator[Problem]:
+def _numbers(settings: GpuPoolArgs, path: str) -> Iterator[Problem]:
     for key, least, most, what in (
         ("max_nodes", None, MOST_NODES, "number of nodes"),
         ("drain_minutes", 1, LONGEST_DRAIN_MINUTES, "drain time in minutes"),
         ("os_disk_gb", *DISK_GB, "OS disk size in GB"),
         ("max_pods", *MAX_PODS, "number of pods per node"),
     ):
-        value = said.get(key)
+        value = settings.get(key)
         if not isinstance(value, int):
             continue
         if value > most or (least is not None and value < least):

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from azure_gpu.formats.tags import STOPPED_SINCE
-from azure_gpu.ml.endpoint import shown as endpoint_shown
+from azure_gpu.ml.endpoint import drift as endpoint_drift
 from azure_gpu.ml.endpoint.args import MlEndpointWiring
+from azure_gpu.ml.endpoint.drift import differences
 from azure_gpu.ml.endpoint.endpoint import LEFT_TO_TEMPLATE, MlEndpoint
-from azure_gpu.ml.endpoint.shown import drift
-from azure_gpu.ml.endpoint.spec import Shown
+from azure_gpu.ml.endpoint.spec import ActualEndpoint
 from azure_gpu.ml.endpoint.stopping import REQUEST_VARIABLE
 from azure_gpu.ml.endpoint.traffic import DRIFT_PATH
 from azure_gpu.shared.wired import Wired
@@ -32,7 +32,7 @@ ID = f"{WORKSPACE_ID}/onlineEndpoints/digits"
 LOOKUP = "azure-native:machinelearningservices:getOnlineEndpoint"
 OUTPUTS, RESOURCES = "pulumi:pulumi:readStackOutputs", "pulumi:pulumi:readStackResourceOutputs"
 IDENTITY = "/subscriptions/s/resourceGroups/group/providers/Microsoft.ManagedIdentity/userAssignedIdentities/identity"
-SHOWN = Shown(
+SHOWN = ActualEndpoint(
     traffic={"blue": 90, "green": 10},
     mirror={},
     tags={"a": "b", "of-a-policy": "x"},
@@ -87,8 +87,8 @@ def declare_once() -> Recorded:
 
 
 def test_nothing_differs_where_azure_shows_what_is_declared_and_more() -> None:
-    assert drift(SHOWN, BODY, SHARES, {}) == ""
-    assert drift(None, BODY, SHARES, {}) == ""
+    assert differences(SHOWN, BODY, SHARES, {}) == ""
+    assert differences(None, BODY, SHARES, {}) == ""
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_nothing_differs_where_azure_shows_what_is_declared_and_more() -> None:
     ],
 )
 def test_what_somebody_has_changed_is_named_with_its_instant(changed: dict[str, Any], said: str) -> None:
-    assert drift(replace(SHOWN, **changed), BODY, SHARES, {}) == f"{said} (since 2026-11-25T10:00:00Z)"
+    assert differences(replace(SHOWN, **changed), BODY, SHARES, {}) == f"{said} (since 2026-11-25T10:00:00Z)"
 
 
 # what the program declares then
@@ -152,7 +152,7 @@ def test_the_look_up_asks_for_the_endpoint_of_the_state() -> None:
 def test_another_way_to_sign_on_makes_nothing_anew() -> None:
     before = up(of_azure())
     changed = up(of_azure(), auth="key")
-    later = up(of_azure(authMode="Key"), {endpoint_shown.AT_CREATION: "AADToken"}, auth="key")
+    later = up(of_azure(authMode="Key"), {endpoint_drift.AT_CREATION: "AADToken"}, auth="key")
     for token in (ENDPOINT, DEPLOYMENT):
         triggers = [each.of_type(token)[0].replacement_trigger for each in (before, changed, later)]
         assert triggers == [["AADToken", "", "group/identity"]] * 3
@@ -161,7 +161,7 @@ def test_another_way_to_sign_on_makes_nothing_anew() -> None:
 
 
 def test_what_is_made_anew_is_created_as_it_is_declared() -> None:
-    recorded = up(of_azure(authMode="Key"), {endpoint_shown.AT_CREATION: "Key"}, **{**ON_KUBERNETES, "identity": "stack"})
+    recorded = up(of_azure(authMode="Key"), {endpoint_drift.AT_CREATION: "Key"}, **{**ON_KUBERNETES, "identity": "stack"})
     endpoint = recorded.one(ENDPOINT)
     assert not endpoint.ignore_changes
     assert endpoint.replacement_trigger == ["AMLToken", "onprem", "group/identity"]

@@ -1,9 +1,7 @@
 """Who runs the program, as far as a cluster's plan could depend on it: its default administrator, and how kubelogin logs in.
 
-Whoever ran the first `up` stays the administrator; somebody else is told so. The kubeconfig follows the stack file alone, and
-kubelogin lets its environment override that; where the provider's login comes from the environment, that has to be set.
-
-In: the state of the stack, the environment, and who signs in. Out: the administrator in the state, and problems.
+Whoever ran the first `up` stays the administrator; other users get a warning. The kubeconfig depends only on the stack file, and
+kubelogin lets its environment override that; if the provider logs in by the environment, the kubeconfig needs the same setting.
 """
 
 import os
@@ -68,7 +66,7 @@ def check(
 
 def _login(spec: GpuClusterSpec, environment: Mapping[str, str]) -> Sequence[Problem]:
     by_oidc = environment.get(_OIDC, "").lower() == "true"
-    if spec.access.login_is_said or environment.get(METHOD) or not (by_oidc or environment.get(_CLIENT)):
+    if spec.access.login_is_set or environment.get(METHOD) or not (by_oidc or environment.get(_CLIENT)):
         return []
     variable, method, login = (_OIDC, "workloadidentity", "oidc") if by_oidc else (_CLIENT, "spn", "spn")
     return [
