@@ -27,24 +27,24 @@ from azure_gpu.shared.hooks import called
 from azure_gpu.shared.look_up import told
 from azure_gpu.shared.principals import Principal
 
-# Something concrete: a cluster may refuse a question about everything (`*`) to whoever may do everything. Source:
+# A specific permission: a cluster may deny a query for all (`*`) to a principal who has all. Source:
 # kubeguard/guard 5bcf8b53, authz/providers/azure/rbac/checkaccessreqhelper.go.
 NEEDED = Right(verb="create", resource="daemonsets", group="apps")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cluster:
-    """A cluster by what is wired of it."""
+    """A cluster, created or existing, with its wired values."""
 
     resource_id: pulumi.Output[str]
     name: pulumi.Output[str]
     group: pulumi.Input[str]
-    declared: containerservice.ManagedCluster | None  # None: it exists
-    provider: pulumi.ProviderResource | None = None  # of the subscription that it is in, where that is another
+    declared: containerservice.ManagedCluster | None  # None: an existing cluster
+    provider: pulumi.ProviderResource | None = None  # of its subscription, if that is another
 
 
 def id_of(spec: GpuClusterSpec, args: GpuClusterWiring) -> str:
-    """The cluster's ARM id, said before it is there."""
+    """The cluster's ARM id, known before the cluster exists."""
     if spec.existing:
         return spec.existing.text
     group = args.get("resource_group", "<resource-group>")
@@ -54,15 +54,15 @@ def id_of(spec: GpuClusterSpec, args: GpuClusterWiring) -> str:
 
 
 def admins(spec: GpuClusterSpec, parent: pulumi.Resource) -> tuple[Principal, ...]:
-    """Those who may do everything: those who are said, else whoever runs the program first.
+    """The administrators: those in the settings, else whoever runs the program first.
 
-    Whether the latter is a person or a program isn't known: `az login` makes either of them the Azure CLI's.
+    Whether the latter is a person or a program isn't known: `az login` returns the same for both.
     """
     return spec.access.admins or (Principal(current_user.object_id(pulumi.InvokeOptions(parent=parent)), ""),)
 
 
 def kubeconfig(spec: GpuClusterSpec, facts: ClusterFacts, cluster: Cluster, parent: pulumi.Resource) -> pulumi.Output[str]:
-    """The text of a kubeconfig; a secret where it lets its holder in, as that of a cluster without Entra."""
+    """The text of a kubeconfig; a secret if it grants access by itself, as that of a cluster without Entra."""
     answer = told(
         containerservice.list_managed_cluster_user_credentials_output(
             resource_group_name=cluster.group,
@@ -83,7 +83,7 @@ def kubeconfig(spec: GpuClusterSpec, facts: ClusterFacts, cluster: Cluster, pare
             disable_instance_discovery=spec.access.disable_instance_discovery,
         )
 
-    # What Azure answers is secret as a whole; server and certificate, which are all that is kept of it, are not.
+    # Azure's whole response is secret; the server and certificate that are kept of it are not.
     text = answer.kubeconfigs.apply(written)
     return pulumi.Output.unsecret(text) if facts.entra else pulumi.Output.secret(text)
 
@@ -96,8 +96,8 @@ def assign(
     config: pulumi.Output[str],
     parent: pulumi.Resource,
 ) -> list[authorization.RoleAssignment]:
-    """The role of each administrator on the cluster. Where something is put onto the cluster, its creation takes until it works
-    for whoever runs the program."""
+    """The role of each administrator on the cluster. If objects are created on the cluster, the assignment completes only once it
+    works for whoever runs the program."""
 
     async def until_it_works(_: pulumi.ResourceHookArgs) -> None:
         text = await config.future()
@@ -135,7 +135,7 @@ def assign(
     ]
 
 
-_OF_ANY = ["principalType"]  # which never changes; assignments of before have User, whoever it was
+_OF_ANY = ["principalType"]  # can't be changed; earlier assignments always have User
 
 
 def _name_of(cluster: str, admin: Principal) -> str:
@@ -143,7 +143,7 @@ def _name_of(cluster: str, admin: Principal) -> str:
 
 
 def _of_default(name: str, runs: Principal) -> pulumi.ResourceOptions:
-    """Whoever ran the first `up` stays, whoever runs another one; and stays where he was named before."""
+    """The assignment stays with whoever ran the first `up`, also if it was named after that administrator before."""
     return pulumi.ResourceOptions(
         ignore_changes=["principalId", *_OF_ANY],
         aliases=[pulumi.Alias(name=_name_of(name, runs))],
@@ -152,7 +152,7 @@ def _of_default(name: str, runs: Principal) -> pulumi.ResourceOptions:
 
 
 def _of_configured(name: str, admin: Principal, facts: ClusterFacts) -> pulumi.ResourceOptions:
-    """Who was the default before keeps the assignment, which Azure doesn't give twice."""
+    """A configured administrator who was the default before keeps that assignment, since Azure rejects a duplicate."""
     was_default = facts.admin.lower() == admin.object_id.lower()
     return pulumi.ResourceOptions(
         ignore_changes=_OF_ANY, aliases=[pulumi.Alias(name=current_user.name_of_default(name))] if was_default else None
@@ -160,22 +160,22 @@ def _of_configured(name: str, admin: Principal, facts: ClusterFacts) -> pulumi.R
 
 
 def _without_kind(args: pulumi.ResourceTransformationArgs) -> pulumi.ResourceTransformationResult:
-    """Whether it is a person or a program isn't known: the SDK fills in User, and Azure refuses that of a program."""
+    """Removes the principal's type, which isn't known: the SDK's default is User, and Azure rejects that for a program."""
     return pulumi.ResourceTransformationResult({**args.props, "principal_type": None}, args.opts)
 
 
 def provider(
     name: str, cluster: Cluster, config: pulumi.Output[str], before: Sequence[pulumi.Resource], parent: pulumi.Resource
 ) -> kubernetes.Provider:
-    """The provider of what is put onto the cluster. Another kubeconfig for the same cluster replaces nothing; another cluster
-    replaces all, even under the same id."""
+    """The Kubernetes provider of the cluster. Another kubeconfig for the same cluster replaces nothing; another cluster replaces
+    all objects, even with the same id."""
     own = cluster.declared is not None
     return kubernetes.Provider(
         f"{name}-kubernetes",
         kubeconfig=config,
         cluster_identifier=cluster.resource_id,
-        # Destroying never waits for a cluster of the stack that doesn't answer: what is on it goes with it. What a failed login
-        # makes the state lose is taken in again. An existing cluster goes on, and so does what is on it: there neither holds.
+        # Destroying doesn't wait for an unreachable cluster of the stack, since its objects are deleted with it, and objects
+        # that a failed login removed from the state are adopted again. Neither is safe with an existing cluster, which stays.
         delete_unreachable=own,
         upsert_existing_objects=own,
         opts=pulumi.ResourceOptions(

@@ -27,7 +27,7 @@ DEFAULT_ON_CLUSTER = True
 
 
 class Tier(StrEnum):
-    """What keeps the control plane up. Premium comes with the long-term support plan alone."""
+    """Service level of the control plane. Premium requires the long-term support plan."""
 
     FREE = "free"
     STANDARD = "standard"
@@ -38,7 +38,7 @@ TierName = Tier | Literal["free", "standard", "premium"]
 
 
 class Eviction(StrEnum):
-    """What becomes of a Spot node that Azure takes back."""
+    """What happens to a Spot node that Azure evicts."""
 
     DELETE = "delete"
     DEALLOCATE = "deallocate"
@@ -48,7 +48,7 @@ EvictionName = Eviction | Literal["delete", "deallocate"]
 
 
 class Driver(StrEnum):
-    """Who puts the GPU's driver onto a pool's nodes."""
+    """Who installs the GPU driver on a pool's nodes."""
 
     INSTALL = "install"
     NONE = "none"
@@ -58,7 +58,7 @@ DriverName = Driver | Literal["install", "none"]
 
 
 class PoolReplace(StrEnum):
-    """What becomes of a pool when something changes that AKS can't change on one that exists."""
+    """How a pool is replaced when a property changes that AKS can't change on an existing one."""
 
     SIDE_BY_SIDE = "side-by-side"
     DRAIN_FIRST = "drain-first"
@@ -68,7 +68,7 @@ PoolReplaceName = PoolReplace | Literal["side-by-side", "drain-first"]
 
 
 class ClusterNetwork(StrEnum):
-    """Who reaches the address of the cluster's API."""
+    """From where the cluster's API is reachable."""
 
     PUBLIC = "public"
     RESTRICTED = "restricted"
@@ -79,7 +79,7 @@ ClusterNetworkName = ClusterNetwork | Literal["public", "restricted", "private"]
 
 
 class Login(StrEnum):
-    """How kubelogin gets a token without asking anybody."""
+    """How kubelogin gets a token without interaction."""
 
     AZURE_CLI = "azurecli"
     SERVICE_PRINCIPAL = "spn"
@@ -103,7 +103,7 @@ OutboundName = Outbound | Literal["loadBalancer", "managedNATGateway", "userAssi
 
 
 class NetworkPolicy(StrEnum):
-    """Who enforces which pods may talk to which."""
+    """Network policy engine."""
 
     NONE = "none"
     AZURE = "azure"
@@ -114,7 +114,7 @@ NetworkPolicyName = NetworkPolicy | Literal["none", "azure", "calico"]
 
 
 class UpgradeChannel(StrEnum):
-    """Which versions of Kubernetes AKS moves a cluster to by itself."""
+    """Kubernetes versions to which AKS upgrades a cluster automatically."""
 
     NONE = "none"
     PATCH = "patch"
@@ -126,7 +126,7 @@ UpgradeChannelName = UpgradeChannel | Literal["none", "patch", "stable", "rapid"
 
 
 class NodeImageChannel(StrEnum):
-    """How nodes get security fixes of their system."""
+    """How nodes get security updates of their operating system."""
 
     NONE = "None"
     UNMANAGED = "Unmanaged"
@@ -161,203 +161,202 @@ MonitoringName = Monitoring | Literal["logs", "none"]
 
 
 class SpotArgs(TypedDict):
-    """Spot machines, which Azure may take back at any time. `true` alone stands for all defaults. All of it is plain."""
+    """Spot machines, which Azure may evict at any time. `true` stands for all defaults. All of it is plain."""
 
     enabled: NotRequired[bool]
-    """Whether the pool is one of Spot machines. Default: true."""
+    """Whether the pool uses Spot machines. Default: true."""
     max_price: NotRequired[float]
-    """What a machine may cost at most, in USD an hour with at most five decimals; -1: as much as an ordinary one. Default: -1."""
+    """Maximum price of a machine, in USD an hour with at most five decimals; -1: up to the regular price. Default: -1."""
     eviction: NotRequired[EvictionName]
-    """What becomes of an evicted node; a deallocated one goes on counting against the quota. Default: delete."""
+    """What happens to an evicted node; a deallocated one still counts against the quota. Default: delete."""
 
 
 class SystemPoolArgs(TypedDict):
-    """The pool that AKS's own pods run on; what runs without a GPU runs here too. All of it is plain."""
+    """The pool for AKS's own pods, and for pods without a GPU. All of it is plain."""
 
     size: NotRequired[str]
-    """Size of its machines, which never have a GPU: that is this program's policy. AKS's page asks for 4 vCPUs and 4 GB. AKS
-    refuses another one for a cluster that exists. Default: Standard_D4s_v5."""
+    """Size of its machines, without a GPU: that is this program's policy. AKS's documentation requires 4 vCPUs and 4 GB. AKS
+    rejects another size for an existing cluster. Default: Standard_D4s_v5."""
     nodes: NotRequired[int]
-    """How many nodes stay, which all cost while the cluster is there. AKS's page asks for two, and for three in production.
-    Default: 1."""
+    """Minimum number of nodes, which cost as long as the cluster exists. AKS's documentation recommends two, and three in
+    production. Default: 1."""
     max_nodes: NotRequired[int]
-    """How many there can be at most; more than `nodes` lets the autoscaler add some. Default: as many as `nodes`."""
+    """Maximum number of nodes; more than `nodes` enables the autoscaler. Default: the same as `nodes`."""
     zones: NotRequired[Sequence[str]]
     """Availability zones of its nodes, such as ["1", "2"]. Default: none; Azure chooses."""
     os_sku: NotRequired[str]
-    """System of its nodes, Ubuntu or AzureLinux. Default: Ubuntu."""
+    """Operating system of its nodes, Ubuntu or AzureLinux. Default: Ubuntu."""
     max_surge: NotRequired[str]
-    """How many further nodes an upgrade may take at a time, a number or a percentage. Default: 10%."""
+    """Number of additional nodes during an upgrade, a number or a percentage. Default: 10%."""
     spot: NotRequired[SpotArgs | bool]
-    """Refused: AKS takes Spot machines for further pools alone. Default: none."""
+    """Rejected: AKS supports Spot machines only for other pools. Default: none."""
     dedicated: NotRequired[bool]
-    """True keeps all pods but AKS's own away by the taint CriticalAddonsOnly; what needs no GPU then has no place. Default:
+    """True keeps all pods but AKS's own away by the taint CriticalAddonsOnly; pods without a GPU then can't run. Default:
     false."""
 
 
 class GpuPoolArgs(TypedDict):
-    """A pool of GPU nodes, an agent pool of its own. Plain, all of it."""
+    """A pool of GPU nodes, a separate agent pool. All of it is plain."""
 
     size: str
     """Size of its machines, which have a GPU, such as Standard_NC4as_T4_v3."""
     min_nodes: NotRequired[int]
-    """How many nodes stay while nothing runs; each costs. Default: 0."""
+    """Minimum number of nodes; each costs while idle. Default: 0."""
     max_nodes: NotRequired[int]
-    """How many there can be at most. Default: 1."""
+    """Maximum number of nodes. Default: 1."""
     spot: NotRequired[SpotArgs | bool]
-    """Spot machines; AKS adds a label and a taint, which this program's jobs tolerate. Default: ordinary machines."""
+    """Spot machines; AKS adds a label and a taint, which this program's jobs tolerate. Default: regular machines."""
     taints: NotRequired[Sequence[str]]
-    """What keeps pods without a toleration away, as key=value:Effect. Default: ["sku=gpu:NoSchedule"], AKS's own advice."""
+    """Taints that keep pods without a toleration away, as key=value:Effect. Default: ["sku=gpu:NoSchedule"], AKS's own advice."""
     labels: NotRequired[Mapping[str, str]]
-    """Labels of its nodes, beside azure-gpu/pool with the pool's name here. Default: none."""
+    """Labels of its nodes, in addition to azure-gpu/pool with the pool's name here. Default: none."""
     zones: NotRequired[Sequence[str]]
     """Availability zones of its nodes. Default: none; Azure chooses."""
     os_sku: NotRequired[str]
-    """System of its nodes, one of Linux: Ubuntu, Ubuntu2204, AzureLinux, AzureLinux3. Default: Ubuntu."""
+    """Operating system of its nodes, a Linux: Ubuntu, Ubuntu2204, AzureLinux, AzureLinux3. Default: Ubuntu."""
     driver: NotRequired[DriverName]
-    """Whether AKS installs the GPU's driver. With none, a GPU operator has to. Default: install."""
+    """Whether AKS installs the GPU driver. With none, a GPU operator has to. Default: install."""
     max_surge: NotRequired[str]
-    """How many further nodes an upgrade may take at a time, a number or a percentage, which the quota has to have; not with Spot.
+    """Number of additional nodes during an upgrade, a number or a percentage, for which quota is required; not with Spot.
     Default: AKS's own."""
     drain_minutes: NotRequired[int]
-    """How long an upgrade waits for the pods of a node to end, 1 to 1440. Default: AKS's own, 30."""
+    """Minutes that an upgrade waits for a node's pods to end, 1 to 1440. Default: AKS's own, 30."""
     os_disk_gb: NotRequired[int]
-    """Size of the disk of the system, which holds images too. Default: AKS's own, by the size."""
+    """Size of the OS disk, which also holds images. Default: AKS's own, by the size."""
     max_pods: NotRequired[int]
-    """How many pods a node takes, 10 to 250. Default: AKS's own, 250."""
+    """Maximum number of pods per node, 10 to 250. Default: AKS's own, 250."""
     features: NotRequired[Sequence[str]]
-    """Preview features of Microsoft.ContainerService that the subscription has, such as AKSInfinibandSupport. Default: none."""
+    """Registered preview features of Microsoft.ContainerService, such as AKSInfinibandSupport. Default: none."""
     sharing: NotRequired[SharingArgs]
-    """How several programs share a GPU of it. Default: one program a GPU."""
+    """How programs share one of its GPUs. Default: one program per GPU."""
     replace: NotRequired[PoolReplaceName]
-    """What becomes of the pool when something changes that AKS can't change: its size, driver, MIG profile, zones, disk.
-    side-by-side makes the new pool beside the old one, under a name that ends in four digits of a hash, and needs the quota of
-    both; drain-first deletes the old one first, with whatever runs on it. Changed taints make a new pool side by side too, and
+    """How the pool is replaced when a property changes that AKS can't change: its size, driver, MIG profile, zones, disk.
+    side-by-side creates the new pool beside the old one, under a name that ends in four digits of a hash, and requires quota for
+    both; drain-first deletes the old one first, with whatever runs on it. Changed taints create a new pool side by side too, and
     are changed in place with drain-first. Default: side-by-side where the pool's name has at most 8 characters, of AKS's 12,
     drain-first where it is longer."""
     tags: NotRequired[Mapping[str, OpenInput[str]]]
-    """Tags beside the cluster's, over which they win. Default: none."""
+    """Additional tags, which take precedence over the cluster's. Default: none."""
     overrides: NotRequired[Annotated[Overrides, OverridesOf(azure_types.AGENT_POOL)]]
-    """azure-native properties of the agent pool, set last and judged only by Azure; null removes one. Default: none."""
+    """azure-native properties of the agent pool, set last and validated only by Azure; null removes one. Default: none."""
 
 
 class AdminsArgs(PrincipalsArgs):
-    """Who may do everything in a cluster, by their object ids in Entra. All of it is plain."""
+    """Administrators of a cluster, by their object ids in Entra. All of it is plain."""
 
 
 class AccessArgs(TypedDict):
-    """How one gets into the cluster."""
+    """Access to the cluster."""
 
     network: NotRequired[ClusterNetworkName]
-    """Plain: who reaches its API's address. public: everybody, who then has to log in; restricted: `authorized_ranges` alone;
-    private: the cluster's own network alone, so whoever runs this program has to have a way there, see `reachable`. Default:
-    public."""
+    """Plain: from where its API is reachable. public: from everywhere, with a login; restricted: only from `authorized_ranges`;
+    private: only from the cluster's network, where this program then has to run, see `reachable`. Default: public."""
     authorized_ranges: NotRequired[Sequence[str]]
-    """Plain: addresses in CIDR form that may reach it, with restricted alone; this machine's has to be among them. Default:
+    """Plain: addresses in CIDR form that may connect, only with restricted; this machine's has to be among them. Default:
     none."""
     private_dns_zone: NotRequired[OpenInput[str]]
-    """Wired: with private alone: system, none, or the ARM id of a private DNS zone. Default: system."""
+    """Wired: only with private: system, none, or the ARM id of a private DNS zone. Default: system."""
     reachable: NotRequired[bool]
-    """Plain: true says that whoever runs this program reaches a private cluster, such as by VPN. Default: false."""
+    """Plain: true if a private cluster is reachable from where this program runs, such as by VPN. Default: false."""
     login: NotRequired[LoginName]
-    """Plain: how the kubeconfig's kubelogin gets its token. Default: oidc where azure-native:useOidc is set, spn where
+    """Plain: login method of the kubeconfig's kubelogin. Default: oidc where azure-native:useOidc is set, spn where
     azure-native:clientId is, else azurecli; AAD_LOGIN_METHOD in the environment comes before it."""
     authority_host: NotRequired[str]
-    """Plain: where the kubeconfig's kubelogin asks Entra for its token, https://…/ with a slash at the end; with login spn.
-    Default: Azure's own; with azure-native:metadataHost, that host."""
+    """Plain: Entra's address for the kubeconfig's kubelogin, https://…/ with a slash at the end; with login spn. Default: Azure's
+    own; with azure-native:metadataHost, that host."""
     disable_instance_discovery: NotRequired[bool]
-    """Plain: true makes kubelogin take Entra's address as it is given. Default: what azure-native:disableInstanceDiscovery
-    says."""
+    """Plain: true makes kubelogin use Entra's address without validating it. Default: that of
+    azure-native:disableInstanceDiscovery."""
     local_accounts: NotRequired[bool]
-    """Plain: true leaves AKS's local administrator in, who logs in with a certificate that nobody can take back. Default:
-    false."""
+    """Plain: true keeps AKS's local administrator, whose certificate can't be revoked. Default: false."""
     admins: NotRequired[AdminsArgs]
-    """Who may do everything in the cluster. Where several people or a pipeline run this program, name all of them. Default:
-    whoever ran the first up."""
+    """Administrators of the cluster. If several people or a pipeline run this program, list all of them. Default: whoever ran the
+    first up."""
 
 
 class MaintenanceArgs(TypedDict):
-    """When AKS may change the cluster by itself, and what. All of it is plain."""
+    """When AKS may change the cluster automatically, and what. All of it is plain."""
 
     upgrades: NotRequired[UpgradeChannelName]
-    """New versions of Kubernetes. Default: none; the cluster keeps its version until `kubernetes_version` is another."""
+    """Kubernetes upgrades. Default: none; the cluster keeps its version until `kubernetes_version` changes."""
     node_images: NotRequired[NodeImageChannelName]
-    """Fixes of the nodes' system; NodeImage replaces each node after its pods have had their time. Default: NodeImage."""
+    """Updates of the nodes' operating system; NodeImage replaces each node after draining it. Default: NodeImage."""
     day: NotRequired[WeekdayName]
-    """The day of the week on which a window begins. Default: Sunday."""
+    """Day of the week on which a window starts. Default: Sunday."""
     start: NotRequired[str]
-    """The time at which it begins, HH:MM. Default: 02:00."""
+    """Time at which it starts, HH:MM. Default: 02:00."""
     hours: NotRequired[int]
-    """How long it is, 4 to 24 hours. Default: 4."""
+    """Its length, 4 to 24 hours. Default: 4."""
     utc_offset: NotRequired[str]
-    """Its clock against UTC, such as +05:30. Default: +00:00."""
+    """Its offset from UTC, such as +05:30. Default: +00:00."""
 
 
 class GpuClusterSettings(ClusterObjectsSettings):
-    """An AKS cluster with GPU pools, or an existing one, and what is put onto it."""
+    """An AKS cluster with GPU pools, or an existing one, and the objects on it."""
 
     existing: NotRequired[str]
-    """Plain: ARM id of a cluster to use, in any subscription. It is looked up and never changed; GPU pools that are said
-    here are added to it and go with the stack. Default: the cluster is created."""
+    """Plain: ARM id of a cluster to use, in any subscription. It is looked up and never changed; GPU pools that are set here are
+    added to it and deleted with the stack. Default: the cluster is created."""
     cluster_name: NotRequired[OpenInput[str]]
     """Plain: name of the cluster in Azure. Default: made from project, team, stack and the name here."""
     location: NotRequired[OpenInput[str]]
     """Plain: Azure region of the cluster. Default: the stack's."""
     kubernetes_version: NotRequired[str]
-    """Plain: version of Kubernetes, such as "1.35", in quotes. Default: the one that AKS takes by itself when the cluster is
-    created, the newest but one, which then stays."""
+    """Plain: version of Kubernetes, such as "1.35", in quotes. Default: the one that AKS selects when the cluster is created, the
+    newest but one, which then stays."""
     long_term_support: NotRequired[bool]
-    """Plain: true takes the long-term support plan, which needs tier premium. Default: false."""
+    """Plain: true selects the long-term support plan, which requires tier premium. Default: false."""
     tier: NotRequired[TierName]
     """Plain: free, or standard for a service level agreement. Default: free."""
     system_pool: NotRequired[SystemPoolArgs]
-    """The pool that AKS's own pods run on. Default: one node of the smallest size."""
+    """The pool for AKS's own pods. Default: one node of the smallest size."""
     gpu_pools: NotRequired[Mapping[str, GpuPoolArgs]]
-    """GPU pools by name, at most 12 lower-case letters and digits. Each is a resource of its own: changing one replaces that one
-    alone. Default: none."""
+    """GPU pools by name, at most 12 lower-case letters and digits. Each is a separate resource: changing one replaces only that
+    one. Default: none."""
     access: NotRequired[AccessArgs]
-    """How one gets in. Default: by Entra, from everywhere."""
+    """Access to the cluster. Default: by Entra, from everywhere."""
     subnet_id: NotRequired[OpenInput[str]]
     """Wired: ARM id of the subnet of its nodes; the cluster's identity gets the role Network Contributor on it. Default: one that
-    AKS makes."""
+    AKS creates."""
     pod_cidr: NotRequired[str]
-    """Plain: addresses of pods, which are an overlay's and so seen by nobody outside. Default: AKS's own, 10.244.0.0/16."""
+    """Plain: addresses of pods, which are in an overlay network and not visible outside. Default: AKS's own, 10.244.0.0/16."""
     service_cidr: NotRequired[str]
-    """Plain: addresses of services, seen inside alone. Default: AKS's own, 10.0.0.0/16."""
+    """Plain: addresses of services, visible only inside. Default: AKS's own, 10.0.0.0/16."""
     outbound: NotRequired[OutboundName]
-    """Plain: how nodes reach the internet; a NAT gateway or routes of one's own need `subnet_id`. Default: loadBalancer."""
+    """Plain: how nodes reach the internet; a custom NAT gateway or route table requires `subnet_id`. Default: loadBalancer."""
     network_policy: NotRequired[NetworkPolicyName]
-    """Plain: who enforces which pods may talk to which. Default: none."""
+    """Plain: network policy engine. Default: none."""
     idle_minutes: NotRequired[int]
-    """Plain: after how many minutes without work a node goes. Default: 10, as AKS has it."""
+    """Plain: minutes after which an idle node is removed. Default: 10, as AKS has it."""
     maintenance: NotRequired[MaintenanceArgs]
-    """When AKS may change the cluster by itself. Default: fixes of the nodes' system, on Sundays from 02:00 UTC."""
+    """When AKS may change the cluster automatically. Default: updates of the nodes' system, on Sundays from 02:00 UTC."""
     monitoring: NotRequired[MonitoringName]
-    """Plain: logs sends what API, autoscaler and logins say to the stack's log workspace. Default: logs where there is one."""
+    """Plain: logs sends logs of API server, autoscaler and logins to the stack's log workspace. Default: logs where there is
+    one."""
     workload_identity: NotRequired[bool]
-    """Plain: true lets pods of the namespace speak as the stack's identity, without a secret, and those of services as its
-    `serving_identity` where there is one. `run` needs it to carry files. Default: true where the stack has made one, else
+    """Plain: true lets pods of the namespace use the stack's identity, without a secret, and those of services its
+    `serving_identity` where there is one. `run` requires it to transfer files. Default: true where the stack has made one, else
     false."""
     ml_extension: NotRequired[bool]
-    """Plain: true checks that the cluster fits Azure Machine Learning's extension, put on by a command of one's own, and refuses
-    it with what is missing. A compute under `ml_workspace` that attaches the cluster puts it on by itself, and checks the same.
-    Default: false."""
+    """Plain: true checks that the cluster meets the requirements of Azure Machine Learning's extension, if you install it by a
+    command, and reports what is missing. A compute under `ml_workspace` that attaches the cluster installs it, with the same
+    check. Default: false."""
     on_cluster: NotRequired[bool]
-    """Plain: false puts nothing onto the cluster: no device plugin, so no pod sees a GPU. Default: true."""
+    """Plain: false creates no objects on the cluster: no device plugin, so pods see no GPU. Default: true."""
     tags: NotRequired[Mapping[str, OpenInput[str]]]
-    """Tags beside the stack's, over which they win. Default: none."""
+    """Additional tags, which take precedence over the stack's. Default: none."""
     as_of: NotRequired[str]
-    """Plain: the day at which the cluster is judged, YYYY-MM-DD, and its tag `as-of`. Default: the stack's."""
+    """Plain: the date against which the cluster is validated, YYYY-MM-DD, and its tag `as-of`. Default: the stack's."""
     expires_after: NotRequired[str]
-    """Plain: the last day of the cluster and its pools, YYYY-MM-DD; the tag `expires-at` holds the instant at which that day ends
-    in UTC. Tools and people keep it: Azure itself deletes nothing by it. Needed. Default: none."""
+    """Plain: the last day of the cluster and its pools, YYYY-MM-DD; the tag `expires-at` holds the end of that day in UTC. Tools
+    and people act on it: Azure itself deletes nothing. Required. Default: none."""
     overrides: NotRequired[Annotated[Overrides, OverridesOf(azure_types.MANAGED_CLUSTER)]]
-    """azure-native properties of the cluster, set last and judged only by Azure; null removes one. Default: none."""
+    """azure-native properties of the cluster, set last and validated only by Azure; null removes one. Default: none."""
 
 
 class GpuClusterArgs(GpuClusterSettings, CommonArgs):
-    """A cluster, and where it belongs."""
+    """Arguments of GpuCluster."""
 
 
 class GpuClusterWiring(GpuClusterSettings, OfStack):
-    """The same, wired to what it needs."""
+    """Arguments of GpuCluster, including the outputs of the stack's other parts."""

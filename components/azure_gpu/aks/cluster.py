@@ -44,13 +44,13 @@ from azure_gpu.shared.wired import Wired, together
 __all__ = ["HOW_REPLACED", "REPLACING", "GpuCluster"]
 
 REPLACING = [*REPLACING_CLUSTER, *(f"{path} (of a GPU pool)" for path in REPLACING_POOL)]
-HOW_REPLACED = "of the\ncluster with all that is in it, or of the one GPU pool alone"
-# What its API answers, why nodes came and went, and who logged in. Source: Microsoft Learn,
+HOW_REPLACED = "of the\ncluster with all that is in it, or only of the one GPU pool"
+# Responses of its API, reasons of scaling, and logins. Source: Microsoft Learn,
 # articles/aks/monitor-aks-reference.md, resource logs.
 LOG_CATEGORIES = ("kube-apiserver", "cluster-autoscaler", "guard")
 
-# The last one of a program, by its connection to the engine, for each service account: each has an identity of its own. Azure
-# takes one after another under one identity, and refuses with 409 what comes meanwhile: Microsoft Learn,
+# The last credential of a program, by its connection to the engine and by service account, which each have a separate
+# identity. Azure creates them only one after another on one identity, and rejects concurrent ones with 409: Microsoft Learn,
 # entra/workload-id/workload-identity-federation-considerations, Concurrent updates aren't supported (2024-02-28).
 _credentials: WeakKeyDictionary[object, dict[str, pulumi.Resource]] = WeakKeyDictionary()
 
@@ -59,7 +59,7 @@ _Wired = Wired[GpuClusterWiring, tuple[GpuClusterSpec, ClusterFacts]]
 
 
 class PoolOfCluster(TypedDict):
-    """What work on a GPU pool needs."""
+    """What work on a GPU pool requires."""
 
     name: pulumi.Output[str]
     """Name of the agent pool in Azure."""
@@ -72,37 +72,36 @@ class PoolOfCluster(TypedDict):
 
 
 class GpuCluster(AttachableCluster):
-    """A cluster. Raises `Refused` where its arguments can't be had."""
+    """A cluster. Raises `Refused` if its arguments are invalid."""
 
     cluster_id: pulumi.Output[str]
     """ARM id of the cluster."""
     cluster_name: pulumi.Output[str]
     """Its name in Azure."""
     namespace: str | None
-    """The namespace that jobs run in; None where nothing is put onto the cluster."""
+    """The namespace that jobs run in; None if no objects are created on the cluster."""
     gpu_pools: dict[str, PoolOfCluster]
-    """What work on each pool needs, by the pool's name here."""
+    """What work on each pool requires, by the pool's name here."""
     expires_at: pulumi.Output[str] | None
-    """The instant at which the cluster should be gone, RFC 3339 in UTC."""
+    """When the cluster should be deleted, RFC 3339 in UTC."""
     hourly_cost: pulumi.Output[float] | None
-    """List price in USD an hour with all the nodes that there can be. None where it isn't known, which is never the same as
-    free."""
+    """List price in USD an hour with the maximum number of nodes. None if unknown, which doesn't mean free."""
     idle_cost: pulumi.Output[float] | None
-    """The same with the nodes that stay while nothing runs, of the system pool above all."""
+    """The same with the minimum number of nodes, mainly those of the system pool."""
     kubeconfig: pulumi.Output[str]
-    """A kubeconfig that logs in by kubelogin, which is known once those who may do everything in the cluster may; secret."""
+    """A kubeconfig that logs in by kubelogin, available once the administrators' roles work; secret."""
     oidc_issuer_url: pulumi.Output[str]
-    """What issues the tokens of the cluster's service accounts, for credentials that trust them."""
+    """Issuer of the tokens of the cluster's service accounts, for credentials that trust them."""
     identity_principal_id: pulumi.Output[str] | None
     """Object id of the cluster's own identity; None for an existing cluster."""
     kubelet_principal_id: pulumi.Output[str]
-    """Object id of the identity that its nodes pull images as."""
+    """Object id of the identity with which its nodes pull images."""
     node_resource_group: pulumi.Output[str] | None
-    """Name of the resource group that AKS makes for its machines and disks; None for an existing cluster."""
+    """Name of the resource group that AKS creates for its machines and disks; None for an existing cluster."""
     agent_pools: pulumi.Output[dict[str, Any]] | None
-    """What the next program needs to know of the pools in the cluster's inputs; None for an existing cluster."""
+    """State of the pools in the cluster's inputs, for the next run; None for an existing cluster."""
     of_workspace: ClusterOfWorkspace
-    """The cluster as an Azure Machine Learning workspace attaches it. Not an output."""
+    """The cluster for an Azure Machine Learning workspace that attaches it. Not an output."""
 
     @overload
     def __init__(self, name: str, args: GpuClusterArgs, opts: pulumi.ResourceOptions | None = None) -> None: ...
@@ -141,7 +140,7 @@ class GpuCluster(AttachableCluster):
         self.node_resource_group = None if spec.existing else pulumi.Output.from_input(spec.node_resource_group)
         cluster = self._existing(wired.asked_by) if spec.existing else self._cluster(facts.pools)
         pools: dict[str, containerservice.AgentPool] = {}
-        for pool, each in spec.pools.items():  # AKS changes one at a time, and refuses another with 409
+        for pool, each in spec.pools.items():  # AKS changes only one at a time, and rejects others with 409
             pools[pool] = self._pool(each, cluster, after=list(pools.values())[-1:])
         self._config = cluster_access.kubeconfig(spec, facts, cluster, self)
         self.cluster_id = cluster.resource_id
@@ -157,7 +156,7 @@ class GpuCluster(AttachableCluster):
             self.kubelet_principal_id = found.apply(cluster_existing.kubelet_object_id)
         assigned = self._roles(facts, cluster)
         before: list[pulumi.Resource] = [*pools.values(), *assigned]
-        # Who is given it may use it: the role is there, and works.
+        # Available only once the role exists and works.
         entered = pulumi.Output.all(self._config, *(each.urn for each in assigned)).apply(lambda values: str(values[0]))
         self.kubeconfig = pulumi.Output.secret(entered)
         on_it = self._on_cluster(cluster, before) if spec.on_cluster else []
@@ -205,7 +204,7 @@ class GpuCluster(AttachableCluster):
         spec, group = self._spec, self._args["resource_group_name"]
         own = [inputs.pool(each, spec.kubernetes_version, self._args.get("subnet_id")) for each in spec.pools.values()]
         pools = read_pools.declared(in_state, inputs.system_pool(spec, self._args), own)
-        # An identity of its own: roles on subnet and zone are there before the cluster, and stay with none of its successors.
+        # A separate identity: it gets roles on subnet and zone before the cluster exists, and they end with it.
         identity = managedidentity.UserAssignedIdentity(
             f"{self._name}-identity",
             resource_name_=self._identity_name,
@@ -226,7 +225,7 @@ class GpuCluster(AttachableCluster):
                 depends_on=self._network_roles(identity.principal_id),
                 replace_on_changes=REPLACING_CLUSTER,
                 ignore_changes=pools.left_alone,
-                # Its name is fixed, so the old one has to be gone before its replacement comes.
+                # Its name is fixed, so the old one has to be deleted before its replacement is created.
                 delete_before_replace=True,
                 transformations=overrides.applied(self._args.get("overrides"), self),
                 hooks=self._again,
@@ -251,7 +250,7 @@ class GpuCluster(AttachableCluster):
         return self._spec.context.name(azure_types.USER_ASSIGNED_IDENTITY.arm_type, f"cluster-{self._name}")
 
     def _in_the_network(self) -> list[tuple[str, str, pulumi.Input[str]]]:
-        """What the cluster's identity needs in a network of the user's own: the assignment's name, the role, and on what."""
+        """Roles that the cluster's identity requires in an existing network: the assignment's name, the role, and its scope."""
         subnet, zone = self._args.get("subnet_id"), self._args.get("access", {}).get("private_dns_zone")
         required: list[tuple[str, str, pulumi.Input[str]]] = []
         if subnet is not None:
@@ -284,8 +283,8 @@ class GpuCluster(AttachableCluster):
                 parent=self,
                 depends_on=after,
                 replace_on_changes=REPLACING_POOL,
-                ignore_changes=["count", "powerState"],  # the autoscaler's, after the start; and of whoever stops the cluster
-                # Said either way: the provider would delete a pool of a name that is said before it makes another.
+                ignore_changes=["count", "powerState"],  # set by the autoscaler, and by stopping the cluster
+                # Set in both cases: with a fixed name the provider deletes before it creates, unless told otherwise.
                 delete_before_replace=spec.replace is PoolReplace.DRAIN_FIRST,
                 deleted_with=cluster.declared,
                 provider=cluster.provider,
@@ -295,7 +294,7 @@ class GpuCluster(AttachableCluster):
         )
 
     def _roles(self, facts: ClusterFacts, cluster: Cluster) -> list[authorization.RoleAssignment]:
-        """The administrators' role, which is waited for, and the nodes' right to pull."""
+        """The administrators' roles, whose effect is awaited, and the nodes' role to pull images."""
         spec = self._spec
         assigned: list[authorization.RoleAssignment] = []
         if not self._args.get("assign_roles", True):
@@ -311,7 +310,7 @@ class GpuCluster(AttachableCluster):
     def _assigned(
         self, suffix: str, role: str, scope: pulumi.Input[str], principal_id: pulumi.Input[str]
     ) -> list[authorization.RoleAssignment]:
-        """The role of an identity on `scope`; none where an administrator assigns roles."""
+        """Assigns an identity's role on `scope`; none if an administrator assigns roles."""
         if not self._args.get("assign_roles", True):
             return []
         assigned = role_of_identity.assign(
@@ -325,8 +324,8 @@ class GpuCluster(AttachableCluster):
         return [assigned]
 
     def _read(self, cluster: Cluster) -> pulumi.Output[containerservice.GetManagedClusterResult]:
-        """The cluster as Azure has it. A preview of a change knows this, and none of the changed resource's own outputs but its
-        name: by those it would change whatever follows from them, too."""
+        """The cluster as Azure has it. In a preview of a change these values are known, while the changed resource's own outputs,
+        except its name, are unknown and would show changes in everything that depends on them."""
         return told(
             containerservice.get_managed_cluster_output(
                 resource_group_name=cluster.group, resource_name=cluster.name, opts=pulumi.InvokeOptions(parent=self)
@@ -334,7 +333,7 @@ class GpuCluster(AttachableCluster):
         )
 
     def _print_commands(self, facts: ClusterFacts) -> None:
-        """What an administrator runs once the cluster is there."""
+        """Prints the commands for an administrator to run once the cluster exists."""
         cluster_id = cluster_access.id_of(self._spec, self._args)
         commands: list[str] = []
         if facts.azure_rbac:
@@ -369,7 +368,7 @@ class GpuCluster(AttachableCluster):
             pulumi.log.info("\n".join(["an administrator has to run:", *commands]), self)
 
     def _on_cluster(self, cluster: Cluster, before: list[pulumi.Resource]) -> list[pulumi.Resource]:
-        """Device plugin, labels, metrics, namespace, jobs, and the identities that pods can speak as."""
+        """Device plugin, labels, metrics, namespace, jobs, and the identities that pods can use."""
         images = self._args["registry"]["workload_images"] if "registry" in self._args else {}
         provider = cluster_access.provider(self._name, cluster, self._config, before, self)
         opts = pulumi.ResourceOptions(parent=self, provider=provider)
@@ -390,13 +389,14 @@ class GpuCluster(AttachableCluster):
     def _workload_identity(
         self, service_account: str, suffix: str, args: GpuClusterWiring, cluster: Cluster, opts: pulumi.ResourceOptions
     ) -> None:
-        """A service account whose tokens Entra takes for the identity in `args`. Someone else's identity isn't changed."""
+        """A service account whose tokens Entra accepts for the identity in `args`. Identities that the stack hasn't created
+        aren't changed."""
         spec = self._spec
         if cluster.declared is None or not _speaks(spec, args):
             return
         identity_id = pulumi.Output.from_input(args.get("identity_id", ""))
         found = identity_id.apply(arm_ids.parse)
-        program = get_monitor()  # each program has one of its own, under mocks too
+        program = get_monitor()  # different for each program, under mocks too
         made = _credentials.setdefault(program, {}) if program is not None else dict[str, pulumi.Resource]()
         earlier = made.get(service_account)
         credential = managedidentity.FederatedIdentityCredential(
@@ -422,7 +422,7 @@ class GpuCluster(AttachableCluster):
         objects.declare(f"{self._name}-service-account-{service_account}", account, opts)
 
     def _announce(self) -> None:
-        """What it costs to have the cluster at all. In a preview alone, as an update shows its preview first."""
+        """Shows the idle cost, only in a preview, since an update shows its preview first."""
         if pulumi.runtime.is_dry_run():
             idle = self._spec.idle_cost.text(self._spec.context.day)
             pulumi.log.info(f"cost while idle: {idle}, without disks and addresses", self)
@@ -440,14 +440,14 @@ def _speaks(spec: GpuClusterSpec, args: GpuClusterWiring) -> bool:
 
 
 def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wired:
-    """What a program describes. It logs in as the configuration and the environment let the provider log in."""
+    """Wires the arguments of a program. The login is that of the provider's configuration and environment."""
     described = program.describe(GpuCluster, name, GpuClusterArgs, given, opts)
     described.args.update(login.with_login(cast(GpuClusterSettings, described.args), login.configured()))
     return common.wire(described)
 
 
 def _decided(name: str, wired: _Wired) -> tuple[GpuClusterSpec, ClusterFacts]:
-    """What the arguments ask for. Raises `Refused` with every reason against it."""
+    """Resolves the arguments. Raises `Refused` with every problem."""
     args = wired.args
     context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
     spec, problems = resolve(name, args, context)

@@ -32,21 +32,21 @@ _CLIENT, _OIDC = (PROVIDER_VARIABLES[f"{PROVIDER}:{key}"] for key in ("clientId"
 def look_up(
     name: str, spec: GpuClusterSpec, facts: ClusterFacts, asked_by: AskedBy = OF_STACK, *, of_stack_file: bool = True
 ) -> tuple[str, list[Problem]]:
-    """`name`: the component's. The object id of the default administrator in the state, "" where there is none, and problems."""
+    """The object id of the default administrator in the state, "" if there is none, and problems. `name`: the component's."""
     state = own_state.resources(of_stack_file=of_stack_file) or {}
     admin = str(own_state.named(state, azure_types.ROLE_ASSIGNMENT.token, name_of_default(name)).get("principalId") or "")
     return admin, check(spec, facts, admin, os.environ, lambda: _runs(asked_by))
 
 
 def name_of_default(name: str) -> str:
-    """Of the role assignment of a cluster's default administrator. `name`: the component's."""
+    """Name of the role assignment of a cluster's default administrator. `name`: the component's."""
     return f"{name}-admin"
 
 
 def check(
     spec: GpuClusterSpec, facts: ClusterFacts, admin: str, environment: Mapping[str, str], runs: Callable[[], str]
 ) -> list[Problem]:
-    """`admin`: the default administrator in the state. `runs`: tells the object id of who runs the program, "" where it can't."""
+    """`admin`: the default administrator in the state. `runs` returns the object id of who runs the program, "" if unknown."""
     if not spec.on_cluster or not facts.entra:
         return []
     found = list(_login(spec, environment))
@@ -82,7 +82,7 @@ def _login(spec: GpuClusterSpec, environment: Mapping[str, str]) -> Sequence[Pro
 
 
 def object_id(opts: pulumi.InvokeOptions) -> str:
-    """Of who runs the program. RunError where that can't be read."""
+    """Object id of who runs the program. Raises RunError if it can't be read."""
     return answered(lambda: authorization.get_client_config(opts=opts)).object_id
 
 

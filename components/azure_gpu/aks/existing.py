@@ -19,18 +19,18 @@ from azure_gpu.shared.look_up import OF_STACK, AskedBy
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterFacts:
-    """What is declared for a cluster by. Of one that is created it is known beforehand."""
+    """Properties of a cluster that its objects depend on. For a created cluster they are known beforehand."""
 
-    entra: bool = True  # logins are Entra's
-    azure_rbac: bool = True  # role assignments in Azure say what they may do
-    issuer_url: str = ""  # of the tokens of its service accounts; empty: none, or not known before it is there
-    kubelet_object_id: str = ""  # of the identity that its nodes pull images as; empty: none, or not known before it is there
-    pools: InState = NOT_THERE  # of one that the stack has
-    admin: str = ""  # the object id of its default administrator in the state; empty: none, or it can't be read
+    entra: bool = True  # logins use Entra
+    azure_rbac: bool = True  # role assignments in Azure grant permissions
+    issuer_url: str = ""  # of the tokens of its service accounts; empty: none, or not known yet
+    kubelet_object_id: str = ""  # of its nodes' identity; empty: none, or not known yet
+    pools: InState = NOT_THERE  # in the state
+    admin: str = ""  # object id of its default administrator in the state; empty: none, or unreadable
 
 
 def look_up(spec: GpuClusterSpec, asked_by: AskedBy = OF_STACK) -> tuple[ClusterFacts, list[Problem]]:
-    """What there is to know of an existing cluster."""
+    """Reads an existing cluster."""
     if spec.existing is None:
         return ClusterFacts(), []
     path = f"{spec.path}.existing"
@@ -51,7 +51,7 @@ def look_up(spec: GpuClusterSpec, asked_by: AskedBy = OF_STACK) -> tuple[Cluster
         problems.append(no_route(f"{spec.path}.access.reachable"))
     day = spec.context.day
     of_version = kubernetes_versions.check(found.kubernetes_version or "", day, path) if found.kubernetes_version else []
-    problems += [problem._replace(severity=Severity.WARNING) for problem in of_version]  # its owner's to change
+    problems += [problem._replace(severity=Severity.WARNING) for problem in of_version]  # only its owner can change it
     facts = ClusterFacts(
         entra=found.aad_profile is not None,
         azure_rbac=found.aad_profile is not None and bool(found.aad_profile.enable_azure_rbac),
@@ -62,13 +62,13 @@ def look_up(spec: GpuClusterSpec, asked_by: AskedBy = OF_STACK) -> tuple[Cluster
 
 
 def kubelet_object_id(cluster: containerservice.GetManagedClusterResult) -> str:
-    """Of the identity that the cluster's nodes pull images as; empty where it has none."""
+    """Object id of the identity with which the cluster's nodes pull images; empty if it has none."""
     kubelet = (cluster.identity_profile or {}).get("kubeletidentity")
     return (kubelet.object_id or "") if kubelet is not None else ""
 
 
 def issuer_url(cluster: containerservice.GetManagedClusterResult) -> str:
-    """What issues the tokens of its service accounts; empty where nothing does."""
+    """Issuer of the tokens of its service accounts; empty without one."""
     return (cluster.oidc_issuer_profile.issuer_url if cluster.oidc_issuer_profile else "") or ""
 
 

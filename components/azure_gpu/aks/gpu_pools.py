@@ -46,20 +46,20 @@ _OF_AKS = ("kubernetes.azure.com/", "kubernetes.io/", "k8s.io/")
 
 
 class ClusterContext(NamedTuple):
-    """The cluster that pools are in, as far as they are judged by it."""
+    """The cluster's properties that its pools depend on."""
 
-    path: str  # where the cluster is written
+    path: str  # of the cluster in the settings
     location: str
     location_path: str
-    kubernetes_version: str  # empty: not known
+    kubernetes_version: str  # empty: unknown
     long_term_support: bool
     tags: Tags
-    last: date | None = None  # its last day; None: none is known
+    last: date | None = None  # its last day; None: unknown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GpuPoolSpec:
-    """What is declared of a pool."""
+    """A resolved pool."""
 
     name: str  # in the stack file
     replace: PoolReplace
@@ -67,16 +67,16 @@ class GpuPoolSpec:
     size: str  # as the catalog spells it
     zones: tuple[str, ...]
     labels: dict[str, str]  # of nodes, all of them
-    taints: tuple[str, ...]  # of nodes, that of Spot included
+    taints: tuple[str, ...]  # of nodes, including Spot's
     drain_minutes: int | None
     os_disk_gb: int | None
     max_pods: int | None
-    objects: GpuPool  # the same for what stands on the cluster
+    objects: GpuPool  # the pool for the objects on the cluster
     tags: Tags
 
     @property
     def kept(self) -> dict[str, object]:
-        """What AKS doesn't change on a pool that exists, by the paths of `aks.immutable`; subnets are wired."""
+        """Properties that AKS can't change on an existing pool, by the paths of `aks.immutable`; subnets are wired."""
         request = self.request
         return {
             "availabilityZones": list(self.zones),
@@ -91,12 +91,12 @@ class GpuPoolSpec:
         }
 
     def azure_name(self, subnet_id: str) -> str:
-        """The agent pool's name."""
+        """The agent pool's name in Azure."""
         return pool_name(self.name, self.replace, self.kept, subnet_id)
 
 
 def resolve(name: str, settings: GpuPoolArgs, cluster: ClusterContext, day: date) -> tuple[GpuPoolSpec, list[Problem]]:
-    """What is declared for the pool that the stack file calls `name`, and what is wrong with it."""
+    """Resolves the pool that the stack file calls `name`, with its problems."""
     path = f"{cluster.path}.gpu_pools.{name}"
     size = SIZES.find(settings["size"])
     request = _request(name, settings, path, size, cluster)
@@ -122,7 +122,7 @@ def resolve(name: str, settings: GpuPoolArgs, cluster: ClusterContext, day: date
         size=size_name,
         zones=tuple(sorted(dict.fromkeys(settings.get("zones", [])))),
         labels=_labels(name, settings, objects),
-        # AKS adds Spot's taint and label by itself, and then refuses an update that leaves them out (pulumi-azure-native 959).
+        # AKS adds Spot's taint and label itself, and then rejects an update without them (pulumi-azure-native 959).
         taints=tuple(dict.fromkeys([*own_taints, *([spot.TAINT] if request.spot else [])])),
         drain_minutes=int(settings["drain_minutes"]) if "drain_minutes" in settings else None,
         os_disk_gb=int(settings["os_disk_gb"]) if "os_disk_gb" in settings else None,
@@ -141,7 +141,7 @@ def resolve(name: str, settings: GpuPoolArgs, cluster: ClusterContext, day: date
 
 
 def _request(name: str, settings: GpuPoolArgs, path: str, size: Size | None, cluster: ClusterContext) -> PoolRequest:
-    """The pool in the words of the catalog's rules."""
+    """The pool for the catalog's rules."""
     of_spot = written(settings["spot"]) if "spot" in settings else None
     bid = None
     if of_spot is not None and of_spot.get("enabled", True):
@@ -182,7 +182,7 @@ def _labels(name: str, settings: GpuPoolArgs, objects: GpuPool) -> dict[str, str
 
 
 def _of_catalog(request: PoolRequest, settings: GpuPoolArgs, cluster: ClusterContext, day: date) -> list[Problem]:
-    """What the catalog says of the pool and of its size. The cluster's version is judged once, with the cluster."""
+    """The catalog's problems of the pool and of its size. The cluster's version is validated once, with the cluster."""
     use = SizeUse(
         service=Service.AKS,
         size=settings["size"],
@@ -195,7 +195,7 @@ def _of_catalog(request: PoolRequest, settings: GpuPoolArgs, cluster: ClusterCon
     of_version = request.at("kubernetes_version")
     found = lifecycle.through(lambda on: pools.check(request, on), day, cluster.last)
     of_pool = [_respelt(problem, request) for problem in found if problem.path != of_version]
-    # What a size needs of the driver is among the pool's, who knows which one it gets.
+    # The pool's own check covers the driver, since it knows which one is installed.
     of_size = offers.check(use, day, prices=packaged(), until=cluster.last)
     of_size = [problem for problem in of_size if problem.code is not Code.WRONG_DRIVER]
     seen = {(problem.path, problem.message) for problem in of_size}
@@ -203,7 +203,7 @@ def _of_catalog(request: PoolRequest, settings: GpuPoolArgs, cluster: ClusterCon
 
 
 def _respelt(problem: Problem, request: PoolRequest) -> Problem:
-    """The drivers are written in small letters in a stack file."""
+    """Drivers are lower-case in a stack file."""
     if problem.path != request.at("driver"):
         return problem
     value, allowed = str(problem.value).lower(), problem.allowed.replace(NO_DRIVER, Driver.NONE)
@@ -233,7 +233,7 @@ def _names(name: str, replace: PoolReplace, path: str) -> Iterator[Problem]:
 
 
 def _words(settings: GpuPoolArgs, path: str) -> Iterator[Problem]:
-    """Taints, labels, zones and surge: whether they are written as Kubernetes and AKS write them."""
+    """Validates the format of taints, labels, zones and surge."""
     for index, taint in enumerate(settings.get("taints", [])):
         match = _TAINT.fullmatch(taint)
         if match is None or match["effect"] not in _EFFECTS:

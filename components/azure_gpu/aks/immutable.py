@@ -30,7 +30,7 @@ REPLACING_POOL = [
     "vnetSubnetID",
 ]
 # Source: azurerm_kubernetes_cluster of the same provider, which makes a new cluster for these. It does so for another size of the
-# system pool too; here that is left to AKS, which refuses it: no cluster goes with all that runs on it for such a change.
+# system pool too; here AKS rejects it, since such a change must not replace a cluster with everything on it.
 REPLACING_CLUSTER = [
     "agentPoolProfiles[0].vnetSubnetID",
     "apiServerAccessProfile.enablePrivateCluster",
@@ -46,21 +46,21 @@ REPLACING_CLUSTER = [
 ]
 
 LONGEST_POOL_NAME = names.RULES[azure_types.AGENT_POOL.arm_type].longest
-HASH_LENGTH = 4  # of a pool's name: two of its forms collide with a chance of 1 in 65,536, which Azure then refuses
+HASH_LENGTH = 4  # of a pool's name: two forms collide with a chance of 1 in 65,536; Azure then rejects the second
 LONGEST_SIDE_BY_SIDE = LONGEST_POOL_NAME - HASH_LENGTH
 
 
 def default_replace(pool: str) -> PoolReplace:
-    """As its name allows: the hash has to have room."""
+    """side-by-side if the name leaves room for the hash."""
     return PoolReplace.SIDE_BY_SIDE if len(pool) <= LONGEST_SIDE_BY_SIDE else PoolReplace.DRAIN_FIRST
 
 
 def pool_name(pool: str, replace: PoolReplace, kept: Mapping[str, object], subnet_id: str) -> str:
-    """The agent pool's name in Azure; `kept`: what AKS doesn't change, by the paths above."""
+    """The agent pool's name in Azure; `kept`: properties that AKS can't change, by the paths above."""
     return f"{pool}{digest(kept, subnet_id)[:HASH_LENGTH]}" if replace is PoolReplace.SIDE_BY_SIDE else pool
 
 
 def digest(kept: Mapping[str, object], subnet_id: str) -> str:
-    """The same for the same properties, whatever else changes. What is as AKS has it by itself isn't in it."""
+    """A hash of these properties only. Properties with AKS's own defaults are left out."""
     properties = {key: value for key, value in {**kept, "vnetSubnetID": subnet_id}.items() if value}
     return hashlib.sha256(json.dumps(properties, sort_keys=True).encode()).hexdigest()

@@ -20,12 +20,12 @@ SCALE_SET = "VirtualMachineScaleSets"
 
 
 def cluster(spec: GpuClusterSpec, args: GpuClusterWiring, identity_id: pulumi.Input[str], pools: Sequence[Any]) -> dict[str, Any]:
-    """Everything about the cluster but its name, group and tags. `pools`: see `aks.read_pools`."""
+    """The cluster's inputs except name, group and tags. `pools`: see `aks.read_pools`."""
     return {
         "location": declared(spec.location, args.get("location")),
         "kubernetes_version": spec.kubernetes_version or None,
         "dns_prefix": spec.dns_prefix,
-        # AKS's own name for it, MC_<group>_<cluster>_<region>, soon has more than the 80 characters that it may have.
+        # AKS's default name, MC_<group>_<cluster>_<region>, easily exceeds the limit of 80 characters.
         "node_resource_group": spec.node_resource_group,
         "sku": containerservice.ManagedClusterSKUArgs(name="Base", tier=spec.tier),
         "support_plan": clusters.LONG_TERM_SUPPORT if spec.long_term_support else None,
@@ -33,7 +33,7 @@ def cluster(spec: GpuClusterSpec, args: GpuClusterWiring, identity_id: pulumi.In
             type=containerservice.ResourceIdentityType.USER_ASSIGNED, user_assigned_identities=[identity_id]
         ),
         "agent_pool_profiles": list(pools),
-        # Logins are Entra's, rights are role assignments in Azure: no certificate that nobody can take back.
+        # Logins use Entra and permissions are role assignments in Azure: there is no certificate that can't be revoked.
         "aad_profile": containerservice.ManagedClusterAADProfileArgs(managed=True, enable_azure_rbac=True),
         "enable_rbac": True,
         "disable_local_accounts": not spec.access.local_accounts,
@@ -49,7 +49,7 @@ def cluster(spec: GpuClusterSpec, args: GpuClusterWiring, identity_id: pulumi.In
 
 
 def system_pool(spec: GpuClusterSpec, args: GpuClusterWiring) -> containerservice.ManagedClusterAgentPoolProfileArgs:
-    """The one pool inside the cluster's own body, without which ARM makes none."""
+    """The pool in the cluster's own body, which ARM requires."""
     pool = spec.system
     return containerservice.ManagedClusterAgentPoolProfileArgs(
         name=SYSTEM_POOL,
@@ -58,15 +58,15 @@ def system_pool(spec: GpuClusterSpec, args: GpuClusterWiring) -> containerservic
         vm_size=pool.size,
         os_type=containerservice.OSType.LINUX,
         os_sku=pool.os_sku,
-        # Of an autoscaled pool that of its start: AKS takes 1 where none is given, whatever the least is, and refuses that beyond
-        # it. Source: Microsoft Learn, REST reference of Microsoft.ContainerService 2025-09-01, Agent Pools.
+        # The initial number if the pool is autoscaled: AKS's default is 1, which it rejects if the minimum is higher.
+        # Source: Microsoft Learn, REST reference of Microsoft.ContainerService 2025-09-01, Agent Pools.
         count=pool.nodes,
         enable_auto_scaling=pool.autoscaler,
         min_count=pool.nodes if pool.autoscaler else None,
         max_count=pool.max_nodes if pool.autoscaler else None,
         availability_zones=list(pool.zones) or None,
         node_taints=[system_pools.DEDICATED_TAINT] if pool.dedicated else None,
-        # AKS upgrades the control plane alone where a pool names no version. Source: Azure/AKS, CHANGELOG.md, 2022-03-27.
+        # AKS upgrades only the control plane if a pool has no version. Source: Azure/AKS, CHANGELOG.md, 2022-03-27.
         orchestrator_version=spec.kubernetes_version or None,
         upgrade_settings=_upgrade(pool.max_surge, None),
         vnet_subnet_id=args.get("subnet_id"),
@@ -79,10 +79,10 @@ def _api_server(spec: GpuClusterSpec, settings: AccessArgs) -> containerservice.
     return containerservice.ManagedClusterAPIServerAccessProfileArgs(
         authorized_ip_ranges=list(spec.access.authorized_ranges) or None,
         enable_private_cluster=private,
-        # Without a private zone its name has to be public; with one nobody outside learns its address.
+        # Without a private zone its name has to be public; with one its address stays private.
         enable_private_cluster_public_fqdn=(zone == "none") if private else None,
         private_dns_zone=zone if private else None,
-        # `az aks command invoke` goes past the ranges, and is the way in from outside that a private cluster has.
+        # `az aks command invoke` bypasses the ranges, and is a private cluster's only access from outside.
         disable_run_command=not private,
     )
 
@@ -116,7 +116,7 @@ def _upgrades(spec: GpuClusterSpec) -> containerservice.ManagedClusterAutoUpgrad
 
 
 def windows(spec: GpuClusterSpec) -> Mapping[str, containerservice.MaintenanceWindowArgs]:
-    """The maintenance windows that the cluster's channels need, by AKS's name of the configuration."""
+    """The maintenance windows that the cluster's channels require, by AKS's name of the configuration."""
     settings = spec.maintenance
     window = containerservice.MaintenanceWindowArgs(
         duration_hours=settings.hours,
@@ -128,7 +128,7 @@ def windows(spec: GpuClusterSpec) -> Mapping[str, containerservice.MaintenanceWi
     )
     channels = {
         maintenance.CLUSTER_WINDOW: settings.upgrades is not UpgradeChannel.NONE,
-        # The system's own updater asks for no window.
+        # The system's own updater has no window.
         maintenance.NODES_WINDOW: settings.node_images in (NodeImageChannel.NODE_IMAGE, NodeImageChannel.SECURITY_PATCH),
     }
     return {name: window for name, required in channels.items() if required}
@@ -141,7 +141,7 @@ def _upgrade(max_surge: str, drain_minutes: int | None) -> containerservice.Agen
 
 
 def pool(spec: GpuPoolSpec, kubernetes_version: str, subnet_id: pulumi.Input[str] | None) -> dict[str, Any]:
-    """Everything about a GPU pool but its names."""
+    """A GPU pool's inputs except its names."""
     request = spec.request
     return {
         "mode": containerservice.AgentPoolMode.USER,
@@ -150,7 +150,7 @@ def pool(spec: GpuPoolSpec, kubernetes_version: str, subnet_id: pulumi.Input[str
         "os_type": containerservice.OSType.LINUX,
         "os_sku": request.os_sku or None,
         "orchestrator_version": kubernetes_version or None,
-        "count": request.min_count,  # to start with; see the system pool
+        "count": request.min_count,  # the initial number; see the system pool
         "enable_auto_scaling": True,
         "min_count": request.min_count,
         "max_count": request.max_count,

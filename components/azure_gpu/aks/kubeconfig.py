@@ -11,9 +11,9 @@ from azure_gpu.formats import bounded_yaml
 
 KUBELOGIN_PAGE = "https://azure.github.io/kubelogin/install.html"
 _ARGUMENTS = {
-    # AAD_LOGIN_METHOD of the environment comes before --login, and then takes its ids from where the provider has them.
+    # AAD_LOGIN_METHOD in the environment overrides --login, with ids from the same variables as the provider's.
     Login.AZURE_CLI: ("--login", "azurecli", "--use-azurerm-env-vars"),
-    # Secret and ids come from the environment, ARM_CLIENT_ID and its like, as the provider has them.
+    # Secret and ids come from the environment, ARM_CLIENT_ID etc., as for the provider.
     Login.SERVICE_PRINCIPAL: ("--login", "spn", "--use-azurerm-env-vars"),
     Login.WORKLOAD_IDENTITY: ("--login", "workloadidentity"),
     # The same ids, and GitHub's token of the running job or the file that AZURE_FEDERATED_TOKEN_FILE names. Source:
@@ -23,11 +23,11 @@ _ARGUMENTS = {
 
 
 class NoKubeconfigError(ValueError):
-    """What Azure answered holds no kubeconfig."""
+    """Azure's response has no kubeconfig."""
 
 
 def kubeconfig_of(answer: Sequence[Mapping[str, str]]) -> dict[str, Any]:
-    """The first kubeconfig in the answer of listClusterUserCredential, whose values are Base64."""
+    """The first kubeconfig in the response of listClusterUserCredential, whose values are Base64."""
     try:
         text = base64.b64decode(answer[0]["value"]).decode()
         config = bounded_yaml.load(text)
@@ -40,10 +40,11 @@ def kubeconfig_of(answer: Sequence[Mapping[str, str]]) -> dict[str, Any]:
 def with_kubelogin(
     config: Mapping[str, Any], name: str, login: Login, *, authority_host: str = "", disable_instance_discovery: bool = False
 ) -> str:
-    """Server and certificate of `config`, with a user who logs in by kubelogin. JSON, which is YAML, in a fixed order."""
+    """A kubeconfig with server and certificate of `config`, and a user who logs in by kubelogin. JSON, which is YAML, in a fixed
+    order."""
     cluster = cast(Mapping[str, Any], config["clusters"][0]["cluster"])
-    # Of the environment kubelogin takes the host for workload identity alone (its v0.2.13, pkg/internal/token/options.go). It
-    # ignores the host where it asks the Azure CLI; AAD_LOGIN_METHOD=spn in the environment needs it.
+    # kubelogin reads the host from the environment only for workload identity (its v0.2.13, pkg/internal/token/options.go). It
+    # ignores the host with the Azure CLI; AAD_LOGIN_METHOD=spn in the environment requires it.
     host = ("--authority-host", authority_host) if authority_host and login is not Login.WORKLOAD_IDENTITY else ()
     discovery = ("--disable-instance-discovery",) if disable_instance_discovery else ()
     run = {
@@ -68,5 +69,5 @@ def with_kubelogin(
 
 
 def as_given(config: Mapping[str, Any]) -> str:
-    """The kubeconfig of a cluster without Entra, which lets its holder in and so is a secret."""
+    """The kubeconfig of a cluster without Entra, which grants access by itself and so is a secret."""
     return json.dumps(config, indent=2)

@@ -17,18 +17,18 @@ _CLIENT, _OIDC, _HOST, _DISCOVERY = (
 
 
 def login_from(environment: Mapping[str, str]) -> dict[str, str]:
-    """The provider's keys that the environment may set and the login of a cluster follows."""
+    """The provider's keys from the environment on which a cluster's login may depend."""
     found = {key: environment.get(PROVIDER_VARIABLES[key], "") for key in (_HOST, _DISCOVERY)}
     return {key: value for key, value in found.items() if value}
 
 
 def configured() -> dict[str, str]:
-    """The engine's configuration, and what the environment adds to it, for a cluster that a program describes."""
+    """The engine's configuration with the environment's additions, for a cluster in a program."""
     return {**login_from(os.environ), **get_config_env(), **CONFIG.get()}
 
 
 def with_login(cluster: GpuClusterSettings, configuration: Mapping[str, str]) -> GpuClusterSettings:
-    """The cluster, logged into as the provider itself logs in, where its settings set nothing else."""
+    """The cluster's settings, with the provider's own login as their default."""
     defaults = AccessArgs()
     if configuration.get(_OIDC, "").lower() == "true":
         defaults["login"] = Login.OIDC

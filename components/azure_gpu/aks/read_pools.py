@@ -20,32 +20,32 @@ COMPONENT = "azuregpu:index:GpuCluster"
 CLUSTER = "azure-native:containerservice:ManagedCluster"
 RECORD = "agent_pools"
 SYSTEM_POOL = "system"
-_LEFT_ALONE = ("count", "powerState")  # the autoscaler's, and of whoever stops the cluster
+_LEFT_ALONE = ("count", "powerState")  # set by the autoscaler, and by stopping the cluster
 _MAPS = ("nodeLabels", "tags")
 
 Profile = Mapping[str, Any]
 
 
 class Record(TypedDict):
-    """What the next program needs to know of this one."""
+    """What the next run needs from this one."""
 
     sent: list[Profile]
     """The pools in the inputs of the cluster."""
     shown: list[Profile]
-    """All pools that AKS showed then, as far as they can be inputs."""
+    """All pools that AKS returned then, as inputs."""
 
 
 class InState(NamedTuple):
-    """The pools of a cluster in the state; empty where the stack has no cluster, or another version's."""
+    """The pools of a cluster in the state; empty without a cluster, or with one of another version."""
 
     listed: tuple[Profile, ...] = ()
-    """In its inputs."""
+    """Those in its inputs."""
     shown: tuple[Profile, ...] = ()
-    """In Azure, when the state was last written."""
+    """Those in Azure, when the state was last written."""
 
     @property
     def names(self) -> list[str]:
-        """Of the pools in its inputs."""
+        """Names of the pools in its inputs."""
         return [str(each.get("name") or "") for each in self.listed]
 
     @property
@@ -58,7 +58,7 @@ NOT_THERE = InState()
 
 
 class Declared(NamedTuple):
-    """What to declare."""
+    """The pools to declare."""
 
     profiles: list[Any]
     """The cluster's `agent_pool_profiles`."""
@@ -67,7 +67,7 @@ class Declared(NamedTuple):
 
 
 def look_up(names: Sequence[str], *, of_stack_file: bool = True) -> dict[str, InState]:
-    """By the names of the components."""
+    """The pools in the state, by the names of the components."""
     state = own_state.resources(of_stack_file=of_stack_file) if names else None
     return {name: _of_cluster(name, state or {}) for name in names}
 
@@ -83,7 +83,7 @@ def _of_cluster(name: str, state: Mapping[str, own_state.OwnResource]) -> InStat
 
 
 def refreshed(inputs: Any, before: Any, now: Any) -> Any:
-    """Inputs after a refresh that found `now` in place of `before`."""
+    """Inputs after a refresh that found `now` instead of `before`."""
     if inputs is None or now == before:
         return now if inputs is None else inputs
     if all(isinstance(each, Mapping) for each in (inputs, before, now)):
@@ -97,20 +97,21 @@ def refreshed(inputs: Any, before: Any, now: Any) -> Any:
 
 
 def declared(in_state: InState, system: Any, own: Sequence[Mapping[str, Any]]) -> Declared:
-    """What a cluster declares. `system`: its system pool, `own`: the inputs of its other pools, without their names in Azure."""
+    """The pools that a cluster declares. `system`: its system pool, `own`: the inputs of its other pools, without their names in
+    Azure."""
     scaled = bool(system.enable_auto_scaling)
     if len(in_state.listed) > 1 and _all_match(in_state, system, own, scaled=scaled):
         left_alone = [f"agentPoolProfiles[{index}].{key}" for index in range(len(in_state.listed)) for key in _LEFT_ALONE]
         return Declared(list(in_state.listed), left_alone)
     now = in_state.system
-    if now is not None and in_state.names[0] != SYSTEM_POOL:  # a path has an index: there is another pool at it
+    if now is not None and in_state.names[0] != SYSTEM_POOL:  # the index in the path would select another pool
         return Declared([{**_profile(system), "count": now["count"]} if scaled and "count" in now else system], [])
     left_alone = ["agentPoolProfiles[0].powerState", *(["agentPoolProfiles[0].count"] if scaled else [])]
     return Declared([system], left_alone)
 
 
 def _all_match(in_state: InState, system: Any, own: Sequence[Mapping[str, Any]], *, scaled: bool) -> bool:
-    """Whether Azure has each pool as it is declared, and no other."""
+    """Whether Azure has exactly the declared pools."""
     left = [_profile(each) for each in own]
     for now in in_state.shown:
         if now.get("name") == SYSTEM_POOL:
@@ -129,25 +130,25 @@ def _matches(now: Profile, expected: Profile, *, but: Sequence[str] = ()) -> boo
 
 
 def _property_matches(name: str, now: object, expected: object) -> bool:
-    """Whether a property is as it is declared; what is known later is taken to be so, and nothing to be an empty list or map."""
+    """Whether a property is as declared; unknown values count as equal, and a missing value as an empty list or map."""
     if isinstance(expected, pulumi.Output):
         return True
     if isinstance(expected, Mapping):
         actual, declared = cast(Profile, now or {}), cast(Profile, expected)
-        # To an object AKS adds properties of its own, to a map nothing.
+        # AKS adds properties to objects, but not to maps.
         return _matches(actual, declared) and (name not in _MAPS or actual.keys() == declared.keys())
     return now == expected or (not now and expected in ([], {}))
 
 
 def record(sent: Sequence[Any], shown: pulumi.Output[Any]) -> pulumi.Output[Any]:
-    """The component's output."""
+    """The component's output RECORD."""
     return pulumi.Output.all(sent=_as_inputs(sent), shown=shown).apply(
         lambda found: Record(sent=found["sent"], shown=_as_inputs(found["shown"] or []))
     )
 
 
 def by_name(profiles: Sequence[Any]) -> dict[str, Profile]:
-    """What of each pool can be an input, by its name, without what others than the program change."""
+    """The input properties of each pool, by its name, without those that others change."""
     return {
         str(each.get("name") or ""): {key: value for key, value in each.items() if key not in (*_LEFT_ALONE, "name")}
         for each in _as_inputs(profiles)

@@ -43,7 +43,7 @@ TIERS = {Tier.FREE: clusters.FREE, Tier.STANDARD: clusters.STANDARD, Tier.PREMIU
 
 
 def resolve(name: str, args: GpuClusterSettings, context: Context) -> tuple[GpuClusterSpec, list[Problem]]:
-    """What is declared for the cluster that the stack file calls `name`, and what is wrong with the arguments. Pure."""
+    """Resolves the cluster that the stack file calls `name`, with its problems. Pure."""
     path = context.path("clusters", name)
     as_of, problems = resolve_day(args.get("as_of"), f"{path}.as_of")
     day = as_of or context.day
@@ -56,7 +56,7 @@ def resolve(name: str, args: GpuClusterSettings, context: Context) -> tuple[GpuC
         path=path,
         location=location,
         location_path=f"{path}.location" if "location" in args else context.own_path("location"),
-        # Of an existing cluster nothing is known before it is looked up.
+        # The version of an existing cluster is unknown before it is looked up.
         kubernetes_version=version or ("" if "existing" in args else kubernetes_versions.default(day)),
         long_term_support=args.get("long_term_support", False),
         tags=tags,
@@ -100,7 +100,7 @@ def resolve(name: str, args: GpuClusterSettings, context: Context) -> tuple[GpuC
     )
     of_catalog = lifecycle.through(lambda on: cluster_problems(args, spec, on), day, of_cluster.last)
     problems += [*end_problems, *id_problems, *of_catalog, *pool_problems]
-    reported = {problem.path for problem in errors(pool_problems)}  # such as MIG on a T4, which says the same in other words
+    reported = {problem.path for problem in errors(pool_problems)}  # such as MIG on a T4, which both report
     if spec.on_cluster:
         problems += [problem for problem in object_problems if problem.path not in reported]
     problems += [*cluster_rules.problems_of(args, spec), *check_tags(args.get("tags", {}), f"{path}.tags")]
@@ -154,7 +154,7 @@ def _maintenance(settings: MaintenanceArgs) -> Maintenance:
 def _cost(
     system: SystemPool, pools: Mapping[str, GpuPoolSpec], tier: str, location: str, *, created: bool, most: bool
 ) -> HourlyCost:
-    """List price of all nodes that there can be, or of those that stay; of an existing cluster the stack's own pools alone."""
+    """List price of the maximum or minimum number of nodes; for an existing cluster only of the stack's own pools."""
     of_system = [Machines(system.size, max(system.max_nodes, system.nodes) if most else system.nodes)] if created else []
     of_pools = [
         Machines(each.size, each.request.max_count if most else each.request.min_count, each.objects.spot)

@@ -34,7 +34,7 @@ SUBNET = "Microsoft.Network/virtualNetworks/subnets"
 PRIVATE_DNS_ZONE = "Microsoft.Network/privateDnsZones"
 _HOST = re.compile(r"https://[A-Za-z0-9.-]+(?::[0-9]{1,5})?/")
 _SYSTEM_OS = ("Ubuntu", "AzureLinux")
-# What belongs to the cluster itself, which isn't changed where it exists.
+# Settings of the cluster itself; an existing one isn't changed.
 _OF_A_NEW_CLUSTER = (
     "cluster_name",
     "kubernetes_version",
@@ -56,7 +56,7 @@ _ACCESS_OF_A_NEW_CLUSTER = ("network", "authorized_ranges", "private_dns_zone", 
 
 
 def problems_of(settings: GpuClusterSettings, spec: GpuClusterSpec) -> list[Problem]:
-    """What is wrong with the cluster."""
+    """All problems of the cluster."""
     problems = [*_access(settings, spec), *_subnet(settings, spec), *_on_cluster(settings, spec)]
     if "existing" in settings:
         return [*problems, *_existing(settings, spec.path)]
@@ -186,7 +186,7 @@ def _network(settings: GpuClusterSettings, spec: GpuClusterSpec) -> Iterator[Pro
 
 
 def _on_cluster(settings: GpuClusterSettings, spec: GpuClusterSpec) -> Iterator[Problem]:
-    """Whether whoever runs this gets to the cluster, where something is put onto it."""
+    """Problems of a cluster that isn't reachable, if objects are created on it."""
     private = spec.access.network is ClusterNetwork.PRIVATE
     if spec.on_cluster and private and not spec.access.reachable:
         yield no_route(f"{spec.path}.access.reachable")
@@ -200,7 +200,7 @@ def _on_cluster(settings: GpuClusterSettings, spec: GpuClusterSpec) -> Iterator[
 
 
 def no_route(path: str) -> Problem:
-    """The problem of a private cluster, onto which something is to be put from outside."""
+    """The problem of a private cluster that isn't reachable, if objects are created on it."""
     return Problem(
         path=path,
         message="a private cluster's API is reachable only from its network, and `reachable` is not set: "
@@ -214,7 +214,7 @@ def no_route(path: str) -> Problem:
 
 def _subnet(settings: GpuClusterSettings, spec: GpuClusterSpec) -> Iterator[Problem]:
     subnet = settings.get("subnet_id")
-    if not isinstance(subnet, str):  # what another resource gives can't be looked at
+    if not isinstance(subnet, str):  # an output can't be validated
         return
     found = arm_ids.parse(subnet)
     if found is None or not found.is_type(SUBNET):
@@ -264,7 +264,7 @@ def _ml_extension(settings: GpuClusterSettings, spec: GpuClusterSpec) -> Iterato
 
 
 def cluster_problems(args: GpuClusterSettings, spec: GpuClusterSpec, day: date) -> list[Problem]:
-    """What the catalog says of the cluster itself."""
+    """The catalog's problems of the cluster itself."""
     problems: list[Problem] = []
     problems += check_region(args.get("location"), spec.location_path)
     if "existing" in args:

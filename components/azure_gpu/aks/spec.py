@@ -59,7 +59,7 @@ class Maintenance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GpuClusterSpec:
-    """What is declared. Wired values stay in the arguments."""
+    """A resolved cluster. Wired values stay in the arguments."""
 
     context: Context
     path: str
@@ -67,7 +67,7 @@ class GpuClusterSpec:
     existing: ArmId | None
     location: str
     location_path: str
-    kubernetes_version: str  # empty: not said, so AKS chooses once
+    kubernetes_version: str  # empty: not set, so AKS chooses once
     long_term_support: bool
     tier: str
     system: SystemPool
@@ -85,8 +85,8 @@ class GpuClusterSpec:
     objects: ClusterObjectsSpec
     tags: Tags
     expires_at: str | None  # instant in UTC, RFC 3339
-    cost: HourlyCost  # with all nodes that there can be
-    idle_cost: HourlyCost  # with those that stay
+    cost: HourlyCost  # with the maximum number of nodes
+    idle_cost: HourlyCost  # with the minimum number of nodes
 
     @property
     def dns_prefix(self) -> str:
@@ -94,7 +94,7 @@ class GpuClusterSpec:
 
     @property
     def node_resource_group(self) -> str:
-        """The resource group that AKS makes for machines and disks."""
+        """The resource group that AKS creates for machines and disks."""
         return f"{self.name}-nodes"
 
     @property
@@ -107,5 +107,5 @@ class GpuClusterSpec:
 
 
 def pods_can_use_identity(spec: GpuClusterSpec) -> bool:
-    """Whether pods of the namespace can be let speak as an identity of the stack, which an existing cluster isn't changed for."""
+    """Whether pods of the namespace can use the stack's identity; an existing cluster isn't changed for that."""
     return spec.workload_identity and spec.existing is None

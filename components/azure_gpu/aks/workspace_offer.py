@@ -9,7 +9,7 @@ from azure_gpu.shared.attachable import ClusterOfWorkspace
 
 
 def of_cluster(spec: GpuClusterSpec) -> ClusterOfWorkspace:
-    """What is plain of a cluster."""
+    """The cluster's plain values."""
     vcpus = system_pools.vcpus(spec.system.size)
     return ClusterOfWorkspace(
         id=spec.existing.text if spec.existing else "",

@@ -26,71 +26,70 @@ class EdgeDeviceArgs(TypedDict):
     gpu: NotRequired[str]
     """T4 or A2. Default: T4."""
     gpu_count: NotRequired[int]
-    """How many GPUs it has, 1 or 2. Default: 1."""
+    """Number of its GPUs, 1 or 2. Default: 1."""
     gpu_vms: NotRequired[int]
-    """How many virtual machines with a GPU it runs; each takes one GPU from Kubernetes. Default: 0."""
+    """Number of virtual machines with a GPU on it; each takes one GPU from Kubernetes. Default: 0."""
     kubernetes_first: NotRequired[bool]
     """True: Kubernetes was configured before those machines, and so has all GPUs. Default: false."""
     managed_iot_edge: NotRequired[bool]
-    """True: it runs modules by the managed IoT Edge, which has ended. Default: false."""
+    """True: it runs modules by the managed IoT Edge, which is retired. Default: false."""
 
 
 class PullArgs(TypedDict):
-    """A registry's login, for a cluster that has no identity in Azure. Plain, but for what is called wired."""
+    """A login at a registry, for a cluster without an identity in Azure. Plain, except for keys marked as wired."""
 
     server: str
     """Its login server, such as name.azurecr.io."""
     username: str
-    """Whom it knows: a token's name, or a service principal's id."""
+    """User name: of a token, or a service principal's id."""
     password: pulumi.Input[str]
-    """Wired: that one's password."""
+    """Wired: its password."""
 
 
 class EdgeJobSettings(JobSettings):
-    """A Job that uses a GPU of the device, or none. Plain, but for what is called wired."""
+    """A Job that uses a GPU of the device, or none. Plain, except for keys marked as wired."""
 
     deployment: NotRequired[str]
-    """A file with a Job, or with the env of its container, as Microsoft's pages have them; its path starts at the project's
-    folder. What is said here comes before what is written there, and a secret is never taken from it. Default: none."""
+    """A file with a Job, or with the env of its container, in the format of Microsoft's pages; its path is relative to the
+    project's folder. Settings here take precedence over the file's, and secrets are never read from it. Default: none."""
     visible_devices: NotRequired[str]
-    """Which GPU the job sees, as NVIDIA_VISIBLE_DEVICES: its index in quotes, or none. Several jobs can see one GPU, and no job
-    two. Default: none, which is written too: left out, it would mean all of them."""
+    """The GPU that the job sees, as NVIDIA_VISIBLE_DEVICES: its index in quotes, or none. Several jobs can see one GPU, but no
+    job can see two. Default: none, which is set explicitly: without the variable a job would see all of them."""
     host_ipc: NotRequired[bool]
-    """Whether the job shares the device's interprocess communication, through which it reaches MPS. Default: true with mps and a
-    GPU, else false."""
+    """Whether the job shares the device's interprocess communication, which MPS requires. Default: true with mps and a GPU, else
+    false."""
     host_pid: NotRequired[bool]
-    """Whether the job sees the device's processes, as the jobs do that Microsoft shows. Default: that of `host_ipc`."""
+    """Whether the job sees the device's processes, like the jobs in Microsoft's examples. Default: that of `host_ipc`."""
 
 
 class EdgeSharingSettings(TypedDict):
-    """Jobs that share the GPUs of one cluster. Plain, but for what is called wired."""
+    """Jobs that share the GPUs of one cluster. Plain, except for keys marked as wired."""
 
     kubeconfig: NotRequired[pulumi.Input[str]]
-    """Wired: the text of its kubeconfig, written by `pulumi config set --secret --path`. Exactly one of `kubeconfig` and
-    `kubeconfig_file` is needed."""
+    """Wired: the text of its kubeconfig, set by `pulumi config set --secret --path`. Exactly one of `kubeconfig` and
+    `kubeconfig_file` is required."""
     kubeconfig_file: NotRequired[str]
-    """The file that it is in, which git shouldn't have; its path starts at the project's folder."""
+    """A file with the kubeconfig, to be kept out of git; its path is relative to the project's folder."""
     context: NotRequired[str]
-    """Which of its contexts. Default: the current one."""
+    """Context in the kubeconfig. Default: the current one."""
     namespace: str
-    """The namespace that the jobs run in. A device makes one, and a user for it, by commands of its own: see docs/edge.md."""
+    """The namespace that the jobs run in. A device creates one, and a user for it, by its own commands: see docs/edge.md."""
     create_namespace: NotRequired[bool]
-    """True makes the namespace, which a device's users may not. Default: false."""
+    """True creates the namespace, for which a device's users lack permission. Default: false."""
     device: NotRequired[EdgeDeviceArgs]
-    """The Azure Stack Edge device that it is, by whose limits it is judged. Default: it is none, and has none of them."""
+    """The Azure Stack Edge device, whose limits are validated. Default: none, for any other cluster, without these limits."""
     sharing: NotRequired[SharingArgs]
-    """How jobs share a GPU: none is by NVIDIA_VISIBLE_DEVICES alone; mps needs MPS on the device, which its own command starts.
-    Default: none."""
+    """How jobs share a GPU: none uses only NVIDIA_VISIBLE_DEVICES; mps requires MPS on the device, which a command of the device
+    starts. Default: none."""
     pull_from: NotRequired[PullArgs]
-    """The login at the registry that images are pulled from. Default: none; images are what anybody may pull, or the
-    cluster's own nodes may."""
+    """The login at the registry of the images. Default: none; images are public, or the cluster's nodes have access to them."""
     jobs: NotRequired[Mapping[str, EdgeJobSettings]]
     """Jobs by name. Default: none."""
 
 
 class EdgeSharingArgs(EdgeSharingSettings, CommonArgs):
-    """A cluster at the edge, and what its jobs share with others."""
+    """Arguments of EdgeSharing."""
 
 
 class EdgeSharingWiring(EdgeSharingSettings, OfStack):
-    """The same, wired to what it needs."""
+    """Arguments of EdgeSharing, including the outputs of the stack's other parts."""

@@ -26,7 +26,7 @@ from azure_gpu.shared.workloads import Workload
 def resolve(
     name: str, args: EdgeSharingSettings, context: Context, read: Reader = read_text
 ) -> tuple[EdgeSharingSpec, list[Problem]]:
-    """What is declared for the cluster that the stack file calls `name`, and what is wrong with the settings."""
+    """Resolves the cluster that the stack file calls `name`, with its problems."""
     path = context.path("edges", name)
     sharing = sharing_request(args.get("sharing", {}), f"{path}.sharing")
     device = rules.device_request(args["device"], f"{path}.device") if "device" in args else None
@@ -68,7 +68,7 @@ def resolve(
 
 
 def unanswered(spec: EdgeSharingSpec) -> list[Problem]:
-    """The problem of a cluster that doesn't answer to its kubeconfig."""
+    """The problem of a cluster that doesn't accept its kubeconfig."""
     if spec.kubeconfig is None:
         return []
     problem = reach.answer_problem(spec.kubeconfig, spec.context, spec.kubeconfig_path)
@@ -81,7 +81,7 @@ def workloads(args: EdgeSharingSettings) -> set[Workload]:
 
 
 def _kubeconfig(args: EdgeSharingSettings, path: str, read: Reader) -> tuple[str | None, list[Problem]]:
-    """The kubeconfig's text. None where it is an output, a secret that can't be read here, or can't be read at all."""
+    """The kubeconfig's text. None if it is an output, a secret that can't be read here, or unreadable."""
     given = args.get("kubeconfig")
     if isinstance(given, str) and "kubeconfig_file" not in args:
         return (given, []) if given != SECRET else (None, [])
@@ -94,7 +94,7 @@ def _kubeconfig(args: EdgeSharingSettings, path: str, read: Reader) -> tuple[str
 def _read(file: str, path: str, allowed: str, read: Reader) -> tuple[str | None, Problem | None]:
     try:
         return read(file), None
-    except (OSError, ValueError) as error:  # a ValueError: text that isn't UTF-8, or a path that no file can have
+    except (OSError, ValueError) as error:  # ValueError: text that isn't UTF-8, or an invalid path
         reason = getattr(error, "strerror", None) or ("it isn't UTF-8" if isinstance(error, UnicodeDecodeError) else str(error))
     return None, Problem(
         path=path,
@@ -107,7 +107,7 @@ def _read(file: str, path: str, allowed: str, read: Reader) -> tuple[str | None,
 
 
 def _filled(name: str, own: EdgeJobSettings, path: str, read: Reader) -> tuple[EdgeJobSettings, list[Problem]]:
-    """The job's settings with those of its file behind them, and what is wrong with the file."""
+    """The job's settings merged with those of its file, and the file's problems."""
     if "deployment" not in own:
         return own, []
     file = own["deployment"]
@@ -130,7 +130,7 @@ def _filled(name: str, own: EdgeJobSettings, path: str, read: Reader) -> tuple[E
 
 
 def _secrets(job: EdgeJobInFile, own: EdgeJobSettings, file: str, path: str) -> list[Problem]:
-    """The variables of a file that are likely secrets, and that the stack file doesn't give."""
+    """Problems of variables in a file that are likely secrets and that the stack file doesn't set."""
     return [
         Problem(
             path=f"{path}.secret_environment.{variable}",
@@ -144,10 +144,10 @@ def _secrets(job: EdgeJobInFile, own: EdgeJobSettings, file: str, path: str) -> 
 
 
 def _merged(of_file: Mapping[str, Any], own: EdgeJobSettings) -> EdgeJobSettings:
-    """Both; where both say something, what the stack file says. Variables are taken one by one."""
+    """Both; the stack file's settings take precedence. Variables are merged one by one."""
     below = {key: value for key, value in of_file.items() if key != "image" or "workload" not in own}
     if "command" in own:
-        below.pop("args", None)  # they are arguments of the command that the file has
+        below.pop("args", None)  # they belong to the file's command
     environment = {**below.pop("environment", {}), **own.get("environment", {})}
     secret = own.get("secret_environment", {})
     plain = {key: value for key, value in environment.items() if key not in secret or key in own.get("environment", {})}
@@ -155,7 +155,7 @@ def _merged(of_file: Mapping[str, Any], own: EdgeJobSettings) -> EdgeJobSettings
 
 
 def _request(args: EdgeJobSettings, sharing: SharingRequest, path: str) -> EdgeJob:
-    """The job as the catalog judges it."""
+    """The job for the catalog's rules."""
     visible = args.get("visible_devices", NO_GPU)
     by_mps = sharing.strategy == Strategy.MPS
     sees = visible != NO_GPU

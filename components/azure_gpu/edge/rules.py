@@ -37,7 +37,7 @@ def device_request(args: EdgeDeviceArgs, path: str) -> DeviceRequest:
 
 
 def gpus_of(device: DeviceRequest | None) -> int | None:
-    """How many GPUs the device's Kubernetes has; None where there is no device whose limits are known."""
+    """Number of GPUs of the device's Kubernetes; None for other clusters, whose number is unknown."""
     if device is None:
         return None
     return stack_edge.claims(device.gpu_count, max(device.gpu_vms, 0), device.kubernetes_first).kubernetes
@@ -52,7 +52,7 @@ def problems_of(
     path: str,
     day: date,
 ) -> Iterator[Problem]:
-    """Everything that speaks against it on that day. `jobs` are the settings with those of their files."""
+    """All problems on that day. `jobs` are the settings merged with those of their files."""
     yield from _kubeconfig(args, path)
     yield from kubernetes_jobs.name_problems(args["namespace"], f"{path}.namespace")
     if device is not None:
@@ -65,7 +65,7 @@ def problems_of(
             yield problem
     for name, job in jobs.items():
         at = f"{path}.jobs.{name}"
-        percentage = f"{at}.active_thread_percentage"  # which the rules on jobs have judged
+        percentage = f"{at}.active_thread_percentage"  # validated by the rules on jobs
         yield from (one for one in kubernetes_jobs.mps_problems(job, sharing, None, at) if one.path != percentage)
         if "workload" in job and "pull_from" not in args:
             yield Problem(

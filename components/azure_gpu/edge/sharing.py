@@ -30,16 +30,16 @@ _Wired = Wired[EdgeSharingWiring, EdgeSharingSpec]
 
 
 class EdgeSharing(pulumi.ComponentResource):
-    """Jobs on one cluster. Raises `Refused` where its arguments can't be had."""
+    """Jobs on one cluster. Raises `Refused` if its arguments are invalid."""
 
     namespace: pulumi.Output[str]
     """The namespace that the jobs run in."""
     context: pulumi.Output[str]
-    """The context of the kubeconfig that was used; empty where only the kubeconfig, an output, knows which is current."""
+    """The context of the kubeconfig; empty for the current one of a kubeconfig that is an output."""
     jobs: pulumi.Output[dict[str, str]]
     """The name in Kubernetes of each job, by its name here."""
     provider: kubernetes.Provider
-    """The login, for what this component doesn't offer. Not an output."""
+    """The Kubernetes provider, for resources that this component doesn't offer. Not an output."""
 
     @overload
     def __init__(self, name: str, args: EdgeSharingArgs, opts: pulumi.ResourceOptions | None = None) -> None: ...
@@ -68,7 +68,7 @@ class EdgeSharing(pulumi.ComponentResource):
             f"{name}-kubernetes",
             kubeconfig=pulumi.Output.secret(spec.kubeconfig if spec.kubeconfig is not None else wiring.get("kubeconfig", "")),
             context=spec.context or None,
-            # A kubeconfig that was fetched anew is the same cluster; one of another address is another.
+            # A renewed kubeconfig is the same cluster; one with another address is another cluster.
             cluster_identifier=spec.server or name,
             opts=pulumi.ResourceOptions(parent=self),
         )
@@ -87,12 +87,12 @@ class EdgeSharing(pulumi.ComponentResource):
 
 
 def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wired:
-    """What a program describes. Nothing of it is in a resource group."""
+    """Wires the arguments of a program. No resource is in a resource group."""
     return common.wire(program.describe(EdgeSharing, name, EdgeSharingArgs, given, opts), needs_group=False)
 
 
 def _decided(name: str, wired: _Wired) -> EdgeSharingSpec:
-    """What the arguments ask for. Raises `Refused` with every reason against it."""
+    """Resolves the arguments. Raises `Refused` with every problem."""
     wiring = wired.args
     context, stack_problems = resolve_stack(wiring["stack"], pulumi.get_project(), pulumi.get_stack())
     spec, problems = resolve(name, wiring, context)
@@ -103,7 +103,7 @@ def _decided(name: str, wired: _Wired) -> EdgeSharingSpec:
 
 
 def _before_jobs(spec: EdgeSharingSpec) -> list[Manifest]:
-    """The namespace where it is asked for, and the login by which images are pulled."""
+    """The namespace if it is created, and the login for pulling images."""
     manifests: list[Manifest] = []
     if spec.create_namespace:
         level = SERVING_LEVEL if spec.privileged else JOBS_LEVEL

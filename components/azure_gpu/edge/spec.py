@@ -11,18 +11,18 @@ PULL_SECRET = "azure-gpu-registry"  # noqa: S105  the name of an object
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EdgeSharingSpec:
-    """What is declared. Secrets stay in the settings, but for the kubeconfig of a file."""
+    """A resolved cluster at the edge. Secrets stay in the settings, except the kubeconfig of a file."""
 
     path: str
     args: EdgeSharingSettings
-    kubeconfig: str | None  # None: an output, or not readable
-    context: str  # empty: the current one, where the kubeconfig isn't known
-    server: str  # empty where it isn't known
+    kubeconfig: str | None  # None: an output, or unreadable
+    context: str  # empty: the current one of an unknown kubeconfig
+    server: str  # empty if unknown
     namespace: str
     create_namespace: bool
-    device: str  # in words; empty: none
+    device: str  # a description; empty: none
     sharing: SharingRequest
-    settings: dict[str, EdgeJobSettings]  # of jobs, with those of their files
+    settings: dict[str, EdgeJobSettings]  # of jobs, merged with those of their files
     jobs: dict[str, JobSpec]
 
     @property
@@ -31,7 +31,7 @@ class EdgeSharingSpec:
 
     @property
     def privileged(self) -> bool:
-        """Whether a job shares something of the host, which Kubernetes lets happen in privileged namespaces alone."""
+        """Whether a job shares a namespace of the host, which Kubernetes allows only in privileged namespaces."""
         return any(job.placement.host_ipc or job.placement.host_pid for job in self.jobs.values())
 
 

@@ -21,12 +21,12 @@ from azure_gpu.kubernetes.job_args import DEFAULT_NODES, DEFAULT_RETRIES, JobSet
 from azure_gpu.kubernetes.objects import Manifest
 from azure_gpu.shared.workloads import Workload, image_problems, not_built
 
-GPU_VARIABLES = (VISIBLE, PERCENTAGE, MEMORY)  # with `all`, a job would see what others were given
+GPU_VARIABLES = (VISIBLE, PERCENTAGE, MEMORY)  # set by users, a job could see GPUs of others
 LOGICAL_NAME = "app.kubernetes.io/name"
 MANAGED_BY = {"app.kubernetes.io/managed-by": "azure-gpu"}
 NO_WAITING = {"pulumi.com/skipAwait": "true"}
-PATIENCE_SECONDS = 24 * 3600  # of an update that waits for a job without a limit of its own; Pulumi's own is 10 minutes
-AFTER_THE_LIMIT_SECONDS = 300  # in which Kubernetes says that the limit has passed
+PATIENCE_SECONDS = 24 * 3600  # that an update waits for a job without a timeout; Pulumi's default is 10 minutes
+AFTER_THE_LIMIT_SECONDS = 300  # for Kubernetes to report the timeout
 
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
 _VARIABLE = re.compile(r"[A-Za-z_.-][A-Za-z0-9_.-]*")
@@ -39,13 +39,13 @@ class Placement:
     """How a job gets its GPU, and where it runs."""
 
     namespace: str
-    limits: Mapping[str, str] = field(default_factory=dict[str, str])  # resources that Kubernetes hands out
+    limits: Mapping[str, str] = field(default_factory=dict[str, str])  # resources that Kubernetes allocates
     requests: Mapping[str, str] = field(default_factory=dict[str, str])
     node_selector: Mapping[str, str] = field(default_factory=dict[str, str])
     tolerations: tuple[Mapping[str, str], ...] = ()
-    environment: Mapping[str, str] = field(default_factory=dict[str, str])  # beside the job's own, and over it
+    environment: Mapping[str, str] = field(default_factory=dict[str, str])  # takes precedence over the job's own
     parallelism: int = 1
-    queue: str = ""  # of Kueue, that admits it; "": none does
+    queue: str = ""  # of Kueue; "": none
     host_ipc: bool = False
     host_pid: bool = False
     pull_secret: str = ""
@@ -53,10 +53,10 @@ class Placement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobSpec:
-    """What is declared. Secrets stay in the settings."""
+    """A resolved job. Secrets stay in the settings."""
 
     name: str
-    image: pulumi.Input[str]  # empty where a workload is run
+    image: pulumi.Input[str]  # empty with a workload
     workload: Workload | None
     command: tuple[str, ...]
     args: tuple[str, ...]
@@ -70,12 +70,12 @@ class JobSpec:
 
     @property
     def secret_name(self) -> str:
-        """Of the Secret with the variables that nobody may read."""
+        """Name of the Secret with the secret variables."""
         return f"{self.name}-environment"
 
 
 def resolve(name: str, settings: JobSettings, placement: Placement, path: str) -> tuple[JobSpec, list[Problem]]:
-    """What is declared for the job whose settings are at `path`, and what is wrong with them. Pure."""
+    """Resolves the job whose settings are at `path`, with its problems. Pure."""
     spec = JobSpec(
         name=name,
         image=settings.get("image", ""),
@@ -96,7 +96,7 @@ def resolve(name: str, settings: JobSettings, placement: Placement, path: str) -
 
 
 def name_problems(name: str, path: str) -> list[Problem]:
-    """Whether Kubernetes takes this as the name of a Job or a namespace."""
+    """Validates the name of a Job or a namespace."""
     if len(name) <= _LONGEST_NAME and _NAME.fullmatch(name):
         return []
     return [
@@ -112,7 +112,7 @@ def name_problems(name: str, path: str) -> list[Problem]:
 
 
 def mps_variables(settings: JobSettings, sharing: SharingRequest) -> dict[str, str]:
-    """The limits of the job's share, its own or those of the sharing. Nothing where GPUs aren't shared by MPS."""
+    """Variables for the job's MPS limits, its own or those of the sharing. None without MPS."""
     if sharing.strategy != Strategy.MPS:
         return {}
     percentage = settings.get("active_thread_percentage", sharing.active_thread_percentage)
@@ -122,7 +122,7 @@ def mps_variables(settings: JobSettings, sharing: SharingRequest) -> dict[str, s
 
 
 def mps_problems(settings: JobSettings, sharing: SharingRequest, gpu: Gpu | None, path: str) -> list[Problem]:
-    """What is wrong with the job's own limits on GPUs that are shared like this."""
+    """Problems of the job's own MPS limits with this sharing."""
     own = SharingRequest(
         path=path,
         strategy=Strategy.MPS if sharing.strategy == Strategy.MPS else Strategy.NONE,
@@ -190,12 +190,12 @@ def _numbers(settings: JobSettings, path: str) -> list[Problem]:
 
 
 def too_small(path: str, value: float, least: int) -> Problem:
-    """The problem of a number below the smallest that there can be."""
+    """The problem of a number below its minimum."""
     return Problem(path=path, message="too small", value=value, allowed=f"{least} or more", fix=f"write {least}")
 
 
 def missing(specs: Mapping[str, JobSpec], images: Mapping[str, object]) -> list[Problem]:
-    """What jobs need of a registry and don't find there. The keys are where jobs are written."""
+    """Problems of jobs whose workload's image isn't built. The keys are paths of the jobs."""
     return [
         not_built(spec.workload, images, f"{path}.workload")
         for path, spec in specs.items()
@@ -207,7 +207,7 @@ def manifest(spec: JobSpec, image: pulumi.Input[str]) -> Manifest:
     """The Job, or the JobSet of a group of workers."""
     place = spec.placement
     labels = {LOGICAL_NAME: spec.name, **MANAGED_BY}
-    disrupted = {"type": "DisruptionTarget", "status": "True"}  # versions before 1.34 want the status said
+    disrupted = {"type": "DisruptionTarget", "status": "True"}  # versions before 1.34 require the status
     variables = _environment(spec)
     if spec.nodes > 1:
         variables = [*worker_group.variables(spec.name, spec.nodes), *variables]
@@ -223,7 +223,7 @@ def manifest(spec: JobSpec, image: pulumi.Input[str]) -> Manifest:
     pod: dict[str, Any] = {
         "containers": [container],
         "restartPolicy": "Never",
-        "automountServiceAccountToken": False,  # a job has no business with the cluster's API
+        "automountServiceAccountToken": False,  # a job doesn't use the cluster's API
         "enableServiceLinks": False,
         "securityContext": {"seccompProfile": {"type": "RuntimeDefault"}},
         **({"nodeSelector": dict(place.node_selector)} if place.node_selector else {}),
@@ -251,7 +251,7 @@ def manifest(spec: JobSpec, image: pulumi.Input[str]) -> Manifest:
             "completions": place.parallelism,
             "backoffLimit": spec.retries,
             **({"activeDeadlineSeconds": spec.timeout_seconds} if spec.timeout_seconds is not None else {}),
-            # A node that Azure takes back, or that is drained, isn't the job's failure: its pod is made anew, whatever `retries`.
+            # An evicted or drained node doesn't count as the job's failure: its pod is recreated, regardless of `retries`.
             "podFailurePolicy": {"rules": [{"action": "Ignore", "onPodConditions": [disrupted]}]},
             "template": {"metadata": {"labels": labels}, "spec": pod},
         },
@@ -259,7 +259,7 @@ def manifest(spec: JobSpec, image: pulumi.Input[str]) -> Manifest:
 
 
 def _waiting(spec: JobSpec) -> dict[str, str]:
-    """How long an update waits for the job's end."""
+    """Annotations for how long an update waits for the job's end."""
     if not spec.wait:
         return NO_WAITING
     condition = {"pulumi.com/waitFor": worker_group.HAS_ENDED} if spec.nodes > 1 else {}
@@ -268,7 +268,7 @@ def _waiting(spec: JobSpec) -> dict[str, str]:
 
 
 def _environment(spec: JobSpec) -> list[dict[str, Any]]:
-    """In the order of their names, so that writing them in another order runs nothing again."""
+    """Variables in the order of their names, so that their order in the settings doesn't matter."""
     plain: dict[str, dict[str, Any]] = {name: {"name": name, "value": value} for name, value in spec.environment.items()}
     secret: dict[str, dict[str, Any]] = {
         name: {"name": name, "valueFrom": {"secretKeyRef": {"name": spec.secret_name, "key": name}}} for name in spec.secret_names
@@ -284,7 +284,7 @@ def _resources(place: Placement) -> dict[str, Any]:
 
 
 def secret_manifest(spec: JobSpec, settings: JobSettings) -> Manifest:
-    """The Secret with the job's variables that nobody may read."""
+    """The Secret with the job's secret variables."""
     given = settings.get("secret_environment", {})
     return {
         "apiVersion": "v1",
@@ -299,7 +299,7 @@ def secret_manifest(spec: JobSpec, settings: JobSettings) -> Manifest:
 
 
 def namespace_manifest(name: str, level: str) -> Manifest:
-    """A namespace whose pods may do what this level of Kubernetes' pod security says, and no more."""
+    """A namespace with this level of Kubernetes' pod security."""
     return {
         "apiVersion": "v1",
         "kind": "Namespace",
@@ -308,12 +308,12 @@ def namespace_manifest(name: str, level: str) -> Manifest:
 
 
 def by_path(specs: Mapping[str, JobSpec], path: str) -> dict[str, JobSpec]:
-    """Jobs by where they are written, below `path`."""
+    """Jobs by their paths below `path`."""
     return {f"{path}.{name}": spec for name, spec in specs.items()}
 
 
 def image_of(spec: JobSpec, images: Mapping[str, pulumi.Input[str]]) -> pulumi.Input[str]:
-    """The image that the job runs: its own, or the one that the registry built of its workload."""
+    """The job's image: its own, or the one that the registry built of its workload."""
     return images[spec.workload] if spec.workload is not None else spec.image
 
 

@@ -19,7 +19,7 @@ Manifest = Mapping[str, Any]
 
 
 def _classes() -> dict[tuple[str, str], type[pulumi.CustomResource]]:
-    """Asked for by name, because the package loads what it is asked for."""
+    """Classes of Kubernetes kinds. Named explicitly, because the SDK loads modules on access."""
     return cast(
         dict[tuple[str, str], type[pulumi.CustomResource]],
         {
@@ -44,11 +44,11 @@ def _classes() -> dict[tuple[str, str], type[pulumi.CustomResource]]:
     )
 
 
-_ARGUMENTS = {"stringData": "string_data", "roleRef": "role_ref"}  # where Python spells a manifest's top-level key differently
+_ARGUMENTS = {"stringData": "string_data", "roleRef": "role_ref"}  # top-level keys that Python spells differently
 
 
 def declare(name: str, manifest: Manifest, opts: pulumi.ResourceOptions) -> pulumi.CustomResource:
-    """The object of this manifest, as the resource `name`."""
+    """Declares the manifest's object as the resource `name`."""
     of = _classes().get((manifest["apiVersion"], manifest["kind"]))
     if of is None:
         return _custom(name, manifest, opts)
@@ -57,7 +57,7 @@ def declare(name: str, manifest: Manifest, opts: pulumi.ResourceOptions) -> pulu
 
 
 def _custom(name: str, manifest: Manifest, opts: pulumi.ResourceOptions) -> pulumi.CustomResource:
-    """An object of a kind that isn't Kubernetes' own; of a JobSet what it runs never changes, as with a Job."""
+    """An object of a custom kind. The spec of a JobSet can't be changed, as with a Job."""
     if manifest["kind"] == worker_group.KIND:
         replaced = pulumi.ResourceOptions(replace_on_changes=["spec"], delete_before_replace=True)
         return _Group(name, manifest, pulumi.ResourceOptions.merge(opts, replaced))
@@ -72,7 +72,7 @@ def _custom(name: str, manifest: Manifest, opts: pulumi.ResourceOptions) -> pulu
 
 
 class _Group(pulumi.CustomResource):
-    """A JobSet, with the status that the package's own class for any kind leaves out."""
+    """A JobSet with its status, which the SDK's own class for custom kinds leaves out."""
 
     status: pulumi.Output[dict[str, Any] | None]
 
@@ -94,8 +94,8 @@ class _Group(pulumi.CustomResource):
 
 
 def release(name: str, chart: Chart, values: Mapping[str, Any], opts: pulumi.ResourceOptions) -> pulumi.CustomResource:
-    """The chart, released into the namespace that it is made for, as the resource `name`; under its own name, which its
-    controllers know themselves by."""
+    """Installs the chart as the resource `name`, in its usual namespace and under its usual name, which its controllers depend
+    on."""
     return kubernetes.helm.v3.Release(
         name,
         name=chart.namespace.removesuffix("-system"),
@@ -109,7 +109,7 @@ def release(name: str, chart: Chart, values: Mapping[str, Any], opts: pulumi.Res
 
 
 def toleration(taint: str) -> dict[str, str]:
-    """What lets a pod onto nodes with a taint, written as `key=value:Effect` or `key:Effect`."""
+    """The toleration of a taint, which is written as `key=value:Effect` or `key:Effect`."""
     key_value, _, effect = taint.rpartition(":")
     key, equals, value = key_value.partition("=")
     if not equals:

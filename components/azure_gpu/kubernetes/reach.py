@@ -26,43 +26,43 @@ from azure_gpu.formats.kubeconfig import ExecPlugin, Kubeconfig, KubeconfigError
 
 TIMEOUT_SECONDS = 10.0
 EXEC_TIMEOUT_SECONDS = 30.0
-PAUSE_SECONDS = (3.0, 15.0)  # between two questions: at first, and at most
-LOGINS = 3  # that may fail one after another, while one waits for a role
+PAUSE_SECONDS = (3.0, 15.0)  # between two requests: initial and maximum
+LOGINS = 3  # that may fail in a row while waiting for a role
 _NAMESPACE = "azure-gpu-asks"
 _EXEC_INFO = "KUBERNETES_EXEC_INFO"
 
 
 class Answer(NamedTuple):
-    """What the API server says."""
+    """A response of the API server."""
 
     status: int
-    body: Any  # of JSON; None where it is none
+    body: Any  # parsed JSON; None if it isn't JSON
 
 
 class NotReachedError(Exception):
-    """There is no answer. The message says why."""
+    """The cluster doesn't answer. The message says why."""
 
 
 class LoginFailedError(NotReachedError):
-    """The kubeconfig itself can't be used, or its command gives no token: asking again is of little use."""
+    """The kubeconfig itself isn't usable, or its command returns no token: retrying rarely helps."""
 
 
 class NotAllowedError(NotReachedError):
-    """The cluster answers, and refuses."""
+    """The cluster denies the request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Right:
-    """Something that a login may do, or may not."""
+    """A permission that a login may have."""
 
     verb: str
     resource: str
     group: str = ""
-    namespace: str = ""  # empty: in all
+    namespace: str = ""  # empty: all
 
 
 class Connection:
-    """A login at one cluster."""
+    """A connection to a cluster with one login."""
 
     def __init__(self, kubeconfig: str, context: str = "") -> None:
         try:
@@ -73,7 +73,7 @@ class Connection:
         self._tls = _tls(self.config, self._login)
 
     def request(self, method: str, path: str, body: object = None) -> Answer:
-        """One request. NotReachedError where nothing comes back."""
+        """Sends one request. Raises NotReachedError without a response."""
         headers = {"Accept": "application/json", **({"Content-Type": "application/json"} if body is not None else {})}
         if self._login.token:
             headers["Authorization"] = f"Bearer {self._login.token}"
@@ -89,12 +89,12 @@ class Connection:
                 return Answer(response.status, _json(response.read()))
         except urllib.error.HTTPError as error:
             return Answer(error.code, _json(error.read()))
-        except OSError as error:  # refused, unknown host, a certificate of somebody else, no answer in time
+        except OSError as error:  # refused, unknown host, an untrusted certificate, a timeout
             raise NotReachedError(f"{self.config.server} doesn't answer: {_reason(error)}") from None
 
 
 def answer_problem(kubeconfig: str, context: str, path: str) -> Problem | None:
-    """The problem of a kubeconfig whose cluster doesn't answer to it; None where it does. `path` is where it is written."""
+    """The problem of a kubeconfig that its cluster doesn't accept; None otherwise. `path` is the kubeconfig's path."""
     try:
         answer = Connection(kubeconfig, context).request("GET", "/version")
     except NotReachedError as error:
@@ -107,7 +107,8 @@ def answer_problem(kubeconfig: str, context: str, path: str) -> Problem | None:
 
 
 def may(kubeconfig: str, right: Right, context: str = "") -> bool:
-    """Whether the login may do this. False where it isn't known yet to the cluster. NotReachedError where nothing answers."""
+    """Whether the login has a permission. False while the cluster doesn't know it yet. Raises NotReachedError without a
+    response."""
     attributes = {"verb": right.verb, "resource": right.resource, "group": right.group, "namespace": right.namespace}
     review = {
         "apiVersion": "authorization.k8s.io/v1",
@@ -126,9 +127,9 @@ def wait_until_allowed(
     now: Callable[[], float] = time.monotonic,
     pause: Callable[[float], None] = time.sleep,
 ) -> None:
-    """Returns when the login may do this in a namespace that nobody has asked about: clusters keep refusals for minutes.
+    """Waits until the login has a permission. Each request names another namespace: clusters cache denials for minutes.
 
-    NotAllowedError when it still may not after so many seconds; NotReachedError where nothing answers, or no login succeeds.
+    Raises NotAllowedError if it is still denied after `seconds`; NotReachedError without a response, or if no login succeeds.
     """
     end = now() + seconds
     last, failures = NotReachedError(""), 0
@@ -164,7 +165,7 @@ def _login(config: Kubeconfig) -> _Login:
 
 
 def _of_command(plugin: ExecPlugin) -> _Login:
-    """Asks the command that the kubeconfig names, as kubectl does."""
+    """Runs the command that the kubeconfig names, as kubectl does."""
     command = shutil.which(plugin.command)
     if command is None:
         raise LoginFailedError(f"the kubeconfig logs in with {plugin.command}, which isn't on PATH")
@@ -186,7 +187,7 @@ def _of_command(plugin: ExecPlugin) -> _Login:
         raise LoginFailedError(f"{plugin.command}, the kubeconfig's login command, failed to start: {_reason(error)}") from None
     answer = _json(done.stdout)
     if done.returncode != 0 or not _mapping(answer):
-        # What it wrote stays unsaid: it may hold what it was given.
+        # Its output isn't shown: it may contain credentials.
         raise LoginFailedError(f"{plugin.command}, the kubeconfig's login command, failed with exit code {done.returncode}")
     status = _mapping(_mapping(answer).get("status"))
     return _Login(
@@ -204,7 +205,7 @@ def _tls(config: Kubeconfig, login: _Login) -> ssl.SSLContext:
             tls.check_hostname = False
             tls.verify_mode = ssl.CERT_NONE
         if login.certificate:
-            with tempfile.TemporaryDirectory() as folder:  # the library reads certificates from files alone; only we may read it
+            with tempfile.TemporaryDirectory() as folder:  # the library reads certificates only from files; mode 0600
                 pair = Path(folder) / "pair.pem"
                 pair.touch(mode=0o600)
                 pair.write_text(f"{login.certificate}\n{login.key}\n", encoding="utf-8")
@@ -215,7 +216,7 @@ def _tls(config: Kubeconfig, login: _Login) -> ssl.SSLContext:
 
 
 def _text(data: str, file: str) -> str:
-    """Of a certificate or key that the kubeconfig holds in Base64, or names as a file."""
+    """A certificate or key that the kubeconfig holds in Base64, or names as a file."""
     if file:
         return _file(file)
     try:

@@ -33,7 +33,7 @@ from azure_gpu.shared.workloads import Workload
 
 MODEL_FOLDER = "/models"
 SERVED_AT = 80  # the Service's own port
-# Signs on with the pod's own token and copies a folder. By its exact tag, as public repositories use it; no digest was read.
+# Logs in with the pod's token and copies a folder. Pinned by its exact tag; its digest wasn't read.
 FETCHER_IMAGE = "mcr.microsoft.com/azure-cli:2.89.1"
 _FETCH = (
     'az login --service-principal --username "$AZURE_CLIENT_ID" --tenant "$AZURE_TENANT_ID" '
@@ -44,21 +44,21 @@ _FETCH = (
 # Microsoft Learn, aks/internal-lb.
 INTERNAL = {"service.beta.kubernetes.io/azure-load-balancer-internal": "true"}
 _DEFAULT_PERIOD, _DEFAULT_FAILURES = 5, 3
-_DRAIN_SECONDS = 5  # in which the cluster's other nodes learn that a pod has gone, before it is told to end
+_DRAIN_SECONDS = 5  # for the other nodes to stop routing to a pod, before it is told to end
 _LONGEST_REQUEST_SECONDS = 60
-_PATIENCE_SECONDS = 1800  # of an update: a node with a GPU may have to come first
+_PATIENCE_SECONDS = 1800  # of an update: it may have to wait for a GPU node
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceSpec:
-    """What is declared. Secrets stay in the settings."""
+    """A resolved service. Secrets stay in the settings."""
 
-    job: jobs.JobSpec  # what it shares with a Job: image, program, variables, place
+    job: jobs.JobSpec  # settings shared with a Job: image, program, variables, placement
     model_container: str
     model_path: str  # empty: none
     port: int
     replicas: int
-    most: int | None  # None: the number stays
+    most: int | None  # None: a fixed number
     cpu_percent: int
     route: str
     period_seconds: int
@@ -77,7 +77,7 @@ class ServiceSpec:
 
 
 def resolve(name: str, settings: ClusterServiceSettings, placement: Placement, path: str) -> tuple[ServiceSpec, list[Problem]]:
-    """What is declared for the service whose settings are at `path`, and what is wrong with them. Pure."""
+    """Resolves the service whose settings are at `path`, with its problems. Pure."""
     shared = cast(JobSettings, {key: value for key, value in settings.items() if key in JobSettings.__annotations__})
     job, problems = jobs.resolve(name, shared, placement, path)
     scale, probes, model = settings.get("autoscale"), settings.get("probes", {}), settings.get("model")
@@ -142,8 +142,8 @@ def _problems(settings: ClusterServiceSettings, spec: ServiceSpec, path: str) ->
 
 
 def missing(specs: Mapping[str, ServiceSpec], *, identity: bool, storage: bool, serving: bool = False) -> Iterator[Problem]:
-    """What services need of the stack and don't find there. The keys are where services are written. `serving`: they speak as the
-    identity that serves."""
+    """Problems of services whose models can't be fetched. The keys are paths of the services. `serving`: they use the serving
+    identity."""
     whose = "serving identity" if serving else "identity"
     for path, spec in specs.items():
         if spec.has_model and not (identity and storage):
@@ -156,7 +156,8 @@ def missing(specs: Mapping[str, ServiceSpec], *, identity: bool, storage: bool, 
 
 
 def manifests(spec: ServiceSpec, image: pulumi.Input[str], account: pulumi.Input[str], identity: str) -> Iterator[Manifest]:
-    """Deployment, Service, budget, autoscaler. `account`: the storage's; `identity`: the service account that it speaks as."""
+    """Deployment, Service, disruption budget and autoscaler. `account`: the storage account; `identity`: the service account of
+    the pods."""
     yield _deployment(spec, image, account, identity)
     yield _service(spec)
     selector = {"matchLabels": {LOGICAL_NAME: spec.name}}
@@ -228,7 +229,7 @@ def _deployment(spec: ServiceSpec, image: pulumi.Input[str], account: pulumi.Inp
         "kind": "Deployment",
         "metadata": {**_metadata(spec), "annotations": {"pulumi.com/timeoutSeconds": str(_PATIENCE_SECONDS)}},
         "spec": {
-            **({} if spec.most is not None else {"replicas": spec.replicas}),  # else the autoscaler's
+            **({} if spec.most is not None else {"replicas": spec.replicas}),  # otherwise set by the autoscaler
             "selector": {"matchLabels": {LOGICAL_NAME: spec.name}},
             "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}},
             "progressDeadlineSeconds": _PATIENCE_SECONDS,
@@ -246,7 +247,7 @@ def _deployment(spec: ServiceSpec, image: pulumi.Input[str], account: pulumi.Inp
 
 
 def _with_model(spec: ServiceSpec, account: pulumi.Input[str], identity: str) -> dict[str, Any]:
-    """What fetches the model before the server starts, and the folder that both see."""
+    """The container that fetches the model before the server starts, and the volume that both share."""
     variables = {
         "MODEL_ACCOUNT": account,
         "MODEL_CONTAINER": spec.model_container,

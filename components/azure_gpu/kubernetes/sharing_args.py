@@ -13,25 +13,24 @@ class SharingArgs(TypedDict):
     """How programs share a GPU. All of it is plain."""
 
     strategy: NotRequired[StrategyName]
-    """none gives every program a GPU of its own; time-slicing lets them take turns, with nothing kept apart; mps runs them at
-    once and can limit threads and memory; mig cuts the GPU into instances that the hardware keeps apart. Default: none."""
+    """none gives every program a whole GPU; time-slicing lets them take turns, without isolation; mps runs them at once and can
+    limit threads and memory; mig divides the GPU into instances that the hardware isolates. Default: none."""
     replicas: NotRequired[int]
-    """How many programs share one GPU, or one MIG instance; with time-slicing and mps. Default: none."""
+    """Number of programs that share one GPU, or one MIG instance; with time-slicing and mps. Default: none."""
     profile: NotRequired[str]
-    """Into which instances MIG cuts a GPU, such as MIG1g; with mig, and with time-slicing of the instances. Default: none."""
+    """MIG profile into which a GPU is divided, such as MIG1g; with mig, and with time-slicing of the instances. Default: none."""
     mig_strategy: NotRequired[str]
-    """What Kubernetes calls the instances: single, nvidia.com/gpu; mixed, by their profile. Default: single."""
+    """Resource name of the instances in Kubernetes: single, nvidia.com/gpu; mixed, by their profile. Default: single."""
     rename: NotRequired[bool]
-    """True: the shared resource is called nvidia.com/gpu.shared, so that nobody takes it for a whole GPU. Default: false."""
+    """True: the shared resource is named nvidia.com/gpu.shared, to distinguish it from a whole GPU. Default: false."""
     active_thread_percentage: NotRequired[float]
-    """The share of a GPU's threads that each program gets, where it says nothing else; with mps. Default: no limit of its own."""
+    """Percentage of a GPU's threads that each program gets, unless it sets another; with mps. Default: no limit."""
     pinned_memory_limit: NotRequired[str]
-    """The memory of a GPU that each program gets, such as 4G, where it says nothing else; with mps. Default: no limit of its
-    own."""
+    """GPU memory that each program gets, such as 4G, unless it sets another; with mps. Default: no limit."""
 
 
 def sharing_request(settings: SharingArgs, path: str) -> SharingRequest:
-    """The same for the catalog's rules. `path` is where the settings are written."""
+    """Converts the settings for the catalog's rules. `path` is the settings' path."""
     return SharingRequest(
         path=path,
         strategy=str(settings.get("strategy", Strategy.NONE)),

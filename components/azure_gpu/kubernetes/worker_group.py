@@ -13,31 +13,31 @@ from azure_gpu.catalog.problems import Code, Problem
 
 API_VERSION = "jobset.x-k8s.io/v1alpha2"
 KIND = "JobSet"
-COMPLETED, FAILED = "Completed", "Failed"  # conditions of one that has ended, and its terminal states
-HAS_ENDED = "jsonpath={.status.terminalState}"  # waits for either: pulumi-kubernetes waits for no condition or another
+COMPLETED, FAILED = "Completed", "Failed"  # conditions and terminal states of a finished JobSet
+HAS_ENDED = "jsonpath={.status.terminalState}"  # matches either state: pulumi-kubernetes can't wait for one condition or another
 WORKERS = "workers"  # the replicated job
-PORT = 2222  # at which each worker listens, as in TensorFlow's own examples
+PORT = 2222  # of each worker, as in TensorFlow's own examples
 INDEX = "WORKER_INDEX"
 CONFIG = "TF_CONFIG"
-VARIABLES = (INDEX, CONFIG)  # by which workers know each other: a container has each variable once
+VARIABLES = (INDEX, CONFIG)  # by which workers find each other; a container can't have them twice
 NAME_LABEL = "jobset.sigs.k8s.io/jobset-name"  # of its pods
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
-MOST_WORKERS = 1000  # assumed: so many nodes a pool of AKS has at most; what a variable can list is more
+MOST_WORKERS = 1000  # assumed: the most nodes of an AKS pool; a variable could list more
 ATTEMPT_LABEL = "jobset.sigs.k8s.io/restart-attempt"  # of its pods
 INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
 _INDEX_FIELD = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
 _DISRUPTED = {"type": "DisruptionTarget", "status": "True"}
-# Of a pod: JobSet checks it as a DNS label, with what a Job adds (v0.10.1, pkg/webhooks/jobset_webhook.go, line 236 on).
+# Of a pod: JobSet validates it as a DNS label, including a Job's suffix (v0.10.1, pkg/webhooks/jobset_webhook.go, line 236 on).
 _LONGEST_NAME = 63 - len("-abcde")
 
 
 def job_name(name: str) -> str:
-    """Of the Job that a JobSet of this name makes."""
+    """Name of the Job that a JobSet of this name creates."""
     return f"{name}-{WORKERS}-0"
 
 
 def longest_name(nodes: int) -> int:
-    """Of a group, so that its last worker has a name."""
+    """Longest name of a group, so that its last worker's name is valid."""
     return _LONGEST_NAME - len(f"{job_name('')}-{nodes - 1}")
 
 
@@ -47,7 +47,7 @@ def workers(name: str, nodes: int) -> list[str]:
 
 
 def variables(name: str, nodes: int) -> list[dict[str, Any]]:
-    """TF_CONFIG, and the number of the worker that it is made of: a variable may only name those before it."""
+    """TF_CONFIG, and the worker's number, which it refers to: a variable may only refer to earlier ones."""
     listed = ", ".join(f'"{each}"' for each in workers(name, nodes))
     config = f'{{"cluster": {{"worker": [{listed}]}}, "task": {{"type": "worker", "index": $({INDEX})}}}}'
     return [
@@ -57,7 +57,7 @@ def variables(name: str, nodes: int) -> list[dict[str, Any]]:
 
 
 def apart(name: str) -> dict[str, Any]:
-    """The affinity of pods of one group: on nodes of their own, where there are that many."""
+    """The affinity of a group's pods: on different nodes, if there are enough."""
     term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {NAME_LABEL: name}}}
     return {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 100, "podAffinityTerm": term}]}}
 
@@ -75,7 +75,7 @@ def manifest(
         "completionMode": "Indexed",
         "parallelism": nodes,
         "completions": nodes,
-        "backoffLimit": 0,  # one worker that fails ends the others
+        "backoffLimit": 0,  # a failed worker ends the others
         "podFailurePolicy": {"rules": [{"action": "FailJob", "onPodConditions": [_DISRUPTED]}]},
         "template": template,
     }
@@ -103,7 +103,7 @@ def manifest(
 
 
 def why_failed(status: Mapping[str, Any] | None) -> str:
-    """Of one that has ended; "" where it went well."""
+    """Why a finished JobSet failed; "" if it succeeded."""
     found = status or {}
     if found.get("terminalState") != FAILED:
         return ""
@@ -115,7 +115,7 @@ def why_failed(status: Mapping[str, Any] | None) -> str:
 
 
 def problems(name: str, nodes: int, parallelism: int, path: str) -> list[Problem]:
-    """What is wrong with a job of so many nodes, whose settings are at `path`."""
+    """Problems of a job with this number of nodes, whose settings are at `path`."""
     found: list[Problem] = []
     longest = f"{job_name(name)}-{nodes - 1}"
     if nodes > 1 and len(longest) > _LONGEST_NAME:

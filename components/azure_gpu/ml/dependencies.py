@@ -24,11 +24,11 @@ class ComputeOfEndpoint(TypedDict):
     id: pulumi.Input[str]
     """Wired: its ARM id."""
     kind: ComputeKind
-    """Plain: its kind. Endpoints run on Kubernetes alone, or on machines that Azure manages."""
+    """Plain: its kind. Endpoints run only on Kubernetes, or on machines that Azure manages."""
     gpus: dict[str, int]
-    """Plain: the GPUs that a pod gets, by instance type, with Kubernetes alone."""
+    """Plain: the GPUs per pod, by instance type, only with Kubernetes."""
     default_instance_type: str
-    """Plain: the instance type of what names none; empty: there is none, and Azure's own has no GPU."""
+    """Plain: the default instance type; empty: none, and Azure's own has no GPU."""
 
 
 class ModelOfEndpoint(TypedDict):
@@ -50,13 +50,13 @@ class EnvironmentOfEndpoint(TypedDict):
     version: str
     """Plain: its version."""
     gpu: bool
-    """Plain: true where it is made for a GPU and of no use without one."""
+    """Plain: true if it requires a GPU."""
     serves: bool
-    """Plain: true where its image answers requests by itself, by routes that it names; then there is no code."""
+    """Plain: true if its image has a server, with routes that it defines; then there is no code."""
     port: int
-    """Plain: the port that it is asked at; 0: it doesn't serve by itself."""
+    """Plain: the port of its server; 0: its image has none."""
     needs_model: bool
-    """Plain: true where its image serves by itself and is known to have no model, so that a deployment has to name one."""
+    """Plain: true if its image has a server and is known to have no model, so that a deployment has to set one."""
 
 
 class CodeOfEndpoint(TypedDict):
@@ -69,28 +69,28 @@ class CodeOfEndpoint(TypedDict):
 
 
 class WorkspaceOfEndpoint(TypedDict):
-    """The workspace that an endpoint is in, with what the stack has put into it, all by the names of the stack file."""
+    """The workspace of an endpoint, with its content that the stack has created, by the names of the stack file."""
 
     name: pulumi.Input[str]
     """Wired: its name."""
     id: pulumi.Input[str]
     """Wired: its ARM id."""
     resource_group_name: pulumi.Input[str]
-    """Wired: the resource group that it is in."""
+    """Wired: its resource group."""
     location: str
-    """Plain: its region; empty where it isn't known yet."""
+    """Plain: its region; empty while unknown."""
     located: NotRequired[pulumi.Input[str]]
     """Wired: its region. Default: `location`."""
     existing: bool
-    """Plain: true where it isn't the stack's own and others may have endpoints in it."""
+    """Plain: true if the stack hasn't created it, and others may have endpoints in it."""
     provider: NotRequired[pulumi.ProviderResource | None]
-    """Wired: the provider of the subscription that it is in, where that is another. Default: the endpoint's own."""
+    """Wired: the provider of its subscription, if that is another. Default: the endpoint's own."""
     public: bool
-    """Plain: false where the workspace is reached through private endpoints alone."""
+    """Plain: false if the workspace is reachable only through private endpoints."""
     reached_privately: bool
-    """Plain: false where it has no private endpoint, as far as the stack knows."""
+    """Plain: false if it has no private endpoint, as far as the stack knows."""
     managed_network: bool
-    """Plain: true where the workspace has a network that Azure manages, which egress of deployments can be kept in."""
+    """Plain: true if the workspace has a network that Azure manages, which can restrict egress of deployments."""
     computes: dict[str, ComputeOfEndpoint]
     """Its computes."""
     models: dict[str, ModelOfEndpoint]
@@ -105,4 +105,4 @@ class MlSurroundings(TypedDict):
     """What a workspace offers to the endpoints in it."""
 
     ml_workspace: NotRequired[WorkspaceOfEndpoint]
-    """The workspace. Needed."""
+    """The workspace. Required."""

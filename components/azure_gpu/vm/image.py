@@ -27,7 +27,7 @@ _DSVM = {
 }
 _UBUNTU_HPC = {"ubuntu-hpc": "microsoft-dsvm:ubuntu-hpc:2404", "ubuntu-hpc-2204": "microsoft-dsvm:ubuntu-hpc:2204"}
 ALIASES = ("dsvm", *_UBUNTU_HPC)
-# By preference: those that bring drivers, then plain ones for the extension.
+# By preference: images with drivers, then plain ones for the extension.
 _BY_DEFAULT: Mapping[OperatingSystem, Sequence[str]] = {
     OperatingSystem.LINUX: (
         "microsoft-dsvm:ubuntu-hpc:2404",
@@ -40,31 +40,31 @@ _BY_DEFAULT: Mapping[OperatingSystem, Sequence[str]] = {
 
 
 class VmImageChoice(NamedTuple):
-    """What the machine starts from. An id, or a reference with a version."""
+    """The machine's image: an id, or a reference with a version."""
 
-    key: str  # under which it is written; "image" where nothing is
+    key: str  # in the settings; "image" by default
     operating_system: OperatingSystem
     reference: ImageReference | None = None
     version: str = LATEST
     image_id: str = ""  # of `image_id`
     of_gallery: ImageOfPool | None = None
-    by_default: bool = False  # nobody named one
+    by_default: bool = False  # the settings have none
 
     @property
     def known(self) -> VmImage | None:
-        """What the catalog knows of it."""
+        """The image in the catalog, if it is known there."""
         return vm_images.find(self.reference, IMAGES) if self.reference is not None else None
 
     @property
     def own(self) -> bool:
-        """Whether it is one of the user's own."""
+        """Whether it is a custom image."""
         return bool(self.image_id) or self.of_gallery is not None
 
 
 def choose(
     settings: GpuVmSettings, size: Size | None, day: date, images: Mapping[str, ImageOfPool], path: str
 ) -> tuple[VmImageChoice, list[Problem]]:
-    """The image that is named, else the one that fits."""
+    """The image in the settings, else a default that fits the size."""
     given = [key for key in KEYS if key in settings]
     if not given:
         system = _system(settings, None, size)
@@ -100,7 +100,7 @@ def _named(key: str, value: str) -> NamedImage:
 
 
 def fit_problems(settings: GpuVmSettings, choice: VmImageChoice, size: Size | None, path: str) -> list[Problem]:
-    """What the image can't be beside the rest of the machine."""
+    """Problems of the image together with the rest of the machine."""
     problems: list[Problem] = []
     of_image = (
         choice.of_gallery["os_type"]
@@ -150,7 +150,7 @@ def _system(settings: GpuVmSettings, of_image: OperatingSystem | None, size: Siz
 
 
 def _default(size: Size | None, system: OperatingSystem, day: date) -> ImageReference:
-    """The first that nothing is known against; where there is none, the first of them, whose problems are then told."""
+    """The first default image without problems; if all have some, the first of them, whose problems are then reported."""
     references = [ImageReference(*name.split(":")) for name in _BY_DEFAULT[system]]
     return next((each for each in references if _serves(each, size, system, day)), references[0])
 

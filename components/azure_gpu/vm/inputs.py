@@ -15,7 +15,7 @@ from azure_gpu.vm.spec import GpuVmSpec
 
 
 def identity(args: GpuVmWiring) -> compute.VirtualMachineIdentityArgs:
-    """The stack's, which may pull and write already; else one of the machine's own."""
+    """The stack's identity, which already has its roles; else a system-assigned one."""
     if "identity_id" in args:
         kind = compute.ResourceIdentityType.USER_ASSIGNED
         return compute.VirtualMachineIdentityArgs(type=kind, user_assigned_identities=[args["identity_id"]])
@@ -40,12 +40,12 @@ def disk(spec: GpuVmSpec) -> compute.OSDiskArgs:
         caching=compute.CachingTypes.READ_WRITE,
         disk_size_gb=spec.disk_gb,
         managed_disk=compute.ManagedDiskParametersArgs(storage_account_type=spec.disk_type.value),
-        delete_option=compute.DiskDeleteOptionTypes.DELETE,  # else it stays, and costs
+        delete_option=compute.DiskDeleteOptionTypes.DELETE,  # otherwise it is kept, and costs
     )
 
 
 def plan(spec: GpuVmSpec) -> compute.PlanArgs | None:
-    """What was agreed to with images that are sold."""
+    """The purchase plan of a Marketplace image that has one."""
     known = spec.image.known
     agreed = known.plan if known is not None else None
     return compute.PlanArgs(name=agreed.name, product=agreed.product, publisher=agreed.publisher) if agreed is not None else None
@@ -73,7 +73,7 @@ def os_profile(spec: GpuVmSpec, args: GpuVmWiring) -> compute.OSProfileArgs:
 
 
 def security(spec: GpuVmSpec) -> compute.SecurityProfileArgs | None:
-    """None is standard security: the word for it is of newer versions of the API."""
+    """None is standard security, which only newer API versions can name."""
     if not spec.trusted_launch and not spec.encryption_at_host:
         return None
     uefi = compute.UefiSettingsArgs(v_tpm_enabled=True, secure_boot_enabled=spec.secure_boot)

@@ -17,10 +17,10 @@ from azure_gpu.vm.spec import GpuVmSpec
 
 
 class VmInterface(NamedTuple):
-    """How the machine is in its network."""
+    """The machine's network interface."""
 
     interface: network.NetworkInterface
-    address: pulumi.Output[str]  # the public one where it has one; empty while it isn't known
+    address: pulumi.Output[str]  # the public one if it has one; empty while unknown
 
 
 class NetworkDeclaration:
@@ -42,7 +42,7 @@ class NetworkDeclaration:
         self._child = pulumi.ResourceOptions(parent=parent)
 
     def declare(self, subnet_id: pulumi.Input[str] | None) -> VmInterface:
-        """`subnet_id`: of a subnet that exists; None declares a network."""
+        """Declares the interface in the subnet `subnet_id`; None also declares a network."""
         address = self._public_address() if self._spec.network.public_address else None
         interface = self._interface(subnet_id if subnet_id is not None else self._network(), address)
         reached_at = address.ip_address if address is not None else interface.ip_configurations.apply(_private_address)
@@ -79,7 +79,7 @@ class NetworkDeclaration:
         )
 
     def _public_address(self, suffix: str = "") -> network.PublicIPAddress:
-        """One that stays. `suffix` tells the Bastion's from the machine's."""
+        """A static address. `suffix` distinguishes the Bastion's from the machine's."""
         return network.PublicIPAddress(
             f"{self._name}-{suffix}{'-' if suffix else ''}address",
             public_ip_address_name=self._spec.name_of(azure_types.PUBLIC_IP_ADDRESS, suffix),
@@ -93,7 +93,7 @@ class NetworkDeclaration:
         )
 
     def _network(self) -> pulumi.Output[str]:
-        """The id of a subnet in a network of its own, with a Bastion beside it where one is wanted."""
+        """The id of a subnet in a new network, with a Bastion if configured."""
         spec = self._spec
         subnets = [_subnet(SUBNET, spec.network.subnet, default_outbound=spec.network.default_outbound)]
         if spec.network.bastion_subnet:
@@ -104,8 +104,8 @@ class NetworkDeclaration:
             resource_group_name=self._group,
             location=self._location,
             address_space=network.AddressSpaceArgs(address_prefixes=[spec.network.address_space]),
-            # Inside the network, which is nobody else's: a network answers with its subnets, and one that was declared without
-            # them would be changed by every refresh.
+            # Declared inside the network, which only this machine uses: Azure returns a network with its subnets, so that every
+            # refresh would show a change without them.
             subnets=subnets,
             tags=spec.tags,
             opts=self._child,
@@ -147,7 +147,7 @@ class NetworkDeclaration:
 
 
 def _subnet(name: str, prefix: str, *, default_outbound: bool) -> network.SubnetArgs:
-    """Outbound access is said either way: what a network does that says nothing depends on the API's version since 2026-03-31."""
+    """Outbound access is always set: its default depends on the API's version since 2026-03-31."""
     return network.SubnetArgs(name=name, address_prefix=prefix, default_outbound_access=default_outbound)
 
 
@@ -168,6 +168,6 @@ def _rule(rule: Rule) -> network.SecurityRuleArgs:
 
 
 def _private_address(configurations: Any) -> str:
-    """Of the first, which is the only one; empty while it isn't known."""
+    """Of the first and only configuration; empty while unknown."""
     first = configurations[0] if configurations else None
     return (getattr(first, "private_ip_address", None) if first is not None else None) or ""

@@ -15,28 +15,28 @@ from azure_gpu.formats import arm_ids, azure_types
 from azure_gpu.vm.args import DEFAULT_ADDRESS_SPACE, Bastion, GpuVmSettings, VmOutbound
 
 SUBNET = "machines"
-BASTION_SUBNET = "AzureBastionSubnet"  # Azure knows it by this name
-LARGEST_PREFIX = 29  # Azure keeps five addresses of every subnet for itself
+BASTION_SUBNET = "AzureBastionSubnet"  # required by Azure
+LARGEST_PREFIX = 29  # Azure reserves five addresses of every subnet
 LARGEST_BASTION_PREFIX = 26
 PORTS = {OperatingSystem.LINUX: "22", OperatingSystem.WINDOWS: "3389"}
-# From which a Bastion of the SKU Developer comes. Source: MicrosoftDocs/azure-docs, quickstart-developer-sku.md, 2024-04-26.
+# Source address of a Bastion of the SKU Developer. Source: MicrosoftDocs/azure-docs, quickstart-developer-sku.md, 2024-04-26.
 _AZURE_ITSELF = "168.63.129.16/32"
 _BASTION_PAGE = "MicrosoftDocs/azure-docs, articles/bastion/configuration-settings.md, 2021-10-12"
 
 
 class Rule(NamedTuple):
-    """One rule of a security group, for what comes in."""
+    """An inbound rule of a security group."""
 
     name: str
     priority: int
     allow: bool
-    sources: tuple[str, ...]  # ranges; "*" alone: everybody
+    sources: tuple[str, ...]  # ranges; only "*": all addresses
     port: str = "*"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NetworkSpec:
-    """What is declared. A subnet that exists stays in the arguments, as it may be wired."""
+    """A resolved network. An existing subnet stays in the arguments, as it may be wired."""
 
     own: bool
     address_space: str
@@ -68,7 +68,7 @@ def resolve(settings: GpuVmSettings, system: OperatingSystem, path: str) -> tupl
 
 
 def _subnets(space: str, bastion: Bastion, path: str) -> tuple[str, str, list[Problem]]:
-    """The machine's part of the addresses, and the Bastion's."""
+    """The machine's and the Bastion's address ranges."""
     try:
         network = ipaddress.IPv4Network(space)
     except ValueError:
@@ -101,12 +101,12 @@ def _mended(text: str) -> str:
 
 
 def _rules(ranges: tuple[str, ...], bastion: Bastion, bastion_subnet: str, port: str) -> tuple[Rule, ...]:
-    """Who signs on is let in; everybody else isn't, also from the same network."""
+    """Allows the configured ranges and the Bastion; everything else is denied, including the same network."""
     found: list[Rule] = []
     people = tuple(each for each in ranges if each != SERVICE_TAG)
     if people:
         found.append(Rule("sign-on", 100, True, people, port))
-    if SERVICE_TAG in ranges:  # Azure takes no tag among ranges
+    if SERVICE_TAG in ranges:  # Azure doesn't allow a tag among ranges
         found.append(Rule("machine-learning", 105, True, (SERVICE_TAG,), port))
     if bastion is not Bastion.NONE:
         found.append(Rule("bastion", 110, True, (bastion_subnet if bastion is Bastion.BASIC else _AZURE_ITSELF,), port))
@@ -148,7 +148,7 @@ def _ranges(settings: GpuVmSettings, path: str) -> Iterator[Problem]:
 
 
 def _together(settings: GpuVmSettings, own: bool, path: str) -> Iterator[Problem]:
-    """What goes with a network of its own alone."""
+    """Problems of settings that are only for a new network."""
     if own:
         return
     for key in ("address_space", "outbound"):

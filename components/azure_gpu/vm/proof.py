@@ -12,17 +12,17 @@ import textwrap
 
 from azure_gpu.catalog.services.machines import smi
 
-LIMIT_SECONDS = 1200  # the driver extension takes minutes, and may start the machine anew
+LIMIT_SECONDS = 1200  # the driver extension takes minutes, and may restart the machine
 _SLACK_SECONDS = 120
-# The word by which the script starts itself. What a script of cloud-init leaves running goes on: its service has KillMode=process
+# The argument with which the script starts itself. Background processes of cloud-init survive: its service has KillMode=process
 # (canonical/cloud-init, systemd/cloud-final.service.tmpl, 2026-11-25).
 _ASKING = "asking"
-# cloud-init's own folder: what is in it runs at every start, after the files are written.
+# cloud-init runs scripts in this folder at every start, after the files are written.
 _SCRIPT = "/var/lib/cloud/scripts/per-boot/azure-gpu-driver.sh"
 
 
 def custom_data(gpus: int) -> str:
-    """What the machine is told at its creation, in Base64."""
+    """The text for cloud-init, in Base64."""
     return base64.b64encode(cloud_config(gpus).encode()).decode("ascii")
 
 
@@ -63,7 +63,7 @@ done
 
 
 def wait_script() -> str:
-    """What tells an update whether the driver is proved."""
+    """The script that makes an update wait for the driver's check."""
     return f"""\
 #!/bin/sh
 end=$(($(date +%s) + {LIMIT_SECONDS + _SLACK_SECONDS}))
@@ -82,7 +82,7 @@ done
 
 
 def windows_script(gpus: int) -> str:
-    """The same on Windows, where nothing runs at a machine's creation: PowerShell asks by itself."""
+    """The same on Windows, without cloud-init: PowerShell checks by itself."""
     return f"""\
 $end = (Get-Date).AddSeconds({LIMIT_SECONDS})
 while ($true) {{

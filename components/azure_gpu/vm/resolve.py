@@ -50,7 +50,7 @@ _HPC = ("microsoft-dsvm", "ubuntu-hpc")
 def resolve(
     name: str, args: GpuVmSettings, context: Context, images: Mapping[str, ImageOfPool] | None = None
 ) -> tuple[GpuVmSpec, list[Problem]]:
-    """What is declared for the machine that the stack file calls `name`, and what is wrong with the arguments. Pure."""
+    """Resolves the machine that the stack file calls `name`, with its problems. Pure."""
     path = context.path("vms", name)
     as_of, problems = resolve_day(args.get("as_of"), f"{path}.as_of")
     day = as_of or context.day
@@ -146,7 +146,7 @@ def _by_image(requested: Wanted, choice: VmImageChoice) -> bool:
 
 
 def _computer_name(machine: str, system: OperatingSystem, name: str) -> str:
-    """What it calls itself. Windows has room for 15 characters, and the end of the name tells machines apart."""
+    """The host name. Windows allows 15 characters; a hash keeps shortened names unique."""
     if system is OperatingSystem.LINUX or len(machine) <= LONGEST_WINDOWS_NAME:
         return machine.replace("_", "-")
     beginning = re.sub(r"[^A-Za-z0-9]", "", name)[:6]
@@ -159,7 +159,7 @@ def _proved_gpus(args: GpuVmSettings, size: Size | None, driver: Way, system: Op
     if not args.get("prove_driver", default):
         return 0
     whole = int(size.gpu_count) if size is not None and size.gpu_count is not None else 1
-    return max(whole, 1)  # a share of a GPU is seen as one
+    return max(whole, 1)  # a share of a GPU appears as one
 
 
 def _disk_gb(disk: DiskArgs, choice: VmImageChoice) -> int | None:

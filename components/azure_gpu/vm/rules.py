@@ -18,7 +18,7 @@ from azure_gpu.shared.wording import give_secret
 from azure_gpu.vm.args import DEFAULT_SHUTDOWN, AdminArgs, DiskArgs, GpuVmSettings, Security, ShutdownArgs, VmOutbound, VmSpotArgs
 from azure_gpu.vm.spec import GpuVmSpec
 
-DISK_GB = (30, 4095)  # of a disk that a system starts from
+DISK_GB = (30, 4095)  # of an OS disk
 _ZONE = re.compile(r"[123]")
 _SIZE_NAME = re.compile(r"(?:(?:Standard|Basic)_)?[A-Za-z][A-Za-z0-9_-]{0,60}", re.IGNORECASE)
 
@@ -82,7 +82,7 @@ def _admin(settings: AdminArgs, system: OperatingSystem, path: str) -> Iterator[
     if password is None:
         fix = give_secret(f"{here}.password")
         yield Problem(f"{here}.password", "`password` is required with Windows", allowed="a secret", fix=fix)
-    elif isinstance(password, str):  # what another resource gives can't be looked at
+    elif isinstance(password, str):  # an output can't be validated
         yield from admins.password_problems(password, f"{here}.password", give_secret(f"{here}.password"))
 
 

@@ -22,7 +22,7 @@ class SpotSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShutdownSpec:
-    name: str  # which Azure prescribes
+    name: str  # prescribed by Azure
     time: str  # HHMM
     zone: str
     mail_to: str  # empty: nobody
@@ -30,7 +30,7 @@ class ShutdownSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GpuVmSpec:
-    """What is declared. Wired values stay in the arguments."""
+    """A resolved machine. Wired values stay in the arguments."""
 
     context: Context
     path: str
@@ -45,8 +45,8 @@ class GpuVmSpec:
     user: str
     ssh_public_key: str  # empty with Windows
     driver: Way
-    proved_gpus: int  # that the machine proves at every start; 0: none
-    disk_gb: int | None  # None: as large as the image's
+    proved_gpus: int  # that the machine checks at every start; 0: none
+    disk_gb: int | None  # None: the image's size
     disk_type: DiskType
     encryption_at_host: bool
     trusted_launch: bool
@@ -60,17 +60,17 @@ class GpuVmSpec:
 
     @property
     def hourly_cost(self) -> float | None:
-        """USD while it runs, its disk aside."""
+        """USD an hour while it runs, without its disk."""
         return self.cost.running.number
 
     @property
     def idle_cost(self) -> float | None:
-        """USD while it is deallocated."""
+        """USD an hour while it is deallocated."""
         return self.cost.stays.number
 
     @property
     def network_names(self) -> list[tuple[AzureType, str]]:
-        """What the network takes in names, beside those inside its own."""
+        """Names of the network's resources, except those inside a new network."""
         candidates = [(azure_types.NETWORK_INTERFACE, True), (azure_types.NETWORK_SECURITY_GROUP, True)]
         candidates += [
             (azure_types.VIRTUAL_NETWORK, self.network.own),
@@ -80,6 +80,6 @@ class GpuVmSpec:
         return [(each, self.name_of(each)) for each, exists in candidates if exists]
 
     def name_of(self, azure_type: AzureType, suffix: str = "") -> str:
-        """The name of what goes with the machine."""
+        """The name of a resource that belongs to the machine."""
         words = [self.name, suffix] if suffix else [self.name]
         return physical_name(azure_type.arm_type, words, subscription_id=self.context.subscription_id)

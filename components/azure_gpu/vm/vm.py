@@ -33,7 +33,7 @@ from azure_gpu.vm.workspace_offer import of_workspace
 __all__ = ["HOW_REPLACED", "REPLACING", "GpuVm"]
 
 # Source: hashicorp/terraform-provider-azurerm, azurerm_linux_virtual_machine and azurerm_windows_virtual_machine, which make a
-# new machine for these; Azure itself answers PropertyChangeNotAllowed to a change of osProfile (Azure/azure-sdk-for-node 2297).
+# new machine for these; Azure rejects a change of osProfile with PropertyChangeNotAllowed (Azure/azure-sdk-for-node 2297).
 REPLACING = [
     "evictionPolicy",
     "location",
@@ -53,22 +53,22 @@ _Wired = Wired[GpuVmWiring, GpuVmSpec]
 
 
 class GpuVm(AttachableVm):
-    """A virtual machine with a GPU. Raises `Refused` where its arguments can't be had."""
+    """A virtual machine with a GPU. Raises `Refused` if its arguments are invalid."""
 
     vm_id: pulumi.Output[str]
     """ARM id of the machine."""
     vm_name: pulumi.Output[str]
     """Its name in Azure."""
     principal_id: pulumi.Output[str]
-    """Object id of its own identity; empty where it runs as another."""
+    """Object id of its system-assigned identity; empty if it uses another."""
     expires_at: pulumi.Output[str] | None
-    """The instant at which the machine should be gone, RFC 3339 in UTC."""
+    """When the machine should be deleted, RFC 3339 in UTC."""
     hourly_cost: pulumi.Output[float] | None
-    """List price in USD an hour while it runs, its disk aside. None where it isn't known, which is never the same as free."""
+    """List price in USD an hour while it runs, without its disk. None if unknown, which doesn't mean free."""
     idle_cost: pulumi.Output[float] | None
-    """What goes on costing while it is deallocated: its disk, a public address, a Bastion. None where it isn't known."""
+    """Cost while it is deallocated: its disk, a public address, a Bastion. None if unknown."""
     of_workspace: VmOfWorkspace
-    """The same as a workspace attaches it. Not an output."""
+    """The machine for a workspace that attaches it. Not an output."""
 
     @overload
     def __init__(self, name: str, args: GpuVmArgs, opts: pulumi.ResourceOptions | None = None) -> None: ...
@@ -146,15 +146,15 @@ class GpuVm(AttachableVm):
                 network_interfaces=[compute.NetworkInterfaceReferenceArgs(id=interface.id, primary=True)]
             ),
             security_profile=inputs.security(spec),
-            # What the serial console says, where a proof that fails says so, too; the storage is Azure's.
+            # Keeps the serial console's log, in which a failed check appears; in storage of Azure's.
             diagnostics_profile=compute.DiagnosticsProfileArgs(boot_diagnostics=compute.BootDiagnosticsArgs(enabled=True)),
             tags=spec.tags,
             opts=pulumi.ResourceOptions(
                 parent=self,
                 replace_on_changes=REPLACING,
                 delete_before_replace=True,
-                # A machine was told at its creation how to prove its driver. That another version of this program would tell it
-                # in other words is no reason for a new one; that it is to prove it, and wasn't told how, is.
+                # A machine gets its script at its creation. A changed script must not replace it; turning the check on for a
+                # machine without a script must.
                 ignore_changes=["osProfile.customData"],
                 replacement_trigger=renewed.trigger,
                 transformations=overrides.applied(self._args.get("overrides"), self),
@@ -162,7 +162,8 @@ class GpuVm(AttachableVm):
         )
 
     def _roles(self, machine: compute.VirtualMachine) -> None:
-        """What a machine's own identity needs to run the stack's images; the stack's has it from its foundation."""
+        """Roles that a machine's own identity requires to run the stack's images; the stack's identity has them from the
+        foundation."""
         if "identity_id" in self._args or not self._args.get("assign_roles", True):
             return
         principal = machine.identity.apply(lambda identity: identity.principal_id if identity else "")
@@ -193,12 +194,12 @@ class GpuVm(AttachableVm):
             type=kind,
             type_handler_version=driver_extension.handler_version(kind),
             auto_upgrade_minor_version=True,
-            # No tags: Azure refuses to change an extension of a machine that is deallocated.
+            # No tags: Azure rejects changes to extensions of a deallocated machine.
             opts=pulumi.ResourceOptions(parent=self, deleted_with=machine),
         )
 
     def _proof(self, machine: compute.VirtualMachine, extension: compute.VirtualMachineExtension | None) -> None:
-        """Makes an update fail where the driver doesn't come."""
+        """Makes an update fail if the driver doesn't work."""
         windows = self._spec.operating_system is OperatingSystem.WINDOWS
         script = vm_proof.windows_script(self._spec.proved_gpus) if windows else vm_proof.wait_script()
         compute.VirtualMachineRunCommandByVirtualMachine(
@@ -242,7 +243,7 @@ class GpuVm(AttachableVm):
         )
 
     def _announce(self) -> None:
-        """What it costs, and how the driver comes. In a preview alone, as an update shows its preview first."""
+        """Shows cost and driver, only in a preview, since an update shows its preview first."""
         if not pulumi.runtime.is_dry_run():
             return
         spec, day = self._spec, self._spec.context.day
@@ -254,20 +255,20 @@ class GpuVm(AttachableVm):
 
 
 def _schedule_name(decided: str, args: GpuVmWiring) -> pulumi.Input[str]:
-    """The service knows a machine's schedule by the machine's name."""
+    """The service finds a machine's schedule by the machine's name."""
     given = args.get("vm_name")
     return decided if given is None or known(given) is not None else pulumi.Output.from_input(given).apply(shutdown.schedule_name)
 
 
 def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wired:
-    """What a program describes."""
+    """Wires the arguments of a program."""
     described = program.describe(GpuVm, name, GpuVmArgs, given, opts)
     described.args["images"] = images_of(described.args)
     return common.wire(described)
 
 
 def _decided(name: str, wired: _Wired) -> GpuVmSpec:
-    """What the arguments ask for. Raises `Refused` with every reason against it."""
+    """Resolves the arguments. Raises `Refused` with every problem."""
     args = wired.args
     context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
     spec, problems = resolve(name, args, context, args.get("images"))

@@ -15,7 +15,7 @@ _UBUNTU = (
 
 
 def of_workspace(spec: GpuVmSpec) -> VmOfWorkspace:
-    """The machine as a workspace attaches it, without what is known only when it is there."""
+    """The machine for a workspace that attaches it, without values that are known only after its creation."""
     known = spec.image.known
     return VmOfWorkspace(
         id="",

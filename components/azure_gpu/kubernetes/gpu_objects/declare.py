@@ -18,13 +18,13 @@ from azure_gpu.kubernetes.gpu_objects.spec import ClusterObjectsSpec, announceme
 from azure_gpu.kubernetes.jobs import MANAGED_BY
 from azure_gpu.kubernetes.objects import Manifest
 
-SERVING_LEVEL = "privileged"  # device plugins mount folders of the node, which no stricter level lets them
+SERVING_LEVEL = "privileged"  # required for the host folders that device plugins mount
 JOBS_LEVEL = "baseline"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeclaredObjects:
-    """What was declared."""
+    """The declared objects."""
 
     namespace: str
     jobs: dict[str, str]  # name in Kubernetes, by the name in the stack file
@@ -41,13 +41,13 @@ def missing_images(spec: ClusterObjectsSpec, images: Mapping[str, object]) -> li
 
 
 def missing_of_services(spec: ClusterObjectsSpec, *, identity: bool, storage: bool, serving: bool = False) -> list[Problem]:
-    """What services need to fetch their models. `serving`: they speak as the identity that serves."""
+    """Problems of services whose models can't be fetched. `serving`: they use the serving identity."""
     by_path = {f"{spec.path}.services.{name}": service for name, service in spec.services.items()}
     return list(services.missing(by_path, identity=identity, storage=storage, serving=serving))
 
 
 def serving(spec: ClusterObjectsSpec) -> Iterator[Manifest]:
-    """The manifests of what serves GPUs, in the order in which they are needed. None where no pool is the stack's own."""
+    """Manifests of the GPU-serving components, in the order in which they are required. None without pools of the stack."""
     if not spec.pools or not (spec.device_plugin or spec.feature_labels or spec.metrics):
         return
     yield kubernetes_jobs.namespace_manifest(NAMESPACE, SERVING_LEVEL)
@@ -82,7 +82,7 @@ def declare(
     storage: pulumi.Input[str] = "",
     service_account: str = "",
 ) -> DeclaredObjects:
-    """Declares all of it for the cluster `name`. `opts` has the parent and the provider. Services fetch models from the account
+    """Declares all objects of the cluster `name`. `opts` has the parent and the provider. Services fetch models from the account
     `storage` as `service_account`."""
     if pulumi.runtime.is_dry_run():  # an update shows its preview first
         for line in announcements(spec):
@@ -90,7 +90,7 @@ def declare(
     there = _in_order(name, list(serving(spec)), opts)
     room = _in_order(name, list(of_jobs(spec)), opts)
     groups = [jobset(name, opts)] if spec.groups else []
-    if spec.queue_controller:  # which looks for JobSet's kind when it starts
+    if spec.queue_controller:  # after JobSet, whose kind it looks for at its start
         groups.append(kueue(name, after(opts, groups)))
     groups += _in_order(name, list(queues.manifests(spec.queues, spec.namespace)), after(opts, [*room, *groups]))
     jobs = declare_jobs(name, spec.jobs, spec.settings.get("jobs", {}), images, after(opts, [*there, *room, *groups]))
@@ -115,7 +115,7 @@ def _services(
     service_account: str,
     opts: pulumi.ResourceOptions,
 ) -> list[pulumi.Resource]:
-    """Each with its Secret where it has one."""
+    """Services, each with its Secret if it has one."""
     declared: list[pulumi.Resource] = []
     for service, each in spec.services.items():
         before: list[pulumi.Resource] = []
@@ -137,7 +137,7 @@ def declare_jobs(
     images: Mapping[str, pulumi.Input[str]],
     opts: pulumi.ResourceOptions,
 ) -> list[pulumi.Resource]:
-    """The Jobs of the cluster `name`, each with its Secret where it has one."""
+    """The Jobs of the cluster `name`, each with its Secret if it has one."""
     declared: list[pulumi.Resource] = []
     for job, spec in specs.items():
         before: list[pulumi.Resource] = []
@@ -150,7 +150,7 @@ def declare_jobs(
 
 
 def jobset(name: str, opts: pulumi.ResourceOptions) -> pulumi.Resource:
-    """The controller of groups, where AKS's own pods may run."""
+    """The JobSet controller, on nodes for AKS's own pods too."""
     values = {
         "image": {"repository": JOBSET.image, "tag": f"v{JOBSET.version}", "pullPolicy": "IfNotPresent"},
         "controller": {"tolerations": [{"key": "CriticalAddonsOnly", "operator": "Exists"}]},
@@ -159,7 +159,7 @@ def jobset(name: str, opts: pulumi.ResourceOptions) -> pulumi.Resource:
 
 
 def kueue(name: str, opts: pulumi.ResourceOptions) -> pulumi.Resource:
-    """The controller of queues, beside that of groups."""
+    """The Kueue controller."""
     image = {"repository": KUEUE.image, "tag": f"v{KUEUE.version}", "pullPolicy": "IfNotPresent"}
     values = {
         "controllerManager": {
@@ -170,12 +170,12 @@ def kueue(name: str, opts: pulumi.ResourceOptions) -> pulumi.Resource:
     return objects.release(f"{name}-kueue", KUEUE, values, opts)
 
 
-# Of what others stand on: a namespace, a configuration, a type, a right. All else needs all of these and nothing more.
+# Kinds that others depend on. All other objects depend on all of these, and on nothing else.
 _GROUND = ("Namespace", "ConfigMap", "CustomResourceDefinition", "ServiceAccount", "ClusterRole", "ClusterRoleBinding")
 
 
 def _in_order(name: str, manifests: Sequence[Manifest], opts: pulumi.ResourceOptions) -> list[pulumi.Resource]:
-    """The namespace first, then what others stand on, then the rest."""
+    """Namespaces first, then objects that others depend on, then the rest."""
     spaces = [manifest for manifest in manifests if manifest["kind"] == "Namespace"]
     ground = [manifest for manifest in manifests if manifest["kind"] in _GROUND and manifest not in spaces]
     rest = [manifest for manifest in manifests if manifest["kind"] not in _GROUND]
@@ -187,7 +187,7 @@ def _in_order(name: str, manifests: Sequence[Manifest], opts: pulumi.ResourceOpt
 
 
 def _logical(name: str, manifest: Manifest) -> str:
-    """The resource's name: that of the cluster, the kind and the object's own, which are of one namespace or of none."""
+    """The resource's name: that of the cluster, the kind and the object, which are in one namespace or in none."""
     kind = "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in manifest["kind"]).lstrip("-")
     return f"{name}-{kind}-{manifest['metadata']['name']}"
 

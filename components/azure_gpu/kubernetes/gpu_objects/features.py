@@ -36,7 +36,7 @@ _PRESERVED: dict[str, Any] = {"type": "object", "x-kubernetes-preserve-unknown-f
 
 
 def manifests(spec: ClusterObjectsSpec) -> Iterator[Manifest]:
-    """The types, master and garbage collector with their rights, and a discovery for each configuration with its own."""
+    """The types, master and garbage collector with their permissions, and a discovery for each configuration."""
     yield from types()
     yield _account(MASTER)
     yield _role(
@@ -55,7 +55,7 @@ def manifests(spec: ClusterObjectsSpec) -> Iterator[Manifest]:
         [
             {"apiGroups": [""], "resources": ["nodes"], "verbs": ["list", "watch"]},
             {"apiGroups": [_GROUP], "resources": ["nodefeatures"], "verbs": ["delete", "list"]},
-            # Of NFD's topology updater, which isn't there; the collector asks for them all the same.
+            # The collector lists them even without NFD's topology updater.
             {"apiGroups": ["topology.node.k8s.io"], "resources": ["noderesourcetopologies"], "verbs": ["delete", "list"]},
         ],
     )
@@ -70,7 +70,7 @@ def manifests(spec: ClusterObjectsSpec) -> Iterator[Manifest]:
 
 
 def types() -> Iterator[Manifest]:
-    """The two types of NFD that its master reads. What is in them is NFD's to know."""
+    """The two types of NFD that its master reads; their content is left open."""
     yield _type("NodeFeature", "nodefeatures", "Namespaced")
     yield _type("NodeFeatureRule", "nodefeaturerules", "Cluster")
 
@@ -148,7 +148,7 @@ def _collector() -> Manifest:
 
 
 def _deployment(container: dict[str, Any]) -> Manifest:
-    """One pod of one container, which runs as the account of its name."""
+    """A Deployment of one container, which runs as the service account of the same name."""
     name = container["name"]
     labels = {LOGICAL_NAME: name, **MANAGED_BY}
     return {
@@ -163,7 +163,7 @@ def _deployment(container: dict[str, Any]) -> Manifest:
                 "spec": {
                     "serviceAccountName": name,
                     "enableServiceLinks": False,
-                    "tolerations": [{"key": "CriticalAddonsOnly", "operator": "Exists"}],  # of pools that AKS's own pods have
+                    "tolerations": [{"key": "CriticalAddonsOnly", "operator": "Exists"}],  # on pools for AKS's own pods
                     "containers": [container],
                 },
             },
@@ -183,7 +183,7 @@ def _discovery(spec: ClusterObjectsSpec, config: SharingConfig) -> Manifest:
             {"name": "CONFIG_FILE", "value": "/config/config.yaml"},
             *mig_environment(config),
         ],
-        "securityContext": PRIVILEGED,  # as in NVIDIA's manifests: it reads the machine's /sys for what a virtual GPU says
+        "securityContext": PRIVILEGED,  # as in NVIDIA's manifests: it reads the machine's /sys for virtual GPUs
         "volumeMounts": [{"name": "host-sys", "mountPath": "/sys"}, CONFIG_MOUNT],
     }
     return daemon_set(

@@ -19,15 +19,17 @@ _FILE = "counters.csv"
 
 
 def counters_csv(spec: ClusterObjectsSpec) -> str:
-    """The counters as the exporter reads them: field, kind, help."""
+    """The counters in the exporter's format: field, kind, help."""
     return "".join(f"{counter}, gauge, in {dcgm.COUNTERS.get(counter, 'the unit of DCGM')}\n" for counter in spec.counters)
 
 
 def manifests(spec: ClusterObjectsSpec) -> Iterator[Manifest]:
-    """Counters, the exporter on each node with GPUs, and the service by which it is found."""
+    """Counters, the exporter on each node with GPUs, and its Service."""
     labels = {LOGICAL_NAME: NAME, **MANAGED_BY}
     csv = counters_csv(spec)
-    counters = f"{NAME}-counters-{hashlib.sha256(csv.encode()).hexdigest()[:8]}"  # another content, another object: pods follow
+    counters = (
+        f"{NAME}-counters-{hashlib.sha256(csv.encode()).hexdigest()[:8]}"  # changed content creates a new object, and so new pods
+    )
     yield {
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -42,7 +44,7 @@ def manifests(spec: ClusterObjectsSpec) -> Iterator[Manifest]:
             "name": NAME,
             "namespace": NAMESPACE,
             "labels": labels,
-            # Without nodes there is nothing behind it, which is no reason to wait.
+            # It has no endpoints without nodes, so an update must not wait for them.
             "annotations": {"pulumi.com/skipAwait": "true"},
         },
         "spec": {"selector": {LOGICAL_NAME: NAME}, "ports": [{"name": "metrics", "port": dcgm.PORT, "targetPort": "metrics"}]},
@@ -57,13 +59,13 @@ def _exporter(spec: ClusterObjectsSpec, counters: str) -> Manifest:
         "args": ["-f", f"{_FOLDER}/{_FILE}"],
         "env": [
             {"name": "DCGM_EXPORTER_LISTEN", "value": f":{dcgm.PORT}"},
-            {"name": "DCGM_EXPORTER_KUBERNETES", "value": "true"},  # says which pod a GPU is used by,
-            {"name": "KUBERNETES_VIRTUAL_GPUS", "value": "true"},  # and which pods where they share it
+            {"name": "DCGM_EXPORTER_KUBERNETES", "value": "true"},  # labels by the pod that uses a GPU,
+            {"name": "KUBERNETES_VIRTUAL_GPUS", "value": "true"},  # and by all pods that share it
             {"name": "NODE_NAME", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}},
         ],
         "ports": [{"name": "metrics", "containerPort": dcgm.PORT}],
         "livenessProbe": {**health, "periodSeconds": 5},
-        # What the exporter's own chart gives it: profiling counters are read with SYS_ADMIN alone.
+        # As in the exporter's own chart: profiling counters require SYS_ADMIN.
         "securityContext": {"runAsNonRoot": False, "runAsUser": 0, "capabilities": {"add": ["SYS_ADMIN"]}},
         "volumeMounts": [
             {"name": "pod-resources", "mountPath": "/var/lib/kubelet/pod-resources", "readOnly": True},

@@ -16,15 +16,15 @@ from azure_gpu.kubernetes.gpu_objects.spec import ClusterObjectsSpec
 from azure_gpu.kubernetes.jobs import LOGICAL_NAME, MANAGED_BY
 from azure_gpu.kubernetes.objects import Manifest, toleration
 
-NAMESPACE = "gpu-resources"  # as AKS's pages call it
+NAMESPACE = "gpu-resources"  # as in AKS's documentation
 PRIVILEGED = {"privileged": True}
 UNPRIVILEGED: dict[str, Any] = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
-DIVIDES_GPUS: dict[str, Any] = {"capabilities": {"add": ["SYS_ADMIN"]}}  # MIG's devices are seen with it alone
+DIVIDES_GPUS: dict[str, Any] = {"capabilities": {"add": ["SYS_ADMIN"]}}  # required to see MIG's devices
 CONFIG_MOUNT = {"name": "config", "mountPath": "/config", "readOnly": True}
 
 
 def manifests(spec: ClusterObjectsSpec) -> Iterator[Manifest]:
-    """For each configuration its file, a device plugin, and a control daemon where it shares by MPS."""
+    """For each configuration its file, a device plugin, and a control daemon if it shares by MPS."""
     yield from configs(spec)
     for config in spec.configs.values():
         if config.by_mps:
@@ -33,7 +33,7 @@ def manifests(spec: ClusterObjectsSpec) -> Iterator[Manifest]:
 
 
 def configs(spec: ClusterObjectsSpec) -> Iterator[Manifest]:
-    """A ConfigMap for each way of sharing: Pulumi replaces one that changes, and no pool is to notice another's change."""
+    """A ConfigMap for each sharing configuration: Pulumi replaces a changed one, and that must not affect other pools."""
     for config in spec.configs.values():
         yield {
             "apiVersion": "v1",
@@ -55,7 +55,7 @@ def daemon_set(
     taints: Sequence[str],
     annotations: dict[str, str] | None = None,
 ) -> Manifest:
-    """A DaemonSet for nodes with GPUs alone: labels say which those are, and tolerations let it in."""
+    """A DaemonSet that runs only on nodes with GPUs, by labels and tolerations."""
     labels = {LOGICAL_NAME: name, **MANAGED_BY}
     return {
         "apiVersion": "apps/v1",
@@ -82,7 +82,7 @@ def on_nodes_of(config: SharingConfig) -> dict[str, Any]:
 
 
 def on_gpu_nodes() -> dict[str, Any]:
-    """Nodes with any configuration."""
+    """Selects nodes with any configuration."""
     term = {"matchExpressions": [{"key": device_plugin.CONFIG_LABEL, "operator": "Exists"}]}
     return {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}}
 
@@ -92,7 +92,7 @@ def config_volume(config: SharingConfig) -> dict[str, Any]:
 
 
 def checksum(config: SharingConfig) -> dict[str, str]:
-    """What makes the pods new when their configuration changes, which they read only once."""
+    """An annotation that replaces the pods when their configuration changes, which they read only at their start."""
     return {"azure-gpu/config": hashlib.sha256(json.dumps(config.document, sort_keys=True).encode()).hexdigest()}
 
 
@@ -117,7 +117,7 @@ def _environment(config: SharingConfig) -> list[dict[str, Any]]:
 def _device_plugin(spec: ClusterObjectsSpec, config: SharingConfig) -> Manifest:
     mounts = [{"name": "device-plugins", "mountPath": "/var/lib/kubelet/device-plugins"}, CONFIG_MOUNT]
     volumes = [host_folder("device-plugins", "/var/lib/kubelet/device-plugins", "Directory"), config_volume(config)]
-    if config.by_mps:  # by which it hears whether the control daemon is well
+    if config.by_mps:  # for the health of the control daemon
         mounts += [{"name": "mps-shm", "mountPath": "/dev/shm"}, {"name": "mps-root", "mountPath": "/mps"}]  # noqa: S108
         volumes += _mps_volumes()
     container = {
@@ -160,7 +160,7 @@ def _mps_control_daemon(spec: ClusterObjectsSpec, config: SharingConfig) -> Mani
     return daemon_set(
         f"nvidia-mps-control-daemon-{config.name}",
         {
-            "hostPID": True,  # the chart's own default: the daemon finds itself among the processes that the driver sees
+            "hostPID": True,  # the chart's default: the daemon has to find itself in the driver's list of processes
             "automountServiceAccountToken": False,
             "initContainers": [mounts],
             "containers": [container],

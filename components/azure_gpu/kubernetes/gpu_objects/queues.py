@@ -18,11 +18,11 @@ from azure_gpu.kubernetes.jobs import MANAGED_BY, JobSpec, too_small
 from azure_gpu.kubernetes.objects import Manifest
 
 API_VERSION = "kueue.x-k8s.io/v1beta1"
-_UNLIMITED = {"cpu": "1M", "memory": "1000000Ti"}  # as Kubernetes writes them, so that a refresh finds what was said
+_UNLIMITED = {"cpu": "1M", "memory": "1000000Ti"}  # in Kubernetes' notation, so that a refresh finds no difference
 
 
 def resolve(settings: ClusterObjectsSettings, pools: Sequence[GpuPool], path: str) -> tuple[dict[str, QueueSpec], list[Problem]]:
-    """The queues of the cluster whose settings are at `path`, and what is wrong with them. Pure."""
+    """Resolves the queues of the cluster at `path`, with their problems. Pure."""
     found: dict[str, QueueSpec] = {}
     problems: list[Problem] = []
     for name, own in settings.get("queues", {}).items():
@@ -49,7 +49,7 @@ def resolve(settings: ClusterObjectsSettings, pools: Sequence[GpuPool], path: st
 def job_problems(
     jobs: Mapping[str, JobSpec], queues: Mapping[str, QueueSpec], settings: ClusterObjectsSettings, path: str
 ) -> Iterator[Problem]:
-    """Jobs whose queue isn't there, is another pool's, or would never admit them."""
+    """Jobs whose queue is missing, has another pool, or can never admit them."""
     for name, job in jobs.items():
         queue_name = job.placement.queue
         if not queue_name:
@@ -83,7 +83,7 @@ def job_problems(
 
 
 def most_of(queue: QueueSpec, queues: Mapping[str, QueueSpec]) -> int:
-    """How much of its pool's GPUs a queue has at best."""
+    """The most GPUs of its pool that a queue can have."""
     others = sum(each.gpus for each in queues.values() if each.pool == queue.pool) - queue.gpus
     return queue.gpus + (others if queue.borrow is None else min(others, queue.borrow))
 
@@ -141,7 +141,7 @@ def _no_pool(own: QueueArgs, pools: Sequence[GpuPool], path: str) -> Problem:
 
 
 def _together(queues: Mapping[str, QueueSpec], pool: GpuPool, path: str) -> Iterator[Problem]:
-    """Quotas that are more than the pool ever has would admit groups that then wait in parts."""
+    """Quotas larger than the pool's maximum would admit groups of which some pods then wait."""
     each = rules.most_of(pool)
     of_pool = {name: queue for name, queue in queues.items() if queue.pool == pool.name}
     requested = sum(queue.gpus for queue in of_pool.values())

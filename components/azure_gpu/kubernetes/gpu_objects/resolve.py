@@ -32,8 +32,7 @@ from azure_gpu.shared.workloads import Workload
 def resolve_objects(
     settings: ClusterObjectsSettings, pools: Sequence[GpuPool], path: str
 ) -> tuple[ClusterObjectsSpec, list[Problem]]:
-    """What is declared on the cluster that is written at `path`, and what is wrong with the settings. Pure. No pools: they aren't
-    the stack's own."""
+    """Resolves the objects on the cluster at `path`, with their problems. Pure. Without pools, the stack hasn't created any."""
     by_plugin = written(settings.get("device_plugin", DevicePluginArgs())).get("enabled", True)
     namespace = settings.get("namespace", {}).get("name", DEFAULT_NAMESPACE)
     metrics = written(settings.get("metrics", MetricsArgs()))
@@ -102,13 +101,13 @@ def _placement(job: ClusterJobSettings, pool: GpuPool | None, namespace: str) ->
 
 
 def _without_gpu(service: ClusterServiceSettings, namespace: str) -> Placement:
-    """A pod that asks for no GPU runs on whatever node takes it."""
+    """A pod without a GPU, which runs on any node."""
     requests, memory = _requests(rules.pod_of(service))
     return Placement(namespace=namespace, limits=memory, requests={**requests, **memory})
 
 
 def _requests(job: ClusterJobSettings) -> tuple[dict[str, str], dict[str, str]]:
-    """Processors, and memory, which a pod also may not exceed."""
+    """Requests of CPU and memory; memory is also the limit."""
     requests = {"cpu": f"{job['cpu']:g}"} if "cpu" in job else {}
     # As a fraction: a float may be too large to be multiplied.
     memory = {"memory": f"{round(Fraction(job['memory_in_gib']) * 1024)}Mi"} if "memory_in_gib" in job else {}
@@ -124,7 +123,7 @@ def _quota(settings: ClusterObjectsSettings, pools: Sequence[GpuPool]) -> dict[s
 
 
 def _default_counters(pools: Sequence[GpuPool]) -> tuple[str, ...]:
-    """The counters that the GPUs of all pools have."""
+    """Counters that the GPUs of all pools support."""
     gpus = [pool.gpu for pool in pools]
     return tuple(counter for counter in dcgm.COUNTERS if not any(list(dcgm.check([counter], gpu, "")) for gpu in gpus))
 

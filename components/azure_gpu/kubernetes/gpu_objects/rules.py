@@ -31,25 +31,25 @@ SYSTEM_NAMESPACES = ("kube-system", "kube-public", "kube-node-lease", "gatekeepe
 
 
 def yield_of(pool: GpuPool) -> Yield | None:
-    """What one of the pool's GPUs yields; None where it isn't known, or can't be shared like that."""
+    """What one of the pool's GPUs yields; None if unknown, or if it can't be shared like that."""
     return gpu_sharing_yield.yields(pool.sharing, pool.gpu) if pool.gpu is not None else None
 
 
 def resource_of(pool: "GpuPool | None") -> str:
-    """What a pod on the pool asks for."""
+    """The resource that a pod on the pool requests."""
     found = yield_of(pool) if pool is not None else None
     return found.resource if found is not None else device_plugin.GPU_RESOURCE
 
 
 def pool_of(job: ClusterJobSettings, pools: Sequence[GpuPool]) -> "GpuPool | None":
-    """The pool that the job runs on: the one that it names, else the only one."""
+    """The pool of the job: its `pool`, else the only one."""
     if "pool" in job:
         return next((pool for pool in pools if pool.name == job["pool"]), None)
     return pools[0] if len(pools) == 1 else None
 
 
 def pool_problems(pool: GpuPool, *, by_plugin: bool) -> Iterator[Problem]:
-    """What speaks against how the pool's GPUs are shared, and against serving them with NVIDIA's plugin."""
+    """Problems of the pool's sharing, and of NVIDIA's plugin on its GPUs."""
     gpu, sharing = pool.gpu, pool.sharing
     yield from gpu_sharing.check(sharing, gpu)
     if not by_plugin:
@@ -80,7 +80,7 @@ def pool_problems(pool: GpuPool, *, by_plugin: bool) -> Iterator[Problem]:
 
 
 def job_problems(job: ClusterJobSettings, pool: "GpuPool | None", pools: Sequence[GpuPool], path: str) -> Iterator[Problem]:
-    """What is wrong with the job's place on the cluster."""
+    """Problems of the job's placement on the cluster."""
     gpus, parallelism = job.get("gpus", DEFAULT_GPUS), job.get("parallelism", DEFAULT_PARALLELISM)
     for key, value in (("gpus", gpus), ("parallelism", parallelism)):
         if value < 1:
@@ -94,7 +94,7 @@ def job_problems(job: ClusterJobSettings, pool: "GpuPool | None", pools: Sequenc
         return
     yield from kubernetes_jobs.mps_problems(job, pool.sharing, pool.gpu, path)
     most = most_of(pool)
-    each = max(1, most // max(1, gpus)) if most is not None else None  # workers are on nodes of their own only where they can be
+    each = max(1, most // max(1, gpus)) if most is not None else None  # the affinity to different nodes is only a preference
     if each is not None and (nodes := job.get("nodes", 1)) > pool.max_nodes * each:
         yield Problem(
             path=f"{path}.nodes",
@@ -128,7 +128,7 @@ def job_problems(job: ClusterJobSettings, pool: "GpuPool | None", pools: Sequenc
 
 
 def pod_of(service: ClusterServiceSettings) -> ClusterJobSettings:
-    """What a service's pods ask for, as a job's do."""
+    """The requests of a service's pods, as job settings."""
     requested = ("gpus", "pool", "cpu", "memory_in_gib")
     return cast(ClusterJobSettings, {key: value for key, value in service.items() if key in requested})
 
@@ -136,7 +136,7 @@ def pod_of(service: ClusterServiceSettings) -> ClusterJobSettings:
 def service_problems(
     service: ClusterServiceSettings, pool: "GpuPool | None", pools: Sequence[GpuPool], path: str
 ) -> Iterator[Problem]:
-    """What is wrong with the service's place on the cluster."""
+    """Problems of the service's placement on the cluster."""
     if service.get("gpus", DEFAULT_GPUS) == 0:
         without = {key: value for key, value in service.items() if key in ("cpu", "memory_in_gib")}
         found = job_problems(cast(ClusterJobSettings, without), None, (), path)
@@ -149,12 +149,12 @@ def service_problems(
 
 
 def taken(path: str, by: str) -> Problem:
-    """Two things of one name in a namespace would share its labels."""
+    """Two objects of one name in a namespace would share their labels."""
     return Problem(path=path, message=f"{by} of the cluster already has this name", fix="rename one of the two")
 
 
 def most_of(pool: GpuPool) -> int | None:
-    """How much of its resource a node of the pool has; None where that isn't known."""
+    """The amount of its resource on a node of the pool; None if unknown."""
     found = yield_of(pool)
     return pool.gpus * found.each if pool.gpus is not None and found is not None else None
 
@@ -162,7 +162,7 @@ def most_of(pool: GpuPool) -> int | None:
 def _no_pool(job: ClusterJobSettings, pools: Sequence[GpuPool], path: str) -> Iterator[Problem]:
     names = ", ".join(pool.name for pool in pools)
     if "pool" in job:
-        if pools:  # else they aren't the stack's own, and nobody here knows them
+        if pools:  # otherwise the pools aren't the stack's, and unknown here
             yield Problem(
                 path=f"{path}.pool",
                 message="the cluster has no GPU pool of this name",
@@ -183,7 +183,7 @@ def _no_pool(job: ClusterJobSettings, pools: Sequence[GpuPool], path: str) -> It
 def settings_problems(
     settings: ClusterObjectsSettings, pools: Sequence[GpuPool], namespace: str, counters: Sequence[str], path: str
 ) -> list[Problem]:
-    """What is wrong with namespace, images and metrics."""
+    """Problems of namespace, images and metrics."""
     found = kubernetes_jobs.name_problems(namespace, f"{path}.namespace.name")
     if namespace in SYSTEM_NAMESPACES:
         found.append(
@@ -203,7 +203,7 @@ def settings_problems(
         "metrics": written(settings.get("metrics", MetricsArgs())).get("image"),
     }
     for key, image in images.items():
-        if isinstance(image, str):  # what another resource gives can't be looked at
+        if isinstance(image, str):  # an output can't be validated
             found += image_reference.check(image, f"{path}.{key}.image")
     if "counters" in written(settings.get("metrics", MetricsArgs())):
         found += _counter_problems(counters, pools, f"{path}.metrics.counters")
@@ -220,7 +220,8 @@ def _counter_problems(counters: Sequence[str], pools: Sequence[GpuPool], path: s
 
 
 def quota_problems(settings: ClusterObjectsSettings, jobs: Mapping[str, JobSpec], path: str) -> Iterator[Problem]:
-    """A warning where the jobs together ask for more than their namespace may: Kubernetes then makes no pods for some."""
+    """A warning if the jobs together request more than their namespace's quota: Kubernetes then doesn't create some of the
+    pods."""
     most = settings.get("namespace", {}).get("max_gpus")
     if most is None:
         return

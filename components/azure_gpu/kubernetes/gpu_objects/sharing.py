@@ -11,12 +11,12 @@ from azure_gpu.catalog.services.aks import device_plugin, mig
 from azure_gpu.catalog.services.gpu_sharing import SharingRequest, Strategy
 from azure_gpu.catalog.sizes.model import Gpu
 
-WHOLE = "whole"  # the key of GPUs that nobody shares
+WHOLE = "whole"  # the key of GPUs without sharing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharingConfig:
-    """One configuration."""
+    """One configuration of the device plugin."""
 
     key: str  # in the ConfigMap, and on the nodes: whole, time-slicing-4, mps-4, mig-single
     document: dict[str, Any]  # as the plugin reads it
@@ -36,7 +36,7 @@ class SharingConfig:
 
 
 def of(sharing: SharingRequest, gpu: Gpu | None) -> SharingConfig:
-    """The configuration of a pool whose GPUs are shared like this."""
+    """The plugin's configuration for a pool's sharing."""
     mig_strategy = sharing.mig_strategy if sharing.profile else "none"
     profile = gpu.mig.get(sharing.profile) if gpu is not None else None
     document: dict[str, Any] = {"version": device_plugin.VERSION, "flags": {"migStrategy": mig_strategy}}
@@ -48,7 +48,7 @@ def of(sharing: SharingRequest, gpu: Gpu | None) -> SharingConfig:
             "resources": [{"name": resource, "replicas": sharing.replicas}],
         }
         by_time = sharing.strategy == Strategy.TIME_SLICING
-        if by_time:  # MPS refuses them always; whoever asks for two slices gets no more of the GPU than with one
+        if by_time:  # always so with MPS; two slices give no more of the GPU than one
             replicated["failRequestsGreaterThanOne"] = True
         document["sharing"] = {"timeSlicing" if by_time else "mps": replicated}
         if profile is not None and mig_strategy == mig.MIXED:

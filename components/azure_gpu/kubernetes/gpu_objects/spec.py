@@ -15,14 +15,14 @@ from azure_gpu.kubernetes.gpu_objects.sharing import SharingConfig
 from azure_gpu.kubernetes.jobs import JobSpec
 from azure_gpu.kubernetes.services import ServiceSpec
 
-GPU_TAINT = "sku=gpu:NoSchedule"  # as AKS's pages write it
+GPU_TAINT = "sku=gpu:NoSchedule"  # as in AKS's documentation
 
 
 class GpuPool(NamedTuple):
-    """One GPU pool of the cluster, as far as it matters to what runs there."""
+    """A GPU pool of the cluster, with what the objects on it depend on."""
 
     name: str
-    path: str  # where the pool is written
+    path: str  # of the pool in the settings
     size: str
     sharing: SharingRequest
     spot: bool = False
@@ -33,50 +33,50 @@ class GpuPool(NamedTuple):
 
     @property
     def gpu(self) -> Gpu | None:
-        """As a node sees one; None where it isn't known, or there is none."""
+        """The GPU as a node sees it; None if unknown, or without one."""
         size = SIZES.find(self.size)
         if size is None or size.gpu is None:
             return None
-        seen = size.gpu_memory_each_gib  # less than the whole GPU's where machines share one
+        seen = size.gpu_memory_each_gib  # less than the whole GPU's if machines share it
         return size.gpu._replace(memory_gib=int(seen)) if seen is not None else size.gpu
 
     @property
     def gpus(self) -> int | None:
-        """How many a node sees: one where machines share it. None where that isn't known."""
+        """Number of GPUs that a node sees: one if machines share it. None if unknown."""
         size = SIZES.find(self.size)
         return max(1, int(size.gpu_count)) if size is not None and size.gpu_count else None
 
     @property
     def all_taints(self) -> tuple[str, ...]:
-        """Those of AKS included."""
+        """The pool's taints, including those that AKS adds."""
         return (*self.taints, *((spot.TAINT,) if self.spot and spot.TAINT not in self.taints else ()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolObjects:
-    """What a pool's nodes get."""
+    """Objects for a pool's nodes."""
 
     name: str
     config: SharingConfig
-    resource: str  # what a pod asks for
+    resource: str  # that a pod requests
     tolerations: tuple[str, ...]  # taints
-    announcement: str  # what one of its GPUs yields; empty where that isn't known
+    announcement: str  # what one of its GPUs yields; empty if unknown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueSpec:
-    """What a team has of one pool."""
+    """A team's quota of one pool."""
 
     pool: str
-    resource: str  # what its pods ask for
+    resource: str  # that its pods request
     gpus: int
-    borrow: int | None  # None: all that the others of the pool have
+    borrow: int | None  # None: all GPUs of the pool's other queues
     reclaim: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterObjectsSpec:
-    """What is declared. Secrets stay in the settings."""
+    """The resolved objects on a cluster. Secrets stay in the settings."""
 
     path: str
     settings: ClusterObjectsSettings
@@ -97,12 +97,12 @@ class ClusterObjectsSpec:
 
     @property
     def configs(self) -> dict[str, SharingConfig]:
-        """The configurations that pools have, by key."""
+        """The pools' configurations, by key."""
         return {pool.config.key: pool.config for pool in sorted(self.pools, key=lambda pool: pool.config.key)}
 
     @property
     def resources(self) -> dict[str, str]:
-        """What a pod on each pool asks for."""
+        """The resource that a pod requests, by pool."""
         return {pool.name: pool.resource for pool in self.pools}
 
     def taints_of(self, key: str | None = None) -> list[str]:
@@ -111,7 +111,7 @@ class ClusterObjectsSpec:
 
 
 def node_labels(sharing: SharingRequest, size: str) -> dict[str, str]:
-    """The labels by which the nodes of a pool get their configuration."""
+    """Labels that assign a configuration to the nodes of a pool."""
     found = SIZES.find(size)
     gpu = found.gpu if found is not None else None
     return {device_plugin.CONFIG_LABEL: sharing_config.of(sharing, gpu).key}

@@ -16,7 +16,7 @@ from azure_gpu.shared.context import OfStack
 from azure_gpu.shared.overrides import Overrides, OverridesOf
 from azure_gpu.shared.validation import OpenInput
 
-MANAGED = "managed"  # compute that isn't the workspace's own: machines that Azure runs for the endpoint alone
+MANAGED = "managed"  # not a compute of the workspace: machines that Azure manages for the endpoint
 DEFAULT_INSTANCES = 1
 DEFAULT_MIN_INSTANCES = 1
 DEFAULT_CPU_PERCENT = 70.0  # as in Azure's own example
@@ -25,7 +25,7 @@ DEFAULT_COOLDOWN_MINUTES = 10  # a new instance of a GPU size takes some minutes
 
 
 class Auth(StrEnum):
-    """How whoever asks the endpoint says who they are."""
+    """How callers of the endpoint authenticate."""
 
     ENTRA = "entra"
     KEY = "key"
@@ -36,7 +36,7 @@ AuthName = Auth | Literal["entra", "key", "aml_token"]
 
 
 class EndpointNetwork(StrEnum):
-    """From where the endpoint is asked."""
+    """From where the endpoint is reachable."""
 
     PUBLIC = "public"
     PRIVATE = "private"
@@ -46,7 +46,7 @@ EndpointNetworkName = EndpointNetwork | Literal["public", "private"]
 
 
 class EndpointIdentity(StrEnum):
-    """As whom deployments fetch their image and their model."""
+    """Identity with which deployments fetch their image and their model."""
 
     STACK = "stack"
     SYSTEM = "system"
@@ -76,68 +76,68 @@ EndpointMonitoringName = EndpointMonitoring | Literal["logs", "none"]
 
 
 class MlProbeArgs(TypedDict):
-    """One check of a container, by a request to its route. All of it is plain."""
+    """One health check of a container, by a request to its route. All of it is plain."""
 
     initial_delay_seconds: NotRequired[int]
-    """How long after the container's start the first check is. Default: 10."""
+    """Seconds from the container's start to the first check. Default: 10."""
     period_seconds: NotRequired[int]
-    """How long after one check the next is. Default: 10."""
+    """Seconds between checks. Default: 10."""
     timeout_seconds: NotRequired[int]
-    """After how long a check without an answer has failed. Default: 2."""
+    """Seconds after which a check without a response has failed. Default: 2."""
     success_threshold: NotRequired[int]
-    """How many checks in a row have to succeed after a failure. Default: 1, and always 1 for `liveness`."""
+    """Consecutive successes required after a failure. Default: 1, and always 1 for `liveness`."""
     failure_threshold: NotRequired[int]
-    """How many checks in a row have to fail. Default: 30, so that a model has five minutes to load."""
+    """Consecutive failures until a check counts as failed. Default: 30, so that a model has five minutes to load."""
 
 
 class MlProbesArgs(TypedDict):
-    """How the service finds out whether a container is well. All of it is plain."""
+    """Health checks of a container. All of it is plain."""
 
     liveness: NotRequired[MlProbeArgs]
-    """A container that fails this is started again. Default: every 10 seconds, 30 failures."""
+    """A container that fails this is restarted. Default: every 10 seconds, 30 failures."""
     readiness: NotRequired[MlProbeArgs]
     """An instance that fails this gets no requests. Default: the same."""
     startup: NotRequired[MlProbeArgs]
-    """While this hasn't succeeded the others wait. Default: none."""
+    """Until this succeeds, the others wait. Default: none."""
 
 
 class MlRequestsArgs(TypedDict):
-    """How long requests may take, and how many at a time. All of it is plain."""
+    """Timeout and concurrency of requests. All of it is plain."""
 
     timeout_seconds: NotRequired[float]
-    """After how long a request is given up, at most 180, on Kubernetes 300. Default: 5."""
+    """Seconds after which a request is given up, at most 180, on Kubernetes 300. Default: 5."""
     concurrent: NotRequired[int]
-    """How many requests an instance gets at a time; the server needs as many workers, such as WORKER_COUNT of Microsoft's. More
-    are answered with 429. Default: 1."""
+    """Concurrent requests per instance; the server needs as many workers, such as by WORKER_COUNT of Microsoft's. Further
+    requests are answered with 429. Default: 1."""
     queue_seconds: NotRequired[float]
-    """How long a request waits for an instance; deprecated, since the timeout counts the wait too. Default: Azure's, 0.5."""
+    """Seconds that a request waits for an instance; deprecated, since the timeout includes the wait. Default: Azure's, 0.5."""
 
 
 class MlAutoscaleArgs(TypedDict):
-    """Between which numbers of instances a deployment grows and shrinks, and by what. On machines that Azure manages these are
-    rules of Azure Monitor: above a value an instance is added, below 0.4 times that value one goes. On Kubernetes the cluster's
-    router does it by `utilization_percent` alone. All of it is plain."""
+    """Limits for the number of a deployment's instances, and the metrics that scale it. On machines that Azure manages these are
+    rules of Azure Monitor: above a value an instance is added, below 0.4 times that value one is removed. On Kubernetes the
+    cluster's router scales only by `utilization_percent`. All of it is plain."""
 
     min: NotRequired[int]
-    """How many stay while nobody asks; at least 1. Default: 1."""
+    """Minimum number of instances, at least 1. Default: 1."""
     max: int
-    """How many there can be at most."""
+    """Maximum number of instances."""
     cpu_percent: NotRequired[float]
-    """Average use of the processors above which one is added. Default: 70, where no other metric is said."""
+    """Average CPU utilization above which an instance is added. Default: 70, if no other metric is set."""
     gpu_percent: NotRequired[float]
-    """Average use of the GPUs above which one is added. Default: none."""
+    """Average GPU utilization above which an instance is added. Default: none."""
     requests_per_minute: NotRequired[float]
-    """Requests a minute to the whole deployment above which one is added. Default: none."""
+    """Requests a minute to the whole deployment above which an instance is added. Default: none."""
     window_minutes: NotRequired[int]
-    """Over how many minutes a metric is averaged, 5 to 720. Default: 5."""
+    """Minutes over which a metric is averaged, 5 to 720. Default: 5."""
     cooldown_minutes: NotRequired[int]
-    """How long after a change nothing is changed again. Default: 10."""
+    """Minutes between changes. Default: 10."""
     utilization_percent: NotRequired[int]
-    """On Kubernetes alone: how busy instances are meant to be. Default: 70."""
+    """Only on Kubernetes: target utilization of instances. Default: 70."""
 
 
 class MlCodeArgs(TypedDict):
-    """The program that answers, for an environment that doesn't serve by itself. All of it is plain."""
+    """The program that answers requests, for an environment without a server. All of it is plain."""
 
     code: str
     """A code version of the workspace: its name under `code`, with or without its version, or its ARM id."""
@@ -149,92 +149,93 @@ class MlDeploymentArgs(TypedDict):
     """One deployment: a model on machines, under a name such as `blue`. All of it is plain."""
 
     model: NotRequired[str]
-    """A model of the workspace: its name under `models`, `<name>:<version>`, or an ARM id or azureml:// id of one that exists.
-    Default: none, for an image that has its model in it, such as that of the workload digits."""
+    """A model of the workspace: its name under `models`, `<name>:<version>`, or an ARM id or azureml:// id of an existing one.
+    Default: none, for an image that includes its model, such as that of the workload digits."""
     environment: NotRequired[str]
-    """An environment, said in the same ways. Only MLflow and Triton models do without. Default: none."""
+    """An environment, by the same kinds of references. Required but for MLflow and Triton models. Default: none."""
     code: NotRequired[MlCodeArgs]
-    """The program that answers. Default: none, where the environment's image serves by itself."""
+    """The program that answers requests. Default: none, if the environment's image has a server."""
     instance_type: NotRequired[str]
-    """Size of the machines, such as Standard_NC4as_T4_v3; on Kubernetes one of the compute's instance types. Needed on machines
+    """Size of the machines, such as Standard_NC4as_T4_v3; on Kubernetes one of the compute's instance types. Required on machines
     that Azure manages. Default: on Kubernetes the compute's default."""
     instances: NotRequired[int]
-    """How many machines or pods; with `autoscale`, how many at first. None of those that Azure manages ever goes to 0, so each
-    costs while nobody asks. Default: 1, with `autoscale` its lowest number."""
+    """Number of machines or pods; with `autoscale`, the initial number. Machines that Azure manages never scale to 0, so each
+    costs while idle. Default: 1, with `autoscale` its lowest number."""
     autoscale: NotRequired[MlAutoscaleArgs]
-    """How the number grows and shrinks. Default: it stays."""
+    """Scaling of the number of instances. Default: a fixed number."""
     probes: NotRequired[MlProbesArgs]
-    """How the service finds out whether a container is well. Default: Azure's own checks."""
+    """Health checks of a container. Default: Azure's own checks."""
     requests: NotRequired[MlRequestsArgs]
-    """How long requests may take, and how many at a time. Default: 5 seconds, one at a time."""
+    """Timeout and concurrency of requests. Default: 5 seconds, one at a time."""
     environment_variables: NotRequired[Mapping[str, OpenInput[str]]]
-    """Environment variables of the container; whoever may read the deployment reads them, so nothing secret. Default: none."""
+    """Environment variables of the container, visible to everyone with read access to the deployment, so not for secrets.
+    Default: none."""
     model_mount_path: NotRequired[str]
-    """Where an image that serves by itself finds the model. Default: where AZUREML_MODEL_DIR says."""
+    """Path of the model for an image that has a server. Default: that of AZUREML_MODEL_DIR."""
     egress: NotRequired[EgressName]
-    """private keeps what the deployment fetches on private links, the older way; the workspace's `managed_network` is today's,
-    and excludes it. Not on Kubernetes. Default: public."""
+    """private restricts the deployment to private links, the older method; the workspace's `managed_network` replaces it, and
+    can't be combined with it. Not on Kubernetes. Default: public."""
     app_insights: NotRequired[bool]
-    """True sends what the server says to the workspace's Application Insights, which costs by volume. Default: false."""
+    """True sends the server's logs to the workspace's Application Insights, which costs by volume. Default: false."""
     description: NotRequired[str]
-    """What it is, for people. Default: none."""
+    """A description. Default: none."""
     tags: NotRequired[Mapping[str, OpenInput[str]]]
-    """Tags beside the endpoint's, over which they win. Default: none."""
+    """Additional tags, which take precedence over the endpoint's. Default: none."""
     overrides: NotRequired[Annotated[Overrides, OverridesOf(azure_types.ML_ONLINE_DEPLOYMENT)]]
-    """azure-native properties of the deployment, set last and judged only by Azure; null removes one. Default: none."""
+    """azure-native properties of the deployment, set last and validated only by Azure; null removes one. Default: none."""
 
 
 class MlEndpointSettings(TypedDict):
-    """An online endpoint: one address, and deployments behind it that share its requests as `traffic` says. All is plain."""
+    """An online endpoint: one address, and deployments behind it with a traffic split. All of it is plain."""
 
     endpoint_name: NotRequired[OpenInput[str]]
-    """Name in Azure, 3 to 32 characters, which nobody else has in the region. Default: made from project, team, stack and the
-    name here, with a hash."""
+    """Name in Azure, 3 to 32 characters, unique in the region. Default: made from project, team, stack and the name here, with a
+    hash."""
     compute: NotRequired[str]
     """managed: machines that Azure runs; or the name of a Kubernetes compute under `computes`. Default: managed."""
     auth: NotRequired[AuthName]
-    """entra: a token of Entra and a role on the endpoint, nothing to keep secret, not on Kubernetes; key: one of two keys that
-    never expire; aml_token: a token of the workspace's, for some hours. Another one is set on the endpoint that is there, and
-    refuses whoever signs on in the earlier way. Default: entra, on Kubernetes aml_token."""
+    """entra: an Entra token and a role on the endpoint, without a secret, not on Kubernetes; key: one of two keys that never
+    expire; aml_token: a token of the workspace, valid for some hours. A change updates the existing endpoint, and callers with
+    the earlier method are rejected. Default: entra, on Kubernetes aml_token."""
     network: NotRequired[EndpointNetworkName]
-    """From where it is asked. public: from everywhere, by those who can sign on; private: through the workspace's private
-    endpoint alone. Not on Kubernetes, where the extension's router says it. Default: private in a workspace that isn't public,
-    else public."""
+    """From where it is reachable. public: from everywhere, with authentication; private: only through the workspace's private
+    endpoint. Not on Kubernetes, where the extension's router decides it. Default: private in a workspace that isn't public, else
+    public."""
     identity: NotRequired[EndpointIdentityName]
-    """As whom deployments fetch image and model. stack: the stack's `serving_identity` where there is one, else its identity,
-    whose roles are there before; system: one that comes with the endpoint, and gets the roles then. Another one makes a new
-    endpoint. Default: stack where it has one, else system."""
+    """Identity with which deployments fetch image and model. stack: the stack's `serving_identity` where there is one, else its
+    identity, which already has the roles; system: the endpoint's own, which gets the roles after its creation. A change replaces
+    the endpoint. Default: stack where it has one, else system."""
     description: NotRequired[str]
-    """What it is, for people. Default: none."""
+    """A description. Default: none."""
     deployments: Mapping[str, MlDeploymentArgs]
-    """Deployments by name, at most 20. One that is taken out is deleted after its share has gone to the others."""
+    """Deployments by name, at most 20. A removed one is deleted after its share has gone to the others."""
     traffic: NotRequired[Mapping[str, int]]
-    """Percent of the requests for each deployment, together 100; those that aren't named get none. Promoting and rolling back is
-    changing these numbers, and nothing else is touched. Default: all to the only deployment; needed where there are several."""
+    """Percent of the requests for each deployment, 100 in total; those that aren't listed get none. Promoting and rolling back
+    changes only these numbers. Default: all to the only deployment; required if there are several."""
     mirror: NotRequired[Mapping[str, int]]
-    """Percent of the live requests, at most 50, that are also sent to one deployment without live traffic, whose answers nobody
-    gets. Not on Kubernetes. Default: none."""
+    """Percent of the live requests, at most 50, that are also sent to one deployment without live traffic, whose answers are
+    discarded. Not on Kubernetes. Default: none."""
     monitoring: NotRequired[EndpointMonitoringName]
     """logs sends requests, console and events to the stack's log workspace. Default: logs where there is one."""
     tags: NotRequired[Mapping[str, OpenInput[str]]]
-    """Tags beside the stack's, over which they win. Default: none."""
+    """Additional tags, which take precedence over the stack's. Default: none."""
     as_of: NotRequired[str]
-    """The day at which the endpoint is judged, YYYY-MM-DD, and its tag `as-of`. Default: the stack's."""
+    """The date against which the endpoint is validated, YYYY-MM-DD, and its tag `as-of`. Default: the stack's."""
     expires_after: NotRequired[str]
-    """The last day of the endpoint, YYYY-MM-DD; the tag `expires-at` holds the instant at which that day ends in UTC. Tools and
-    people keep it: Azure itself deletes nothing by it. Needed where a deployment has a GPU. Default: none."""
+    """The last day of the endpoint, YYYY-MM-DD; the tag `expires-at` holds the end of that day in UTC. Tools and people act on
+    it: Azure itself deletes nothing. Required if a deployment has a GPU. Default: none."""
     overrides: NotRequired[Annotated[Overrides, OverridesOf(azure_types.ML_ONLINE_ENDPOINT)]]
-    """azure-native properties of the endpoint, set last and judged only by Azure; null removes one. Default: none."""
+    """azure-native properties of the endpoint, set last and validated only by Azure; null removes one. Default: none."""
 
 
 class MlEndpointArgs(MlEndpointSettings, CommonArgs):
-    """An endpoint, and where it belongs."""
+    """Arguments of MlEndpoint."""
 
     workspace: MlWorkspace | OpenInput[str]
-    """The workspace that it is in: the component, or its ARM id. Identity, registry, storage account and log workspace are the
-    component's where none are given here. With an id, `compute` is managed; a workspace that an output is the id of can't be read
-    before it is there, so nothing is judged by it."""
+    """Its workspace: the component, or its ARM id. Identity, registry, storage account and log workspace default to the
+    component's. With an id, `compute` is managed; if the id is an output, the workspace can't be read before it exists, and the
+    endpoint isn't validated against it."""
 
 
 class MlEndpointWiring(MlEndpointSettings, OfStack, MlSurroundings):
-    """The same, wired to what it needs."""
+    """Arguments of MlEndpoint, including the outputs of the stack's other parts."""

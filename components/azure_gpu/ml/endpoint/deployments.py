@@ -32,11 +32,11 @@ METRIC_KEYS = {"cpu_percent": Metric.CPU, "gpu_percent": Metric.GPU, "requests_p
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndpointContext:
-    """What a deployment's endpoint says about all of them."""
+    """The endpoint's properties that its deployments depend on."""
 
     path: str  # of the endpoint's deployments
     kind: str  # Managed or Kubernetes
-    compute: ComputeOfEndpoint | None  # with Kubernetes, where the workspace has it
+    compute: ComputeOfEndpoint | None  # with Kubernetes, if the workspace has it
     tags: Tags
 
 
@@ -54,7 +54,7 @@ class Autoscale:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeploymentSpec:
-    """What is declared. References to assets stay as they were written; `ml.endpoint.inputs` looks them up."""
+    """A resolved deployment. References to assets stay as they were written; `ml.endpoint.inputs` looks them up."""
 
     name: str
     path: str
@@ -62,10 +62,10 @@ class DeploymentSpec:
     model: str  # empty: none
     environment: str  # empty: none
     code: MlCodeArgs | None
-    instance_type: str  # empty: not said, and the compute has no default
-    instances: int  # at first, where it is scaled
+    instance_type: str  # empty: not set, and the compute has no default
+    instances: int  # initially, if it is scaled
     autoscale: Autoscale | None
-    gpu: bool | None  # whether its instances have one; None: not known
+    gpu: bool | None  # whether its instances have one; None: unknown
     liveness: Probe
     readiness: Probe
     startup: Probe | None
@@ -85,7 +85,7 @@ class DeploymentSpec:
 
     @property
     def least(self) -> int:
-        """How many instances stay while nobody asks."""
+        """Minimum number of instances."""
         return self.autoscale.least if self.autoscale else self.instances
 
     @property
@@ -94,7 +94,7 @@ class DeploymentSpec:
 
 
 def resolve(name: str, settings: MlDeploymentArgs, endpoint: EndpointContext) -> DeploymentSpec:
-    """The deployment that the stack file calls `name`. Pure."""
+    """Resolves the deployment that the stack file calls `name`. Pure."""
     scale = _autoscale(settings["autoscale"], endpoint.kind) if "autoscale" in settings else None
     probes, requests = settings.get("probes", {}), settings.get("requests", {})
     usual = endpoint.compute["default_instance_type"] if endpoint.compute else ""

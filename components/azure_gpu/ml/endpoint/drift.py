@@ -30,7 +30,7 @@ _COMPARED = ("authMode", "publicNetworkAccess", "description")
 def look_up(
     specs: Mapping[str, MlEndpointSpec], asked_by: AskedBy = OF_STACK, *, of_stack_file: bool = True
 ) -> tuple[dict[str, MlEndpointSpec], list[Problem]]:
-    """The specs of endpoints by the names of their components, with what Azure shows of them; none runs behind a stopped one."""
+    """The specs of endpoints, by the names of their components, with their state in Azure; stopped ones have no deployments."""
     state = own_state.resources(of_stack_file=of_stack_file) if specs else None
     found: dict[str, MlEndpointSpec] = {}
     problems: list[Problem] = []
@@ -82,8 +82,8 @@ def _read(endpoint: ArmId, opts: Any) -> ActualEndpoint:
 
 
 def _at_creation(name: str, component: Mapping[str, Any], state: Mapping[str, OwnResource]) -> str:
-    """How the endpoint was signed on to when it was created. States before this output have it at the endpoint, which was made
-    anew for another way."""
+    """The endpoint's auth mode at its creation. States without this output have it at the endpoint, which was replaced for
+    another auth mode."""
     if component.get(AT_CREATION):
         return str(component[AT_CREATION])
     endpoint = own_state.named(state, azure_types.ML_ONLINE_ENDPOINT.token, f"{name}-endpoint")
@@ -94,16 +94,16 @@ def _at_creation(name: str, component: Mapping[str, Any], state: Mapping[str, Ow
 def differences(
     actual: ActualEndpoint | None, body: Mapping[str, Any], traffic: Mapping[str, int], mirror: Mapping[str, int]
 ) -> str:
-    """What differs, for people, with the instant of the change; empty where nothing does. `body`: location, tags, identity and
-    properties as they are declared, of which values that are known only while resources are created aren't compared. Tags and
-    properties that nothing declares are somebody's own, such as a policy's, and differ from nothing."""
+    """A text of all differences, with the time of the last change; empty without any. `body`: location, tags, identity and
+    properties as declared, of which values that are unknown before an update aren't compared. Tags and properties that aren't
+    declared, such as a policy's, are ignored."""
     if actual is None:
         return ""
     found: list[str] = []
     for name, shares, declared_shares in (("traffic", actual.traffic, traffic), ("mirrorTraffic", actual.mirror, mirror)):
         if shares != _without_zero(declared_shares):
             found.append(f"{name} is {_text(shares)}")
-    declared: Mapping[str, Any] = body.get("properties") or {}  # overrides may have taken anything out
+    declared: Mapping[str, Any] = body.get("properties") or {}  # overrides may have removed anything
     for name in _COMPARED:
         if _differs(declared.get(name), actual.properties.get(name)):
             found.append(f"{name} is {actual.properties.get(name) or 'not set'}")
@@ -115,8 +115,8 @@ def differences(
 
 
 def needs_replacement(spec: MlEndpointSpec, *, system_assigned: bool, identity_name: str) -> bool:
-    """Whether what is there has to be made anew: its compute or its identity is another. `identity_name`: of the stack's, with or
-    without its resource group; one whose name isn't known is taken for the same."""
+    """Whether compute or identity changed, which needs a new endpoint. `identity_name`: of the stack's, with or without its
+    resource group; an unknown one counts as unchanged."""
     actual = spec.actual
     if actual is None:
         return False
@@ -132,7 +132,7 @@ def _differs(declared: Any, actual: str | None) -> bool:
 
 
 def _without_zero(shares: Mapping[str, Any] | None) -> dict[str, int]:
-    """A share of 0 is as good as none."""
+    """Leaves out shares of 0, which Azure may leave out too."""
     return {name: int(share) for name, share in (shares or {}).items() if share}
 
 

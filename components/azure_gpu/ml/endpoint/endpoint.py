@@ -37,7 +37,7 @@ __all__ = ["REPLACING", "MlEndpoint"]
 # The identity can't be changed afterwards: Microsoft Learn, machine-learning/
 # how-to-access-resources-from-endpoints-managed-identities. That the compute can't either is assumed.
 REPLACING = ["identity", "properties.compute"]
-# All that can be changed afterwards is the template's to change: see `ml.endpoint.traffic`.
+# All other properties are changed by the template: see `ml.endpoint.traffic`.
 LEFT_TO_TEMPLATE = ["identity", "properties", "tags"]
 # Microsoft Learn, machine-learning/how-to-monitor-online-endpoints.
 LOG_CATEGORIES = ("AmlOnlineEndpointTrafficLog", "AmlOnlineEndpointConsoleLog", "AmlOnlineEndpointEventLog")
@@ -49,25 +49,25 @@ _Wired = Wired[MlEndpointWiring, MlEndpointSpec]
 
 
 class MlEndpoint(pulumi.ComponentResource):
-    """An endpoint. Raises `Refused` where its arguments can't be had."""
+    """An endpoint. Raises `Refused` if its arguments are invalid."""
 
     endpoint_id: pulumi.Output[str]
     """ARM id of the endpoint."""
     endpoint_name: pulumi.Output[str]
     """Its name in Azure."""
     principal_id: pulumi.Output[str]
-    """Object id of its own identity; empty where deployments run as another."""
+    """Object id of its system-assigned identity; empty if deployments use another."""
     scoring_uri: pulumi.Output[str]
-    """Where it is asked, once its traffic is set."""
+    """Its address for requests, once its traffic is set."""
     auth_mode_at_creation: pulumi.Output[str]
-    """How it was signed on to when it was created, as Azure spells it; by this an endpoint stays when its `auth` changes."""
+    """Its auth mode at its creation, as Azure spells it; a change of `auth` is compared with it, and keeps the endpoint."""
     expires_at: pulumi.Output[str] | None
-    """The instant at which the endpoint should be gone, RFC 3339 in UTC."""
+    """When the endpoint should be deleted, RFC 3339 in UTC."""
     hourly_cost: pulumi.Output[float] | None
-    """List price in USD an hour with all the instances that there can be; 0 on a cluster, whose nodes cost. None where it isn't
-    known, which is never the same as free."""
+    """List price in USD an hour with the maximum number of instances; 0 on a cluster, whose nodes cost. None if unknown, which
+    doesn't mean free."""
     idle_cost: pulumi.Output[float] | None
-    """The same with the instances that stay while nobody asks."""
+    """The same with the minimum number of instances."""
 
     @overload
     def __init__(self, name: str, args: MlEndpointArgs, opts: pulumi.ResourceOptions | None = None) -> None: ...
@@ -91,7 +91,7 @@ class MlEndpoint(pulumi.ComponentResource):
         super().__init__(endpoint_drift.COMPONENT, name, None, opts)
         wiring = as_serving(wired.args)
         workspace = wiring.get("ml_workspace")
-        assert workspace is not None  # else it was refused
+        assert workspace is not None  # otherwise it was rejected
 
         self._name = name
         self._spec = spec
@@ -140,7 +140,7 @@ class MlEndpoint(pulumi.ComponentResource):
         )
 
     def _body(self) -> dict[str, Any]:
-        """The endpoint without its traffic, as ARM takes it."""
+        """The endpoint without its traffic, as an ARM body."""
         spec = self._spec
         public = spec.network is EndpointNetwork.PUBLIC
         body: dict[str, Any] = {
@@ -163,7 +163,7 @@ class MlEndpoint(pulumi.ComponentResource):
         return {"type": USER_ASSIGNED, "userAssignedIdentities": stacks.apply(lambda id_: {id_: {}})}
 
     def _endpoint(self, body: dict[str, Any]) -> ml.OnlineEndpoint:
-        spec, properties = self._spec, body.get("properties", {})  # overrides may have taken anything out
+        spec, properties = self._spec, body.get("properties", {})  # overrides may have removed anything
         identity = (
             ml.ManagedServiceIdentityArgs(type=ml.ManagedServiceIdentityType.SYSTEM_ASSIGNED)
             if self._system_assigned
@@ -187,10 +187,10 @@ class MlEndpoint(pulumi.ComponentResource):
             tags=spec.tags,
             opts=pulumi.ResourceOptions(
                 parent=self,
-                # A new one is created as it is declared, and not as a refresh has found the old one.
+                # A new one is created as declared, and not as a refresh has found the old one.
                 ignore_changes=None if self._replaced else LEFT_TO_TEMPLATE,
                 replacement_trigger=self._renewed.trigger,
-                # Its name is fixed, and one in the region, so the old one has to be gone before its replacement comes.
+                # Its name is fixed and unique in the region, so the old one has to be deleted before its replacement is created.
                 delete_before_replace=True,
                 transformations=overrides.applied(self._args.get("overrides"), self),
                 provider=self._provider,
@@ -199,18 +199,18 @@ class MlEndpoint(pulumi.ComponentResource):
         )
 
     def _renewal(self) -> Renewal:
-        """What can't be changed on an endpoint that exists. The stack's identity is told from another by its name. How it was
-        signed on to at first is part of it in every state, and stays what it was."""
+        """The properties that can't be changed on an existing endpoint. The stack's identity is compared by its name. The auth
+        mode at creation is part of it in every state, and never changes."""
         identity = SYSTEM_ASSIGNED if self._system_assigned else self._args.get("identity_name", "")
         reason = [self._at_creation, self._spec.compute, identity]
         in_program = self._spec.context.component is not None
         return renewal.declare(f"{self._name}-endpoint", reason, self, in_program=in_program)
 
     def _roles(self, endpoint: ml.OnlineEndpoint) -> list[pulumi.Resource]:
-        """What an identity of the endpoint's own needs to fetch image and model. The stack's has its roles already.
+        """Roles that the endpoint's own identity requires to fetch image and model. The stack's identity has them already.
 
-        On what belongs to its workspace Azure Machine Learning assigns them itself, and the same from here would be refused with
-        409. Source: MicrosoftDocs/azure-ai-docs, concept-endpoints-online-auth.md, Automatic role assignment (2026-11).
+        On its workspace's resources Azure Machine Learning assigns them itself, and would reject a duplicate with 409. Source:
+        MicrosoftDocs/azure-ai-docs, concept-endpoints-online-auth.md, Automatic role assignment (2026-11).
         """
         if not self._system_assigned or (self._spec.managed and not self._workspace["existing"]):
             return []
@@ -238,8 +238,8 @@ class MlEndpoint(pulumi.ComponentResource):
         ]
 
     def _deployments(self, endpoint: ml.OnlineEndpoint, before: list[pulumi.Resource]) -> list[ml.OnlineDeployment]:
-        """One after another: while something of an endpoint is being changed, Azure answers any other change with 409. Source:
-        Microsoft Learn, machine-learning/how-to-troubleshoot-online-endpoints."""
+        """Declares deployments one after another: while an endpoint is being changed, Azure rejects any other change with 409.
+        Source: Microsoft Learn, machine-learning/how-to-troubleshoot-online-endpoints."""
         declared: list[ml.OnlineDeployment] = []
         for name, spec in sorted(self._spec.deployments.items()):
             declared.append(self._deployment(name, spec, endpoint, [*before, *declared[-1:]]))
@@ -254,7 +254,7 @@ class MlEndpoint(pulumi.ComponentResource):
         return ml.OnlineDeployment(
             f"{self._name}-deployment-{name}",
             deployment_name=name,
-            endpoint_name=self._renewed.through(self._azure_name),  # no output of the endpoint's: see `replacement_trigger`
+            endpoint_name=self._renewed.through(self._azure_name),  # not an output of the endpoint: see `replacement_trigger`
             workspace_name=self._workspace["name"],
             resource_group_name=self._workspace["resource_group_name"],
             location=self._location,
@@ -265,11 +265,11 @@ class MlEndpoint(pulumi.ComponentResource):
                 parent=self,
                 depends_on=[endpoint, *before],
                 deleted_with=endpoint,
-                # Made anew for the endpoint's own reasons, and after it: as users of its outputs, or by `replace_with`, they
-                # would be deleted before it, which Azure refuses as long as they have traffic. With it they go all at once.
+                # Replaced for the same reasons as the endpoint, and after it: as users of its outputs, or by `replace_with`, they
+                # would be deleted before it, which Azure rejects while they have traffic. Azure deletes them with it.
                 replacement_trigger=self._renewed.trigger,
                 delete_before_replace=True,
-                ignore_changes=["sku"] if spec.autoscale else None,  # the number is the rules' from then on
+                ignore_changes=["sku"] if spec.autoscale else None,  # the rules change the number
                 transformations=overrides.applied(self._args.get("deployments", {})[name].get("overrides"), self),
                 provider=self._provider,
                 hooks=self._again,
@@ -313,7 +313,7 @@ class MlEndpoint(pulumi.ComponentResource):
             opts=pulumi.ResourceOptions(
                 parent=self,
                 depends_on=declared,
-                # What was repaired before is no reason to run again.
+                # Earlier drift must not make it run again.
                 ignore_changes=None if drift else [DRIFT_PATH],
                 # Its name is fixed, for `pulumi up --replace`.
                 delete_before_replace=True,
@@ -323,7 +323,7 @@ class MlEndpoint(pulumi.ComponentResource):
         )
 
     def _announce(self) -> None:
-        """What it costs to have the endpoint at all. In a preview alone, as an update shows its preview first."""
+        """Shows the idle cost, only in a preview, since an update shows its preview first."""
         if not pulumi.runtime.is_dry_run() or not self._spec.managed or self._spec.stopped_since:
             return
         idle = self._spec.idle.text(self._spec.context.day)
@@ -335,7 +335,7 @@ class MlEndpoint(pulumi.ComponentResource):
 
 
 def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wired:
-    """What a program describes."""
+    """Wires the arguments of a program."""
     described = program.describe(MlEndpoint, name, MlEndpointArgs, given, opts)
     own = described.args.pop("workspace")
     around = own.around if isinstance(own, MlWorkspace) else None
@@ -350,7 +350,7 @@ def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wi
 
 
 def _decided(name: str, wired: _Wired) -> MlEndpointSpec:
-    """What the arguments ask for. Raises `Refused` with every reason against it."""
+    """Resolves the arguments. Raises `Refused` with every problem."""
     args = as_serving(wired.args)
     context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
     spec, problems = resolve(name, args, context, args.get("ml_workspace"))
@@ -361,7 +361,7 @@ def _decided(name: str, wired: _Wired) -> MlEndpointSpec:
 
 
 def _missing(spec: MlEndpointSpec, args: MlEndpointWiring) -> list[Problem]:
-    """What the endpoint needs of its surroundings and doesn't find there."""
+    """Problems of a missing workspace or foundation."""
     found: list[Problem] = []
     if "ml_workspace" not in args:
         message, fix = "an endpoint requires a workspace, but `ml_workspace` is not set", "set `ml_workspace: create`"
@@ -370,5 +370,5 @@ def _missing(spec: MlEndpointSpec, args: MlEndpointWiring) -> list[Problem]:
 
 
 def _member(found: Any, name: str) -> str:
-    """One member of what Azure answered, which the SDK gives as an object; empty where it isn't there."""
+    """A member of Azure's response, which the SDK returns as an object; empty if missing."""
     return (getattr(found, name, "") if found else "") or ""

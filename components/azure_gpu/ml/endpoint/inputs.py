@@ -23,7 +23,7 @@ SKU = "Default"  # of every deployment; its capacity is the number of instances
 
 
 def seconds(number: float) -> str:
-    """As ISO 8601 has it: PT5S, PT0.5S."""
+    """A duration in ISO 8601: PT5S, PT0.5S."""
     return f"PT{number:.3f}".rstrip("0").rstrip(".") + "S"
 
 
@@ -32,7 +32,7 @@ def minutes(number: int) -> str:
 
 
 def asset(reference: str, known: Mapping[str, Any]) -> pulumi.Input[str] | None:
-    """The id that a reference stands for; None where nothing is said."""
+    """The id of a referenced asset; None without a reference."""
     if not reference:
         return None
     return reference if is_existing(reference) else known[reference]["id"]
@@ -71,7 +71,7 @@ def deployment(
         )
     return ml.KubernetesOnlineDeploymentArgs(
         endpoint_compute_type="Kubernetes",
-        instance_type=spec.instance_type,  # always said: the SDK's own default is a size of machines
+        instance_type=spec.instance_type,  # always set: the SDK's own default is a machine size
         scale_settings=_by_utilization(spec.autoscale) if spec.autoscale else ml.DefaultScaleSettingsArgs(scale_type="Default"),
         **shared,
     )
@@ -80,7 +80,7 @@ def deployment(
 def autoscale_profiles(
     spec: Autoscale, deployment_name: str, deployment_id: pulumi.Input[str]
 ) -> list[monitor.AutoscaleProfileArgs]:
-    """The one profile of a managed deployment: each metric adds an instance above its value, and takes one away far below."""
+    """The one profile of a managed deployment: each metric adds an instance above its value, and removes one far below it."""
     return [
         monitor.AutoscaleProfileArgs(
             name=deployment_name,

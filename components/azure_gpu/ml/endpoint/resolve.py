@@ -34,9 +34,9 @@ from azure_gpu.shared.end_dates import last_day, resolve_end
 def resolve(
     name: str, args: MlEndpointSettings, context: Context, workspace: WorkspaceOfEndpoint | None
 ) -> tuple[MlEndpointSpec, list[Problem]]:
-    """What is declared for the endpoint that the stack file calls `name`, and what is wrong with the arguments. Pure.
+    """Resolves the endpoint that the stack file calls `name`, with its problems. Pure.
 
-    `workspace`: None where the stack file says none, which whoever reads it reports.
+    `workspace`: None if the stack file has none, which the caller reports.
     """
     path = context.path("ml_endpoints", name)
     as_of, problems = resolve_day(args.get("as_of"), f"{path}.as_of")
@@ -96,7 +96,7 @@ def resolve(
 
 
 def _end(args: MlEndpointSettings, every: dict[str, DeploymentSpec], day: date, path: str) -> tuple[str | None, list[Problem]]:
-    """The last day, which what has a GPU needs, and anything else may have."""
+    """The last day, required with a GPU, else optional."""
     if "expires_after" not in args and not any(spec.gpu for spec in every.values()):
         return None, []
     return resolve_end(args.get("expires_after"), day, f"{path}.expires_after", "an endpoint")
@@ -119,7 +119,7 @@ def _use(spec: DeploymentSpec, location: str, location_path: str) -> SizeUse:
 
 
 def _traffic(args: MlEndpointSettings) -> dict[str, int]:
-    """The share of every deployment, so that a change of shares is a change of numbers and of nothing else."""
+    """The share of every deployment, so that a changed split changes only numbers."""
     names_of_all = list(args["deployments"])
     shares = args.get("traffic", default_traffic(names_of_all))
     return {**dict.fromkeys(names_of_all, 0), **{name: int(share) for name, share in shares.items()}}

@@ -32,13 +32,13 @@ from azure_gpu.ml.endpoint.deployments import METRIC_KEYS, DeploymentSpec
 from azure_gpu.ml.endpoint.spec import AUTH_MODES, MlEndpointSpec
 from azure_gpu.shared.wording import give_part, has_no, with_part
 
-EXISTING = ("/", "azureml:")  # how the id of an asset begins that the stack hasn't put into the workspace
+EXISTING = ("/", "azureml:")  # prefixes of ids of assets that the stack hasn't created
 _OF_MANAGED = "on machines that Azure manages"
 _SERVED_BY_AZURE = ("mlflow", "triton")  # types of models that need neither environment nor code
 
 
 def is_existing(reference: str) -> bool:
-    """Whether a reference is an id of the workspace's own, rather than a name of the stack file."""
+    """Whether a reference is the id of an asset, rather than a name of the stack file."""
     return reference.startswith(EXISTING)
 
 
@@ -50,7 +50,7 @@ def of_deployment(
     compute: ComputeOfEndpoint | None,
     day: date,
 ) -> list[Problem]:
-    """What is wrong with one deployment."""
+    """All problems of one deployment."""
     request = DeploymentRequest(
         kind=spec.kind,
         name=spec.name,
@@ -69,7 +69,7 @@ def of_deployment(
 
 
 def of_sizes(uses: Mapping[str, SizeUse], day: date, last: date | None) -> Iterator[Problem]:
-    """What speaks against the machines of managed deployments, by the deployment's path. `last`: the endpoint's last day."""
+    """Problems of the machine sizes of managed deployments, by the deployment's path. `last`: the endpoint's last day."""
     for path, use in uses.items():
         if SIZES.find(use.size) is not None:
             yield from offers.check(use, day, prices=packaged(), until=last)
@@ -82,7 +82,7 @@ def of_sizes(uses: Mapping[str, SizeUse], day: date, last: date | None) -> Itera
 def _machines(spec: DeploymentSpec, compute: ComputeOfEndpoint | None) -> Iterator[Problem]:
     path = f"{spec.path}.instance_type"
     if compute is not None and compute["kind"] is not ComputeKind.KUBERNETES:
-        return  # which is said of the compute
+        return  # reported for the compute
     if not spec.instance_type:
         if spec.managed or compute is not None:
             yield _no_machines(spec, path, compute)
@@ -178,7 +178,7 @@ def _assets(spec: DeploymentSpec, workspace: WorkspaceOfEndpoint) -> Iterator[Pr
     if spec.code is not None:
         yield from _unknown_asset("code", "code", spec.code["code"], workspace["code"], f"{spec.path}.code.code")
     served = model is not None and model["type"] in _SERVED_BY_AZURE
-    if not spec.environment and not served and (model is not None or not spec.model):  # of any other model nothing is known
+    if not spec.environment and not served and (model is not None or not spec.model):  # nothing is known of any other model
         yield Problem(
             path=f"{spec.path}.environment",
             message="`environment` is required",
@@ -217,7 +217,7 @@ def _assets(spec: DeploymentSpec, workspace: WorkspaceOfEndpoint) -> Iterator[Pr
 
 
 def _without_model(spec: DeploymentSpec, workspace: WorkspaceOfEndpoint) -> Iterator[Problem]:
-    """The server of an image without a model ends at its start where the deployment brings none either."""
+    """Without a model in its image, the server exits at its start unless the deployment has one."""
     if spec.model or spec.code is not None or MODEL_FOLDER_VARIABLE in spec.environment_variables:
         return
     models = workspace["models"]
@@ -231,7 +231,7 @@ def _without_model(spec: DeploymentSpec, workspace: WorkspaceOfEndpoint) -> Iter
 
 
 def _unknown_asset(key: str, noun: str, reference: str, known: Mapping[str, Any], path: str) -> Iterator[Problem]:
-    """A model, an environment or code that isn't there."""
+    """The problem of a model, an environment or code that doesn't exist."""
     if not reference or is_existing(reference) or reference in known:
         return
     close = spelling.nearest(reference, known, 1)
@@ -335,7 +335,7 @@ def _no_such_compute(spec: MlEndpointSpec, workspace: WorkspaceOfEndpoint) -> Pr
 
 
 def duplicate_names(spec: MlEndpointSpec) -> Iterator[Problem]:
-    """Azure takes a deployment's name in any letter case for the same."""
+    """Azure ignores letter case in a deployment's name."""
     first: dict[str, str] = {}
     for name, deployment in spec.deployments.items():
         taken = first.setdefault(name.lower(), name)
@@ -350,7 +350,7 @@ def duplicate_names(spec: MlEndpointSpec) -> Iterator[Problem]:
 
 
 def sharing_problems(args: MlEndpointSettings, spec: MlEndpointSpec) -> list[Problem]:
-    """What is wrong with how requests are shared out."""
+    """Problems of the traffic split."""
     path = f"{spec.path}.traffic"
     if not spec.deployments:
         message = "without deployments every request gets 404"
@@ -374,7 +374,7 @@ def sharing_problems(args: MlEndpointSettings, spec: MlEndpointSpec) -> list[Pro
 
 
 def surroundings_problems(spec: MlEndpointSpec, *, identity: bool) -> Iterator[Problem]:
-    """What the endpoint needs of the foundation and doesn't find there."""
+    """Problems of parts of the foundation that the endpoint requires and that are missing."""
     if spec.identity is EndpointIdentity.STACK and not identity:
         yield Problem(
             path=f"{spec.path}.identity",
@@ -386,7 +386,7 @@ def surroundings_problems(spec: MlEndpointSpec, *, identity: bool) -> Iterator[P
 
 
 def _in_stack_file_terms(problem: Problem, spec: MlEndpointSpec) -> Problem:
-    """What is wrong with how people sign on, or with the compute, as a stack file says it."""
+    """A problem of auth or compute with the stack file's values."""
     if problem.path == f"{spec.path}.compute":
         return problem._replace(value=spec.compute or None)
     if problem.path != f"{spec.path}.auth":

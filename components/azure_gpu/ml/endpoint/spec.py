@@ -15,7 +15,7 @@ AUTH_MODES = {Auth.ENTRA: "AADToken", Auth.KEY: "Key", Auth.AML_TOKEN: "AMLToken
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActualEndpoint:
-    """An endpoint as Azure shows it."""
+    """An endpoint as Azure returns it."""
 
     traffic: dict[str, int]  # without shares of 0
     mirror: dict[str, int]
@@ -23,13 +23,13 @@ class ActualEndpoint:
     properties: dict[str, str]  # authMode, publicNetworkAccess and description, where they are set
     compute: str  # the name of a Kubernetes compute; empty: managed
     identity_type: str
-    identities: tuple[str, ...]  # names of those that are assigned to it
+    identities: tuple[str, ...]  # names of its assigned identities
     changed_at: str  # RFC 3339
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MlEndpointSpec:
-    """What is declared. Wired values stay in the arguments."""
+    """A resolved endpoint. Wired values stay in the arguments."""
 
     context: Context
     path: str
@@ -40,7 +40,7 @@ class MlEndpointSpec:
     compute: str  # the name of a Kubernetes compute; empty: managed
     auth: Auth
     network: EndpointNetwork
-    identity: EndpointIdentity | None  # None: not said, so the stack's where there is one
+    identity: EndpointIdentity | None  # None: not set, so the stack's if there is one
     description: str
     deployments: dict[str, DeploymentSpec]
     traffic: dict[str, int]  # of every deployment
@@ -48,11 +48,11 @@ class MlEndpointSpec:
     logs: bool
     tags: Tags
     expires_at: str | None  # instant in UTC, RFC 3339
-    cost: HourlyCost  # with all the instances that there can be; nothing on Kubernetes, whose nodes cost
-    idle: HourlyCost  # with those that stay while nobody asks
+    cost: HourlyCost  # with the maximum number of instances; nothing on Kubernetes, whose nodes cost
+    idle: HourlyCost  # with the minimum number of instances
     uses: tuple[SizeUse, ...]  # of managed deployments, with the most instances
-    actual: ActualEndpoint | None = None  # None: the stack has none yet, or it can't be read
-    auth_mode_at_creation: str = ""  # of the endpoint that the stack has, as Azure spells it; empty: it has none
+    actual: ActualEndpoint | None = None  # None: not created yet, or unreadable
+    auth_mode_at_creation: str = ""  # of the existing endpoint, as Azure spells it; empty: none
     stopped_since: str = ""  # RFC 3339: no deployment is declared until it is started; empty: it isn't stopped
 
     @property
@@ -74,12 +74,12 @@ class MlEndpointSpec:
 
 
 def identity_of(spec: MlEndpointSpec, *, stack_has_one: bool) -> EndpointIdentity:
-    """As whom its deployments fetch: what is said, else the stack's identity where there is one."""
+    """The identity of its deployments: the configured one, else the stack's if there is one."""
     return spec.identity or (EndpointIdentity.STACK if stack_has_one else EndpointIdentity.SYSTEM)
 
 
 def quota_text(spec: DeploymentSpec) -> str:
-    """What a managed deployment asks of the quota, for people: a fifth of its instances is kept for upgrades."""
+    """The quota that a managed deployment requires, which includes 20% more instances for upgrades."""
     family, vcpus = endpoints.quota_of(spec.instance_type, spec.most)
     if vcpus is None:
         return ""

@@ -23,7 +23,7 @@ REQUEST_VARIABLE = "AZURE_GPU_STOPPED_ENDPOINTS"
 
 
 def requested(environment: Mapping[str, str]) -> Mapping[str, str]:
-    """What this run is to stop and to start, by ARM id."""
+    """Endpoints that this run stops or starts, by ARM id."""
     try:
         found = json.loads(environment.get(REQUEST_VARIABLE) or "{}")
     except ValueError:
@@ -32,13 +32,13 @@ def requested(environment: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def since(endpoint_id: str, spec: MlEndpointSpec, requests: Mapping[str, str]) -> str:
-    """Since when an endpoint is stopped; "" where it isn't."""
+    """Since when an endpoint is stopped; "" if it isn't."""
     current = spec.actual.tags.get(STOPPED_SINCE, "") if spec.actual is not None else ""
     return requests.get(endpoint_id.lower(), current)
 
 
 def stopped(spec: MlEndpointSpec, instant: str) -> MlEndpointSpec:
-    """The endpoint without what runs behind it."""
+    """The endpoint without its deployments."""
     return replace(
         spec,
         deployments={},
@@ -52,7 +52,7 @@ def stopped(spec: MlEndpointSpec, instant: str) -> MlEndpointSpec:
 
 
 def warning(name: str, spec: MlEndpointSpec) -> Problem:
-    """What a preview and an `up` say of an endpoint that is stopped."""
+    """The warning for a stopped endpoint."""
     return Problem(
         spec.path,
         f"stopped since {spec.stopped_since}: its address and keys are kept, its deployments and traffic aren't declared",

@@ -32,8 +32,8 @@ def template(
     drift: str,
 ) -> dict[str, Any]:
     """`name`: the workspace's and the endpoint's, with a slash between. `body`: location, tags, identity and properties of the
-    endpoint, without traffic; ids in it may be outputs. `created_at`: of the endpoint that is there, so that the template runs
-    again for another one of the same name. `drift`: how Azure's differs from what is declared, so that it runs again for that."""
+    endpoint, without traffic; ids in it may be outputs. `created_at`: of the endpoint, so that the template runs again for a new
+    one of the same name. `drift`: differences from what is declared, so that it runs again to repair them."""
     shares = {"traffic": dict(traffic), **({"mirrorTraffic": dict(mirror)} if mirror else {})}
     hashed = pulumi.Output.all(dict(body), created_at).apply(lambda both: digest(both[0], both[1]))
     endpoint = {
@@ -46,5 +46,5 @@ def template(
 
 
 def digest(body: Mapping[str, Any], created_at: str) -> str:
-    """The same for the same endpoint and the same arguments, whatever its traffic."""
+    """A hash of endpoint and arguments, independent of traffic."""
     return hashlib.sha256(json.dumps([body, created_at], sort_keys=True).encode()).hexdigest()[:HASH_LENGTH]

@@ -27,9 +27,9 @@ from azure_gpu.shared.context import Tags, check_tags
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu.shared.workloads import Workload, image_problems
 
-PROJECT = Path()  # where paths in a stack file start: the project's folder, in which the engine runs the program
-SERVES = (Workload.SCORING, Workload.DIGITS)  # workloads whose image answers requests by itself
-WITHOUT_MODEL = (Workload.SCORING,)  # those of them that have no model in their image
+PROJECT = Path()  # paths in a stack file are relative to the project's folder, in which the engine runs the program
+SERVES = (Workload.SCORING, Workload.DIGITS)  # workloads whose image has a server
+WITHOUT_MODEL = (Workload.SCORING,)  # those without a model in their image
 MODEL_TYPES = {ModelType.CUSTOM: "custom_model", ModelType.TRITON: "triton_model", ModelType.MLFLOW: "mlflow_model"}
 _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,254}")
 _URI = re.compile(r"(?:azureml|https)://\S+")
@@ -49,12 +49,12 @@ class Routes(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSpec:
-    """What is declared of a model."""
+    """A resolved model."""
 
-    path: str  # where it is written
+    path: str  # in the settings
     name: str  # in the workspace
     version: str
-    stored: str  # its path in the container of models; empty: it lies at `uri`
+    stored: str  # its path in the container of models; empty: it is at `uri`
     uri: str
     type: ModelType
     description: str
@@ -63,7 +63,7 @@ class ModelSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnvironmentSpec:
-    """What is declared of an environment."""
+    """A resolved environment."""
 
     path: str
     name: str
@@ -80,13 +80,13 @@ class EnvironmentSpec:
 
     @property
     def needs_model(self) -> bool:
-        """Whether its image serves, and is known to have no model."""
+        """Whether its image has a server, and is known to have no model."""
         return self.workload in WITHOUT_MODEL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodeSpec:
-    """What is declared of code."""
+    """Resolved code."""
 
     path: str
     name: str
@@ -97,7 +97,7 @@ class CodeSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assets:
-    """All of them, by their names in the stack file."""
+    """All assets, by their names in the stack file."""
 
     models: dict[str, ModelSpec]
     environments: dict[str, EnvironmentSpec]
@@ -105,12 +105,12 @@ class Assets:
 
     @property
     def stores_models(self) -> bool:
-        """Whether a model lies in the stack's own container."""
+        """Whether a model is in the stack's own container."""
         return any(model.stored for model in self.models.values())
 
 
 def resolve(settings: MlWorkspaceSettings, path: str) -> tuple[Assets, list[Problem]]:
-    """What is declared, and what is wrong with it. Pure: conda files aren't read."""
+    """Resolves the assets, with their problems. Pure: conda files aren't read."""
     models = {name: _model(name, each, f"{path}.models.{name}") for name, each in settings.get("models", {}).items()}
     environments = {
         name: _environment(name, each, f"{path}.environments.{name}") for name, each in settings.get("environments", {}).items()
@@ -132,7 +132,7 @@ def resolve(settings: MlWorkspaceSettings, path: str) -> tuple[Assets, list[Prob
 
 
 def workloads(settings: MlWorkspaceSettings) -> set[Workload]:
-    """What the registry has to build for the environments."""
+    """The workloads that the registry has to build for the environments."""
     return {Workload(each["workload"]) for each in settings.get("environments", {}).values() if "workload" in each}
 
 
@@ -321,7 +321,7 @@ def _duplicates(what: str, specs: Sequence[ModelSpec | EnvironmentSpec | CodeSpe
 
 
 def read_conda(specs: Mapping[str, EnvironmentSpec], root: Path = PROJECT) -> tuple[dict[str, EnvironmentSpec], list[Problem]]:
-    """The environments with the texts of their conda files, and what is wrong with these."""
+    """The environments with the texts of their conda files, and the files' problems."""
     read: dict[str, EnvironmentSpec] = {}
     problems: list[Problem] = []
     for name, spec in specs.items():
@@ -335,7 +335,7 @@ def read_conda(specs: Mapping[str, EnvironmentSpec], root: Path = PROJECT) -> tu
         except CondaFileError as error:
             problems.append(_unreadable(path, spec.conda_path, f"not a valid conda file: {error}", Code.INVALID))
             continue
-        except (OSError, ValueError) as error:  # a ValueError: bytes that are no text, or a character that no name has
+        except (OSError, ValueError) as error:  # ValueError: not a text, or an invalid character in the name
             reason_without_errno = "not a text file" if isinstance(error, UnicodeDecodeError) else "not a valid file name"
             reason = error.strerror if isinstance(error, OSError) else reason_without_errno
             problems.append(_unreadable(path, spec.conda_path, f"this file can't be read: {reason}", Code.NOT_FOUND))

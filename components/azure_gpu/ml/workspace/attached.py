@@ -31,7 +31,7 @@ _INSTANCE_TYPE = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 
 
 class WorkspaceContext(NamedTuple):
-    """The workspace that computes are in, as far as they are judged by it."""
+    """The workspace's properties that its computes depend on."""
 
     path: str
     location: str
@@ -41,7 +41,7 @@ class WorkspaceContext(NamedTuple):
     tags: Tags
     clusters: Mapping[str, ClusterOfWorkspace]
     vms: Mapping[str, VmOfWorkspace]
-    extension_owner: Mapping[str, str]  # by cluster, the compute that says how the extension is put onto it
+    extension_owner: Mapping[str, str]  # by cluster, the compute that has the extension's settings
 
 
 class InstanceType(NamedTuple):
@@ -55,7 +55,7 @@ class InstanceType(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KubernetesSpec:
-    """A cluster of the stack that is attached."""
+    """An attached cluster of the stack."""
 
     name: str
     path: str
@@ -63,14 +63,14 @@ class KubernetesSpec:
     namespace: str
     instance_types: dict[str, InstanceType]
     default_instance_type: str  # empty: none
-    extension: ExtensionArgs | None  # None: another compute on the cluster says it
+    extension: ExtensionArgs | None  # None: another compute of the cluster has it
     description: str
     tags: Tags
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MachineSpec:
-    """A virtual machine of the stack that is attached."""
+    """An attached virtual machine of the stack."""
 
     name: str
     path: str
@@ -80,14 +80,14 @@ class MachineSpec:
 
 
 class Attached(NamedTuple):
-    """What computes attach, by the names that stand for it in their arguments."""
+    """Attached clusters and machines, by the names that stand for them in the arguments."""
 
     clusters: dict[str, ClusterOfWorkspace]
     vms: dict[str, VmOfWorkspace]
 
 
 def attached_of(computes: Mapping[str, Any], component: str) -> Attached:
-    """The clusters and machines that a program names as components or by their ids; names take their places."""
+    """The clusters and machines that a program passes as components or ids, which are replaced by names in `computes`."""
     found = Attached({}, {})
     for name, settings in computes.items():
         cluster, vm = settings.get("cluster"), settings.get("vm")
@@ -97,7 +97,7 @@ def attached_of(computes: Mapping[str, Any], component: str) -> Attached:
         elif cluster is not None:
             text = known(cluster)
             parsed = arm_ids.parse(text) if text is not None else None
-            if text is None or parsed is not None:  # any other text names nothing
+            if text is None or parsed is not None:  # any other text is invalid
                 settings["cluster"] = parsed.name if parsed is not None else name
                 found.clusters[settings["cluster"]] = _by_id(cluster, f"{component}.computes.{name}.cluster")
         if isinstance(vm, AttachableVm):
@@ -107,7 +107,7 @@ def attached_of(computes: Mapping[str, Any], component: str) -> Attached:
 
 
 def _by_id(cluster: pulumi.Input[str], path: str) -> ClusterOfWorkspace:
-    """A cluster of which nothing is known but its id."""
+    """A cluster of which only the id is known."""
     parts = existing.parts(cluster)
     return ClusterOfWorkspace(
         id=cluster,
@@ -220,7 +220,7 @@ def machine(name: str, settings: ComputeArgs, of: WorkspaceContext, path: str, d
     if vm is None:
         return spec, [*problems, _unknown_target(f"{path}.vm", "vm", spec.vm, of.vms)]
     request = MachineRequest(
-        address=spec.vm,  # its address comes with it
+        address=spec.vm,  # its address is known after its creation
         user_name=vm["admin_user"],
         has_password=False,
         has_private_key="private_key" in settings,
@@ -228,7 +228,7 @@ def machine(name: str, settings: ComputeArgs, of: WorkspaceContext, path: str, d
         address_path=f"{path}.vm",
         user_path=f"{path}.private_key",
         system_path=f"{path}.vm",
-        port_path=f"{path}.vm",  # the one that the machine's own network lets in
+        port_path=f"{path}.vm",  # the one that the machine's network allows
         windows=vm["os_type"] == "Windows",
     )
     problems += [_without_password(each, f"{path}.private_key") for each in compute.machine_problems(request, day)]
@@ -240,7 +240,7 @@ def machine(name: str, settings: ComputeArgs, of: WorkspaceContext, path: str, d
 
 
 def _without_password(problem: Problem, path: str) -> Problem:
-    """The service would take a password; the stack's machines have none."""
+    """The service also accepts a password, but the stack's machines have none."""
     if problem.path != path:
         return problem
     message = "`private_key` is required: the service logs in by SSH, with the private key of the machine's ssh_public_key"

@@ -25,25 +25,25 @@ from azure_gpu.shared.attachable import ClusterOfWorkspace
 from azure_gpu.shared.context import StorageArgs, declared
 from azure_gpu.shared.overrides import Overrides
 
-EXTENSION_NAME = "azureml"  # as its page calls it, and the namespace that it lives in
+EXTENSION_NAME = "azureml"  # as in its documentation; also its namespace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkspaceTarget:
-    """The workspace that everything is put into."""
+    """The workspace in which resources are declared."""
 
-    path: str  # where the workspace is described
-    name: str  # of the component, which the names of resources begin with
-    workspace: pulumi.Output[str]  # its name in Azure, known once what is in it may be made
+    path: str  # of the workspace in the settings
+    name: str  # of the component, the prefix of resources' names
+    workspace: pulumi.Output[str]  # its name in Azure, known once resources can be created in it
     workspace_id: pulumi.Output[str]
     group: pulumi.Input[str]
-    declared: ml.Workspace | None  # None: it exists
+    declared: ml.Workspace | None  # None: an existing workspace
     parent: pulumi.Resource
-    provider: pulumi.ProviderResource | None = None  # of the subscription that it is in, where that is another
+    provider: pulumi.ProviderResource | None = None  # of its subscription, if that is another
 
     @property
     def child(self) -> pulumi.ResourceOptions:
-        """Options of what is in the workspace, which goes with it."""
+        """Options of resources in the workspace, which are deleted with it."""
         return pulumi.ResourceOptions(parent=self.parent, deleted_with=self.declared, provider=self.provider)
 
 
@@ -94,7 +94,7 @@ def _machines(compute: MachinesSpec, spec: MlWorkspaceSpec, args: MlWorkspaceWir
         opts=_options(
             target.child,
             replace_on_changes=workspace_immutable.REPLACING_COMPUTE,
-            # Said either way: the provider would delete a compute of a name that is said before it makes another.
+            # Set in both cases: with a fixed name the provider deletes before it creates, unless told otherwise.
             delete_before_replace=compute.replace is Replace.DRAIN_FIRST,
             given=args.get("computes", {})[compute.name].get("overrides"),
         ),
@@ -150,7 +150,7 @@ def _machine(compute: MachineSpec, spec: MlWorkspaceSpec, args: MlWorkspaceWirin
 def _extensions(
     spec: MlWorkspaceSpec, args: MlWorkspaceWiring, target: WorkspaceTarget
 ) -> dict[str, kubernetesconfiguration.Extension]:
-    """The extension of each cluster that gets one, by the cluster's name in the stack file."""
+    """The extension of each cluster on which the stack installs it, by the cluster's name in the stack file."""
     declared: dict[str, kubernetesconfiguration.Extension] = {}
     for compute in spec.kubernetes.values():
         cluster = args.get("clusters", {})[compute.cluster]
@@ -174,7 +174,7 @@ def _extension(
         cluster_rp="Microsoft.ContainerService",
         cluster_resource_name="managedClusters",
         cluster_name=cluster["name"],
-        # The id is known once everything that the stack puts onto the cluster is there.
+        # The id is known once all of the stack's objects on the cluster exist.
         resource_group_name=pulumi.Output.all(cluster["resource_group_name"], cluster["id"]).apply(lambda values: str(values[0])),
         extension_type=EXTENSION_TYPE,
         auto_upgrade_minor_version=True,
@@ -182,7 +182,7 @@ def _extension(
         scope=kubernetesconfiguration.ScopeArgs(
             cluster=kubernetesconfiguration.ScopeClusterArgs(release_namespace=EXTENSION_NAME)
         ),
-        # No identity: Azure refuses one on AKS, Azure/azure-powershell issues 22455 and 24321.
+        # No identity: Azure rejects one on AKS, Azure/azure-powershell issues 22455 and 24321.
         configuration_settings=dict(workspace_extension.configuration_settings(settings, cluster)),
         configuration_protected_settings=secrets or None,
         opts=pulumi.ResourceOptions(parent=target.parent),
@@ -190,7 +190,7 @@ def _extension(
 
 
 def model_store(spec: MlWorkspaceSpec, args: MlWorkspaceWiring, target: WorkspaceTarget) -> list[pulumi.Resource]:
-    """The container that models are uploaded to, where the stack has made the account, and the datastore on it."""
+    """The container for uploaded models, if the stack has created the account, and its datastore."""
     account = args.get("storage")
     if account is None or not (target.declared is not None or spec.assets.stores_models):
         return []
@@ -225,7 +225,7 @@ def _account_name(args: MlWorkspaceWiring) -> pulumi.Output[str]:
 
 
 def _store_name(args: MlWorkspaceWiring, target: WorkspaceTarget) -> pulumi.Input[str]:
-    """Of the datastore. In a workspace that exists others have theirs, so it is called after the stack's own account."""
+    """Name of the datastore. In an existing workspace it is that of the stack's account, to avoid conflicts with others."""
     return MODEL_STORE if target.declared is not None else _account_name(args).apply(lambda name: f"{MODEL_STORE}_{name}")
 
 
@@ -248,13 +248,13 @@ def models(
 
 
 def _uri(spec: ModelSpec, args: MlWorkspaceWiring, target: WorkspaceTarget) -> pulumi.Input[str]:
-    """Where a model lies. A path in the stack's container is one in the datastore on it, spelt as Azure keeps it."""
+    """Address of a model. A path in the stack's container becomes one in its datastore, in Azure's notation."""
     if not spec.stored:
         return spec.uri
 
     def spelt(workspace_id: str, store: str) -> str:
         found = arm_ids.parse(workspace_id)
-        if found is None:  # what a mock makes up
+        if found is None:  # only with mocks
             return f"azureml://datastores/{store}/paths/{spec.stored}"
         return (
             f"azureml://subscriptions/{found.subscription}/resourcegroups/{found.resource_group}"
@@ -305,7 +305,7 @@ def code(spec: MlWorkspaceSpec, args: MlWorkspaceWiring, target: WorkspaceTarget
 def _kept(
     path: str, target: WorkspaceTarget, given: Overrides | None, depends_on: list[pulumi.Resource] | None = None
 ) -> pulumi.ResourceOptions:
-    """Of a version: another one comes before the one that something may still use goes."""
+    """Options of a version: a new one is created before the old one, which may still be in use, is deleted."""
     below = path.removeprefix(f"{target.path}.").replace(".", "-")
     return pulumi.ResourceOptions.merge(
         _options(target.child, depends_on=depends_on or [], delete_before_replace=False, given=given),

@@ -50,7 +50,7 @@ MOST_IDLE_MINUTES = 24 * 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MachinesSpec:
-    """Machines of the workspace's own."""
+    """Machines of the workspace."""
 
     name: str  # in the stack file
     path: str
@@ -65,12 +65,12 @@ class MachinesSpec:
     tags: Tags
     expires_at: str | None
     use: SizeUse
-    cost: PoolCost  # with all machines that there can be
-    idle_cost: PoolCost  # with those that stay
+    cost: PoolCost  # with the maximum number of machines
+    idle_cost: PoolCost  # with the minimum number of machines
 
     @property
     def kept(self) -> dict[str, object]:
-        """What the service doesn't change, by the paths of `ml.workspace.immutable`; the subnet is wired."""
+        """Properties that the service can't change, by the paths of `ml.workspace.immutable`; the subnet is wired."""
         return {
             "vmSize": self.size.lower(),
             "vmPriority": self.priority if self.priority != DEDICATED else "",
@@ -94,8 +94,7 @@ ComputeSpec: TypeAlias = MachinesSpec | KubernetesSpec | MachineSpec
 
 
 def resolve(name: str, settings: ComputeArgs, of: WorkspaceContext, day: date) -> tuple[ComputeSpec | None, list[Problem]]:
-    """What is declared for the compute that the stack file calls `name`, and what is wrong with it; None where it says no
-    kind."""
+    """Resolves the compute that the stack file calls `name`, with its problems; None without exactly one kind."""
     path = f"{of.path}.computes.{name}"
     kinds = [kind for kind in _KINDS if kind in settings]
     if len(kinds) != 1:
@@ -191,7 +190,7 @@ def _machines(name: str, settings: ComputeArgs, of: WorkspaceContext, path: str,
 
 
 def _of_spot(problem: Problem, path: str) -> Problem:
-    """Low priority, in a stack file's words."""
+    """A problem of the priority, with the stack file's value."""
     if problem.path != f"{path}.spot":
         return problem
     return problem._replace(value=True)

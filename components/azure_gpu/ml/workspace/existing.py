@@ -29,7 +29,7 @@ _BY_ISOLATION = {azures: ours for ours, azures in ISOLATION.items()}
 
 
 def look_up(spec: MlWorkspaceSpec, asked_by: AskedBy = OF_STACK) -> tuple[MlWorkspaceSpec, list[Problem]]:
-    """The spec with what was read, and what is wrong with that."""
+    """The spec with what was read, and the problems found."""
     environments, problems = workspace_assets.read_conda(spec.assets.environments)
     spec = replace(spec, assets=replace(spec.assets, environments=environments))
     if spec.existing is not None:
@@ -102,8 +102,8 @@ def _elsewhere(spec: MlWorkspaceSpec, workspace: ArmId, location: str, path: str
 
 
 def of_id(given: pulumi.Input[str], path: str, asked_by: AskedBy, own: str) -> tuple[WorkspaceOfEndpoint, list[Problem]]:
-    """The workspace that a program names by its id, for an endpoint. What an output is the id of isn't read: it is taken for a
-    public one without computes."""
+    """A workspace given by its id, for a program's endpoint. If the id is an output, it isn't read, and is treated as public and
+    without computes."""
     parts = existing.parts(given)
     offered = WorkspaceOfEndpoint(
         name=parts.apply(lambda each: each.name),

@@ -18,7 +18,7 @@ ROUTERS = {Router.LOAD_BALANCER: "loadBalancer", Router.NODE_PORT: "nodePort", R
 
 
 def reachable_gpus(cluster: ClusterOfWorkspace) -> int | None:
-    """How many GPUs a pod of Azure Machine Learning can get on one node; None: not known."""
+    """The most GPUs that a pod of Azure Machine Learning can get on one node; None: unknown."""
     if cluster["existing"]:
         return None
     open_pools = [name for name, taints in cluster["taints"].items() if all(tolerated(taint) for taint in taints)]
@@ -27,23 +27,23 @@ def reachable_gpus(cluster: ClusterOfWorkspace) -> int | None:
 
 
 def installed(settings: ExtensionArgs, cluster: ClusterOfWorkspace) -> bool:
-    """Whether the stack puts the extension on."""
+    """Whether the stack installs the extension."""
     return settings.get("install", not cluster["existing"])
 
 
 def highly_available(settings: ExtensionArgs, cluster: ClusterOfWorkspace) -> bool:
-    """Whether the router runs three times."""
+    """Whether the router has three instances."""
     enough = not cluster["existing"] and cluster["nodes"] >= ROUTER_REPLICAS
     return settings.get("high_availability", enough)
 
 
 def configuration_settings(settings: ExtensionArgs, cluster: ClusterOfWorkspace) -> dict[str, str]:
-    """The extension's own settings, as it spells them. What it has by itself is said where a person may look for it."""
+    """The extension's own settings, in its notation. Defaults are included where people may look for them."""
     training, inference = settings.get("training", True), settings.get("inference", True)
     found = {
         "enableTraining": str(training),
         "enableInference": str(inference),
-        # The stack's own device plugin and exporter serve the GPUs; a second one of either would fight with it.
+        # The stack's own device plugin and exporter serve the GPUs; a second one would conflict with them.
         "installNvidiaDevicePlugin": "False",
         "installDcgmExporter": "False",
     }
@@ -65,11 +65,11 @@ def configuration_settings(settings: ExtensionArgs, cluster: ClusterOfWorkspace)
 
 
 def protected(settings: ExtensionArgs) -> frozenset[str]:
-    """The names of its protected settings that are given."""
+    """The names of its protected settings that are set."""
     return frozenset(name for key, name in (("certificate", "sslCertPemFile"), ("key", "sslKeyPemFile")) if key in settings)
 
 
-# The extension's settings, as a stack file says them.
+# The extension's settings by their keys in a stack file.
 _KEYS = {
     "enableTraining": "training",
     "enableInference": "inference",
@@ -95,7 +95,7 @@ _FIXES = (
 
 
 def extension_problems(settings: ExtensionArgs, cluster: ClusterOfWorkspace, path: str, day: date) -> Iterator[Problem]:
-    """Everything against the extension with these settings on this cluster. `path` is where its settings are written."""
+    """All problems of the extension with these settings on this cluster. `path` is the settings' path."""
     if not installed(settings, cluster):
         return
     created = not cluster["existing"]
@@ -108,20 +108,20 @@ def extension_problems(settings: ExtensionArgs, cluster: ClusterOfWorkspace, pat
     )
     for problem in extension.extension_problems(request, day):
         yield _respelt(problem, path)
-    if not created:  # its owner's to see to; what it lacks is the extension's to say
+    if not created:  # its owner is responsible for it; the extension reports what it lacks
         return
     for problem in azure_ml.extension_problems(
         cluster["path"],
         local_accounts=cluster["local_accounts"],
         open_to_everybody=cluster["open_to_everybody"],
-        fewest_nodes=ROUTER_REPLICAS,  # said above, where the router is to be highly available
+        fewest_nodes=ROUTER_REPLICAS,  # reported above, if the router is highly available
         fewest_vcpus=cluster["vcpus"] or None,
     ):
         yield problem._replace(value=None, fix=problem.fix.replace("leave ml_extension out", f"set {path}.install: false"))
 
 
 def _respelt(problem: Problem, path: str) -> Problem:
-    """A problem of the extension in a stack file's words."""
+    """A problem of the extension with the stack file's keys."""
     name = problem.path.removeprefix(f"{path}.")
     texts = {"message": problem.message, "allowed": problem.allowed, "fix": problem.fix}
     for theirs, ours in _FIXES:
@@ -131,7 +131,7 @@ def _respelt(problem: Problem, path: str) -> Problem:
 
 
 def gpu_problems(gpus: Mapping[str, int], cluster: ClusterOfWorkspace, path: str) -> Iterator[Problem]:
-    """Instance types that ask for more GPUs than a node can give to a pod of Azure Machine Learning. `gpus`: by instance type."""
+    """Instance types that request more GPUs than a node has for a pod of Azure Machine Learning. `gpus`: by instance type."""
     most = reachable_gpus(cluster)
     requested = {name: count for name, count in gpus.items() if count > 0}
     if most is None or not requested:

@@ -16,11 +16,11 @@ from azure_gpu.formats import azure_types
 from azure_gpu.ml.workspace.args import Replace
 from azure_gpu.shared.hooks import called
 
-# The API says so of keyVault and storageAccount; hashicorp/terraform-provider-azurerm, machine_learning_workspace_resource.go,
-# makes a new workspace for these.
+# Documented in the API for keyVault and storageAccount; hashicorp/terraform-provider-azurerm,
+# machine_learning_workspace_resource.go, makes a new workspace for these.
 REPLACING_WORKSPACE = ["hbiWorkspace", "keyVault", "location", "storageAccount"]
-# The API's own update (ClusterUpdateParameters) changes the scale alone. Machines made under the name of some that are gone may
-# get the old size: Azure/azure-rest-api-specs issue 18889. So a successor has another name.
+# The API's own update (ClusterUpdateParameters) only changes the scale. Machines created under the name of deleted ones may
+# get the old size: Azure/azure-rest-api-specs issue 18889. So a replacement has another name.
 REPLACING_COMPUTE = [
     "location",
     "properties.computeType",
@@ -32,7 +32,7 @@ REPLACING_COMPUTE = [
     "properties.properties.vmPriority",
     "properties.properties.vmSize",
 ]
-# Of attached ones: another cluster, namespace, machine or address of it is another compute.
+# Of attached computes: another cluster, namespace, machine or address is another compute.
 REPLACING_ATTACHED = [
     "location",
     "properties.computeType",
@@ -42,10 +42,10 @@ REPLACING_ATTACHED = [
 ]
 
 LONGEST_NAME = names.RULES[azure_types.ML_COMPUTE.arm_type].longest
-HASH_LENGTH = 4  # of a compute's name: two of its forms collide with a chance of 1 in 65,536, which Azure then refuses
+HASH_LENGTH = 4  # of a compute's name: two forms collide with a chance of 1 in 65,536; Azure then rejects the second
 LONGEST_SIDE_BY_SIDE = LONGEST_NAME - HASH_LENGTH - len("-x")
 
-# The content of a version, by the type of its resource: the rest, descriptions and tags, may change.
+# The content of a version, by the type of its resource; descriptions and tags may change.
 CONTENT = {
     azure_types.ML_MODEL_VERSION.token: ("modelUri", "modelType"),
     azure_types.ML_ENVIRONMENT_VERSION.token: ("image", "condaFile", "inferenceConfig", "osType"),
@@ -54,24 +54,24 @@ CONTENT = {
 
 
 def default_replace(name: str) -> Replace:
-    """As its name allows: the hash has to have room."""
+    """side-by-side if the name leaves room for the hash."""
     return Replace.SIDE_BY_SIDE if len(name) <= LONGEST_SIDE_BY_SIDE else Replace.DRAIN_FIRST
 
 
 def compute_name(name: str, replace: Replace, kept: Mapping[str, object], subnet_id: str) -> str:
-    """The compute's name in the workspace. The letter is there because a name may not end in a hyphen with digits alone."""
+    """The compute's name in the workspace. The letter is required because a name must not end in a hyphen and digits."""
     return f"{name}-x{digest(kept, subnet_id)[:HASH_LENGTH]}" if replace is Replace.SIDE_BY_SIDE else name
 
 
 def digest(kept: Mapping[str, object], subnet_id: str) -> str:
-    """The same for the same properties, whatever else changes. What is as the service has it by itself isn't in it."""
+    """A hash of these properties only. Properties with the service's own defaults are left out."""
     properties = {key: value for key, value in {**kept, "subnet": subnet_id.lower()}.items() if value}
     return hashlib.sha256(json.dumps(properties, sort_keys=True).encode()).hexdigest()
 
 
 def keeps_its_content(name: str, path: str) -> pulumi.ResourceOptions:
-    """Options of a version that refuse, in a preview too, to put another content in its place. `name` is unique in the program,
-    `path` where the version is written."""
+    """Options of a version that reject changed content, also in a preview. `name` is unique in the program, `path` is the
+    version's path."""
 
     def refuse(args: pulumi.ResourceHookArgs) -> None:
         changed = changed_content(args.type, args.old_inputs or {}, args.new_inputs or {})
@@ -89,7 +89,7 @@ def keeps_its_content(name: str, path: str) -> pulumi.ResourceOptions:
 
 
 def changed_content(token: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """The parts of a version's content that are to be others. What isn't known before an update isn't among them."""
+    """The changed parts of a version's content, without those that are unknown before an update."""
     before, after = (cast(Mapping[str, Any], each.get("properties") or {}) for each in (old, new))
     return [key for key in CONTENT.get(token, ()) if _plain(before.get(key)) != _plain(after.get(key)) and _known(after.get(key))]
 

@@ -29,11 +29,11 @@ def vault(spec: MlWorkspaceSpec, tenant_id: pulumi.Input[str]) -> keyvault.Vault
     return keyvault.VaultPropertiesArgs(
         sku=keyvault.SkuArgs(family=keyvault.SkuFamily.A, name=keyvault.SkuName.STANDARD),
         tenant_id=tenant_id,
-        enable_rbac_authorization=True,  # who may what is said by roles, where everything else is said
-        enable_soft_delete=True,  # Azure's own default, which nothing turns off
+        enable_rbac_authorization=True,  # authorize with Azure RBAC, like the rest of the stack
+        enable_soft_delete=True,  # Azure's own default, which can't be turned off
         soft_delete_retention_in_days=spec.key_vault.retention_days,
-        enable_purge_protection=True if spec.key_vault.purge_protection else None,  # Azure takes no false
-        # The workspace comes in as a trusted service, whatever network it is in.
+        enable_purge_protection=True if spec.key_vault.purge_protection else None,  # Azure rejects false
+        # The workspace has access as a trusted service, from any network.
         network_acls=keyvault.NetworkRuleSetArgs(
             bypass=keyvault.NetworkRuleBypassOptions.AZURE_SERVICES,
             default_action=keyvault.NetworkRuleAction.DENY if private else keyvault.NetworkRuleAction.ALLOW,
@@ -50,7 +50,7 @@ def workspace(
     registry_id: pulumi.Input[str] | None,
     insights_id: pulumi.Input[str],
 ) -> dict[str, Any]:
-    """Everything of the workspace but its name, its group and its tags."""
+    """The workspace's inputs except its name, group and tags."""
     return {
         "location": spec.location,
         "kind": "Default",
@@ -69,7 +69,7 @@ def workspace(
         ),
         "managed_network": _managed_network(spec),
         "hbi_workspace": spec.high_business_impact,
-        "v1_legacy_mode": False,  # version 2 of the service, which has endpoints
+        "v1_legacy_mode": False,  # v2 of the service, which has endpoints
         "friendly_name": spec.friendly_name or None,
         "description": spec.description or None,
     }
@@ -109,12 +109,12 @@ def _rule(
 
 
 def identity(identity_id: pulumi.Input[str]) -> ml.ManagedServiceIdentityArgs:
-    """The stack's identity, as which work on a compute pulls images and reads data."""
+    """The stack's identity, with which work on a compute pulls images and reads data."""
     return ml.ManagedServiceIdentityArgs(type=ml.ManagedServiceIdentityType.USER_ASSIGNED, user_assigned_identities=[identity_id])
 
 
 def machines(spec: MachinesSpec, location: str, subnet_id: pulumi.Input[str] | None) -> ml.AmlComputeArgs:
-    """Machines of the workspace's own. Nobody signs on to them."""
+    """Machines of the workspace, without user logins."""
     return ml.AmlComputeArgs(
         compute_type=ComputeKind.CLUSTER.value,
         compute_location=location,
@@ -137,7 +137,7 @@ def machines(spec: MachinesSpec, location: str, subnet_id: pulumi.Input[str] | N
 
 
 def kubernetes(spec: KubernetesSpec, cluster_id: pulumi.Input[str]) -> ml.KubernetesArgs:
-    """A cluster that is attached."""
+    """An attached cluster."""
     return ml.KubernetesArgs(
         compute_type=ComputeKind.KUBERNETES.value,
         description=spec.description or None,
@@ -160,7 +160,7 @@ def _instance_type(spec: InstanceType) -> ml.InstanceTypeSchemaArgs:
 
 
 def machine(spec: MachineSpec, vm: VmOfWorkspace, private_key: pulumi.Input[str]) -> ml.VirtualMachineArgs:
-    """A virtual machine that is attached."""
+    """An attached virtual machine."""
     return ml.VirtualMachineArgs(
         compute_type=ComputeKind.MACHINE.value,
         compute_location=vm["location"],
@@ -178,8 +178,8 @@ def machine(spec: MachineSpec, vm: VmOfWorkspace, private_key: pulumi.Input[str]
 
 
 def datastore(account_name: pulumi.Input[str], *, by_workspace: bool) -> ml.AzureBlobDatastoreArgs:
-    """The container of models, which whoever reads a model reads by a right of their own. `by_workspace`: the workspace's
-    identity has such a right, and shows people what is there."""
+    """The container of models, which users read with their own permissions. `by_workspace`: the workspace's identity also has
+    permission, and lists the content for people."""
     shown_by = ml.ServiceDataAccessAuthIdentity
     return ml.AzureBlobDatastoreArgs(
         datastore_type=ml.DatastoreType.AZURE_BLOB.value,
@@ -193,7 +193,7 @@ def datastore(account_name: pulumi.Input[str], *, by_workspace: bool) -> ml.Azur
 
 
 def model(spec: ModelSpec, uri: pulumi.Input[str]) -> ml.ModelVersionPropertiesArgs:
-    """A version of a model that lies at `uri`."""
+    """A version of the model at `uri`."""
     return ml.ModelVersionPropertiesArgs(
         model_uri=uri,
         model_type=MODEL_TYPES[spec.type],

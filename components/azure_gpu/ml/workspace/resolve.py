@@ -32,7 +32,7 @@ def resolve(
     clusters: Mapping[str, ClusterOfWorkspace],
     vms: Mapping[str, VmOfWorkspace],
 ) -> tuple[MlWorkspaceSpec, list[Problem]]:
-    """What is declared, and what is wrong with the arguments. Pure: nothing that exists is looked up, no file is read."""
+    """Resolves the workspace, with its problems. Pure: existing resources aren't looked up and no file is read."""
     path = context.path(PATH)
     as_of, problems = resolve_day(args.get("as_of"), f"{path}.as_of")
     day = as_of or context.day
@@ -52,7 +52,7 @@ def resolve(
         tags=tags,
         clusters=clusters,
         vms=vms,
-        # The first of them; any other is refused.
+        # The first of them; any other is rejected.
         extension_owner={
             str(settings["cluster"]): name
             for name, settings in reversed(list(args.get("computes", {}).items()))
@@ -124,7 +124,7 @@ def _key_vault(settings: KeyVaultArgs, context: Context) -> tuple[KeyVault, list
 
 
 def _part(settings: PartArgs, azure_type: AzureType, context: Context, path: str) -> tuple[ArmId | None, list[Problem]]:
-    """The existing one that a part names. What is said besides is enough to create it."""
+    """The existing resource of a part. Any other setting creates one."""
     if "existing" not in settings or settings.get("create", False):
         given = PartArgs(create=settings.get("create", True))
         if "existing" in settings:

@@ -15,16 +15,16 @@ from azure_gpu.ml.workspace.args import ManagedNetwork
 from azure_gpu.ml.workspace.spec import MlWorkspaceSpec
 from azure_gpu.shared import role_command, role_of_identity
 
-# What the service asks for. Source: catalog.services.machine_learning.workspaces, IDENTITY and MANAGED_NETWORK.
+# Roles that the service requires. Source: catalog.services.machine_learning.workspaces, IDENTITY and MANAGED_NETWORK.
 ON_STORAGE = (roles.CONTRIBUTOR, roles.STORAGE_BLOB_DATA_CONTRIBUTOR)
 ON_VAULT = (roles.CONTRIBUTOR, roles.KEY_VAULT_ADMINISTRATOR)
 ON_REGISTRY = (roles.CONTRIBUTOR,)
 ON_INSIGHTS = (roles.CONTRIBUTOR,)
 ON_ITSELF = (roles.CONTRIBUTOR,)
-# Of the identity that deployments of endpoints speak as, where it isn't the endpoint's own, which Azure gives it. Source:
+# For the identity of endpoints' deployments; to an endpoint's own identity Azure assigns it. Source:
 # MicrosoftDocs/azure-ai-docs, concept-endpoints-online-auth.md, Automatic role assignment for endpoint identity (2026-11).
 OF_ENDPOINTS = (roles.AZUREML_METRICS_WRITER,)
-IN_MANAGED_NETWORK = (roles.AI_NETWORK_CONNECTION_APPROVER,)  # on what it gets private endpoints to
+IN_MANAGED_NETWORK = (roles.AI_NETWORK_CONNECTION_APPROVER,)  # on resources that get private endpoints
 _SUFFIXES = {
     roles.CONTRIBUTOR: "role",
     roles.STORAGE_BLOB_DATA_CONTRIBUTOR: "blob-role",
@@ -35,19 +35,19 @@ _SUFFIXES = {
 
 
 class Scopes(NamedTuple):
-    """What the identity gets rights on, by ARM id; None: there is none."""
+    """ARM ids on which the identity gets roles; None: there is none."""
 
     storage: pulumi.Input[str]
     vault: pulumi.Input[str]
     registry: pulumi.Input[str] | None
     insights: pulumi.Input[str]
-    known: frozenset[str]  # names of those among them that have one in all of Azure, in lower case
+    known: frozenset[str]  # names of those with globally unique names, in lower case
 
 
 def before(
     name: str, spec: MlWorkspaceSpec, scopes: Scopes, principal_id: pulumi.Output[str], opts: pulumi.ResourceOptions
 ) -> list[authorization.RoleAssignment]:
-    """The rights that the workspace needs to be made at all."""
+    """The roles that are required to create the workspace."""
     return [
         _assign(f"{name}-{what}-{_SUFFIXES[role]}", role, scope, spec, principal_id, opts)
         for what, scope, of in _needed(spec, scopes)
@@ -56,7 +56,7 @@ def before(
 
 
 def _needed(spec: MlWorkspaceSpec, scopes: Scopes) -> list[tuple[str, pulumi.Input[str], tuple[str, ...]]]:
-    """What it is, its ARM id, and the roles on it."""
+    """Resources with their ARM ids and the roles on them."""
     approver = IN_MANAGED_NETWORK if spec.managed_network is not ManagedNetwork.NONE else ()
     candidates: list[tuple[str, pulumi.Input[str] | None, tuple[str, ...]]] = [
         ("storage", scopes.storage, (*ON_STORAGE, *approver)),
@@ -69,8 +69,8 @@ def _needed(spec: MlWorkspaceSpec, scopes: Scopes) -> list[tuple[str, pulumi.Inp
 
 
 def _targets(spec: MlWorkspaceSpec, known: frozenset[str]) -> dict[str, pulumi.Input[str]]:
-    """What outbound rules lead to through private endpoints, by one of its rules: each once, as Azure refuses the same assignment
-    again, and so without what the workspace stands on, which is `known`."""
+    """Resources to which outbound rules create private endpoints, by one of their rules: each once, as Azure rejects a duplicate
+    assignment, and without the workspace's own resources, which are `known`."""
     found: dict[str, pulumi.Input[str]] = {}
     seen: set[str] = set()
     for rule, each in sorted(spec.outbound_rules.items()):
@@ -89,7 +89,7 @@ def on_itself(
     principal_id: pulumi.Output[str],
     opts: pulumi.ResourceOptions,
 ) -> list[authorization.RoleAssignment]:
-    """The rights on the workspace, once it is there."""
+    """The roles on the workspace itself."""
     return [_assign(f"{name}-workspace-{_SUFFIXES[role]}", role, workspace, spec, principal_id, opts) for role in ON_ITSELF]
 
 
@@ -100,13 +100,13 @@ def of_endpoints(
     principal_id: pulumi.Input[str],
     opts: pulumi.ResourceOptions,
 ) -> None:
-    """The rights on the workspace of the identity that deployments speak as."""
+    """The roles on the workspace for the identity of endpoints' deployments."""
     for role in OF_ENDPOINTS:
         _assign(f"{name}-{_SUFFIXES[role]}", role, workspace, spec, principal_id, opts)
 
 
 def commands_of_endpoints(workspace: str, identity_id: str) -> list[str]:
-    """What an administrator runs in place of `of_endpoints`."""
+    """Commands for an administrator instead of `of_endpoints`."""
     principal_id = role_command.principal_of(identity_id)
     return [role_command.command(role, scope=workspace, principal_id=principal_id) for role in OF_ENDPOINTS]
 
@@ -130,8 +130,8 @@ def _assign(
 
 
 def commands(spec: MlWorkspaceSpec, scopes: Scopes, workspace: str, identity_id: str) -> tuple[list[str], list[str]]:
-    """What an administrator runs in place of the assignments: before the workspace can be made, and once it is there. The scopes
-    are ids, or commands in $( ) that find them; what is known of nothing but an output is left out."""
+    """Commands for an administrator instead of the assignments: before the workspace is created, and after. The scopes are ids,
+    or commands in $( ) that find them; those known only as outputs are left out."""
     principal_id = role_command.principal_of(identity_id)
     before = [
         role_command.command(role, scope=scope, principal_id=principal_id)

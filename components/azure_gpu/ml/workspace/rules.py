@@ -12,7 +12,7 @@ from azure_gpu.ml.workspace.spec import PATH, MlWorkspaceSpec
 from azure_gpu.shared.validation import written
 from azure_gpu.shared.wording import give_part, stacks, with_part
 
-# What belongs to the workspace itself, which isn't changed where it exists.
+# Settings of the workspace itself; an existing one isn't changed.
 _OF_A_NEW_WORKSPACE = (
     "workspace_name",
     "network",
@@ -36,7 +36,7 @@ _RULE_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_-]*[A-Za-z0-9])?")
 
 
 def problems_of(settings: MlWorkspaceSettings, path: str) -> list[Problem]:
-    """What is wrong with the workspace itself."""
+    """Problems of the workspace itself."""
     if "existing" in settings:
         return [*_existing(settings, path), *_names(settings, path)]
     vault = written(settings.get("key_vault", KeyVaultArgs()))
@@ -80,7 +80,7 @@ def _network(settings: MlWorkspaceSettings, path: str) -> Iterator[Problem]:
 
 
 def _zones(settings: MlWorkspaceSettings, path: str) -> Iterator[Problem]:
-    """The private DNS zones, as far as their ids are known: an output isn't."""
+    """Problems of the private DNS zones, as far as their ids are known: outputs aren't."""
     if "private_endpoint" not in settings:
         return
     path = f"{path}.private_endpoint.private_dns_zones"
@@ -222,7 +222,7 @@ def _key_vault(settings: KeyVaultArgs, path: str) -> Iterator[Problem]:
 
 
 def _names(settings: MlWorkspaceSettings, path: str) -> Iterator[Problem]:
-    """Azure takes a compute's name in any letter case for the same."""
+    """Azure ignores letter case in a compute's name."""
     first: dict[str, str] = {}
     for name in settings.get("computes", {}):
         taken = first.setdefault(name.lower(), name)
@@ -237,7 +237,7 @@ def _names(settings: MlWorkspaceSettings, path: str) -> Iterator[Problem]:
 
 
 def surroundings_problems(spec: MlWorkspaceSpec, *, identity: bool, storage: bool, logs: bool, registry: bool) -> list[Problem]:
-    """What the workspace needs of the foundation and doesn't find there."""
+    """Problems of parts of the foundation that the workspace requires and that are missing."""
     path = spec.context.path(PATH)
     needs: list[tuple[str, str]] = []
     if spec.existing is None and not storage:
@@ -256,7 +256,8 @@ def surroundings_problems(spec: MlWorkspaceSpec, *, identity: bool, storage: boo
 
 
 def public_parts(settings: MlWorkspaceSettings, path: str, *, storage: bool, registry: bool) -> list[Problem]:
-    """What of a private workspace stays on the internet: the storage account and the registry that the stack creates."""
+    """A warning for the storage account and registry of a private workspace, which stay on the internet if the stack creates
+    them."""
     created = [what for what, is_created in (("storage account", storage), ("registry", registry)) if is_created]
     if "existing" in settings or settings.get("network") != Network.PRIVATE or not created:
         return []

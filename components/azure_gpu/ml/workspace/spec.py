@@ -19,7 +19,7 @@ from azure_gpu.ml.workspace.attached import KubernetesSpec, MachineSpec
 from azure_gpu.ml.workspace.computes import ComputeSpec, MachinesSpec
 from azure_gpu.shared.context import Context, Tags
 
-PATH = "ml_workspace"  # where a stack file says it
+PATH = "ml_workspace"  # in a stack file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,15 +33,15 @@ class KeyVault:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MlWorkspaceSpec:
-    """What is declared, or used. Wired values stay in the arguments."""
+    """A resolved workspace, created or existing. Wired values stay in the arguments."""
 
     context: Context
-    name: str  # empty: the provider makes one
+    name: str  # empty: the provider generates one
     existing: ArmId | None
     location: str
     location_path: str
     network: Network
-    reached_privately: bool  # by a private endpoint; where that isn't known, it is taken for granted
+    reached_privately: bool  # by a private endpoint; true if unknown
     managed_network: ManagedNetwork
     outbound_rules: dict[str, OutboundRuleArgs]
     firewall: Firewall
@@ -57,7 +57,7 @@ class MlWorkspaceSpec:
 
     @property
     def machines(self) -> dict[str, MachinesSpec]:
-        """Computes that are machines of the workspace's own."""
+        """Computes that are machines of the workspace."""
         return {name: spec for name, spec in self.computes.items() if isinstance(spec, MachinesSpec)}
 
     @property
@@ -72,17 +72,17 @@ class MlWorkspaceSpec:
 
     @property
     def has_firewall(self) -> bool:
-        """Whether a rule names a host, which a firewall keeps to."""
+        """Whether a rule has a host name, which requires a firewall."""
         return any("fqdn" in rule for rule in self.outbound_rules.values())
 
     @property
     def hourly_cost(self) -> float | None:
-        """List price in USD an hour with all machines that there can be; None where one isn't known."""
+        """List price in USD an hour with the maximum number of machines; None if one is unknown."""
         return _sum(spec.hourly_cost for spec in self.machines.values())
 
     @property
     def idle_cost(self) -> float | None:
-        """The same with those that stay."""
+        """The same with the minimum number of machines."""
         return _sum(spec.idle_hourly_cost for spec in self.machines.values())
 
 
@@ -92,7 +92,7 @@ def _sum(costs: Iterable[float | None]) -> float | None:
 
 
 def offer(spec: MlWorkspaceSpec) -> WorkspaceOfEndpoint:
-    """What the workspace offers to endpoints, as far as it is plain."""
+    """The plain values that the workspace offers to endpoints."""
     computes = {name: _compute_offered(each) for name, each in spec.computes.items()}
     models: dict[str, ModelOfEndpoint] = {}
     for key, model in spec.assets.models.items():

@@ -45,29 +45,29 @@ __all__ = ["HOW_REPLACED", "REPLACING", "MlWorkspace"]
 
 REPLACING = [*REPLACING_WORKSPACE, *(f"{path} (of machines)" for path in REPLACING_COMPUTE)]
 HOW_REPLACED = (
-    "of the\nworkspace with all that is in it, beside the old one where its name isn't said, or of the one compute alone, as its"
+    "of the\nworkspace with all that is in it, beside the old one where its name isn't set, or only of the one compute, as its"
     "\n`replace` says"
 )
-# What machines did, how jobs went and how busy GPUs were, all without a price on export. Source: Microsoft Learn,
+# Events of machines and jobs, and GPU utilization, all without a price on export. Source: Microsoft Learn,
 # azure-monitor/reference/supported-logs, Microsoft.MachineLearningServices/workspaces.
 LOG_CATEGORIES = ("AmlComputeClusterEvent", "AmlComputeCpuGpuUtilization", "AmlComputeJobEvent", "AmlRunStatusChangedEvent")
-VAULT_LOG_CATEGORIES = ("AuditEvent",)  # who read which secret
+VAULT_LOG_CATEGORIES = ("AuditEvent",)  # reads of secrets
 
 
 _Wired = Wired[MlWorkspaceWiring, MlWorkspaceSpec]
 
 
 class MlWorkspace(pulumi.ComponentResource):
-    """A workspace. Raises `Refused` where its arguments can't be had."""
+    """A workspace. Raises `Refused` if its arguments are invalid."""
 
     workspace_id: pulumi.Output[str]
     """ARM id of the workspace."""
     workspace_name: pulumi.Output[str]
     """Its name in Azure."""
     identity_principal_id: pulumi.Output[str] | None
-    """Object id of the identity that it speaks as; None for an existing workspace."""
+    """Object id of its identity; None for an existing workspace."""
     computes: dict[str, pulumi.Output[str]]
-    """ARM ids of its computes by their names in the stack file, which stay when one is replaced."""
+    """ARM ids of its computes by their names in the stack file, which stay when a compute is replaced."""
     models: dict[str, pulumi.Output[str]]
     """ARM ids of its models' versions, by their names in the stack file."""
     environments: dict[str, pulumi.Output[str]]
@@ -75,16 +75,15 @@ class MlWorkspace(pulumi.ComponentResource):
     code: dict[str, pulumi.Output[str]]
     """ARM ids of its code's versions, by their names in the stack file."""
     expires_at: dict[str, str | None]
-    """By machines of its own: the instant at which they should be gone, RFC 3339 in UTC."""
+    """By compute with machines: when they should be deleted, RFC 3339 in UTC."""
     hourly_cost: dict[str, float | None]
-    """By machines of its own: list price in USD an hour of all that there can be. None where it isn't known, which is never the
-    same as free."""
+    """By compute with machines: list price in USD an hour with the maximum number. None if unknown, which doesn't mean free."""
     idle_cost: dict[str, float | None]
-    """The same with those that stay while nothing runs."""
+    """The same with the minimum number."""
     surroundings: MlSurroundings
-    """The same as arguments of the endpoints in it. Not an output."""
+    """The workspace as arguments of its endpoints. Not an output."""
     around: Around
-    """What it shares with the endpoints that a program puts into it. Not an output."""
+    """Context for endpoints that a program creates in it. Not an output."""
 
     @overload
     def __init__(self, name: str, args: MlWorkspaceArgs, opts: pulumi.ResourceOptions | None = None) -> None: ...
@@ -147,7 +146,7 @@ class MlWorkspace(pulumi.ComponentResource):
     def _existing(self, asked_by: AskedBy) -> WorkspaceTarget:
         found = self._spec.existing
         assert found is not None
-        # What is put into it waits for the rights of the stack's identity.
+        # Resources in it wait for the roles of the stack's identity.
         waited = pulumi.Output.from_input(self._args["storage"]["id"] if "storage" in self._args else "")
         return WorkspaceTarget(
             path=self._spec.context.path(PATH),
@@ -200,7 +199,7 @@ class MlWorkspace(pulumi.ComponentResource):
                 depends_on=before,
                 protect=spec.context.protect,
                 replace_on_changes=REPLACING_WORKSPACE,
-                # A name that is said has to be free, which it is 14 days after the old one went: Azure then says so.
+                # A fixed name has to be free, which it is 14 days after the old one's deletion: Azure reports that.
                 delete_before_replace="workspace_name" in args,
                 transformations=overrides.applied(args.get("overrides"), self),
                 hooks=patience.hooks(self, new_roles),
@@ -225,8 +224,8 @@ class MlWorkspace(pulumi.ComponentResource):
         )
 
     def _roles_of_endpoints(self) -> None:
-        """Once for all endpoints. Somebody else's identity may have its roles on somebody else's workspace, and Azure refuses
-        the same one again."""
+        """Assigns the roles once for all endpoints. An existing identity may already have them on an existing workspace, and
+        Azure rejects a duplicate."""
         args, spec = as_serving(self._args), self._spec
         new = spec.existing is None or args.get("identity_is_own", False)
         if "identity_principal_id" not in args or not args.get("identity_name"):
@@ -329,7 +328,7 @@ class MlWorkspace(pulumi.ComponentResource):
             )
 
     def _offered(self, target: WorkspaceTarget) -> WorkspaceOfEndpoint:
-        """What endpoints are judged by and wired with."""
+        """The workspace as its endpoints use it, with wired values."""
         offered = offer(self._spec)
         offered["name"], offered["id"], offered["resource_group_name"] = target.workspace, target.workspace_id, target.group
         offered["provider"] = target.provider
@@ -365,7 +364,7 @@ class MlWorkspace(pulumi.ComponentResource):
 
     @property
     def _id_for_commands(self) -> str:
-        """Of the workspace, for commands: its id, or a command that finds it."""
+        """The workspace's id for commands, or a command that finds it."""
         spec, group = self._spec, self._args.get("resource_group", "<resource-group>")
         if spec.existing:
             return spec.existing.text
@@ -375,7 +374,7 @@ class MlWorkspace(pulumi.ComponentResource):
 
     @property
     def _identity_of_endpoints(self) -> str:
-        """The ARM id of the identity that endpoints speak as; of the stack's own ones group and name are told."""
+        """The ARM id of the identity of endpoints; if the stack has created it, only its group and name are known."""
         identity = as_serving(self._args).get("identity_name", "")
         group, _, name = identity.partition("/")
         if not group:
@@ -384,12 +383,12 @@ class MlWorkspace(pulumi.ComponentResource):
         return azure_types.USER_ASSIGNED_IDENTITY.id_of(self._spec.context.subscription_id, inputs)
 
     def _id_of(self, azure_type: AzureType, name: str) -> str:
-        """Of something in the workspace's resource group."""
+        """The id of a resource in the workspace's resource group."""
         inputs = {"resourceGroupName": self._args.get("resource_group", "<resource-group>"), azure_type.name_parameter: name}
         return azure_type.id_of(self._spec.context.subscription_id, inputs)
 
     def _announce(self) -> None:
-        """What it costs. In a preview alone, as an update shows its preview first."""
+        """Shows the cost, only in a preview, since an update shows its preview first."""
         if not pulumi.runtime.is_dry_run():
             return
         spec = self._spec
@@ -403,18 +402,18 @@ class MlWorkspace(pulumi.ComponentResource):
 
 
 def _id_by_name(by: str, name: str, subscription: str | None = None) -> str:
-    """A command that finds the id of what has its name in all of Azure."""
+    """A command that finds an id by a globally unique name."""
     return f"$(az {by} --name {name}{f' --subscription {subscription}' if subscription else ''} --query id --output tsv)"
 
 
 def _id_by_prefix(group: str, azure_type: AzureType, begins: str) -> str:
-    """A command that finds the id of what the provider named, by how its name begins."""
+    """A command that finds an id by the prefix of a generated name."""
     query = f"[?starts_with(name, '{begins}')].id | [0]"
     return f'$(az resource list --resource-group {group} --resource-type {azure_type.arm_type} --query "{query}" --output tsv)'
 
 
 def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wired:
-    """What a program describes."""
+    """Wires the arguments of a program."""
     described = program.describe(MlWorkspace, name, MlWorkspaceArgs, given, opts)
     attached = attached_of(described.args.get("computes", {}), str(described.component))
     described.args.update(clusters=attached.clusters, vms=attached.vms)
@@ -422,7 +421,7 @@ def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wi
 
 
 def _decided(wired: _Wired) -> MlWorkspaceSpec:
-    """What the arguments ask for. Raises `Refused` with every reason against it."""
+    """Resolves the arguments. Raises `Refused` with every problem."""
     args = wired.args
     context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
     spec, problems = resolve(args, context, args.get("clusters", {}), args.get("vms", {}))
@@ -436,7 +435,7 @@ def _decided(wired: _Wired) -> MlWorkspaceSpec:
 
 
 def _unbuilt(spec: MlWorkspaceSpec, args: MlWorkspaceWiring) -> list[Problem]:
-    """The workloads of environments that no registry has built."""
+    """Problems of environments whose workload's image isn't built."""
     images = args["registry"]["workload_images"] if "registry" in args else {}
     return [
         not_built(each.workload, images, f"{each.path}.workload")
