@@ -21,7 +21,7 @@ from azure_gpu.aks.spec import GpuClusterSpec
 from azure_gpu.catalog import roles
 from azure_gpu.formats import azure_types
 from azure_gpu.kubernetes import reach
-from azure_gpu.kubernetes.reach import NotAllowedError, NotReachedError, Right
+from azure_gpu.kubernetes.reach import NotAllowedError, NotReachedError, Permission
 from azure_gpu.shared import role_of_identity
 from azure_gpu.shared.hooks import called
 from azure_gpu.shared.look_up import told
@@ -29,7 +29,7 @@ from azure_gpu.shared.principals import Principal
 
 # A specific permission: a cluster may deny a query for all (`*`) to a principal who has all. Source:
 # kubeguard/guard 5bcf8b53, authz/providers/azure/rbac/checkaccessreqhelper.go.
-NEEDED = Right(verb="create", resource="daemonsets", group="apps")
+NEEDED = Permission(verb="create", resource="daemonsets", group="apps")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -52,7 +52,7 @@ def resolve(name: str, args: GpuClusterSettings, context: Context) -> tuple[GpuC
     location = context.region(args.get("location"))
     tags = {**context.tags(as_of), **args.get("tags", {}), **({EXPIRES_AT: expires_at} if expires_at else {})}
     version = args.get("kubernetes_version", "")
-    of_cluster = ClusterContext(
+    cluster_context = ClusterContext(
         path=path,
         location=location,
         location_path=f"{path}.location" if "location" in args else context.own_path("location"),
@@ -65,7 +65,7 @@ def resolve(name: str, args: GpuClusterSettings, context: Context) -> tuple[GpuC
     pools: dict[str, GpuPoolSpec] = {}
     pool_problems: list[Problem] = []
     for pool, settings in args.get("gpu_pools", {}).items():
-        pools[pool], more = gpu_pools.resolve(pool, settings, of_cluster, day)
+        pools[pool], more = gpu_pools.resolve(pool, settings, cluster_context, day)
         pool_problems += more
     objects, object_problems = gpu_objects_resolve.resolve_objects(args, [each.objects for each in pools.values()], path)
     tier = TIERS[Tier(args.get("tier", Tier.FREE))]
@@ -76,9 +76,9 @@ def resolve(name: str, args: GpuClusterSettings, context: Context) -> tuple[GpuC
         name=found.name if found else known(args.get("cluster_name")) or context.name(azure_types.MANAGED_CLUSTER.arm_type, name),
         existing=found,
         location=location,
-        location_path=of_cluster.location_path,
+        location_path=cluster_context.location_path,
         kubernetes_version=version,
-        long_term_support=of_cluster.long_term_support,
+        long_term_support=cluster_context.long_term_support,
         tier=tier,
         system=system,
         pools=pools,
@@ -98,7 +98,7 @@ def resolve(name: str, args: GpuClusterSettings, context: Context) -> tuple[GpuC
         cost=_cost(system, pools, tier, location, created="existing" not in args, most=True),
         idle_cost=_cost(system, pools, tier, location, created="existing" not in args, most=False),
     )
-    of_catalog = lifecycle.through(lambda on: cluster_problems(args, spec, on), day, of_cluster.last)
+    of_catalog = lifecycle.through(lambda on: cluster_problems(args, spec, on), day, cluster_context.last)
     problems += [*end_problems, *id_problems, *of_catalog, *pool_problems]
     reported = {problem.path for problem in errors(pool_problems)}  # such as MIG on a T4, which both report
     if spec.on_cluster:

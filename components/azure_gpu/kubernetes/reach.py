@@ -32,7 +32,7 @@ _NAMESPACE = "azure-gpu-asks"
 _EXEC_INFO = "KUBERNETES_EXEC_INFO"
 
 
-class Answer(NamedTuple):
+class Response(NamedTuple):
     """A response of the API server."""
 
     status: int
@@ -52,7 +52,7 @@ class NotAllowedError(NotReachedError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Right:
+class Permission:
     """A permission that a login may have."""
 
     verb: str
@@ -72,7 +72,7 @@ class Connection:
         self._login = _login(self.config)
         self._tls = _tls(self.config, self._login)
 
-    def request(self, method: str, path: str, body: object = None) -> Answer:
+    def request(self, method: str, path: str, body: object = None) -> Response:
         """Sends one request. Raises NotReachedError without a response."""
         headers = {"Accept": "application/json", **({"Content-Type": "application/json"} if body is not None else {})}
         if self._login.token:
@@ -86,9 +86,9 @@ class Connection:
         opener = urllib.request.build_opener(urllib.request.HTTPSHandler(context=self._tls))
         try:
             with opener.open(request, timeout=TIMEOUT_SECONDS) as response:
-                return Answer(response.status, _json(response.read()))
+                return Response(response.status, _json(response.read()))
         except urllib.error.HTTPError as error:
-            return Answer(error.code, _json(error.read()))
+            return Response(error.code, _json(error.read()))
         except OSError as error:  # refused, unknown host, an untrusted certificate, a timeout
             raise NotReachedError(f"{self.config.server} doesn't answer: {_reason(error)}") from None
 
@@ -96,32 +96,37 @@ class Connection:
 def answer_problem(kubeconfig: str, context: str, path: str) -> Problem | None:
     """The problem of a kubeconfig that its cluster doesn't accept; None otherwise. `path` is the kubeconfig's path."""
     try:
-        answer = Connection(kubeconfig, context).request("GET", "/version")
+        response = Connection(kubeconfig, context).request("GET", "/version")
     except NotReachedError as error:
         return _problem(path, str(error), "check the address and the network, or fetch a new kubeconfig")
-    if answer.status == 401:
+    if response.status == 401:
         return _problem(path, "the cluster rejects this login", "fetch a new kubeconfig")
-    if answer.status >= 400:
-        return _problem(path, f"the cluster answers with HTTP {answer.status}", "check the cluster's health")
+    if response.status >= 400:
+        return _problem(path, f"the cluster answers with HTTP {response.status}", "check the cluster's health")
     return None
 
 
-def may(kubeconfig: str, right: Right, context: str = "") -> bool:
+def is_allowed(kubeconfig: str, permission: Permission, context: str = "") -> bool:
     """Whether the login has a permission. False while the cluster doesn't know it yet. Raises NotReachedError without a
     response."""
-    attributes = {"verb": right.verb, "resource": right.resource, "group": right.group, "namespace": right.namespace}
+    attributes = {
+        "verb": permission.verb,
+        "resource": permission.resource,
+        "group": permission.group,
+        "namespace": permission.namespace,
+    }
     review = {
         "apiVersion": "authorization.k8s.io/v1",
         "kind": "SelfSubjectAccessReview",
         "spec": {"resourceAttributes": {key: value for key, value in attributes.items() if value}},
     }
-    answer = Connection(kubeconfig, context).request("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", review)
-    return answer.status in (200, 201) and bool(_mapping(_mapping(answer.body).get("status")).get("allowed"))
+    response = Connection(kubeconfig, context).request("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", review)
+    return response.status in (200, 201) and bool(_mapping(_mapping(response.body).get("status")).get("allowed"))
 
 
 def wait_until_allowed(
     kubeconfig: str,
-    right: Right,
+    permission: Permission,
     seconds: float,
     *,
     now: Callable[[], float] = time.monotonic,
@@ -135,9 +140,9 @@ def wait_until_allowed(
     last, failures = NotReachedError(""), 0
     for question in count():
         try:
-            if may(kubeconfig, replace(right, namespace=f"{_NAMESPACE}-{question}")):
+            if is_allowed(kubeconfig, replace(permission, namespace=f"{_NAMESPACE}-{question}")):
                 return
-            last = NotAllowedError(f"the cluster still refuses {right.verb} {right.resource}")
+            last = NotAllowedError(f"the cluster still refuses {permission.verb} {permission.resource}")
         except LoginFailedError as error:
             failures, last = failures + 1, error
             if failures == LOGINS:
@@ -185,11 +190,11 @@ def _of_command(plugin: ExecPlugin) -> _Login:
         ) from None
     except OSError as error:
         raise LoginFailedError(f"{plugin.command}, the kubeconfig's login command, failed to start: {_reason(error)}") from None
-    answer = _json(done.stdout)
-    if done.returncode != 0 or not _mapping(answer):
+    credential = _json(done.stdout)
+    if done.returncode != 0 or not _mapping(credential):
         # Its output isn't shown: it may contain credentials.
         raise LoginFailedError(f"{plugin.command}, the kubeconfig's login command, failed with exit code {done.returncode}")
-    status = _mapping(_mapping(answer).get("status"))
+    status = _mapping(_mapping(credential).get("status"))
     return _Login(
         str(status.get("token") or ""),
         str(status.get("clientCertificateData") or ""),

@@ -19,10 +19,17 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from azure_gpu.kubernetes.reach import LoginFailedError, NotAllowedError, Right, answer_problem, may, wait_until_allowed
+from azure_gpu.kubernetes.reach import (
+    LoginFailedError,
+    NotAllowedError,
+    Permission,
+    answer_problem,
+    is_allowed,
+    wait_until_allowed,
+)
 
 TOKEN = "a-token-that-the-server-knows"
-CREATE_JOBS = Right(verb="create", resource="jobs", group="batch")
+CREATE_JOBS = Permission(verb="create", resource="jobs", group="batch")
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -160,7 +167,7 @@ def test_a_command_that_fails_is_named_and_what_it_wrote_is_not_told(server: Any
 
 
 def test_a_right_is_asked_for_as_kubernetes_wants_it(server: Any) -> None:
-    assert may(kubeconfig(server, {"token": TOKEN}), CREATE_JOBS)
+    assert is_allowed(kubeconfig(server, {"token": TOKEN}), CREATE_JOBS)
     assert server.reviews == [{"verb": "create", "resource": "jobs", "group": "batch"}]
 
 

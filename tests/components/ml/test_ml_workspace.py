@@ -205,7 +205,9 @@ def test_one_extension_serves_all_computes_on_a_cluster_and_they_wait_for_it() -
         assert extension.urn in named(recorded, name).dependencies
     own = {"one": {"cluster": "shared"}, "two": {"cluster": "shared", "extension": {"install": False}}}
     assert declared(computes=own).of_type(extension.type) == []
-    with pytest.raises(Refused, match=r"computes\.two\.extension: .* once for a cluster, and ml_workspace\.computes\.one\.extension"):
+    with pytest.raises(
+        Refused, match=r"computes\.two\.extension: .* once for a cluster, and ml_workspace\.computes\.one\.extension"
+    ):
         declared(computes={"one": said, "two": said})
 
 

@@ -87,22 +87,22 @@ def declare(
     if pulumi.runtime.is_dry_run():  # an update shows its preview first
         for line in announcements(spec):
             pulumi.log.info(line, opts.parent)
-    there = _in_order(name, list(serving(spec)), opts)
-    room = _in_order(name, list(of_jobs(spec)), opts)
+    served = _in_order(name, list(serving(spec)), opts)
+    namespace = _in_order(name, list(of_jobs(spec)), opts)
     groups = [jobset(name, opts)] if spec.groups else []
     if spec.queue_controller:  # after JobSet, whose kind it looks for at its start
         groups.append(kueue(name, after(opts, groups)))
-    groups += _in_order(name, list(queues.manifests(spec.queues, spec.namespace)), after(opts, [*room, *groups]))
-    jobs = declare_jobs(name, spec.jobs, spec.settings.get("jobs", {}), images, after(opts, [*there, *room, *groups]))
+    groups += _in_order(name, list(queues.manifests(spec.queues, spec.namespace)), after(opts, [*namespace, *groups]))
+    jobs = declare_jobs(name, spec.jobs, spec.settings.get("jobs", {}), images, after(opts, [*served, *namespace, *groups]))
     return DeclaredObjects(
         namespace=spec.namespace,
         jobs={job: each.name for job, each in spec.jobs.items()},
         resources=[
-            *there,
-            *room,
+            *served,
+            *namespace,
             *groups,
             *jobs,
-            *_services(name, spec, images, storage, service_account, after(opts, [*there, *room])),
+            *_services(name, spec, images, storage, service_account, after(opts, [*served, *namespace])),
         ],
     )
 

@@ -53,7 +53,7 @@ def resolve_objects(
         services[name], more = kubernetes_services.resolve(name, service, place, f"{path}.services.{name}")
         problems += [*more, *rules.service_problems(service, pool, pools, f"{path}.services.{name}")]
         if name in jobs:
-            problems.append(rules.taken(f"{path}.services.{name}", "a job"))
+            problems.append(rules.name_taken(f"{path}.services.{name}", "a job"))
     spec = ClusterObjectsSpec(
         path=path,
         settings=settings,

@@ -148,7 +148,7 @@ def service_problems(
     yield from job_problems(pod_of(service), pool, pools, path)
 
 
-def taken(path: str, by: str) -> Problem:
+def name_taken(path: str, by: str) -> Problem:
     """Two objects of one name in a namespace would share their labels."""
     return Problem(path=path, message=f"{by} of the cluster already has this name", fix="rename one of the two")
 

@@ -47,18 +47,18 @@ def resolve(
     kind = MANAGED if compute_name == MANAGED_COMPUTE else KUBERNETES
     azure_name = known(args.get("endpoint_name")) or context.name(azure_types.ML_ONLINE_ENDPOINT.arm_type, name)
     tags = {**context.tags(as_of), **args.get("tags", {})}
-    every = {
+    deployments = {
         each: endpoint_deployments.resolve(
             each, settings, EndpointContext(path=f"{path}.deployments", kind=kind, compute=compute, tags=tags)
         )
         for each, settings in args["deployments"].items()
     }
-    expires_at, end_problems = _end(args, every, day, path)
+    expires_at, end_problems = _end(args, deployments, day, path)
     ends = {EXPIRES_AT: expires_at} if expires_at else {}
-    every = {each: replace(spec, tags={**spec.tags, **ends}) for each, spec in every.items()}
+    deployments = {each: replace(spec, tags={**spec.tags, **ends}) for each, spec in deployments.items()}
     uses = {
         spec.path: _use(spec, location, context.own_path("location"))
-        for spec in every.values()
+        for spec in deployments.values()
         if spec.managed and spec.instance_type
     }
     spec = MlEndpointSpec(
@@ -73,14 +73,14 @@ def resolve(
         network=EndpointNetwork(args.get("network", _usual_network(kind, workspace))),
         identity=EndpointIdentity(args["identity"]) if "identity" in args else None,
         description=args.get("description", ""),
-        deployments=every,
+        deployments=deployments,
         traffic=_traffic(args),
         mirror={each: int(share) for each, share in args.get("mirror", {}).items() if share != 0},
         logs=EndpointMonitoring(args.get("monitoring", EndpointMonitoring.LOGS)) is EndpointMonitoring.LOGS,
         tags={**tags, **ends},
         expires_at=expires_at,
-        cost=_cost(every, location, most=True),
-        idle=_cost(every, location, most=False),
+        cost=_cost(deployments, location, most=True),
+        idle=_cost(deployments, location, most=False),
         uses=tuple(uses.values()),
     )
     last = last_day(args.get("expires_after"))
@@ -88,16 +88,18 @@ def resolve(
     problems += [*end_problems, *of_endpoint]
     for each, settings in args["deployments"].items():
         problems += lifecycle.through(
-            partial(endpoint_rules.of_deployment, settings, every[each], spec.name, workspace, compute), day, last
+            partial(endpoint_rules.deployment_problems, settings, deployments[each], spec.name, workspace, compute), day, last
         )
-        problems += check_tags(settings.get("tags", {}), f"{every[each].path}.tags")
-    problems += [*endpoint_rules.of_sizes(uses, day, last), *duplicate_names(spec), *sharing_problems(args, spec)]
+        problems += check_tags(settings.get("tags", {}), f"{deployments[each].path}.tags")
+    problems += [*endpoint_rules.size_problems(uses, day, last), *duplicate_names(spec), *sharing_problems(args, spec)]
     return spec, [*problems, *check_tags(args.get("tags", {}), f"{path}.tags")]
 
 
-def _end(args: MlEndpointSettings, every: dict[str, DeploymentSpec], day: date, path: str) -> tuple[str | None, list[Problem]]:
+def _end(
+    args: MlEndpointSettings, deployments: dict[str, DeploymentSpec], day: date, path: str
+) -> tuple[str | None, list[Problem]]:
     """The last day, required with a GPU, else optional."""
-    if "expires_after" not in args and not any(spec.gpu for spec in every.values()):
+    if "expires_after" not in args and not any(spec.gpu for spec in deployments.values()):
         return None, []
     return resolve_end(args.get("expires_after"), day, f"{path}.expires_after", "an endpoint")
 
@@ -125,7 +127,7 @@ def _traffic(args: MlEndpointSettings) -> dict[str, int]:
     return {**dict.fromkeys(names_of_all, 0), **{name: int(share) for name, share in shares.items()}}
 
 
-def _cost(every: dict[str, DeploymentSpec], location: str, *, most: bool) -> HourlyCost:
-    managed = [spec for spec in every.values() if spec.managed]
+def _cost(deployments: dict[str, DeploymentSpec], location: str, *, most: bool) -> HourlyCost:
+    managed = [spec for spec in deployments.values() if spec.managed]
     machines = [Machines(spec.instance_type, spec.most if most else spec.least) for spec in managed]
     return of_machines(machines, location, packaged())

@@ -42,7 +42,7 @@ def is_existing(reference: str) -> bool:
     return reference.startswith(EXISTING)
 
 
-def of_deployment(
+def deployment_problems(
     settings: MlDeploymentArgs,
     spec: DeploymentSpec,
     endpoint_name: str,
@@ -68,7 +68,7 @@ def of_deployment(
     return found
 
 
-def of_sizes(uses: Mapping[str, SizeUse], day: date, last: date | None) -> Iterator[Problem]:
+def size_problems(uses: Mapping[str, SizeUse], day: date, last: date | None) -> Iterator[Problem]:
     """Problems of the machine sizes of managed deployments, by the deployment's path. `last`: the endpoint's last day."""
     for path, use in uses.items():
         if SIZES.find(use.size) is not None:

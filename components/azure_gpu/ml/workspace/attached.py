@@ -86,7 +86,7 @@ class Attached(NamedTuple):
     vms: dict[str, VmOfWorkspace]
 
 
-def attached_of(computes: Mapping[str, Any], component: str) -> Attached:
+def extract_attached(computes: Mapping[str, Any], component: str) -> Attached:
     """The clusters and machines that a program passes as components or ids, which are replaced by names in `computes`."""
     found = Attached({}, {})
     for name, settings in computes.items():
@@ -125,14 +125,14 @@ def _by_id(cluster: pulumi.Input[str], path: str) -> ClusterOfWorkspace:
     )
 
 
-def kubernetes(
-    name: str, settings: ComputeArgs, of: WorkspaceContext, path: str, day: date
+def resolve_cluster(
+    name: str, settings: ComputeArgs, workspace: WorkspaceContext, path: str, day: date
 ) -> tuple[KubernetesSpec, list[Problem]]:
-    cluster = of.clusters.get(str(settings.get("cluster", "")))
+    cluster = workspace.clusters.get(str(settings.get("cluster", "")))
     types = {key: _instance_type(each) for key, each in settings.get("instance_types", {}).items()}
     only = next(iter(types)) if len(types) == 1 else ""
     usual_namespace = cluster["namespace"] if cluster is not None else ""
-    owner = of.extension_owner.get(str(settings.get("cluster", "")), name)
+    owner = workspace.extension_owner.get(str(settings.get("cluster", "")), name)
     extension_settings = written(settings.get("extension", ExtensionArgs()))
     spec = KubernetesSpec(
         name=name,
@@ -143,16 +143,16 @@ def kubernetes(
         default_instance_type=settings.get("default_instance_type", only),
         extension=extension_settings if owner == name else None,
         description=settings.get("description", ""),
-        tags={**of.tags, **settings.get("tags", {})},
+        tags={**workspace.tags, **settings.get("tags", {})},
     )
     problems = names.check(azure_types.ML_COMPUTE.arm_type, name, path)
     if cluster is None:
-        problems.append(_unknown_target(f"{path}.cluster", "cluster", spec.cluster, of.clusters))
+        problems.append(_unknown_target(f"{path}.cluster", "cluster", spec.cluster, workspace.clusters))
     else:
         if owner == name:
             problems += workspace_extension.extension_problems(extension_settings, cluster, f"{path}.extension", day)
         elif "extension" in settings:
-            problems.append(_already_configured(f"{path}.extension", f"{of.path}.computes.{owner}.extension"))
+            problems.append(_already_configured(f"{path}.extension", f"{workspace.path}.computes.{owner}.extension"))
         gpus = {key: each.gpus for key, each in types.items()}
         problems += workspace_extension.gpu_problems(gpus, cluster, f"{path}.instance_types")
     for key, each in settings.get("instance_types", {}).items():
@@ -207,18 +207,20 @@ def _instance_type_problems(name: str, settings: InstanceTypeArgs, path: str, da
         yield problem._replace(path=f"{path}.gpus", value=settings.get("gpus"), fix="write 1")
 
 
-def machine(name: str, settings: ComputeArgs, of: WorkspaceContext, path: str, day: date) -> tuple[MachineSpec, list[Problem]]:
-    vm = of.vms.get(str(settings.get("vm", "")))
+def resolve_machine(
+    name: str, settings: ComputeArgs, workspace: WorkspaceContext, path: str, day: date
+) -> tuple[MachineSpec, list[Problem]]:
+    vm = workspace.vms.get(str(settings.get("vm", "")))
     spec = MachineSpec(
         name=name,
         path=path,
         vm=str(settings.get("vm", "")),
         description=settings.get("description", ""),
-        tags={**of.tags, **settings.get("tags", {})},
+        tags={**workspace.tags, **settings.get("tags", {})},
     )
     problems = names.check(azure_types.ML_COMPUTE.arm_type, name, path)
     if vm is None:
-        return spec, [*problems, _unknown_target(f"{path}.vm", "vm", spec.vm, of.vms)]
+        return spec, [*problems, _unknown_target(f"{path}.vm", "vm", spec.vm, workspace.vms)]
     request = MachineRequest(
         address=spec.vm,  # its address is known after its creation
         user_name=vm["admin_user"],

@@ -241,7 +241,9 @@ def models(
             workspace_name=target.workspace,
             resource_group_name=target.group,
             properties=inputs.model(each, _uri(each, args, target)),
-            opts=_kept(each.path, target, args.get("models", {})[key].get("overrides"), depends_on=store if each.stored else []),
+            opts=_version_options(
+                each.path, target, args.get("models", {})[key].get("overrides"), depends_on=store if each.stored else []
+            ),
         )
         for key, each in spec.assets.models.items()
     }
@@ -282,7 +284,7 @@ def _environment(key: str, spec: EnvironmentSpec, args: MlWorkspaceWiring, targe
         workspace_name=target.workspace,
         resource_group_name=target.group,
         properties=inputs.environment(spec, image),
-        opts=_kept(spec.path, target, args.get("environments", {})[key].get("overrides")),
+        opts=_version_options(spec.path, target, args.get("environments", {})[key].get("overrides")),
     )
 
 
@@ -296,20 +298,20 @@ def code(spec: MlWorkspaceSpec, args: MlWorkspaceWiring, target: WorkspaceTarget
             workspace_name=target.workspace,
             resource_group_name=target.group,
             properties=inputs.code(each),
-            opts=_kept(each.path, target, args.get("code", {})[key].get("overrides")),
+            opts=_version_options(each.path, target, args.get("code", {})[key].get("overrides")),
         )
         for key, each in spec.assets.code.items()
     }
 
 
-def _kept(
+def _version_options(
     path: str, target: WorkspaceTarget, given: Overrides | None, depends_on: list[pulumi.Resource] | None = None
 ) -> pulumi.ResourceOptions:
     """Options of a version: a new one is created before the old one, which may still be in use, is deleted."""
     below = path.removeprefix(f"{target.path}.").replace(".", "-")
     return pulumi.ResourceOptions.merge(
         _options(target.child, depends_on=depends_on or [], delete_before_replace=False, given=given),
-        workspace_immutable.keeps_its_content(f"{target.name}-{below}", path),
+        workspace_immutable.reject_changed_content(f"{target.name}-{below}", path),
     )
 
 

@@ -93,9 +93,9 @@ class MachinesSpec:
 ComputeSpec: TypeAlias = MachinesSpec | KubernetesSpec | MachineSpec
 
 
-def resolve(name: str, settings: ComputeArgs, of: WorkspaceContext, day: date) -> tuple[ComputeSpec | None, list[Problem]]:
+def resolve(name: str, settings: ComputeArgs, workspace: WorkspaceContext, day: date) -> tuple[ComputeSpec | None, list[Problem]]:
     """Resolves the compute that the stack file calls `name`, with its problems; None without exactly one kind."""
-    path = f"{of.path}.computes.{name}"
+    path = f"{workspace.path}.computes.{name}"
     kinds = [kind for kind in _KINDS if kind in settings]
     if len(kinds) != 1:
         return None, [
@@ -111,11 +111,11 @@ def resolve(name: str, settings: ComputeArgs, of: WorkspaceContext, day: date) -
     problems = [*_keys_of_other_kinds(settings, kind, path), *check_tags(settings.get("tags", {}), f"{path}.tags")]
     resolved: tuple[ComputeSpec, list[Problem]]
     if kind == "size":
-        resolved = _machines(name, settings, of, path, day)
+        resolved = _machines(name, settings, workspace, path, day)
     elif kind == "cluster":
-        resolved = workspace_attached.kubernetes(name, settings, of, path, day)
+        resolved = workspace_attached.resolve_cluster(name, settings, workspace, path, day)
     else:
-        resolved = workspace_attached.machine(name, settings, of, path, day)
+        resolved = workspace_attached.resolve_machine(name, settings, workspace, path, day)
     return resolved[0], [*problems, *resolved[1]]
 
 
@@ -131,7 +131,9 @@ def _keys_of_other_kinds(settings: ComputeArgs, kind: str, path: str) -> Iterato
             )
 
 
-def _machines(name: str, settings: ComputeArgs, of: WorkspaceContext, path: str, day: date) -> tuple[MachinesSpec, list[Problem]]:
+def _machines(
+    name: str, settings: ComputeArgs, workspace: WorkspaceContext, path: str, day: date
+) -> tuple[MachinesSpec, list[Problem]]:
     size_name = settings.get("size", "")
     size = SIZES.find(size_name)
     least, most = int(settings.get("min_nodes", DEFAULT_MIN_NODES)), int(settings.get("max_nodes", DEFAULT_MAX_NODES))
@@ -143,9 +145,9 @@ def _machines(name: str, settings: ComputeArgs, of: WorkspaceContext, path: str,
     use = SizeUse(
         service=Service.ML_COMPUTE,
         size=size_name,
-        region=of.location,
+        region=workspace.location,
         path=f"{path}.size",
-        region_path=of.location_path,
+        region_path=workspace.location_path,
         nodes=max(most, 0),
         spot=spot,
     )
@@ -159,15 +161,15 @@ def _machines(name: str, settings: ComputeArgs, of: WorkspaceContext, path: str,
         idle_minutes=int(settings.get("idle_minutes", DEFAULT_IDLE_MINUTES)),
         priority=LOW_PRIORITY if spot else DEDICATED,
         public_addresses=settings.get(
-            "public_addresses", not (of.managed_network or ("subnet_id" in settings and of.reached_privately))
+            "public_addresses", not (workspace.managed_network or ("subnet_id" in settings and workspace.reached_privately))
         ),
         replace=Replace(settings.get("replace", default_replace(name))),
         description=settings.get("description", ""),
-        tags={**of.tags, **settings.get("tags", {}), **({EXPIRES_AT: expires_at} if expires_at else {})},
+        tags={**workspace.tags, **settings.get("tags", {}), **({EXPIRES_AT: expires_at} if expires_at else {})},
         expires_at=expires_at,
         use=use,
-        cost=_cost(size_name, of.location, most, spot=spot),
-        idle_cost=_cost(size_name, of.location, least, spot=spot),
+        cost=_cost(size_name, workspace.location, most, spot=spot),
+        idle_cost=_cost(size_name, workspace.location, least, spot=spot),
     )
     request = ClusterRequest(
         minimum_path=f"{path}.min_nodes",
@@ -184,7 +186,7 @@ def _machines(name: str, settings: ComputeArgs, of: WorkspaceContext, path: str,
         *of_cluster,
         *offers.check(use, day, prices=packaged(), until=last),
         *_names(spec),
-        *_placement_problems(settings, spec, of),
+        *_placement_problems(settings, spec, workspace),
     ]
     return spec, problems
 
@@ -217,7 +219,7 @@ def _names(spec: MachinesSpec) -> Iterator[Problem]:
         yield problem._replace(value=spec.name, fix=problem.fix.replace(behind, "") if behind else problem.fix)
 
 
-def _placement_problems(settings: ComputeArgs, spec: MachinesSpec, of: WorkspaceContext) -> Iterator[Problem]:
+def _placement_problems(settings: ComputeArgs, spec: MachinesSpec, workspace: WorkspaceContext) -> Iterator[Problem]:
     if not 1 <= spec.idle_minutes <= MOST_IDLE_MINUTES:
         yield Problem(
             path=f"{spec.path}.idle_minutes",
@@ -226,7 +228,7 @@ def _placement_problems(settings: ComputeArgs, spec: MachinesSpec, of: Workspace
             allowed=f"1 to {MOST_IDLE_MINUTES}",
             fix=f"write {DEFAULT_IDLE_MINUTES}",
         )
-    if of.managed_network and "subnet_id" in settings:
+    if workspace.managed_network and "subnet_id" in settings:
         yield Problem(
             path=f"{spec.path}.subnet_id",
             message="can't be combined with the workspace's managed network, which its machines are in",
@@ -235,7 +237,7 @@ def _placement_problems(settings: ComputeArgs, spec: MachinesSpec, of: Workspace
             source=str(compute.MANAGED_NETWORK),
             code=Code.IMPOSSIBLE,
         )
-    if not spec.public_addresses and not of.managed_network and "subnet_id" not in settings:
+    if not spec.public_addresses and not workspace.managed_network and "subnet_id" not in settings:
         yield Problem(
             path=f"{spec.path}.public_addresses",
             message="`public_addresses: false` requires a managed network, or `subnet_id` of a subnet with outbound access",
@@ -245,7 +247,7 @@ def _placement_problems(settings: ComputeArgs, spec: MachinesSpec, of: Workspace
             source=str(compute.NO_PUBLIC_ADDRESS),
             code=Code.IMPOSSIBLE,
         )
-    elif not spec.public_addresses and not of.managed_network and not of.reached_privately:
+    elif not spec.public_addresses and not workspace.managed_network and not workspace.reached_privately:
         yield Problem(
             path=f"{spec.path}.public_addresses",
             message="`public_addresses: false` requires a private endpoint of the workspace, which has none",

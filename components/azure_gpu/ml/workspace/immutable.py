@@ -69,7 +69,7 @@ def digest(kept: Mapping[str, object], subnet_id: str) -> str:
     return hashlib.sha256(json.dumps(properties, sort_keys=True).encode()).hexdigest()
 
 
-def keeps_its_content(name: str, path: str) -> pulumi.ResourceOptions:
+def reject_changed_content(name: str, path: str) -> pulumi.ResourceOptions:
     """Options of a version that reject changed content, also in a preview. `name` is unique in the program, `path` is the
     version's path."""
 

@@ -43,7 +43,7 @@ def resolve(
     network = Network(args.get("network", Network.PUBLIC))
     managed = ManagedNetwork(args.get("managed_network", ManagedNetwork.NONE))
     reached_privately = found is not None or network is Network.PRIVATE or "private_endpoint" in args
-    of = WorkspaceContext(
+    workspace = WorkspaceContext(
         path=path,
         location=location,
         location_path=location_path,
@@ -62,7 +62,7 @@ def resolve(
     computes: dict[str, ComputeSpec] = {}
     compute_problems: list[Problem] = []
     for name, settings in args.get("computes", {}).items():
-        spec, more = workspace_computes.resolve(name, settings, of, day)
+        spec, more = workspace_computes.resolve(name, settings, workspace, day)
         compute_problems += more
         if spec is not None:
             computes[name] = spec

@@ -44,7 +44,7 @@ class Scopes(NamedTuple):
     known: frozenset[str]  # names of those with globally unique names, in lower case
 
 
-def before(
+def assign_before_workspace(
     name: str, spec: MlWorkspaceSpec, scopes: Scopes, principal_id: pulumi.Output[str], opts: pulumi.ResourceOptions
 ) -> list[authorization.RoleAssignment]:
     """The roles that are required to create the workspace."""
@@ -82,7 +82,7 @@ def _targets(spec: MlWorkspaceSpec, known: frozenset[str]) -> dict[str, pulumi.I
     return found
 
 
-def on_itself(
+def assign_on_workspace(
     name: str,
     spec: MlWorkspaceSpec,
     workspace: pulumi.Output[str],
@@ -93,7 +93,7 @@ def on_itself(
     return [_assign(f"{name}-workspace-{_SUFFIXES[role]}", role, workspace, spec, principal_id, opts) for role in ON_ITSELF]
 
 
-def of_endpoints(
+def assign_for_endpoints(
     name: str,
     spec: MlWorkspaceSpec,
     workspace: pulumi.Input[str],
@@ -105,8 +105,8 @@ def of_endpoints(
         _assign(f"{name}-{_SUFFIXES[role]}", role, workspace, spec, principal_id, opts)
 
 
-def commands_of_endpoints(workspace: str, identity_id: str) -> list[str]:
-    """Commands for an administrator instead of `of_endpoints`."""
+def commands_for_endpoints(workspace: str, identity_id: str) -> list[str]:
+    """Commands for an administrator instead of `assign_for_endpoints`."""
     principal_id = role_command.principal_of(identity_id)
     return [role_command.command(role, scope=workspace, principal_id=principal_id) for role in OF_ENDPOINTS]
 

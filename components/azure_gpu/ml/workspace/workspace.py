@@ -26,7 +26,7 @@ from azure_gpu.ml.workspace import (
     roles as workspace_roles,
 )
 from azure_gpu.ml.workspace.args import InsightsArgs, KeyVaultArgs, ManagedNetwork, MlWorkspaceArgs, MlWorkspaceWiring
-from azure_gpu.ml.workspace.attached import attached_of
+from azure_gpu.ml.workspace.attached import extract_attached
 from azure_gpu.ml.workspace.children import WorkspaceTarget, storage_id
 from azure_gpu.ml.workspace.immutable import REPLACING_COMPUTE, REPLACING_WORKSPACE
 from azure_gpu.ml.workspace.resolve import resolve
@@ -180,7 +180,9 @@ class MlWorkspace(pulumi.ComponentResource):
         assigns = args.get("assign_roles", True)
         new_roles = patience.NewRoles(self)
         of_roles = pulumi.ResourceOptions(parent=self, hooks=new_roles.hooks)
-        before = workspace_roles.before(self._name, spec, scopes, identity.principal_id, of_roles) if assigns else []
+        before = (
+            workspace_roles.assign_before_workspace(self._name, spec, scopes, identity.principal_id, of_roles) if assigns else []
+        )
         workspace = ml.Workspace(
             f"{self._name}-workspace",
             workspace_name=declared(spec.name, args.get("workspace_name")),
@@ -207,7 +209,7 @@ class MlWorkspace(pulumi.ComponentResource):
         )
         ready: list[pulumi.Input[Any]] = [workspace.name]
         if assigns:
-            on_itself = workspace_roles.on_itself(self._name, spec, workspace.id, identity.principal_id, self._child)
+            on_itself = workspace_roles.assign_on_workspace(self._name, spec, workspace.id, identity.principal_id, self._child)
             ready += [each.urn for each in on_itself]
         else:
             self._print_commands()
@@ -232,9 +234,9 @@ class MlWorkspace(pulumi.ComponentResource):
             return
         if new and args.get("assign_roles", True):
             workspace = spec.existing.text if spec.existing else self.workspace_id
-            workspace_roles.of_endpoints(self._name, spec, workspace, args["identity_principal_id"], self._child)
+            workspace_roles.assign_for_endpoints(self._name, spec, workspace, args["identity_principal_id"], self._child)
             return
-        commands = workspace_roles.commands_of_endpoints(self._id_for_commands, self._identity_of_endpoints)
+        commands = workspace_roles.commands_for_endpoints(self._id_for_commands, self._identity_of_endpoints)
         pulumi.log.info("\n".join(["so that endpoints can write metrics, an administrator has to run:", *commands]), self)
 
     def _known_names(self) -> frozenset[str]:
@@ -415,7 +417,7 @@ def _id_by_prefix(group: str, azure_type: AzureType, begins: str) -> str:
 def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wired:
     """Wires the arguments of a program."""
     described = program.describe(MlWorkspace, name, MlWorkspaceArgs, given, opts)
-    attached = attached_of(described.args.get("computes", {}), str(described.component))
+    attached = extract_attached(described.args.get("computes", {}), str(described.component))
     described.args.update(clusters=attached.clusters, vms=attached.vms)
     return common.wire(described)
 
