@@ -21,13 +21,15 @@ class Column(NamedTuple):
     heading: str
     cells: Sequence[str]
     importance: int | None = None  # None: always shown; else the lowest number gives way first
-    wraps: bool = False  # sentences, which may go on in the next line between two words
+    wraps: int = 0  # sentences, which may go on in the next line between two words, at this width or above it; 0: names
 
     @property
     def least_width(self) -> int:
         """Characters below which a name, or a word of a text that wraps, would break."""
-        texts = (self.heading, *self.cells)
-        return max((cell_len(piece) for text in texts for piece in (text.split() if self.wraps else text.splitlines())), default=0)
+        if not self.wraps:
+            return self.full_width
+        longest_word = max((cell_len(word) for text in (self.heading, *self.cells) for word in text.split()), default=0)
+        return max(longest_word, min(self.wraps, self.full_width))
 
     @property
     def full_width(self) -> int:
@@ -61,7 +63,7 @@ def lines(columns: Sequence[Column], width: int | None) -> list[str]:
 
 def print_table(console: Console, columns: Sequence[Column], *, title: str = "", wide: bool = False) -> None:
     """Prints the columns that the terminal has room for, and names the others in the last line; with `wide` all of them."""
-    width = None if wide or not console.is_terminal else console.width
+    width = width_of(console, wide)
     kept = list(columns) if width is None else fit(columns, width)
     if title:
         console.print(Text(title, "italic"), soft_wrap=True)
@@ -70,6 +72,11 @@ def print_table(console: Console, columns: Sequence[Column], *, title: str = "",
     left_out = [column.heading for column in columns if column not in kept]
     if left_out:
         console.print(Text(f"Not shown in {width} columns: {', '.join(left_out)}; --wide shows all."), soft_wrap=True)
+
+
+def width_of(console: Console, wide: bool = False) -> int | None:
+    """The terminal's width; None where nothing limits it: in a file or a pipe, or with `wide`."""
+    return None if wide or not console.is_terminal else console.width
 
 
 def _row(cells: Sequence[str], columns: Sequence[Column], widths: Sequence[int]) -> Iterator[str]:

@@ -11,7 +11,7 @@ from azure_gpu_operations.tables import Column, fit, lines, print_table
 NAME = Column("Size", ("Standard_NC24ads_A100_v4", "Standard_NC6"))  # 24 characters
 GPU = Column("GPU", ("NVIDIA A100 80GB", "NVIDIA Tesla K80"), importance=3)  # 16
 RDMA = Column("RDMA", ("no", "no"), importance=1)  # 4
-NOTE = Column("Note", ("price of 2026-06-18, stale", ""), importance=2, wraps=True)  # at least 11, of the day and its comma
+NOTE = Column("Note", ("price of 2026-06-18, stale", ""), importance=2, wraps=1)  # at least 11, of the day and its comma
 ALL = (NAME, RDMA, GPU, NOTE)
 
 
@@ -39,6 +39,12 @@ def test_without_a_column_that_is_always_shown_the_first_one_needs_no_gap() -> N
     assert fit([], 80) == []
 
 
+def test_a_text_that_wraps_has_a_least_width() -> None:
+    assert Column("a", ("one two three",), wraps=9).least_width == 9
+    assert Column("a", ("one two three",), wraps=40).least_width == 13
+    assert Column("a", ("one two three",), wraps=2).least_width == 5
+
+
 def test_a_wide_character_takes_two_columns() -> None:
     assert Column("", ("東京",)).least_width == 4
 
@@ -50,7 +56,7 @@ def test_a_wide_character_takes_two_columns() -> None:
             st.text("ab ", max_size=6),
             st.tuples(st.text("ab \n", max_size=20)),
             st.none() | st.integers(0, 3),
-            st.booleans(),
+            st.integers(0, 9),
         ),
         max_size=6,
     ),
@@ -96,7 +102,7 @@ def test_every_column_is_printed_where_nothing_limits_the_width(wide: bool, term
 
 
 def test_texts_that_wrap_share_what_is_left_from_the_left() -> None:
-    first, second = Column("a", ("one two three",), wraps=True), Column("b", ("four five",), wraps=True)
+    first, second = Column("a", ("one two three",), wraps=1), Column("b", ("four five",), wraps=1)
     assert lines([first, second], 24) == ["a              b", "one two three  four five"]
     assert lines([first, second], 21) == ["a              b", "one two three  four", "               five"]
     assert lines([first, second], 11) == ["a      b", "one    four", "two    five", "three"]
