@@ -1,10 +1,10 @@
-"""`python -m operations compare A B`: what differs between two environments.
+"""Compares the configurations of two stacks.
 
-    compare dev prod          each key that one has and the other hasn't, or that has another value
+    compare dev prod          each key whose values differ, or that only one of them has
     compare dev prod --json   the same as one JSON object
 
-Both files are read as the program reads them: with what they extend, and without what is switched off being left out. Encrypted
-values can't be compared: that both have one is no difference.
+Both files are read together with the files that they extend; parts with `enabled: false` are included. Encrypted values can't be
+compared and count as equal.
 
 Exit codes: 0 compared, 2 a file can't be read.
 """
@@ -15,11 +15,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rich.table import Table
-
 from azure_gpu_operations import planned, stack_options
 from azure_gpu_operations.command_line import refuse
-from azure_gpu_operations.console import columns, console
+from azure_gpu_operations.console import add_wide, console
+from azure_gpu_operations.tables import Heading, of_rows, print_table, total_width, width_of
 
 MISSING = "-"
 _NOTHING = "{}"
@@ -36,8 +35,9 @@ class Difference(NamedTuple):
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=run)
     parser.add_argument("first", metavar="A", help="a stack's name")
-    parser.add_argument("second", metavar="B", help="another one")
+    parser.add_argument("second", metavar="B", help="name of another stack")
     stack_options.add_config_folder(parser)
+    add_wide(parser)
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
 
 
@@ -52,12 +52,18 @@ def run(options: argparse.Namespace) -> int:
         print(json.dumps({"differences": rows}, indent=2))
         return 0
     if not found:
-        print(f"{options.first} and {options.second} have the same configuration")
+        print(f"{options.first} and {options.second} have identical configurations")
         return 0
-    table = Table(*columns("key", options.first, options.second), pad_edge=False)
-    for each in found:
-        table.add_row(each.key, *(MISSING if value is None else value for value in (each.first, each.second)))
-    console().print(table)
+    rows = [tuple(MISSING if text is None else text for text in each) for each in found]
+    headings = (Heading("key"), Heading(options.first, wraps=12), Heading(options.second, wraps=12))
+    out, columns = console(), of_rows(headings, rows)
+    if (width := width_of(out, options.wide)) and total_width([each.least_width for each in columns]) > width:
+        for key, *values in rows:
+            out.print(key, markup=False, soft_wrap=True)
+            for name, value in zip((options.first, options.second), values, strict=True):
+                out.print(f"  {name}: {value}", markup=False, soft_wrap=True)
+    else:
+        print_table(out, columns, wide=options.wide)
     return 0
 
 

@@ -1,18 +1,21 @@
-"""Where tables for people are written: standard output, as wide as the terminal, and wide enough where there is none.
-
-In a narrow terminal a value goes on in the next line of its cell, so that nothing is cut off.
-"""
+"""The console for tables: standard output, as wide as the terminal; colours only on a terminal, and none with NO_COLOR set."""
 
 import sys
+from typing import Any
 
 from rich.console import Console
 from rich.table import Column
 
-_WIDTH_WITHOUT_TERMINAL = 200  # a file or a pipe has no width; rich would take 80 columns and wrap every row
+_WIDTH_WITHOUT_TERMINAL = 200  # a file or a pipe has no width; rich would assume 80 columns and wrap every row
 
 
 def console() -> Console:
     return Console(width=None if sys.stdout.isatty() else _WIDTH_WITHOUT_TERMINAL, highlight=False)
+
+
+def add_wide(parser: Any) -> None:
+    """The option of every command that prints a table."""
+    parser.add_argument("--wide", action="store_true", help="print all columns, also in a narrow terminal")
 
 
 def columns(*headings: str) -> list[Column]:

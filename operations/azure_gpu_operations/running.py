@@ -22,6 +22,7 @@ from typing import Any
 from azure_gpu.formats.dates import instant
 from azure_gpu_operations import stack_options
 from azure_gpu_operations.connection import Connection
+from azure_gpu_operations.console import add_wide
 from azure_gpu_operations.jobs import API_VERSION as JOBS_VERSION
 from azure_gpu_operations.project import project
 from azure_gpu_operations.running_report import POOL, Row, as_json, end_of, show
@@ -41,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     which.add_argument("--stack", help="one stack")
     which.add_argument("--all", action="store_true", help="everything in the subscriptions of the stacks")
     stack_options.add_config_folder(parser)
+    add_wide(parser)
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
 
 
@@ -51,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(as_json(rows, now), indent=2))
     else:
-        show(rows, now)
+        show(rows, now, wide=options.wide)
     return 0
 
 

@@ -12,13 +12,24 @@ from azure_gpu.formats import arm_ids
 from azure_gpu.formats.dates import instant
 from azure_gpu.formats.tags import EXPIRES_AT
 from azure_gpu.shared.installation import COMMAND
-from azure_gpu_operations.console import columns, console
+from azure_gpu_operations.console import console
+from azure_gpu_operations.tables import Heading, of_rows, print_table
 
 POOL = "Batch pool"
 NOT_KNOWN = "not known"
 JOB_IN_CLUSTER = "Kubernetes Job"
 MACHINE = "virtual machine"
 _IN_ITS_NODE = "in its node's"
+_HEADINGS = (
+    Heading("what"),
+    Heading("kind", 4),
+    Heading("stack", 2),
+    Heading("state", 5),
+    Heading("since", 0),
+    Heading("expires", 3),
+    Heading("an hour", 6),
+    Heading("so far", 1),
+)
 
 
 class Row(NamedTuple):
@@ -87,29 +98,28 @@ def as_json(rows: list[Row], now: datetime) -> dict[str, Any]:
     }
 
 
-def show(rows: list[Row], now: datetime) -> None:
-    from rich.table import Table
-
+def show(rows: list[Row], now: datetime, *, wide: bool = False) -> None:
     if not rows:
         print("nothing runs")
         return
-    table = Table(*columns("what", "kind", "stack", "state", "since", "expires", "an hour", "so far"))
-    for row in rows:
-        table.add_row(
-            row.name,
-            row.kind,
-            row.stack or "-",
-            row.state,
-            _moment(row.since) or NOT_KNOWN,
-            _expiry(row, now),
-            _usd(row.usd_hour) if row.counted else _IN_ITS_NODE,
-            _usd(row.so_far(now)) if row.counted else "",
-        )
-    console().print(table)
+    print_table(console(), of_rows(_HEADINGS, (_cells(row, now) for row in rows)), wide=wide)
     hourly, spent = _totals(rows, now)
     print(f"together an hour: {hourly}; so far: {spent}")
     for command in filter(None, map(stop_command, rows)):
         print(f"to stop it: {command}")
+
+
+def _cells(row: Row, now: datetime) -> tuple[str, ...]:
+    return (
+        row.name,
+        row.kind,
+        row.stack or "-",
+        row.state,
+        _moment(row.since) or NOT_KNOWN,
+        _expiry(row, now),
+        _usd(row.usd_hour) if row.counted else _IN_ITS_NODE,
+        _usd(row.so_far(now)) if row.counted else "",
+    )
 
 
 def stop_command(row: Row) -> str:

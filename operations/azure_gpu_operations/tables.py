@@ -4,7 +4,7 @@ In a file or a pipe every column is printed, each row in one line.
 """
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
@@ -36,11 +36,28 @@ class Column(NamedTuple):
         return max((cell_len(line) for text in (self.heading, *self.cells) for line in text.splitlines()), default=0)
 
 
+class Heading(NamedTuple):
+    """A column without its cells."""
+
+    text: str
+    importance: int | None = None
+    wraps: int = 0
+
+
+def of_rows(headings: Sequence[Heading], rows: Iterable[Sequence[str]]) -> list[Column]:
+    """Columns from rows, which have a cell for each heading."""
+    listed = list(rows)
+    return [
+        Column(heading.text, [row[at] for row in listed], heading.importance, heading.wraps)
+        for at, heading in enumerate(headings)
+    ]
+
+
 def fit(columns: Sequence[Column], width: int) -> list[Column]:
     """The columns, in their order, that `width` characters have room for: those that are always shown, however wide they are,
     and the most important others."""
     kept = {at for at, column in enumerate(columns) if column.importance is None}
-    room = width - _total([columns[at].least_width for at in kept])
+    room = width - total_width([columns[at].least_width for at in kept])
     others = [(-column.importance, at) for at, column in enumerate(columns) if column.importance is not None]
     for _, at in sorted(others):
         needed = columns[at].least_width + (_GAP if kept else 0)
@@ -53,9 +70,15 @@ def fit(columns: Sequence[Column], width: int) -> list[Column]:
 def lines(columns: Sequence[Column], width: int | None) -> list[str]:
     """The heading and the rows. Texts that wrap share what `width` leaves beside the names; with None, nothing wraps."""
     widths = [column.full_width if width is None else column.least_width for column in columns]
-    for at, column in enumerate(columns):
-        spare = 0 if width is None else width - _total(widths)
-        widths[at] += max(0, min(spare, column.full_width - widths[at]))
+    heights = {at: _height(column, widths[at]) for at, column in enumerate(columns) if widths[at] < column.full_width}
+    for _ in range(0 if width is None else width - total_width(widths)):
+        if not heights:
+            break
+        highest = max(heights, key=lambda at: (heights[at], -at))
+        widths[highest] += 1
+        heights[highest] = _height(columns[highest], widths[highest])
+        if widths[highest] == columns[highest].full_width:
+            del heights[highest]
     headings = _row([column.heading for column in columns], columns, widths)
     rows = zip(*(column.cells for column in columns), strict=True)
     return [*headings, *(line for cells in rows for line in _row(cells, columns, widths))]
@@ -89,9 +112,16 @@ def _row(cells: Sequence[str], columns: Sequence[Column], widths: Sequence[int])
         yield (" " * _GAP).join(padded).rstrip()
 
 
+def _height(column: Column, width: int) -> int:
+    """Lines of its highest cell."""
+    texts = (column.heading, *column.cells)
+    return max((1 if cell_len(text) <= width else len(_wrapped(text, width)) for text in texts), default=1)
+
+
 def _wrapped(text: str, width: int) -> list[str]:
     return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
 
 
-def _total(widths: Sequence[int]) -> int:
+def total_width(widths: Sequence[int]) -> int:
+    """Of columns side by side."""
     return sum(widths) + _GAP * max(len(widths) - 1, 0)

@@ -46,7 +46,7 @@ def test_two_files_are_compared_as_the_program_reads_them(folder: Path, capsys: 
 
 def test_the_same_is_said_in_a_sentence(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", "prod", "prod", "--config-folder", str(folder)]) == 0
-    assert capsys.readouterr().out == "prod and prod have the same configuration\n"
+    assert capsys.readouterr().out == "prod and prod have identical configurations\n"
 
 
 def test_a_file_that_is_not_there_or_extends_nothing_that_is_there_is_told(

@@ -24,6 +24,7 @@ from azure_gpu_operations import stack_options
 from azure_gpu_operations.clusters import places
 from azure_gpu_operations.clusters.places import AKS, EDGE, Place, Said
 from azure_gpu_operations.command_line import refuse
+from azure_gpu_operations.console import add_wide
 from azure_gpu_operations.stack import EngineError
 from azure_gpu_operations.stack_view import StackView, view
 
@@ -46,6 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     when = parser.add_mutually_exclusive_group()
     when.add_argument("--before", type=Path, metavar="FILE", help="keep the figures in a file")
     when.add_argument("--after", type=Path, metavar="FILE", help="compare with the figures in a file")
+    add_wide(parser)
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output, a line each with --watch")
 
 
@@ -67,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
                 reading = gathering.gather(api, options.source, place.namespace, _say)
                 if options.before is not None:
                     showing.keep(reading, options.before)
-                showing.show(reading, before, for_programs=options.json, on_one_line=options.watch is not None)
+                showing.show(reading, before, for_programs=options.json, on_one_line=options.watch is not None, wide=options.wide)
                 if options.watch is None:
                     return 0
                 time.sleep(options.watch)

@@ -7,12 +7,28 @@ import json
 from pathlib import Path
 from typing import Any
 
-from rich.table import Table
-
-from azure_gpu_operations.console import columns, console
+from azure_gpu_operations.console import console
 from azure_gpu_operations.gpu_usage.reading import Reading, as_json, changes, from_json
+from azure_gpu_operations.tables import Heading, of_rows, print_table
 
 NOT_KNOWN = "-"
+_GPUS = (
+    Heading("node"),
+    Heading("GPU"),
+    Heading("model", 1, wraps=14),
+    Heading("used", 4),
+    Heading("memory", 3),
+    Heading("of", 2),
+)
+_JOBS = (
+    Heading("job or pod"),
+    Heading("namespace", 2),
+    Heading("node", 1),
+    Heading("GPU", 3),
+    Heading("used", 6),
+    Heading("memory", 5),
+    Heading("note", 4, wraps=14),
+)
 
 
 def keep(reading: Reading, file: Path) -> None:
@@ -27,29 +43,31 @@ def kept(file: Path) -> Reading | None:
         return None
 
 
-def show(reading: Reading, before: Reading | None, *, for_programs: bool, on_one_line: bool) -> None:
+def show(reading: Reading, before: Reading | None, *, for_programs: bool, on_one_line: bool, wide: bool = False) -> None:
     if for_programs:
         print(json.dumps(_data(reading, before), indent=None if on_one_line else 2), flush=True)
         return
     print(f"{reading.at}, by {reading.source}")
     shown = console()
-    gpus = Table(*columns("node", "GPU", "model", "used", "memory", "of"))
-    for gpu in reading.gpus:
-        gpus.add_row(gpu.node, gpu.gpu, gpu.model, percent(gpu.utilisation), memory(gpu.used_mib), memory(gpu.total_mib))
-    shown.print(gpus)
+    gpus = [
+        (each.node, each.gpu, each.model, percent(each.utilisation), memory(each.used_mib), memory(each.total_mib))
+        for each in reading.gpus
+    ]
+    print_table(shown, of_rows(_GPUS, gpus), wide=wide)
     if reading.jobs:
-        jobs = Table(*columns("job or pod", "namespace", "node", "GPU", "used", "memory", "note"))
-        for job in reading.jobs:
-            jobs.add_row(job.name, job.namespace, job.node, job.gpu, percent(job.utilisation), memory(job.used_mib), job.note)
-        shown.print(jobs)
+        jobs = [
+            (each.name, each.namespace, each.node, each.gpu, percent(each.utilisation), memory(each.used_mib), each.note)
+            for each in reading.jobs
+        ]
+        print_table(shown, of_rows(_JOBS, jobs), wide=wide)
     print(total(reading))
     if before is not None:
-        compared = Table(*columns("what", f"before ({before.at})", "after", "change"), title="before and after")
-        for change in changes(before, reading):
-            compared.add_row(
-                change.what, _figure(change.before, change.unit), _figure(change.after, change.unit), _signed(change.difference)
-            )
-        shown.print(compared)
+        headings = (Heading("what"), Heading(f"before ({before.at})", 1), Heading("after"), Heading("change"))
+        compared = [
+            (each.what, _figure(each.before, each.unit), _figure(each.after, each.unit), _signed(each.difference))
+            for each in changes(before, reading)
+        ]
+        print_table(shown, of_rows(headings, compared), title="before and after", wide=wide)
 
 
 def total(reading: Reading) -> str:

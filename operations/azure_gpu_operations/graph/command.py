@@ -1,14 +1,14 @@
-"""`python -m operations graph`: draws a stack: its parts, what depends on what, identities and roles, cost at idle and at most.
+"""Draws a stack: its parts, their dependencies, identities and roles, and cost at idle and at most.
 
     graph --stack S                    in the terminal
     graph --stack S --svg stack.svg    as a picture
     graph --stack S --json             for programs
 
-The picture is drawn from the stack's program and its file: neither Azure nor the engine is asked, and nothing has to be up. What
-exists already is taken to be as the file expects it. What a file leaves to its connection (subscription, image_source) has a
-stand-in. Costs are list prices of machines.
+The graph comes from the stack's program and its file, without requests to Azure or the engine; nothing has to be deployed.
+Existing resources are assumed to be as the file expects. Values that the connection supplies (subscription, image_source) are
+placeholders. Costs are list prices of machines.
 
-Exit codes: 0 drawn, 1 the program failed or the picture can't be written, 2 the command line or the stack file is wrong.
+Exit codes: 0 drawn, 1 the program failed or the picture can't be written, 2 the command line or the stack file is invalid.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from pathlib import Path
 from azure_gpu.formats.dates import parse_day
 from azure_gpu_operations import stack_options
 from azure_gpu_operations.command_line import refuse
-from azure_gpu_operations.console import console
+from azure_gpu_operations.console import add_wide, console
 from azure_gpu_operations.exit_codes import FAILED, OK
 from azure_gpu_operations.project import project
 
@@ -29,8 +29,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=run)
     parser.add_argument("--stack", required=True, help="the stack's name")
     stack_options.add_config_folder(parser)
+    add_wide(parser)
     shown = parser.add_mutually_exclusive_group()
-    shown.add_argument("--svg", type=Path, metavar="FILE", help="write the picture to FILE, as SVG")
+    shown.add_argument("--svg", type=Path, metavar="FILE", help="write the picture to FILE as SVG")
     shown.add_argument("--json", action="store_true", help="one JSON object on standard output")
 
 
@@ -54,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
         options.svg.write_text(svg.drawn(graph), encoding="utf-8")
         print(f"{options.svg}: {len(graph.parts)} parts", file=sys.stderr)
     else:
-        terminal.show(console(), graph)
+        terminal.show(console(), graph, wide=options.wide)
     return OK
 
 

@@ -1,37 +1,44 @@
-"""Shows a graph in a terminal: a table of the parts, a tree of what depends on what, a table of roles.
+"""Prints a graph as a table of the parts, a tree of their dependencies, and a table of roles."""
 
-In: a graph. Out: text on standard output, without colours where that is no terminal.
-"""
+from collections.abc import Iterator
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 from rich.tree import Tree
 
-from azure_gpu_operations.console import columns
 from azure_gpu_operations.graph import words
 from azure_gpu_operations.graph.kinds import Layer
 from azure_gpu_operations.graph.model import Graph, Part
+from azure_gpu_operations.tables import Heading, of_rows, print_table
 from azure_gpu_operations.terminal import printable
 
+_PARTS = (
+    Heading("part"),
+    Heading("kind", 5),
+    Heading("machines", 6, wraps=14),
+    Heading("region", 1),
+    Heading("USD/h at most", 4),
+    Heading("at idle", 3),
+    Heading("expires", 2),
+)
+_ROLES = (Heading("who"), Heading("role", 1, wraps=14), Heading("on"))
 
-def show(console: Console, graph: Graph) -> None:
+
+def show(console: Console, graph: Graph, *, wide: bool = False) -> None:
     place = " · ".join(filter(None, [words.region(graph), f"as of {graph.day.isoformat()}"]))
     console.print(f"[bold]{_text(f'Stack {graph.stack}')}[/bold] · {_text(place)}")
-    console.print(_parts(graph))
+    print_table(console, of_rows(_PARTS, _parts(graph)), wide=wide)
     console.print(f"{_text(words.total_line(graph))}. {words.NOT_COUNTED}\n")
     console.print(_uses(graph))
     if graph.roles:
-        console.print(_roles(graph))
+        print_table(console, of_rows(_ROLES, _roles(graph)), title="roles", wide=wide)
 
 
-def _parts(graph: Graph) -> Table:
-    table = Table(*columns("part", "kind", "machines", "region", "USD/h at most", "at idle", "expires"), box=None, pad_edge=False)
+def _parts(graph: Graph) -> Iterator[tuple[str, ...]]:
     for each in graph.parts:
-        facts = "\n".join([*map(words.machines, each.machines), *each.notes, *([words.EXISTS] if each.exists else [])])
+        facts = "; ".join([*map(words.machines, each.machines), *each.notes, *([words.EXISTS] if each.exists else [])])
         costs = (words.usd(each.most_cost), words.usd(each.idle_cost)) if each.has_cost else ("", "")
-        table.add_row(*map(_text, (each.name, each.noun, facts, each.location, *costs, words.day_of_end(each))))
-    return table
+        yield tuple(map(printable, (each.name, each.noun, facts, each.location, *costs, words.day_of_end(each))))
 
 
 def _uses(graph: Graph) -> Tree:
@@ -52,11 +59,9 @@ def _called(part: Part) -> str:
     return f"[{strong}]{_text(part.name)}[/{strong}]" + ("" if part.name == part.noun else f" ({_text(part.noun)})")
 
 
-def _roles(graph: Graph) -> Table:
-    table = Table(*columns("who", "role", "on"), box=None, pad_edge=False, title="roles", title_justify="left")
+def _roles(graph: Graph) -> Iterator[tuple[str, ...]]:
     for each in graph.roles:
-        table.add_row(*map(_text, (words.name_of(graph, each.who), each.role, words.scope(graph, each))))
-    return table
+        yield tuple(map(printable, (words.name_of(graph, each.who), each.role, words.scope(graph, each))))
 
 
 def _text(text: str) -> str:

@@ -22,6 +22,7 @@ from pathlib import Path
 
 from azure_gpu_operations import planned, stack_options
 from azure_gpu_operations.command_line import refuse
+from azure_gpu_operations.console import add_wide
 from azure_gpu_operations.exit_codes import FAILED, INTERRUPTED, NO_GPU, OK
 from azure_gpu_operations.prove import record, runs
 from azure_gpu_operations.prove.proof import SECTIONS, Proof, Service, with_gpu_required
@@ -37,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--only", action="append", default=[], choices=names, metavar="SERVICE", help=", ".join(names))
     parser.add_argument("--require-gpu", action="store_true", help="fail where the CPU computes")
     parser.add_argument("--record", type=Path, metavar="FILE", help="compare with the record in FILE, and write it again")
+    add_wide(parser)
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
 
 
@@ -83,7 +85,7 @@ def _told(found: StackView, proofs: list[Proof], before: dict[str, object] | Non
     else:
         from azure_gpu_operations.prove import table
 
-        table.show(proofs)
+        table.show(proofs, wide=options.wide)
         for line in record.compared(before, proofs) if before else []:
             print(line)
     if options.record:

@@ -1,25 +1,29 @@
-"""The table of a proof, as people read it.
+"""Prints proofs as a table, and below it why a service wasn't proved."""
 
-In: proofs. Out: a table on standard output, and below it why what wasn't proved wasn't.
-"""
-
+import re
 from collections.abc import Sequence
 
-from rich.table import Table
-
-from azure_gpu_operations.console import columns, console
+from azure_gpu_operations.console import console
 from azure_gpu_operations.job_cost import money
 from azure_gpu_operations.prove.proof import Proof
+from azure_gpu_operations.tables import Heading, of_rows, print_table
 
 NOT_KNOWN = "-"
+_NO_NAME = re.compile(r"\((?:R|TM)\)| Processor\b| CPU\b")  # of a processor's name
+_HEADINGS = (
+    Heading("service"),
+    Heading("part"),
+    Heading("ran on", 3, wraps=14),
+    Heading("passed"),
+    Heading("first line", 1),
+    Heading("measured", 4, wraps=14),
+    Heading("cost", 2),
+)
 
 
-def show(proofs: Sequence[Proof]) -> None:
+def show(proofs: Sequence[Proof], *, wide: bool = False) -> None:
     out = console()
-    table = Table(*columns("service", "part", "ran on", "passed", "first line", "measured", "cost"), pad_edge=False)
-    for each in proofs:
-        table.add_row(*cells(each))
-    out.print(table)
+    print_table(out, of_rows(_HEADINGS, map(cells, proofs)), wide=wide)
     for each in proofs:
         for line in why(each):
             out.print(line, markup=False, soft_wrap=True)
@@ -30,7 +34,7 @@ def cells(proof: Proof) -> tuple[str, ...]:
     return (
         proof.service.title,
         proof.place,
-        proof.device or NOT_KNOWN,
+        _NO_NAME.sub("", proof.device) or NOT_KNOWN,
         "yes" if proof.passed else "NO",
         NOT_KNOWN if first is None else f"{first:.1f} s",
         ", ".join(proof.measured) or NOT_KNOWN,

@@ -12,7 +12,6 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
-from azure_gpu_operations.console import columns
 from azure_gpu_operations.query import scores
 from azure_gpu_operations.query.inputs import Input
 from azure_gpu_operations.query.latency import Latency, latency
@@ -20,6 +19,7 @@ from azure_gpu_operations.query.picture import picture
 from azure_gpu_operations.query.refusals import Refusal, printable, refusal
 from azure_gpu_operations.query.scores import Score
 from azure_gpu_operations.query.sending import Sent
+from azure_gpu_operations.tables import Heading, of_rows, print_table
 
 _LONGEST_ANSWER = 400  # characters of an answer that isn't made of scores
 _BAR = 20  # columns of a score of 1
@@ -130,12 +130,12 @@ def _failures(report: Report, console: Console) -> None:
 def _latencies(report: Report, console: Console) -> None:
     if len(report.good) < 2:
         return
-    table = Table(*columns("", "requests", "least", "p50", "p90", "p99", "most"))
-    for name, found in _measured(report).items():
-        if found is not None:
-            figures = (found.least, found.p50, found.p90, found.p99, found.most)
-            table.add_row(name, str(found.requests), *map(_ms, figures))
-    console.print(table)
+    rows = [
+        (name, str(found.requests), *map(_ms, (found.least, found.p50, found.p90, found.p99, found.most)))
+        for name, found in _measured(report).items()
+        if found is not None
+    ]
+    print_table(console, of_rows([Heading(each) for each in ("", "requests", "least", "p50", "p90", "p99", "most")], rows))
     rate = len(report.good) / report.seconds if report.seconds else 0.0
     opened = sum(1 for one in report.good if one.opened)
     left = f"; {opened} that opened a connection aren't among the latencies" if len(report.timed) < len(report.good) else ""
