@@ -11,7 +11,7 @@ _PYTHON = Path(__file__).resolve().parents[1] / ".venv" / "bin" / "python"
 def main() -> int:
     if importlib.util.find_spec("azure_gpu_operations") is None:
         if not _PYTHON.exists() or Path(sys.executable) == _PYTHON:
-            sys.exit("error: this Python has no azure-gpu; `make up` sets one up, or run: pip install -r requirements.txt")
+            sys.exit("error: azure-gpu isn't installed for this Python; run `make up`, or: pip install -r requirements.txt")
         os.execv(_PYTHON, [str(_PYTHON), "-m", "operations", *sys.argv[1:]])  # noqa: S606 - the same command
     from azure_gpu_operations.__main__ import main as run  # here: another Python may take over before
 

@@ -1,7 +1,4 @@
-"""What a command says of a command line that it can't take.
-
-In: the reasons. Out: a line for each on standard error, and the exit code.
-"""
+"""Rejects an invalid command line: one line per reason on standard error, and the exit code."""
 
 import argparse
 import sys

@@ -1,7 +1,6 @@
-"""Where a stack lives in Azure: the provider's own configuration, so that there is no second one.
+"""The connection of a stack to Azure, from the provider's configuration.
 
-In: a stack's exported deployment, or its file; the environment. Out: a `Connection`. Azure's clients, which take long to
-load, stay out of here: most commands never ask Azure.
+Azure's clients aren't imported here, since they load slowly and most commands never use them.
 """
 
 import os
@@ -28,7 +27,7 @@ class Connection:
 
 
 def connection_from(configuration: Mapping[str, Any], environment: Mapping[str, str]) -> Connection:
-    """Key by key what the configuration says, and where that is silent the environment, as for the provider."""
+    """Each key from the configuration, else from the environment, as the provider reads them."""
 
     def value(key: str) -> str:
         spelt = f"{PROVIDER}:{key}"

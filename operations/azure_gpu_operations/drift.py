@@ -1,9 +1,10 @@
-"""What Azure has otherwise than the stack's state, and what the next `up` repairs of it.
+"""Lists the differences between Azure and the stack's state; changes neither.
 
-In: a stack. Out: a line for each difference; exit code 0 where there is none. Nothing is changed, in Azure or in the state. What
-services change by themselves isn't drift: the nodes that an autoscaler counts, a cluster that somebody has stopped. An endpoint
-that `stop` has stopped is named, and isn't drift either: it is as its state says. What an endpoint has otherwise is read by a
-preview of the program. What nobody declared in the stack's resource groups is named too, and is drift with --undeclared.
+Changes that services make by themselves aren't drift: the number of nodes of an autoscaled pool, a stopped cluster. An endpoint
+stopped by `stop` is listed but isn't drift. Differences of endpoints come from a preview of the program. Undeclared resources in
+the stack's resource groups are listed too; they count as drift with --undeclared.
+
+Exit codes: 0 no drift, 1 the engine failed, 3 drift.
 """
 
 import argparse
@@ -36,7 +37,7 @@ Step = Mapping[str, Any]
 
 
 class Difference(NamedTuple):
-    """What Azure has otherwise."""
+    """A difference between Azure and the state."""
 
     name: str
     """The resource's logical name."""
@@ -44,13 +45,13 @@ class Difference(NamedTuple):
     """Its token."""
     path: str
     """The property; "" for the whole resource."""
-    told: str
+    description: str
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--stack", required=True, help="the stack's name")
     stack_options.add_config_folder(parser)
-    text = "count what lies in the stack's resource groups and nobody declared as a difference"
+    text = "count undeclared resources in the stack's resource groups as differences"
     parser.add_argument("--undeclared", action="store_true", help=text)
     parser.set_defaults(run=run)
 
@@ -71,23 +72,23 @@ def run(options: argparse.Namespace) -> int:
     for line in stopped(steps):
         _say(line)
     for each in found:
-        _say(f"{each.name} ({each.type}){': ' if each.path else ''}{each.path}: {printable(each.told)}")
+        _say(f"{each.name} ({each.type}){': ' if each.path else ''}{each.path}: {printable(each.description)}")
     others = list(_undeclared(stack))
     for line in others:
         _say(printable(line))
     if others and options.undeclared:
         return DRIFTED
     if not found:
-        _say(f"Azure has stack {stack.name} as its state says")
+        _say(f"stack {stack.name}: no drift")
         return OK
     count = "1 difference" if len(found) == 1 else f"{len(found)} differences"
-    _say(f"{count}; `{COMMAND} pulumi refresh --stack {stack.name}` and then `up` repair what the stack file declares")
+    _say(f"{count}; `{COMMAND} pulumi refresh --stack {stack.name}` and then `up` restore what the stack file declares")
     return DRIFTED
 
 
 def _undeclared(stack: Stack) -> Iterator[str]:
-    """What lies in the resource groups that the stack has created and isn't the stack's. Services put things there by themselves,
-    such as the alert rules of Application Insights; so they are told, and are no difference unless that is requested."""
+    """Undeclared resources in resource groups created by the stack. Services create some by themselves, such as alert rules of
+    Application Insights; so they count as differences only with --undeclared."""
     deployment = stack.deployment()
     connection = connection_of(deployment)
     groups = [str(each["id"]) for each in created(deployment) if each["type"] == azure_types.RESOURCE_GROUP.token]
@@ -102,25 +103,25 @@ def _undeclared(stack: Stack) -> Iterator[str]:
         with closing(Arm(connection)) as arm:
             for group in groups:
                 for each in strangers(arm, group, deployment):
-                    yield f"{each}, in resource group {group.rsplit('/', 1)[-1]}: nobody declared it in this stack"
+                    yield f"{each}, in resource group {group.rsplit('/', 1)[-1]}: not declared in this stack"
     except (AzureError, AzureCoreError, requests.RequestException) as error:
-        yield f"what else is in its resource groups can't be read ({first_line(error)})"
+        yield f"other resources in its resource groups couldn't be read ({first_line(error)})"
 
 
 def differences(steps: Sequence[Step]) -> list[Difference]:
-    """What a refresh would write into the state, without what services change by themselves. `steps`: as `pulumi refresh
+    """What a refresh would write into the state, without changes that services make. `steps`: as `pulumi refresh
     --preview-only --json` has them."""
     own_pools = {str(_state(step, "oldState", "outputs").get("name") or "") for step in steps if _token(step) == POOL}
     return [each for step in steps for each in _of_step(step, own_pools)]
 
 
 def of_endpoints(steps: Sequence[Step]) -> list[Difference]:
-    """What is otherwise on endpoints, of which a template is the record. `steps`: as `pulumi preview --json` has them."""
+    """Differences of endpoints, whose state is in a template. `steps`: as `pulumi preview --json` has them."""
     found: list[Difference] = []
     for step in steps:
-        told = _at(DRIFT_PATH, _state(step, "newState", "inputs"))
-        if told and step["op"] != "same":
-            found.append(Difference(_name(step), ENDPOINT, "", str(told)))
+        description = _at(DRIFT_PATH, _state(step, "newState", "inputs"))
+        if description and step["op"] != "same":
+            found.append(Difference(_name(step), ENDPOINT, "", str(description)))
     return found
 
 
@@ -135,7 +136,7 @@ def stopped(steps: Sequence[Step]) -> Iterator[str]:
 def _of_step(step: Step, own_pools: set[str]) -> Iterator[Difference]:
     token, name = _token(step), _name(step)
     if step["op"] == "delete":
-        yield Difference(name, token, "", "isn't in Azure any more")
+        yield Difference(name, token, "", "is missing in Azure")
         return
     for path, change in sorted((step.get("detailedDiff") or {}).items()):
         if change.get("inputDiff") and not service_changes.why(token, path):
@@ -152,11 +153,11 @@ def _of_pools(step: Step, own_pools: set[str]) -> Iterator[Difference]:
         was, now = before.get(pool), after.get(pool)
         path = f"{_POOLS}.{pool}"
         if was is None or now is None:
-            yield Difference(_name(step), CLUSTER, path, "is one that the stack doesn't have" if was is None else "is gone")
+            yield Difference(_name(step), CLUSTER, path, "isn't declared in the stack" if was is None else "is gone")
             continue
         for key in sorted(key for key in was.keys() | now.keys() if was.get(key) != now.get(key)):
-            told = f"{_shown(was.get(key))} in the state, {_shown(now.get(key))} in Azure"
-            yield Difference(_name(step), CLUSTER, f"{path}.{key}", told)
+            description = f"{_shown(was.get(key))} in the state, {_shown(now.get(key))} in Azure"
+            yield Difference(_name(step), CLUSTER, f"{path}.{key}", description)
 
 
 def _state(step: Step, key: str, part: str) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-"""The command `azure-gpu` of an installed package: the verbs, or what to install where their packages are missing."""
+"""The command `azure-gpu` of an installed package: runs the verbs, or says which package is missing."""
 
 import sys
 
@@ -11,5 +11,5 @@ def main() -> int:
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("azure_gpu"):
             raise
-        print(f"error: the verbs need {error.name}; install them with: pip install 'azure-gpu[operations]'", file=sys.stderr)
+        print(f"error: the Python package {error.name} is missing; run: pip install 'azure-gpu[operations]'", file=sys.stderr)
         return 1

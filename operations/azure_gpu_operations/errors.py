@@ -1,4 +1,6 @@
-"""The errors that are told in a line: those whose reason is a user, Azure or a cluster. Any other is a fault of this program."""
+"""The errors that are reported in one line: their cause is the user, Azure or a cluster. Any other error is a bug of this
+program.
+"""
 
 
 def expected() -> tuple[type[Exception], ...]:

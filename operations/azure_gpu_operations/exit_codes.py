@@ -1,4 +1,4 @@
-"""The exit codes of every command, each with what it means. Scripts and CI decide by them."""
+"""The exit codes of all commands. Scripts and CI rely on them."""
 
 OK = 0
 FAILED = 1  # what was requested failed; standard error has the reason in one line

@@ -1,7 +1,4 @@
-"""What an execution of a job costs: the meters of its workload profile, and the time.
-
-In: a `Job` and the profile's type. Out: a list price an hour, or None where the catalog doesn't know; minutes and cost as words.
-"""
+"""Cost of an execution of a job: the meters of its workload profile times its duration; None if the price isn't known."""
 
 import re
 from datetime import date
@@ -34,7 +31,7 @@ def hourly_price(job: Job, profile_type: str) -> Price | None:
 
 
 def cost(price: Price | None, seconds: float | None) -> Decimal | None:
-    """USD for so many seconds; None where price or time isn't known."""
+    """USD for a number of seconds; None if price or time isn't known."""
     if price is None or seconds is None:
         return None
     return price.usd_hour * Decimal(str(seconds)) / 3600

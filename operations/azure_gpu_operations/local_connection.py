@@ -1,8 +1,7 @@
-"""The connection to the embedded Azure of a checkout: found without `eval`, for a stack that `make up` has brought up there.
+"""Connects commands to the embedded Azure of a checkout, for a stack deployed by `make up`.
 
-In: what the command line says, the environment, the checkout's `.local`. Out: the connection's variables in the environment of
-this process and of what it starts, and the stack's copy as its file; one line on standard error says so. Nothing where
-PULUMI_BACKEND_URL says that another backend is meant, where --config-folder names a folder, or where `.local` has no such stack.
+Sets the connection's variables in this process and its children, uses the stack's copy as its file, and prints one line on
+standard error. Does nothing if PULUMI_BACKEND_URL or --config-folder is set, or if `.local` has no such stack.
 """
 
 import argparse

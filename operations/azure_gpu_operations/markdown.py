@@ -1,7 +1,6 @@
-"""Tables of the catalog as Markdown.
+"""Writes rows of the catalog as a Markdown table, with a column per field and the source last.
 
-In: rows of the catalog, which are named tuples, or mappings of column to value. Out: a table with a column for each field, the
-source last; a column in which no row has a value is left out.
+Rows are named tuples, or mappings of column to value. A column without values is left out.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,7 +30,7 @@ def _ordered(names: Iterable[str], first: Sequence[str]) -> list[str]:
 
 
 def cell(value: object) -> str:
-    """One value. What isn't known is said; text that Markdown would take for markup is kept as it is."""
+    """A value as text, with Markdown's markup escaped; unknown values say so."""
     match value:
         case None:
             return UNKNOWN

@@ -1,11 +1,11 @@
-"""`python -m operations new`: writes a stack file from an example, or from another stack's file, ready for `up`.
+"""Writes a stack file from an example or from another stack's file, ready for `up`.
 
-    new tonight --example t4-tonight --team vision     an example, whose GPUs have an end date so many days ahead
+    new tonight --example t4-tonight --team vision     an example, whose GPUs expire after --days
     new staging --from dev --location northeurope      the next environment: a copy of Pulumi.dev.yaml with its comments
 
-A copy has what its file has, with --team and --location in their places; encrypted values can't be copied and are left out, and
-the commands that set them are printed. An example's subscription and tenant come from ARM_SUBSCRIPTION_ID and ARM_TENANT_ID, or
-else from the login of the Azure CLI (`az account show`). A file that is there is never overwritten.
+A copy takes --team and --location; encrypted values can't be copied, and the commands that set them are printed. An example's
+subscription and tenant come from ARM_SUBSCRIPTION_ID and ARM_TENANT_ID, else from the login of the Azure CLI (`az account
+show`). An existing file is never overwritten.
 """
 
 import argparse
@@ -42,7 +42,7 @@ _TEAM = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _.-]{0,39}")
 
 
 class Account(NamedTuple):
-    """The subscription and the tenant that the stack is to live in."""
+    """The stack's subscription and tenant."""
 
     subscription_id: str
     tenant_id: str
@@ -50,13 +50,13 @@ class Account(NamedTuple):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=run)
-    parser.add_argument("stack", metavar="STACK", help="the new stack's name")
+    parser.add_argument("stack", metavar="STACK", help="name of the new stack")
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--example", help=f"one of: {', '.join(examples())}")
     source.add_argument("--from", dest="other", metavar="STACK", help="the stack whose file is copied")
-    parser.add_argument("--team", default="", help="who owns it (default: your user name; of a copy: the same)")
-    parser.add_argument("--location", default="", help=f"the region (default: {LOCATION}; of a copy: the same)")
-    text = f"how long the GPUs of an example may stay (default: {PROPOSED_DAYS})"
+    parser.add_argument("--team", default="", help="owner of the stack (default: your user name; in a copy: unchanged)")
+    parser.add_argument("--location", default="", help=f"the region (default: {LOCATION}; in a copy: unchanged)")
+    text = f"days until the GPUs of an example expire (default: {PROPOSED_DAYS})"
     parser.add_argument("--days", type=int, default=None, metavar="N", help=text)
 
 
@@ -74,7 +74,7 @@ def run(options: argparse.Namespace) -> int:
         with file.open("x", encoding="utf-8") as written:  # "x": somebody may have written it since we looked
             written.write(made.text)
     except FileExistsError:
-        print(f"error: {file.name} is there already", file=sys.stderr)
+        print(f"error: {file.name} already exists", file=sys.stderr)
         return 1
     print(f"wrote {file.name}: {made.described}")
     for line in quota_first(made.text, options.stack):
@@ -84,7 +84,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-class Made(NamedTuple):
+class NewStackFile(NamedTuple):
     """A stack file that can be written."""
 
     text: str
@@ -92,7 +92,7 @@ class Made(NamedTuple):
     next: tuple[str, ...]  # commands
 
 
-def _of_example(options: argparse.Namespace, file: Path) -> tuple[Made | None, list[Problem]]:
+def _of_example(options: argparse.Namespace, file: Path) -> tuple[NewStackFile | None, list[Problem]]:
     team, location = options.team or _team(), options.location or LOCATION
     days = PROPOSED_DAYS if options.days is None else options.days
     problems = check(options.stack, options.example, team, location, days, examples(), file.exists())
@@ -104,18 +104,18 @@ def _of_example(options: argparse.Namespace, file: Path) -> tuple[Made | None, l
     today = datetime.now(UTC).date()
     text = filled(_in_project(template), team, regions.normalise(location), account, today, days)
     end = dates.days_later(today, days).isoformat()
-    return Made(
+    return NewStackFile(
         text, f"team {team}, {regions.normalise(location)}, GPUs until {end}", (f"{COMMAND} up --stack {options.stack}",)
     ), []
 
 
-def _copy(options: argparse.Namespace, file: Path) -> tuple[Made | None, list[Problem]]:
+def _copy(options: argparse.Namespace, file: Path) -> tuple[NewStackFile | None, list[Problem]]:
     problems = _check_name(options.stack, file.exists())
     problems += errors(regions.check(options.location, "--location")) if options.location else []
     problems += _check_team(options.team) if options.team else []
     if options.days is not None:
-        fix = "leave it out, and change `expires_after` in the copy"
-        problems.append(Problem("--days", "a copy keeps the end dates of its file", value=options.days, fix=fix))
+        fix = "omit it, and change `expires_after` in the copy"
+        problems.append(Problem("--days", "not supported with --from: a copy keeps its end dates", value=options.days, fix=fix))
     other = project().files / f"Pulumi.{options.other}.yaml"
     try:
         text = other.read_text(encoding="utf-8")
@@ -124,7 +124,7 @@ def _copy(options: argparse.Namespace, file: Path) -> tuple[Made | None, list[Pr
         known = sorted(each.name.split(".")[1] for each in other.parent.glob("Pulumi.*.yaml"))
         close = spelling.nearest(options.other, known, 1)
         fix = f"did you mean {close[0]}?" if close else ""
-        message = f"there is no {other.name}"
+        message = f"{other.name} doesn't exist"
         problems.append(Problem("--from", message, options.other, allowed=", ".join(known), fix=fix, code=Code.NOT_FOUND))
         return None, problems
     except (OSError, UnicodeDecodeError, stack_file.StackFileError) as error:
@@ -137,11 +137,11 @@ def _copy(options: argparse.Namespace, file: Path) -> tuple[Made | None, list[Pr
             kept = re.sub(rf"^(\s+{re.escape(key_of(key))}:).*$", rf"\1 {value}", kept, flags=re.MULTILINE)
     path = [".".join(str(step) for step in steps) for steps in encrypted]
     secrets = tuple(f"pulumi config set --secret --path '{each}' --stack {options.stack}" for each in path)
-    return Made(kept, f"a copy of {other.name}", (*secrets, f"{COMMAND} up --stack {options.stack}")), []
+    return NewStackFile(kept, f"a copy of {other.name}", (*secrets, f"{COMMAND} up --stack {options.stack}")), []
 
 
 def without_secrets(text: str) -> str:
-    """A stack file's text without what only its own stack can read: the salt of its secrets, and these."""
+    """A stack file's text without its encrypted secrets and their salt."""
     lines: list[str] = []
     for line in text.splitlines():
         if re.match(r"(encryptionsalt|secretsprovider|encryptedkey):", line):
@@ -160,16 +160,16 @@ def examples() -> list[str]:
 
 
 def quota_first(text: str, stack: str) -> Iterator[str]:
-    """What a first run of a stack file needs of quotas that belong to one resource, which has to be there before."""
+    """Hints about quotas that belong to one resource, which must exist before they can be requested."""
     given = stack_file.configuration(text)
     for section, what, part in (
-        ("jobs", "GPUs of Container Apps are granted to one environment", "job_environment"),
-        ("pools", "GPUs of Batch are granted to one account, a new one may have none", "batch_account"),
+        ("jobs", "GPU quota of Container Apps belongs to one environment", "job_environment"),
+        ("pools", "GPU quota of Batch belongs to one account, and a new one may have none", "batch_account"),
     ):
         if key_of(section) in given:
             yield (
-                f"{what}: after `up`, `{COMMAND} preflight --stack {stack}` tells what this one has and how to request more; "
-                f"`keep: true` of {part} keeps it over `down`"
+                f"{what}: after `up`, `{COMMAND} preflight --stack {stack}` shows the quota and how to request more; "
+                f"`keep: true` of {part} keeps it after `down`"
             )
 
 
@@ -190,26 +190,26 @@ def filled(template: str, team: str, location: str, account: Account, today: dat
 
 
 def check(stack: str, example: str, team: str, location: str, days: int, known: list[str], there: bool) -> list[Problem]:
-    """Every problem with what was asked for."""
+    """Every problem of the arguments."""
     problems = [*errors(regions.check(location, "--location")), *_check_name(stack, there)]
     if example not in known:
         close = spelling.nearest(example, known, 1)
         fix = f"did you mean {close[0]}?" if close else ""
         allowed = ", ".join(known)
-        problems.append(Problem("--example", "there is no such example", example, allowed=allowed, fix=fix, code=Code.NOT_FOUND))
+        problems.append(Problem("--example", "unknown example", example, allowed=allowed, fix=fix, code=Code.NOT_FOUND))
     problems += _check_team(team)
     if not 1 <= days <= MOST_DAYS:
-        problems.append(Problem("--days", "it is out of range", value=days, allowed=f"1 to {MOST_DAYS}"))
+        problems.append(Problem("--days", "out of range", value=days, allowed=f"1 to {MOST_DAYS}"))
     return problems
 
 
 def _check_name(stack: str, there: bool) -> list[Problem]:
     if not _STACK.fullmatch(stack):
         allowed = "1 to 100 letters, digits, '_', '.' and '-'"
-        return [Problem("STACK", "this can't be a stack's name", value=stack, allowed=allowed)]
+        return [Problem("STACK", "invalid stack name", value=stack, allowed=allowed)]
     if there:
         fix = "choose another name, or edit that file"
-        return [Problem("STACK", f"Pulumi.{stack}.yaml is there already", value=stack, fix=fix)]
+        return [Problem("STACK", f"Pulumi.{stack}.yaml already exists", value=stack, fix=fix)]
     return []
 
 
@@ -217,11 +217,11 @@ def _check_team(team: str) -> list[Problem]:
     if _TEAM.fullmatch(team):
         return []
     allowed = "1 to 40 letters, digits, spaces, '_', '.' and '-'"
-    return [Problem("--team", "this can't be a team's name", value=team, allowed=allowed)]
+    return [Problem("--team", "invalid team name", value=team, allowed=allowed)]
 
 
 def _team() -> str:
-    """The user's name, as far as a team may be called so."""
+    """The user's name as a valid team name."""
     try:
         name = getpass.getuser()
     except (OSError, KeyError):
@@ -236,12 +236,12 @@ def _account(environment: Mapping[str, str]) -> tuple[Account | None, list[Probl
         return Account(subscription, tenant), []
     fix = "run `az login`, or set ARM_SUBSCRIPTION_ID and ARM_TENANT_ID"
     if shutil.which("az") is None:
-        return None, [Problem("subscription", "nothing says which one is yours, and the Azure CLI isn't on PATH", fix=fix)]
+        return None, [Problem("subscription", "not set, and the Azure CLI isn't on PATH", fix=fix)]
     command = ["az", "account", "show", "--output", "json"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=AZ_SECONDS)
     except subprocess.TimeoutExpired:
-        return None, [Problem("subscription", f"`{' '.join(command)}` doesn't answer", fix=fix)]
+        return None, [Problem("subscription", f"`{' '.join(command)}` timed out", fix=fix)]
     try:
         shown = json.loads(done.stdout)
         return Account(subscription or shown["id"], tenant or shown["tenantId"]), []

@@ -1,7 +1,7 @@
-"""Language hosts that outlive a killed `pulumi`.
+"""Ends language hosts that outlive a killed `pulumi`.
 
-A host ends by itself only some minutes after its engine has gone. It is told by what it was started with, its engine's address:
-where nobody listens there any more, it serves nobody. In: the process table. Out: the hosts that were ended.
+A host ends by itself only minutes after its engine. Its command line has the engine's address; if nothing listens there any more,
+the host is orphaned.
 """
 
 import os

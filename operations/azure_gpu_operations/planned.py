@@ -1,8 +1,7 @@
-"""What a stack's file configures, and what would be declared from it: read and resolved by the library, as for the program.
+"""Reads and resolves a stack's file by the library, as the program does.
 
-In: the file. Out: the library's `Settings` and `Inventory`. WrongStackFileError where the file can't be read. Azure isn't
-asked, and the engine only for outputs of other stacks, where the file refers to them: a value that is encrypted in the file has a
-stand-in.
+Sends no requests to Azure, and runs the engine only for outputs of other stacks. Encrypted values have placeholders.
+WrongStackFileError if the file can't be read.
 """
 
 import contextlib
@@ -46,11 +45,11 @@ def switched_off(file: Path, name: str, section: str = "") -> str:
         off = settings(file).off
     except WrongStackFileError:
         return ""
-    wanted, around = name.split("/") if name else [], section.split(".") if section else []
+    name_steps, around = name.split("/") if name else [], section.split(".") if section else []
     for path in off:
         steps = path.split(".")
         within = steps[: len(around)] == around[: len(steps)]  # or around the whole section
-        named = steps[-1] == wanted[-1] and set(wanted) <= set(steps) if wanted else len(steps) <= len(around) + 1
+        named = steps[-1] == name_steps[-1] and set(name_steps) <= set(steps) if name_steps else len(steps) <= len(around) + 1
         if named and within:
             return f"{path} is switched off: enabled: false in {file.name}"
     return ""

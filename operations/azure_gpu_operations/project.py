@@ -1,7 +1,7 @@
-"""The project that the verbs work on: which program `pulumi` runs, and in which folder the stack files lie.
+"""The project of the commands: which program `pulumi` runs, and the folder of the stack files.
 
-In a checkout both are its root. Installed, stack files lie in the current folder; where that has no Pulumi.yaml of its own, the
-program that comes with the package runs, in the current folder too.
+In a checkout both are its root. Installed, stack files are in the current folder; if that has no Pulumi.yaml, the packaged
+program runs, in the current folder too.
 """
 
 import os

@@ -1,10 +1,10 @@
-"""`python -m operations pulumi`: any command of `pulumi`, on a stack whose file lies where no Pulumi.yaml does.
+"""Runs a command of `pulumi` for a stack whose file may be in a folder without Pulumi.yaml.
 
     pulumi config set --secret --path 'jobs.train.secret_environment.TOKEN' --stack dev
     pulumi stack output --stack dev
 
-The words after `pulumi` are its own command line. It runs in the project's folder, with the stack's file where the command reads
-one; `config` makes the stack first. In a folder that holds stack files alone, secrets get into them so.
+The arguments after `pulumi` are passed on. It runs in the project's folder, with the stack's file if the command reads one;
+`config` creates the stack first. This is how to set secrets in a folder with only stack files.
 """
 
 import argparse

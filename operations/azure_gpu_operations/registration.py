@@ -1,8 +1,8 @@
-"""Registers a subscription for the resource provider of diagnostic settings, before the first `up` that has one.
+"""Registers a subscription for the resource provider of diagnostic settings, before the first `up` with one.
 
-Pulumi's provider registers a subscription for every other resource provider as it goes. This one refuses with an answer that it
-doesn't know, and of which it shows `Conflict` alone: pulumi/pulumi-azure-native issue 3479, open (2024-08-01); its body is in
-Azure/azure-sdk-for-net issue 17836 (2021-01-07).
+Pulumi's provider registers a subscription for every other resource provider when needed. This one rejects with an answer that the
+provider doesn't recognise, and of which it shows only `Conflict`: pulumi/pulumi-azure-native issue 3479, open (2024-08-01); its
+body is in Azure/azure-sdk-for-net issue 17836 (2021-01-07).
 """
 
 import os
@@ -25,7 +25,7 @@ _LIMIT_SECONDS, _PAUSE_SECONDS = 600.0, 5.0
 
 def before_first(stack: Stack, deployment: Mapping[str, Any], say: Callable[[str], None]) -> None:
     """Does nothing where the stack has a diagnostic setting already, or no log workspace. Where the login may not register, the
-    command for somebody who may is said, and `up` goes on."""
+    command is printed for an administrator, and `up` continues."""
     there = {resource["type"] for resource in deployment.get("resources") or []}
     configuration = stack.configuration()
     sends_logs = "log_workspace" in configuration.get(config_key("foundation", stack.project), "")
@@ -43,7 +43,7 @@ def register(connection: Connection, say: Callable[[str], None], *, sleep: Calla
         path = f"/subscriptions/{connection.subscription_id}/providers/{INSIGHTS}"
         if _is_registered(arm.get(path, API_VERSION)):
             return
-        say(f"registering the subscription for {INSIGHTS}, which diagnostic settings need; it takes 10 minutes at most")
+        say(f"registering the subscription for {INSIGHTS}, required by diagnostic settings; takes up to 10 minutes")
         arm.post(f"{path}/register", API_VERSION)
         for _ in range(int(_LIMIT_SECONDS / _PAUSE_SECONDS)):
             if _is_registered(arm.get(path, API_VERSION)):

@@ -1,11 +1,11 @@
-"""What a killed `pulumi` leaves behind, settled so that the next `up` can go on.
+"""Repairs what a killed `pulumi` leaves behind, so that the next `up` can continue.
 
-A lock whose owner is gone would refuse every further update, and a half-written file every command; a create that was under way
-when the engine died may or may not have happened. In: the stack's exported deployment, the file backend's folder, an ARM client.
-Out: what to remove, cancel, take in and forget, and the deployment in which that is done.
+A lock of a dead process blocks every further update, and a half-written file every command; a create in progress may or may not
+have happened. The functions find locks to remove, updates to cancel, and resources to import or forget, and change the exported
+deployment.
 
-The engine has options for it, `refresh --import-pending-creates` and `--clear-pending-creates`. The first loses what it is given:
-3.259 notes it as being imported, and no part of it imports such a note.
+The engine has options for it, `refresh --import-pending-creates` and `--clear-pending-creates`. The first loses its input: 3.259
+notes it as being imported, and no part of it imports such a note.
 """
 
 import json
@@ -24,7 +24,7 @@ _LOST = re.compile(r"error reading from server|transport is closing|\bPut \"http
 
 @dataclass(frozen=True, slots=True)
 class PendingCreate:
-    """A create that the engine began and never saw the end of."""
+    """A create that the engine began and didn't finish."""
 
     urn: str
     azure_type: AzureType | None  # None: nothing that Azure knows, such as a provider
@@ -90,26 +90,26 @@ def lost_creates(events: Iterable[str]) -> list[dict[str, Any]]:
     (`createSnapshotMutation.End`). What azure-native says of a lost connection, Go's `url.Error`, is assumed.
     """
     began: dict[str, dict[str, Any]] = {}
-    said: dict[str, str] = {}
+    messages: dict[str, str] = {}
     for line in events:
         try:
             event = json.loads(line)
         except ValueError:
             continue  # the engine was killed while it wrote
-        if (told := event.get("diagnosticEvent")) and told.get("severity") == "error" and told.get("urn"):
-            said[told["urn"]] = said.get(told["urn"], "") + told["message"]
+        if (diagnostic := event.get("diagnosticEvent")) and diagnostic.get("severity") == "error" and diagnostic.get("urn"):
+            messages[diagnostic["urn"]] = messages.get(diagnostic["urn"], "") + diagnostic["message"]
         elif (failed := event.get("resOpFailedEvent")) and failed["metadata"]["op"] in ("create", "create-replacement"):
             began[failed["metadata"]["urn"]] = failed["metadata"]["new"]
     kept = ("urn", "type", "custom", "parent", "inputs", "provider", "protect")
     return [
         {key: value for key, value in resource.items() if key in kept}
         for urn, resource in began.items()
-        if _LOST.search(said.get(urn, ""))
+        if _LOST.search(messages.get(urn, ""))
     ]
 
 
 def with_pending(deployment: Mapping[str, Any], creates: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """The deployment with further creates that nobody saw the end of."""
+    """The deployment with further unfinished creates."""
     operations = [{"resource": dict(resource), "type": "creating"} for resource in creates]
     return {**deployment, "pending_operations": [*(deployment.get("pending_operations") or ()), *operations]}
 
@@ -149,8 +149,8 @@ def settled_deployment(deployment: Mapping[str, Any], settled: Settled) -> dict[
 def as_created(deployment: Mapping[str, Any], pending: list[PendingCreate], settled: Settled) -> dict[str, Any]:
     """The deployment, read anew, with the inputs that each resource taken in was created with.
 
-    Reading takes everything that Azure says for an input, its own defaults too; whatever a stack doesn't say would then be taken
-    away again, which for some of it is a replacement.
+    Reading takes every property of Azure for an input, including defaults; an update would then remove those that the stack
+    leaves unset, which is a replacement for some.
     """
     ids, inputs = dict(settled.imports), {create.urn: create.inputs for create in pending}
     resources = [

@@ -1,7 +1,6 @@
-"""A plan that is saved for a later `up`: the engine's own, with the state that it was made for.
+"""A saved plan for a later `up`: the engine's plan, with the state that it was made for.
 
-In: a stack, a file. Out: the file written, or the plan read from it where the stack's state is still that one. The engine
-holds an update to the plan; that the state has moved on meanwhile, it doesn't notice where the update comes out the same.
+The engine limits an update to the plan, but doesn't notice a newer state if the update comes out the same.
 """
 
 import hashlib
@@ -16,7 +15,7 @@ _CIPHERTEXT = re.compile(r'"ciphertext": ?"[^"]*"')  # another one each time tha
 
 
 class PlanError(Exception):
-    """A file that is no saved plan, or that of another stack. The text is for the user."""
+    """The file isn't a saved plan, or is one of another stack. The message is for the user."""
 
 
 class StalePlanError(Exception):
@@ -46,16 +45,16 @@ def write(file: Path, stack: str, state: str, engine: Path) -> None:
 def read(file: Path, stack: str) -> SavedPlan:
     """PlanError."""
     try:
-        told: object = json.loads(file.read_text(encoding="utf-8"))
+        content: object = json.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise PlanError(f"{file} can't be read: {error.strerror}") from None
     except ValueError:
-        raise PlanError(f"{file} is no saved plan: it isn't JSON; `preview --save-plan FILE` writes one") from None
-    plan = cast(Mapping[str, Any], told) if isinstance(told, dict) else {}
+        raise PlanError(f"{file} isn't a saved plan (not JSON); create one with `preview --save-plan FILE`") from None
+    plan = cast(Mapping[str, Any], content) if isinstance(content, dict) else {}
     if plan.get("form") != FORM or not isinstance(plan.get("plan"), dict) or not isinstance(plan.get("state"), str):
-        raise PlanError(f"{file} is no saved plan of form {FORM}; `preview --save-plan FILE` writes one")
+        raise PlanError(f"{file} isn't a saved plan of format {FORM}; create one with `preview --save-plan FILE`")
     if plan.get("stack") != stack:
-        raise PlanError(f"{file} is a plan of stack {plan.get('stack')}, and not of {stack}")
+        raise PlanError(f"{file} is a plan for stack {plan.get('stack')}, not {stack}")
     return SavedPlan(stack, plan["state"], plan["plan"])
 
 
@@ -63,6 +62,6 @@ def refuse_stale(plan: SavedPlan, deployment: Mapping[str, Any]) -> None:
     """StalePlanError where `deployment` isn't the state that the plan was made for."""
     if state_of(deployment) != plan.state:
         raise StalePlanError(
-            f"stack {plan.stack} has been updated since the plan was made, and nothing was changed now; "
-            "make a plan anew (`preview --save-plan FILE`) and have it reviewed"
+            f"stack {plan.stack} has been updated since the plan was made; nothing was changed; "
+            "create and review a new plan (`preview --save-plan FILE`)"
         )

@@ -1,6 +1,6 @@
-"""Who is signed in: the object id in Entra of whoever the stack's login is, as its token says.
+"""The Entra object id of the signed-in identity, from its token.
 
-In: a sign-in. Out: `Who`. Source of the claims: Microsoft Learn, identity-platform/access-token-claims-reference.
+Source of the claims: Microsoft Learn, identity-platform/access-token-claims-reference.
 """
 
 import base64
@@ -15,15 +15,15 @@ from azure_gpu_operations.azure import AzureError, SignIn, first_line
 _KINDS = {"app": "ServicePrincipal", "user": "User"}  # by the claim `idtyp`, which not every token has
 
 
-class Who(NamedTuple):
+class Principal(NamedTuple):
     """A person or a program."""
 
     object_id: str
     kind: str  # as a role assignment spells it; empty where the token doesn't tell, and Azure looks it up
 
 
-def of(login: SignIn) -> Who:
-    """AzureError where nobody is signed in, or the token says nothing."""
+def of(login: SignIn) -> Principal:
+    """AzureError if nobody is signed in, or the token has no object id."""
     try:
         token = login.credential.get_token(login.scope).token
     except ClientAuthenticationError as error:
@@ -31,6 +31,6 @@ def of(login: SignIn) -> Who:
     try:
         body = token.split(".")[1]
         claims = json.loads(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))
-        return Who(str(claims["oid"]), _KINDS.get(str(claims.get("idtyp", "")), ""))
+        return Principal(str(claims["oid"]), _KINDS.get(str(claims.get("idtyp", "")), ""))
     except (IndexError, KeyError, ValueError, binascii.Error) as error:
-        raise AzureError("the token doesn't say who is signed in") from error
+        raise AzureError("the token has no object id of the signed-in identity") from error

@@ -1,8 +1,4 @@
-"""One Pulumi stack and the engine that runs it.
-
-In: the project's folder, a stack name and the configuration file that the engine is to read. Out: the stack's state, and `pulumi`
-commands run in the user's terminal, so that what a person sees is the engine's own output.
-"""
+"""A Pulumi stack and the engine that runs it: its state, and `pulumi` commands with their output in the user's terminal."""
 
 import json
 import os
@@ -26,7 +22,7 @@ EVENT_LOGS = "PULUMI_DEBUG_COMMANDS"  # without it, the engine has no option for
 
 
 class EngineError(Exception):
-    """`pulumi` ended with an error; it has said why on the terminal, or the text does."""
+    """`pulumi` failed; the reason is in the message or was printed on the terminal."""
 
 
 class Stack:
@@ -40,7 +36,7 @@ class Stack:
 
     @property
     def file(self) -> Path:
-        """The configuration file, wherever it lies."""
+        """The path of the configuration file."""
         return self.config_file or self.project_folder / f"Pulumi.{self.name}.yaml"
 
     def create_if_missing(self) -> None:
@@ -51,8 +47,8 @@ class Stack:
             self._run("stack", "init", self.name, "--no-select", quiet=True)
             return
         if not self.config_file.is_file():
-            raise EngineError(f"there is no {self.config_file}; `{COMMAND} new {self.name} --example NAME` writes one")
-        # `stack init` takes no configuration file, it writes into the project's folder; so it gets a folder of its own.
+            raise EngineError(f"{self.config_file} doesn't exist; create it with `{COMMAND} new {self.name} --example NAME`")
+        # `stack init` has no option for a configuration file and writes into the project's folder; so it gets a temporary one.
         with tempfile.TemporaryDirectory() as text:
             folder = Path(text)
             shutil.copy(self.project_folder / "Pulumi.yaml", folder)
@@ -74,8 +70,8 @@ class Stack:
 
     def history(self, most: int) -> list[Mapping[str, Any]]:
         """Its last updates with the configuration that each had, newest first. Secrets stay encrypted."""
-        asked = ("stack", "history", "--json", "--page-size", str(most), "--page", "1", "--stack", self.name)
-        return json.loads(self._run(*asked, quiet=True) or "[]")
+        arguments = ("stack", "history", "--json", "--page-size", str(most), "--page", "1", "--stack", self.name)
+        return json.loads(self._run(*arguments, quiet=True) or "[]")
 
     def cancel(self) -> None:
         self._run("cancel", "--yes", "--stack", self.name)
@@ -90,7 +86,7 @@ class Stack:
             self._run("stack", "import", "--file", file.name, "--stack", self.name, quiet=True)
 
     def refresh(self, urns: Iterable[str]) -> None:
-        """Reads these resources anew, and no others."""
+        """Refreshes only these resources."""
         self._run("refresh", "--yes", "--skip-preview", *_targets(urns), *self._update_options())
 
     def refreshed(self) -> list[Mapping[str, Any]]:
@@ -98,13 +94,13 @@ class Stack:
         words = ("refresh", "--preview-only", "--json", *self._update_options())
         done = start_engine(self.project_folder, *words, stack_file=self.file, quiet=True)
         try:
-            told: Mapping[str, Any] = json.loads(done.stdout)
+            answer: Mapping[str, Any] = json.loads(done.stdout)
         except ValueError:
             raise EngineError(_ended(words, done)) from None
         if done.returncode != 0:
-            wrong = [str(each["message"]).strip() for each in told.get("diagnostics") or [] if each.get("severity") == "error"]
+            wrong = [str(each["message"]).strip() for each in answer.get("diagnostics") or [] if each.get("severity") == "error"]
             raise EngineError("; ".join(wrong) or _ended(words, done))
-        return told.get("steps") or []
+        return answer.get("steps") or []
 
     def preview(self, plan: Path | None = None) -> None:
         """`plan`: a file that the engine writes its plan into."""
@@ -116,13 +112,13 @@ class Stack:
         words = ("preview", "--json", "--show-replacement-steps", *self._update_options(), *more)
         done = start_engine(self.project_folder, *words, stack_file=self.file, quiet=True, backend=backend)
         try:
-            told: Mapping[str, Any] = json.loads(done.stdout)
+            answer: Mapping[str, Any] = json.loads(done.stdout)
         except ValueError:
             raise EngineError(_ended(words, done)) from None
-        wrong = [str(each["message"]) for each in told.get("diagnostics") or [] if each.get("severity") == "error"]
+        wrong = [str(each["message"]) for each in answer.get("diagnostics") or [] if each.get("severity") == "error"]
         if done.returncode != 0 and not wrong:
             raise EngineError(_ended(words, done))
-        return Planned(told.get("steps") or [], tuple(each.strip().removeprefix("error: ") for each in wrong))
+        return Planned(answer.get("steps") or [], tuple(each.strip().removeprefix("error: ") for each in wrong))
 
     def up(
         self,
@@ -141,15 +137,15 @@ class Stack:
         self._run(*words, *files, line_by_line=line_by_line)
 
     def unprotect(self, urns: Iterable[str]) -> None:
-        """Lets the engine delete and replace these, until an update protects them again."""
+        """Removes the protection of these resources until the next update."""
         self._run("state", "unprotect", "--yes", "--stack", self.name, *urns, quiet=True)
 
     def protect(self, urns: Iterable[str]) -> None:
-        """Keeps the engine from deleting and replacing these."""
+        """Protects these resources from deletion and replacement by the engine."""
         self._run("state", "protect", "--yes", "--stack", self.name, *urns, quiet=True)
 
     def configuration(self) -> dict[str, str]:
-        """What its file says, with the file that it extends. Nothing where it can't be read: the engine says why."""
+        """Its file's configuration, with the file that it extends; empty if it can't be read, which the engine reports."""
         try:
             given = stack_file.configuration(self.file.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError, stack_file.StackFileError):
@@ -162,7 +158,7 @@ class Stack:
         return config_key(section, self.project) in self.configuration()
 
     def destroy(self, targets: Iterable[str] = (), *, quiet: bool = False) -> None:
-        """`targets`: URNs of what alone is destroyed, all of it that can be; none: everything."""
+        """`targets`: URNs of the only resources to destroy, as far as possible; none: everything."""
         alone = _targets(targets)
         further = ["--continue-on-error"] if alone else []
         self._run("destroy", "--yes", "--skip-preview", *alone, *further, *self._update_options(), quiet=quiet)
@@ -238,10 +234,10 @@ def start_engine(
     try:
         return subprocess.run(command, cwd=project_folder, env=environment, text=True, check=False, capture_output=quiet)
     except FileNotFoundError:
-        local = "`make up` builds it where it brings a stack up; for others " if CHECKOUT else ""
+        local = "`make up` builds it for an embedded stack; otherwise " if CHECKOUT else ""
         raise EngineError(f"`pulumi` isn't on PATH; {local}install it first") from None
 
 
 def _ended(arguments: Sequence[str], done: "subprocess.CompletedProcess[str]") -> str:
-    said = (done.stderr or done.stdout or "").strip()
-    return f"`pulumi {' '.join(arguments[:2])}` ended with exit code {done.returncode}" + (f": {said}" if said else "")
+    output = (done.stderr or done.stdout or "").strip()
+    return f"`pulumi {' '.join(arguments[:2])}` ended with exit code {done.returncode}" + (f": {output}" if output else "")

@@ -1,7 +1,4 @@
-"""The options that name a stack: `--stack NAME`, and `--config-folder DIR` where its file doesn't lie in the project's folder.
-
-In: an argparse parser, what it read. Out: the option, the stack's configuration file, the stack.
-"""
+"""The options `--stack NAME` and `--config-folder DIR`, and the stack and configuration file that they mean."""
 
 import argparse
 from pathlib import Path
@@ -21,7 +18,7 @@ def add_config_folder(parser: Any) -> None:
 
 
 def file_of(options: argparse.Namespace, name: str = "") -> Path:
-    """The configuration file of the stack `name`, else of the one that the options name, wherever it lies."""
+    """The configuration file of the stack `name`, else of the stack of the options."""
     folder: Path = options.config_folder or project().files
     return folder.resolve() / f"Pulumi.{name or options.stack}.yaml"
 

@@ -1,7 +1,4 @@
-"""What a stack says of itself: its outputs and where it lives, read from its state in one go.
-
-In: a `Stack`. Out: a `StackView`, with the resource ids of what runs in it. No request to Azure.
-"""
+"""A stack's outputs and connection, read from its state without requests to Azure."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
@@ -22,7 +19,7 @@ _NO_STACK = "no stack named"  # in the engine's message
 
 
 class StackView(NamedTuple):
-    """The exports of `__main__.py` at the top of the project. Names are the ones that the stack file uses."""
+    """The outputs of the stack, by the names in the stack file."""
 
     name: str
     connection: Connection
@@ -33,7 +30,7 @@ class StackView(NamedTuple):
     clusters: Mapping[str, str] = {}  # AKS clusters: ARM id by name
     gpu_pools: Mapping[str, Mapping[str, Any]] = {}  # of clusters, by their name and the pool's: resource, tolerates, …
     edges: Mapping[str, str] = {}  # clusters given by kubeconfig: what they are called in it, by name
-    namespaces: Mapping[str, str] = {}  # of clusters and edges, where the stack has said one
+    namespaces: Mapping[str, str] = {}  # of clusters and edges, if configured
     registry: str = ""  # ARM id; "" where the stack has none
     batch_account: str = ""  # ARM id; "" where the stack has none
     storage: str = ""  # ARM id of its storage account; "" where it has none
@@ -63,11 +60,11 @@ def view(stack: Stack) -> StackView:
         deployment = stack.deployment()
     except EngineError as error:
         if _NO_STACK in str(error):
-            raise EngineError(f"there is no stack {stack.name}; `pulumi stack ls` lists those that are there") from error
+            raise EngineError(f"stack {stack.name} doesn't exist; `pulumi stack ls` lists existing stacks") from error
         raise
     found = of_deployment(stack.name, deployment)
     if found is None:
-        raise EngineError(f"stack {stack.name} has nothing in Azure yet; bring it up first: pulumi up --stack {stack.name}")
+        raise EngineError(f"stack {stack.name} isn't deployed yet; deploy it first: pulumi up --stack {stack.name}")
     return found
 
 
@@ -91,7 +88,7 @@ def of_deployment(name: str, deployment: Mapping[str, Any]) -> StackView | None:
         pools=outputs.get("pools") or {},
         clusters=outputs.get("clusters") or {},
         gpu_pools=outputs.get("gpu_pools") or {},
-        edges={name: str(said or "") for name, said in (outputs.get("edges") or {}).items()},
+        edges={name: str(context or "") for name, context in (outputs.get("edges") or {}).items()},
         namespaces=outputs.get("namespaces") or {},
         registry=outputs.get("registry") or "",
         batch_account=outputs.get("batch_account") or "",

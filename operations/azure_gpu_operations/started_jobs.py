@@ -1,7 +1,4 @@
-"""`up --start-jobs`: each job of a stack that is started by hand runs once as it is declared, one after the other.
-
-In: a stack's view and `say`. Out: their logs and how each ended on the screen; which of them failed, as people read it.
-"""
+"""`up --start-jobs`: runs each manually triggered job of a stack once, one after the other."""
 
 from contextlib import closing
 from functools import partial
@@ -16,7 +13,7 @@ from azure_gpu_operations.stack_view import StackView
 
 
 def run_each(view: StackView, say: Say) -> list[str]:
-    """Which jobs didn't end well. KeyboardInterrupt, with the execution stopped, where somebody has enough."""
+    """The failed jobs. KeyboardInterrupt, with the execution stopped, on Ctrl-C."""
     failed: list[str] = []
     output = Output(show=partial(_indented, say), show_error=partial(_indented, say), say=say)
     names = _manual(view, say, failed)

@@ -1,8 +1,7 @@
-"""What a terminal is shown: texts that somebody else wrote, sizes, and long lists.
+"""Makes texts of other programs safe for a terminal, and formats sizes and long lists.
 
-In: text, numbers. Out: text. `guarded` puts what is printed through `coloured` on a terminal and through `Uncommanded` in GitHub
-Actions: logs and messages come from containers, which may write what a terminal or a workflow acts upon. Elsewhere, such as in a
-pipe, what a program wrote stays as it is.
+Logs and messages of containers may contain control sequences or workflow commands. `guarded` filters output by `coloured` on a
+terminal and by `Uncommanded` in GitHub Actions; in a pipe it stays unchanged.
 """
 
 import re
@@ -21,7 +20,7 @@ def printable(text: str) -> str:
 
 
 def last_line(text: str) -> str:
-    """Of what a program has said, where its last line says why it ended."""
+    """The last line of a program's output, which has its error."""
     lines = text.strip().splitlines()
     return lines[-1] if lines else "without a word"
 

@@ -1,9 +1,9 @@
-"""States that a full disk has torn, put back as they were last whole.
+"""Restores state files that a full disk has truncated.
 
-The engine's file backend leaves what it could write of a state in its place, and of its backup before that, and tries again ten
-times (pulumi 3.259, pkg/backend/diy/state.go). So the last whole state is kept while the engine runs, by a link, which takes no
-room: each file is written under another name and then renamed. Where the backup is torn too, what the engine began in the last
-`LOOK_SECONDS` may be missing in it. In: the backend's folder. Out: whole states, and the names of those that were put back.
+The engine's file backend leaves a partly written state in place, and a partly written backup before that, and tries again ten
+times (pulumi 3.259, pkg/backend/diy/state.go). So the last whole state is kept while the engine runs, by a hard link, which
+takes no space: each file is written under another name and then renamed. If the backup is truncated too, operations that the
+engine began in the last `LOOK_SECONDS` may be missing.
 """
 
 import json

@@ -54,7 +54,7 @@ def _seconds(azure: EmbeddedAzure, numbers: "list[int] | range") -> float:
     return took
 
 
-def _readers(azure: EmbeddedAzure) -> Mapping[lists.Key, Callable[[], Any]]:
+def _readers(azure: EmbeddedAzure) -> Mapping[lists.ListKey, Callable[[], Any]]:
     login = sign_in(Connection(SUBSCRIPTION, azure.tenant_id, azure.client_id, f"localhost:{azure.port}", True))
     shared = replace(login, credential=SharedCredential(login.credential))
     return lists.readers(shared, SUBSCRIPTION, [needs.parse(text) for text in NEEDS])

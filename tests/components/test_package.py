@@ -124,7 +124,7 @@ def test_an_installed_workload_has_the_same_image_tag_as_the_checkouts(library: 
 def test_the_command_without_its_packages_says_what_to_install(library: Path, tmp_path: Path) -> None:
     done = subprocess.run([library.with_name("azure-gpu"), "sizes"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert done.stderr.endswith("; install them with: pip install 'azure-gpu[operations]'\n")
+    assert done.stderr.endswith("is missing; run: pip install 'azure-gpu[operations]'\n")
     assert len(done.stderr.splitlines()) == 1
 
 

@@ -130,5 +130,5 @@ def test_who_may_give_no_roles_is_told_so(ask: Any, capsys: pytest.CaptureFixtur
 
 
 def test_a_token_without_claims_is_refused() -> None:
-    with pytest.raises(AzureError, match="doesn't say who is signed in"):
+    with pytest.raises(AzureError, match="has no object id"):
         signed_in.of(Arm({}).login)

@@ -45,13 +45,13 @@ def test_a_batch_pool_is_printed_as_part_of_a_stack_file(signed_in: EmbeddedAzur
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("byhand", "byhand: this is no Azure resource id"),
-        (f"{BELOW}/Microsoft.ContainerService/managedClusters/gone", "nothing in Azure has this id"),
+        ("byhand", "byhand: not an Azure resource id"),
+        (f"{BELOW}/Microsoft.ContainerService/managedClusters/gone", "no resource in Azure has this id"),
         (f"{BELOW}/Microsoft.Sql/servers/db", "Microsoft.Sql/servers can't be adopted"),
         (f"{BELOW}/Microsoft.ContainerService/managedClusters/c/agentPools/p", "give the id of its cluster"),
         (
             f"{BELOW}/Microsoft.Batch/batchAccounts/b".replace(SUBSCRIPTION, "11111111-0000-0000-0000-000000000000"),
-            "another subscription",
+            "not in the stack's subscription",
         ),
     ],
 )

@@ -10,7 +10,7 @@ from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import parse
 from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.stack.settings import read
-from azure_gpu_operations.adopting.keys import Part, There, part_of
+from azure_gpu_operations.adopting.keys import ExistingResource, Part, part_of
 
 SUBSCRIPTION = "00000000-0000-0000-0000-000000000000"
 GROUP = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/lab"
@@ -21,17 +21,17 @@ IDENTITY = f"{GROUP}/providers/Microsoft.ManagedIdentity/userAssignedIdentities/
 DAY = "2026-12-30"
 
 
-def there(azure_type: AzureType, text: str, *within: There, **body: Any) -> There:
+def there(azure_type: AzureType, text: str, *within: ExistingResource, **body: Any) -> ExistingResource:
     found = parse(text)
     assert found is not None
-    return There(found, azure_type, {"name": found.name, "location": "westeurope", **body}, within)
+    return ExistingResource(found, azure_type, {"name": found.name, "location": "westeurope", **body}, within)
 
 
-def agent_pool(name: str, size: str, **properties: Any) -> There:
+def agent_pool(name: str, size: str, **properties: Any) -> ExistingResource:
     return there(azure_types.AGENT_POOL, f"{CLUSTER}/agentPools/{name}", properties={"vmSize": size, **properties})
 
 
-def cluster(*pools: There, **properties: Any) -> There:
+def cluster(*pools: ExistingResource, **properties: Any) -> ExistingResource:
     system = {"name": "nodepool1", "mode": "System", "count": 2, "vmSize": "Standard_D4s_v5", "osSKU": "Ubuntu"}
     inside = [system, *({"name": each.name, "mode": "User", **each.properties} for each in pools)]
     given = {"agentPoolProfiles": inside, "disableLocalAccounts": True, "networkProfile": {}, **properties}
@@ -119,7 +119,7 @@ def test_a_private_cluster_with_local_accounts() -> None:
     }
 
 
-def batch_pool(**properties: Any) -> There:
+def batch_pool(**properties: Any) -> ExistingResource:
     machines = {"imageReference": {"id": f"{GROUP}/x"}, "nodeAgentSkuId": "batch.node.ubuntu 22.04"}
     given = {"vmSize": "STANDARD_NC4AS_T4_V3", "deploymentConfiguration": {"virtualMachineConfiguration": machines}, **properties}
     who = {"type": "UserAssigned", "userAssignedIdentities": {IDENTITY: {}}}
@@ -181,12 +181,12 @@ def test_a_fixed_number_of_nodes(fixed: dict[str, Any], said: dict[str, Any]) ->
     assert {key: value for key, value in pool.items() if "nodes" in key or "timeout" in key} == said
 
 
-def workspace(*computes: There, **properties: Any) -> There:
+def workspace(*computes: ExistingResource, **properties: Any) -> ExistingResource:
     given = {"keyVault": f"{GROUP}/v", "applicationInsights": f"{GROUP}/i", "storageAccount": f"{GROUP}/s", **properties}
     return there(azure_types.ML_WORKSPACE, WORKSPACE, *computes, properties=given)
 
 
-def compute(name: str, size: str, **machines: Any) -> There:
+def compute(name: str, size: str, **machines: Any) -> ExistingResource:
     inner = {"computeType": "AmlCompute", "properties": {"vmSize": size, **machines}}
     return there(azure_types.ML_COMPUTE, f"{WORKSPACE}/computes/{name}", properties=inner)
 
@@ -220,16 +220,16 @@ def test_a_workspace_uses_its_parts_and_has_its_machines_with_gpus() -> None:
         },
         "opts": {"protect": True},
     }
-    assert any("the compute cpus (AmlCompute) stays as it is" in note for note in part.notes)
+    assert any("the compute cpus (AmlCompute) is left out" in note for note in part.notes)
 
 
-def deployment(name: str, **properties: Any) -> There:
+def deployment(name: str, **properties: Any) -> ExistingResource:
     path = f"{WORKSPACE}/onlineEndpoints/scores/deployments/{name}"
     given = {"instanceType": "Standard_NC4as_T4_v3", "model": f"{WORKSPACE}/models/m/versions/1", **properties}
     return there(azure_types.ML_ONLINE_DEPLOYMENT, path, properties=given, sku={"name": "Default", "capacity": 2})
 
 
-def endpoint(*deployments: There, auth: str = "AADToken", **properties: Any) -> There:
+def endpoint(*deployments: ExistingResource, auth: str = "AADToken", **properties: Any) -> ExistingResource:
     given = {"authMode": auth, "publicNetworkAccess": "Enabled", **properties}
     return there(
         azure_types.ML_ONLINE_ENDPOINT,
@@ -315,7 +315,7 @@ def test_a_resource_group_is_used_as_it_is() -> None:
     assert part.sections == {"foundation": {"resource_group": {"existing": GROUP}}}
     assert part.taken == []
     [note] = part.notes
-    assert "used as it is" in note
+    assert "stays `existing`" in note
 
 
 def test_a_batch_account_is_taken_over_with_the_storage_that_it_has() -> None:

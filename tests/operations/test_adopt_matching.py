@@ -7,7 +7,7 @@ import pytest
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.azure_types import AzureType
 from azure_gpu_operations.adopting.import_file import import_file
-from azure_gpu_operations.adopting.matching import SECRET, UNKNOWN, Planned, Taken, planned, take
+from azure_gpu_operations.adopting.matching import SECRET, UNKNOWN, Adopted, Planned, planned, take
 
 URN = "urn:pulumi:s::azure-gpu::azuregpu:index:GpuCluster$azure-native:containerservice"
 PROVIDER = "urn:pulumi:s::azure-gpu::pulumi:providers:azure-native::default_3_29_0::id"
@@ -61,7 +61,7 @@ def test_what_lies_right_within_an_adopted_resource_has_its_id() -> None:
     assert unnamed.id_within(azure_types.MANAGED_CLUSTER, CLUSTER) == ""
 
 
-def of_pool(sent: dict[str, Any], has: dict[str, Any], *ignored: str, pins: bool = True) -> Taken:
+def of_pool(sent: dict[str, Any], has: dict[str, Any], *ignored: str, pins: bool = True) -> Adopted:
     of_id = {"accountName": "a", "poolName": UNKNOWN, "resourceGroupName": "lab", "azureApiVersion": "2024-07-01"}
     there = {**of_id, "poolName": "t4s", "azureApiVersion": "2024-07-01"}
     found = take(one(azure_types.BATCH_POOL, {**of_id, **sent}, *ignored), {**there, **has}, frozenset(), pins=pins)
@@ -106,16 +106,16 @@ def of_pool(sent: dict[str, Any], has: dict[str, Any], *ignored: str, pins: bool
 def test_overrides_make_the_program_send_what_azure_has(
     sent: dict[str, Any], has: dict[str, Any], inputs: dict[str, Any], overrides: dict[str, Any]
 ) -> None:
-    assert of_pool(sent, has) == Taken(inputs, overrides)
+    assert of_pool(sent, has) == Adopted(inputs, overrides)
 
 
 def test_secrets_and_what_the_program_does_not_look_at_stay_as_they_are() -> None:
     secret = {SECRET: "1b47061264138c4ac30d75fd1eb44270", "ciphertext": "x"}
-    assert of_pool({"password": secret, "count": 0}, {"count": 3}, "count") == Taken({"password": secret, "count": 3}, {})
+    assert of_pool({"password": secret, "count": 0}, {"count": 3}, "count") == Adopted({"password": secret, "count": 3}, {})
 
 
 def test_without_overrides_nothing_is_pinned() -> None:
-    assert of_pool({"vmSize": "a"}, {"vmSize": "a", "certificates": ["c"]}, pins=False) == Taken({"vmSize": "a"}, {})
+    assert of_pool({"vmSize": "a"}, {"vmSize": "a", "certificates": ["c"]}, pins=False) == Adopted({"vmSize": "a"}, {})
 
 
 def test_a_cluster_keeps_the_pools_in_its_own_body_the_systems_first() -> None:

@@ -46,7 +46,7 @@ def test_what_is_gone_is_told_and_what_only_azure_says_is_not() -> None:
     outputs_alone = step(ACCOUNT, "data", {}, {}, "status")
     outputs_alone["detailedDiff"]["status"]["inputDiff"] = False
     gone = step(ACCOUNT, "models", {}, {}, op="delete")
-    assert drift.differences([outputs_alone, gone]) == [Difference("models", ACCOUNT, "", "isn't in Azure any more")]
+    assert drift.differences([outputs_alone, gone]) == [Difference("models", ACCOUNT, "", "is missing in Azure")]
 
 
 def test_a_stopped_endpoint_is_named_and_is_no_drift() -> None:
@@ -71,7 +71,7 @@ def test_a_system_pool_that_somebody_changed_and_pools_of_somebody_else_are_drif
     own = step(POOL, "shared-pool-t4", T4, T4, op="same")
     body = cluster([SYSTEM, {"name": "old"}], [T4, {"name": "new"}, {**SYSTEM, "minCount": 2}])
     assert drift.differences([own, body]) == [
-        Difference("shared-cluster", CLUSTER, "agentPoolProfiles.new", "is one that the stack doesn't have"),
+        Difference("shared-cluster", CLUSTER, "agentPoolProfiles.new", "isn't declared in the stack"),
         Difference("shared-cluster", CLUSTER, "agentPoolProfiles.old", "is gone"),
         Difference("shared-cluster", CLUSTER, "agentPoolProfiles.system.minCount", "1 in the state, 2 in Azure"),
     ]
@@ -110,13 +110,13 @@ class OfStack:
 @pytest.mark.parametrize(
     ("steps", "planned", "code", "told", "wrong"),
     [
-        ([], Planned([], ()), 0, "Azure has stack dev as its state says\n", ""),
+        ([], Planned([], ()), 0, "stack dev: no drift\n", ""),
         (
             [step(ACCOUNT, "data", {"a": "x"}, {"a": "y\x1b[2J"}, "a")],
             Planned([], ("not requested",)),
             3,
             f"data ({ACCOUNT}): a: x in the state, y [2J in Azure\n"
-            f"1 difference; `{COMMAND} pulumi refresh --stack dev` and then `up` repair what the stack file declares\n",
+            f"1 difference; `{COMMAND} pulumi refresh --stack dev` and then `up` restore what the stack file declares\n",
             "",
         ),
         (EngineError("no such stack"), Planned([], ()), 1, "", "error: no such stack\n"),

@@ -82,7 +82,7 @@ def test_a_formula_that_can_not_be_evaluated_keeps_the_pool_as_it_is() -> None:
 def test_a_pool_without_nodes_is_no_failure() -> None:
     finding = batch_pool_rules.explain(pool(formula="$TargetDedicatedNodes=0;"))
     assert finding.cause is Cause.HEALTHY
-    assert "which costs nothing" in finding.what
+    assert "costs nothing" in finding.what
 
 
 def test_spot_nodes_that_were_taken_away_are_named() -> None:
@@ -131,10 +131,10 @@ def test_the_first_of_many_failures_speaks_for_all_with_its_last_lines() -> None
 @pytest.mark.parametrize(
     ("waiting", "facts", "said"),
     [
-        (TaskSeen("main", "active", nodes=2), {}, "don't talk to each other"),
+        (TaskSeen("main", "active", nodes=2), {}, "no inter-node communication"),
         (TaskSeen("main", "active", nodes=2), {"inter_node": True, "slots": 4}, "run 4 tasks each"),
-        (TaskSeen("main", "active", slots=8), {"slots": 4}, "wants 8 slots"),
-        (TaskSeen("main", "active", nodes=3), {"inter_node": True, "target_dedicated": 2}, "and the pool has 2"),
+        (TaskSeen("main", "active", slots=8), {"slots": 4}, "requires 8 slots"),
+        (TaskSeen("main", "active", nodes=3), {"inter_node": True, "target_dedicated": 2}, "but the pool has 2"),
     ],
 )
 def test_tasks_that_batch_never_starts_are_told_so(waiting: TaskSeen, facts: dict[str, Any], said: str) -> None:

@@ -6,7 +6,7 @@ from azure_gpu_operations.clusters.arm_facts import cluster_of, pool_of
 from azure_gpu_operations.clusters.errors import ClusterError
 from azure_gpu_operations.clusters.objects import node_of, pod_of
 from azure_gpu_operations.explain import cluster_rules, report
-from azure_gpu_operations.explain.cluster_facts import ClusterCase, PodCase, Surroundings
+from azure_gpu_operations.explain.cluster_facts import ClusterCase, PodCase, PodContext
 from azure_gpu_operations.explain.facts import Cause, Facts, Kind, Refusal
 from tests.operations import kubernetes_bodies as bodies
 
@@ -61,14 +61,14 @@ def test_a_pool_whose_last_change_failed_is_told_by_arms_refusal() -> None:
     assert finding.cause is Cause.QUOTA
     assert finding.what.startswith("pool t4: ")
     silent = cluster_rules.explain(cluster(pools=failed, pool="t4"))
-    assert "the activity log doesn't say why" in silent.what
+    assert "the activity log has no reason" in silent.what
 
 
 def test_a_pool_without_nodes_costs_nothing_and_is_no_failure() -> None:
     case = cluster(pools=[bodies.pool(count=0, enableAutoScaling=True, maxCount=2)], pool="t4")
     finding = cluster_rules.explain(case)
     assert finding.cause is Cause.HEALTHY
-    assert "one comes when a pod asks for it" in finding.what
+    assert "adds one when a pod requests it" in finding.what
     assert report.lines(case.as_facts(), finding)[0] == "gpu/t4 (pool of a cluster, Succeeded, 0 nodes): no failure"
 
 
@@ -85,7 +85,7 @@ def test_a_stopped_pool_is_no_riddle() -> None:
 def test_nodes_with_gpus_and_without_a_plugin_are_found_before_anybody_asks_for_one() -> None:
     finding = cluster_rules.explain(cluster(bodies.node()))
     assert finding.cause is Cause.NO_PLUGIN
-    assert "has GPUs, and nothing tells Kubernetes of them" in finding.what
+    assert "has GPUs, but no device plugin advertises them to Kubernetes" in finding.what
 
 
 def test_a_node_that_is_not_ready_is_named() -> None:
@@ -97,7 +97,7 @@ def test_a_node_that_is_not_ready_is_named() -> None:
 def test_a_pod_that_waits_speaks_for_its_cluster() -> None:
     node = bodies.node(gpus={"nvidia.com/gpu": "1"}, taints=[bodies.GPU_TAINT])
     message = "0/1 nodes are available: 1 node(s) had untolerated taint(s). preemption: 0/1"
-    around = Surroundings((node_of(node),), (pool_of(bodies.pool()),))
+    around = PodContext((node_of(node),), (pool_of(bodies.pool()),))
     waiting = [
         PodCase(pod_of(bodies.pod(name, unschedulable=message, limits={"nvidia.com/gpu": "1"})), around=around)
         for name in ("a-1", "b-1")
@@ -105,7 +105,7 @@ def test_a_pod_that_waits_speaks_for_its_cluster() -> None:
     finding = cluster_rules.explain(cluster(node, waiting=tuple(waiting)))
     assert finding.cause is Cause.UNTOLERATED
     assert finding.what.startswith("pod jobs/a-1: nodes of every pool with GPUs have the taint sku=gpu:NoSchedule")
-    assert finding.what.endswith("(and another pod doesn't get on either)")
+    assert finding.what.endswith("(and 1 more pod is blocked)")
 
 
 def test_a_pod_on_another_pools_node_says_nothing_of_a_pool() -> None:

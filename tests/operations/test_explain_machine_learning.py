@@ -52,7 +52,7 @@ def told(case: DeploymentCase) -> Finding:
                 "AcrPull on the registry reg1, and a role takes some minutes to hold.",
             ),
             "NO_RIGHT_TO_PULL",
-            "may not pull the image",
+            "has no right to pull the image",
             "AcrPull",
         ),
         (
@@ -62,7 +62,7 @@ def told(case: DeploymentCase) -> Finding:
                 "role Storage Blob Data Reader on the storage account st1.",
             ),
             "NO_RIGHT_TO_READ",
-            "may not read the model's files",
+            "has no right to read the model's files",
             "Storage Blob Data Reader",
         ),
         (
@@ -74,7 +74,7 @@ def told(case: DeploymentCase) -> Finding:
         (
             failed("BadArgument", "User model download failed: the specified blob does not exist."),
             "MODEL_NOT_FOUND",
-            "no files where",
+            "no files at",
             "upload-model",
         ),
         (
@@ -106,13 +106,13 @@ def told(case: DeploymentCase) -> Finding:
         (
             failed("ResourceNotReady", "User container isn't ready: its readiness probe failed: no connection."),
             "NOT_READY",
-            "nothing listens at the port",
+            "nothing listens on the port",
             "5001",
         ),
         (
             failed("ResourceNotReady", "User container has crashed or terminated: it ended with exit code 127."),
             "CRASH_LOOP",
-            "ends soon after its start",
+            "ends soon after each start",
             "command",
         ),
         (
@@ -136,7 +136,7 @@ def told(case: DeploymentCase) -> Finding:
         (
             failed("OutOfQuota", "Kubernetes unschedulable. Details: 0/1 nodes are available: 1 Too many pods."),
             "NO_ROOM",
-            "no node of the cluster",
+            "can't be scheduled",
             "instance_types",
         ),
         (
@@ -146,7 +146,7 @@ def told(case: DeploymentCase) -> Finding:
             "azureml",
         ),
         (failed("SomethingElse", "Nobody knows."), "REFUSED", "Azure refused it", "pulumi up"),
-        (failed(), "UNKNOWN", "nothing that Azure says", "get-logs"),
+        (failed(), "UNKNOWN", "Azure gives no reason", "get-logs"),
     ],
     ids=lambda value: value if isinstance(value, str) and value.isupper() else "",
 )
@@ -164,9 +164,9 @@ def test_a_quota_counts_the_fifth_that_is_kept_for_upgrades() -> None:
     )
     found = told(DeploymentCase("digits/blue", BLUE.id, ENDPOINT, refusals=(Refusal("BadRequest", message, PUT_AT),)))
     assert found.cause.name == "QUOTA"
-    assert "gives 6 vCPUs for Standard_NC4as_T4_v3 in the region, 0 are used, and 8 more are asked for" in found.what
-    assert "20 % of the instances, rounded up, are kept for upgrades and count: 1 instance asks for 2" in found.what
-    assert "ask for a limit of 8 vCPUs" in found.fix
+    assert "quota for Standard_NC4as_T4_v3 here is 6 vCPUs: 0 are used, 8 more are requested" in found.what
+    assert "20 % of the instances, rounded up, are reserved for upgrades and count: 1 instance uses 2" in found.what
+    assert "request a limit of 8 vCPUs" in found.fix
 
 
 def test_of_an_a100_nothing_is_kept() -> None:
@@ -179,7 +179,7 @@ def test_requests_that_take_longer_than_they_may_are_a_timeout_of_a_deployment_t
     well = failed(log="POST /score 200 12.1ms 7\nPOST /score 200 6021.5ms 7")._replace(deployment=GREEN)
     found = told(well)
     assert found.cause.name == "TIMEOUT"
-    assert "1 of its last 2 requests took longer than the 5 s" in found.what
+    assert "1 of its last 2 requests took longer than the limit of 5 s" in found.what
     assert told(well._replace(deployment=GREEN._replace(timeout_seconds=60.0))).cause.name == "HEALTHY"
 
 
@@ -188,7 +188,7 @@ def test_an_environment_for_gpus_on_a_processor_is_named_also_where_it_answers()
     cpu = GREEN._replace(instance_type="Standard_F4s_v2")
     found = told(failed(log=log)._replace(deployment=cpu))
     assert found.cause.name == "NO_GPU"
-    assert "Standard_F4s_v2 has none, so it answers by the processor" in found.what
+    assert "Standard_F4s_v2 has none, so it runs on the CPU" in found.what
     assert told(failed(log=log)._replace(deployment=GREEN)).cause.name == "HEALTHY", "with a GPU the line says nothing"
 
 
@@ -269,10 +269,10 @@ RUN = JobCase("run-1", f"{WORKSPACE}/jobs/run-1", True, "Failed", "ExecutionFail
         ({"log": ("torch.OutOfMemoryError: CUDA out of memory. Tried",)}, "OUT_OF_GPU_MEMORY", "than the GPU has"),
         ({"log": ("CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected",)}, "NO_GPU", "its node has none"),
         ({"exit_code": 137}, "OUT_OF_MEMORY", "killed"),
-        ({"error": "JobTimeout: exceeded its timeout of 60 seconds"}, "TIMEOUT", "at its limit"),
+        ({"error": "JobTimeout: exceeded its timeout of 60 seconds"}, "TIMEOUT", "at its time limit"),
         ({"status": "Canceled", "error": ""}, "STOPPED", "canceled"),
         ({"status": "Queued"}, "STARTING", "waits for a node of t4"),
-        ({"status": "Completed"}, "HEALTHY", "to its end"),
+        ({"status": "Completed"}, "HEALTHY", "succeeded"),
     ],
 )
 def test_a_job_of_a_workspace_is_explained(changed: dict[str, Any], cause: str, what: str) -> None:
@@ -290,17 +290,17 @@ DRIVER = Extension("NvidiaGpuDriverLinux", "Microsoft.HpcCompute.NvidiaGpuDriver
 @pytest.mark.parametrize(
     ("changed", "cause", "what"),
     [
-        ({}, "HEALTHY", "it runs"),
+        ({}, "HEALTHY", "it is running"),
         ({"extensions": (DRIVER,), "state": "Failed"}, "EXTENSION", "NVIDIA's driver failed"),
         ({"extensions": (Extension("Other", "X.Y", "failed", "no"),)}, "EXTENSION", "its extension Other failed"),
         ({"commands": (RunCommand("train", "Failed", 3, error="no labels"),)}, "RUN_COMMAND", "train ended with exit code 3"),
-        ({"commands": (RunCommand("train", "TimedOut"),)}, "TIMEOUT", "train was ended at its limit"),
+        ({"commands": (RunCommand("train", "TimedOut"),)}, "TIMEOUT", "train was stopped at its time limit"),
         ({"commands": (RunCommand("train", "Failed", 1, error="No module named 'x'\nModuleNotFoundError: No module named 'x'"),)},
          "MISSING_PACKAGE", "imports x"),
-        ({"commands": (RunCommand("prove-driver", "Failed", 1),)}, "NO_GPU", "didn't prove its driver"),
-        ({"power": "deallocated", "shutdown": Shutdown("19:00", "UTC")}, "OUT_OF_HOURS", "each day at 19:00 (UTC)"),
+        ({"commands": (RunCommand("prove-driver", "Failed", 1),)}, "NO_GPU", "driver check failed"),
+        ({"power": "deallocated", "shutdown": Shutdown("19:00", "UTC")}, "OUT_OF_HOURS", "daily schedule at 19:00 (UTC)"),
         ({"power": "deallocated"}, "DEALLOCATED", "its disks are"),
-        ({"power": "stopped"}, "SHUT_DOWN", "billed on"),
+        ({"power": "stopped"}, "SHUT_DOWN", "billed as if it ran"),
         ({"state": "Creating", "power": ""}, "STARTING", "Creating"),
     ],
 )  # fmt: skip

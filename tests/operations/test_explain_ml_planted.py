@@ -171,7 +171,7 @@ def test_a_model_whose_files_are_gone(place: Place, explain: Explain) -> None:
 def test_a_script_that_raises_in_init(place: Place, explain: Explain) -> None:
     told = explain(place.failed(f'{WELL}\n\ndef init():\n    raise RuntimeError("no weights in the folder")\n'))
     assert told["cause"] == "SCRIPT"
-    assert "score.py raised while it was loaded: RuntimeError: no weights in the folder" in told["what"]
+    assert "score.py raised an exception while loading: RuntimeError: no weights in the folder" in told["what"]
     assert told["container"] == "inference-server"
 
 

@@ -7,7 +7,7 @@ import pytest
 from azure_gpu_operations.clusters.arm_facts import pool_of
 from azure_gpu_operations.clusters.objects import events_of, job_of, node_of, pod_of
 from azure_gpu_operations.explain import cluster_rules, pod_rules, report
-from azure_gpu_operations.explain.cluster_facts import JobCase, PodCase, Surroundings
+from azure_gpu_operations.explain.cluster_facts import JobCase, PodCase, PodContext
 from azure_gpu_operations.explain.facts import Cause, Finding, Refusal
 from tests.operations import kubernetes_bodies as bodies
 
@@ -23,19 +23,17 @@ TOLERATES: dict[str, Any] = {"tolerations": [bodies.GPU_TOLERATION]}
 AUTOSCALED = {"enableAutoScaling": True, "minCount": 0, "maxCount": 1}
 
 
-def around(nodes: Any = (), pools: Any = None, **more: Any) -> Surroundings:
+def around(nodes: Any = (), pools: Any = None, **more: Any) -> PodContext:
     """Of one pool where nothing is said."""
     there = [bodies.pool()] if pools is None else pools
-    return Surroundings(tuple(map(node_of, nodes)), tuple(map(pool_of, there)), **more)
+    return PodContext(tuple(map(node_of, nodes)), tuple(map(pool_of, there)), **more)
 
 
-def case(body: dict[str, Any], *events: dict[str, Any], where: Surroundings | None = None, **logs: tuple[str, ...]) -> PodCase:
+def case(body: dict[str, Any], *events: dict[str, Any], where: PodContext | None = None, **logs: tuple[str, ...]) -> PodCase:
     return PodCase(pod_of(body), events_of(events), logs, where if where is not None else around([bodies.node(gpus=ONE_GPU)]))
 
 
-def explained(
-    body: dict[str, Any], *events: dict[str, Any], where: Surroundings | None = None, **logs: tuple[str, ...]
-) -> Finding:
+def explained(body: dict[str, Any], *events: dict[str, Any], where: PodContext | None = None, **logs: tuple[str, ...]) -> Finding:
     return pod_rules.explain(case(body, *events, where=where, **logs))
 
 
@@ -64,7 +62,7 @@ def test_the_taint_of_a_pool_without_a_node_counts_too() -> None:
 
 def test_a_user_of_one_namespace_hears_of_the_taint_by_the_message_alone() -> None:
     named = "0/1 nodes are available: 1 node(s) had untolerated taint {sku: gpu}. preemption: 0/1 nodes"
-    finding = explained(pending(named), where=Surroundings(is_edge=True))
+    finding = explained(pending(named), where=PodContext(is_edge=True))
     assert finding.cause is Cause.UNTOLERATED
     assert "key: sku, operator: Equal, value: gpu" in finding.fix
 
@@ -72,7 +70,7 @@ def test_a_user_of_one_namespace_hears_of_the_taint_by_the_message_alone() -> No
 def test_gpus_that_nothing_tells_of_lack_a_device_plugin() -> None:
     finding = explained(pending(NO_GPU_FREE, **TOLERATES), where=around([bodies.node()]))
     assert finding.cause is Cause.NO_PLUGIN
-    assert f"the node {NODE} has GPUs, and no device plugin" in finding.what
+    assert f"the node {NODE} has GPUs, but no device plugin" in finding.what
 
 
 def test_a_plugin_that_went_away_leaves_a_resource_of_none() -> None:
@@ -83,20 +81,20 @@ def test_a_plugin_that_went_away_leaves_a_resource_of_none() -> None:
 def test_a_pool_without_a_driver_is_told_apart() -> None:
     where = around([bodies.node()], [bodies.pool(gpuProfile={"driver": "None"})])
     finding = explained(pending(NO_GPU_FREE, **TOLERATES), where=where)
-    assert "get no GPU driver from AKS" in finding.what
+    assert "have no GPU driver" in finding.what
 
 
 def test_gpus_under_another_name_are_named() -> None:
     where = around([bodies.node(gpus={"nvidia.com/gpu.shared": "4"})])
     finding = explained(pending(NO_GPU_FREE, **TOLERATES), where=where)
     assert finding.cause is Cause.OTHER_RESOURCE
-    assert finding.fix == "ask for nvidia.com/gpu.shared under `resources.limits`"
+    assert finding.fix == "request nvidia.com/gpu.shared in `resources.limits`"
 
 
 def test_more_gpus_than_any_node_has_never_start() -> None:
     finding = explained(pending(NO_GPU_FREE, {"nvidia.com/gpu": "2"}, **TOLERATES))
     assert finding.cause is Cause.NEVER_STARTS
-    assert "it asks for 2 of nvidia.com/gpu, and no node has more than 1" in finding.what
+    assert "it requests 2 of nvidia.com/gpu, but no node has more than 1" in finding.what
 
 
 def test_a_gpu_in_use_names_who_has_it() -> None:
@@ -120,7 +118,7 @@ def test_names_that_the_autoscaler_does_not_know_never_scale_from_zero(resource:
     where = around([], [bodies.pool("a100", "Standard_NC24ads_A100_v4", count=0, **AUTOSCALED)])
     finding = explained(pending(NOBODY, {resource: "1"}, **TOLERATES), where=where)
     assert finding.cause is Cause.NOT_FROM_ZERO
-    assert f"doesn't know that a new one would have {resource}" in finding.what
+    assert f"doesn't know that a new one has {resource}" in finding.what
 
 
 def test_a_node_on_its_way_is_no_failure() -> None:
@@ -143,9 +141,9 @@ def test_a_quota_that_keeps_nodes_away_is_named_by_arms_refusal() -> None:
 def test_a_pool_that_is_not_there_or_has_no_node_never_takes_it() -> None:
     missing = explained(pending(NOBODY, nodeSelector={"kubernetes.azure.com/agentpool": "gone"}, **TOLERATES))
     assert missing.cause is Cause.NEVER_STARTS
-    assert "the cluster has no such pool" in missing.what
+    assert "which the cluster doesn't have" in missing.what
     empty = explained(pending(NOBODY, **TOLERATES), where=around([], [bodies.pool(count=0)]))
-    assert "the pool t4 has no node, and may have none" in empty.what
+    assert "the pool t4 has no nodes and can't scale up" in empty.what
 
 
 def test_nodes_that_are_not_ready_are_named() -> None:
@@ -176,7 +174,7 @@ def test_a_pull_without_a_right_names_the_role_of_the_kubelet() -> None:
 
 def test_on_an_edge_a_pull_without_a_right_names_the_secret_to_make() -> None:
     body = bodies.pod(node="device", container=bodies.waiting("ErrImagePull", "401 Unauthorized: authentication required"))
-    finding = explained(body, where=Surroundings(is_edge=True))
+    finding = explained(body, where=PodContext(is_edge=True))
     assert "kubectl create secret docker-registry" in finding.fix
 
 
@@ -194,7 +192,7 @@ def test_a_name_that_is_none_says_how_one_is_written() -> None:
 
 def test_a_secret_that_is_missing_is_named() -> None:
     finding = held("CreateContainerConfigError", 'secret "token" not found')
-    assert finding.fix == "make token in the namespace jobs, or correct the name"
+    assert finding.fix == "create token in the namespace jobs, or correct the name"
 
 
 def crashed(code: int, reason: str = "Error", *log: str, message: str = "", **more: Any) -> Finding:
@@ -208,7 +206,7 @@ def crashed(code: int, reason: str = "Error", *log: str, message: str = "", **mo
 def test_a_crash_loop_has_its_last_lines() -> None:
     finding = crashed(3, "Error", "ValueError: no data")
     assert finding.cause is Cause.CRASH_LOOP
-    assert "ends with exit code 3 and is started again and again (4 times so far)" in finding.what
+    assert "ends with exit code 3 and is restarted repeatedly (4 times so far)" in finding.what
     assert finding.container == "main"
 
 
@@ -225,7 +223,7 @@ def test_a_gpu_without_memory_is_told_by_the_programs_own_words() -> None:
 def test_a_program_that_found_no_gpu_because_none_was_asked_for() -> None:
     body = bodies.pod(phase="Failed", node=NODE, container=bodies.ended(3))
     finding = explained(body, main=("CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected",))
-    assert "the pod doesn't ask for one" in finding.what
+    assert "the pod doesn't request one" in finding.what
 
 
 def test_a_command_that_is_not_in_the_image() -> None:
@@ -265,7 +263,7 @@ def test_two_shares_of_a_shared_gpu_are_more_than_a_container_gets() -> None:
     status = {"reason": "UnexpectedAdmissionError", "message": message}
     finding = explained(bodies.pod(phase="Failed", node=NODE, status=status))
     assert finding.cause is Cause.NO_FREE_GPU
-    assert "one share and no more" in finding.what
+    assert "a container gets one share" in finding.what
     assert "start it again" not in finding.fix
 
 

@@ -231,4 +231,4 @@ def test_the_memory_that_it_had_is_told() -> None:
 
 def test_a_timeout_tells_how_long_the_job_allows() -> None:
     facts = job(Container(name="main", exit_code=None), timeout_seconds=600, ran_seconds=600.4)
-    assert "the job allows a run 10 minutes" in finding(facts).what
+    assert "the job's limit is 10 minutes" in finding(facts).what

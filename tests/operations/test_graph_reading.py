@@ -77,7 +77,7 @@ def test_what_depends_on_what_is_told_in_words_of_what_it_depends_on() -> None:
     } < endpoint
     assert uses(graphs.graph("cluster.happy.everything")) == {
         ("big", "runs as", "big-identity"),
-        ("big", "pods speak as", "identity"),
+        ("big", "pods sign in as", "identity"),
         ("big", "pulls images as", "big-nodes"),
         ("big", "is in", "office/nodes"),
         ("big", "logs to", "logs"),
@@ -229,10 +229,10 @@ def test_words_say_what_is_not_known() -> None:
     assert words.cost(ring._replace(most_cost=None)) == "price not known, 0 at idle"
     assert words.cost(part(graphs.graph("container_group.happy.gpu"), "gpucontainergroup")) == "cost not known"
     assert words.cost(part(graphs.graph("pool.happy.defaults"), "storage")) == ""
-    total = "an hour at idle: 2.10 USD; with all machines: at least 4.86 USD (1 cost isn't known)"
+    total = "per hour idle: 2.10 USD; at most: at least 4.86 USD (1 cost isn't known)"
     assert words.total_line(graphs.graph("pool.happy.autoscale_scenarios")) == total
-    assert words.total_line(graphs.graph("foundation.happy.existing")).startswith("an hour at idle: not known")
-    assert words.total_line(graphs.graph("example.from-shipyard")) == "no machines of its own"
+    assert words.total_line(graphs.graph("foundation.happy.existing")).startswith("per hour idle: not known")
+    assert words.total_line(graphs.graph("example.from-shipyard")) == "no machines"
     assert words.machines(Machines("t4", "S", "T4", 0, 2, spot=True)) == "t4: 0 to 2 x S (T4) Spot"
     assert words.machines(Machines("", "S", "", 1, 1)) == "S"
     assert words.machines(Machines("", "S", "", 2, 2)) == "2 x S"

@@ -61,7 +61,7 @@ def test_a_file_that_is_there_is_never_overwritten(project: Path, capsys: pytest
     file = project / "Pulumi.tonight.yaml"
     file.write_text("mine\n")
     assert main(["new", "tonight", "--example", "t4-tonight"]) == 2
-    assert "Pulumi.tonight.yaml is there already" in capsys.readouterr().err
+    assert "Pulumi.tonight.yaml already exists" in capsys.readouterr().err
     assert file.read_text() == "mine\n"
 
 
@@ -132,8 +132,8 @@ def test_the_next_environment_is_a_copy_with_its_comments_and_without_what_only_
     shown = capsys.readouterr().out.splitlines()
     assert shown == [
         "wrote Pulumi.staging.yaml: a copy of Pulumi.dev.yaml",
-        "quota: GPUs of Container Apps are granted to one environment: after `up`, `python -m operations preflight "
-        "--stack staging` tells what this one has and how to request more; `keep: true` of job_environment keeps it over `down`",
+        "quota: GPU quota of Container Apps belongs to one environment: after `up`, `python -m operations preflight "
+        "--stack staging` shows the quota and how to request more; `keep: true` of job_environment keeps it after `down`",
         "next: pulumi config set --secret --path 'azure-gpu:jobs.train.secret_environment.TOKEN' --stack staging",
         "next: python -m operations up --stack staging",
     ]
@@ -148,11 +148,14 @@ def test_the_next_environment_is_a_copy_with_its_comments_and_without_what_only_
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["staging", "--from", "dve"], "--from: there is no Pulumi.dve.yaml; given: 'dve'; allowed: dev; fix: did you mean dev?"),
-        (["dev", "--from", "dev"], "STACK: Pulumi.dev.yaml is there already"),
+        (
+            ["staging", "--from", "dve"],
+            "--from: Pulumi.dve.yaml doesn't exist; given: 'dve'; allowed: dev; fix: did you mean dev?",
+        ),
+        (["dev", "--from", "dev"], "STACK: Pulumi.dev.yaml already exists"),
         (["staging", "--from", "dev", "--location", "westerope"], "--location: "),
-        (["staging", "--from", "dev", "--team", "a/b"], "--team: this can't be a team's name"),
-        (["staging", "--from", "dev", "--days", "3"], "--days: a copy keeps the end dates of its file"),
+        (["staging", "--from", "dev", "--team", "a/b"], "--team: invalid team name"),
+        (["staging", "--from", "dev", "--days", "3"], "--days: not supported with --from: a copy keeps its end dates"),
     ],
 )
 def test_a_copy_that_can_not_be_made_writes_nothing(

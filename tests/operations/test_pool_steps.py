@@ -122,7 +122,7 @@ def test_a_pool_that_is_not_there_can_not_be_drained() -> None:
     [
         ("pending", "/a", "the application package GPUDriver 411.82 is pending"),
         ("", "/a", "the Batch account has no application package GPUDriver 411.82"),
-        ("", "", "the Batch account is still to be made"),
+        ("", "", "the Batch account isn't created yet"),
     ],
 )
 def test_a_package_that_is_not_active_is_refused_with_what_pushes_it(state: str, account: str, message: str) -> None:

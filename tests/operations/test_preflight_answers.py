@@ -12,7 +12,7 @@ from azure_gpu.catalog.size_use import Service, SizeUse
 from azure_gpu_operations.preflight import lists, needs
 from azure_gpu_operations.preflight.answers import allows, offers, quota_rows
 from azure_gpu_operations.preflight.fetching import Outcome
-from azure_gpu_operations.preflight.lists import Key, Permission, What
+from azure_gpu_operations.preflight.lists import ListKey, ListKind, Permission
 from tests.support.embedded import SUBSCRIPTION
 
 T4 = "Standard NCASv3_T4 Family"
@@ -40,20 +40,20 @@ POOL = {
 }
 
 
-def batch_outcomes(*accounts: dict[str, Any], quota: int = 3) -> dict[Key, Outcome[Any]]:
+def batch_outcomes(*accounts: dict[str, Any], quota: int = 3) -> dict[ListKey, Outcome[Any]]:
     client: Any = argparse.Namespace(
         batch_account=argparse.Namespace(list=lambda: [models.BatchAccount(account) for account in accounts]),
         pool=argparse.Namespace(list_by_batch_account=lambda group, name: [models.Pool(POOL)]),
     )
     compute = RegionLimits(region="westeurope", families=(Limit(T4, 4),), total=Limit("cores", 100), spot=Limit("spot", 100))
     return {
-        Key(What.BATCH_ACCOUNTS): Outcome(lists.batch_accounts(client)),
-        Key(What.BATCH_ACCOUNT_QUOTA, "westeurope"): Outcome(quota),
-        Key(What.COMPUTE_QUOTAS, "westeurope"): Outcome(compute),
+        ListKey(ListKind.BATCH_ACCOUNTS): Outcome(lists.batch_accounts(client)),
+        ListKey(ListKind.BATCH_ACCOUNT_QUOTA, "westeurope"): Outcome(quota),
+        ListKey(ListKind.COMPUTE_QUOTAS, "westeurope"): Outcome(compute),
     }
 
 
-def batch_answers(outcomes: dict[Key, Outcome[Any]], nodes: int, account: str = "") -> list[tuple[str, str]]:
+def batch_answers(outcomes: dict[ListKey, Outcome[Any]], nodes: int, account: str = "") -> list[tuple[str, str]]:
     wanted = [needs.parse(f"batch=Standard_NC4as_T4_v3*{nodes}@westeurope")]
     return [(row.answer, row.fix) for row in quota_rows(outcomes, wanted, account)]
 
@@ -77,7 +77,7 @@ def test_of_several_accounts_one_has_to_be_named() -> None:
     other = {**ACCOUNT, "name": "other", "id": f"{ACCOUNT['id']}2"}
     elsewhere = {**ACCOUNT, "name": "elsewhere", "location": "northeurope"}
     outcomes = batch_outcomes(ACCOUNT, other, elsewhere)
-    assert batch_answers(outcomes, 4) == [("unknown", "name one with --batch-account")]
+    assert batch_answers(outcomes, 4) == [("unknown", "set --batch-account")]
     assert batch_answers(outcomes, 4, "Mnist") == [("ok", "")]
     assert [answer for answer, _ in batch_answers(outcomes, 4, "nobody")] == ["ok", "unknown"]
     full = batch_outcomes(ACCOUNT, other, quota=2)
@@ -115,7 +115,7 @@ def test_a_role_allows_what_its_actions_have_and_its_exceptions_leave(
 )
 def test_batch_says_of_a_size_when_it_gives_it_up(end: date | None, answer: str) -> None:
     wanted = [needs.parse("batch=Standard_NC4as_T4_v3@westeurope")]
-    outcomes: dict[Key, Outcome[Any]] = {Key(What.BATCH_SIZES, "westeurope"): Outcome({"standard_nc4as_t4_v3": end})}
+    outcomes: dict[ListKey, Outcome[Any]] = {ListKey(ListKind.BATCH_SIZES, "westeurope"): Outcome({"standard_nc4as_t4_v3": end})}
     first, *rest = offers(outcomes, wanted, date(2026, 11, 21))
     assert first.answer == answer
     assert [row.answer for row in rest] == ([] if answer == "retired" else ["no capacity known"])
@@ -131,7 +131,7 @@ def test_new_pools_are_held_to_the_accounts_number_of_pools() -> None:
 def test_machines_without_a_gpu_draw_from_machine_learnings_own_quota() -> None:
     use = SizeUse(Service.ML_ENDPOINT, "Standard_F2s_v2", "westeurope", "ml_endpoints.digits", "location", 4)
     limits = RegionLimits("westeurope", (Limit("standardFSv2Family", 6, 0),), Limit("total", 100, 0), Limit("low", 0, 0))
-    outcomes: dict[Key, Outcome[Any]] = {Key(What.ML_QUOTAS, "westeurope"): Outcome(limits)}
+    outcomes: dict[ListKey, Outcome[Any]] = {ListKey(ListKind.ML_QUOTAS, "westeurope"): Outcome(limits)}
     (row,) = quota_rows(outcomes, [], ml_beside=[CountedUse(use, "standardFSv2Family", 8)])
     assert (row.answer, row.subject) == ("no quota", "ml_endpoints.digits")
     assert "ask for a limit of 8 vCPU of standardFSv2Family" in row.fix

@@ -9,7 +9,7 @@ from azure_gpu.catalog.quotas import CountedUse, Limit, RegionLimits, compute_pr
 from azure_gpu.catalog.size_use import Service, SizeUse
 from azure_gpu_operations.preflight import answers, features
 from azure_gpu_operations.preflight.fetching import Outcome
-from azure_gpu_operations.preflight.lists import Key, What
+from azure_gpu_operations.preflight.lists import ListKey, ListKind
 from azure_gpu_operations.preflight.rows import Answer
 from tests.support.embedded import EmbeddedAzure
 from tests.support.preflight import main
@@ -50,10 +50,10 @@ def test_the_nodes_that_a_pool_may_have_count_with_those_of_the_system_pool() ->
 
 
 def test_a_cluster_of_a_system_pool_alone_is_asked_about_too() -> None:
-    outcomes = {Key(What.COMPUTE_QUOTAS, "eastus"): Outcome(LIMITS)}
+    outcomes = {ListKey(ListKind.COMPUTE_QUOTAS, "eastus"): Outcome(LIMITS)}
     (row,) = answers.quota_rows(outcomes, [], beside=[SYSTEM])
     assert (row.subject, row.answer) == ("clusters.gpu.system_pool.size", Answer.OK)
-    missing = {Key(What.COMPUTE_QUOTAS, "eastus"): Outcome(missing="timed out")}
+    missing = {ListKey(ListKind.COMPUTE_QUOTAS, "eastus"): Outcome(missing="timed out")}
     (row,) = answers.quota_rows(missing, [], beside=[SYSTEM])
     assert row.answer is Answer.UNKNOWN
 

@@ -29,18 +29,18 @@ def test_a_need_is_read(text: str, service: Service, size: str, nodes: int, regi
     [
         ("nonsense", "SERVICE=SIZE"),
         ("bach=nc6@westeurope", "did you mean 'batch'"),
-        ("functions=V100@westeurope", "allowed are vm, batch, aks, ml-compute, ml-endpoint, aci, container-apps"),
-        ("vm=nc6*none@westeurope", "'none' is no number of machines"),
-        ("vm=nc6*0@westeurope", "allowed are 1 to 100000"),
-        ("vm=nc6*-1@westeurope", "no number of machines"),
-        ("vm=nc6", "names no region"),
+        ("functions=V100@westeurope", "allowed: vm, batch, aks, ml-compute, ml-endpoint, aci, container-apps"),
+        ("vm=nc6*none@westeurope", "invalid number of machines 'none'"),
+        ("vm=nc6*0@westeurope", "allowed: 1 to 100000"),
+        ("vm=nc6*-1@westeurope", "invalid number of machines"),
+        ("vm=nc6", "missing region"),
         ("vm=nc6@westeuropa", "write 'westeurope'"),
-        ("vm=nc6@westeurope:cheap", "allowed is spot"),
+        ("vm=nc6@westeurope:cheap", "use spot or omit it"),
         ("vm=*4@westeurope", "SERVICE=SIZE"),
     ],
 )
 def test_a_need_that_is_wrong_is_a_wrong_command_line(text: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(needs.WrongNeedError) as wrong:
+    with pytest.raises(needs.InvalidNeedError) as wrong:
         needs.parse(text)
     assert words in str(wrong.value)
     assert main("--need", text, "--offline") == 2
@@ -50,11 +50,11 @@ def test_a_need_that_is_wrong_is_a_wrong_command_line(text: str, words: str, cap
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((), "nothing to look at"),
+        ((), "nothing to check"),
         (("--need", "vm=nc6", "--location", "westerope"), "--location"),
         (("--need", "vm=nc6@westeurope", "--as-of", "soon"), "YYYY-MM-DD"),
         (("--name", "drawer=x"), "KIND=NAME"),
-        (("--name", "batch=x"), "unique in a region"),
+        (("--name", "batch=x"), "unique per region"),
     ],
 )
 def test_a_wrong_command_line_says_what_is_wrong(
@@ -79,21 +79,21 @@ def test_offline_asks_nobody(capsys: pytest.CaptureFixture[str], monkeypatch: py
 def test_a_size_that_nobody_knows_leaves_the_answer_incomplete(need: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main("--offline", "--need", need, "--need", "vm=Standard_NC4as_T4_v3@eastus", "--as-of", "2026-11-21") == 3
     told = " ".join(capsys.readouterr().out.split())
-    assert f"the answer is incomplete: nothing is known of --need {need}" in told
+    assert f"the result is incomplete: unknown: --need {need}" in told
 
 
 def test_people_get_a_table_without_colours_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     assert main("--offline", "--need", "vm=Standard_NC6@westeurope") == 1
     said = capsys.readouterr().out
     assert "retired" in said
-    assert "1 of 1 answers speak against it" in said
+    assert "1 of 1 checks failed" in said
     assert "\x1b[" not in said
 
 
 @pytest.mark.parametrize(
     ("need", "code", "words"),
     [
-        ("container-apps=Consumption-GPU-NC8as-T4@westeurope", 0, "nothing speaks against it"),
+        ("container-apps=Consumption-GPU-NC8as-T4@westeurope", 0, "no problems found"),
         (
             "container-apps=Consumption-GPU-NC24-A100@westeurope",
             1,

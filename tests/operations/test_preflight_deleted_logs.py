@@ -6,23 +6,23 @@ import pytest
 
 from azure_gpu_operations.preflight.deleted_logs import rows
 from azure_gpu_operations.preflight.fetching import Outcome
-from azure_gpu_operations.preflight.lists import Key, What
+from azure_gpu_operations.preflight.lists import ListKey, ListKind
 from azure_gpu_operations.preflight.rows import Answer
 
 ID = "/subscriptions/s/resourceGroups/rg/providers/Microsoft.OperationalInsights/workspaces/logs"
 
 
 def found(deleted: Any, workspace: str = ID) -> list[tuple[str, Answer]]:
-    outcomes = {Key(What.DELETED_LOGS): Outcome(deleted)}
+    outcomes = {ListKey(ListKind.DELETED_LOGS): Outcome(deleted)}
     return [(row.message, row.answer) for row in rows(workspace, "westeurope", outcomes)]
 
 
 @pytest.mark.parametrize(
     ("deleted", "answer", "message"),
     [
-        ({ID.lower(): "northeurope"}, Answer.NAME_TAKEN, "a deleted workspace in northeurope keeps the name logs for 14 days"),
-        ({ID.lower(): "westeurope"}, Answer.OK, "`up` brings it back, with the logs that it had"),
-        (None, Answer.UNKNOWN, "could not be read: deleted log workspaces"),
+        ({ID.lower(): "northeurope"}, Answer.NAME_TAKEN, "a deleted workspace in northeurope reserves the name logs for 14 days"),
+        ({ID.lower(): "westeurope"}, Answer.OK, "`up` restores it with its logs"),
+        (None, Answer.UNKNOWN, "couldn't be read: deleted log workspaces"),
     ],
 )
 def test_a_deleted_workspace_comes_back_in_its_own_region_alone(deleted: Any, answer: Answer, message: str) -> None:
@@ -37,6 +37,6 @@ def test_other_names_and_stacks_without_a_workspace_of_their_own_are_not_spoken_
 
 
 def test_the_way_out_names_group_and_workspace() -> None:
-    [row] = rows(ID, "westeurope", {Key(What.DELETED_LOGS): Outcome({ID.lower(): "northeurope"})})
-    assert "bring it back in northeurope" in row.fix
+    [row] = rows(ID, "westeurope", {ListKey(ListKind.DELETED_LOGS): Outcome({ID.lower(): "northeurope"})})
+    assert "restore it in northeurope" in row.fix
     assert "recover --resource-group rg --workspace-name logs" in row.fix

@@ -45,9 +45,9 @@ def test_a_server_that_never_recovers_is_given_up() -> None:
     ("error", "words"),
     [
         (ClientAuthenticationError(message="AADSTS70043: expired\nmore"), "run `az login` (AADSTS70043: expired)"),
-        (ServiceRequestError("no route to host"), "Azure can't be reached: no route to host"),
-        (KeyError("value"), "the answer isn't understood"),
-        (TimeoutError("timed out"), "Azure can't be reached: timed out"),
+        (ServiceRequestError("no route to host"), "Azure is unreachable: no route to host"),
+        (KeyError("value"), "unexpected answer"),
+        (TimeoutError("timed out"), "Azure is unreachable: timed out"),
     ],
 )
 def test_what_goes_wrong_is_said_and_never_raised(error: Exception, words: str) -> None:

@@ -124,11 +124,11 @@ def test_a_retired_size_is_told_from_one_that_is_withheld(connected: EmbeddedAzu
     assert answers(report, "capacity", "nc6") == set()
     assert rows(report, "offer", "nc8as")[0][:2] == (
         "not offered",
-        "westeurope sells nc8as_t4_v3, but not to this subscription (NotAvailableForSubscription)",
+        "nc8as_t4_v3 is restricted for this subscription in westeurope (NotAvailableForSubscription)",
     )
     assert rows(report, "offer", "nc4as")[0][:2] == (
         "ok",
-        "offered in westeurope, zones 1, 3; not to this subscription in zones 2",
+        "offered in westeurope, zones 1, 3; restricted for you in zones 2",
     )
 
 
@@ -241,7 +241,9 @@ def test_a_stack_that_is_there_lives_where_its_state_says(
     code, report = preflight("--stack", "mine", *folder)
     assert (code, report["missing"], answers(report, "name", held)) == (0, {}, set())  # the stack holds the name itself
     monkeypatch.setenv("ARM_METADATA_HOSTNAME", "localhost:1")
-    monkeypatch.setattr(online, "ask", lambda connection, *_, **__: online.Found(missing={"asked": connection.subscription_id}))
+    monkeypatch.setattr(
+        online, "ask", lambda connection, *_, **__: online.OnlineResult(missing={"asked": connection.subscription_id})
+    )
     assert preflight("--stack", "other", *folder)[1]["missing"] == {"asked": "elsewhere"}
 
 
@@ -259,7 +261,7 @@ def test_rights_are_asked_of_an_existing_resource_group(
     connected.put(group, {"location": "westeurope"}, "2024-03-01")
     code, report = preflight("--stack", "mine", "--config-folder", str(tmp_path))
     assert code == 0
-    assert rows(report, "assign roles", "resource group rg-existing") == [("ok", "this login may assign roles", "")]
+    assert rows(report, "assign roles", "resource group rg-existing") == [("ok", "this login can assign roles", "")]
 
 
 @pytest.mark.slow
@@ -275,7 +277,7 @@ def test_the_right_to_make_a_budget_is_asked_where_the_budget_lies(
         stack_file(tmp_path, connected, team="vision", location="westeurope", foundation=parts, budget=budget)
         code, report = preflight("--stack", "mine", "--config-folder", str(tmp_path))
         assert (code, report["missing"]) == (0, {})
-        assert rows(report, "write budgets", scope) == [("ok", "this login may make the stack's budget", "")]
+        assert rows(report, "write budgets", scope) == [("ok", "this login can create the stack's budget", "")]
         assert answers(report, "registration", "Microsoft.Consumption") == {"ok"}
     fault(connected, "forbid", "Microsoft.Consumption/budgets/write")
     code, report = preflight("--stack", "mine", "--config-folder", str(tmp_path))
@@ -298,7 +300,7 @@ def test_a_list_that_is_forbidden_leaves_an_answer_that_is_incomplete(connected:
     code, report = preflight("--need", NEED)
     assert code == 3
     assert report["missing"] == {
-        "vCPU quotas in westeurope": "this login may not read it, the role Reader may (AuthorizationFailed)"
+        "vCPU quotas in westeurope": "this login has no right to read it; it requires the role Reader (AuthorizationFailed)"
     }
     assert answers(report, "offer") == {"ok"}
     assert answers(report, "quota") == {"unknown"}
@@ -324,7 +326,7 @@ def test_a_list_that_is_throttled_for_too_long_is_missing_and_says_for_how_long(
     code, report = preflight("--need", NEED)
     assert code == 3
     [reason] = report["missing"].values()
-    assert reason == "Azure throttles these requests, and asks to wait 600 seconds: run it again later"
+    assert reason == "Azure throttled the requests; retry after 600 seconds: run it again later"
 
 
 @pytest.mark.slow
@@ -382,7 +384,7 @@ def test_the_gpus_of_a_job_are_a_quota_of_its_environment(connected: EmbeddedAzu
     stack_file(tmp_path, connected, team="quota", location="eastus", jobs=jobs)
     stack = ("--stack", "mine", "--config-folder", str(tmp_path))
     [(answer, message, fix)] = rows(preflight(*stack)[1], "quota", "jobs.tonight.gpu")
-    assert (answer, "isn't there yet" in message, "keep: true" in fix) == ("unknown", True, True)
+    assert (answer, "doesn't exist yet" in message, "keep: true" in fix) == ("unknown", True, True)
 
     names = [physical_name(each, ["azure-gpu", "quota", "mine", *more], subscription_id=SUBSCRIPTION) for each, more in NAMED]
     group = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/{names[0]}"
@@ -395,5 +397,5 @@ def test_the_gpus_of_a_job_are_a_quota_of_its_environment(connected: EmbeddedAzu
     code, report = preflight(*stack)
     [(answer, message, fix)] = rows(report, "quota", "jobs.tonight.gpu")
     assert (code, answer) == (1, "no quota")
-    assert message == f"jobs use up to 2 T4s at once, and the environment {names[1]} may use 0"
+    assert message == f"jobs use up to 2 T4s at once; the limit of the environment {names[1]} is 0"
     assert "request a limit of 2 for ManagedEnvironmentConsumptionT4Gpus" in fix

@@ -79,7 +79,7 @@ def test_a_policy_is_told_with_its_assignment_the_property_and_the_key(
     code, [row], _ = judged(folder, capsys)
     assert (code, row["subject"], row["check"], row["answer"]) == (1, "foundation.registry", "policy", "refused")
     assert "policy assignment 'no-public' denies Microsoft.ContainerRegistry/registries" in row["message"]
-    assert 'properties.publicNetworkAccess: the stack sends "Enabled"' in row["message"]
+    assert 'properties.publicNetworkAccess: the stack sets "Enabled"' in row["message"]
     assert "/policyAssignments/no-public" in row["message"]
     assert "foundation.registry.overrides: {publicNetworkAccess: …}" in row["fix"]
 

@@ -393,7 +393,7 @@ def test_a_stack_that_is_not_up_is_one_line(
     monkeypatch.setattr(Stack, "deployment", deployment)
     assert main(["prove", "--stack", "dev"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert "there is no stack dev" in line or line.endswith("bring it up first: pulumi up --stack dev")
+    assert "stack dev doesn't exist" in line or line.endswith("deploy it first: pulumi up --stack dev")
 
 
 def test_what_computed_on_the_cpu_is_no_proof_where_a_gpu_is_required(

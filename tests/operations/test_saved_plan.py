@@ -30,11 +30,11 @@ def test_a_plan_is_read_as_it_was_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("{", "is no saved plan: it isn't JSON"),
-        ("[]", "is no saved plan of form 1"),
-        (json.dumps({"form": 2, "stack": "dev", "state": "", "plan": {}}), "is no saved plan of form 1"),
-        (json.dumps({"form": 1, "stack": "dev", "state": "", "plan": []}), "is no saved plan of form 1"),
-        (json.dumps({"form": 1, "stack": "another", "state": "", "plan": {}}), "is a plan of stack another, and not of dev"),
+        ("{", "isn't a saved plan \\(not JSON\\)"),
+        ("[]", "isn't a saved plan of format 1"),
+        (json.dumps({"form": 2, "stack": "dev", "state": "", "plan": {}}), "isn't a saved plan of format 1"),
+        (json.dumps({"form": 1, "stack": "dev", "state": "", "plan": []}), "isn't a saved plan of format 1"),
+        (json.dumps({"form": 1, "stack": "another", "state": "", "plan": {}}), "is a plan for stack another, not dev"),
         (None, "can't be read: No such file or directory"),
     ],
 )

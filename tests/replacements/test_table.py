@@ -13,8 +13,8 @@ from azure_gpu_operations.guard.held import held
 from azure_gpu_operations.review import dangers, replacements, steps
 from azure_gpu_operations.review.model import Operation
 from azure_gpu_operations.review.parts import owners, parts, without_noise
-from azure_gpu_operations.review.places import Places
 from azure_gpu_operations.review.replacements import Effect
+from azure_gpu_operations.review.source_locations import SourceLocations
 from tests.replacements import renew, tried
 from tests.replacements.changes import Change, changes_of, places, value_at, with_objects
 from tests.replacements.engine import Outcome, Step
@@ -51,7 +51,7 @@ def test_a_review_shows_the_drawn_changes_as_they_are(drawn: list[Tried]) -> Non
         differences = list(compare.differences(change.before, change.after))
         before = {"resources": [each["oldState"] for each in outcome.planned if each.get("oldState")]}
         told = dangers.dangers(
-            dangers.Change(found, owners(found), held(before), differences, Places([], "azure-gpu")), outcome.planned
+            dangers.Change(found, owners(found), held(before), differences, SourceLocations([], "azure-gpu")), outcome.planned
         )
         forced = [each for each in told if each.operation is Operation.REPLACE]
         assert {each.cause for each in forced} <= {each.key for each in differences}, row

@@ -93,7 +93,7 @@ def test_a_cluster_and_a_pool_made_by_hand_are_taken_over_without_a_change(
     # A second adoption finds what the stack has by now.
     refused = stack.operations("adopt", cluster)
     assert (refused.returncode, refused.stdout) == (1, "")
-    assert "the stack has this already" in refused.stderr
+    assert "already in the stack" in refused.stderr
     stack.let_go()
 
 

@@ -151,5 +151,5 @@ def test_verbs_without_an_engine_work_in_the_folder_and_name_the_command(azure_g
     done = azure_gpu("preview", "--stack", "missing")
     assert done.returncode == 1
     assert done.stderr == (
-        f"error: there is no {company}/Pulumi.missing.yaml; `azure-gpu new missing --example NAME` writes one\n"
+        f"error: {company}/Pulumi.missing.yaml doesn't exist; create it with `azure-gpu new missing --example NAME`\n"
     )

@@ -106,6 +106,6 @@ def test_what_somebody_changed_behind_the_stack_is_drift_until_it_is_repaired(az
     azure.made(theirs, {"location": group["location"]}, "2024-11-30")
     told = stack.operations("drift")
     assert told.returncode == 0, told.stdout + told.stderr
-    assert f"userAssignedIdentities theirs, in resource group {group['name']}: nobody declared it in this stack" in told.stdout
+    assert f"userAssignedIdentities theirs, in resource group {group['name']}: not declared in this stack" in told.stdout
     assert stack.operations("drift", "--undeclared").returncode == 3
     assert azure.delete(theirs, "2024-11-30").is_success

@@ -272,7 +272,7 @@ def test_a_base_that_does_not_come_up_is_said_in_a_line(clone: Clone) -> None:
     found = clone.review(base=broken, code=1)
     assert found.stacks["prod"]["outcome"] == "failed"
     [why] = found.stacks["prod"]["missing"]
-    assert why.startswith("the base doesn't come up: ")
+    assert why.startswith("the base couldn't be deployed: ")
     assert "pools.train.size" in why
     assert "not reviewed" in found.first
 

@@ -72,7 +72,7 @@ def test_a_stopped_endpoint_keeps_address_and_key_stays_stopped_and_comes_back_a
     assert f"colours is stopped since {since}; start it first: python -m operations start colours --stack " in promoted.stderr
 
     explained = stack.operations("explain", "colours")
-    assert f"it is stopped since {since}" in explained.stdout, explained.stdout + explained.stderr
+    assert f"it has been stopped since {since}" in explained.stdout, explained.stdout + explained.stderr
 
     # An `up` with another change, refreshed before or not, brings that change and starts nothing.
     stack.configure(served.says(description="at rest"))

@@ -57,7 +57,7 @@ def test_everything_ends_and_nothing_is_protected_or_kept(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        (FILE.replace("vision", "{secure: v1:abc}"), "has encrypted values, which only its own stack can read: azure-gpu:team"),
+        (FILE.replace("vision", "{secure: v1:abc}"), "has encrypted values, which only its stack can decrypt: azure-gpu:team"),
         ("[", "Pulumi.dev.yaml"),
         (FILE.replace("common", "missing"), "the file isn't there"),
     ],

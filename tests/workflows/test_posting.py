@@ -101,7 +101,7 @@ def test_a_run_that_reviews_nothing_is_refused(github: GitHub, path: str, event:
     pull = github.open_pull(1, HEAD, "patch", fork=True)
     run = reviewed(github, pull, comment("text"), event=event)
     github.runs[run]["path"] = path
-    with pytest.raises(HostError, match="reviews no pull request"):
+    with pytest.raises(HostError, match="not a review of a pull request"):
         posting.post_review(repository(github), run)
     assert github.comments == []
 
@@ -163,14 +163,14 @@ def test_the_same_text_is_not_written_again(github: GitHub) -> None:
         ({"comment.md": f"{MARKER}\n" + "x" * 70_000}, "more than 60,000 characters"),
         ({"comment.md": b"\0" * 5_000_000}, "more than 4,194,304 bytes"),
         ({"comment.md": b"\xff"}, "isn't UTF-8"),
-        ({**comment("text"), "annotations.json": "{"}, "annotations.json is no JSON"),
+        ({**comment("text"), "annotations.json": "{"}, "annotations.json isn't JSON"),
     ],
 )
 def test_what_an_artifact_lacks_is_said_in_the_comment(github: GitHub, files: Mapping[str, str | bytes], told: str) -> None:
     pull = github.open_pull(1, HEAD, "patch", fork=True)
     posting.post_review(repository(github), reviewed(github, pull, files))
     [body] = github.bodies(1)
-    assert f"**There is no whole review**: {told}" in body or told in body
+    assert f"**The review is incomplete**: {told}" in body or told in body
     assert len(body) < 65_536
 
 
@@ -179,10 +179,10 @@ def test_an_artifact_that_is_no_archive_or_has_expired_is_said_too(github: GitHu
     run = reviewed(github, pull, comment("text"))
     github.artifacts[0]["data"] = b"PK\x03\x04 nothing"
     posting.post_review(repository(github), run)
-    assert "no zip archive that can be read" in github.bodies(1)[0]
+    assert "isn't a readable zip archive" in github.bodies(1)[0]
     github.artifacts[0]["expired"] = True
     posting.post_review(repository(github), run)
-    assert "has left no artifact" in github.bodies(1)[0]
+    assert "the run has no artifact" in github.bodies(1)[0]
 
 
 def test_more_bytes_than_an_answer_may_have_are_not_read(github: GitHub) -> None:
@@ -257,7 +257,7 @@ def test_how_a_deployment_ended_is_worded_by_its_exit_code() -> None:
     told = [results.of_deployment("prod", HEAD, code, "```\nlog", "https://run").splitlines()[0] for code in (0, STALE_PLAN, 1)]
     assert told == [
         "Stack `prod`: deployed as planned (`aaaaaaa`, [run](https://run)).",
-        "Stack `prod`: **not deployed**: its state has moved on since the plan was made; run all jobs of the workflow again "
+        "Stack `prod`: **not deployed**: its state has changed since the plan was made; run all jobs of the workflow again "
         "(`aaaaaaa`, [run](https://run)).",
         "Stack `prod`: **the deployment failed** (`aaaaaaa`, [run](https://run)).",
     ]
@@ -308,7 +308,7 @@ def test_two_long_sections_are_cut_at_their_ends_until_both_fit() -> None:
 
 
 def test_a_wrong_name_of_a_section_is_refused() -> None:
-    with pytest.raises(ValueError, match="is no name of a section"):
+    with pytest.raises(ValueError, match="isn't a valid section name"):
         sections.with_section("", "a -->", "text")
 
 
@@ -328,7 +328,10 @@ def test_what_goes_wrong_is_one_line(github: GitHub, capsys: pytest.CaptureFixtu
     for given, told in (
         (environment, "error: GET /repos/octo/gpu/actions/runs/1 answers 401: Bad credentials\n"),
         ({}, "error: GITHUB_TOKEN isn't set; the runner or the workflow sets it\n"),
-        ({**environment, "GITHUB_API_URL": "file:///etc"}, "error: 'file:///etc' is no address of an API; the runner sets it\n"),
+        (
+            {**environment, "GITHUB_API_URL": "file:///etc"},
+            "error: 'file:///etc' isn't a valid API address; the runner sets it\n",
+        ),
     ):
         assert command.main(["review", "--run", "1"], given) == 1
         assert capsys.readouterr().err == told

@@ -192,8 +192,8 @@ def test_files_are_read_by_their_names_and_nothing_else_is() -> None:
 @pytest.mark.parametrize(
     ("data", "told"),
     [
-        (b"no archive", "no zip archive"),
-        (archive(("comment.md", b"abc" * 100))[:-30], "no zip archive"),
+        (b"no archive", "isn't a readable zip archive"),
+        (archive(("comment.md", b"abc" * 100))[:-30], "isn't a readable zip archive"),
         (archive(("comment.md", b"\0" * (untrusted.MOST_BYTES + 1))), "more than 4,194,304 bytes"),
         (archive(("comment.md", b"\xff\xfe")), "isn't UTF-8"),
     ],
@@ -232,5 +232,5 @@ def test_remarks_on_lines_that_are_none_are_left_out() -> None:
 
 @pytest.mark.parametrize("text", ["{", "{}", "[" * 100_000, "3"])
 def test_remarks_that_are_no_list_are_refused(text: str) -> None:
-    with pytest.raises(UntrustedError, match=r"annotations\.json is no"):
+    with pytest.raises(UntrustedError, match=r"annotations\.json isn't"):
         untrusted.annotations_of(text)

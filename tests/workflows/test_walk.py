@@ -138,7 +138,7 @@ def test_the_real_review_of_another_size_comes_into_the_comment_whole(
     reviewed = well(runner.run("review.yml", "pull_request", event(pull, "opened", repository.main), commit=head))
     well(post(runner, github, repository, reviewed))
     [body] = github.bodies(6)
-    assert "There is no whole review" not in body
+    assert "The review is incomplete" not in body
     first = "\n".join(body.splitlines()[:14])
     assert ("Standard_NC8as_T4_v3" in first, "replace" in first) == (True, True), body[:3000]
     [artifact] = github.artifacts
@@ -153,7 +153,7 @@ def test_a_review_that_fails_is_posted_all_the_same(runner: Runner, github: GitH
     pull = github.open_pull(8, head, "wrong", fork=True)
     for played, shown in (
         (review("the file is rejected", code=5), "the file is rejected"),
-        ({"code": 1}, "the run has left no artifact"),
+        ({"code": 1}, "the run has no artifact"),
     ):
         runner.played["review"] = played
         run = runner.run("review.yml", "pull_request", event(pull, "synchronize", repository.main), commit=head)
@@ -201,7 +201,7 @@ def test_what_was_merged_is_deployed_from_its_plan_and_a_stale_plan_is_refused(
     def approval(workflow: str, job: str) -> None:
         if job == "deploy" and runner.environments[-1] == "dev":
             [body] = github.bodies(11)
-            assert "`dev`: planned, and waits for the approval of environment `dev`" in body
+            assert "`dev`: planned, waiting for the approval of environment `dev`" in body
 
     runner.before = approval
     deployed = runner.run("deploy.yml", "push", {"ref": "refs/heads/main"}, commit=merged)
@@ -225,7 +225,7 @@ def test_what_was_merged_is_deployed_from_its_plan_and_a_stale_plan_is_refused(
     runner.played["preview"] = {"code": 1, "output": "error: quota"}
     failed = runner.run("deploy.yml", "push", {"ref": "refs/heads/main"}, commit=merged)
     assert (failed.jobs["plan"].result, failed.jobs["deploy"].result) == ("failure", "skipped")
-    assert "Stack `prod`: there is no plan, and nothing is deployed" in github.bodies(11)[0]
+    assert "Stack `prod`: no plan, nothing was deployed" in github.bodies(11)[0]
 
 
 def test_a_commit_that_no_pull_request_brought_is_deployed_without_a_comment(

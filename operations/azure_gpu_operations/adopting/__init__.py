@@ -1,1 +1,1 @@
-"""`adopt`: what runs already in Azure, as parts of a stack file and of a stack's state. Nothing is written to Azure."""
+"""`adopt`: existing Azure resources as parts of a stack file and of a stack's state. Nothing is written to Azure."""

@@ -1,7 +1,4 @@
-"""`adopt` itself: reads what runs, says it in the keys of a stack file, and tries the adoption on a copy of the stack.
-
-In: the parsed command line. Out: standard output, standard error, the files that were requested, and the exit code.
-"""
+"""Runs `adopt`: reads existing resources, writes them as a stack file, and tries the adoption on a copy of the stack."""
 
 import argparse
 import json
@@ -38,7 +35,7 @@ _READABLE_ELSEWHERE = ("passphrase", "cloud", "")  # secrets of a state that are
 def run(options: argparse.Namespace) -> int:
     """What `adopt` does with its command line. The exit code."""
     if not options.stack and (options.write or options.out):
-        print("error: --write and --out need --stack, whose file and state they are for", file=sys.stderr)
+        print("error: --write and --out require --stack", file=sys.stderr)
         return 2
     last_day: date = options.expires_after or days_later(datetime.now(UTC).date(), PROPOSED_DAYS)
     try:
@@ -79,14 +76,16 @@ def _into_stack(options: argparse.Namespace, part: Part, arm: Arm) -> int:
     deployment = stack.deployment() if stack.exists() else {}
     taken_ids = {str(each.get("id", "")).lower(): each["urn"] for each in deployment.get("resources") or []}
     problems = [
-        Problem(each.id.text, "the stack has this already", fix=f"leave it out: {taken_ids[each.id.key]}")
+        Problem(each.id.text, "already in the stack", fix=f"omit it: {taken_ids[each.id.key]}")
         for each in part.taken
         if each.id.key in taken_ids
     ]
     bound = str((deployment.get("secrets_providers") or {}).get("type", ""))
     if bound not in _READABLE_ELSEWHERE:
-        fix = "adopt into a stack of its own, whose secrets a passphrase or a key vault keeps"
-        problems.append(Problem("--stack", "the secrets of the stack's state can be read in its backend alone", bound, fix=fix))
+        fix = "adopt into a separate stack whose secrets are encrypted with a passphrase or a key vault"
+        problems.append(
+            Problem("--stack", "the secrets of the stack's state can be decrypted only by its backend", bound, fix=fix)
+        )
     if problems:
         return _refuse(problems)
     with tempfile.TemporaryDirectory() as folder:
@@ -97,8 +96,8 @@ def _into_stack(options: argparse.Namespace, part: Part, arm: Arm) -> int:
             return _refuse(problems)
         whole = merged(text, _entries(part))
         scratch.configure(whole)
-        told = list(adoption.tried())
-    print("\n".join(_lines(part, told)))
+        results = list(adoption.tried())
+    print("\n".join(_lines(part, results)))
     if options.out:
         _write(options.out, json.dumps(adoption.file, indent=2) + "\n")
     if options.write:
@@ -122,12 +121,12 @@ class _Adoption:
         """Finds what the plan has of what is there, reads it, and sets `overrides`."""
         plan = self._plan()
         planned = matching.planned(plan)
-        wanted = {each.id.key: each.id.text for each in self._part.taken}
-        pairs = {one.urn: (one, text) for text in wanted.values() for one in planned if one.has_id(text)}
-        lost = [text for text in wanted.values() if text not in {text for _, text in pairs.values()}]
+        ids = {each.id.key: each.id.text for each in self._part.taken}
+        pairs = {one.urn: (one, text) for text in ids.values() for one in planned if one.has_id(text)}
+        lost = [text for text in ids.values() if text not in {text for _, text in pairs.values()}]
         if lost:
-            fix = "set the stack's `foundation.resource_group` to the group of what it takes over"
-            return [Problem(text, "the stack's plan has nothing with this id", fix=fix) for text in lost]
+            fix = "set the stack's `foundation.resource_group` to the group of the adopted resources"
+            return [Problem(text, "the stack's plan has no resource with this id", fix=fix) for text in lost]
         pairs |= {one.urn: (one, text) for one in planned if one.urn not in pairs for text in self._within(one)}
         self._ids = {urn: text for urn, (_, text) in pairs.items()}
         steps = {step["urn"]: step["newState"] for step in plan if step.get("newState")}
@@ -197,16 +196,16 @@ def _changed(step: Mapping[str, Any]) -> str:
 
 def _entries(part: Part) -> list[Entry]:
     return [
-        Entry(section, name, said, [], [], active=True, unless_there=section == "foundation" or isinstance(said, str))
+        Entry(section, name, settings, [], [], active=True, unless_there=section == "foundation" or isinstance(settings, str))
         for section, of_section in part.sections.items()
-        for name, said in of_section.items()
+        for name, settings in of_section.items()
     ]
 
 
-def _lines(part: Part, told: list[str]) -> Iterator[str]:
+def _lines(part: Part, results: list[str]) -> Iterator[str]:
     """For a stack file, with what is to be known as comments."""
     yield block(_entries(part)).rstrip("\n")
-    for note in [*dict.fromkeys(part.notes), *told]:
+    for note in [*dict.fromkeys(part.notes), *results]:
         yield from comment_lines(note)
 
 

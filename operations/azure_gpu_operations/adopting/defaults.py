@@ -1,11 +1,11 @@
-"""What Azure fills in by itself where nobody says it, so that a stack file needn't say it either.
+"""Azure's defaults of properties, which a stack file needn't set.
 
-By type, paths of azure-native's inputs with the value that Azure has by default; ANY where it makes the value or moves it. In a
-path, `[]` is any item of a list. Everything else that Azure has and the program doesn't send is taken for somebody's wish, and
-pinned. Where a default isn't listed here, what it costs is a line in the stack file.
+By type, paths of azure-native's inputs with the value that Azure sets by default; ANY if it generates or changes the value. In
+a path, `[]` is any item of a list. Every other value that Azure has and the program doesn't send is taken as intended, and
+pinned. A default that is missing here costs one line in the stack file.
 
-Sources: docstrings of pulumi-azure-native 3.29, which have ARM's descriptions and defaults; answers of Azure to bodies that leave
-the property out, as tests/recorded has them.
+Sources: docstrings of pulumi-azure-native 3.29, which have ARM's descriptions and defaults; answers of Azure to bodies that
+leave the property out, as tests/recorded has them.
 """
 
 from collections.abc import Mapping

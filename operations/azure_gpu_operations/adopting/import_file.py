@@ -1,7 +1,7 @@
-"""The file of `pulumi import --file`, with the URNs that the program gives its resources.
+"""Writes the file of `pulumi import --file`, with the URNs that the program gives its resources.
 
-In: resources of a plan with their ids, all of the plan's resources, and what a stack's state has. Out: the file, components
-before what is in them. A component that the state doesn't have yet is named as one; the program's next update describes it.
+Components come before their children. A component that isn't in the state yet is declared as one; the program's next update
+describes it.
 """
 
 import re

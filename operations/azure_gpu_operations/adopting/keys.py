@@ -1,7 +1,6 @@
-"""The keys of a stack file that declare what an ARM body shows.
+"""The keys of a stack file that declare what an ARM body shows, with notes about the rest. Pure.
 
-In: resources as ARM answers them. Out: sections of a stack file by name, and what they can't say in a line each. Pure. What no
-key says is set by `overrides`, once a plan shows what the program would send.
+`overrides` set what has no key, once a plan shows what the program would send.
 """
 
 import re
@@ -15,18 +14,18 @@ from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.formats.azure_types import AzureType
 
 Body = Mapping[str, Any]
-Said = dict[str, Any]
+Settings = dict[str, Any]
 PROTECTED: Body = {"protect": True}  # what ran before the stack isn't deleted or replaced by a slip
 
 
 @dataclass(frozen=True, slots=True)
-class There:
-    """A resource of Azure, and what is in it that the stack file says with it."""
+class ExistingResource:
+    """An Azure resource, with the children that the stack file declares with it."""
 
     id: ArmId
     azure_type: AzureType
     body: Body
-    within: tuple["There", ...] = ()
+    within: tuple["ExistingResource", ...] = ()
 
     @property
     def name(self) -> str:
@@ -39,17 +38,17 @@ class There:
 
 @dataclass(slots=True)
 class Part:
-    """What a stack file says of what is there."""
+    """The stack file's sections for the existing resources."""
 
-    sections: dict[str, Said] = field(default_factory=dict[str, Said])
+    sections: dict[str, Settings] = field(default_factory=dict[str, Settings])
     notes: list[str] = field(default_factory=list[str])
-    taken: list[There] = field(default_factory=list[There])  # what the state takes in
+    taken: list[ExistingResource] = field(default_factory=list[ExistingResource])  # imported into the state
 
-    def put(self, section: str, name: str, said: object) -> None:
-        self.sections.setdefault(section, {})[name] = said
+    def put(self, section: str, name: str, settings: object) -> None:
+        self.sections.setdefault(section, {})[name] = settings
 
 
-def part_of(found: Sequence[There], last_day: str) -> Part:
+def part_of(found: Sequence[ExistingResource], last_day: str) -> Part:
     """`last_day`: of everything with a GPU, which is nowhere to be read."""
     part = Part()
     for one in found:
@@ -57,9 +56,9 @@ def part_of(found: Sequence[There], last_day: str) -> Part:
     return part
 
 
-def _needs(part: Part, key: str, said: object) -> None:
-    """A part of the foundation, unless something has said it otherwise."""
-    part.sections.setdefault("foundation", {}).setdefault(key, said)
+def _needs(part: Part, key: str, settings: object) -> None:
+    """Sets a part of the foundation, unless it is set already."""
+    part.sections.setdefault("foundation", {}).setdefault(key, settings)
 
 
 def _existing(part: Part, key: str, text: str) -> None:
@@ -67,7 +66,7 @@ def _existing(part: Part, key: str, text: str) -> None:
     _needs(part, key, {"existing": text})
 
 
-def _speaks_as_stack(one: There, part: Part) -> bool:
+def _uses_stack_identity(one: ExistingResource, part: Part) -> bool:
     """Whether it has an identity of a user's, which is the stack's then."""
     identities = list((one.body.get("identity") or {}).get("userAssignedIdentities") or {})
     if identities:
@@ -75,18 +74,18 @@ def _speaks_as_stack(one: There, part: Part) -> bool:
     return bool(identities)
 
 
-def _home(one: There, part: Part) -> None:
-    """The group that it is in stays whoever's it is."""
+def _use_group_of(one: ExistingResource, part: Part) -> None:
+    """Its resource group becomes `existing`."""
     _existing(part, "resource_group", f"/subscriptions/{one.id.subscription}/resourceGroups/{one.id.resource_group}")
 
 
-def _tags(body: Body) -> Said:
+def _tags(body: Body) -> Settings:
     return {"tags": dict(body["tags"])} if body.get("tags") else {}
 
 
-def _given(**said: Any) -> Said:
+def _given(**settings: Any) -> Settings:
     """Without what isn't there."""
-    return {key: value for key, value in said.items() if value is not None and value not in ("", [], {})}
+    return {key: value for key, value in settings.items() if value is not None and value not in ("", [], {})}
 
 
 # Clusters
@@ -95,8 +94,8 @@ _OUTBOUND = ("loadBalancer", "managedNATGateway", "userAssignedNATGateway", "use
 _POLICIES = ("azure", "calico")
 
 
-def _cluster(one: There, part: Part, last_day: str) -> None:
-    _home(one, part)
+def _cluster(one: ExistingResource, part: Part, last_day: str) -> None:
+    _use_group_of(one, part)
     of, network = one.properties, one.properties.get("networkProfile") or {}
     api = of.get("apiServerAccessProfile") or {}
     upgrades = of.get("autoUpgradeProfile") or {}
@@ -136,13 +135,13 @@ def _cluster(one: There, part: Part, last_day: str) -> None:
         | {"on_cluster": False, "opts": dict(PROTECTED)},
     )
     part.notes += [
-        f"{one.name}: the pool {each['name']} of {each['vmSize']} has no GPU, so it stays in the cluster's own body"
+        f"{one.name}: the pool {each['name']} of {each['vmSize']} has no GPU, so it stays in the cluster's body"
         for each in inside
         if each.get("mode") != "System"
     ]
     part.notes.append(
-        f"{one.name}: nothing is put onto the cluster, such as a device plugin; without `on_cluster: false`, and without the "
-        "labels among a pool's `overrides`, an update does that"
+        f"{one.name}: nothing is installed on the cluster, such as a device plugin; remove `on_cluster: false` and the "
+        "labels in a pool's `overrides` to install it"
     )
     part.taken += [one, *apart]
 
@@ -152,7 +151,7 @@ def _has_gpu(pool: Body) -> bool:
     return size.gpu is not None if size is not None else str(pool["vmSize"]).lower().startswith("standard_n")
 
 
-def _system_pool(pool: Body) -> Said:
+def _system_pool(pool: Body) -> Settings:
     scaled = bool(pool.get("enableAutoScaling"))
     return _given(
         size=pool["vmSize"],
@@ -164,7 +163,7 @@ def _system_pool(pool: Body) -> Said:
     )
 
 
-def _gpu_pool(body: Body) -> Said:
+def _gpu_pool(body: Body) -> Settings:
     pool: Body = body["properties"]
     spot = None
     if pool.get("scaleSetPriority") == "Spot":
@@ -200,37 +199,37 @@ def _gpu_pool(body: Body) -> Said:
 # Batch
 
 
-def _account(one: There, part: Part, last_day: str) -> None:
-    _home(one, part)
+def _account(one: ExistingResource, part: Part, last_day: str) -> None:
+    _use_group_of(one, part)
     storage = one.properties.get("autoStorage") or {}
     if storage.get("storageAccountId"):
         _existing(part, "storage", storage["storageAccountId"])
     else:
         _needs(part, "storage", "create")
-    if not _speaks_as_stack(one, part):
+    if not _uses_stack_identity(one, part):
         _identity_of_stack(part)
     for key, value in _given(account_name=one.name, location=one.body["location"], opts=dict(PROTECTED)).items():
         part.put("batch_account", key, value)
     part.taken.append(one)
     if not any(each.azure_type is azure_types.BATCH_POOL for each in one.within):
-        part.notes.append(f"{one.name}: it has no pool; give the ids of pools that the stack is to take over")
+        part.notes.append(f"{one.name}: no pool; give the ids of the pools to adopt")
     for pool in one.within:
         _pool(pool, part, last_day)
 
 
-def _pool(one: There, part: Part, last_day: str) -> None:
-    _home(one, part)
+def _pool(one: ExistingResource, part: Part, last_day: str) -> None:
+    _use_group_of(one, part)
     if "batch_account" not in part.sections:
         part.put("batch_account", "existing", one.id.scope)
     of = one.properties
-    _speaks_as_stack(one, part)
+    _uses_stack_identity(one, part)
     machines: Body = of["deploymentConfiguration"]["virtualMachineConfiguration"]
     image: Body = machines["imageReference"]
     network = of.get("networkConfiguration") or {}
     addresses = network.get("publicIPAddressConfiguration") or {}
     containers = machines.get("containerConfiguration")
     extensions = [str(each.get("type", "")) for each in machines.get("extensions") or []]
-    said = _given(
+    settings = _given(
         pool_name=one.name,
         size=_size(of["vmSize"]),
         image=None if image.get("id") else ":".join(str(image[key]) for key in ("publisher", "offer", "sku", "version")),
@@ -251,9 +250,9 @@ def _pool(one: There, part: Part, last_day: str) -> None:
         replace="drain-first",  # keeps its name, which has no room for a hash
         opts=dict(PROTECTED),
     )
-    part.put("pools", one.name, said)
+    part.put("pools", one.name, settings)
     if (of.get("startTask") or {}).get("environmentSettings"):
-        part.notes.append(f"{one.name}: variables of its start task are in the file; move secrets to `secret_environment`")
+        part.notes.append(f"{one.name}: the file contains the variables of its start task; move secrets to `secret_environment`")
     part.taken.append(one)
 
 
@@ -263,7 +262,7 @@ def _size(text: str) -> str:
     return size.name if size is not None else text
 
 
-def _scale(settings: Body) -> Said:
+def _scale(settings: Body) -> Settings:
     automatic, fixed = settings.get("autoScale"), settings.get("fixedScale") or {}
     if automatic:
         return {"autoscale": _given(formula=automatic["formula"], interval_minutes=_minutes(automatic.get("evaluationInterval")))}
@@ -292,7 +291,7 @@ def _minutes(duration: object) -> int | None:
     return int(seconds // 60) if seconds is not None and seconds % 60 == 0 else None
 
 
-def _start_task(task: Body) -> Said:
+def _start_task(task: Body) -> Settings:
     user = (task.get("userIdentity") or {}).get("autoUser") or {}
     return _given(
         command=task["commandLine"],
@@ -316,10 +315,10 @@ def _start_task(task: Body) -> Said:
 # Azure Machine Learning
 
 
-def _workspace(one: There, part: Part, last_day: str) -> None:
-    _home(one, part)
+def _workspace(one: ExistingResource, part: Part, last_day: str) -> None:
+    _use_group_of(one, part)
     of = one.properties
-    said = _given(
+    settings = _given(
         workspace_name=one.name,
         location=one.body["location"],
         network="private" if of.get("publicNetworkAccess") == "Disabled" else None,
@@ -333,7 +332,7 @@ def _workspace(one: There, part: Part, last_day: str) -> None:
         **_tags(one.body),
         opts=dict(PROTECTED),
     )
-    for key, value in said.items():
+    for key, value in settings.items():
         part.put("ml_workspace", key, value)
     for key, member in (("storage", "storageAccount"), ("registry", "containerRegistry")):
         if of.get(member):
@@ -341,7 +340,7 @@ def _workspace(one: There, part: Part, last_day: str) -> None:
     if of.get("containerRegistry"):
         _identity_of_stack(part)
     part.notes += [
-        f"{one.name}: the compute {each.name} ({each.properties.get('computeType')}) stays as it is: a stack declares clusters "
+        f"{one.name}: the compute {each.name} ({each.properties.get('computeType')}) is left out: a stack declares only clusters "
         "of machines with GPUs"
         for each in one.within
         if each.azure_type is azure_types.ML_COMPUTE and not _is_gpu_cluster(each)
@@ -353,18 +352,18 @@ _MANAGED = {"AllowInternetOutbound": "internet_outbound", "AllowOnlyApprovedOutb
 
 
 def _identity_of_stack(part: Part) -> None:
-    """What pulls images from the registry; a new one where nothing has said another."""
+    """The identity that pulls images; a new one unless it is set already."""
     _needs(part, "identity", "create")
 
 
-def _is_gpu_cluster(one: There) -> bool:
+def _is_gpu_cluster(one: ExistingResource) -> bool:
     if one.azure_type is not azure_types.ML_COMPUTE or one.properties.get("computeType") != "AmlCompute":
         return False
     size = SIZES.find(one.properties["properties"]["vmSize"])
     return size is not None and size.gpu is not None
 
 
-def _compute(body: Body, last_day: str) -> Said:
+def _compute(body: Body, last_day: str) -> Settings:
     machines: Body = body["properties"]["properties"]
     scale = machines.get("scaleSettings") or {}
     return {
@@ -387,18 +386,18 @@ def _compute(body: Body, last_day: str) -> Said:
 _AUTH = {"aadtoken": "entra", "key": "key", "amltoken": "aml_token"}
 
 
-def _endpoint(one: There, part: Part, last_day: str) -> None:
-    _home(one, part)
+def _endpoint(one: ExistingResource, part: Part, last_day: str) -> None:
+    _use_group_of(one, part)
     of = one.properties
     if "ml_workspace" not in part.sections:
         part.put("ml_workspace", "existing", one.id.scope)
-    speaks_as_stack = _speaks_as_stack(one, part)
+    uses_stack_identity = _uses_stack_identity(one, part)
     deployments = {each.name: _deployment(each.body) for each in one.within}
-    said = _given(
+    settings = _given(
         endpoint_name=one.name,
         auth=_AUTH[str(of["authMode"]).lower()],
         network="private" if of.get("publicNetworkAccess") == "Disabled" else "public",
-        identity="stack" if speaks_as_stack else "system",
+        identity="stack" if uses_stack_identity else "system",
         description=of.get("description"),
         deployments=deployments,
         traffic={name: share for name, share in (of.get("traffic") or {}).items() if share},
@@ -408,18 +407,16 @@ def _endpoint(one: There, part: Part, last_day: str) -> None:
         opts=dict(PROTECTED),
     )
     if not deployments:
-        part.notes.append(
-            f"{one.name}: an endpoint without a deployment is nothing that a stack can declare; deploy a model first"
-        )
+        part.notes.append(f"{one.name}: a stack can't declare an endpoint without a deployment; deploy a model first")
         return
-    part.put("ml_endpoints", one.name, said)
+    part.put("ml_endpoints", one.name, settings)
     part.notes.append(
-        f"{one.name}: an update creates the deployment {one.name}-traffic, a template that sends the endpoint's body once more"
+        f"{one.name}: an update creates the deployment {one.name}-traffic, a template that sends the endpoint's body again"
     )
     part.taken += [one, *one.within]
 
 
-def _deployment(body: Body) -> Said:
+def _deployment(body: Body) -> Settings:
     of: Body = body["properties"]
     code, requests = of.get("codeConfiguration") or {}, of.get("requestSettings") or {}
     return _given(
@@ -443,7 +440,7 @@ def _deployment(body: Body) -> Said:
     )
 
 
-def _probe(probe: Body) -> Said:
+def _probe(probe: Body) -> Settings:
     return _given(
         initial_delay_seconds=_seconds(probe.get("initialDelay")),
         period_seconds=_seconds(probe.get("period")),
@@ -456,14 +453,14 @@ def _probe(probe: Body) -> Said:
 # The foundation
 
 
-def _group(one: There, part: Part, _: str) -> None:
+def _group(one: ExistingResource, part: Part, _: str) -> None:
     _existing(part, "resource_group", one.id.text)
-    part.notes.append(f"{one.name}: the resource group is used as it is: with the stack it would go, and all that is in it")
+    part.notes.append(f"{one.name}: the resource group stays `existing`, so that destroying the stack doesn't delete it")
 
 
-def _of_foundation(key: str) -> Callable[[There, Part, str], None]:
-    def take(one: There, part: Part, _: str) -> None:
-        _home(one, part)
+def _of_foundation(key: str) -> Callable[[ExistingResource, Part, str], None]:
+    def take(one: ExistingResource, part: Part, _: str) -> None:
+        _use_group_of(one, part)
         part.put("foundation", key, {"name": one.name})
         if key == "registry":
             _identity_of_stack(part)
@@ -478,7 +475,7 @@ _FOUNDATION = {
     azure_types.REGISTRY: "registry",
     azure_types.LOG_WORKSPACE: "log_workspace",
 }
-_GROUPS: Mapping[AzureType, Callable[[There, Part, str], None]] = {
+_GROUPS: Mapping[AzureType, Callable[[ExistingResource, Part, str], None]] = {
     azure_types.RESOURCE_GROUP: _group,
     **{azure_type: _of_foundation(key) for azure_type, key in _FOUNDATION.items()},
     azure_types.MANAGED_CLUSTER: _cluster,

@@ -1,11 +1,8 @@
-"""What a plan would create against what is there: which resource is which, and what of it the stack file doesn't say yet.
+"""Matches planned resources with existing ones, and finds the `overrides` that make the program send Azure's values. Pure.
 
-In: the steps of a preview, and resources as the provider reads them. Out: pairs, the `overrides` that make the program send what
-Azure has, and the inputs under which the state takes a resource in. Pure.
-
-A resource is taken in with the inputs that the program sends, each with the value that Azure has. So a preview shows what really
-differs, and nothing of what Azure fills in by itself. What somebody has set and the program doesn't send is pinned by overrides:
-an update sends the whole resource, and would take it away.
+The state takes in a resource with the inputs that the program sends, each with Azure's value. So a preview shows real
+differences, without Azure's defaults. Values that the program doesn't send are pinned by overrides: an update sends the whole
+resource, and would remove them.
 """
 
 import re
@@ -57,11 +54,11 @@ class Planned(NamedTuple):
 
 
 def _pattern(name: str, known: Mapping[str, str]) -> str:
-    value = known.get(name, UNKNOWN)  # the subscription is nobody's input
+    value = known.get(name, UNKNOWN)  # the subscription isn't an input
     return "[^/]+" if UNKNOWN in value else re.escape(value)
 
 
-class Taken(NamedTuple):
+class Adopted(NamedTuple):
     """A resource as the state takes it in."""
 
     inputs: dict[str, Any]
@@ -84,7 +81,7 @@ def planned(steps: Sequence[Mapping[str, Any]]) -> list[Planned]:
     ]
 
 
-def take(one: Planned, there: Mapping[str, Any], apart: frozenset[str], *, pins: bool) -> Taken:
+def take(one: Planned, there: Mapping[str, Any], apart: frozenset[str], *, pins: bool) -> Adopted:
     """`there`: the inputs that the provider reads from Azure. `apart`: names of pools that are resources of their own. `pins`:
     whether there are overrides, which keep what somebody has set."""
     actual = {**there, **_ordered(there, apart)} if one.azure_type is azure_types.MANAGED_CLUSTER else dict(there)
@@ -94,7 +91,7 @@ def take(one: Planned, there: Mapping[str, Any], apart: frozenset[str], *, pins:
     sent = {name: value for name, value in one.inputs.items() if name not in of_id}
     has = {name: value for name, value in actual.items() if name not in of_id}
     inputs, overrides = _Merge(one, pins=pins)(sent, has)
-    return Taken({**kept, **inputs}, overrides)
+    return Adopted({**kept, **inputs}, overrides)
 
 
 def _ordered(there: Mapping[str, Any], apart: frozenset[str]) -> dict[str, Any]:

@@ -1,17 +1,14 @@
-"""What Azure has under the ids of a command line, with what is in it. Reads alone.
-
-In: ids, an ARM client. Out: resources, and a problem for each id that can't be adopted.
-"""
+"""Reads the resources of the given ids with their children, and the problems of ids that can't be adopted."""
 
 from collections.abc import Sequence
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.azure_types import AzureType
-from azure_gpu_operations.adopting.keys import ADOPTED, There, read_id
+from azure_gpu_operations.adopting.keys import ADOPTED, ExistingResource, read_id
 from azure_gpu_operations.azure import Arm
 
-# In which each is read. What a body shows grows with its version, and what the stack file says is in all of them.
+# The API version in which each type is read; all of them have the properties that the keys need.
 _VERSIONS = {
     azure_types.RESOURCE_GROUP: "2024-03-01",
     azure_types.USER_ASSIGNED_IDENTITY: "2023-01-31",
@@ -40,9 +37,9 @@ _WITH_PARENT = {
 }
 
 
-def read(arm: Arm, ids: Sequence[str]) -> tuple[list[There], list[Problem]]:
+def read(arm: Arm, ids: Sequence[str]) -> tuple[list[ExistingResource], list[Problem]]:
     """What is there, workspaces before their endpoints, and what is wrong. AzureError where ARM refuses."""
-    found: list[There] = []
+    found: list[ExistingResource] = []
     problems: list[Problem] = []
     for text in dict.fromkeys(ids):
         azure_type, problem = _type_of(text, arm.subscription_id)
@@ -51,15 +48,15 @@ def read(arm: Arm, ids: Sequence[str]) -> tuple[list[There], list[Problem]]:
             continue
         there = _read(arm, text, azure_type)
         if there is None:
-            problems.append(Problem(text, "nothing in Azure has this id", fix="`az resource list` shows ids"))
+            problems.append(Problem(text, "no resource in Azure has this id", fix="`az resource list` shows ids"))
         elif one_to_be_one := _unfinished(there):
             problems.append(one_to_be_one)
         else:
             found.append(there)
     groups = {each.id.resource_group.lower(): each.id.resource_group for each in found if each.azure_type in _WITHIN}
     if len(groups) > 1:
-        allowed = "ids in one group, which is the stack's"
-        fix = "adopt each group's into a stack of its own"
+        allowed = "ids in one resource group"
+        fix = "adopt each group into a separate stack"
         problems.append(
             Problem("ID", f"these lie in {len(groups)} resource groups: {', '.join(groups.values())}", allowed=allowed, fix=fix)
         )
@@ -71,44 +68,44 @@ def _type_of(text: str, subscription_id: str) -> tuple[AzureType | None, Problem
     example = azure_types.MANAGED_CLUSTER.path.replace("{", "<").replace("}", ">")
     if given is None:
         return None, Problem(
-            text, "this is no Azure resource id", allowed=example, fix="copy the id whole; `az resource list` shows ids"
+            text, "not an Azure resource id", allowed=example, fix="copy the whole id; `az resource list` shows ids"
         )
     azure_type = next((each for each in ADOPTED if given.is_type(each.arm_type)), None)
     if azure_type is None:
         inside = next((noun for each, noun in _WITH_PARENT.items() if given.is_type(each.arm_type)), "")
-        fix = f"give the id of its {inside}, with which it is adopted" if inside else "leave it out"
+        fix = f"give the id of its {inside}, which includes it" if inside else "omit it"
         return None, Problem(
             text, f"{given.type} can't be adopted", allowed=", ".join(each.arm_type for each in ADOPTED), fix=fix
         )
     if given.subscription.lower() != subscription_id.lower():
         fix = "adopt it into a stack of that subscription; `existing: <id>` uses it from here"
-        return None, Problem(text, "this lies in another subscription than the stack", given.subscription, subscription_id, fix)
+        return None, Problem(text, "not in the stack's subscription", given.subscription, subscription_id, fix)
     return azure_type, None
 
 
-def _unfinished(there: There) -> Problem | None:
+def _unfinished(there: ExistingResource) -> Problem | None:
     state = str(there.properties.get("provisioningState", "Succeeded"))
     if state.lower() == "succeeded":
         return None
     return Problem(
         there.id.text,
-        "Azure isn't done with this, or has failed",
+        "not provisioned",
         state,
         "Succeeded",
-        "wait, or mend it, and run the command again",
+        "wait or repair it, then run the command again",
     )
 
 
-def _read(arm: Arm, text: str, azure_type: AzureType) -> There | None:
+def _read(arm: Arm, text: str, azure_type: AzureType) -> ExistingResource | None:
     given = read_id(text)
     assert given is not None
     body = arm.get(given.text, _VERSIONS[azure_type])
     if body is None:
         return None
     within = [
-        There(inner, kind, each)
+        ExistingResource(inner, kind, each)
         for kind in _WITHIN.get(azure_type, ())
         for each in arm.values(f"{given.text}/{kind.arm_type.rsplit('/', 1)[-1]}", _VERSIONS[kind])
         if (inner := read_id(each["id"])) is not None
     ]
-    return There(given, azure_type, body, tuple(within))
+    return ExistingResource(given, azure_type, body, tuple(within))

@@ -1,5 +1,7 @@
-"""An engine's backend in a temporary folder, with a copy of a stack and a stack file of its own: there resources are read, and an
-adoption is tried, before anybody's state is touched. A preview and an import read in Azure and write nothing."""
+"""A temporary backend of the engine with a copy of a stack and a separate stack file.
+
+Resources are read, and an adoption is tried, there, before the real state is touched. A preview and an import only read Azure.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -50,7 +52,7 @@ class Scratch:
         self._run("import", "--file", str(file), *IMPORT_OPTIONS, "--stack", self._of.name, "--config-file", str(self._file))
 
     def deployment(self) -> Mapping[str, Any]:
-        """Its state, with secrets in plain text: the scratch's own secrets are nobody else's to read."""
+        """Its state with secrets in plain text, which only this process can decrypt."""
         exported = self._run("stack", "export", "--show-secrets", "--stack", self._of.name)
         return json.loads(exported)["deployment"]
 
@@ -64,7 +66,7 @@ class Scratch:
 IMPORT_OPTIONS: Sequence[str] = ("--yes", "--skip-preview", "--generate-code=false")
 
 
-def _errors(said: str) -> list[str]:
+def _errors(output: str) -> list[str]:
     """The lines of an engine's output that name an error."""
-    found = [line.strip().removeprefix("error: ") for line in said.splitlines() if "error:" in line]
+    found = [line.strip().removeprefix("error: ") for line in output.splitlines() if "error:" in line]
     return list(dict.fromkeys(found))

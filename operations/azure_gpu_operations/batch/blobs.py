@@ -179,7 +179,7 @@ def grant_command(account_id: str, login: SignIn) -> str:
     try:
         who = signed_in.of(login)
     except AzureError:
-        who = signed_in.Who("$(az ad signed-in-user show --query id --output tsv)", "User")
+        who = signed_in.Principal("$(az ad signed-in-user show --query id --output tsv)", "User")
     return role_command.command(roles.STORAGE_BLOB_DATA_CONTRIBUTOR, scope=account_id, principal_id=who.object_id, kind=who.kind)
 
 

@@ -1,1 +1,1 @@
-"""`explain`: why a container group or a job failed. Facts are fetched once, rules over them name the cause."""
+"""`explain`: the cause of a failure. Facts are read once; rules find the cause in them."""

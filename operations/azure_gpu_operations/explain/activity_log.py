@@ -1,7 +1,4 @@
-"""What ARM refused of late, from the subscription's activity log.
-
-In: a signed-in `Arm` and an id. Out: refusals, the newest first. Where the log can't be read, none: what can be seen of the
-resource itself still counts.
+"""Reads recent failures from the subscription's activity log, the newest first; none if the log can't be read.
 
 Source: Microsoft Learn, REST reference of Azure Monitor 2015-04-01, "Activity Logs - List": the filter takes a time and one of
 resourceUri, resourceGroupName and a few others; properties.statusMessage holds ARM's answer as JSON text.
@@ -39,12 +36,12 @@ def below(arm: Arm, parent_id: str) -> dict[str, tuple[Refusal, ...]]:
 def find(arm: Arm, resource_group: str, name: str, planned: Sequence[Name]) -> str:
     """The id of what was last refused in a resource group and is called so, or is one of `planned`; "" where there is none.
 
-    A stack whose first update failed knows no id for what was refused: its plan knows what it would be called.
+    A stack whose first update failed has no id of the failed resource; its plan has the name.
     """
-    wanted = {(each.arm_type.lower(), each.name.lower()) for each in planned}
+    planned_names = {(each.arm_type.lower(), each.name.lower()) for each in planned}
     for resource_id, _ in _failed(arm, f"resourceGroupName eq '{_quoted(resource_group)}'"):
         found = arm_ids.parse(resource_id)
-        if found and (found.name.lower() == name.lower() or (found.type.lower(), found.name.lower()) in wanted):
+        if found and (found.name.lower() == name.lower() or (found.type.lower(), found.name.lower()) in planned_names):
             return resource_id
     return ""
 
@@ -52,10 +49,10 @@ def find(arm: Arm, resource_group: str, name: str, planned: Sequence[Name]) -> s
 def _failed(arm: Arm, condition: str) -> list[tuple[str, Refusal]]:
     now = datetime.now(UTC)
     since = now - timedelta(days=DAYS)
-    asked = f"eventTimestamp ge '{_stamp(since)}' and eventTimestamp le '{_stamp(now + timedelta(minutes=5))}' and {condition}"
+    query = f"eventTimestamp ge '{_stamp(since)}' and eventTimestamp le '{_stamp(now + timedelta(minutes=5))}' and {condition}"
     path = f"/subscriptions/{arm.subscription_id}/providers/Microsoft.Insights/eventtypes/management/values"
     try:
-        events = list(arm.values(path, API_VERSION, **{"$filter": asked}))
+        events = list(arm.values(path, API_VERSION, **{"$filter": query}))
     except AzureError:
         return []
     found = [(str(event.get("resourceId", "")), refusal_of(event)) for event in events if _value(event.get("status")) == "Failed"]

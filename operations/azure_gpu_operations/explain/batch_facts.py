@@ -1,7 +1,4 @@
-"""What is known of a Batch pool, or of a Batch job with its tasks.
-
-In: nothing. Out: `PoolSeen` and `JobSeen`, which the rules read, and both as `Facts` for the report. Pure.
-"""
+"""Facts of a Batch pool, or of a Batch job with its tasks, for the rules and for the report. Pure."""
 
 from datetime import datetime
 from typing import NamedTuple
@@ -70,10 +67,10 @@ class TaskSeen(NamedTuple):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """What the service says of its failure."""
-        said = f"{self.code}: {self.message}".rstrip(": ") if self.code else self.message
-        more = (text for text in self.details if text.partition(": ")[2] not in said)
-        return tuple(text for text in (said, *more) if text)
+        """The service's messages about its failure."""
+        summary = f"{self.code}: {self.message}".rstrip(": ") if self.code else self.message
+        more = (text for text in self.details if text.partition(": ")[2] not in summary)
+        return tuple(text for text in (summary, *more) if text)
 
     @property
     def called(self) -> str:
@@ -81,13 +78,13 @@ class TaskSeen(NamedTuple):
 
 
 class JobSeen(NamedTuple):
-    """A job, those of its tasks that say something, and its pool. `exists` False: it isn't there."""
+    """A job, its failed and waiting tasks, and its pool."""
 
     name: str
     id: str
     exists: bool = True
     state: str = ""
-    reason: str = ""  # why it ended, where somebody said so
+    reason: str = ""  # why it was terminated, if given
     scheduling_error: str = ""
     active: int = 0
     running: int = 0

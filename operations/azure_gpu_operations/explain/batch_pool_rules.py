@@ -1,7 +1,7 @@
-"""Why a Batch pool has no nodes, or none that take tasks: one rule a cause, asked in order.
+"""Rules for the cause of a Batch pool without nodes, or without nodes that run tasks, tried in order. Pure.
 
-In: a `PoolSeen`. Out: a `Finding`. Pure. Codes: PoolResizeErrorCodes of Azure's .NET client; Microsoft's page on failing resizes
-of pools has AccountVMSeriesCoreQuotaReached.
+Codes: PoolResizeErrorCodes of Azure's .NET client; Microsoft's page on failing resizes of pools has
+AccountVMSeriesCoreQuotaReached.
 """
 
 import re
@@ -15,7 +15,7 @@ from azure_gpu_operations.explain.facts import Cause, Finding
 _QUOTA = re.compile(r"CoreQuotaReached|QuotaReached|QuotaExceeded")
 _CAPACITY = ("AllocationFailed", "AllocationTimedOut")
 _COMING = ("creating", "starting", "waitingforstarttask", "rebooting", "reimaging")
-_RUNNING = f"see what else has nodes: {COMMAND} running"
+_RUNNING = f"see which pools have nodes: {COMMAND} running"
 
 Rule = Callable[[PoolSeen], Finding | None]
 
@@ -25,7 +25,7 @@ def explain(pool: PoolSeen) -> Finding:
 
 
 def failure(pool: PoolSeen) -> Finding | None:
-    """What is wrong with it; None where tasks may start."""
+    """The failure; None if tasks can start."""
     return next((finding for rule in FAILURES if (finding := rule(pool)) is not None), None)
 
 
@@ -44,8 +44,8 @@ def _start_task(pool: PoolSeen) -> Finding | None:
     where = "on its node" if len(pool.nodes) == 1 else f"on {len(failed)} of {len(pool.nodes)} nodes"
     return Finding(
         Cause.START_TASK,
-        f"the pool's start task failed{code} {where}, and a node takes no task before it went well",
-        "correct `start_task` in the stack's file and run `pulumi up`; nodes that are there run it again after "
+        f"the pool's start task failed{code} {where}; a node runs no task before it succeeds",
+        "correct `start_task` in the stack's file and run `pulumi up`; existing nodes run it again after "
         f"`az batch node reboot --pool-id {pool.facts.id if pool.facts else pool.name} --node-id {first.id}`",
         (first.start_failure,) if first.start_failure else (),
         first.start_task,
@@ -61,11 +61,11 @@ def _unusable(pool: PoolSeen) -> Finding | None:
     if phrases.IMAGE_PULL.search(text) or "ContainerInvalidImage" in text or "ContainerInvalidRegistry" in text:
         return refusal_rules.of_image(pool.as_facts(), "", first.errors, "")
     cause = Cause.PACKAGE if "ApplicationPackage" in text else Cause.UNUSABLE_NODE
-    fix = f"see that the package is there and active: {COMMAND} preflight"
+    fix = f"check that the package exists and is active: {COMMAND} preflight"
     if cause is Cause.UNUSABLE_NODE:
         fix = (
-            "an image without what the pool asks for, a subnet that keeps the node from Batch, and a full disk are the usual "
-            "reasons; correct it and run `pulumi up`"
+            "usual reasons: the image lacks something that the pool requires, the subnet blocks Batch, or the disk is full; "
+            "fix it and run `pulumi up`"
         )
     what = f"{len(broken)} of {len(pool.nodes)} nodes {'is' if len(broken) == 1 else 'are'} {first.state}"
     return Finding(cause, what, fix, first.errors)
@@ -82,19 +82,19 @@ def _resize(pool: PoolSeen) -> Finding | None:
         return Finding(
             Cause.QUOTA,
             f"the Batch account's vCPU quota for {facts.size} is used up ({has})",
-            f"ask for more in the portal (the Batch account, Quotas), ask for fewer nodes, or {_RUNNING}",
+            f"request more in the portal (the Batch account, Quotas), request fewer nodes, or {_RUNNING}",
             evidence,
         )
     if code in _CAPACITY:
         return Finding(
             Cause.NO_CAPACITY,
-            f"the region has no {facts.size} free at the moment, or none within the pool's resize timeout ({has})",
-            f"Batch tries again with the next resize or evaluation; else take another size or region: {COMMAND} preflight",
+            f"no {facts.size} was free in the region within the pool's resize timeout ({has})",
+            f"Batch tries again with the next resize or evaluation; otherwise use another size or region: {COMMAND} preflight",
             evidence,
         )
     if code == "ResizeStopped":
-        return Finding(Cause.STOPPED, f"somebody stopped its resize ({has})", "run `pulumi up`, or resize it again", evidence)
-    return Finding(Cause.RESIZE, f"its resize failed ({has})", "correct what the message names, then `pulumi up`", evidence)
+        return Finding(Cause.STOPPED, f"its resize was stopped ({has})", "run `pulumi up`, or resize it again", evidence)
+    return Finding(Cause.RESIZE, f"its resize failed ({has})", "fix the error named in the message, then `pulumi up`", evidence)
 
 
 def _formula(pool: PoolSeen) -> Finding | None:
@@ -102,7 +102,7 @@ def _formula(pool: PoolSeen) -> Finding | None:
         return None
     return Finding(
         Cause.FORMULA,
-        "its autoscale formula can't be evaluated, so its number of nodes stays as it is",
+        "its autoscale formula can't be evaluated, so its number of nodes doesn't change",
         "correct `autoscale` in the stack's file, then `pulumi up`",
         (pool.formula_error,),
     )
@@ -114,8 +114,8 @@ def _evicted(pool: PoolSeen) -> Finding | None:
         return None
     return Finding(
         Cause.EVICTED,
-        f"Azure took {_nodes(len(gone))} away, as it may with Spot; their tasks wait for others",
-        "Batch tries to bring them back; `dedicated_nodes`, or the scenario spot_fallback, stays",
+        f"Azure evicted {_nodes(len(gone))} (Spot); their tasks wait for new nodes",
+        "Batch tries to restore them; to avoid evictions use `dedicated_nodes`, or the scenario spot_fallback",
     )
 
 
@@ -127,17 +127,17 @@ def _starting(pool: PoolSeen) -> Finding | None:
     if not coming and facts.allocation != "resizing":
         return None
     states = ", ".join(sorted({node.state for node in coming})) or f"{facts.nodes} → {facts.target} nodes"
-    return Finding(Cause.STARTING, f"its nodes aren't all ready yet ({states})", "wait some minutes, then ask again")
+    return Finding(Cause.STARTING, f"its nodes aren't all ready yet ({states})", "wait some minutes, then check again")
 
 
 def _healthy(pool: PoolSeen) -> Finding:
     facts = pool.facts
     if not pool.nodes and facts is not None and facts.formula:
-        what = "it has no nodes, which costs nothing; its formula gives it some when tasks wait"
+        what = "it has no nodes and costs nothing; its formula adds nodes when tasks wait"
     elif not pool.nodes:
-        what = "it has no nodes and was told to have none"
+        what = "it has no nodes, as configured"
     else:
-        what = f"it has {_nodes(len(pool.nodes))}, and nothing speaks against {'it' if len(pool.nodes) == 1 else 'them'}"
+        what = f"it has {_nodes(len(pool.nodes))}; no problem found"
     return Finding(Cause.HEALTHY, what, "nothing to do")
 
 

@@ -1,7 +1,4 @@
-"""Which images the stack's registry is known to hold: an image that is there and can't be pulled lacks a right, not a name.
-
-In: a signed-in `Arm`, facts, the registry's id. Out: the facts with the images that runs of the registry have built.
-"""
+"""Adds the images that the stack's registry has built: an existing image that can't be pulled means a missing right."""
 
 from azure_gpu_operations.azure import Arm, AzureError
 from azure_gpu_operations.explain.facts import Facts

@@ -1,7 +1,4 @@
-"""What is known of a pod, of a Job with its pods, of a cluster of AKS and of one of its pools.
-
-In: nothing. Out: `PodCase`, `JobCase`, `ClusterCase`, which the rules read, and each as `Facts` for the report. Pure.
-"""
+"""Facts of a pod, a Job with its pods, an AKS cluster and one of its pools, for the rules and for the report. Pure."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -11,11 +8,11 @@ from azure_gpu_operations.clusters.objects import ContainerSeen, EventSeen, JobS
 from azure_gpu_operations.explain.facts import Container, Event, Facts, Kind, Refusal
 
 _STATES = {"waiting": "Waiting", "running": "Running", "terminated": "Terminated"}
-# What the scheduler and the autoscaler say is about nodes and not about containers.
+# Events of the scheduler and the autoscaler, which are about nodes and not about containers.
 _OF_NODES = ("FailedScheduling", "NotTriggerScaleUp", "TriggeredScaleUp", "Scheduled", "Preempted")
 
 
-class Surroundings(NamedTuple):
+class PodContext(NamedTuple):
     """Where a pod is, or would be. `nodes` None: this login may not read them."""
 
     nodes: tuple[NodeSeen, ...] | None = None
@@ -33,7 +30,7 @@ class PodCase(NamedTuple):
     pod: PodSeen
     events: tuple[EventSeen, ...] = ()
     logs: Mapping[str, tuple[str, ...]] = {}
-    around: Surroundings = Surroundings()
+    around: PodContext = PodContext()
 
     def as_facts(self) -> Facts:
         pod = self.pod
@@ -51,7 +48,7 @@ class PodCase(NamedTuple):
 
     def _container(self, seen: ContainerSeen) -> Container:
         last = f"{seen.last_reason}: {seen.last_message}".strip(": ")
-        told = [each for each in self.events if (each.is_warning or each.reason == "BackOff") and each.reason not in _OF_NODES]
+        shown = [each for each in self.events if (each.is_warning or each.reason == "BackOff") and each.reason not in _OF_NODES]
         return Container(
             name=seen.name,
             image=seen.image,
@@ -61,7 +58,7 @@ class PodCase(NamedTuple):
             previous_exit_code=seen.last_exit_code,
             previous_detail="" if last in ("Error", "Completed") else last,
             restarts=seen.restarts,
-            events=tuple(Event(each.reason, each.message, each.is_warning) for each in told),
+            events=tuple(Event(each.reason, each.message, each.is_warning) for each in shown),
             log=tuple(self.logs.get(seen.name, ())),
             began=seen.began,
             memory=seen.memory,

@@ -1,7 +1,4 @@
-"""Why a cluster of AKS, one of its pools, or a Job in it doesn't get on: one rule a cause, asked in order.
-
-In: a `ClusterCase` or a `JobCase`. Out: a `Finding`, always one. Pure.
-"""
+"""Rules for the cause of a failed or blocked AKS cluster, pool or Job, tried in order; one always matches. Pure."""
 
 from collections.abc import Callable
 
@@ -14,8 +11,8 @@ from azure_gpu_operations.explain.facts import Cause, Facts, Finding
 
 Rule = Callable[[ClusterCase], Finding | None]
 _RIGHTS = (
-    "ask for the role Azure Kubernetes Service RBAC Reader on the cluster to look, RBAC Writer to run jobs: "
-    "az role assignment create --scope CLUSTER --assignee-object-id YOU --role '…'; a new one takes minutes to be known"
+    "request the role Azure Kubernetes Service RBAC Reader on the cluster to read, RBAC Writer to run jobs: "
+    "az role assignment create --scope CLUSTER --assignee-object-id YOU --role '…'; it takes minutes to take effect"
 )
 _CHANGING = ("Creating", "Updating", "Upgrading", "Starting", "Scaling", "Deleting", "Stopping")
 
@@ -25,27 +22,23 @@ def explain(case: ClusterCase) -> Finding:
 
 
 def explain_job(case: JobCase) -> Finding:
-    """A Job is as its newest pod is; one without pods has its own reasons."""
+    """Explains the newest pod of a Job, or why it has no pods."""
     job = case.job
     if job.is_complete:
-        return Finding(Cause.HEALTHY, "it ran to its end", "nothing to do")
+        return Finding(Cause.HEALTHY, "it succeeded", "nothing to do")
     refused = next((each.message for each in reversed(case.events) if each.reason == "FailedCreate"), "")
     if refused and not job.active:
         return _no_pods(refused)
     if job.failure == "DeadlineExceeded":
-        fix = "give it a longer activeDeadlineSeconds (--timeout), or save what is done and go on from there"
-        what = (
-            "its time was over, and it was ended" if case.pods else "its time was over, and its pods are gone with their reasons"
-        )
+        fix = "set a longer activeDeadlineSeconds (--timeout), or save checkpoints and resume"
+        what = "it reached its time limit and was stopped" if case.pods else "it reached its time limit; its pods are deleted"
         return Finding(Cause.TIMEOUT, what, fix, (job.failure_message,) if job.failure_message else ())
     if case.held and not job.failure:
-        fix = "wait until others have ended; or ask for less, or raise `gpus` of the queue in the stack's file, then `pulumi up`"
-        return Finding(
-            Cause.QUOTA, "its queue doesn't admit it yet, and all of it waits until there is room for all", fix, (case.held,)
-        )
+        fix = "wait until other jobs end, request less, or raise `gpus` of the queue in the stack's file, then `pulumi up`"
+        return Finding(Cause.QUOTA, "its queue hasn't admitted it yet; it starts when all of it fits", fix, (case.held,))
     if job.is_suspended:
         return Finding(
-            Cause.STARTING, "it is suspended: it makes no pod until somebody lets it go", "kubectl patch, or its queue"
+            Cause.STARTING, "it is suspended, so it creates no pods", "resume it with kubectl patch, or through its queue"
         )
     if case.pods:
         found = pod_rules.explain(case.pods[-1])
@@ -53,9 +46,11 @@ def explain_job(case: JobCase) -> Finding:
             return found._replace(what=f"{found.what}; it has had {len(case.pods)} pods")
         return found
     if job.failure:
-        fix = "start it again, and ask while its pods are there"
-        return Finding(Cause.UNKNOWN, f"it failed ({job.failure}), and its pods are gone", fix, (job.failure_message,))
-    return Finding(Cause.STARTING, "it has no pod yet", "wait, then ask again", tuple(each.sentence for each in case.events[-2:]))
+        fix = "start it again, and check while its pods exist"
+        return Finding(Cause.UNKNOWN, f"it failed ({job.failure}), and its pods are deleted", fix, (job.failure_message,))
+    return Finding(
+        Cause.STARTING, "it has no pod yet", "wait, then check again", tuple(each.sentence for each in case.events[-2:])
+    )
 
 
 def _no_pods(refused: str) -> Finding:
@@ -63,23 +58,23 @@ def _no_pods(refused: str) -> Finding:
     if quota:
         return Finding(
             Cause.QUOTA,
-            f"the quota {quota['name']} of its namespace is used up, so no pod is made for it",
+            f"the quota {quota['name']} of its namespace is used up, so no pod is created for it",
             "wait until another job ends, or raise `max_gpus` of the namespace in the stack's file, then `pulumi up`",
             (refused,),
         )
     if kubernetes_phrases.POD_SECURITY.search(refused):
-        fix = "leave out what the message names, or run it in a namespace with a wider `pod-security.kubernetes.io/enforce`"
-        return Finding(Cause.REFUSED, "the namespace doesn't let in pods with such rights", fix, (refused,))
-    return Finding(Cause.REFUSED, "the cluster refuses its pods", "correct what the message names", (refused,))
+        fix = "remove what the message names, or run it in a namespace with a less strict `pod-security.kubernetes.io/enforce`"
+        return Finding(Cause.REFUSED, "the namespace rejects pods with these privileges", fix, (refused,))
+    return Finding(Cause.REFUSED, "the cluster rejects its pods", "fix the error named in the message", (refused,))
 
 
 def unreachable(error: ClusterError, facts: Facts, *, is_private: bool) -> Finding:
     """The API of a cluster that is there."""
     if error.is_refusal:
-        return Finding(Cause.NO_RIGHTS, "this login may not look into the cluster", _RIGHTS, (str(error),))
-    fix = "see that it is reachable from here: its network, a firewall, `authorized_ranges` of its `access`"
+        return Finding(Cause.NO_RIGHTS, "this login can't read the cluster", _RIGHTS, (str(error),))
+    fix = "check that it is reachable from here: its network, a firewall, `authorized_ranges` of its `access`"
     if is_private:
-        fix = "it is private: ask from its network, or through a VPN; az aks command invoke needs no route"
+        fix = "it is private: connect from its network or a VPN; az aks command invoke works without one"
     return Finding(Cause.UNREACHABLE, f"the API of the {facts.kind.value} doesn't answer", fix, (str(error),))
 
 
@@ -94,13 +89,13 @@ def _stopped(case: ClusterCase) -> Finding | None:
     if case.facts is not None and case.facts.is_stopped:
         return Finding(
             Cause.CLUSTER_STOPPED,
-            "the cluster was stopped: it has no nodes and no API, and nothing in it runs",
+            "the cluster is stopped: it has no nodes, no API and no running workloads",
             f"start it: az aks start --ids {case.id}",
         )
     stopped = [pool for pool in case.shown_pools if pool.power.lower() == "stopped"]
     if case.pool and stopped:
         fix = f"start it: az aks nodepool start --nodepool-name {case.pool} --cluster-name {case.id.rsplit('/', 1)[-1]}"
-        return Finding(Cause.STOPPED, "the pool was stopped: it has no nodes", fix)
+        return Finding(Cause.STOPPED, "the pool is stopped: it has no nodes", fix)
     return None
 
 
@@ -110,8 +105,8 @@ def _cluster_failed(case: ClusterCase) -> Finding | None:
     found = _refused(case.as_facts())
     return found or Finding(
         Cause.REFUSED,
-        "the last change of the cluster failed, and the activity log doesn't say why",
-        "run `pulumi up` again; the whole record: az aks show --query provisioningState,powerState --ids " + case.id,
+        "the last update of the cluster failed; the activity log has no reason",
+        "run `pulumi up` again; for details: az aks show --query provisioningState,powerState --ids " + case.id,
     )
 
 
@@ -129,8 +124,8 @@ def _of_pool(case: ClusterCase, pool: PoolFacts) -> Finding:
         return found._replace(what=f"pool {pool.called}: {found.what}")
     return Finding(
         Cause.REFUSED,
-        f"the last change of the pool {pool.called} failed, and the activity log doesn't say why",
-        "run `pulumi up` again; the usual reasons are the quota of vCPUs and no free machine in the region",
+        f"the last update of the pool {pool.called} failed; the activity log has no reason",
+        "run `pulumi up` again; usual reasons: vCPU quota, or no free machine in the region",
     )
 
 
@@ -140,7 +135,7 @@ def _refused(facts: Facts) -> Finding | None:
 
 
 def _silent(case: ClusterCase) -> Finding | None:
-    """What ARM says is known; what the cluster's own API would say isn't."""
+    """ARM answers, but the cluster's API doesn't."""
     if not case.silence:
         return None
     error = ClusterError(case.silence, 403 if case.denied else 0)
@@ -150,7 +145,7 @@ def _silent(case: ClusterCase) -> Finding | None:
 def _changing(case: ClusterCase) -> Finding | None:
     states = [case.facts.provisioning if case.facts else "", *(pool.provisioning for pool in case.shown_pools)]
     found = next((each for each in states if each in _CHANGING), "")
-    return Finding(Cause.STARTING, f"it is being changed ({found})", "wait, then ask again") if found else None
+    return Finding(Cause.STARTING, f"it is being updated ({found})", "wait, then check again") if found else None
 
 
 def _nodes(case: ClusterCase) -> Finding | None:
@@ -158,12 +153,12 @@ def _nodes(case: ClusterCase) -> Finding | None:
     if not broken:
         return None
     what = f"{len(broken)} of its nodes {'is' if len(broken) == 1 else 'are'} not ready"
-    fix = f"a new node takes minutes; where it stays so: kubectl describe node {broken[0].name}"
+    fix = f"a new node takes minutes; if it stays so: kubectl describe node {broken[0].name}"
     return Finding(Cause.NODE_NOT_READY, what, fix, tuple(f"{each.name}: {each.not_ready}" for each in broken[:3]))
 
 
 def _waiting(case: ClusterCase) -> Finding | None:
-    """A pod that waits speaks for all that wait for the same."""
+    """The first waiting pod is explained, and the others are counted."""
     cases = [each for each in case.waiting if not case.pool or _is_of(case, each.pod)]
     found = [(each, pod_rules.failure(each)) for each in cases]
     bad = [(each, finding) for each, finding in found if finding is not None]
@@ -175,7 +170,7 @@ def _waiting(case: ClusterCase) -> Finding | None:
 
 
 def _is_of(case: ClusterCase, pod: PodSeen) -> bool:
-    """Whether it is on a node of the pool, or could only go there: to this one by name, or to one with GPUs."""
+    """Whether it is on a node of the pool, or can only run there: it selects the pool, or requests GPUs."""
     if pod.node:
         return any(node.name == pod.node and node.pool == case.pool for node in case.nodes)
     if pod.pool:
@@ -184,21 +179,21 @@ def _is_of(case: ClusterCase, pod: PodSeen) -> bool:
 
 
 def _others(count: int) -> str:
-    return "another pod doesn't get on either" if count == 1 else f"{count} more pods don't get on either"
+    return "1 more pod is blocked" if count == 1 else f"{count} more pods are blocked"
 
 
 def _no_plugin(case: ClusterCase) -> Finding | None:
-    """Before anybody has asked for a GPU."""
+    """Found even if no pod has requested a GPU yet."""
     with_gpu = {pool.name for pool in case.shown_pools if pool.has_gpu}
     silent = [node for node in case.nodes if node.pool in with_gpu and node.is_ready and not any(node.gpus.values())]
     if not silent:
         return None
     return Finding(
         Cause.NO_PLUGIN,
-        f"the node {silent[0].name} has GPUs, and nothing tells Kubernetes of them"
+        f"the node {silent[0].name} has GPUs, but no device plugin advertises them to Kubernetes"
         if len(silent) == 1
-        else f"{len(silent)} nodes have GPUs, and nothing tells Kubernetes of them",
-        "let the stack install NVIDIA's device plugin (`device_plugin` of the cluster; it is by default), and see that its pods "
+        else f"{len(silent)} nodes have GPUs, but no device plugin advertises them to Kubernetes",
+        "install NVIDIA's device plugin (`device_plugin` of the cluster, on by default), and check that its pods "
         "run: kubectl get pods -A -l app.kubernetes.io/name=nvidia-device-plugin",
     )
 
@@ -210,9 +205,9 @@ def _healthy(case: ClusterCase) -> Finding:
             for name, amount in node.gpus.items():
                 gpus[name] = gpus.get(name, 0) + amount
     has = ", ".join(f"{amount} of {name}" for name, amount in sorted(gpus.items()) if amount)
-    what = f"it runs, and nothing speaks against it; its nodes offer {has}" if has else "it runs, and nothing speaks against it"
+    what = f"it is running, no problem found; its nodes offer {has}" if has else "it is running; no problem found"
     if case.pool and case.shown_pools and not case.shown_pools[0].count:
-        what = "it has no node, which costs nothing; one comes when a pod asks for it"
+        what = "it has no nodes and costs nothing; the autoscaler adds one when a pod requests it"
     return Finding(Cause.HEALTHY, what, "nothing to do")
 
 

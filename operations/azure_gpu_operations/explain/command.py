@@ -1,18 +1,19 @@
-"""`python -m operations explain`: why something of a stack failed, or something in it.
+"""Explains why a part of a stack failed, or a job, pod or node in it.
 
-    explain trainer --stack S            by its name in the stack file; of a job, its last execution
-    explain /subscriptions/…/jobs/j      by ARM id, also that of an execution: …/jobs/j/executions/e
-    explain train --stack S              a pool of Batch: nodes that don't come, or don't start
-    explain run-train-… --stack S        a job of Batch, by the name that `run --on batch` has said
-    explain gpu --stack S                a cluster, or an edge: what in it doesn't get on
-    explain gpu/t4 --stack S             a pool of a cluster: nodes that don't come, GPUs that don't show
+    explain trainer --stack S            by its name in the stack file; for a job, its last execution
+    explain /subscriptions/…/jobs/j      by ARM id, also of an execution: …/jobs/j/executions/e
+    explain train --stack S              a Batch pool: missing nodes, failed start tasks
+    explain run-train-… --stack S        a Batch job, by the name that `run --on batch` printed
+    explain gpu --stack S                a cluster or an edge: blocked pods, nodes that aren't ready
+    explain gpu/t4 --stack S             a pool of a cluster: missing nodes, missing GPUs
     explain run-mnist-… --stack S        a Job or a pod in a cluster or an edge; also NAMESPACE/NAME
     explain digits --stack S             an endpoint of Azure ML; digits/green is one of its deployments
     explain t4 --stack S                 a compute of the workspace, or a virtual machine; also a job of the workspace by its name
 
-It names the cause, shows what Azure says and the last lines of what failed, and suggests the fix. Exit codes: 0 there is no
-failure, 1 the failure is explained, 2 the command line is wrong, 3 it failed and nothing explains why, or Azure couldn't be
-asked.
+It prints the cause, Azure's messages, the last lines of the failed program's log, and a fix.
+
+Exit codes: 0 no failure, 1 the failure is explained, 2 the command line is invalid, 3 the reason isn't known, or Azure is
+unreachable.
 """
 
 import argparse
@@ -51,11 +52,11 @@ _EXPLAINED_TYPES = (GROUP_TYPE, POOL_TYPE, *JOB_TYPES, *CLUSTER_TYPES, *ML_TYPES
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=run, failure_code=NOT_EXPLAINED)
-    parser.add_argument("resource", metavar="RESOURCE", help="a name in the stack, or an ARM id")
-    parser.add_argument("--stack", help="the stack's name; an ARM id needs none")
+    parser.add_argument("resource", metavar="RESOURCE", help="name in the stack, or ARM id")
+    parser.add_argument("--stack", help="the stack's name; not needed with an ARM id")
     stack_options.add_config_folder(parser)
-    parser.add_argument("--kubeconfig", type=Path, metavar="FILE", help="of the cluster or edge in which the name is looked for")
-    parser.add_argument("--context", default="", help="which context of it (default: its current one)")
+    parser.add_argument("--kubeconfig", type=Path, metavar="FILE", help="kubeconfig of the cluster or edge to search")
+    parser.add_argument("--context", default="", help="context in it (default: its current one)")
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
 
 
@@ -64,9 +65,9 @@ def run(options: argparse.Namespace) -> int:
     parsed = arm_ids.parse(options.resource) if is_id else None
     if is_id and (parsed is None or not any(parsed.is_type(each) for each in _EXPLAINED_TYPES)):
         known = "a container group, a job, an execution, a pool or a cluster, an endpoint, a deployment, a compute or a machine"
-        return refuse(f"{options.resource!r} is no id of {known}")
+        return refuse(f"{options.resource!r} isn't the id of {known}")
     if not is_id and not options.stack:
-        return refuse(f"{options.resource!r} is a name, so --stack says of which stack; without one give an ARM id")
+        return refuse(f"{options.resource!r} is a name and requires --stack; an ARM id doesn't")
     try:
         found = _view(options) if options.stack else None
     except EngineError as error:
@@ -154,8 +155,8 @@ def _in_clusters(arm: Any, options: argparse.Namespace, found: StackView | None,
         return None, None
     there = places.all_of(found, stack_options.file_of(options))
     if options.kubeconfig is not None:
-        said = places.Said(kubeconfig=options.kubeconfig, context=options.context)
-        there = [place for place in (places.choose(found, places.EDGE, said, None)[0],) if place is not None]
+        target = places.Said(kubeconfig=options.kubeconfig, context=options.context)
+        there = [place for place in (places.choose(found, places.EDGE, target, None)[0],) if place is not None]
     planned = partial(planned_names.of_pool, stack_options.file_of(options), found.name)
     return in_clusters.named(arm, there, options.resource, found, planned)
 
@@ -217,10 +218,10 @@ def _switched_off(found: StackView | None, options: argparse.Namespace) -> str:
 
 def _unknown(found: StackView | None, name: str) -> str:
     if found is None:
-        return f"{name!r} isn't known"
+        return f"unknown resource {name!r}"
     close = found.nearest(name)
-    known = ", ".join(sorted({**found.resources, **found.edges})) or "nothing that runs"
-    jobs = ", and no job of its Batch account is called so" if found.pools else ""
+    known = ", ".join(sorted({**found.resources, **found.edges})) or "no running resources"
+    jobs = ", and no job of its Batch account has this name" if found.pools else ""
     jobs += ", and no pool, Job or pod of its clusters" if found.clusters or found.edges else ""
     jobs += ", and no job of its workspace" if found.ml_workspace else ""
     meant = f"; did you mean {close[0]}?" if close else ""

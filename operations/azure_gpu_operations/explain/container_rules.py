@@ -1,7 +1,6 @@
-"""What went wrong in a container that was to run, or ran.
+"""Rules for failures of containers. Pure.
 
-In: `Facts`, of which the containers count. Out: a `Finding` or None. Pure. Exit codes above 128 are a signal's number and 128,
-as a shell counts; 126 and 127 are a command that can't be run and one that isn't there.
+Exit codes above 128 are a signal's number plus 128, as in a shell; 126 and 127 are a command that isn't executable, or missing.
 """
 
 from collections.abc import Callable, Iterator
@@ -26,7 +25,7 @@ def pull(facts: Facts) -> Finding | None:
 
 
 def place(facts: Facts) -> Finding | None:
-    """A container that has no machine: it waits, or its time was over before it had one."""
+    """A container without a machine: it waits, or reached its time limit before it had one."""
     for container, texts in _suspects(facts):
         if container.began is None:
             for pattern, finding in ((phrases.QUOTA, quota_finding), (phrases.NO_CAPACITY, capacity_finding)):
@@ -46,20 +45,20 @@ def volume(facts: Facts) -> Finding | None:
 
 def timeout(facts: Facts) -> Finding | None:
     """A job's replica that took longer than the job allows. The service kills it, with a signal's exit code."""
-    said = phrases.first(phrases.TIMEOUT, (*facts.sentences, *(text for _, texts in _suspects(facts) for text in texts)))
+    matched = phrases.first(phrases.TIMEOUT, (*facts.sentences, *(text for _, texts in _suspects(facts) for text in texts)))
     limit, ran = facts.timeout_seconds, facts.ran_seconds
     killed = (
         any(container.last_exit_code in (None, KILLED, ENDED_BY_TERM) for container in facts.containers) or not facts.containers
     )
     late = facts.state == "Failed" and limit > 0 and ran is not None and ran >= limit * _CLOSE and killed
-    if facts.kind is not Kind.JOB or not (said or late):
+    if facts.kind is not Kind.JOB or not (matched or late):
         return None
-    took = f"after {ran / 60:.1f} minutes" if ran is not None else "when its time was over"
+    took = f"after {ran / 60:.1f} minutes" if ran is not None else "at its time limit"
     return Finding(
         Cause.TIMEOUT,
-        f"it was ended {took}: the job allows a run {limit / 60:g} minutes",
-        "give the job a longer `timeout_minutes`, or save what is done and go on from there",
-        (said,) if said else (f"the run took {ran:.0f} of {limit} seconds",),
+        f"it was stopped {took}: the job's limit is {limit / 60:g} minutes",
+        "set a longer `timeout_minutes`, or save checkpoints and resume",
+        (matched,) if matched else (f"the run took {ran:.0f} of {limit} seconds",),
         _worst(facts),
     )
 
@@ -70,8 +69,8 @@ def probe(facts: Facts) -> Finding | None:
         if found:
             return Finding(
                 Cause.PROBE,
-                f"the container {container.name} was ended because its liveness probe failed too often",
-                "see that what the probe asks for is answered in its time; give it a longer initial_delay_seconds or a higher "
+                f"the container {container.name} was stopped because its liveness probe failed too often",
+                "check that the probed endpoint answers in time; set a longer initial_delay_seconds or a higher "
                 "failure_threshold while the program loads",
                 tuple(text for text in texts if "probe" in text.lower())[-3:],
                 container.name,
@@ -81,19 +80,15 @@ def probe(facts: Facts) -> Finding | None:
 
 def memory(facts: Facts) -> Finding | None:
     for container, texts in _suspects(facts):
-        said = phrases.first(phrases.OUT_OF_MEMORY, texts)
-        if said or container.last_exit_code == KILLED:
+        matched = phrases.first(phrases.OUT_OF_MEMORY, texts)
+        if matched or container.last_exit_code == KILLED:
             had = f" It had {container.memory}." if container.memory else ""
-            how = (
-                "was killed because it used more memory than it has"
-                if said
-                else "was killed (exit code 137), most likely for its memory"
-            )
+            how = "was killed because it exceeded its memory" if matched else "was killed (exit code 137), probably out of memory"
             return Finding(
                 Cause.OUT_OF_MEMORY,
                 f"the container {container.name} {how}.{had}".rstrip("."),
-                "give it more memory, or let it hold less at a time: smaller batches, fewer data loaders",
-                (said,) if said else (f"exit code {container.last_exit_code}",),
+                "give it more memory, or reduce its use: smaller batches, fewer data loaders",
+                (matched,) if matched else (f"exit code {container.last_exit_code}",),
                 container.name,
             )
     return None
@@ -101,13 +96,13 @@ def memory(facts: Facts) -> Finding | None:
 
 def gpu_memory(facts: Facts) -> Finding | None:
     for container, _ in _suspects(facts):
-        said = phrases.first(phrases.GPU_MEMORY, container.log)
-        if said:
+        matched = phrases.first(phrases.GPU_MEMORY, container.log)
+        if matched:
             return Finding(
                 Cause.OUT_OF_GPU_MEMORY,
-                f"the program in container {container.name} asked for more memory than the GPU has",
-                f"take a smaller batch or lower precision, or a GPU with more memory: {COMMAND} sizes --gpu-memory 80",
-                (said.strip(),),
+                f"the program in container {container.name} requested more memory than the GPU has",
+                f"use a smaller batch, lower precision, or a GPU with more memory: {COMMAND} sizes --gpu-memory 80",
+                (matched.strip(),),
                 container.name,
             )
     return None
@@ -116,15 +111,15 @@ def gpu_memory(facts: Facts) -> Finding | None:
 def no_command(facts: Facts) -> Finding | None:
     for container, texts in _suspects(facts):
         code = container.last_exit_code
-        said = phrases.first(phrases.NO_COMMAND, (*texts, *container.log[-3:]))
+        matched = phrases.first(phrases.NO_COMMAND, (*texts, *container.log[-3:]))
         if code in _NO_COMMAND or phrases.first(phrases.NO_COMMAND, texts):
-            missing = "isn't in the image" if code != _NO_COMMAND[0] else "can't be run: it isn't executable"
+            missing = "isn't in the image" if code != _NO_COMMAND[0] else "isn't executable"
             return Finding(
                 Cause.COMMAND_NOT_FOUND,
                 f"the command of container {container.name} {missing}",
-                "correct `command` (each word an item of the list), or leave it out to run what the image runs; for what a "
-                'shell alone knows, such as &&, write ["/bin/sh", "-c", "..."]',
-                (said,) if said else (f"exit code {code}",),
+                "correct `command` (each word an item of the list), or omit it to run the image's default; for shell "
+                'syntax such as && use ["/bin/sh", "-c", "..."]',
+                (matched,) if matched else (f"exit code {code}",),
                 container.name,
             )
     return None
@@ -132,18 +127,18 @@ def no_command(facts: Facts) -> Finding | None:
 
 def crash_loop(facts: Facts) -> Finding | None:
     for container, texts in _suspects(facts):
-        said = phrases.first(phrases.CRASH_LOOP, texts)
-        if said:
+        matched = phrases.first(phrases.CRASH_LOOP, texts)
+        if matched:
             code = container.last_exit_code
             how = "ends" if code is None else f"ends with exit code {code}"
-            fix = "its last lines below say what is wrong with it; restart_policy Never or OnFailure ends the circle"
+            fix = "see its last lines below; restart_policy Never or OnFailure stops the restarts"
             if code == 0:
-                fix = "a program that is done is no service: set restart_policy to OnFailure or Never"
+                fix = "the program ends by itself: set restart_policy to OnFailure or Never"
             return Finding(
                 Cause.CRASH_LOOP,
-                f"the container {container.name} {how} and is started again and again ({container.restarts} times so far)",
+                f"the container {container.name} {how} and is restarted repeatedly ({container.restarts} times so far)",
                 fix,
-                (said,),
+                (matched,),
                 container.name,
             )
     return None
@@ -156,7 +151,7 @@ def program(facts: Facts) -> Finding | None:
             return Finding(
                 Cause.PROGRAM_ERROR,
                 f"the program in container {container.name} ended with exit code {code}",
-                "its last lines say why; what each exit code means is the program's own to say",
+                "see its last lines; the program defines its exit codes",
                 texts[-1:],
                 container.name,
             )
@@ -164,10 +159,9 @@ def program(facts: Facts) -> Finding | None:
 
 
 def _suspects(facts: Facts) -> Iterator[tuple[Container, tuple[str, ...]]]:
-    """Containers that didn't end well, those first that run before the others, with what the service says of them.
+    """Containers that may have failed, init containers first, with the service's messages about them.
 
-    One that runs is left in peace unless it was ended before; one that ended well, always. An event of a run before the last one
-    says nothing where the last one went well.
+    A running container counts only if it was restarted; one that succeeded never, whatever events earlier runs have.
     """
     for container in sorted(facts.containers, key=lambda each: not each.is_init):
         ended_well = container.exit_code == 0 and facts.state in ("Succeeded", "Running")

@@ -1,7 +1,4 @@
-"""What is known of something that may have failed, in one form for everything that is explained.
-
-In: nothing. Out: `Facts`, which the rules read, and the sentences of a fact that they look through. Pure.
-"""
+"""Facts about a resource that may have failed, in one form for all kinds. Pure."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -69,7 +66,7 @@ class Refusal(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """All that is known. `built`: the images that the stack's registry is known to hold, None where nobody asked it."""
+    """The facts. `built`: images in the stack's registry; None if it wasn't read."""
 
     name: str
     kind: Kind
@@ -82,7 +79,7 @@ class Facts(NamedTuple):
     refusals: tuple[Refusal, ...] = ()  # the newest first
     execution: str = ""  # of a job, the last one's name
     accepted: datetime | None = None  # when the service took that execution, which may wait still
-    message: str = ""  # what the service says of the execution
+    message: str = ""  # the service's message about the execution
     timeout_seconds: int = 0
     ran_seconds: float | None = None
     built: frozenset[str] | None = None
@@ -104,7 +101,7 @@ class Facts(NamedTuple):
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """What the service says of the whole."""
+        """The service's messages about the whole resource."""
         return tuple(text for text in (self.message, *map(_sentence, self.events)) if text)
 
 
@@ -129,11 +126,11 @@ class Cause(StrEnum):
     UNUSABLE_NODE = "a node is unusable"
     RESIZE = "a resize failed"
     FORMULA = "the autoscale formula failed"
-    FILES = "files can't be brought or taken"
-    PACKAGE = "an application package can't be brought"
+    FILES = "file transfer failed"
+    PACKAGE = "an application package can't be installed"
     NEVER_STARTS = "can never start"
-    EVICTED = "a Spot node was taken away"
-    PRESSURE = "put out by its node"
+    EVICTED = "a Spot node was evicted"
+    PRESSURE = "evicted by its node"
     UNTOLERATED = "a taint isn't tolerated"
     NO_PLUGIN = "no device plugin"
     OTHER_RESOURCE = "another name for GPUs"
@@ -145,15 +142,15 @@ class Cause(StrEnum):
     SETTINGS = "its settings are wrong"
     CLUSTER_STOPPED = "the cluster is stopped"
     UNREACHABLE = "the cluster doesn't answer"
-    NO_RIGHTS = "no right in the cluster"
+    NO_RIGHTS = "no access to the cluster"
     NO_RIGHT_TO_READ = "no right to read the model"
-    MODEL_NOT_FOUND = "the model isn't there"
+    MODEL_NOT_FOUND = "model not found"
     MODEL_INPUTS = "the model has more than one input"
     BUILD = "the environment can't be built"
     SCRIPT = "the scoring script failed"
     MISSING_PACKAGE = "a package is missing"
-    NOT_READY = "it never gets ready"
-    NO_GPU = "no GPU here"
+    NOT_READY = "never ready"
+    NO_GPU = "no GPU"
     NO_TRAFFIC = "no traffic"
     EXTENSION = "an extension failed"
     RUN_COMMAND = "a run-command failed"
@@ -162,11 +159,11 @@ class Cause(StrEnum):
     SHUT_DOWN = "shut down from inside, and billed"
     REFUSED = "refused by Azure"
     NOT_THERE = "not there"
-    STOPPED = "stopped by somebody"
+    STOPPED = "stopped"
     NEVER_STARTED = "never started"
     STARTING = "still starting"
     HEALTHY = "no failure"
-    UNKNOWN = "not known"
+    UNKNOWN = "unknown"
 
 
 NO_FAILURE = frozenset({Cause.HEALTHY, Cause.NEVER_STARTED, Cause.STARTING})

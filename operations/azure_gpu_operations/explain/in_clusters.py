@@ -1,7 +1,6 @@
-"""What a name means in the clusters and edges of a stack: one of them, a pool, a Job, a pod.
+"""Finds a name in a stack's clusters and edges: a cluster, a pool, a Job or a pod; returns facts and a finding.
 
-In: a signed-in `Arm`, the places, a name. Out: facts and a finding; None where nothing is called so. A cluster that doesn't
-answer may hold what is meant: what is to be said of it comes beside, for whoever finds the name nowhere else.
+A cluster that doesn't answer may hold the name: its finding is returned separately, in case the name is found nowhere else.
 """
 
 from collections.abc import Callable, Sequence
@@ -73,7 +72,7 @@ def _inside(arm: Arm, place: Place, name: str, view: StackView) -> Explained | N
 
 
 def _with_images(arm: Arm, case: PodCase, view: StackView) -> PodCase:
-    """An image that is there and can't be pulled lacks a right, not a name."""
+    """Adds the registry's images: an existing image that can't be pulled means a missing right."""
     if not view.registry or case.pod.phase != "Pending":
         return case
     known = built_images.added(arm, case.as_facts(), view.registry)

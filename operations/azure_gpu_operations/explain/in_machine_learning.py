@@ -1,7 +1,4 @@
-"""What a name or an id means in Azure Machine Learning, and among virtual machines.
-
-In: a signed-in `Arm`, a name with the stack, or an id. Out: facts and a finding; None where nothing is called so.
-"""
+"""Finds a name or an id among Azure ML resources and virtual machines; returns facts and a finding."""
 
 from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu_operations.azure import Arm

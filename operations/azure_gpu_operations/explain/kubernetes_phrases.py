@@ -1,7 +1,7 @@
-"""How Kubernetes puts what goes wrong: the words by which the rules about pods know it.
+"""Patterns of Kubernetes' messages, for the rules about pods.
 
-In: sentences of the scheduler, the kubelet and controllers. Out: whether one says so. Sources: kubernetes v1.36.2 (pkg/kubelet,
-pkg/controller, staging/src/k8s.io/apiserver/pkg/admission/plugin/resourcequota/controller.go), NVIDIA/k8s-device-plugin.
+Sources: kubernetes v1.36.2 (pkg/kubelet, pkg/controller,
+staging/src/k8s.io/apiserver/pkg/admission/plugin/resourcequota/controller.go), NVIDIA/k8s-device-plugin.
 """
 
 import re
@@ -21,7 +21,7 @@ NOT_READY_TAINTS = (
     "node.kubernetes.io/unreachable",
     "node.cloudprovider.kubernetes.io/uninitialized",
 )
-# What a program says that was given no GPU, though it asked for one, or didn't.
+# Messages of a program without a GPU, requested or not.
 NO_GPU_SEEN = re.compile(
     r"CUDA_ERROR_NO_DEVICE|no CUDA-capable device|CUDA driver version is insufficient|libcuda\.so\.1: cannot open"
     r"|no GPU though required|Could not find any GPU"

@@ -1,7 +1,7 @@
-"""Why a virtual machine doesn't do its work: one rule a cause, asked in order.
+"""Rules for the cause of a failed or stopped virtual machine, tried in order. Pure.
 
-In: a `MachineCase`. Out: a `Finding`. Pure. Which programs a driver extension runs, and where it logs: Microsoft Learn,
-virtual-machines/extensions/hpccompute-gpu-linux and hpccompute-gpu-windows.
+Programs and log files of the driver extensions: Microsoft Learn, virtual-machines/extensions/hpccompute-gpu-linux and
+hpccompute-gpu-windows.
 """
 
 import re
@@ -55,7 +55,7 @@ def explain(case: MachineCase) -> Finding:
 
 
 def _refused(case: MachineCase) -> Finding | None:
-    """A machine that was never made, or that Azure has no room for."""
+    """A machine that wasn't created, or without capacity."""
     machine, facts = case.machine, case.as_facts()
     if machine is not None and not machine.messages and machine.state != "Failed":
         return None
@@ -64,8 +64,8 @@ def _refused(case: MachineCase) -> Finding | None:
     refused = refusal_rules.first(facts)
     if refused is not None or machine is None:
         return refused or refusal_rules.not_there("machine")
-    said = phrases.first(phrases.NO_CAPACITY, machine.messages)
-    return refusal_rules.capacity_finding(said, "") if said else None
+    matched = phrases.first(phrases.NO_CAPACITY, machine.messages)
+    return refusal_rules.capacity_finding(matched, "") if matched else None
 
 
 def _extension(case: MachineCase) -> Finding | None:
@@ -81,9 +81,9 @@ def _driver(machine: Machine, extension: Extension) -> Finding:
     where = "/var/log/azure/nvidia-vmext-status" if not machine.windows else r"C:\WindowsAzure\Logs\Plugins\Microsoft.HpcCompute"
     return Finding(
         Cause.EXTENSION,
-        "the extension that installs NVIDIA's driver failed, so the machine has no GPU that a program could use",
-        "an image that has a driver already (`driver: image`), a kernel that is newer than the driver knows, secure boot and no "
-        f"way to the internet are the usual reasons; {where} on the machine tells more; correct it, {_UP}",
+        "the extension that installs NVIDIA's driver failed, so programs can't use the machine's GPU",
+        "usual reasons: the image already has a driver (`driver: image`), an unsupported newer kernel, secure boot, or no "
+        f"internet access; for details see {where} on the machine; fix it, {_UP}",
         (extension.message,) if extension.message else (),
     )
 
@@ -92,7 +92,7 @@ def _other_extension(extension: Extension) -> Finding:
     return Finding(
         Cause.EXTENSION,
         f"its extension {extension.name} failed",
-        f"correct what the message names, {_UP}",
+        f"fix the error named in the message, {_UP}",
         (extension.message,) if extension.message else (),
     )
 
@@ -104,8 +104,8 @@ def _proof(case: MachineCase) -> Finding | None:
         return None
     return Finding(
         Cause.NO_GPU,
-        "the machine didn't prove its driver: nvidia-smi found no GPU, or never answered",
-        f"see that its size has a GPU and that `driver` fits the image; {_UP}",
+        "the driver check failed: nvidia-smi found no GPU or didn't answer",
+        f"check that its size has a GPU and that `driver` fits the image; {_UP}",
         _evidence(found),
         _called(found),
     )
@@ -117,15 +117,15 @@ def _command(case: MachineCase) -> Finding | None:
         return None
     newest = max(bad, key=lambda each: each.ended.timestamp() if each.ended else 0.0)
     if newest.state == "TimedOut":
-        fix = "give it a longer --timeout, or save what is done"
+        fix = "set a longer --timeout, or save checkpoints"
         return Finding(
-            Cause.TIMEOUT, f"the run-command {newest.name} was ended at its limit", fix, _evidence(newest), _called(newest)
+            Cause.TIMEOUT, f"the run-command {newest.name} was stopped at its time limit", fix, _evidence(newest), _called(newest)
         )
     missing = ml_phrases.NO_MODULE.search(f"{newest.error}\n{newest.output}")
     if missing and missing["name"]:
         return Finding(
             Cause.MISSING_PACKAGE,
-            f"the run-command {newest.name} runs a program that imports {missing['name']}, and the machine has no such package",
+            f"the run-command {newest.name} runs a program that imports {missing['name']}, which isn't installed on the machine",
             "install it on the machine, or run the program in its container",
             (missing[0],),
             _called(newest),
@@ -134,7 +134,7 @@ def _command(case: MachineCase) -> Finding | None:
     return Finding(
         Cause.RUN_COMMAND,
         f"the run-command {newest.name} ended{code}",
-        "its last lines say why; what each exit code means is the program's own to say",
+        "see its last lines; the program defines its exit codes",
         _evidence(newest),
         _called(newest),
     )
@@ -146,16 +146,16 @@ def _deallocated(case: MachineCase) -> Finding | None:
         return None
     start = f"{COMMAND} vm start {case.name} --stack STACK"
     if machine.spot and phrases.first(_EVICTED, (*machine.messages, *(each.message for each in case.refusals))):
-        return Finding(Cause.EVICTED, "Azure took it away, as it may with Spot; its disks are kept, and billed", start)
+        return Finding(Cause.EVICTED, "Azure evicted it (Spot); its disks are kept and billed", start)
     schedule = machine.shutdown
     if schedule.time:
         zone = f" ({schedule.zone})" if schedule.zone else ""
         return Finding(
             Cause.OUT_OF_HOURS,
-            f"it is deallocated, as its schedule does each day at {schedule.time}{zone}; its disks are kept, and billed",
-            f"{start}; `shutdown: {{enabled: false}}` in the stack's file takes the schedule away",
+            f"it is deallocated by its daily schedule at {schedule.time}{zone}; its disks are kept and billed",
+            f"{start}; `shutdown: {{enabled: false}}` in the stack's file removes the schedule",
         )
-    return Finding(Cause.DEALLOCATED, "somebody deallocated it; it isn't billed, its disks are", start)
+    return Finding(Cause.DEALLOCATED, "it was deallocated; only its disks are billed", start)
 
 
 def _stopped(case: MachineCase) -> Finding | None:
@@ -164,8 +164,8 @@ def _stopped(case: MachineCase) -> Finding | None:
         return None
     return Finding(
         Cause.SHUT_DOWN,
-        "it was shut down from inside, or stopped without being deallocated: it does nothing and is billed on as if it ran",
-        f"{COMMAND} vm stop {case.name} --stack STACK deallocates it, `vm start` brings it back",
+        "it was shut down from inside or stopped without being deallocated, and is billed as if it ran",
+        f"{COMMAND} vm stop {case.name} --stack STACK deallocates it, `vm start` starts it",
     )
 
 
@@ -174,13 +174,13 @@ def _coming(case: MachineCase) -> Finding | None:
     if machine is None or (machine.state not in ("Creating", "Updating") and machine.power == power.RUNNING.name):
         return None
     return Finding(
-        Cause.STARTING, f"it is {machine.state}, {machine.power or 'not started'}", "wait some minutes, then ask again"
+        Cause.STARTING, f"it is {machine.state}, {machine.power or 'not started'}", "wait some minutes, then check again"
     )
 
 
 def _healthy(case: MachineCase) -> Finding:
     del case
-    return Finding(Cause.HEALTHY, "it runs, and nothing speaks against it", "nothing to do")
+    return Finding(Cause.HEALTHY, "it is running; no problem found", "nothing to do")
 
 
 def _bad(case: MachineCase) -> list[RunCommand]:

@@ -1,7 +1,4 @@
-"""Why a compute of a workspace has no nodes, or a job on one failed: one rule a cause, asked in order.
-
-In: a `ComputeCase` or a `JobCase`. Out: a `Finding`. Pure.
-"""
+"""Rules for the cause of an Azure ML compute without nodes, or of a failed job on one, tried in order. Pure."""
 
 from collections.abc import Callable
 
@@ -32,36 +29,36 @@ def _refused(case: ComputeCase | JobCase) -> Finding | None:
     facts = case.as_facts()
     if case.exists and facts.provisioning != "Failed":
         return None
-    said = phrases.first(ml_phrases.QUOTA, (each.message for each in facts.refusals))
-    if said:
-        return _quota_finding(said, case.size if isinstance(case, ComputeCase) else "")
+    matched = phrases.first(ml_phrases.QUOTA, (each.message for each in facts.refusals))
+    if matched:
+        return _quota_finding(matched, case.size if isinstance(case, ComputeCase) else "")
     return refusal_rules.first(facts) or (None if case.exists else refusal_rules.not_there(facts.kind.value))
 
 
 def _quota(case: ComputeCase) -> Finding | None:
-    said = phrases.first(ml_phrases.QUOTA, case.errors)
-    return _quota_finding(said, case.size) if said else None
+    matched = phrases.first(ml_phrases.QUOTA, case.errors)
+    return _quota_finding(matched, case.size) if matched else None
 
 
-def _quota_finding(said: str, size: str) -> Finding:
+def _quota_finding(matched: str, size: str) -> Finding:
     return Finding(
         Cause.QUOTA,
-        f"Azure Machine Learning's quota for {size or 'its machines'} is used up in the region; compute's own is another",
-        f"ask for more in the portal (Azure Machine Learning, Quota), ask for fewer nodes, or end what uses it: {_RUNNING}",
-        (said,),
+        f"Azure Machine Learning's quota for {size or 'its machines'} is used up in the region; compute quota is separate",
+        f"request more in the portal (Azure Machine Learning, Quota), request fewer nodes, or stop what uses it: {_RUNNING}",
+        (matched,),
     )
 
 
 def _capacity(case: ComputeCase) -> Finding | None:
-    said = phrases.first(phrases.NO_CAPACITY, case.errors)
-    return refusal_rules.capacity_finding(said, "") if said else None
+    matched = phrases.first(phrases.NO_CAPACITY, case.errors)
+    return refusal_rules.capacity_finding(matched, "") if matched else None
 
 
 def _errors(case: ComputeCase) -> Finding | None:
     if not case.errors and case.state != "Failed":
         return None
-    what = "its nodes can't be made" if case.kind == "AmlCompute" else "it can't be attached"
-    return Finding(Cause.RESIZE, what, f"correct what the message names, {_UP}", case.errors)
+    what = "its nodes can't be created" if case.kind == "AmlCompute" else "it can't be attached"
+    return Finding(Cause.RESIZE, what, f"fix the error named in the message, {_UP}", case.errors)
 
 
 def _unusable(case: ComputeCase) -> Finding | None:
@@ -71,7 +68,7 @@ def _unusable(case: ComputeCase) -> Finding | None:
     return Finding(
         Cause.UNUSABLE_NODE,
         f"{count} of its nodes {'is' if count == 1 else 'are'} unusable",
-        "a subnet that keeps nodes from Azure and an image that can't be had are the usual reasons; the cluster replaces them",
+        "usual reasons: the subnet blocks traffic to Azure, or the image can't be pulled; the cluster replaces them",
     )
 
 
@@ -81,8 +78,8 @@ def _evicted(case: ComputeCase) -> Finding | None:
         return None
     return Finding(
         Cause.EVICTED,
-        f"Azure took its {'node' if count == 1 else f'{count} nodes'} away, as it may with Spot",
-        "jobs wait until it gives others; `spot: false` stays",
+        f"Azure evicted its {'node' if count == 1 else f'{count} nodes'} (Spot)",
+        "jobs wait for new nodes; `spot: false` avoids evictions",
     )
 
 
@@ -90,17 +87,17 @@ def _coming_compute(case: ComputeCase) -> Finding | None:
     preparing = case.nodes.get("preparingNodeCount", 0)
     if case.state not in _COMING and case.allocation != "Resizing" and not preparing:
         return None
-    return Finding(Cause.STARTING, "its nodes aren't all ready yet", "wait some minutes, then ask again")
+    return Finding(Cause.STARTING, "its nodes aren't all ready yet", "wait some minutes, then check again")
 
 
 def _compute_healthy(case: ComputeCase) -> Finding:
     if case.attached:
         name = case.attached.rsplit("/", 1)[-1]
         return Finding(
-            Cause.HEALTHY, f"{name} is attached; what runs there is its own", f"{COMMAND} explain {name} --stack STACK"
+            Cause.HEALTHY, f"{name} is attached; its workloads belong to it", f"{COMMAND} explain {name} --stack STACK"
         )
     working = sum(case.nodes.get(f"{state}NodeCount", 0) for state in ("idle", "running", "leaving"))
-    what = f"it has {working} nodes" if working else "it has no nodes, which costs nothing; a job gives it some"
+    what = f"it has {working} nodes" if working else "it has no nodes and costs nothing; a job adds nodes"
     return Finding(Cause.HEALTHY, what.replace(" 1 nodes", " 1 node"), "nothing to do")
 
 
@@ -108,68 +105,68 @@ def _compute_healthy(case: ComputeCase) -> Finding:
 
 
 def _gpu_memory(case: JobCase) -> Finding | None:
-    said = phrases.first(phrases.GPU_MEMORY, case.log)
-    if not said or case.status != "Failed":
+    matched = phrases.first(phrases.GPU_MEMORY, case.log)
+    if not matched or case.status != "Failed":
         return None
     return Finding(
         Cause.OUT_OF_GPU_MEMORY,
-        "the program asked for more memory than the GPU has",
-        f"take a smaller batch or lower precision, or a GPU with more memory: {COMMAND} sizes --gpu-memory 80",
-        (said.strip(),),
+        "the program requested more memory than the GPU has",
+        f"use a smaller batch, lower precision, or a GPU with more memory: {COMMAND} sizes --gpu-memory 80",
+        (matched.strip(),),
         case.called,
     )
 
 
 def _memory(case: JobCase) -> Finding | None:
-    said = phrases.first(ml_phrases.KILLED, (case.error, *case.log[-5:]))
-    if case.status != "Failed" or not (said or case.exit_code in (KILLED, -9)):
+    matched = phrases.first(ml_phrases.KILLED, (case.error, *case.log[-5:]))
+    if case.status != "Failed" or not (matched or case.exit_code in (KILLED, -9)):
         return None
     return Finding(
         Cause.OUT_OF_MEMORY,
-        "the program was killed, most likely because it used more memory than its node has",
-        "let it hold less at a time: smaller batches, fewer data loaders; or take a larger size",
-        tuple(text for text in (said or case.error,) if text),
+        "the program was killed, probably out of memory on its node",
+        "reduce its memory use: smaller batches, fewer data loaders; or use a larger size",
+        tuple(text for text in (matched or case.error,) if text),
         case.called,
     )
 
 
 def _timeout(case: JobCase) -> Finding | None:
-    said = phrases.first(phrases.TIMEOUT, (case.error,))
-    if case.status not in ("Failed", "Canceled") or not said:
+    matched = phrases.first(phrases.TIMEOUT, (case.error,))
+    if case.status not in ("Failed", "Canceled") or not matched:
         return None
     limit = f" of {case.timeout_seconds / 60:g} minutes" if case.timeout_seconds else ""
     return Finding(
         Cause.TIMEOUT,
-        f"it was ended at its limit{limit}",
-        "give it a longer --timeout, or save what is done",
-        (said,),
+        f"it was stopped at its time limit{limit}",
+        "set a longer --timeout, or save checkpoints",
+        (matched,),
         case.called,
     )
 
 
 def _package(case: JobCase) -> Finding | None:
-    said = phrases.first(ml_phrases.NO_MODULE, case.log)
-    found = ml_phrases.NO_MODULE.search(said) if said else None
+    matched = phrases.first(ml_phrases.NO_MODULE, case.log)
+    found = ml_phrases.NO_MODULE.search(matched) if matched else None
     if found is None or case.status != "Failed":
         return None
     return Finding(
         Cause.MISSING_PACKAGE,
-        f"the program imports {found['name']}, and its environment has no such package",
-        "add it to the environment's requirements, or run it in an image that has it",
-        (said.strip(),),
+        f"the program imports {found['name']}, which isn't in its environment",
+        "add it to the environment's requirements, or use an image that has it",
+        (matched.strip(),),
         case.called,
     )
 
 
 def _no_gpu(case: JobCase) -> Finding | None:
-    said = phrases.first(ml_phrases.NO_GPU, case.log)
-    if not said or case.status != "Failed":
+    matched = phrases.first(ml_phrases.NO_GPU, case.log)
+    if not matched or case.status != "Failed":
         return None
     return Finding(
         Cause.NO_GPU,
-        "the program looked for a GPU, and its node has none, or no driver for it",
+        "the program requires a GPU, but its node has none or no driver for it",
         f"run it on a compute whose size has a GPU: {COMMAND} sizes",
-        (said.strip(),),
+        (matched.strip(),),
         case.called,
     )
 
@@ -187,19 +184,19 @@ def _failed(case: JobCase) -> Finding | None:
     if case.status != "Failed":
         return None
     code = "" if case.exit_code is None else f" with exit code {case.exit_code}"
-    said = ml_phrases.exception(case.log)
-    what = f"the program ended{code}" + (f": {said}" if said else "")
+    matched = ml_phrases.exception(case.log)
+    what = f"the program ended{code}" + (f": {matched}" if matched else "")
     evidence = (case.error,) if case.error else ()
     if not (case.error or case.log):
-        return Finding(Cause.UNKNOWN, "it failed, and nothing that Azure says explains it", "its logs in the studio tell more")
-    fix = "its last lines say why; what each exit code means is the program's own to say"
+        return Finding(Cause.UNKNOWN, "it failed; Azure gives no reason", "see its logs in the studio")
+    fix = "see its last lines; the program defines its exit codes"
     return Finding(Cause.PROGRAM_ERROR, what, fix, evidence, case.called)
 
 
 def _canceled(case: JobCase) -> Finding | None:
     if case.status not in ("Canceled", "CancelRequested"):
         return None
-    return Finding(Cause.STOPPED, "somebody canceled it", "submit it again", (case.error,) if case.error else (), case.called)
+    return Finding(Cause.STOPPED, "it was canceled", "submit it again", (case.error,) if case.error else (), case.called)
 
 
 def _coming_job(case: JobCase) -> Finding | None:
@@ -209,7 +206,7 @@ def _coming_job(case: JobCase) -> Finding | None:
     return Finding(
         Cause.STARTING,
         f"it is {case.status} and waits for {_nodes(case.nodes)} of {compute or 'its compute'}",
-        f"wait some minutes; {COMMAND} explain {compute or 'COMPUTE'} --stack STACK says what the compute lacks",
+        f"wait some minutes; {COMMAND} explain {compute or 'COMPUTE'} --stack STACK shows the state of the compute",
     )
 
 
@@ -218,7 +215,7 @@ def _nodes(count: int) -> str:
 
 
 def _job_healthy(case: JobCase) -> Finding:
-    what = "it ran to its end" if case.status == "Completed" else f"it is {case.status or 'there'}, and nothing speaks against it"
+    what = "it succeeded" if case.status == "Completed" else f"it is {case.status or 'there'}; no problem found"
     return Finding(Cause.HEALTHY, what, "nothing to do")
 
 

@@ -1,7 +1,4 @@
-"""What went wrong inside a deployment: in its scoring script, its server, its memory, its GPU.
-
-In: a `DeploymentCase`, of which the logs count. Out: a `Finding` or None, one rule a cause. Pure.
-"""
+"""Rules for failures inside a deployment, by its logs: scoring script, server, memory, GPU. Pure."""
 
 import re
 
@@ -20,133 +17,132 @@ _UP = "then `pulumi up`"
 
 
 def _memory(case: DeploymentCase) -> Finding | None:
-    said = phrases.first(ml_phrases.KILLED, (*case.sentences, *case.server_log))
-    if not said or not (case.failed or phrases.first(ml_phrases.KILLED, case.server_log[-_RECENT:])):
+    matched = phrases.first(ml_phrases.KILLED, (*case.sentences, *case.server_log))
+    if not matched or not (case.failed or phrases.first(ml_phrases.KILLED, case.server_log[-_RECENT:])):
         return None
     size = case.deployment.instance_type if case.deployment else ""
     had = f": {size} has too little" if size else ""
     return Finding(
         Cause.OUT_OF_MEMORY,
-        f"its server was killed because it used more memory than it has{had}",
-        "take a larger `instance_type`, fewer workers (WORKER_COUNT in `environment_variables`; each holds the model once), or a "
+        f"its server was killed because it requires more memory{had}",
+        "use a larger `instance_type`, fewer workers (WORKER_COUNT in `environment_variables`; each loads the model), or a "
         f"smaller model; {_UP}",
-        (said.strip(),),
+        (matched.strip(),),
         SERVER,
     )
 
 
 def _inputs(case: DeploymentCase) -> Finding | None:
-    said = _in_log(case, ml_phrases.INPUTS)
-    if not said:
+    matched = _in_log(case, ml_phrases.INPUTS)
+    if not matched:
         return None
     return Finding(
         Cause.MODEL_INPUTS,
-        "the model's signature has more than one input, and the scoring script gives a model one",
-        f"export it with a signature of one input, or bring a script of your own as `code`; {_UP}",
-        (said,),
+        "the model's signature has more than one input; the scoring script supports one",
+        f"export it with a signature of one input, or set `code` to a custom script; {_UP}",
+        (matched,),
         SERVER,
     )
 
 
 def _package(case: DeploymentCase) -> Finding | None:
-    said = _in_log(case, ml_phrases.NO_MODULE)
-    found = ml_phrases.NO_MODULE.search(said) if said else None
+    matched = _in_log(case, ml_phrases.NO_MODULE)
+    found = ml_phrases.NO_MODULE.search(matched) if matched else None
     if found is None or not case.failed:
         return None
     name = found["name"]
     return Finding(
         Cause.MISSING_PACKAGE,
-        f"the scoring script imports {name}, and its environment has no such package" if name else "a package is missing",
+        f"the scoring script imports {name}, which isn't in its environment" if name else "a package is missing",
         f"add it to the environment's conda file or requirements, give the environment a new version, {_UP}",
-        (said,),
+        (matched,),
         SERVER,
     )
 
 
 def _function(case: DeploymentCase) -> Finding | None:
-    said = _in_log(case, ml_phrases.NO_FUNCTION)
-    if not said or not case.failed:
+    matched = _in_log(case, ml_phrases.NO_FUNCTION)
+    if not matched or not case.failed:
         return None
     return Finding(
         Cause.SCRIPT,
         "the scoring script lacks one of the functions init() and run()",
         f"add it, give `code` a new version, {_UP}",
-        (said,),
+        (matched,),
         SERVER,
     )
 
 
 def _gpu_memory(case: DeploymentCase) -> Finding | None:
-    said = phrases.first(phrases.GPU_MEMORY, case.server_log)
-    if not said:
+    matched = phrases.first(phrases.GPU_MEMORY, case.server_log)
+    if not matched:
         return None
     return Finding(
         Cause.OUT_OF_GPU_MEMORY,
-        "its server asked for more memory than the GPU has",
-        f"send fewer images at once, run fewer workers (WORKER_COUNT), or take a GPU with more memory: {COMMAND} sizes "
+        "its server requested more memory than the GPU has",
+        f"send fewer images at once, run fewer workers (WORKER_COUNT), or use a GPU with more memory: {COMMAND} sizes "
         "--gpu-memory 80",
-        (said.strip(),),
+        (matched.strip(),),
         SERVER,
     )
 
 
 def _no_gpu(case: DeploymentCase) -> Finding | None:
     """An environment that looks for a GPU where there is none. It fails, or answers slowly by the processor."""
-    said = phrases.first(ml_phrases.NO_GPU, case.server_log)
+    matched = phrases.first(ml_phrases.NO_GPU, case.server_log)
     name = case.deployment.instance_type if case.deployment else ""
     managed = case.deployment is not None and case.deployment.kind == MANAGED
-    if not said or not managed or has_gpu(name):
+    if not matched or not managed or has_gpu(name):
         return None
-    how = "so it doesn't start" if case.failed else "so it answers by the processor"
+    how = "so it doesn't start" if case.failed else "so it runs on the CPU"
     return Finding(
         Cause.NO_GPU,
-        f"its environment is for GPUs, and {name or 'its machine'} has none, {how}",
-        f"take an `instance_type` with a GPU ({COMMAND} sizes --service ml-endpoint), or an environment for processors",
-        (said.strip(),),
+        f"its environment requires a GPU, but {name or 'its machine'} has none, {how}",
+        f"use an `instance_type` with a GPU ({COMMAND} sizes --service ml-endpoint), or a CPU environment",
+        (matched.strip(),),
         SERVER,
     )
 
 
 def _script(case: DeploymentCase) -> Finding | None:
-    said = ml_phrases.exception(case.server_log)
-    if not said or not case.failed:
+    matched = ml_phrases.exception(case.server_log)
+    if not matched or not case.failed:
         return None
     named = case.deployment.script if case.deployment and case.deployment.script else "the scoring script"
     return Finding(
         Cause.SCRIPT,
-        f"{named} raised while it was loaded: {said}",
-        "its last lines below say where; try it on your machine first, where init() runs as it does there "
-        f"(AZUREML_MODEL_DIR is the model's folder); {_UP}",
+        f"{named} raised an exception while loading: {matched}",
+        f"see its last lines below; run init() locally first (AZUREML_MODEL_DIR is the model's folder); {_UP}",
         case.sentences[:1],
         SERVER,
     )
 
 
 def _probe(case: DeploymentCase) -> Finding | None:
-    said = phrases.first(ml_phrases.PROBE, case.sentences)
-    found = ml_phrases.PROBE.search(said) if said else None
+    matched = phrases.first(ml_phrases.PROBE, case.sentences)
+    found = ml_phrases.PROBE.search(matched) if matched else None
     if found is None or not case.failed:
         return None
     return Finding(
         Cause.NOT_READY,
-        f"its container runs, and its {found['which'].lower()} probe is never answered: most often nothing listens at the port "
-        "that the environment names",
-        f"see that the server listens at the port and path of the environment's routes (of Azure's own server {PORT} and "
-        f"{LIVENESS_ROUTE}), on all addresses; give a model that loads slowly more time: `probes` of the deployment; {_UP}",
-        (said,),
+        f"its container runs, but its {found['which'].lower()} probe gets no answer: usually nothing listens on the port "
+        "set in the environment",
+        f"check that the server listens on the port and path of the environment's routes (Azure's server: {PORT} and "
+        f"{LIVENESS_ROUTE}), on all addresses; if the model loads slowly, relax `probes` of the deployment; {_UP}",
+        (matched,),
         SERVER,
     )
 
 
 def _crash(case: DeploymentCase) -> Finding | None:
-    said = phrases.first(ml_phrases.CRASHED, case.sentences)
-    if not said or not case.failed:
+    matched = phrases.first(ml_phrases.CRASHED, case.sentences)
+    if not matched or not case.failed:
         return None
     return Finding(
         Cause.CRASH_LOOP,
-        "its container ends soon after its start, again and again",
-        f"its last lines below say why; where there are none, its command is wrong: try the image on your machine; {_UP}",
-        (said,),
+        "its container ends soon after each start",
+        f"see its last lines below; if there are none, the command is wrong: run the image locally; {_UP}",
+        (matched,),
         SERVER,
     )
 
@@ -159,15 +155,15 @@ def _timeout(case: DeploymentCase) -> Finding | None:
     limit = deployment.timeout_seconds or DEFAULT_REQUEST_TIMEOUT_S
     took = [float(found["ms"]) / 1000 for line in case.server_log if (found := ml_phrases.REQUEST.search(line))]
     slow = [seconds for seconds in took if seconds >= limit * _SLOW]
-    said = phrases.first(ml_phrases.WORKER_TIMEOUT, case.server_log)
-    if not slow and not said:
+    matched = phrases.first(ml_phrases.WORKER_TIMEOUT, case.server_log)
+    if not slow and not matched:
         return None
-    what = f"{len(slow)} of its last {len(took)} requests took longer" if slow else "a worker was ended because it took longer"
+    what = f"{len(slow)} of its last {len(took)} requests took longer" if slow else "a worker was stopped because it took longer"
     return Finding(
         Cause.TIMEOUT,
-        f"{what} than the {limit:g} s that a request may take, so their clients got 408",
-        "send less at once, raise `requests: {timeout_seconds: …}` of the deployment, or take a faster machine",
-        (said.strip(),) if said else (f"the slowest took {max(slow):.1f} s",),
+        f"{what} than the limit of {limit:g} s, so clients got 408",
+        "send smaller requests, raise `requests: {timeout_seconds: …}` of the deployment, or use a faster machine",
+        (matched.strip(),) if matched else (f"the slowest took {max(slow):.1f} s",),
         SERVER,
     )
 

@@ -1,8 +1,4 @@
-"""What is known of an endpoint, one of its deployments, a compute or a job of Azure Machine Learning.
-
-In: nothing. Out: `EndpointCase`, `DeploymentCase`, `ComputeCase`, `JobCase`, which the rules read, and each as `Facts` for the
-report. Pure.
-"""
+"""Facts of an endpoint, a deployment, a compute or a job of Azure ML, for the rules and for the report. Pure."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -42,7 +38,7 @@ class DeploymentCase(NamedTuple):
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """What the service says."""
+        """The service's messages."""
         return (*(f"{each.code}: {each.message}".strip(": ") for each in self.open_refusals), *self.events)
 
     @property

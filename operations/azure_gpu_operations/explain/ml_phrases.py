@@ -1,7 +1,6 @@
-"""How Azure Machine Learning, its inference server and what runs in it put what went wrong.
+"""Patterns of messages of Azure ML, its inference server and the programs in it; `phrases.first` searches them.
 
-In: sentences and lines of logs. Out: whether one of them says so; `phrases.first` finds it. Codes of deployments: MicrosoftDocs/
-azure-ai-docs, machine-learning/how-to-troubleshoot-online-endpoints.md, 2024-09-18.
+Codes of deployments: MicrosoftDocs/azure-ai-docs, machine-learning/how-to-troubleshoot-online-endpoints.md, 2024-09-18.
 """
 
 import re

@@ -1,21 +1,20 @@
-"""How Azure puts what went wrong: the words by which the rules know it.
+"""Patterns of Azure's error messages, each with its source.
 
-In: sentences of the service. Out: whether one of them says so, and which. Each phrase has its source; spelling and letter case
-vary between services, so they are looked for anywhere in a sentence.
+Spelling and letter case vary between services, so patterns match anywhere in a message.
 """
 
 import re
 from collections.abc import Iterable
 
 # "Failed to pull image ...: ... not found" (Microsoft Learn, container-instances-troubleshooting, 2026-07-25);
-# InaccessibleImage is the code with which Container Instances refuses an image, whatever the reason; `manifest unknown` and
+# InaccessibleImage is the code with which Container Instances rejects an image for any reason; `manifest unknown` and
 # `name unknown` are codes of the registry protocol (OCI distribution-spec, error codes).
 IMAGE_MISSING = re.compile(
     r"pull image.*not found|image.*not found|manifest[ _](?:unknown|.*not found)|name[ _]unknown|repository .*does not exist"
     r"|has no image|reaches no registry|no such image|image .*can't be found",
     re.IGNORECASE | re.DOTALL,
 )
-# `unauthorized: authentication required` and `denied` are the registry protocol's; the rest is said by Azure about identities.
+# `unauthorized: authentication required` and `denied` are the registry protocol's; the rest is Azure's about identities.
 NO_PULL = re.compile(
     r"unauthorized|authentication required|pull access denied|requested access to the resource is denied|\bdenied\b"
     r"|unable to pull image using managed identity|has no role|no imageRegistryCredentials|isn't among the group's own identities"
@@ -60,7 +59,7 @@ VOLUME = re.compile(
 TIMEOUT = re.compile(
     r"DeadlineExceeded|replica timeout|exceeded .*timeout|timed out after|longer than specified deadline", re.IGNORECASE
 )
-# What a container's runtime says of a command that isn't in the image.
+# Messages of container runtimes about a missing command.
 NO_COMMAND = re.compile(
     r"executable file not found|exec .*: no such file or directory|exec [^:]+: (?:No such file|Permission denied)"
     r"|command not found|no command specified|StartError|ContainerCannotRun|exec format error",
@@ -70,5 +69,5 @@ UNREGISTERED = re.compile(r"MissingSubscriptionRegistration|is not registered to
 
 
 def first(pattern: re.Pattern[str], sentences: Iterable[str]) -> str:
-    """The first sentence that says it, "" where none does."""
+    """The first sentence that matches, or ""."""
     return next((sentence for sentence in sentences if pattern.search(sentence)), "")

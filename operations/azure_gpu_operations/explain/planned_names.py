@@ -1,8 +1,4 @@
-"""What Azure calls something of a stack, by the stack's plan: for what was refused, and so is in no output.
-
-In: the stack's file and name, and what the file calls it. Out: names in Azure; none where the file can't be read, or has nothing
-that is called so.
-"""
+"""Names in Azure of a part of a stack, from the stack's plan: for parts that Azure rejected, which no output has."""
 
 from pathlib import Path
 
@@ -13,7 +9,7 @@ from azure_gpu_operations.project import project
 
 
 def of(file: Path, stack: str, called: str) -> tuple[Name, ...]:
-    """Of whatever the stack's file calls so: a group, a job, a cluster, a pool of one, a compute, …"""
+    """Names in Azure of the parts with this name in the stack's file: a group, a job, a cluster, a pool, a compute, …"""
     return tuple(each for each in _all(file, stack) if each.path.rpartition(".")[2] == called)
 
 

@@ -1,7 +1,4 @@
-"""A Batch pool, or a Batch job with its pool, as it was found.
-
-In: a signed-in `Arm`, the ARM id of a pool, or the account and a job's id. Out: `PoolSeen`, `JobSeen`.
-"""
+"""Reads a Batch pool, or a Batch job with its pool."""
 
 from collections.abc import Callable
 from contextlib import closing

@@ -1,8 +1,4 @@
-"""A cluster, a pool of one, a Job or a pod, as they were found.
-
-In: a signed-in `Arm`, places or ARM ids, a name. Out: `ClusterCase`, `JobCase`, `PodCase`. What can't be read of the surroundings
-is left out: the thing itself counts.
-"""
+"""Reads a cluster, a pool, a Job or a pod. What can't be read of its context is left out."""
 
 from collections.abc import Callable
 from contextlib import closing
@@ -17,7 +13,7 @@ from azure_gpu_operations.clusters.errors import ClusterError
 from azure_gpu_operations.clusters.objects import JOB_LABEL, NodeSeen, PodSeen, by_age, events_of, job_of, node_of, pod_of
 from azure_gpu_operations.clusters.places import Place
 from azure_gpu_operations.explain import activity_log
-from azure_gpu_operations.explain.cluster_facts import ClusterCase, JobCase, PodCase, Surroundings
+from azure_gpu_operations.explain.cluster_facts import ClusterCase, JobCase, PodCase, PodContext
 from azure_gpu_operations.explain.facts import Refusal
 from azure_gpu_operations.run.on_cluster.kinds import GROUP
 
@@ -26,7 +22,7 @@ MOST_WAITING = 20  # pods that are read with their events
 
 
 def api_of(arm: Arm, place: Place) -> ClusterApi:
-    """ClusterError where there is no way in."""
+    """ClusterError if it can't be reached."""
     return reach.of_file(place.kubeconfig, place.context)[0] if place.kubeconfig else reach.of_cluster(arm, place.id)
 
 
@@ -88,7 +84,7 @@ def _job(api: ClusterApi, arm: Arm, place: Place, body: dict[str, Any]) -> JobCa
     job = job_of(body)
     found = api.items(f"/api/v1/namespaces/{job.namespace}/pods", labelSelector=f"{JOB_LABEL}={job.name}")
     pods = by_age(pod_of(each) for each in found)
-    around = _around(api, arm, place) if pods else Surroundings()
+    around = _around(api, arm, place) if pods else PodContext()
     if worker_group.NAME_LABEL in job.labels:  # all workers wait for the one that doesn't run, or ended by the one that failed
         pods = sorted(pods, key=lambda pod: (pod.phase == "Failed", not pod.node))
     # Only the last is explained; of the others it counts that they were.
@@ -105,7 +101,7 @@ def _group(api: ClusterApi, arm: Arm, place: Place, namespace: str, name: str, b
     return JobCase(GROUP.seen(body), _events(api, namespace, name), (), queues.held(api, namespace, name))
 
 
-def _pod(api: ClusterApi, pod: PodSeen, around: Surroundings) -> PodCase:
+def _pod(api: ClusterApi, pod: PodSeen, around: PodContext) -> PodCase:
     logs = {each.name: _log(api, pod, each.name, previous=each.state == "waiting") for each in pod.containers if _wrote(each)}
     return PodCase(pod, _events(api, pod.namespace, pod.name), logs, around)
 
@@ -125,7 +121,7 @@ def _events(api: ClusterApi, namespace: str, name: str) -> Any:
     return events_of(found or [])
 
 
-def _around(api: ClusterApi, arm: Arm, place: Place) -> Surroundings:
+def _around(api: ClusterApi, arm: Arm, place: Place) -> PodContext:
     nodes = _or_none(lambda: [node_of(each) for each in api.items("/api/v1/nodes")])
     pods: list[dict[str, Any]] = _or_none(lambda: api.items("/api/v1/pods")) or []
     pools: tuple[PoolFacts, ...] = ()
@@ -134,7 +130,7 @@ def _around(api: ClusterApi, arm: Arm, place: Place) -> Surroundings:
             pools = pools_of(arm, place.id)
         except AzureError:
             pools = ()
-    return Surroundings(
+    return PodContext(
         nodes=None if nodes is None else tuple(nodes),
         pools=pools,
         holders=tuple(pod for pod in map(pod_of, pods) if pod.node and any(pod.gpus.values())),
@@ -145,14 +141,14 @@ def _around(api: ClusterApi, arm: Arm, place: Place) -> Surroundings:
 
 def _refusals(arm: Arm, pools: tuple[PoolFacts, ...], only: str = "") -> dict[str, tuple[Refusal, ...]]:
     """Of those that failed, and of the one that is asked about."""
-    asked = [pool for pool in pools if pool.provisioning == "Failed" or pool.name == only]
-    return {pool.name: activity_log.of_resource(arm, pool.id) for pool in asked}
+    relevant = [pool for pool in pools if pool.provisioning == "Failed" or pool.name == only]
+    return {pool.name: activity_log.of_resource(arm, pool.id) for pool in relevant}
 
 
 def _with_objects(api: ClusterApi, case: ClusterCase) -> ClusterCase:
     nodes: tuple[NodeSeen, ...] = tuple(node_of(each) for each in api.items("/api/v1/nodes"))
     pods = [pod_of(each) for each in api.items("/api/v1/pods")]
-    around = Surroundings(
+    around = PodContext(
         nodes=nodes,
         pools=case.pools,
         holders=tuple(pod for pod in pods if pod.node and any(pod.gpus.values())),

@@ -1,7 +1,4 @@
-"""A container group as facts.
-
-In: a signed-in `Arm` and the group's id. Out: `Facts`.
-"""
+"""Reads a container group as facts."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -25,7 +22,7 @@ def read(arm: Arm, name: str, group_id: str) -> Facts:
 
 
 def of_body(name: str, body: Mapping[str, Any], logs: Mapping[str, tuple[str, ...]]) -> Facts:
-    """What the group itself says. Pure."""
+    """Facts from the group's body. Pure."""
     properties = body["properties"]
     view = properties.get("instanceView") or {}
     init = {each["name"] for each in properties.get("initContainers") or []}
@@ -70,7 +67,7 @@ def _container(body: Mapping[str, Any], log: tuple[str, ...], *, is_init: bool) 
 
 
 def _detail(state: Mapping[str, Any]) -> str:
-    """`Error` and `Completed` say no more than the exit code does."""
+    """`Error` and `Completed` add nothing to the exit code."""
     detail = str(state.get("detailStatus") or "")
     return "" if detail in ("Error", "Completed") else detail
 
@@ -83,7 +80,7 @@ def _events(view: Mapping[str, Any]) -> tuple[Event, ...]:
 
 
 def _log(arm: Arm, group_id: str, container: str) -> tuple[str, ...]:
-    """A container that never started has none, and the service says so with an error."""
+    """Empty for a container that never started: the service answers with an error."""
     try:
         answer = arm.get(f"{group_id}/containers/{container}/logs", API_VERSION)
     except AzureError:

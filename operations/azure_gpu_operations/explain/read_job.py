@@ -1,7 +1,4 @@
-"""A Container Apps job and its last execution as facts.
-
-In: a signed-in `Arm` and the job's id, or the id of one of its executions. Out: `Facts`.
-"""
+"""Reads a Container Apps job and its last execution, or the execution of an id, as facts."""
 
 import re
 from datetime import UTC, datetime
@@ -22,13 +19,13 @@ _EXECUTION = re.compile(r"(?P<job>.+/jobs/[^/]+)/executions/(?P<name>[^/]+)", re
 
 def read(arm: Arm, name: str, resource_id: str) -> Facts:
     named = _EXECUTION.fullmatch(resource_id)
-    job_id, wanted = (named["job"], named["name"]) if named else (resource_id, "")
+    job_id, execution_name = (named["job"], named["name"]) if named else (resource_id, "")
     refusals = activity_log.of_resource(arm, job_id)
     jobs = Jobs(arm)
     job = jobs.get(job_id)
     if job is None:
         return Facts(name, Kind.JOB, job_id, exists=False, refusals=refusals)
-    execution = jobs.execution(job, wanted) if wanted else next(iter(jobs.executions(job)), None)
+    execution = jobs.execution(job, execution_name) if execution_name else next(iter(jobs.executions(job)), None)
     if execution is None:
         return Facts(name, Kind.JOB, job_id, provisioning=_provisioning(job), refusals=refusals)
     detailed = jobs.execution(job, execution.name) or execution  # the list may leave the details out
@@ -36,20 +33,20 @@ def read(arm: Arm, name: str, resource_id: str) -> Facts:
 
 
 def of_execution(name: str, job: Job, execution: Execution, log: tuple[str, ...], now: datetime) -> Facts:
-    """What the job and the execution say. Pure."""
+    """Facts from the job and the execution. Pure."""
     last = execution.containers[-1].replica if execution.containers else ""
     seen = {each.name: each for each in execution.containers if each.replica == last}
     containers: list[Container] = []
     for index, body in enumerate(job.containers):
         status = seen.get(str(body["name"]))
-        told = status.information if status and status.information not in _SAYS_NOTHING else ""
+        detail = status.information if status and status.information not in _SAYS_NOTHING else ""
         containers.append(
             Container(
                 name=str(body["name"]),
                 image=execution.images.get(str(body["name"]), str(body.get("image") or "")),
                 state=status.status if status else "",
                 exit_code=status.code if status else None,
-                detail=told,
+                detail=detail,
                 log=log if index == 0 else (),
                 began=execution.started if status and (status.code is not None or log) else None,
                 memory=str((body.get("resources") or {}).get("memory") or ""),
@@ -75,7 +72,7 @@ def _provisioning(job: Job) -> str:
 
 
 def _log(jobs: Jobs, job: Job, execution: Execution) -> tuple[str, ...]:
-    """Its last lines, as long as the service still has them: some minutes after the end they are in the log workspace alone."""
+    """Its last lines; some minutes after the end they are only in the log workspace."""
     try:
         return tuple(LogStream(jobs, job, execution.name).read(follow=False))[-LAST_LINES:]
     except (requests.RequestException, AzureError, OSError):

@@ -1,7 +1,4 @@
-"""An endpoint, a deployment, a compute or a job of Azure Machine Learning, as it was found.
-
-In: a signed-in `Arm` and an ARM id. Out: the cases of `ml_facts`.
-"""
+"""Reads an endpoint, a deployment, a compute or a job of Azure ML."""
 
 from contextlib import closing
 from typing import Any
@@ -45,14 +42,14 @@ def _bodies(arm: Arm, endpoint_id: str) -> list[dict[str, Any]]:
 
 def _deployment(arm: Arm, name: str, endpoint: Endpoint | None, body: dict[str, Any], refused: Any) -> DeploymentCase:
     found = endpoints.deployment_of(body)
-    told = body.get("systemData") or {}
+    system_data = body.get("systemData") or {}
     server = _log(arm, found.id, INFERENCE_SERVER)
     return DeploymentCase(
         f"{name}/{found.name}" if name else found.name,
         found.id,
         endpoint,
         found,
-        instant(told.get("lastModifiedAt") or told.get("createdAt")),
+        instant(system_data.get("lastModifiedAt") or system_data.get("createdAt")),
         refused.get(found.id.lower(), ()),
         _log(arm, found.id, STORAGE_INITIALIZER).lines,
         server.lines,
@@ -62,7 +59,7 @@ def _deployment(arm: Arm, name: str, endpoint: Endpoint | None, body: dict[str, 
 
 
 def _log(arm: Arm, deployment_id: str, container: str) -> Logged:
-    """Nothing where it can't be read: what the service says counts still."""
+    """Empty if it can't be read; the service's messages still count."""
     try:
         found = endpoints.logged(arm, deployment_id, container, LINES)
     except AzureError:
@@ -119,8 +116,8 @@ def job(arm: Arm, name: str, job_id: str) -> JobCase:
 
 def job_id(arm: Arm, workspace_id: str, name: str) -> str:
     """The id of a job of the workspace; "" where none is called so."""
-    wanted = f"{workspace_id}/jobs/{name}"
-    return wanted if arm.get(wanted, API_VERSION) is not None else ""
+    found_id = f"{workspace_id}/jobs/{name}"
+    return found_id if arm.get(found_id, API_VERSION) is not None else ""
 
 
 def _error(properties: dict[str, Any]) -> str:

@@ -1,8 +1,4 @@
-"""What Azure refused: a create, a change or a start that never became something that runs.
-
-In: `Facts`, of which the refusals of the activity log and what the service says of the whole count. Out: a `Finding` or None.
-Pure.
-"""
+"""Rules for creates, updates and starts that Azure rejected, by the activity log and the resource's messages. Pure."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -25,7 +21,7 @@ _NAMED_QUOTA = re.compile(r"quota '([^']+)'")
 
 
 def retired_gpu(facts: Facts) -> Finding | None:
-    """A GPU on Container Instances after its last day: Azure says that it has none, and means never again."""
+    """A GPU on Container Instances after its last day; Azure's message is about capacity."""
     if facts.kind is not Kind.GROUP:
         return None
     for text, day in _refused(facts):
@@ -35,7 +31,7 @@ def retired_gpu(facts: Facts) -> Finding | None:
             profiles = serverless_on(day)
             return Finding(
                 Cause.RETIRED_GPU,
-                f"the GPU {sku.name} of Container Instances retired on {sku.lifecycle.end.day.isoformat()}; no group gets one",
+                f"the GPU {sku.name} of Container Instances retired on {sku.lifecycle.end.day.isoformat()}",
                 f"run it as a job on Container Apps (workload profile {' or '.join(profiles) or 'with a GPU'}): a section "
                 f"`jobs` in the stack's file, then `{COMMAND} run`",
                 (text, str(sku.lifecycle.end)),
@@ -57,8 +53,8 @@ def quota_finding(text: str, container: str) -> Finding:
     if "for the Managed Environment" in text:  # Microsoft Learn, container-apps/quotas (2026-09-23)
         return Finding(
             Cause.QUOTA,
-            "the quota of its environment is used up, or none was granted: it belongs to this environment alone",
-            f"`{COMMAND} preflight --stack …` tells the limit and how to request more; `{COMMAND} running`, what uses it",
+            "the quota of its environment is used up or wasn't granted; quota belongs to one environment",
+            f"`{COMMAND} preflight --stack …` shows the limit and how to request more; `{COMMAND} running` shows what uses it",
             (text,),
             container,
         )
@@ -67,7 +63,7 @@ def quota_finding(text: str, container: str) -> Finding:
     return Finding(
         Cause.QUOTA,
         f"{which} of this subscription is used up in the region",
-        f"ask for more in the portal (Quotas), take another region, or end what uses it: {COMMAND} running",
+        f"request more in the portal (Quotas), use another region, or stop what uses it: {COMMAND} running",
         (text,),
         container,
     )
@@ -76,8 +72,8 @@ def quota_finding(text: str, container: str) -> Finding:
 def capacity_finding(text: str, container: str) -> Finding:
     return Finding(
         Cause.NO_CAPACITY,
-        "the region has no machine of this kind free at the moment; your quota is not the matter",
-        f"try again later, ask for less, or take another region: {COMMAND} preflight",
+        "the region has no free machine of this kind at the moment; quota isn't the reason",
+        f"try again later, request less, or use another region: {COMMAND} preflight",
         (text,),
         container,
     )
@@ -99,12 +95,12 @@ def volume(facts: Facts) -> Finding | None:
 
 
 def other(facts: Facts) -> Finding | None:
-    """Any other refusal is told as Azure told it."""
+    """Any other rejection, with Azure's message."""
     if not facts.open_refusals:
         return None
     newest = facts.open_refusals[0]
     text = f"{newest.code}: {newest.message}" if newest.code else newest.message
-    fix = refusals.fix(text) or "correct what the message names, then `pulumi up`"
+    fix = refusals.fix(text) or "fix the error named in the message, then `pulumi up`"
     if phrases.UNREGISTERED.search(text):
         named, id_ = _NAMED_NAMESPACE.search(text), arm_ids.parse(facts.id)
         namespace = named[1] if named else id_.type.partition("/")[0] if id_ else "NAMESPACE"
@@ -118,16 +114,16 @@ def first(facts: Facts) -> Finding | None:
 
 
 def not_there(what: str, where: str = "Azure") -> Finding:
-    """Of something that nobody refused."""
+    """For a missing resource without an error in the activity log."""
     return Finding(
         Cause.NOT_THERE,
-        f"{where} has no such {what}, and no refusal of it is in the activity log of the last days",
-        "create it with `pulumi up`; if the stack believes that it is there, `pulumi refresh` first",
+        f"{where} has no such {what}, and the activity log of the last days has no error for it",
+        "create it with `pulumi up`; if the stack's state has it, run `pulumi refresh` first",
     )
 
 
 def of_image(facts: Facts, image: str, evidence: tuple[str, ...], container: str) -> Finding:
-    """Whether an image that can't be pulled isn't there, or may not be had: the service has one sentence for both."""
+    """Whether an image is missing, or the right to pull it: the service has one message for both."""
     text = "\n".join(evidence)
     named = image or "the image"
     ours = bool(image and facts.server and image.startswith(f"{facts.server}/"))
@@ -135,19 +131,19 @@ def of_image(facts: Facts, image: str, evidence: tuple[str, ...], container: str
     if phrases.NO_PULL.search(text) or (ours and is_built):
         return Finding(
             Cause.NO_RIGHT_TO_PULL,
-            f"{named} is there or may be, and what should pull it has no right to",
+            f"no right to pull {named}, which exists or may exist",
             "give the identity the role AcrPull on the registry (`assign_roles: true` in the stack's file does), wait a minute "
-            "until it is known everywhere, then start again; for another registry, give its user and password as `registries`",
+            "until it takes effect, then start again; for another registry, set its user and password in `registries`",
             evidence,
             container,
         )
     sure = phrases.IMAGE_MISSING.search(text) or (ours and facts.built is not None)
-    may = "" if sure else ", or nobody may pull it without signing in"
+    may = "" if sure else ", or pulling it requires a login"
     return Finding(
         Cause.IMAGE_NOT_FOUND,
         f"{named} isn't in its registry{may}",
         "correct its name and tag; `az acr repository show-tags` lists those of a registry, and `pulumi up` or "
-        f"`{COMMAND} run` builds what is missing",
+        f"`{COMMAND} run` builds missing images",
         evidence,
         container,
     )
@@ -157,15 +153,15 @@ def volume_finding(evidence: tuple[str, ...], container: str) -> Finding:
     return Finding(
         Cause.VOLUME,
         "a volume can't be mounted, so no container of the group starts",
-        "see that the storage account and the share exist, that the key is the account's present one, and that the account lets "
-        "the service in; of a repository, that it can be reached and has that commit",
+        "check that the storage account and the share exist, that the key is current, and that the account admits "
+        "the service; for a repository, that it is reachable and has the commit",
         evidence,
         container,
     )
 
 
 def _refused(facts: Facts) -> Iterator[tuple[str, date]]:
-    """Each refusal, and what the service says of the whole, with the day."""
+    """Each rejection and each message about the whole resource, with its date."""
     today = datetime.now(UTC).date()
     for each in facts.open_refusals:
         yield (f"{each.code}: {each.message}" if each.code else each.message), each.at.date() if each.at else today

@@ -1,7 +1,4 @@
-"""A finding as people read it, and as JSON.
-
-In: `Facts` and a `Finding`. Out: lines; a mapping; the exit code that goes with it.
-"""
+"""A finding as text, as JSON and as an exit code."""
 
 from typing import Any
 
@@ -10,7 +7,7 @@ from azure_gpu_operations.terminal import coloured, printable
 
 EXPLAINED = 1
 NOT_KNOWN = 3
-# What has last lines there says itself what it is.
+# Kinds whose log sources have descriptive names, not container names.
 _SAY_WHAT = (Kind.POOL, Kind.BATCH_JOB, Kind.ML_JOB, Kind.MACHINE)
 _OF_KUBERNETES = (Kind.POD, Kind.KUBERNETES_JOB)
 

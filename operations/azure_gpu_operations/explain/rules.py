@@ -1,7 +1,4 @@
-"""Why something failed: one rule a cause, asked in order, the most telling first.
-
-In: `Facts`. Out: a `Finding`, always one. Pure; what Azure's sentences mean is in `phrases`.
-"""
+"""Rules for the cause of a failed container group or job, the most specific first; one always matches. Pure."""
 
 from collections.abc import Callable
 
@@ -15,7 +12,7 @@ _STARTING = frozenset({"Pending", "Creating", "Processing", "InProgress", "Waiti
 
 
 def explain(facts: Facts) -> Finding:
-    """The first rule that finds something speaks."""
+    """The finding of the first rule that matches."""
     return next(finding for rule in RULES if (finding := rule(facts)) is not None)
 
 
@@ -28,29 +25,29 @@ def _not_there(facts: Facts) -> Finding | None:
 def _never_started(facts: Facts) -> Finding | None:
     if facts.kind is not Kind.JOB or facts.execution:
         return None
-    return Finding(Cause.NEVER_STARTED, "no execution of it was ever started", f"start one: {COMMAND} run --on job --stack STACK")
+    return Finding(Cause.NEVER_STARTED, "it has no executions yet", f"start one: {COMMAND} run --on job --stack STACK")
 
 
 def _stopped(facts: Facts) -> Finding | None:
     if facts.state != "Stopped":
         return None
-    return Finding(Cause.STOPPED, "it was told to stop before it ended", "start it again")
+    return Finding(Cause.STOPPED, "it was stopped before it ended", "start it again")
 
 
 def _healthy(facts: Facts) -> Finding | None:
     if facts.state not in ("Succeeded", "Running"):
         return None
     ended = facts.state == "Succeeded"
-    what = "it ran to its end, and every container ended with exit code 0" if ended else "it runs, and nothing speaks against it"
+    what = "it succeeded: every container ended with exit code 0" if ended else "it is running; no problem found"
     return Finding(Cause.HEALTHY, what, "nothing to do")
 
 
 def _starting(facts: Facts) -> Finding | None:
     if facts.state not in _STARTING or facts.provisioning == "Failed":
         return None
-    what = "it hasn't begun to run; a machine with a GPU and a large image take up to 10 minutes"
+    what = "it hasn't started yet; a GPU machine and a large image take up to 10 minutes"
     evidence = facts.sentences[-3:]
-    return Finding(Cause.STARTING, what, "wait, then ask again", evidence)
+    return Finding(Cause.STARTING, what, "wait, then check again", evidence)
 
 
 def _unknown(facts: Facts) -> Finding:
@@ -58,11 +55,11 @@ def _unknown(facts: Facts) -> Finding:
     evidence = (*facts.sentences, *(detail for container in facts.containers for detail in container.details))[-5:]
     container = facts.containers[0].name if facts.containers else ""
     where = (
-        "the environment's system logs tell more: ContainerAppSystemLogs in the stack's log workspace"
+        "see the environment's system logs: ContainerAppSystemLogs in the stack's log workspace"
         if facts.kind is Kind.JOB
-        else f"the whole record: az container show --ids {facts.id}"
+        else f"for details: az container show --ids {facts.id}"
     )
-    return Finding(Cause.UNKNOWN, f"it is {state}, and nothing that Azure says explains it", where, evidence, container)
+    return Finding(Cause.UNKNOWN, f"it is {state}; Azure gives no reason", where, evidence, container)
 
 
 def _refused_and_not_there(facts: Facts) -> Finding | None:

@@ -1,7 +1,4 @@
-"""What is told of one part: its name, region, machines, costs and last day.
-
-In: the resources of the part. Out: a `Part`.
-"""
+"""Describes one part of a graph from its resources: name, region, machines, costs and last day."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

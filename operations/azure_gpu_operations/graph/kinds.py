@@ -25,8 +25,8 @@ class Kind(NamedTuple):
 
     noun: str
     layer: Layer
-    used: str  # how what depends on it says so
-    has_cost: bool = False  # the library says what an hour of it costs
+    used: str  # the words of a dependency on it
+    has_cost: bool = False  # the library has an hourly cost for it
 
 
 _COMPONENT = "azuregpu:index:"
@@ -87,7 +87,7 @@ WORDS = {
     (POOL, azure_types.STORAGE_ACCOUNT.token): "reads and writes",
 }
 # A pod takes the identity that its service account names.
-SPEAKS_AS = "pods speak as"
+SPEAKS_AS = "pods sign in as"
 SPEAKING = (azure_types.FEDERATED_IDENTITY_CREDENTIAL.token, "kubernetes:core/v1:ServiceAccount")
 
 # Resources that belong to a part which isn't their parent, by the type of that part.

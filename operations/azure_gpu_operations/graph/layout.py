@@ -1,10 +1,10 @@
-"""Where everything of a picture is: boxes in columns, and lines between them that cross no box.
+"""Places boxes in columns, and lines between them that cross no box.
 
-In: a graph. Out: a `Picture` in whole units, the same for the same graph. A column is a layer. Every line of text of a box has
-a row of the grid; a row that names another part is where its line begins. Lines to the same part join: each runs in the gaps
+The result is a `Picture` in whole units, the same for the same graph. A column is a layer. Every line of text of a box has a
+row of the grid; a row that names another part is where its line begins. Lines to the same part join: each runs in the gaps
 between the columns, and above the boxes where it passes a column.
 
-No two lines lie on each other: rows of each column, and where lines of each column end, have rests of their own in the grid.
+No two lines overlap: rows of each column, and where lines of each column end, have separate offsets in the grid.
 """
 
 import math

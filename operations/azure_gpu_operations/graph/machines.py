@@ -1,7 +1,4 @@
-"""The machines of a part: which size, which GPU, how many at idle and at most.
-
-In: the inputs of a part's resources. Out: `Machines`. None where a number isn't known.
-"""
+"""The machines of a part: size, GPU, and how many at idle and at most; None if a number isn't known."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, cast

@@ -1,7 +1,7 @@
-"""Which part of a stack each resource of its program belongs to, and by which texts parts are recognised in the inputs of others.
+"""Which part of a stack each resource of its program belongs to, and the texts by which inputs refer to parts.
 
-In: the resources. Out: `Ownership`. A component is one part with everything in it but what is a part by itself; what exists
-already is no resource, and is known by its id in the stack's file.
+A component is one part with everything in it, except resources that are parts themselves. Existing resources are known by
+their id in the stack's file.
 """
 
 from typing import Any
@@ -125,7 +125,7 @@ class Ownership:
 
 
 def _name(parsed: ArmId, token: str) -> str:
-    """What people call it: of an image's version and of a subnet, with what it is in."""
+    """Its display name; for an image's version and a subnet with the parent."""
     around = parsed.scope.rsplit("/", 1)[-1]
     if token == azure_types.GALLERY_IMAGE_VERSION.token:
         return f"{around} {parsed.name}"

@@ -1,7 +1,6 @@
-"""Reads the graph of a stack from what its program declares.
+"""Builds the graph of a stack from the resources that its program declares.
 
-In: the resources. Out: a `Graph`, the same for the same declarations. A part depends on another where an output of the other, or
-the id or the name of what exists already, is in its inputs.
+A part depends on another if an output of the other, or the id or name of an existing resource, is in its inputs.
 """
 
 from collections.abc import Iterator

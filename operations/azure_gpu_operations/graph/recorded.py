@@ -1,7 +1,6 @@
-"""What a stack's program declares, recorded in a process of its own.
+"""Records the resources that a stack's program declares, in a separate process.
 
-In: the program's folder, the stack's file and name. Out: `Recorded`. WrongStackError with every problem of the stack file, and
-ProgramError where the program failed by itself.
+WrongStackError has every problem of the stack file; ProgramError means that the program itself failed.
 """
 
 import json

@@ -1,9 +1,8 @@
-"""Runs a program of Pulumi without an engine, and writes what it declares: `python -m azure_gpu_operations.graph.recording`.
+"""Runs a Pulumi program without an engine and writes its resources: `python -m azure_gpu_operations.graph.recording`.
 
-It has a process of its own, because a program changes the state of Pulumi's SDK. Neither Azure nor an engine is asked.
-In: one JSON object on standard input: the folder of the program, project, stack, configuration. Out: one JSON object on standard
-output: the resources in the order of their names, warnings, and the problems of the stack file in the program's own words, or why
-it failed.
+It is a separate process because a program changes the state of Pulumi's SDK. It sends no requests to Azure or an engine.
+Standard input is one JSON object: the program's folder, project, stack, configuration. Standard output is one JSON object: the
+resources by name, warnings, and the problems of the stack file, or why the program failed.
 """
 
 import asyncio

@@ -1,7 +1,6 @@
-"""What Azure would answer while a program is recorded: ids and outputs by which a resource is recognised elsewhere.
+"""Made-up answers of Azure while a program is recorded: ids and outputs by which inputs refer to a resource.
 
-In: a resource's type, name and inputs, or a look-up with its arguments. Out: outputs. Everything is made up, and nothing of it is
-shown: only which resource it belongs to counts. A program takes what exists to be as its settings expect it.
+None of them is shown. Existing resources are assumed to be as the settings expect.
 """
 
 import base64
@@ -19,7 +18,7 @@ from azure_gpu.stack.look_ups import ASSUMED, BY_PROVIDER, LookUps
 _RECORDED = re.compile(r"/recorded/(\d{6})")
 _OF_IDENTITY = re.compile(r"(?:principal|client)-of-(?:/recorded/)?(\d{6})")
 _KUBELET = "kubelet-of-"
-DEPLOYER = "deployer"  # whoever runs the program
+DEPLOYER = "deployer"  # the identity that runs the program
 _TOKEN_OF_REGISTRY = "azure-native:containerregistry:Registry"  # noqa: S105 - a type of the provider
 _KUBECONFIG = """\
 apiVersion: v1

@@ -1,7 +1,4 @@
-"""Draws a picture as SVG: text as text, readable on a light and on a dark page, and by those who hear it.
-
-In: a graph. Out: the file's text, the same for the same graph.
-"""
+"""Draws a graph as SVG with selectable text, light and dark colours, and descriptions for screen readers."""
 
 from collections.abc import Iterator
 from xml.sax.saxutils import escape, quoteattr

@@ -1,7 +1,4 @@
-"""What a picture says of a part, in words: machines, costs, the last day.
-
-In: parts of a graph. Out: text, the same in the terminal and in the drawing.
-"""
+"""Texts about a part: machines, costs, the last day; the same in the terminal and in the SVG."""
 
 from collections import Counter
 from decimal import Decimal
@@ -11,7 +8,7 @@ from azure_gpu_operations.graph.model import Graph, Part, Role
 from azure_gpu_operations.running_report import NOT_KNOWN, Total, total
 
 EXISTS = "exists already"
-NOT_COUNTED = "Machines only, by list price; storage, registry, logs and network aren't counted."
+NOT_COUNTED = "Machines only, at list price; without storage, registry, logs and network."
 
 
 def machines(each: Machines) -> str:
@@ -60,11 +57,11 @@ def totals(graph: Graph) -> tuple[Total, Total]:
 
 
 def total_line(graph: Graph) -> str:
-    """Such as `an hour at idle: 0.19 USD; with all machines: 3.93 USD`."""
+    """Such as `per hour idle: 0.19 USD; at most: 3.93 USD`."""
     if not any(each.has_cost for each in graph.parts):
-        return "no machines of its own"
+        return "no machines"
     most, idle = totals(graph)
-    return f"an hour at idle: {idle}; with all machines: {most}"
+    return f"per hour idle: {idle}; at most: {most}"
 
 
 def region(graph: Graph) -> str:
@@ -74,13 +71,13 @@ def region(graph: Graph) -> str:
 
 
 def scope(graph: Graph, role: Role) -> str:
-    """What a role is on, as people call it."""
+    """The display name of a role's scope."""
     part = graph.part(role.scope)
     return part.name if part is not None else role.scope
 
 
 def role(given: Role) -> str:
-    """A role's name as people write it."""
+    """A role's short name."""
     return given.role.replace("Azure Kubernetes Service", "AKS")
 
 
@@ -90,7 +87,7 @@ def called(part: Part) -> str:
 
 
 def sentence(graph: Graph, part: Part) -> str:
-    """All of a part, for those who hear the picture."""
+    """The description of a part, for screen readers."""
     facts = [*map(machines, part.machines), *part.notes, cost(part), end(part)]
     facts += [f"{use.words} {name_of(graph, use.on)}" for use in graph.uses if use.part == part.key]
     facts += [f"has {role(each)} on {scope(graph, each)}" for each in graph.roles if each.who == part.key]

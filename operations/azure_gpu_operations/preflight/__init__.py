@@ -1,4 +1,4 @@
-"""`preflight`: what speaks against a stack, or against a use of GPUs, before anything is created.
+"""`preflight`: checks a stack, or GPU machines, before anything is created.
 
-Offline it asks the catalog; online it reads what Azure says of the subscription: registrations, rights, offers, quotas, names.
+Offline it checks against the catalog; online also against the subscription: registrations, rights, offers, quotas, names.
 """

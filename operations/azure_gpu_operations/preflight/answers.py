@@ -1,8 +1,4 @@
-"""What the lists say of what is wanted, list by list.
-
-In: outcomes of the lists, needs, names, and the namespaces that are used. Out: rows. A list that is missing makes an answer
-unknown, never good and never bad.
-"""
+"""Judges the requested sizes and names by the lists of the subscription. A missing list makes an answer unknown."""
 
 import re
 from collections import Counter
@@ -18,24 +14,24 @@ from azure_gpu.catalog.size_use import Service, SizeUse
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.lookup import normalise
 from azure_gpu_operations.preflight.fetching import Outcome
-from azure_gpu_operations.preflight.lists import BatchAccount, Key, NameAnswer, Offer, Permission, What, name_key
-from azure_gpu_operations.preflight.needs import WantedName
+from azure_gpu_operations.preflight.lists import BatchAccount, ListKey, ListKind, NameAnswer, Offer, Permission, name_key
+from azure_gpu_operations.preflight.needs import RequestedName
 from azure_gpu_operations.preflight.rows import Answer, Row, of_problems, unread
 
 ASSIGN_ROLES = "Microsoft.Authorization/roleAssignments/write"
 WRITE_BUDGETS = "Microsoft.Consumption/budgets/write"
 _REGISTERED = "registered"
 
-Outcomes = Mapping[Key, Outcome[Any]]
+Outcomes = Mapping[ListKey, Outcome[Any]]
 
 
 def registrations(outcomes: Outcomes, namespaces: Iterable[str]) -> list[Row]:
     """One row per resource provider."""
-    outcome: Outcome[dict[str, str]] = outcomes[Key(What.PROVIDERS)]
+    outcome: Outcome[dict[str, str]] = outcomes[ListKey(ListKind.PROVIDERS)]
     rows: list[Row] = []
     for namespace in namespaces:
         if outcome.value is None:
-            rows.append(unread(namespace, "registration", Key(What.PROVIDERS)))
+            rows.append(unread(namespace, "registration", ListKey(ListKind.PROVIDERS)))
             continue
         state = outcome.value.get(namespace.lower(), "not there")
         if state.lower() == _REGISTERED:
@@ -46,7 +42,7 @@ def registrations(outcomes: Outcomes, namespaces: Iterable[str]) -> list[Row]:
                     subject=namespace,
                     check="registration",
                     answer=Answer.NOT_REGISTERED,
-                    message=f"the subscription's registration for {namespace} is {state}",
+                    message=f"resource provider {namespace} is {state} in the subscription",
                     fix=f"`az provider register --namespace {namespace}`",
                 )
             )
@@ -55,18 +51,18 @@ def registrations(outcomes: Outcomes, namespaces: Iterable[str]) -> list[Row]:
 
 def rights(outcomes: Outcomes, scope: str) -> list[Row]:
     """Whether roles may be assigned, which a stack does so that its identity can pull images."""
-    outcome: Outcome[list[Permission]] = outcomes[Key(What.RIGHTS)]
+    outcome: Outcome[list[Permission]] = outcomes[ListKey(ListKind.RIGHTS)]
     if outcome.value is None:
-        return [unread(scope, "assign roles", Key(What.RIGHTS))]
+        return [unread(scope, "assign roles", ListKey(ListKind.RIGHTS))]
     if any(allows(permission, ASSIGN_ROLES) for permission in outcome.value):
-        return [Row(subject=scope, check="assign roles", answer=Answer.OK, message="this login may assign roles")]
+        return [Row(subject=scope, check="assign roles", answer=Answer.OK, message="this login can assign roles")]
     return [
         Row(
             subject=scope,
             check="assign roles",
             answer=Answer.NO_RIGHT,
-            message=f"this login may not assign roles: none of its own allows {ASSIGN_ROLES}",
-            fix="ask for the role Role Based Access Control Administrator or Owner, or set assign_roles to false, which prints "
+            message=f"this login can't assign roles: none of its roles allows {ASSIGN_ROLES}",
+            fix="request the role Role Based Access Control Administrator or Owner, or set `assign_roles: false`, which prints "
             "the commands for an administrator",
         )
     ]
@@ -74,20 +70,20 @@ def rights(outcomes: Outcomes, scope: str) -> list[Row]:
 
 def budget_rights(outcome: Outcome[list[Permission]], scope: str, *, of_subscription: bool) -> list[Row]:
     """Whether a budget may be made. `of_subscription`: it is filtered by resource groups."""
-    check, otherwise = "write budgets", "or set budget.in_azure: false, with which it counts for `operations review` alone"
+    check, otherwise = "write budgets", "or set `budget.in_azure: false`, so that only `operations review` uses it"
     if of_subscription:
-        otherwise = f"or write budget.resource_groups: [], which leaves it with the stack's resource group, {otherwise}"
+        otherwise = f"or set `budget.resource_groups: []`, so that it covers only the stack's resource group, {otherwise}"
     if outcome.value is None:
-        return [unread(scope, check, Key(What.RIGHTS))]
+        return [unread(scope, check, ListKey(ListKind.RIGHTS))]
     if any(allows(permission, WRITE_BUDGETS) for permission in outcome.value):
-        return [Row(subject=scope, check=check, answer=Answer.OK, message="this login may make the stack's budget")]
+        return [Row(subject=scope, check=check, answer=Answer.OK, message="this login can create the stack's budget")]
     return [
         Row(
             subject=scope,
             check=check,
             answer=Answer.NO_RIGHT,
-            message=f"this login may not make the stack's budget: none of its own roles allows {WRITE_BUDGETS}",
-            fix=f"ask for the role Cost Management Contributor, Contributor or Owner, {otherwise}",
+            message=f"this login can't create the stack's budget: none of its roles allows {WRITE_BUDGETS}",
+            fix=f"request the role Cost Management Contributor, Contributor or Owner, {otherwise}",
         )
     ]
 
@@ -109,7 +105,7 @@ def offers(outcomes: Outcomes, needs: Iterable[SizeUse], as_of: date) -> list[Ro
                     subject=need.path,
                     check="capacity",
                     answer=Answer.NO_CAPACITY_KNOWN,
-                    message="Azure tells whether machines are free only when they start",
+                    message="free capacity is known only when a machine starts",
                 )
             )
     return rows
@@ -128,34 +124,36 @@ def quota_rows(
     rows, in_subscription = _batch_quotas(outcomes, batch, batch_account)
     compute = [need for need in needs if need.service in quotas.FROM_COMPUTE] + in_subscription
     learning = [need for need in needs if need.service in quotas.FROM_MACHINE_LEARNING]
-    for drawn, what, counted in ((compute, What.COMPUTE_QUOTAS, beside), (learning, What.ML_QUOTAS, ml_beside)):
+    for drawn, what, counted in ((compute, ListKind.COMPUTE_QUOTAS, beside), (learning, ListKind.ML_QUOTAS, ml_beside)):
         for region in dict.fromkeys([*(need.region for need in drawn), *(each.use.region for each in counted)]):
             here = [need for need in drawn if need.region == region]
             more = [each for each in counted if each.use.region == region]
-            key = Key(what, region)
+            key = ListKey(what, region)
             outcome = outcomes[key]
             shown = [*here, *(each.use for each in more)]
             if outcome.value is None:
                 rows += [unread(need.path, "quota", key) for need in shown]
-            elif what is What.ML_QUOTAS:
+            elif what is ListKind.ML_QUOTAS:
                 rows += _fitting(shown, quotas.machine_learning_problems(here, [outcome.value], beside=more), str(key))
             else:
                 rows += _fitting(shown, quotas.compute_problems(here, [outcome.value], beside=more), str(key))
     return rows
 
 
-def names(outcomes: Outcomes, wanted: Iterable[WantedName]) -> list[Row]:
+def names(outcomes: Outcomes, requested: Iterable[RequestedName]) -> list[Row]:
     """One row per name."""
     rows: list[Row] = []
-    for each in wanted:
+    for each in requested:
         outcome: Outcome[NameAnswer] = outcomes[name_key(each)]
         subject = f"--name {each.kind}={each.name}"
         if outcome.value is None:
             rows.append(unread(subject, "name", name_key(each)))
         elif outcome.value.available:
-            rows.append(Row(subject=subject, check="name", answer=Answer.OK, message="the name is free"))
+            rows.append(Row(subject=subject, check="name", answer=Answer.OK, message="the name is available"))
         elif each.kept:
-            message = f"{outcome.value.message or 'the name is taken'}; it may be what the stack has kept, which `up` takes in"
+            message = (
+                f"{outcome.value.message or 'the name is taken'}; possibly by a resource that the stack kept, which `up` adopts"
+            )
             rows.append(_unknown(subject, "name", message))
         else:
             rows.append(
@@ -171,21 +169,21 @@ def names(outcomes: Outcomes, wanted: Iterable[WantedName]) -> list[Row]:
 
 
 def _offer(outcomes: Outcomes, need: SizeUse, as_of: date) -> Row:
-    what = {Service.BATCH: What.BATCH_SIZES, Service.ML_COMPUTE: What.ML_SIZES, Service.ML_ENDPOINT: What.ML_SIZES}
-    key = Key(what.get(need.service, What.SIZES), need.region)
+    what = {Service.BATCH: ListKind.BATCH_SIZES, Service.ML_COMPUTE: ListKind.ML_SIZES, Service.ML_ENDPOINT: ListKind.ML_SIZES}
+    key = ListKey(what.get(need.service, ListKind.SIZES), need.region)
     outcome = outcomes[key]
     if outcome.value is None:
         return unread(need.path, "offer", key)
     size = SIZES.find(need.size)
     name = (size.name if size else normalise(need.size)).lower()
     if name not in outcome.value:
-        message = f"{need.size} isn't among the {key} that this subscription is offered"
+        message = f"{need.size} isn't in the {key} offered to this subscription"
         if size and size.lifecycle.status(as_of, need.region) is Status.RETIRED:
             return Row(subject=need.path, check="offer", answer=Answer.RETIRED, message=f"{message}: it is retired")
         return _not_offered(need, message, "choose another region or size")
     if need.service is Service.BATCH:
         return _until(need, outcome.value[name], as_of)
-    if key.what is What.SIZES:
+    if key.what is ListKind.SIZES:
         return _restricted(need, outcome.value[name])
     return _offered(need, f"one of the {key}")
 
@@ -194,47 +192,47 @@ def _restricted(need: SizeUse, offer: Offer) -> Row:
     free = [zone for zone in offer.zones if zone not in offer.restricted_zones]
     if offer.restricted or (offer.zones and not free):
         reason = offer.restricted or f"restricted in every zone: {', '.join(offer.zones)}"
-        message = f"{need.region} sells {need.size}, but not to this subscription ({reason})"
+        message = f"{need.size} is restricted for this subscription in {need.region} ({reason})"
         return _not_offered(need, message, "ask Azure support to lift the restriction, or choose another region or size")
     if need.spot and not offer.spot:
-        return _not_offered(need, f"{need.region} doesn't sell {need.size} as Spot", "leave :spot out, or choose another size")
+        return _not_offered(need, f"{need.region} doesn't offer {need.size} as Spot", "omit :spot, or choose another size")
     if offer.restricted_zones:
         closed = ", ".join(offer.restricted_zones)
-        return _offered(need, f"offered in {need.region}, zones {', '.join(free)}; not to this subscription in zones {closed}")
+        return _offered(need, f"offered in {need.region}, zones {', '.join(free)}; restricted for you in zones {closed}")
     zones = f"zones {', '.join(free)}" if free else "without zones"
     return _offered(need, f"offered in {need.region}, {zones}")
 
 
 def _until(need: SizeUse, end: date | None, as_of: date) -> Row:
-    """Batch says of each size when it gives it up."""
+    """Batch has an end-of-life date per size."""
     if end is None:
         return _offered(need, f"one of the sizes of Batch in {need.region}")
     if end < as_of:
-        message = f"Batch gave {need.size} up on {end.isoformat()}"
+        message = f"Batch retired {need.size} on {end.isoformat()}"
         return Row(subject=need.path, check="offer", answer=Answer.RETIRED, message=message)
     near = (end - as_of).days <= WARNING_DAYS
-    message = f"offered in {need.region}; Batch gives it up on {end.isoformat()}"
+    message = f"offered in {need.region}; Batch retires it on {end.isoformat()}"
     return Row(subject=need.path, check="offer", answer=Answer.RETIRING if near else Answer.OK, message=message)
 
 
-def _batch_quotas(outcomes: Outcomes, needs: Sequence[SizeUse], wanted: str) -> tuple[list[Row], list[SizeUse]]:
+def _batch_quotas(outcomes: Outcomes, needs: Sequence[SizeUse], requested: str) -> tuple[list[Row], list[SizeUse]]:
     """Rows, and the needs that draw from the subscription's quotas because their account allocates there."""
     rows: list[Row] = []
     in_subscription: list[SizeUse] = []
     for region in dict.fromkeys(need.region for need in needs):
         here = [need for need in needs if need.region == region]
-        outcome: Outcome[list[BatchAccount]] = outcomes[Key(What.BATCH_ACCOUNTS)]
+        outcome: Outcome[list[BatchAccount]] = outcomes[ListKey(ListKind.BATCH_ACCOUNTS)]
         if outcome.value is None:
-            rows += [unread(need.path, "quota", Key(What.BATCH_ACCOUNTS)) for need in here]
+            rows += [unread(need.path, "quota", ListKey(ListKind.BATCH_ACCOUNTS)) for need in here]
             continue
         there = [account for account in outcome.value if account.limits.region == region]
-        chosen = [account for account in there if not wanted or account.limits.account.lower() == wanted.lower()]
+        chosen = [account for account in there if not requested or account.limits.account.lower() == requested.lower()]
         if not chosen:
             rows += _new_account(outcomes, here, region, len(there))
         elif len(chosen) > 1:
             choices = ", ".join(sorted(account.limits.account for account in chosen))
-            message = f"{region} has several Batch accounts, each with quotas of its own: {choices}"
-            rows += [_unknown(need.path, "quota", message, "name one with --batch-account") for need in here]
+            message = f"{region} has several Batch accounts with separate quotas: {choices}"
+            rows += [_unknown(need.path, "quota", message, "set --batch-account") for need in here]
         elif chosen[0].in_subscription:
             in_subscription += here
         else:
@@ -254,27 +252,27 @@ def _pools(needs: Sequence[SizeUse]) -> int:
 
 
 def _new_account(outcomes: Outcomes, needs: Sequence[SizeUse], region: str, accounts: int) -> list[Row]:
-    """No account is there: it has to be made, and what it may then use shows afterwards."""
-    key = Key(What.BATCH_ACCOUNT_QUOTA, region)
+    """The region has no account: one must be created, and its quotas are known only then."""
+    key = ListKey(ListKind.BATCH_ACCOUNT_QUOTA, region)
     outcome: Outcome[int] = outcomes[key]
     if outcome.value is None:
         rows = [unread(needs[0].path, "quota", key)]
     else:
         found = quotas.account_problems(region, accounts, outcome.value, path=needs[0].path)
         rows = _fitting(needs[:1], found, f"{accounts} of {outcome.value} Batch accounts in {region}")
-    message = f"the vCPU quotas of a new Batch account in {region} are known once it is there; they can be 0"
+    message = f"the vCPU quotas of a new Batch account in {region} are known only after it exists, and can be 0"
     fix = (
-        "create the account by `up`, run preflight again, and request what this account lacks; `keep: true` of batch_account "
+        "create the account with `up`, run preflight again, and request the missing quota; `keep: true` of batch_account "
         "keeps it when the stack is destroyed"
     )
     return rows + [_unknown(need.path, "quota", message, fix) for need in needs]
 
 
 def _fitting(needs: Sequence[SizeUse], found: Sequence[Problem], what: str) -> list[Row]:
-    """The problems; where there are none, a row that says that all of these needs fit together."""
+    """Rows of the problems; if there are none, a row per need that all of them fit."""
     if found:
         return of_problems(found, "quota")
-    return [Row(subject=need.path, check="quota", answer=Answer.OK, message=f"fits: {what}") for need in needs]
+    return [Row(subject=need.path, check="quota", answer=Answer.OK, message=f"within {what}") for need in needs]
 
 
 def _offered(need: SizeUse, message: str) -> Row:

@@ -1,17 +1,17 @@
-"""`python -m operations preflight`: says before anything is created what speaks against it.
+"""Checks a stack, or GPU machines, against the catalog and the subscription before anything is created.
 
-    preflight --stack dev                                       a stack, by its configuration
-    preflight --need batch=Standard_NC4as_T4_v3*4@westeurope    a wish; several may be given, and beside a stack
-    preflight --offline ...                                     by the catalog alone, without a login
-    preflight --stack dev --validate                            also by Resource Manager's `validate`: services and policies
+    preflight --stack dev                                       a stack, from its configuration
+    preflight --need batch=Standard_NC4as_T4_v3*4@westeurope    machines; repeatable, also together with --stack
+    preflight --offline ...                                     only against the catalog, without a login
+    preflight --stack dev --validate                            also with Resource Manager's `validate`: services and policies
 
-`--validate` sends the bodies of the stack's resources to the subscription as a template that is judged and not deployed; nothing
-is created. It takes the right Microsoft.Resources/deployments/validate/action on the subscription. Secrets aren't sent.
+`--validate` sends the bodies of the stack's resources to the subscription as a template that is validated and not deployed. It
+requires the right Microsoft.Resources/deployments/validate/action on the subscription. Secrets aren't sent.
 
-What Azure answers is about today, whatever `--as-of` says; the catalog answers for that day.
+`--as-of` applies to the catalog; Azure's answers are always of today.
 
-Exit codes: 0 nothing speaks against it, 1 something does, 2 the command line is wrong, 3 nothing does so far but a list couldn't
-be read or nothing is known of a size, so that the answer is incomplete.
+Exit codes: 0 no problems, 1 problems, 2 the command line is invalid, 3 no problems found but the result is incomplete: a list
+couldn't be read, or a size is unknown.
 """
 
 import argparse
@@ -31,7 +31,7 @@ from azure_gpu.formats import arm_ids, azure_types, dates
 from azure_gpu_operations import stack_options
 from azure_gpu_operations.command_line import refuse
 from azure_gpu_operations.connection import Connection, connection_from, connection_in, connection_of
-from azure_gpu_operations.console import console
+from azure_gpu_operations.console import add_wide, console
 from azure_gpu_operations.preflight import needs, offline, program
 from azure_gpu_operations.preflight.program import Inventory
 from azure_gpu_operations.preflight.report import Report
@@ -45,18 +45,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--stack", help="the stack's name")
     stack_options.add_config_folder(parser)
     parser.add_argument("--need", action="append", default=[], metavar="NEED", help=f"{needs.FORM}; may be repeated")
-    parser.add_argument("--location", default="", help="the region of needs that name none (default: the stack's)")
+    parser.add_argument("--location", default="", help="the region of needs without one (default: the stack's)")
     parser.add_argument(
         "--name",
         action="append",
         default=[],
         metavar="KIND=NAME",
-        help=f"is this name free; KIND is {', '.join(needs.NamedKind)}; may be repeated",
+        help=f"check that this name is available; KIND is {', '.join(needs.NamedKind)}; may be repeated",
     )
     parser.add_argument("--batch-account", default="", help="the account whose quotas count (default: the region's only one)")
     parser.add_argument("--as-of", default="", metavar="DAY", help=f"{dates.SPELLING} (default: the stack's, else today)")
-    parser.add_argument("--offline", action="store_true", help="ask the catalog alone")
-    parser.add_argument("--validate", action="store_true", help="have Resource Manager judge the stack's bodies, policies too")
+    parser.add_argument("--offline", action="store_true", help="use only the packaged catalog; no login")
+    parser.add_argument(
+        "--validate", action="store_true", help="also validate the stack with Resource Manager, including policies"
+    )
+    add_wide(parser)
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
 
 
@@ -70,24 +73,25 @@ def run(options: argparse.Namespace) -> int:
             program.take(project().files, file, options.stack, options.as_of) if file else Inventory(day=day or today, region="")
         )
         region = _region(options.location) or taken.region
-        wanted = [needs.parse(text, region) for text in options.need]
+        requested = [needs.parse(text, region) for text in options.need]
         names = [needs.parse_name(text, region) for text in options.name]
     except ValueError as error:
         return refuse(error)
-    rows = of_problems([*taken.problems, *offline.problems(wanted, taken.day)], "catalog")
+    used_regions = tuple(sorted({*(use.region for use in (*taken.uses, *requested)), taken.region} - {""}))
+    rows = of_problems([*taken.problems, *offline.problems(requested, taken.day)], "catalog")
     if options.offline:
-        report = Report(as_of=taken.day, rows=tuple(rows))
+        report = Report(as_of=taken.day, rows=tuple(rows), regions=used_regions)
     else:
         from azure_gpu_operations.preflight import online  # here, because Azure's clients take seconds to load
 
-        logging.getLogger("azure.identity").setLevel(logging.ERROR)  # the report says in a line what it says in a page
+        logging.getLogger("azure.identity").setLevel(logging.ERROR)  # the report has its message in one line
         connection, own = _connection(options, file)
         existing = frozenset(resource_id.rsplit("/", 1)[-1] for resource_id in own)
         found = online.ask(
             connection,
-            [*taken.uses, *wanted],
+            [*taken.uses, *requested],
             taken.day,
-            namespaces=_namespaces(taken, wanted),
+            namespaces=_namespaces(taken, requested),
             names=[*names, *(name for name in taken.names if name.name not in existing)],
             assigns_roles=taken.assigns_roles,
             group=taken.group,
@@ -95,7 +99,7 @@ def run(options: argparse.Namespace) -> int:
             own=own,
             system_pools=taken.system_pools,
             ml_machines=taken.ml_machines,
-            wanted_packages=taken.packages,
+            requested_packages=taken.packages,
             environments=taken.environments,
             log_workspace="" if taken.log_workspace.lower() in {each.lower() for each in own} else taken.log_workspace,
             region=taken.region,
@@ -106,31 +110,38 @@ def run(options: argparse.Namespace) -> int:
         )
         judged, unjudged = _validated(options, file, connection) if options.validate and file else ([], {})
         missing = {**found.missing, **unjudged}
-        report = Report(as_of=taken.day, rows=(*rows, *found.rows, *judged), missing=missing, seconds=found.seconds)
+        report = Report(
+            as_of=taken.day,
+            rows=(*rows, *found.rows, *judged),
+            missing=missing,
+            seconds=found.seconds,
+            subscription=connection.subscription_id,
+            regions=used_regions,
+        )
     if options.json:
         print(json.dumps(report.as_json(), indent=2))
     else:
-        report.show(console())
+        report.show(console(), wide=options.wide)
     return report.exit_code
 
 
 def _stack_file(options: argparse.Namespace) -> Path | None:
     if not options.stack:
         if not options.need and not options.name:
-            raise ValueError("nothing to look at: give --stack, --need or --name")
+            raise ValueError("nothing to check; set --stack, --need or --name")
         return None
     return stack_options.file_of(options)
 
 
 def _check_validate(options: argparse.Namespace) -> None:
     if options.validate and not options.stack:
-        raise ValueError("--validate takes a stack: give --stack")
+        raise ValueError("--validate requires --stack")
     if options.validate and options.offline:
-        raise ValueError("--validate asks Azure, and --offline asks nothing of it: leave one out")
+        raise ValueError("--validate and --offline can't be combined: --validate sends requests to Azure")
 
 
 def _validated(options: argparse.Namespace, file: Path, connection: Connection) -> tuple[list[Row], dict[str, str]]:
-    """What Resource Manager says of the stack's bodies, or why it wasn't asked."""
+    """Rows of Resource Manager's validation, or why it is missing."""
     from azure_gpu_operations.graph import recorded  # here, for the same reason as `online`
     from azure_gpu_operations.preflight import online, validation
 
@@ -157,8 +168,8 @@ def _day(given: str) -> date | None:
     return day
 
 
-def _namespaces(taken: Inventory, wanted: Sequence[SizeUse]) -> tuple[str, ...]:
-    of_needs = {namespace for need in wanted for namespace in providers.OF_SERVICE[need.service]}
+def _namespaces(taken: Inventory, requested: Sequence[SizeUse]) -> tuple[str, ...]:
+    of_needs = {namespace for need in requested for namespace in providers.OF_SERVICE[need.service]}
     return tuple(sorted({*taken.namespaces, *of_needs}))
 
 
@@ -184,4 +195,4 @@ def _deployment(stack: Stack) -> dict[str, Any]:
     try:
         return stack.deployment() if stack.exists() else {}
     except EngineError:
-        return {}  # preflight works without an engine; the configuration says where the stack will live
+        return {}  # preflight works without an engine; the configuration has the connection

@@ -1,7 +1,7 @@
-"""Whether a deleted log workspace still has the name of the one that a stack will create, for the 14 days that Azure keeps it.
+"""Checks whether a deleted log workspace reserves the name of the one that a stack will create; Azure keeps it for 14 days.
 
-In: the ARM id and the region that the workspace will have, and who asks. Out: rows of a preflight. Source: Microsoft Learn,
-rest/api/loganalytics/deleted-workspaces, List (2023-09-01), and azure-monitor/logs/delete-workspace, both read 2026-11-25.
+Source: Microsoft Learn, rest/api/loganalytics/deleted-workspaces, List (2023-09-01), and azure-monitor/logs/delete-workspace,
+both read 2026-11-25.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -12,20 +12,20 @@ from azure_gpu.catalog import regions
 from azure_gpu.formats import arm_ids
 from azure_gpu_operations.azure import SignIn, get_list
 from azure_gpu_operations.preflight.fetching import Outcome, retries
-from azure_gpu_operations.preflight.lists import Key, What
+from azure_gpu_operations.preflight.lists import ListKey, ListKind
 from azure_gpu_operations.preflight.rows import Answer, Row, unread
 
 API_VERSION = "2023-09-01"
-_KEY = Key(What.DELETED_LOGS)
+_KEY = ListKey(ListKind.DELETED_LOGS)
 _PATH = "foundation.log_workspace"
 
 
-def readers(login: SignIn, subscription_id: str, workspace: str) -> dict[Key, Callable[[], Any]]:
+def readers(login: SignIn, subscription_id: str, workspace: str) -> dict[ListKey, Callable[[], Any]]:
     """One, where a workspace will be created."""
     return {_KEY: partial(_deleted, login, subscription_id)} if workspace else {}
 
 
-def rows(workspace: str, region: str, outcomes: Mapping[Key, Outcome[Any]]) -> Iterator[Row]:
+def rows(workspace: str, region: str, outcomes: Mapping[ListKey, Outcome[Any]]) -> Iterator[Row]:
     """One at most: a name that nothing deleted has needs none."""
     if not workspace:
         return
@@ -38,15 +38,15 @@ def rows(workspace: str, region: str, outcomes: Mapping[Key, Outcome[Any]]) -> I
     if was_in is None or id_ is None:
         return
     if was_in == region:
-        message = f"a deleted workspace has the name {id_.name}: `up` brings it back, with the logs that it had"
+        message = f"a deleted workspace has the name {id_.name}: `up` restores it with its logs"
         yield Row(subject=_PATH, check="name", answer=Answer.OK, message=message)
         return
     yield Row(
         subject=_PATH,
         check="name",
         answer=Answer.NAME_TAKEN,
-        message=f"a deleted workspace in {was_in} keeps the name {id_.name} for 14 days; until then Azure makes none in {region}",
-        fix=f"bring it back in {was_in} and delete it for good: `az monitor log-analytics workspace recover --resource-group "
+        message=f"a deleted workspace in {was_in} reserves the name {id_.name} for 14 days, so it isn't available in {region}",
+        fix=f"restore it in {was_in} and delete it permanently: `az monitor log-analytics workspace recover --resource-group "
         f"{id_.resource_group} --workspace-name {id_.name}`, then `az monitor log-analytics workspace delete --force "
         f"--resource-group {id_.resource_group} --workspace-name {id_.name}`; or wait; or give `team` or the stack another name",
     )

@@ -1,7 +1,4 @@
-"""The GPU quotas of Container Apps: each belongs to one environment, which has to be there before more can be requested.
-
-In: what the jobs of a stack use in their environments, and who asks. Out: rows of a preflight.
-"""
+"""Checks the GPU quotas of Container Apps: each belongs to one environment, which must exist before more can be requested."""
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -16,7 +13,7 @@ from azure_gpu.stack.inventory import EnvironmentUse
 from azure_gpu_operations.azure import SignIn, get_list
 from azure_gpu_operations.jobs import API_VERSION
 from azure_gpu_operations.preflight.fetching import Outcome, retries
-from azure_gpu_operations.preflight.lists import Key, What
+from azure_gpu_operations.preflight.lists import ListKey, ListKind
 from azure_gpu_operations.preflight.rows import Answer, Row
 
 _NOT_FOUND = 404
@@ -29,18 +26,18 @@ class Quotas(NamedTuple):
     limits: Mapping[str, int]
 
 
-def readers(login: SignIn, uses: Iterable[EnvironmentUse]) -> dict[Key, Callable[[], Any]]:
+def readers(login: SignIn, uses: Iterable[EnvironmentUse]) -> dict[ListKey, Callable[[], Any]]:
     """One for each environment."""
     return {_key(use): partial(_quotas, login, use.environment) for use in uses}
 
 
-def rows(uses: Iterable[EnvironmentUse], outcomes: Mapping[Key, Outcome[Any]], stack: str) -> list[Row]:
+def rows(uses: Iterable[EnvironmentUse], outcomes: Mapping[ListKey, Outcome[Any]], stack: str) -> list[Row]:
     """One for each GPU of an environment."""
     return [_row(use, outcomes[_key(use)].value, stack) for use in uses]
 
 
-def _key(use: EnvironmentUse) -> Key:
-    return Key(What.ENVIRONMENT_QUOTAS, use.environment.rsplit("/", 1)[-1])
+def _key(use: EnvironmentUse) -> ListKey:
+    return ListKey(ListKind.ENVIRONMENT_QUOTAS, use.environment.rsplit("/", 1)[-1])
 
 
 def _quotas(login: SignIn, environment: str) -> Quotas:
@@ -59,27 +56,27 @@ def _row(use: EnvironmentUse, found: Quotas | None, stack: str) -> Row:
     name = environment.name if environment is not None else use.environment
     show = f"`az containerapp env list-usages --name {name}"
     show += f" --resource-group {environment.resource_group}`" if environment is not None else "`"
-    request = f"on the environment's Quota page in the portal, or by a support request; {show} tells when it is granted"
+    request = f"on the environment's Quota page in the portal, or in a support request; {show} shows the granted limit"
 
     def row(answer: Answer, message: str, fix: str = "") -> Row:
         return Row(subject=use.path, check="quota", answer=answer, message=message, fix=fix, source=str(QUOTAS_PAGE))
 
     if found is None:
-        return row(Answer.UNKNOWN, f"could not be read: {_key(use)}")
+        return row(Answer.UNKNOWN, f"couldn't be read: {_key(use)}")
     if not found.there:
         return row(
             Answer.UNKNOWN,
-            f"{gpu}s are granted to one environment, and {name} isn't there yet; it may have none at first",
-            f"create it by `{COMMAND} up --stack {stack}`, run preflight again, and request what it lacks {request}; `keep: "
+            f"{gpu}s are granted to one environment, and {name} doesn't exist yet; its first quota may be 0",
+            f"create it by `{COMMAND} up --stack {stack}`, run preflight again, and request the missing quota {request}; `keep: "
             "true` of job_environment keeps it when the stack is destroyed",
         )
     limit = found.limits.get(quota.lower())
     if limit is None:
-        return row(Answer.UNKNOWN, f"Azure doesn't tell how many {gpu}s the environment {name} may use ({quota})", show)
+        return row(Answer.UNKNOWN, f"Azure reports no limit of {gpu}s for the environment {name} ({quota})", show)
     if limit >= use.gpus:
-        return row(Answer.OK, f"fits: {use.gpus} of {limit} {gpu}s of the environment {name}")
+        return row(Answer.OK, f"{use.gpus} of {limit} {gpu}s of the environment {name}")
     return row(
         Answer.NO_QUOTA,
-        f"jobs use up to {use.gpus} {gpu}s at once, and the environment {name} may use {limit}",
+        f"jobs use up to {use.gpus} {gpu}s at once; the limit of the environment {name} is {limit}",
         f"request a limit of {use.gpus} for {quota} {request}",
     )

@@ -1,7 +1,4 @@
-"""Feature flags of a subscription, which some pools of AKS need before Azure takes them.
-
-In: what is wanted; who asks. Out: the flag's state, and a row for each need of it.
-"""
+"""Checks feature flags of a subscription that some AKS pools require."""
 
 from collections.abc import Sequence
 
@@ -42,7 +39,7 @@ def rows(uses: Sequence[SizeUse], found: str | None) -> list[Row]:
 def _row(use: SizeUse, found: str | None) -> Row:
     check = f"feature {INFINIBAND_FEATURE}"
     if found is None:
-        message = f"whether the feature {INFINIBAND_FEATURE} is registered could not be read"
+        message = f"the registration of feature {INFINIBAND_FEATURE} couldn't be read"
         return Row(subject=use.path, check=check, answer=Answer.UNKNOWN, message=message)
     if found.lower() == _REGISTERED:
         return Row(subject=use.path, check=check, answer=Answer.OK, message="registered")
@@ -50,7 +47,7 @@ def _row(use: SizeUse, found: str | None) -> Row:
         subject=use.path,
         check=check,
         answer=Answer.NOT_REGISTERED,
-        message=f"nodes of {use.size} share an InfiniBand network only with this feature, and it is {found}",
+        message=f"InfiniBand between nodes of {use.size} requires this feature, which is {found}",
         fix=f"`az feature register --namespace {NAMESPACE} --name {INFINIBAND_FEATURE}`, wait until it is Registered, then "
         f"`az provider register --namespace {NAMESPACE}`",
     )

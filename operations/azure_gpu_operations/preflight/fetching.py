@@ -1,7 +1,6 @@
-"""Reads several lists at once, and says of each what came or why nothing did.
+"""Reads several lists at once; each yields an `Outcome` with its value or the reason why it is missing.
 
-In: functions that read one list each, through Azure's own clients. Out: one `Outcome` per function. Where ARM throttles, the time
-that it asks for is waited, unless the limit comes first; nothing is raised for what Azure or the network does.
+Waits as long as ARM asks when it throttles, within the time limit. Failures of Azure or the network raise nothing.
 """
 
 import threading
@@ -18,7 +17,7 @@ from requests.exceptions import RequestException
 LIMIT_SECONDS = 60.0  # for all lists together, as they are read at once
 TOKEN_MARGIN_SECONDS = 300
 _AGAIN = (429, 500, 502, 503, 504)
-_MOST_ATTEMPTS = 4  # where ARM doesn't say when to come back
+_MOST_ATTEMPTS = 4  # if ARM sends no Retry-After
 _LONGEST_REASON = 300  # characters
 
 Value = TypeVar("Value")
@@ -69,7 +68,7 @@ def fetch(
     limit_seconds: float = LIMIT_SECONDS,
     sleep: Callable[[float], None] = time.sleep,
 ) -> dict[Key, Outcome[Any]]:
-    """Every list at once, each in a thread of its own. Returns when all are there, and no later than the limit."""
+    """Reads every list at once, each in a separate thread, within the time limit."""
     deadline = time.monotonic() + limit_seconds
     found: dict[Key, Outcome[Any]] = {}
 
@@ -98,13 +97,13 @@ def _read(read: Callable[[], Any], deadline: float, sleep: Callable[[float], Non
                 return Outcome(missing=why(error, wait), seconds=time.monotonic() - began)
             sleep(wait)
         except (AzureError, RequestException, OSError) as error:
-            return Outcome(missing=f"Azure can't be reached: {_short(error)}", seconds=time.monotonic() - began)
+            return Outcome(missing=f"Azure is unreachable: {_short(error)}", seconds=time.monotonic() - began)
         except (ValueError, TypeError, KeyError, AttributeError) as error:
-            return Outcome(missing=f"the answer isn't understood: {_short(error)}", seconds=time.monotonic() - began)
+            return Outcome(missing=f"unexpected answer: {_short(error)}", seconds=time.monotonic() - began)
 
 
 def _wait(error: HttpResponseError, attempt: int) -> float | None:
-    """Seconds until another try: what `Retry-After` says, else one more after each try. None: it won't get better."""
+    """Seconds until the next attempt: `Retry-After`, else the number of attempts. None: no retry."""
     if isinstance(error, ClientAuthenticationError) or error.status_code not in _AGAIN:
         return None
     headers: Mapping[str, str] = getattr(error.response, "headers", {})
@@ -120,10 +119,10 @@ def why(error: HttpResponseError, wait: float | None = None) -> str:
         return f"not signed in, or the login has expired: run `az login` ({_short(error)})"
     code = error.error.code if error.error is not None and getattr(error.error, "code", None) else f"HTTP {error.status_code}"
     if error.status_code == 429:
-        asked = f", and asks to wait {wait:g} seconds" if wait is not None else ""
-        return f"Azure throttles these requests{asked}: run it again later"
+        hint = f"; retry after {wait:g} seconds" if wait is not None else ""
+        return f"Azure throttled the requests{hint}: run it again later"
     if error.status_code == 403:
-        return f"this login may not read it, the role Reader may ({code})"
+        return f"this login has no right to read it; it requires the role Reader ({code})"
     if code == "MissingSubscriptionRegistration":
         return f"the subscription isn't registered for its resource provider ({code})"
     return f"Azure answered {code}: {_short(error)}"

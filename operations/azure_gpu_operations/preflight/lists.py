@@ -1,8 +1,4 @@
-"""The lists that preflight reads of a subscription, each as plain values.
-
-In: who asks, and which regions, services and names matter. Out: one reading function per list, by its key. Nothing is read here
-before one of them is called.
-"""
+"""The lists that preflight reads of a subscription, as plain values: one reading function per list, by its key."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -25,14 +21,14 @@ from azure_gpu.catalog.size_use import Service, SizeUse
 from azure_gpu_operations.azure import SignIn, get_list, management_client, post_document
 from azure_gpu_operations.machine_learning import usages
 from azure_gpu_operations.preflight.fetching import retries
-from azure_gpu_operations.preflight.needs import NamedKind, WantedName
+from azure_gpu_operations.preflight.needs import NamedKind, RequestedName
 
 PERMISSIONS_VERSION = "2022-04-01"
 VAULTS_VERSION = "2024-11-01"
 _TOTAL, _SPOT = "cores", "lowPriorityCores"  # what the compute service calls its totals
 
 
-class What(StrEnum):
+class ListKind(StrEnum):
     """The kinds of lists, as a person reads them."""
 
     PROVIDERS = "registrations of resource providers"
@@ -51,20 +47,20 @@ class What(StrEnum):
     NAME = "name"
 
 
-class Key(NamedTuple):
+class ListKey(NamedTuple):
     """One list."""
 
-    what: What
+    what: ListKind
     place: str = ""  # a region; for a name, what it is for and the name itself
 
     def __str__(self) -> str:
-        if self.what is What.NAME:
+        if self.what is ListKind.NAME:
             return f"{self.what} {self.place}"
         return f"{self.what} in {self.place}" if self.place else str(self.what)
 
 
-def name_key(wanted: WantedName) -> Key:
-    return Key(What.NAME, f"{wanted.kind}={wanted.name}")
+def name_key(requested: RequestedName) -> ListKey:
+    return ListKey(ListKind.NAME, f"{requested.kind}={requested.name}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,19 +97,19 @@ def readers(
     login: SignIn,
     subscription_id: str,
     uses: Iterable[SizeUse],
-    wanted_names: Iterable[WantedName] = (),
+    requested_names: Iterable[RequestedName] = (),
     group: str = "",
     own: Collection[str] = (),
-) -> Mapping[Key, Callable[[], Any]]:
+) -> Mapping[ListKey, Callable[[], Any]]:
     """What has to be read for these uses. `group` is an existing resource group whose rights count instead of all, `own` are the
     ids of what the stack has already."""
 
     def client(kind: Callable[..., Any]) -> Any:
         return management_client(kind, login, subscription_id, retries())
 
-    found: dict[Key, Callable[[], Any]] = {
-        Key(What.PROVIDERS): partial(_providers, client(ResourceManagementClient)),
-        Key(What.RIGHTS): partial(_rights_in_group, client(AuthorizationManagementClient), group)
+    found: dict[ListKey, Callable[[], Any]] = {
+        ListKey(ListKind.PROVIDERS): partial(_providers, client(ResourceManagementClient)),
+        ListKey(ListKind.RIGHTS): partial(_rights_in_group, client(AuthorizationManagementClient), group)
         if group
         else partial(rights, login, subscription_id),
     }
@@ -126,21 +122,21 @@ def readers(
         region = use.region
         if use.service in FROM_COMPUTE or use.service is Service.BATCH:
             # Batch accounts that allocate in the user's subscription use its quotas; which do shows only in their list.
-            found[Key(What.COMPUTE_QUOTAS, region)] = partial(_compute_quotas, compute, region)
+            found[ListKey(ListKind.COMPUTE_QUOTAS, region)] = partial(_compute_quotas, compute, region)
         if use.service in FROM_COMPUTE:
-            found[Key(What.SIZES, region)] = partial(_sizes, compute, region)
+            found[ListKey(ListKind.SIZES, region)] = partial(_sizes, compute, region)
         elif use.service is Service.BATCH:
-            found[Key(What.BATCH_SIZES, region)] = partial(_batch_sizes, batch, region)
-            found[Key(What.BATCH_ACCOUNT_QUOTA, region)] = partial(_batch_account_quota, batch, region)
-            found[Key(What.BATCH_ACCOUNTS)] = partial(batch_accounts, batch, own)
+            found[ListKey(ListKind.BATCH_SIZES, region)] = partial(_batch_sizes, batch, region)
+            found[ListKey(ListKind.BATCH_ACCOUNT_QUOTA, region)] = partial(_batch_account_quota, batch, region)
+            found[ListKey(ListKind.BATCH_ACCOUNTS)] = partial(batch_accounts, batch, own)
         elif use.service in FROM_MACHINE_LEARNING:
-            found[Key(What.ML_SIZES, region)] = partial(_ml_sizes, learning, region)
-            found[Key(What.ML_QUOTAS, region)] = partial(_ml_quotas, learning, region)
-    for wanted in wanted_names:
-        found[name_key(wanted)] = (
-            partial(_vault_name, login, subscription_id, wanted.name)
-            if wanted.kind is NamedKind.VAULT
-            else _name_reader(client, wanted)
+            found[ListKey(ListKind.ML_SIZES, region)] = partial(_ml_sizes, learning, region)
+            found[ListKey(ListKind.ML_QUOTAS, region)] = partial(_ml_quotas, learning, region)
+    for requested in requested_names:
+        found[name_key(requested)] = (
+            partial(_vault_name, login, subscription_id, requested.name)
+            if requested.kind is NamedKind.VAULT
+            else _name_reader(client, requested)
         )
     return found
 
@@ -252,27 +248,27 @@ def _ml_quotas(client: MachineLearningServicesMgmtClient, region: str) -> Region
     return usages.limits_of(region, rows)
 
 
-def _name_reader(client: Callable[[Any], Any], wanted: WantedName) -> Callable[[], NameAnswer]:
-    match wanted.kind:
+def _name_reader(client: Callable[[Any], Any], requested: RequestedName) -> Callable[[], NameAnswer]:
+    match requested.kind:
         case NamedKind.STORAGE:
             accounts = client(StorageManagementClient).storage_accounts
-            asked = {"name": wanted.name, "type": "Microsoft.Storage/storageAccounts"}
-            return lambda: _name_answer(accounts.check_name_availability(asked))
+            body = {"name": requested.name, "type": "Microsoft.Storage/storageAccounts"}
+            return lambda: _name_answer(accounts.check_name_availability(body))
         case NamedKind.REGISTRY:
             registries = client(ContainerRegistryManagementClient).registries
-            asked = {"name": wanted.name, "type": "Microsoft.ContainerRegistry/registries"}
-            return lambda: _name_answer(registries.check_name_availability(asked))
+            body = {"name": requested.name, "type": "Microsoft.ContainerRegistry/registries"}
+            return lambda: _name_answer(registries.check_name_availability(body))
         case _:
             location = client(BatchManagementClient).location
-            asked = {"name": wanted.name, "type": "Microsoft.Batch/batchAccounts"}
-            return lambda: _name_answer(location.check_name_availability(wanted.region, asked))
+            body = {"name": requested.name, "type": "Microsoft.Batch/batchAccounts"}
+            return lambda: _name_answer(location.check_name_availability(requested.region, body))
 
 
 def _vault_name(login: SignIn, subscription_id: str, name: str) -> NameAnswer:
     """A vault's name is taken in all of Azure, also by one that was deleted and can be brought back."""
     path = f"/subscriptions/{subscription_id}/providers/Microsoft.KeyVault/checkNameAvailability"
-    asked = {"name": name, "type": "Microsoft.KeyVault/vaults"}
-    answer = post_document(path, VAULTS_VERSION, asked, login, retries())
+    body = {"name": name, "type": "Microsoft.KeyVault/vaults"}
+    answer = post_document(path, VAULTS_VERSION, body, login, retries())
     return NameAnswer(bool(answer.get("nameAvailable")), str(answer.get("message") or answer.get("reason") or ""))
 
 

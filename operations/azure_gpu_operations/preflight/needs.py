@@ -1,9 +1,6 @@
-"""What is wanted, as a command line says it: `batch=Standard_NC4as_T4_v3*4@westeurope:spot`, or the name `storage=mnistdata`.
+"""Parses --need and --name: `batch=Standard_NC4as_T4_v3*4@westeurope:spot`, `storage=mnistdata`.
 
-SIZE is a VM size; for `container-apps` the type of a workload profile, for `aci` a GPU SKU, whose COUNT is that of the GPUs.
-
-In: the text of one `--need` or `--name`. Out: a `SizeUse` or a `WantedName`; `WrongNeedError` says what is wrong with a text and
-what is allowed.
+SIZE is a VM size; for `container-apps` the type of a workload profile, for `aci` a GPU SKU, whose COUNT is the number of GPUs.
 """
 
 import difflib
@@ -22,7 +19,7 @@ _NEED = re.compile(r"(?P<service>[^=]*)=(?P<size>[^*@:]+)(?:\*(?P<count>[^@:]*))
 
 
 class NamedKind(StrEnum):
-    """What a name can be wanted for."""
+    """What a name is for."""
 
     STORAGE = "storage"
     REGISTRY = "registry"
@@ -30,14 +27,14 @@ class NamedKind(StrEnum):
     VAULT = "vault"
 
 
-class WantedName(NamedTuple):
+class RequestedName(NamedTuple):
     kind: NamedKind
     name: str
     region: str  # Batch's names are unique in a region, the others' in all of Azure
     kept: bool = False  # an earlier end of the stack may have left what has it
 
 
-class WrongNeedError(ValueError):
+class InvalidNeedError(ValueError):
     """A `--need` or `--name` that can't be understood. The text is for the user."""
 
 
@@ -45,7 +42,7 @@ def parse(text: str, default_region: str = "") -> SizeUse:
     """One need. `default_region` is used where the text names none. WrongNeedError."""
     found = _NEED.fullmatch(text.strip())
     if found is None:
-        raise WrongNeedError(f"{text!r} is no need; write {FORM}")
+        raise InvalidNeedError(f"invalid --need {text!r}; expected {FORM}")
     region = found["region"] or default_region
     path = f"--need {text.strip()}"
     size = SIZES.find(found["size"])
@@ -61,15 +58,15 @@ def parse(text: str, default_region: str = "") -> SizeUse:
     )
 
 
-def parse_name(text: str, region: str = "") -> WantedName:
+def parse_name(text: str, region: str = "") -> RequestedName:
     """One name, `KIND=NAME`. WrongNeedError."""
     kind, _, name = text.partition("=")
     allowed = [each.value for each in NamedKind]
     if kind not in allowed or not name:
-        raise WrongNeedError(f"--name {text}: write KIND=NAME, where KIND is {', '.join(allowed)}")
+        raise InvalidNeedError(f"invalid --name {text!r}; expected KIND=NAME; KIND is {', '.join(allowed)}")
     if kind == NamedKind.BATCH and not region:
-        raise WrongNeedError(f"--name {text}: names of Batch accounts are unique in a region; give one with --location")
-    return WantedName(NamedKind(kind), name, region)
+        raise InvalidNeedError(f"--name {text}: set --location; names of Batch accounts are unique per region")
+    return RequestedName(NamedKind(kind), name, region)
 
 
 def _service(text: str, name: str) -> Service:
@@ -77,23 +74,23 @@ def _service(text: str, name: str) -> Service:
         return Service(name.lower())
     close = difflib.get_close_matches(name.lower(), ALLOWED, n=1)
     meant = f"; did you mean {close[0]!r}?" if close else ""
-    raise WrongNeedError(f"{text!r}: {name!r} is no service with GPUs; allowed are {', '.join(ALLOWED)}{meant}")
+    raise InvalidNeedError(f"{text!r}: unknown service {name!r}; allowed: {', '.join(ALLOWED)}{meant}")
 
 
 def _count(text: str, count: str | None) -> int:
     if count is None:
         return 1
     if not count.strip().isdecimal() or not 1 <= int(count) <= MOST_NODES:
-        raise WrongNeedError(f"{text!r}: {count!r} is no number of machines; allowed are 1 to {MOST_NODES}")
+        raise InvalidNeedError(f"{text!r}: invalid number of machines {count!r}; allowed: 1 to {MOST_NODES}")
     return int(count)
 
 
 def _region(text: str, region: str) -> str:
     if not region:
-        raise WrongNeedError(f"{text!r} names no region; write it behind @, or give one for all with --location")
+        raise InvalidNeedError(f"{text!r}: missing region; append @REGION, or set --location")
     problems = regions.check_known(region, "region")
     if problems:
-        raise WrongNeedError(f"{text!r}: {problems[0].message}: {region!r}; {problems[0].fix}")
+        raise InvalidNeedError(f"{text!r}: {problems[0].message}: {region!r}; {problems[0].fix}")
     return regions.normalise(region)
 
 
@@ -101,5 +98,5 @@ def _spot(text: str, price: str | None) -> bool:
     if price is None:
         return False
     if price.strip().lower() != "spot":
-        raise WrongNeedError(f"{text!r}: {price!r} is no way to pay; allowed is spot, or nothing")
+        raise InvalidNeedError(f"{text!r}: unknown pricing {price!r}; use spot or omit it")
     return True

@@ -1,7 +1,4 @@
-"""What the catalog alone says of needs: nothing is asked of Azure.
-
-In: needs and the day. Out: problems. Those of a stack come from the program, see `program`.
-"""
+"""Checks needs against the catalog only. Problems of a stack come from `program`."""
 
 from collections.abc import Sequence
 from datetime import date

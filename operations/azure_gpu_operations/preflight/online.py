@@ -1,7 +1,4 @@
-"""What Azure says of a subscription, asked all at once.
-
-In: a connection, what is wanted, and the day. Out: rows, and by list why it is missing and how long it took.
-"""
+"""Checks a stack and needs against a subscription, reading all lists at once."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,17 +15,17 @@ from azure_gpu_operations.azure import SignIn, sign_in
 from azure_gpu_operations.connection import Connection
 from azure_gpu_operations.preflight import answers, deleted_logs, environment_quotas, features, lists, packages
 from azure_gpu_operations.preflight.fetching import LIMIT_SECONDS, SharedCredential, fetch, retries
-from azure_gpu_operations.preflight.needs import WantedName
+from azure_gpu_operations.preflight.needs import RequestedName
 from azure_gpu_operations.preflight.rows import Row
 
 NO_SUBSCRIPTION = (
-    "no subscription is named: give a stack whose configuration has azure-native:subscriptionId, or set ARM_SUBSCRIPTION_ID "
+    "no subscription: set azure-native:subscriptionId in the stack's configuration, or ARM_SUBSCRIPTION_ID "
     "(`az account show --query id`)"
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class OnlineResult:
     rows: tuple[Row, ...] = ()
     missing: Mapping[str, str] = field(default_factory=dict[str, str])
     seconds: Mapping[str, float] = field(default_factory=dict[str, float])
@@ -36,18 +33,18 @@ class Found:
 
 def ask(
     connection: Connection,
-    wanted: Sequence[SizeUse],
+    requested: Sequence[SizeUse],
     as_of: date,
     *,
     namespaces: Sequence[str] = (),
     assigns_roles: bool = True,
-    names: Sequence[WantedName] = (),
+    names: Sequence[RequestedName] = (),
     group: str = "",
     batch_account: str = "",
     own: Collection[str] = (),
     system_pools: Sequence[MachinesUse] = (),
     ml_machines: Sequence[MachinesUse] = (),
-    wanted_packages: Sequence[PackageUse] = (),
+    requested_packages: Sequence[PackageUse] = (),
     environments: Sequence[EnvironmentUse] = (),
     batch_account_id: str = "",
     log_workspace: str = "",
@@ -56,30 +53,30 @@ def ask(
     makes_budget: bool = False,
     budget_of_subscription: bool = False,
     limit_seconds: float = LIMIT_SECONDS,
-) -> Found:
+) -> OnlineResult:
     """`namespaces` are those of resource providers, `group` is an existing resource group, `own` the ids of what the stack has,
     `log_workspace` the id of the one that will be created in `region`. Never raises for what Azure does."""
     login = reached(connection)
     if isinstance(login, str):
-        return Found(missing={"everything": login})
+        return OnlineResult(missing={"everything": login})
     login = replace(login, credential=SharedCredential(login.credential))
-    sized = [use for use in wanted if use.service in TAKES_SIZES]  # of the others, no list tells what is offered
+    sized = [use for use in requested if use.service in TAKES_SIZES]  # of the others, no list tells what is offered
     beside = [_counted(pool, Service.AKS) for pool in system_pools if pool.vcpus is not None]
     ml_beside = [_counted(each, Service.ML_ENDPOINT) for each in ml_machines if each.vcpus is not None]
-    all_uses = [*wanted, *(each.use for each in (*beside, *ml_beside))]
+    all_uses = [*requested, *(each.use for each in (*beside, *ml_beside))]
     readers = dict(lists.readers(login, connection.subscription_id, all_uses, names, group, own))
-    held = lists.Key(lists.What.PACKAGES)
-    if wanted_packages:
-        readers[held] = partial(packages.states, login, batch_account_id, wanted_packages, retries())
-    flag = lists.Key(lists.What.FEATURES)
-    with_feature = features.needing(wanted)
+    held = lists.ListKey(lists.ListKind.PACKAGES)
+    if requested_packages:
+        readers[held] = partial(packages.states, login, batch_account_id, requested_packages, retries())
+    flag = lists.ListKey(lists.ListKind.FEATURES)
+    with_feature = features.needing(requested)
     if with_feature:
         readers[flag] = partial(features.state, login, connection.subscription_id, retries())
     readers |= environment_quotas.readers(login, environments)
     readers |= deleted_logs.readers(login, connection.subscription_id, log_workspace)
-    of_budget = lists.Key(lists.What.RIGHTS)
-    if makes_budget and budget_of_subscription and group:  # a role on the group alone doesn't reach it
-        of_budget = lists.Key(lists.What.RIGHTS, f"subscription {connection.subscription_id}")
+    of_budget = lists.ListKey(lists.ListKind.RIGHTS)
+    if makes_budget and budget_of_subscription and group:  # a role on the group doesn't include it
+        of_budget = lists.ListKey(lists.ListKind.RIGHTS, f"subscription {connection.subscription_id}")
         readers[of_budget] = partial(lists.rights, login, connection.subscription_id)
     outcomes = fetch(readers, limit_seconds=limit_seconds)
     scope = f"resource group {group}" if group else f"subscription {connection.subscription_id}"
@@ -93,13 +90,13 @@ def ask(
         ),
         *answers.offers(outcomes, sized, as_of),
         *features.rows(with_feature, outcomes[flag].value if with_feature else None),
-        *answers.quota_rows(outcomes, wanted, batch_account, beside, ml_beside),
+        *answers.quota_rows(outcomes, requested, batch_account, beside, ml_beside),
         *environment_quotas.rows(environments, outcomes, stack),
         *answers.names(outcomes, names),
         *deleted_logs.rows(log_workspace, region, outcomes),
-        *(packages.rows(wanted_packages, outcomes[held].value, batch_account_id, stack) if wanted_packages else ()),
+        *(packages.rows(requested_packages, outcomes[held].value, batch_account_id, stack) if requested_packages else ()),
     ]
-    return Found(
+    return OnlineResult(
         rows=tuple(rows),
         missing={str(key): outcome.missing for key, outcome in outcomes.items() if outcome.missing},
         seconds={str(key): outcome.seconds for key, outcome in outcomes.items()},

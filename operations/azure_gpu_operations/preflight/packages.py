@@ -1,7 +1,6 @@
-"""Whether the application packages that a stack's pools name are there and active: a pool that names another one is refused.
+"""Checks whether the application packages of a stack's pools exist and are active: Batch rejects a pool with another one.
 
-In: what the stack wants, its Batch account, who asks. Out: problems, or rows of a preflight. `operations up` and `preview`
-ask as well, because the program itself can't: it declares, and reads nothing of packages.
+`operations up` and `preview` check them too, since the program itself reads nothing of packages.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,7 +16,7 @@ from azure_gpu.stack.inventory import PackageUse
 from azure_gpu.stack.keys import config_key
 from azure_gpu_operations.azure import SignIn
 from azure_gpu_operations.batch.packages import ACTIVE, Packages
-from azure_gpu_operations.preflight.lists import What
+from azure_gpu_operations.preflight.lists import ListKind
 from azure_gpu_operations.preflight.program import Inventory, take
 from azure_gpu_operations.preflight.rows import Answer, Row
 from azure_gpu_operations.project import name_of
@@ -54,7 +53,7 @@ def inactive(packages: Sequence[PackageUse], found: Sequence[str], account_id: s
 def rows(packages: Sequence[PackageUse], found: Sequence[str] | None, account_id: str, stack: str) -> list[Row]:
     """One row per package; `found` None where Azure couldn't be asked."""
     if found is None:
-        message = f"could not be read: {What.PACKAGES}"
+        message = f"couldn't be read: {ListKind.PACKAGES}"
         return [Row(subject=each.path, check="package", answer=Answer.UNKNOWN, message=message) for each in packages]
     problems = {problem.path: problem for problem in inactive(packages, found, account_id, stack)}
     result: list[Row] = []
@@ -72,10 +71,10 @@ def _problem(package: PackageUse, state: str, stack: str, *, is_new: bool) -> Pr
     push = f"{COMMAND} package push FOLDER --application {package.application}"
     push += f" --version {package.version or 'V'} --stack {stack}" + ("" if package.version else " --default")
     if is_new:
-        message = f"the application package {what} isn't there: the Batch account is still to be made"
+        message = f"the application package {what} doesn't exist: the Batch account isn't created yet"
         fix = f"bring the stack up without this pool, then `{push}`, then add the pool"
     elif state:
-        message, fix = f"the application package {what} is {state}, and nodes get active ones alone", f"`{push}`"
+        message, fix = f"the application package {what} is {state}; nodes get only active packages", f"`{push}`"
     else:
         message, fix = f"the Batch account has no application package {what}", f"`{push}`"
     return Problem(package.path, message, value=package.version, fix=fix, code=Code.NOT_FOUND)

@@ -1,7 +1,4 @@
-"""What a stack would declare, by its plan.
-
-In: the stack's configuration file and its name. Out: an `Inventory`, without asking Azure.
-"""
+"""The inventory of a stack from its plan, without requests to Azure."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -14,7 +11,7 @@ from azure_gpu.formats import azure_types
 from azure_gpu.stack import inventory
 from azure_gpu.stack.inventory import EnvironmentUse, MachinesUse, PackageUse
 from azure_gpu_operations import planned
-from azure_gpu_operations.preflight.needs import NamedKind, WantedName
+from azure_gpu_operations.preflight.needs import NamedKind, RequestedName
 
 _KINDS = {
     azure_types.STORAGE_ACCOUNT.arm_type: NamedKind.STORAGE,
@@ -26,7 +23,7 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inventory:
-    """`group` is an existing resource group, by name; empty where the stack creates its own."""
+    """`group` is the name of an existing resource group; empty if the stack creates one."""
 
     day: date
     region: str
@@ -35,7 +32,7 @@ class Inventory:
     system_pools: tuple[MachinesUse, ...] = ()  # of the clusters that it creates
     ml_machines: tuple[MachinesUse, ...] = ()  # of managed endpoints and computes; with the fifth that is kept for upgrades
     environments: tuple[EnvironmentUse, ...] = ()  # of Container Apps, with the GPUs that jobs use there
-    names: tuple[WantedName, ...] = ()
+    names: tuple[RequestedName, ...] = ()
     namespaces: tuple[str, ...] = ()  # of the resource providers that it needs
     batch_account: str = ""  # the name of the account that its pools are in
     batch_account_id: str = ""  # its ARM id where it is an existing one
@@ -70,7 +67,7 @@ def _inventory(taken: inventory.Inventory) -> Inventory:
         ml_machines=taken.ml_machines,
         environments=taken.environments,
         names=tuple(
-            WantedName(_KINDS[name.arm_type], name.name, taken.location, name.kept)
+            RequestedName(_KINDS[name.arm_type], name.name, taken.location, name.kept)
             for name in taken.names
             if name.arm_type in _KINDS
         ),

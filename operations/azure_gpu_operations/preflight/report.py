@@ -1,34 +1,33 @@
-"""What a preflight found, for people and for programs.
+"""The result of a preflight as text, as JSON and as an exit code."""
 
-In: rows, and the lists that are missing. Out: a table, a JSON object, and the exit code: 0 nothing speaks against it, 1 something
-does, 3 nothing does so far but a list is missing or nothing is known of something, so that the answer is incomplete.
-"""
-
-from collections.abc import Mapping
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import date
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
-from azure_gpu_operations.console import columns
 from azure_gpu_operations.preflight.rows import FAILING, Answer, Row
+from azure_gpu_operations.tables import Heading, of_rows, print_table
 
 PROBLEMS = 1
 INCOMPLETE = 3
-_STYLES = {Answer.OK: "green", Answer.RETIRING: "yellow", Answer.UNKNOWN: "yellow", Answer.NO_CAPACITY_KNOWN: "dim"}
+_IN_TABLE = (Answer.OK, Answer.NO_CAPACITY_KNOWN)  # nothing to do about these
+_HEADINGS = (Heading("check"), Heading("result", wraps=True))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """`missing` says by list why it isn't there; `seconds` how long each list took."""
+    """`missing`: why a list couldn't be read, by its name; `seconds`: how long each list took."""
 
     as_of: date
     rows: tuple[Row, ...]
     missing: Mapping[str, str] = field(default_factory=dict[str, str])
     seconds: Mapping[str, float] = field(default_factory=dict[str, float])
+    subscription: str = ""  # id; "" offline
+    regions: tuple[str, ...] = ()
 
     @property
     def exit_code(self) -> int:
@@ -38,7 +37,7 @@ class Report:
 
     @property
     def unchecked(self) -> tuple[str, ...]:
-        """What nothing is known of, such as a misspelt size where no list of Azure was read."""
+        """Subjects of which every answer is unknown, such as a misspelt size without a list of Azure."""
         known = {row.subject for row in self.rows if row.answer is not Answer.UNKNOWN}
         return tuple(dict.fromkeys(row.subject for row in self.rows if row.subject not in known))
 
@@ -51,25 +50,53 @@ class Report:
             "exit_code": self.exit_code,
         }
 
-    def show(self, console: Console) -> None:
-        table = Table(*columns("Subject", "Check", "Answer", "Why, and what to do"))
-        for row in self.rows:
-            style = "red" if row.answer in FAILING else _STYLES[row.answer]
-            said = "; ".join(part for part in (row.message, row.fix, row.source and f"source: {row.source}") if part)
-            table.add_row(Text(row.subject), Text(row.check), Text(row.answer, style), Text(said))
-        if self.rows:
-            console.print(table)
+    def show(self, console: Console, *, wide: bool = False) -> None:
+        """Failed checks, then warnings and unknown answers, then what passed; last what was checked, and the conclusion."""
+        width = console.width if console.is_terminal and not wide else None
+        for row in sorted(self.rows, key=lambda row: row.answer not in FAILING):
+            if row.answer not in _IN_TABLE:
+                style = "red" if row.answer in FAILING else "yellow"
+                console.print(Text.assemble(f"{row.subject}: {row.check}: ", (row.answer, style)), soft_wrap=True)
+                for text in (row.message, row.fix and f"fix: {row.fix}", row.source and f"source: {row.source}"):
+                    _print(console, text, width, "  ")
+        if rest := list(_joined(row for row in self.rows if row.answer in _IN_TABLE)):
+            print_table(console, of_rows(_HEADINGS, rest), wide=wide)
         for name, reason in self.missing.items():
-            console.print(Text(f"missing: {name}: {reason}"))
-        console.print(Text(self._conclusion()))
+            _print(console, f"missing: {name}: {reason}", width)
+        _print(console, self._scope(), width)
+        _print(console, self._conclusion(), width)
+
+    def _scope(self) -> str:
+        regions = f" in {', '.join(self.regions)}" if self.regions else ""
+        checked = f"checked as of {self.as_of.isoformat()}{regions}: the catalog"
+        if not self.subscription:
+            return f"{checked} only; registrations, rights, offers, quotas and names of a subscription weren't read"
+        read = [name for name in self.seconds if name not in self.missing]
+        lists = f"{len(read)} lists" if len(read) != 1 else "1 list"
+        return f"{checked} and {lists} of subscription {self.subscription}" + (f": {', '.join(read)}" if read else "")
 
     def _conclusion(self) -> str:
         failing = sum(row.answer in FAILING for row in self.rows)
         if failing:
-            return f"{failing} of {len(self.rows)} answers speak against it"
-        incomplete = "nothing speaks against it so far, but the answer is incomplete"
+            return f"{failing} of {len(self.rows)} checks failed"
+        incomplete = "no problems found so far, but the result is incomplete"
         if self.missing:
-            return f"{incomplete}: {len(self.missing)} lists are missing"
+            return f"{incomplete}: {len(self.missing)} lists couldn't be read"
         if self.unchecked:
-            return f"{incomplete}: nothing is known of {', '.join(self.unchecked)}"
-        return "nothing speaks against it"
+            return f"{incomplete}: unknown: {', '.join(self.unchecked)}"
+        return "no problems found"
+
+
+def _joined(rows: Iterable[Row]) -> Iterator[tuple[str, str]]:
+    """Checks with the same result on one line: `Microsoft.App, Microsoft.Batch: registered`."""
+    subjects: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        subjects.setdefault((row.check, row.message), []).append(row.subject)
+    for (check, message), of_both in subjects.items():
+        yield check, f"{', '.join(dict.fromkeys(of_both))}: {message}"
+
+
+def _print(console: Console, text: str, width: int | None, indent: str = "") -> None:
+    lines = textwrap.wrap(text, width - len(indent), break_long_words=False, break_on_hyphens=False) if width else [text]
+    for line in filter(None, lines):
+        console.print(Text(f"{indent}{line}"), soft_wrap=True)

@@ -1,7 +1,4 @@
-"""One row of a preflight: what was asked of what, and the answer.
-
-In: nothing. Out: `Row`, `Answer`, and which answers mean that it won't work.
-"""
+"""One row of a preflight: subject, check and answer."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -62,7 +59,7 @@ class Row:
 
 def unread(subject: str, check: str, what: object) -> Row:
     """What isn't known, because a list is missing."""
-    return Row(subject=subject, check=check, answer=Answer.UNKNOWN, message=f"could not be read: {what}")
+    return Row(subject=subject, check=check, answer=Answer.UNKNOWN, message=f"couldn't be read: {what}")
 
 
 def of_problem(problem: Problem, check: str) -> Row:

@@ -1,8 +1,8 @@
-"""A stack's resources as one template of Azure Resource Manager for the subscription, sent to be judged and never deployed.
+"""A stack's resources as one ARM template for the subscription, for validation only.
 
-In: what the stack's program declares, recorded without an engine. Out: `Template`. Each resource group has a nested deployment
-with its resources. What only Azure could say stands as an expression (a new identity's principal) or as a placeholder of its form
-(a client's id in a variable, a secret). What isn't of Resource Manager is left out, and named.
+The resources are recorded without an engine. Each resource group has a nested deployment with its resources. Values that only
+Azure knows are an expression (a new identity's principal) or a placeholder of their form (a client's id in a variable, a secret).
+Resources that aren't of Resource Manager are left out, and listed.
 """
 
 import re
@@ -40,7 +40,7 @@ class Sent(NamedTuple):
 
 
 class Template(NamedTuple):
-    """`document` is the template; `left_out` says what isn't in it, and why."""
+    """`document` is the template; `left_out` lists resources that aren't in it, and why."""
 
     document: dict[str, Any]
     location: str  # where ARM keeps the record
@@ -49,7 +49,7 @@ class Template(NamedTuple):
 
 
 def template_of(found: Recorded, subscription: str, deployer: str = "") -> Template:
-    """`deployer`: the object id of whoever deploys; "" where it isn't known, and roles for it are left out."""
+    """`deployer`: the object id of the deploying identity; "" if unknown: its roles are left out."""
     here = _Ids(found.resources, subscription)
     sent: list[Sent] = []
     left_out: list[str] = []
@@ -190,15 +190,15 @@ def _unsendable(resource: Resource, azure_type: AzureType | None, here: _Ids, su
         return "not of Resource Manager" if not resource.type.startswith("azure-native:") else "of a type that isn't known here"
     id_ = here.of.get(resource.number)
     if id_ is None:
-        return "its id isn't known before others are there"
+        return "its id is known only after other resources exist"
     parsed = arm_ids.parse(id_)
     if parsed is None:
-        return "on something outside of a subscription"
+        return "outside a subscription"
     if parsed.subscription.lower() != subscription.lower():
         return f"in another subscription, {parsed.subscription}"
     role = azure_type == azure_types.ROLE_ASSIGNMENT
     if role and not principal(str(resource.inputs.get("principalId", "")), here, deployer):
-        return "who it is for is known only when it is there"
+        return "its principal is known only after creation"
     return ""
 
 
@@ -226,7 +226,7 @@ class _Placed:
         self.sent = sent
         parsed = arm_ids.parse(sent.id)
         if parsed is None:
-            raise ValueError(f"{sent.id} is no id")
+            raise ValueError(f"{sent.id} isn't an ARM id")
         self.id: ArmId = parsed
         self.is_group = parsed.is_type(RESOURCE_GROUP_TYPE)
         self.body_name = parsed.name if self.is_group else ""

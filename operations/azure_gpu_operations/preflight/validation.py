@@ -1,7 +1,6 @@
-"""What Azure Resource Manager says of a stack's bodies before anything is created: its action `validate`, at the subscription.
+"""Validates a stack's bodies with Azure Resource Manager's action `validate` at the subscription.
 
-In: a template, who asks. Out: rows: one where nothing is wrong, else one for each error, policies with their assignment, the
-property, what the stack sends, and the key of the stack file that sets it.
+Each error is a row; an error of a policy has its assignment, the property, the stack's value, and the key of the stack file.
 
 Sources: Microsoft Learn, rest/api/resources/deployments/validate-at-subscription-scope (2025-04-01), which answers 200, 202 with
 an address, or 400 with errors in `details`; governance/policy/how-to/determine-non-compliance and
@@ -29,12 +28,12 @@ from azure_gpu_operations.preflight.rows import Answer, Row
 from azure_gpu_operations.preflight.template import DEPLOYMENTS, Sent, Template, template_of
 
 CHECK = "validate"
-NEEDED = "what Resource Manager says of the stack's bodies"
+NEEDED = "Resource Manager's validation of the stack"
 LIMIT_SECONDS = 300.0  # the services are asked one after the other
 NAME = "azure-gpu-preflight"  # of the deployment that is never made
 _TARGETS = "targets"
 _BY_POLICY = "RequestDisallowedByPolicy"
-_AGAIN_SECONDS = 5.0  # where ARM doesn't say when to ask again
+_AGAIN_SECONDS = 5.0  # if ARM sends no Retry-After
 _LONGEST_VALUE = 80  # characters
 _IDENTIFIERS = re.compile(r"Policy identifiers: '(\[.*\])'", re.DOTALL)
 # The keys of a stack file by the components that they declare; `{}` is the name of the entry.
@@ -89,9 +88,9 @@ def check(
         recorded = found()
         template = template_of(recorded, subscription, object_id(login))
     except (WrongStackError, ProgramError, WrongStackFileError) as error:
-        return [], {NEEDED: f"the program declares nothing: {str(error).splitlines()[0]}"}
+        return [], {NEEDED: f"the program failed: {str(error).splitlines()[0]}"}
     except (AzureError, OSError) as error:
-        return [], {NEEDED: f"Azure can't be reached: {error}"}
+        return [], {NEEDED: f"Azure is unreachable: {error}"}
     again = retries()
     [outcome] = fetch({CHECK: lambda: ask(login, subscription, template, again)}, limit_seconds=limit_seconds).values()
     if outcome.value is None:
@@ -99,7 +98,7 @@ def check(
     return rows(outcome.value, template, recorded, stack), {}
 
 
-class Place(NamedTuple):
+class StackFileKey(NamedTuple):
     """Where in a stack file a resource comes from. `overrides`: its entry can set any property of it."""
 
     path: str
@@ -140,14 +139,14 @@ def rows(found: Validated, template: Template, recorded: Recorded, stack: str) -
     kept = [_row(error, template, recorded, stack) for error in leaves(found.error)] if found.error is not None else []
     if kept:
         return list(dict.fromkeys(kept))
-    message = f"Resource Manager takes the bodies of {len(template.sent)} resources"
+    message = f"Resource Manager accepts {len(template.sent)} resources"
     if template.left_out:
         message += f"; not sent: {'; '.join(template.left_out)}"
     return [Row(subject=stack, check=CHECK, answer=Answer.OK, message=message)]
 
 
 def leaves(error: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[Mapping[str, Any]]:
-    """The errors that say what is wrong, without those around them, whose targets each has beside its own."""
+    """The innermost errors, each with the targets of the errors around it."""
     inner = [each for each in error.get("details") or [] if isinstance(each, Mapping)]
     if not inner or error.get("code") == _BY_POLICY:
         yield {**error, _TARGETS: [*above, str(error.get("target") or "")]}
@@ -158,7 +157,7 @@ def leaves(error: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[Ma
 
 def _row(error: Mapping[str, Any], template: Template, recorded: Recorded, stack: str) -> Row:
     sent = _of(error, template)
-    place = place_of(sent, recorded) if sent is not None else Place("", False)
+    place = stack_file_key(sent, recorded) if sent is not None else StackFileKey("", False)
     subject = place.path or (f"{sent.type} {_name(sent)}" if sent is not None else stack)
     if error.get("code") != _BY_POLICY:
         message = f"{error.get('code')}: {error.get('message')}"
@@ -173,19 +172,19 @@ def _row(error: Mapping[str, Any], template: Template, recorded: Recorded, stack
     return Row(subject=subject, check="policy", answer=Answer.REFUSED, message=message, fix=_fix(evaluated, place, sent))
 
 
-def place_of(sent: Sent, recorded: Recorded) -> Place:
+def stack_file_key(sent: Sent, recorded: Recorded) -> StackFileKey:
     """The entry of the stack file that a resource comes from; "" where none is known."""
     by_urn = {each.urn: each for each in recorded.resources}
     above = by_urn.get(sent.resource.parent)
     while above is not None and not above.is_component:
         above = by_urn.get(above.parent)
     if above is None:
-        return Place("", False)
+        return StackFileKey("", False)
     noun = above.type.rpartition(":")[2]
     if noun == "Foundation":
         key = _OF_FOUNDATION.get(sent.type, "")
-        return Place(f"foundation.{key}" if key else "foundation", bool(key))
-    return Place(_SECTIONS.get(noun, "").format(above.name), sent.type == _OVERRIDDEN.get(noun))
+        return StackFileKey(f"foundation.{key}" if key else "foundation", bool(key))
+    return StackFileKey(_SECTIONS.get(noun, "").format(above.name), sent.type == _OVERRIDDEN.get(noun))
 
 
 def _of(error: Mapping[str, Any], template: Template) -> Sent | None:
@@ -216,12 +215,12 @@ def _violation(error: Mapping[str, Any]) -> Mapping[str, Any]:
             return each["info"]
     found = _IDENTIFIERS.search(str(error.get("message")))
     try:
-        told: list[dict[str, dict[str, str]]] = json.loads(found[1]) if found else []
+        details: list[dict[str, dict[str, str]]] = json.loads(found[1]) if found else []
     except ValueError:
-        told = []
+        details = []
     return {
         f"{kind}{key}": value[part]
-        for kind, value in (told[0] if told else {}).items()
+        for kind, value in (details[0] if details else {}).items()
         for key, part in (("DisplayName", "name"), ("Id", "id"))
         if part in value
     }
@@ -234,8 +233,8 @@ def _expressions(info: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 def _denied_expression(info: Mapping[str, Any]) -> Mapping[str, Any]:
     """What a policy looked at and found, beside the type of the resource."""
-    told = [each for each in _expressions(info) if each.get("path") != "type" and each.get("path")]
-    return told[-1] if told else {}
+    details = [each for each in _expressions(info) if each.get("path") != "type" and each.get("path")]
+    return details[-1] if details else {}
 
 
 def _called(info: Mapping[str, Any], what: str) -> str:
@@ -250,8 +249,8 @@ def _because(evaluated: Mapping[str, Any], sent: Sent | None) -> str:
     known, value = _at(sent.body, path) if sent is not None else (False, None)
     if not known and "expressionValue" in evaluated:
         known, value = True, evaluated["expressionValue"]
-    given = f"the stack sends {_short(value)}" if known else "the stack doesn't send it"
-    return f" because of {path}: {given}, and the policy denies where it {_operator(evaluated)}"
+    given = f"the stack sets {_short(value)}" if known else "the stack doesn't set it"
+    return f" because of {path}: {given}; denied if it {_operator(evaluated)}"
 
 
 def _operator(evaluated: Mapping[str, Any]) -> str:
@@ -262,19 +261,19 @@ def _operator(evaluated: Mapping[str, Any]) -> str:
     return f"{words} {_short(target)}".strip() or "has this value"
 
 
-def _fix(evaluated: Mapping[str, Any], place: Place, sent: Sent | None) -> str:
-    ask_for = "or ask who assigned the policy for an exemption"
+def _fix(evaluated: Mapping[str, Any], place: StackFileKey, sent: Sent | None) -> str:
+    ask_for = "or request an exemption from the policy's owner"
     path = str(evaluated.get("path") or "")
     first = re.split(r"[.\[]", path)[0]
     if not path or sent is None:
-        return f"change what the policy looks at, {ask_for}"
+        return f"change the property that the policy checks, {ask_for}"
     if first in _KEYS:
         where = f"{place.path}.{_KEYS[first]}" if place.path and place.overrides else _KEYS[first]
-        return f"set {where}, or {_KEYS[first]} of the whole stack, to what the policy allows, {ask_for}"
+        return f"set {where}, or {_KEYS[first]} of the whole stack, to an allowed value, {ask_for}"
     if place.overrides:
         wrapped = "properties" not in sent.resource.inputs
         name = path.removeprefix("properties.") if wrapped else path
-        return f"look whether a key of {place.path} sets it, else {place.path}.overrides: {{{name}: …}}; {ask_for}"
+        return f"set it by a key of {place.path} if there is one, otherwise by {place.path}.overrides: {{{name}: …}}; {ask_for}"
     where = f"no key below {place.path} sets it directly" if place.path else "no key of the stack file sets it directly"
     return f"{where}, {ask_for}"
 
@@ -304,10 +303,10 @@ def _error(answer: HttpResponse) -> Mapping[str, Any] | None:
 
 
 def object_id(login: SignIn) -> str:
-    """Whom the login's token is for; "" where the token doesn't say."""
+    """The object id in the login's token; "" if it has none."""
     claims = login.credential.get_token(login.scope).token.split(".")
     try:
-        told = json.loads(base64.urlsafe_b64decode(claims[1] + "=" * (-len(claims[1]) % 4)))
+        details = json.loads(base64.urlsafe_b64decode(claims[1] + "=" * (-len(claims[1]) % 4)))
     except (IndexError, ValueError):
         return ""
-    return str(told.get("oid", ""))
+    return str(details.get("oid", ""))

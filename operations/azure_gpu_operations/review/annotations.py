@@ -1,7 +1,4 @@
-"""What a review says of lines of stack files, for the pages on which changes are read.
-
-In: a `Review`. Out: objects of `file`, `line`, `level`, `title`, `message`, in the order of files and lines. Pure.
-"""
+"""Annotations of stack files' lines, from a review: objects with `file`, `line`, `level`, `title` and `message`. Pure."""
 
 from collections.abc import Iterator
 
@@ -29,7 +26,7 @@ def _of(stack: StackReview) -> Iterator[Annotation]:
         others = f" and {len(those) - 1} more" if len(those) > 1 else ""
         message = f"{first.what} {first.name}{others}: {DONE[first.operation]} by {cause} ({first.before} -> {first.after})"
         message += f"; lost: {first.lost}" if first.lost else ""
-        message += f"; milder: {first.milder}" if first.milder else ""
+        message += f"; alternative: {first.milder}" if first.milder else ""
         level = "error" if first.is_held else "warning"
         yield {
             "file": file,

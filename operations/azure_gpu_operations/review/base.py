@@ -1,10 +1,8 @@
-"""The base commit's stacks on an embedded Azure of their own, where a change is previewed against them.
+"""Deploys the base commit's stacks on a separate embedded Azure and previews a change against them.
 
-In: a commit. Out: the state of its stack, and what the engine plans for the changed files. BaseError, whose text is for the user.
-
-A base is brought up once: its folder is called after the commit and after what brings it up, and stays in its place, since paths
-in a state are absolute. The base runs its own program and components on the Python packages of this process. Nothing of the state
-is protected on the copy, so that the engine plans everything. A base that was killed halfway is begun anew.
+A base is deployed once. Its folder is named after the commit and the code that deploys it, and is never moved, since paths in a
+state are absolute. The base runs its program and components on the Python packages of this process. The copy of the state is
+unprotected, so that the engine plans everything. A base whose deployment was killed is started over.
 """
 
 import contextlib
@@ -52,7 +50,7 @@ class Against(NamedTuple):
     left_out: Mapping[str, str] = {}
     """Resources that exist by the stack file and couldn't be put there, and why."""
     violations: tuple[Violation, ...] = ()
-    """What policies say of the change."""
+    """Violations of policies by the change."""
     judged_at: str = ""
     """The day at which both are judged, that of the base's commit: today the base's program would refuse it. "": today."""
 
@@ -84,7 +82,7 @@ class Base:
         return file
 
     def preview(self, stack: str, base: Prepared | None, head: Prepared, program: Path, packs: Packs) -> Against:
-        """What `program` would do with `head` where `base` is up, and what policies say of it; None: the stack is new."""
+        """The plan of `program` for `head` with `base` deployed, and violations of policies. `base` None: the stack is new."""
         kept = self._brought_up(stack, base) if base is not None else {}
         deployment, left_out = kept.get("deployment") or {}, kept.get("left_out") or {}
         left_out = {
@@ -109,16 +107,16 @@ class Base:
         if base is None:
             self._engine(("stack", "rm", stack, "--yes", "--preserve-config"), program, environment)
         try:
-            told: Mapping[str, Any] = json.loads(done.stdout)
+            plan: Mapping[str, Any] = json.loads(done.stdout)
         except ValueError:
-            raise BaseError(f"the change can't be previewed: {last_line(done.stderr or done.stdout)}") from None
-        wrong = tuple(str(each["message"]).strip() for each in told.get("diagnostics") or [] if each.get("severity") == "error")
+            raise BaseError(f"the change couldn't be previewed: {last_line(done.stderr or done.stdout)}") from None
+        wrong = tuple(str(each["message"]).strip() for each in plan.get("diagnostics") or [] if each.get("severity") == "error")
         if done.returncode != 0 and not wrong:
-            raise BaseError(f"the change can't be previewed: {last_line(done.stderr)}")
+            raise BaseError(f"the change couldn't be previewed: {last_line(done.stderr)}")
         broken = violations(events) if packs.folders else ()
         return Against(
             deployment=deployment,
-            steps=list(told.get("steps") or []),
+            steps=list(plan.get("steps") or []),
             errors=without_own(wrong, broken),
             left_out=left_out,
             violations=broken,
@@ -128,17 +126,17 @@ class Base:
     def _brought_up(self, stack: str, base: Prepared) -> Mapping[str, Any]:
         kept = self._folder / f"{stack}.json"
         if kept.is_file():
-            told = json.loads(kept.read_text(encoding="utf-8"))
-            if told.get("failed"):
-                raise BaseError(told["failed"])
-            return told
+            content = json.loads(kept.read_text(encoding="utf-8"))
+            if content.get("failed"):
+                raise BaseError(content["failed"])
+            return content
         kept.with_suffix(_BEGUN).touch()
         environment = self._azure.environment(*(self.checkout / each for each in _PACKAGES if (self.checkout / each).is_dir()))
         file = self._project / f"Pulumi.{stack}.yaml"
         left_out = self._configured(stack, base, file)
         done = engine(("stack", "init", stack, "--no-select"), self._project, environment)
         if done.returncode != 0:
-            raise BaseError(f"the base's stack can't be made: {last_line(done.stderr)}")
+            raise BaseError(f"the base's stack couldn't be created: {last_line(done.stderr)}")
         self._encrypt(stack, base, file, self._project, environment)
         up = ("up", "--yes", "--skip-preview", "--stack", stack)
         done = engine(up, self._project, environment, file)
@@ -147,7 +145,7 @@ class Base:
             self._engine(("config", "set", base.as_of_key, judged_at, "--stack", stack), self._project, environment)
             done = engine(up, self._project, environment, file)
         if done.returncode != 0:
-            failed = f"the base doesn't come up: {_errors(done.stdout + done.stderr)}"
+            failed = f"the base couldn't be deployed: {_errors(done.stdout + done.stderr)}"
             if _is_refused(done.stdout):  # else another try may go well
                 _write(kept, {"failed": failed})
             raise BaseError(failed)
@@ -155,18 +153,18 @@ class Base:
         deployment = json.loads(exported)["deployment"]
         if any(each.get("protect") for each in deployment.get("resources") or []):
             self._engine(("state", "unprotect", "--all", "--yes", "--stack", stack), self._project, environment)
-        told = {"deployment": deployment, "left_out": dict(left_out), "judged_at": judged_at}
-        _write(kept, told)
-        return told
+        content = {"deployment": deployment, "left_out": dict(left_out), "judged_at": judged_at}
+        _write(kept, content)
+        return content
 
     def _configured(self, stack: str, prepared: Prepared, target: Path, base_file: Path | None = None) -> Mapping[str, str]:
         """Writes the file, connected, and puts there what it names. `base_file`: with the salt of the stack's secrets."""
-        wanted = {
+        request = {
             "location": prepared.location or "westeurope",
             "resources": [each._asdict() for each in prepared.resources],
             "people": list(prepared.people),
         }
-        placed = self._azure.place(wanted) if prepared.resources or prepared.people else {"principals": {}, "left_out": {}}
+        placed = self._azure.place(request) if prepared.resources or prepared.people else {"principals": {}, "left_out": {}}
         source = self._folder / "source"
         source.mkdir(exist_ok=True)
         text = placeholders.with_people(prepared.text, placed["principals"])
@@ -206,9 +204,9 @@ class Base:
 
 
 @contextmanager
-def standing(repository: Repository, commit: str, project_folder: str, cache: Path) -> Iterator[Base]:
+def running_base(repository: Repository, commit: str, project_folder: str, cache: Path) -> Iterator[Base]:
     """The base of a commit, whose embedded Azure runs until the block ends. One review at a time uses a base."""
-    folder = cache / f"{commit[:12]}-{_maker()}"
+    folder = cache / f"{commit[:12]}-{_builder()}"
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -228,11 +226,11 @@ def standing(repository: Repository, commit: str, project_folder: str, cache: Pa
         with azure.running(day):
             yield Base(folder, azure, project_folder, day)
     with contextlib.suppress(OSError):  # another review may remove the same
-        _forget(cache, keep=folder)
+        _remove_oldest(cache, keep=folder)
 
 
 def _write(file: Path, content: Mapping[str, Any]) -> None:
-    """Whole or not at all; it is what says that a base is there."""
+    """Writes atomically: the file marks a base as complete."""
     written = file.with_suffix(".new")
     written.write_text(json.dumps(content), encoding="utf-8")
     written.rename(file)
@@ -249,7 +247,7 @@ def _is_whole(file: Path) -> bool:
         return False
 
 
-def _forget(cache: Path, keep: Path) -> None:
+def _remove_oldest(cache: Path, keep: Path) -> None:
     """Removes the bases that were used longest ago, without those that are in use."""
     found = sorted((each for each in cache.iterdir() if each.is_dir()), key=lambda each: each.stat().st_mtime, reverse=True)
     for each in found[_KEPT:]:
@@ -263,7 +261,7 @@ def _forget(cache: Path, keep: Path) -> None:
             shutil.rmtree(each, ignore_errors=True)
 
 
-def _maker() -> str:
+def _builder() -> str:
     """What brings a base up: the embedded Azure, and how it is asked. Another one brings it up anew."""
     digest = hashlib.sha256()
     own = [Path(each) for each in (__file__, embedded.__file__, placeholders.__file__)]
@@ -285,7 +283,7 @@ _SHOWN = 12  # lines of an engine's errors
 
 
 def _errors(text: str) -> str:
-    """The lines of an engine's output that say what is wrong."""
+    """The error lines of an engine's output."""
     lines = [line.strip() for line in text.splitlines()]
     wrong = [line for line in lines if line.startswith(("error:", "- ")) and "unhandled error" not in line]
     return "; ".join(dict.fromkeys(wrong[:_SHOWN])) or last_line(text)

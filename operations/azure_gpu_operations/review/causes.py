@@ -1,4 +1,4 @@
-"""Dangers that one argument forces, told together wherever a review is shown, and the words for what happens to them. Pure."""
+"""Groups dangers by the argument that causes them, and has the words for what happens to a resource. Pure."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from azure_gpu_operations.review.model import Danger, Operation
 DONE = {Operation.REPLACE: "replaced", Operation.DELETE: "deleted", Operation.UPDATE: "interrupted"}
 
 
-def together(dangers: Sequence[Danger]) -> list[list[Danger]]:
+def by_cause(dangers: Sequence[Danger]) -> list[list[Danger]]:
     """By the argument that forces them; one without a known argument stays by itself."""
     groups: dict[object, list[Danger]] = defaultdict(list)
     for index, each in enumerate(dangers):

@@ -1,17 +1,17 @@
-"""`python -m operations review`: what a change does to its stacks: what it replaces, deletes, loses and costs.
+"""Reviews a change: what it replaces, deletes, loses and costs in each stack.
 
-    review --base main                     every stack that the change touches, against the commit where it began
-    review --base main --stack prod        this stack alone; may be repeated
+    review --base main                     every affected stack, compared with the common ancestor
+    review --base main --stack prod        only this stack; may be repeated
     review --base main --out report        also report/comment.md, review.html, review.json and annotations.json
-    review --base main --live --stack prod the same against the deployed state, with a login
-    review --base main --policy-pack DIR   also which policies of a pack the change breaks, on their lines; may be repeated
+    review --base main --live --stack prod compared with the deployed state, with a login
+    review --base main --policy-pack DIR   also violated policies of a pack, with their lines; may be repeated
 
-The base commit's program and stack are brought up on an embedded Azure of their own, where nothing runs and nothing costs, and
-the change, committed or not, is previewed against it. No account and no secret is needed: secrets and what exists already have
-something else in their place, which the report names. A base stays for the next review.
+The base commit's stack is deployed by its program on a separate embedded Azure, where nothing runs or costs money, and the
+change, committed or not, is previewed against it. No account or secret is needed: secrets and existing resources get
+placeholders, which the report lists. The base is kept for the next review.
 
-Exit codes: 0 reviewed, whatever is in it; 1 nothing could be reviewed, with --fail-on also where one stack couldn't; 2 the
-command line is wrong; 5 with --fail-on, where the report has what it names.
+Exit codes: 0 reviewed; 1 no stack could be reviewed, or with --fail-on any stack couldn't; 2 the command line is invalid; 5 the
+report contains what --fail-on names.
 """
 
 import argparse
@@ -33,24 +33,24 @@ from azure_gpu_operations.review.repository import Repository, RepositoryError, 
 from azure_gpu_operations.review.touched import StackFiles, extended, touched
 
 _NO_ANCESTOR = (
-    "where the change began isn't known, so that what the base has got since then shows as undone; fix: fetch the whole history "
+    "the common ancestor isn't known, so newer changes of the base show as reverted; fix: fetch the whole history "
     "(`fetch-depth: 0`, `git fetch --unshallow`)"
 )
 DANGER, OVER_BUDGET, REJECTED, POLICY = "danger", "over-budget", "rejected", "policy"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--base", required=True, metavar="REF", help="the commit or branch that the change is to go into")
+    parser.add_argument("--base", required=True, metavar="REF", help="the commit or branch to merge into")
     parser.add_argument("--stack", action="append", default=[], help="only this stack; may be repeated")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="write the report there, for people and programs")
-    parser.add_argument("--live", action="store_true", help="against the deployed state; needs the stack's login and backend")
-    text = f"hours of a month in which all machines are there, for the expected cost (default {BUSY_HOURS:g})"
+    parser.add_argument("--out", type=Path, metavar="DIR", help="write the reports there: Markdown, HTML and JSON")
+    parser.add_argument("--live", action="store_true", help="compare with the deployed state; requires its login and backend")
+    text = f"hours per month with all machines running, for the expected cost (default {BUSY_HOURS:g})"
     parser.add_argument("--busy-hours", type=float, default=BUSY_HOURS, metavar="N", help=text)
-    text = f"exit with {FOUND} where the report has it; may be repeated"
+    text = f"exit with {FOUND} if the report contains it; may be repeated"
     parser.add_argument("--fail-on", action="append", default=[], choices=(DANGER, OVER_BUDGET, REJECTED, POLICY), help=text)
-    text = "a policy pack of Pulumi that the change is held against, such as components/policy; may be repeated"
+    text = "a Pulumi policy pack to check the change with, such as components/policy; may be repeated"
     parser.add_argument("--policy-pack", type=Path, action="append", default=[], metavar="DIR", help=text)
-    text = "JSON with levels and settings of the policies; one for each pack"
+    text = "JSON with enforcement levels and settings of the policies; one per pack"
     parser.add_argument("--policy-pack-config", type=Path, action="append", default=[], metavar="FILE", help=text)
     parser.set_defaults(run=run)
 
@@ -89,14 +89,14 @@ def run(options: argparse.Namespace) -> int:
         changed_files=changed,
         missing=() if is_common else (_NO_ANCESTOR,),
     )
-    told = comment(review)
+    text = comment(review)
     if options.out is not None:
-        _write(options.out, review, told)
+        _write(options.out, review, text)
         _say(f"{options.out}: comment.md, review.html, review.json, annotations.json; {time.monotonic() - began:.0f} s")
     else:
-        print(told)
+        print(text)
     failed = [each.outcome is Outcome.FAILED for each in review.stacks]
-    if failed and (any(failed) if options.fail_on else all(failed)):  # what nobody has seen is no reason to go on
+    if failed and (any(failed) if options.fail_on else all(failed)):  # an unreviewed stack must not pass
         return FAILED
     return FOUND if _has(review, options.fail_on) else OK
 
@@ -155,29 +155,29 @@ def _chosen(known: Sequence[StackFiles], named: Sequence[str], changed: Sequence
     unknown = [each for each in named if each not in by_name]
     if unknown:
         raise _UnknownStackError(
-            f"--stack: no such stack file; given: {', '.join(unknown)}; allowed: {', '.join(by_name) or 'none'}"
+            f"--stack: stack file not found; given: {', '.join(unknown)}; allowed: {', '.join(by_name) or 'none'}"
         )
     return [by_name[each] for each in dict.fromkeys(named)]
 
 
-def _write(out: Path, review: Review, told: str) -> None:
+def _write(out: Path, review: Review, text: str) -> None:
     from azure_gpu_operations.review.annotations import annotations
     from azure_gpu_operations.review.page import page
 
     out.mkdir(parents=True, exist_ok=True)
-    (out / "comment.md").write_text(told, encoding="utf-8")
+    (out / "comment.md").write_text(text, encoding="utf-8")
     (out / "review.html").write_text(page(review), encoding="utf-8")
     (out / "review.json").write_text(json.dumps(as_data(review), indent=2) + "\n", encoding="utf-8")
     (out / "annotations.json").write_text(json.dumps(annotations(review), indent=2) + "\n", encoding="utf-8")
 
 
-def _has(review: Review, wanted: Sequence[str]) -> bool:
+def _has(review: Review, named: Sequence[str]) -> bool:
     return any(
-        (DANGER in wanted and any(danger.is_held for danger in each.dangers))
-        or (REJECTED in wanted and each.outcome is Outcome.REJECTED)
-        or (POLICY in wanted and bool(each.broken))
+        (DANGER in named and any(danger.is_held for danger in each.dangers))
+        or (REJECTED in named and each.outcome is Outcome.REJECTED)
+        or (POLICY in named and bool(each.broken))
         or (
-            OVER_BUDGET in wanted
+            OVER_BUDGET in named
             and each.costs is not None
             and each.costs.budget is not None
             and each.costs.budget.is_over is True

@@ -1,9 +1,7 @@
-"""What a stack costs before and after a change: idle, expected and at most, by part.
+"""Costs of a stack before and after a change: idle, expected and at most, by part. Pure.
 
-In: both states of the stack as graphs, which have list prices an hour. Out: `StackCosts`. A cost that isn't known stays so. Pure.
-
-A month has 730 hours, as Azure's price pages count it. What is expected is what idles, and the rest for `busy_hours` of the
-month: an assumption, which the report names.
+Unknown costs stay unknown. A month has 730 hours, as on Azure's price pages. Expected is the idle cost, plus the maximum for
+`busy_hours` of the month: an assumption, which the report names.
 """
 
 from collections.abc import Iterable, Sequence
@@ -46,12 +44,12 @@ def costs(
     rows: list[PartCosts] = []
     for path in dict.fromkeys((*theirs, *ours)):
         was, now = ours.get(path), theirs.get(path)
-        told = now or was
-        assert told is not None
+        shown = now or was
+        assert shown is not None
         rows.append(
             PartCosts(
                 part=path,
-                kind=told.noun,
+                kind=shown.noun,
                 machines_before=_machines(was),
                 machines_after=_machines(now),
                 before=of_parts([was], busy_hours) if was else unread_before,
@@ -103,7 +101,7 @@ def of_parts(parts: Iterable[Part], busy_hours: float) -> Costs:
 
 
 def _unknown(parts: int) -> Costs:
-    """Of so many parts, of which nothing is known."""
+    """Costs of parts without known prices."""
     none = Amount(0.0, parts)
     return Costs(none, none, none, none, none, none, None, None, None)
 

@@ -1,7 +1,6 @@
-"""What is replaced, deleted or interrupted by a change: what forces it, what is lost, and what would spare it.
+"""Resources that a change replaces, deletes or interrupts, with the cause, the loss and an alternative. Pure.
 
-In: what the engine plans, the state that it begins with, and which keys of the stack file differ. Out: `Danger`s, first those of
-what holds data or serves traffic. Pure.
+Resources that hold data or serve traffic come first.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,10 +16,10 @@ from azure_gpu_operations.guard.held import Held
 from azure_gpu_operations.review.interruptions import Interrupts, of_step
 from azure_gpu_operations.review.model import UNKNOWN_YET, Danger, Operation
 from azure_gpu_operations.review.parts import Owner, followers, path_of
-from azure_gpu_operations.review.places import NOWHERE, Places
+from azure_gpu_operations.review.source_locations import NOWHERE, SourceLocations
 from azure_gpu_operations.review.steps import Planned
 
-# Keys that name everything, or say where everything is: they force a replacement wherever they are part of a name.
+# Keys that are part of most names or locations: a change forces replacements in all parts.
 _OF_ALL = ("team", "location", "project", "stack")
 
 
@@ -31,16 +30,16 @@ class _Kind(NamedTuple):
 
 # What goes with a resource that holds no data and yet is missed. By type of Azure.
 _MISSED = {
-    azure_types.BATCH_POOL.token: _Kind("Batch pool", "the tasks that run on its nodes"),
-    azure_types.AGENT_POOL.token: _Kind("GPU pool", "the pods on its nodes, which Kubernetes starts elsewhere where it has room"),
+    azure_types.BATCH_POOL.token: _Kind("Batch pool", "the running tasks on its nodes"),
+    azure_types.AGENT_POOL.token: _Kind("GPU pool", "the pods on its nodes, restarted elsewhere if there is room"),
     azure_types.MANAGED_CLUSTER.token: _Kind("cluster", "everything that runs on it, and its address"),
-    azure_types.CONTAINER_GROUP.token: _Kind("container group", "what runs in it, its files and its address"),
-    azure_types.VIRTUAL_MACHINE.token: _Kind("virtual machine", "what runs on it, and its own disk"),
-    azure_types.ML_COMPUTE.token: _Kind("ML compute", "the jobs that run on it"),
-    azure_types.ML_ONLINE_DEPLOYMENT.token: _Kind("ML deployment", "the requests that it serves"),
-    azure_types.JOB.token: _Kind("GPU job", "its executions that run, and the list of earlier ones"),
-    azure_types.MANAGED_ENVIRONMENT.token: _Kind("job environment", "its GPU quota, which is granted to one environment"),
-    azure_types.USER_ASSIGNED_IDENTITY.token: _Kind("identity", "roles that others have given it"),
+    azure_types.CONTAINER_GROUP.token: _Kind("container group", "its running containers, files and address"),
+    azure_types.VIRTUAL_MACHINE.token: _Kind("virtual machine", "its running workloads and its OS disk"),
+    azure_types.ML_COMPUTE.token: _Kind("ML compute", "its running jobs"),
+    azure_types.ML_ONLINE_DEPLOYMENT.token: _Kind("ML deployment", "the requests being served"),
+    azure_types.JOB.token: _Kind("GPU job", "its running executions and its execution history"),
+    azure_types.MANAGED_ENVIRONMENT.token: _Kind("job environment", "its GPU quota, which belongs to one environment"),
+    azure_types.USER_ASSIGNED_IDENTITY.token: _Kind("identity", "role assignments made by others"),
 }
 
 
@@ -68,7 +67,7 @@ class Change(NamedTuple):
     owners: Mapping[str, Owner]
     held: Sequence[Held]  # of the state that the plan begins with
     differences: Sequence[Difference]  # of the two stack files
-    places: Places
+    places: SourceLocations
 
 
 def dangers(change: Change, steps: Iterable[Mapping[str, Any]]) -> list[Danger]:
@@ -77,7 +76,7 @@ def dangers(change: Change, steps: Iterable[Mapping[str, Any]]) -> list[Danger]:
     held = {each.urn: each for each in change.held}
     lost = {each.held.urn: each for each in losses.losses(change.held, steps)}
     forced = followers(change.found)
-    told: list[Danger] = []
+    result: list[Danger] = []
     for urn, each in found.items():
         if each.operation is Operation.UPDATE:
             kind = _interrupted(each)
@@ -88,7 +87,7 @@ def dangers(change: Change, steps: Iterable[Mapping[str, Any]]) -> list[Danger]:
         owner = change.owners.get(urn, Owner("", ""))
         cause = _cause(_first(each, forced), change)
         loss = lost.get(urn)
-        told.append(
+        result.append(
             Danger(
                 operation=each.operation,
                 what=kind.what,
@@ -107,7 +106,7 @@ def dangers(change: Change, steps: Iterable[Mapping[str, Any]]) -> list[Danger]:
                 is_held=urn in held and each.operation is not Operation.UPDATE,
             )
         )
-    return sorted(told, key=lambda each: (not each.is_held, -list(Operation).index(each.operation), each.part, each.name))
+    return sorted(result, key=lambda each: (not each.is_held, -list(Operation).index(each.operation), each.part, each.name))
 
 
 def _kind(each: Planned, held: Held | None) -> _Kind | None:
@@ -161,18 +160,16 @@ def _plain(text: str | None) -> str:
 
 def _milder(each: Planned, loss: losses.Loss | None, cause: Difference | None) -> str:
     if cause is not None and cause.key == "team":
-        return f"set team back to {_plain(cause.first)}; to name another owner, add a tag below tags"
+        return f"set team back to {_plain(cause.first)}; to record another owner, add a tag in `tags`"
     if loss is not None:
         return losses.problem(loss).fix
     if each.type in _SIDE_BY_SIDE and each.operation is Operation.REPLACE:
-        drain = f"`{COMMAND} drain` before it lets running tasks end; " if each.type == azure_types.BATCH_POOL.token else ""
+        drain = f"`{COMMAND} drain` first lets running tasks end; " if each.type == azure_types.BATCH_POOL.token else ""
         if _is_drained_first(each):
-            return (
-                f"{drain}`replace: side-by-side` has the new one there before the old one goes, where the quota has room for both"
-            )
-        return f"{drain}the new one is there before the old one goes; `replace: drain-first` needs no quota for both"
+            return f"{drain}`replace: side-by-side` creates the new one before deleting the old one, if the quota allows both"
+        return f"{drain}the new one is created before the old one is deleted; `replace: drain-first` doesn't need quota for both"
     if each.operation is Operation.DELETE and cause is not None and cause.second is None:
-        return f"put {cause.key} back; with `enabled: false` it stays in the file, and goes as well"
+        return f"restore {cause.key}; `enabled: false` keeps it in the file but deletes it too"
     return ""
 
 

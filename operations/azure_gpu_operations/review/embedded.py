@@ -1,7 +1,6 @@
-"""An embedded Azure for a review: started, connected, stopped; and the engine's environment on it.
+"""Starts, connects and stops the embedded Azure of a review, and has the engine's environment on it.
 
-In: its state folder. Out: commands of `python -m localazure` and of the engine. EmbeddedAzureError, whose text is for the user.
-The embedded Azure is another room: it is run and not imported.
+`python -m localazure` is run as a command: this package never imports it.
 """
 
 import contextlib
@@ -53,14 +52,14 @@ class EmbeddedAzure:
         """A copy of the folder's `Pulumi.<stack>.yaml`, connected to it."""
         return Path(self._command("connect", stack, checkout=folder).strip().splitlines()[-1])
 
-    def place(self, wanted: Mapping[str, Any]) -> dict[str, Any]:
+    def place(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Puts what a stack names there: `principals`, and `left_out`."""
         file = self.state / "place.json"
-        file.write_text(json.dumps(wanted), encoding="utf-8")
+        file.write_text(json.dumps(request), encoding="utf-8")
         return json.loads(self._command("place", str(file)))
 
     def kubeconfig(self, context: str) -> str:
-        """Of a cluster that takes everything and runs nothing. `context`: what its one context is called; "": any name."""
+        """Of replaced by a cluster that runs nothing. `context`: what its one context is called; "": any name."""
         found: dict[str, Any] = bounded_yaml.load((self.state / "still" / "kubeconfig").read_text(encoding="utf-8"))
         if context:
             found["contexts"][0]["name"] = found["current-context"] = context
@@ -79,15 +78,15 @@ class EmbeddedAzure:
         command = [sys.executable, "-m", _ROOM, "--state", str(self.state), "--checkout", str(checkout or self._checkout), *words]
         done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False)
         if done.returncode != 0:
-            raise EmbeddedAzureError(f"the embedded Azure can't {words[0]}: {last_line(done.stderr)}")
+            raise EmbeddedAzureError(f"`localazure {words[0]}` failed: {last_line(done.stderr)}")
         return done.stdout
 
 
-def refuse_where_there_is_none() -> None:
+def require_embedded_azure() -> None:
     """EmbeddedAzureError where this installation has no embedded Azure."""
     if CHECKOUT is None or not (CHECKOUT / _ROOM).is_dir():
         raise EmbeddedAzureError(
-            "this installation has no embedded Azure, which a review brings the base up on; fix: review with --live and a login, "
+            "this installation has no embedded Azure, which a review requires; fix: review with --live and a login, "
             "or run it in a checkout of azure-gpu"
         )
     if importlib.util.find_spec("uvicorn") is None:

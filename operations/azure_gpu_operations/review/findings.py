@@ -1,23 +1,20 @@
-"""Problems and warnings of a stack file on the lines that they are about.
-
-In: problems of the library, or the lines that a program has ended with. Out: `Finding`s. Pure.
-"""
+"""Problems and warnings of a stack file with the lines that they belong to. Pure."""
 
 import re
 from collections.abc import Iterable
 
 from azure_gpu.catalog.problems import Problem, Severity
 from azure_gpu_operations.review.model import Finding
-from azure_gpu_operations.review.places import Places
+from azure_gpu_operations.review.source_locations import SourceLocations
 
 _LINE = re.compile(r"^\s*- (?P<path>[^:\s]+(?:\[[^\]]*\])?[^:\s]*): (?P<message>.+)$")
 # What frames the list of problems, and the engine's own words about a program that ended.
 _HEADING = re.compile(r"^(\d+ problems? in the configuration|an unhandled error occurred: program exited)")
 _TRACE = "Traceback (most recent call last)"
-_UNREAD = "UNREAD"  # the code of what a program says and the library doesn't
+_UNREAD = "UNREAD"  # code of a message that only the program prints
 
 
-def of_problems(problems: Iterable[Problem], places: Places, before: Iterable[Problem]) -> tuple[Finding, ...]:
+def of_problems(problems: Iterable[Problem], places: SourceLocations, before: Iterable[Problem]) -> tuple[Finding, ...]:
     """`before`: those of the base, which aren't news."""
     known = {str(each) for each in before}
     return tuple(
@@ -33,7 +30,7 @@ def of_problems(problems: Iterable[Problem], places: Places, before: Iterable[Pr
     )
 
 
-def of_errors(errors: Iterable[str], places: Places) -> tuple[tuple[Finding, ...], tuple[str, ...]]:
+def of_errors(errors: Iterable[str], places: SourceLocations) -> tuple[tuple[Finding, ...], tuple[str, ...]]:
     """What a preview has ended with: the problems that the program lists, and every other line."""
     found: dict[str, Finding] = {}
     rest: list[str] = []
@@ -45,6 +42,6 @@ def of_errors(errors: Iterable[str], places: Places) -> tuple[tuple[Finding, ...
                 found[message] = Finding("error", _UNREAD, match["path"], message, places.of(match["path"]), is_new=True)
             elif line.strip() and not _HEADING.match(line.strip()):
                 rest.append(line.strip())
-        if any(line.startswith(_TRACE) for line in rest):  # the program's own: its last line says what it is
+        if any(line.startswith(_TRACE) for line in rest):  # of the program: its last line has the exception
             rest = [*(line for line in rest if not line.startswith(("File ", _TRACE)))][-1:]
     return tuple(found.values()), tuple(dict.fromkeys(rest))

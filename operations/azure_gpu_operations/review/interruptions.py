@@ -1,7 +1,7 @@
-"""Whether a step of a plan interrupts what runs, by the resource's type and what of it changes.
+"""Whether a step of a plan interrupts running work, by the resource's type and its changed properties.
 
-The facts are in interruptions.csv, each with its source: the first row that fits a type, an operation and a property tells. What
-no row fits isn't known. `can`: it depends on the values, such as a number of nodes that becomes smaller.
+The facts with their sources are in interruptions.csv; the first row that matches type, operation and property applies. Without a
+matching row the answer is not known. `can`: it depends on the values, such as a smaller number of nodes.
 """
 
 import csv

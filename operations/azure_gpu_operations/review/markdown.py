@@ -1,9 +1,7 @@
-"""A review as the one comment of a pull request.
+"""Writes a review as one comment of a pull request: Markdown of at most `LIMIT` characters that begins with `MARKER`. Pure.
 
-In: a `Review`. Out: Markdown of at most `LIMIT` characters that begins with `MARKER`. Pure.
-
-First what is replaced or deleted, then totals, then the rest, folded. Whatever has to be cut, the first lines and the totals
-stay. Texts of a stack can't act: no mention, no link, no HTML, no line of their own.
+Replacements and deletions come first, then totals, then the rest, folded. When it has to be cut, the first lines and the totals
+stay. Texts of a stack are escaped: no mention, no link, no HTML, no line breaks.
 """
 
 import re
@@ -12,7 +10,7 @@ from typing import NamedTuple
 
 from azure_gpu.catalog.budgets import standing
 from azure_gpu.shared.installation import COMMAND
-from azure_gpu_operations.review.causes import DONE, together
+from azure_gpu_operations.review.causes import DONE, by_cause
 from azure_gpu_operations.review.model import (
     Amount,
     Budget,
@@ -72,10 +70,10 @@ def _head(review: Review) -> Iterator[str]:
         return
     for stack in review.stacks:
         yield f"### Stack {code(stack.stack)}: {_summary(stack)}"
-        told = list(_told(stack.dangers))
-        yield from (f"- {each}" for each in told[:_SHOWN_DANGERS])
-        if len(told) > _SHOWN_DANGERS:
-            yield f"- and {len(told) - _SHOWN_DANGERS} more, below"
+        entries = list(_danger_lines(stack.dangers))
+        yield from (f"- {each}" for each in entries[:_SHOWN_DANGERS])
+        if len(entries) > _SHOWN_DANGERS:
+            yield f"- and {len(entries) - _SHOWN_DANGERS} more, below"
         for each in stack.problems[:_SHOWN_DANGERS]:
             yield f"- :no_entry: {text(each.message)}{_at(each.place.file, each.place.line)}"
         for each in stack.broken[:_SHOWN_DANGERS]:
@@ -86,7 +84,7 @@ def _head(review: Review) -> Iterator[str]:
             yield from (f"- :grey_question: {text(each)}" for each in stack.missing[:_SHOWN_DANGERS])
         cost = _cost_line(stack)
         if cost:
-            yield from ("", cost)  # a line of its own, and not the last entry's
+            yield from ("", cost)  # a separate line, not part of the last entry
 
 
 def _summary(stack: StackReview) -> str:
@@ -97,18 +95,18 @@ def _summary(stack: StackReview) -> str:
         case Outcome.FAILED:
             return "not reviewed"
         case Outcome.DELETED:
-            return f"its file is deleted; what is up stays up, and costs, until `{COMMAND} down` ends it"
+            return f"its file is deleted; deployed resources stay and are billed until `{COMMAND} down`"
         case Outcome.UNCHANGED:
             return f"unchanged, {stack.unchanged} resources"
         case _:
             counts = [f"{number} {words}" for operation, words in _PLURAL.items() if (number := stack.count(operation))]
-            told = ", ".join([*counts, f"{stack.unchanged} unchanged"])
-            return f"new: {told}" if stack.outcome is Outcome.NEW else told
+            entries = ", ".join([*counts, f"{stack.unchanged} unchanged"])
+            return f"new: {entries}" if stack.outcome is Outcome.NEW else entries
 
 
-def _told(dangers: Sequence[Danger]) -> Iterator[str]:
+def _danger_lines(dangers: Sequence[Danger]) -> Iterator[str]:
     """A line each, and one line for all those that the same key forces."""
-    for those in together(dangers):
+    for those in by_cause(dangers):
         if len(those) < _TOGETHER:
             yield from map(_danger, those)
         else:
@@ -126,8 +124,8 @@ def _dangers(those: Sequence[Danger]) -> str:
         f"{sign} {code(first.cause)}{_changed(first)}{_at(first.place.file, first.place.line)}: "
         f"**{len(those)} are {done}**" + (f", with what they hold: {names}" if held else ""),
         f"also {others}" if others else "",
-        f"milder: {text(first.milder)}" if first.milder else "",
-        f"`operations up` refuses it without {refused}" if refused else "",
+        f"alternative: {text(first.milder)}" if first.milder else "",
+        f"`operations up` requires {refused}" if refused else "",
     ]
     return "; ".join(filter(None, pieces))
 
@@ -137,15 +135,15 @@ def _danger(each: Danger) -> str:
     words = [f"{sign} **{text(each.what)} {code(each.name)} is {DONE[each.operation]}**"]
     if each.cause:
         words.append(f"by {code(each.cause)}{_changed(each)}{_at(each.place.file, each.place.line)}")
-    told = " ".join(words)
+    entries = " ".join(words)
     details = [
         f"lost: {text(each.lost)}" if each.lost else "",
         f"{text(each.minutes)} minutes" if each.minutes else "",
         f"needs meanwhile: {text(each.quota)}" if each.quota else "",
-        f"milder: {text(each.milder)}" if each.milder else "",
-        f"`operations up` refuses it without {code(each.refused)}" if each.refused else "",
+        f"alternative: {text(each.milder)}" if each.milder else "",
+        f"`operations up` requires {code(each.refused)}" if each.refused else "",
     ]
-    return "; ".join(filter(None, [told, *details]))
+    return "; ".join(filter(None, [entries, *details]))
 
 
 def _changed(each: Danger) -> str:
@@ -169,13 +167,13 @@ def _cost_line(stack: StackReview) -> str:
     costs = stack.costs
     if costs is None or (costs.before is None and costs.after is None):
         return ""
-    told = [
+    entries = [
         f"**USD a month** idle: {_pair(costs.before, costs.after, 'idle_month')}",
         f"expected: {_pair(costs.before, costs.after, 'expected_month')}",
         f"most: {_pair(costs.before, costs.after, 'most_month')}",
         f"an hour at most: {_pair(costs.before, costs.after, 'most_hour')}",
     ]
-    line = "; ".join(told)
+    line = "; ".join(entries)
     return line + (f". {_budget(costs.budget)}" if costs.budget is not None else "")
 
 
@@ -199,7 +197,7 @@ def _amount(amount: Amount) -> str:
 
 def _sections(stack: StackReview) -> Iterator[Section]:
     if len(stack.dangers) >= _TOGETHER:
-        yield Section(f"{stack.stack}: all that is replaced or deleted", [f"- {_danger(each)}" for each in stack.dangers])
+        yield Section(f"{stack.stack}: all replacements and deletions", [f"- {_danger(each)}" for each in stack.dangers])
     if stack.parts:
         yield Section(f"{stack.stack}: changes by part", [line for part in stack.parts for line in _part(part)])
     yield from _costs(stack)
@@ -209,9 +207,9 @@ def _sections(stack: StackReview) -> Iterator[Section]:
         yield Section(f"{stack.stack}: {len(shown)} new warning{'' if len(shown) == 1 else 's'}", lines)
     if stack.placeholders:
         lines = [f"- {code(each.path)}: {text(each.why)}" for each in stack.placeholders]
-        yield Section(f"{stack.stack}: values with something else in their place here", lines)
+        yield Section(f"{stack.stack}: placeholder values", lines)
     if stack.missing:
-        yield Section(f"{stack.stack}: what this report lacks", [f"- {text(each)}" for each in stack.missing])
+        yield Section(f"{stack.stack}: missing from this report", [f"- {text(each)}" for each in stack.missing])
 
 
 def _folded(section: Section) -> str:
@@ -235,8 +233,8 @@ def _within(section: Section, room: int) -> str:
 
 def _part(part: Part) -> Iterator[str]:
     counts = {operation: sum(each.operation is operation for each in part.resources) for operation in DONE | _PLURAL}
-    told = ", ".join(f"{count} {operation.value}" for operation, count in counts.items() if count)
-    yield f"- **{text(part.component)} {code(part.name) if part.name else ''}**: {told}, {part.unchanged} unchanged"
+    entries = ", ".join(f"{count} {operation.value}" for operation, count in counts.items() if count)
+    yield f"- **{text(part.component)} {code(part.name) if part.name else ''}**: {entries}, {part.unchanged} unchanged"
     for each in part.resources:
         follows = f", as {code(each.follows)} is" if each.follows else ""
         yield f"  - {each.operation.value} {code(each.name)} ({code(each.type)}){follows}"
@@ -262,14 +260,14 @@ def _costs(stack: StackReview) -> Iterator[Section]:
         lines.append(" | ".join(["", *map(_cell, [code(each.part), text(machines), *cells, dates]), ""]).strip())
     lines.append("")
     lines.append(
-        "List prices of machines; storage, registry, logs and network aren't counted. Expected: all machines for "
+        "List prices of machines only, without storage, registry, logs and network. Expected: all machines for "
         f"{costs.busy_hours:g} of 730 hours."
     )
     after = costs.after
     if after is not None:
         spot = _amount(after.on_demand_most_hour)
         hours = " / ".join("not known" if each is None else f"{each:,.0f}" for each in _gpu_hours(after))
-        lines.append(f"Without Spot an hour at most: {spot} USD. GPU-hours a month, idle / expected / at most: {hours}.")
+        lines.append(f"Maximum per hour without Spot: {spot} USD. GPU-hours a month, idle / expected / at most: {hours}.")
     yield Section(f"{stack.stack}: costs", lines)
 
 
@@ -282,18 +280,18 @@ def _foot(review: Review) -> Iterator[str]:
         yield from (f"- {text(each)}" for each in review.missing)
     lanes = {stack.lane.value for stack in review.stacks}
     against = "the deployed state" if lanes == {"live"} else "the base commit on an embedded Azure"
-    yield f"<sub>Quota and capacity aren't asked here: `{COMMAND} preflight` does, with a login.</sub><br>"
+    yield f"<sub>Quota and capacity aren't checked here; `{COMMAND} preflight` checks them, with a login.</sub><br>"
     yield f"<sub>{review.head[:12]} against {against}, {review.base[:12]}; {review.made}</sub>"
 
 
 def code(value: str) -> str:
-    """A text of a stack as code: on one line, without an end of its own."""
+    """A text of a stack as inline code on one line; backticks can't end it."""
     plain = _one_line(value).replace("`", "'")
     return f"`{plain}`" if plain.strip() else "`''`"
 
 
 def text(value: str) -> str:
-    """A text in a sentence. What is between backquotes in it is code; nothing else of it acts, and nobody is called."""
+    """A text in a sentence, escaped. Text between backticks is code; mentions and links are disabled."""
     plain = _one_line(value)
     pieces = plain.split("`")
     if len(pieces) % 2 == 0:  # one backquote has no other

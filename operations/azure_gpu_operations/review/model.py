@@ -1,7 +1,7 @@
-"""A review as data: what `review` found out, which the comment, the page and the annotations are written from.
+"""The data of a review, from which the comment, the page and the annotations are written.
 
-`as_data` is the JSON that `review --out` writes; `FORM` is its version. Texts of the stack are as they stand in its files and
-state: whoever shows them makes them harmless for where they are shown. Secrets are `SECRET` already.
+`as_data` is the JSON that `review --out` writes; `FORM` is its version. Texts of the stack are unescaped, as in its files and
+state; every writer escapes them for its format. Secrets are already `SECRET`.
 """
 
 import re
@@ -28,8 +28,8 @@ class Outcome(StrEnum):
     UNCHANGED = "unchanged"
     NEW = "new"  # the base doesn't have the file
     DELETED = "deleted"  # the change deletes the file; what is up stays up until somebody destroys it
-    REJECTED = "rejected"  # the program rejects the changed file: `problems` say why
-    FAILED = "failed"  # there is no diff: `missing` says why
+    REJECTED = "rejected"  # the program rejects the changed file: see `problems`
+    FAILED = "failed"  # there is no diff: see `missing`
 
 
 class Operation(StrEnum):
@@ -44,7 +44,7 @@ class Operation(StrEnum):
     DELETE = "delete"
 
 
-class Place(NamedTuple):
+class SourceLocation(NamedTuple):
     """Where in the repository something is written."""
 
     file: str  # from the root of the repository; "": nowhere that is known
@@ -94,7 +94,7 @@ class Danger(NamedTuple):
     cause: str  # path of the argument that forces it: `pools.train.size`; "": not known
     before: str | None  # of that argument
     after: str | None
-    place: Place  # of that argument
+    place: SourceLocation  # of that argument
     milder: str  # another way, as an instruction; "": none is known
     minutes: str  # `about 10`; "": not known
     quota: str  # needed meanwhile: `8 vCPUs of Standard NCASv3_T4 Family`; "": none beyond what there is, or not known
@@ -109,7 +109,7 @@ class Finding(NamedTuple):
     code: str  # of `azure_gpu.catalog.problems.Code`, or the name of a policy
     path: str
     message: str  # whole: what is wrong, given, allowed, fix, source
-    place: Place
+    place: SourceLocation
     is_new: bool  # the base doesn't have it
 
 

@@ -1,10 +1,10 @@
-"""`python -m azure_gpu_operations.review.own_stack`: the stack of a pull request, and which of them nobody needs any more.
+"""Writes the stack file of a pull request, and lists stacks of pull requests that are no longer needed.
 
-    write pr-7 --from dev --days 3     Pulumi.pr-7.yaml: what dev has, ending that many days ahead, with nothing protected or kept
-    past --days 3                      the stacks pr-<number> that were last updated that many days ago or earlier, a line each
+    write pr-7 --from dev --days 3     Pulumi.pr-7.yaml: a copy of dev that expires after 3 days, with nothing protected or kept
+    past --days 3                      the stacks pr-<number> last updated at least 3 days ago, one per line
 
-Encrypted values can't be read by another stack: a file that has some is refused.
-Exit codes: 0 done, 1 Pulumi failed, 2 the command line or the file is wrong.
+Encrypted values can't be read by another stack: a file with encrypted values is rejected.
+Exit codes: 0 done, 1 Pulumi failed, 2 the command line or the file is invalid.
 """
 
 import argparse
@@ -64,8 +64,8 @@ def _write(stack: str, other: str, last_day: str) -> None:
         raise planned.WrongStackFileError(f"{source}: {error}") from None
     if encrypted:
         raise planned.WrongStackFileError(
-            f"{source.name} has encrypted values, which only its own stack can read: {', '.join(encrypted)}; "
-            "name a stack file without any (the variable REVIEW_STACK_FROM)"
+            f"{source.name} has encrypted values, which only its stack can decrypt: {', '.join(encrypted)}; "
+            "set REVIEW_STACK_FROM to a stack file without encrypted values"
         )
     config = of_pull_request(planned.whole(source), stack, last_day)
     named = {key if ":" in key else key_of(key): value for key, value in config.items()}
@@ -105,13 +105,13 @@ def past(stacks: Iterable[Mapping[str, Any]], before: datetime) -> Iterator[str]
 
 def _name(text: str) -> str:
     if not _NAME.fullmatch(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no name of a pull request's stack: pr-<number>")
+        raise argparse.ArgumentTypeError(f"{text!r} isn't a valid name; expected pr-<number>")
     return text
 
 
 def _days(text: str) -> int:
     if not text.isdecimal() or int(text) > 365:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of days from 0 to 365")
+        raise argparse.ArgumentTypeError(f"{text!r} isn't an integer from 0 to 365")
     return int(text)
 
 

@@ -1,7 +1,4 @@
-"""Resources under the parts of the stack file that declare them.
-
-In: what the engine plans. Out: `Part`s, the worst first, and where the stack file configures each resource. Pure.
-"""
+"""Groups the planned resources by the parts of the stack file that declare them, the worst first. Pure."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -82,7 +79,7 @@ def _owner(of: Planned, by_urn: Mapping[str, Planned]) -> Owner:
         seen.add(at.urn)
         if at.type.startswith(_COMPONENT):
             owner = Owner(at.type.removeprefix(_COMPONENT), at.name)
-        # A deleted resource's parent may not be among the steps; its URN says of which components it is.
+        # A deleted resource's parent may not be among the steps; its URN contains its components.
         if at.parent not in by_urn and at.parent.rpartition("::")[0].endswith(tuple(_of_components())):
             return Owner(at.parent.split("::")[-2].rpartition(":")[2], at.parent.rsplit("::", 1)[-1])
         at = by_urn.get(at.parent)

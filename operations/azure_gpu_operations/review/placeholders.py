@@ -1,9 +1,7 @@
-"""A stack file as an embedded Azure can take it: secrets and what lies in a team's own Azure have something in their place.
+"""Replaces secrets and references to existing resources in a stack file, so that an embedded Azure can deploy it. Pure.
 
-In: a file's text. Out: `Prepared`. Pure.
-
-What takes a value's place keeps its form and differs where the values differ: the same value has the same one at the base and in
-the change, so that what isn't changed shows no difference.
+A placeholder keeps the form of its value. Equal values have equal placeholders at the base and in the change, so that unchanged
+values show no difference.
 """
 
 import base64
@@ -29,7 +27,7 @@ _GUID = re.compile(r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$")
 _SUBSCRIPTION = re.compile(r"(?i)^(/subscriptions/)([^/]+)(?=/|$)")
 
 
-class Named(NamedTuple):
+class ExistingReference(NamedTuple):
     """A resource that the file names by its id."""
 
     id: str
@@ -41,12 +39,12 @@ class Prepared(NamedTuple):
     """A stack file for an embedded Azure."""
 
     text: str
-    """YAML without a secret, and with nobody's subscription in it."""
+    """YAML without secrets and real subscriptions."""
     secrets: tuple[tuple[Steps, str], ...]
     """Where secrets are, and what is to be encrypted there."""
     edges: tuple[tuple[Steps, str], ...]
     """Where kubeconfigs of clusters at the edge belong, and which context each has to have; "": any."""
-    resources: tuple[Named, ...]
+    resources: tuple[ExistingReference, ...]
     """What has to be there."""
     people: tuple[str, ...]
     """Object ids of the directory, in whose place others have to be put."""
@@ -57,8 +55,8 @@ class Prepared(NamedTuple):
     placeholders: tuple[Placeholder, ...]
 
 
-class NoStackFileError(ValueError):
-    """The text is no stack file. The text of the error is for the user."""
+class InvalidStackFileError(ValueError):
+    """The text isn't a stack file. The message is for the user."""
 
 
 def with_common(text: str, common: str | None, project: str) -> str:
@@ -83,10 +81,10 @@ def prepared(text: str, project: str) -> Prepared:
     try:
         content = bounded_yaml.load(text) or {}
     except bounded_yaml.BoundedYamlError as error:
-        raise NoStackFileError(str(error)) from None
+        raise InvalidStackFileError(str(error)) from None
     config = content.get("config") or {} if isinstance(content, dict) else None
     if not isinstance(config, dict):
-        raise NoStackFileError("a stack file is a mapping with the key `config`, which is a mapping too")
+        raise InvalidStackFileError("a stack file must be a mapping whose key `config` is a mapping")
     whole, given = cast(dict[str, Any], content), cast(dict[str, Any], config)
     location = str(given.get(config_key("location", project)) or "")
     own = str(given.get(SUBSCRIPTION_ID) or "")
@@ -102,7 +100,7 @@ def prepared(text: str, project: str) -> Prepared:
     secrets = [each for each in secrets if each[0] not in {steps for steps, _ in edges}]
     rest = {key: value for key, value in whole.items() if key not in (*_ENCRYPTION, "config", "environment")}
     if "environment" in whole:
-        placeholders.append(Placeholder("environment", "environments of Pulumi ESC aren't read"))
+        placeholders.append(Placeholder("environment", "Pulumi ESC environments aren't read"))
     named = {
         each.id.lower(): each
         for key, value in kept.items()
@@ -153,7 +151,7 @@ def _readable(
         mapping = cast(dict[Any, Any], value)
         if set(mapping) == {"secure"}:
             secrets.append((steps, _stand_in(path, str(mapping["secure"]))))
-            placeholders.append(Placeholder(path, "a secret, which can't be read here"))
+            placeholders.append(Placeholder(path, "a secret, replaced"))
             return ""
         return {
             str(key): _readable(inner, (*steps, str(key)), f"{path}.{key}", secrets, placeholders, own)
@@ -167,7 +165,7 @@ def _readable(
         ]
     if isinstance(value, str) and (found := _SUBSCRIPTION.match(value)) and arm_ids.parse(value) is not None:
         elsewhere = bool(own) and found[2].lower() != own.lower()
-        placeholders.append(Placeholder(path, "exists already: something of its type is put there, with Azure's defaults"))
+        placeholders.append(Placeholder(path, "an existing resource, replaced by one with Azure's defaults"))
         return _SUBSCRIPTION.sub(rf"\g<1>{OTHER if elsewhere else OWN}", value)
     return value
 
@@ -180,9 +178,9 @@ def _without_kubeconfigs(kept: dict[str, Any], section: str, placeholders: list[
             continue
         given = cast(dict[str, Any], edge)
         found = [key for key in ("kubeconfig", "kubeconfig_file") if key in given]
-        if len(found) == 1:  # else the program says what is wrong
+        if len(found) == 1:  # otherwise the program reports the problem
             del given[found[0]]
-            placeholders.append(Placeholder(f"edges.{name}.{found[0]}", "a cluster that takes everything and runs nothing"))
+            placeholders.append(Placeholder(f"edges.{name}.{found[0]}", "replaced by a cluster that runs nothing"))
             context = given.get("context")
             yield (section, str(name), "kubeconfig"), context if isinstance(context, str) else ""
 
@@ -192,7 +190,7 @@ def _stand_in(path: str, ciphertext: str) -> str:
     return base64.b64encode(hashlib.sha512(f"{path}\0{ciphertext}".encode()).digest()).decode()
 
 
-def _named(value: Any, section: str, location: str) -> Iterator[Named]:
+def _named(value: Any, section: str, location: str) -> Iterator[ExistingReference]:
     if isinstance(value, dict):
         mapping = cast(dict[str, Any], value)
         own = mapping.get("location")
@@ -202,7 +200,7 @@ def _named(value: Any, section: str, location: str) -> Iterator[Named]:
         for inner in cast(list[Any], value):
             yield from _named(inner, section, location)
     elif isinstance(value, str) and arm_ids.parse(value) is not None:
-        yield Named(value, section, location)
+        yield ExistingReference(value, section, location)
 
 
 def _people(value: Any, *, listed: bool = False) -> Iterator[str]:

@@ -1,8 +1,4 @@
-"""What a change breaks of Pulumi's policy packs: this project's own, or anybody's.
-
-In: the packs that the command line names, and the events that the engine writes while it previews the change. Out: words for the
-engine, and a `Finding` for each violation, on the line of the part that it is about.
-"""
+"""Violations of Pulumi policy packs by a change, as findings on the lines of the parts that they concern."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -11,12 +7,12 @@ from typing import NamedTuple
 
 from azure_gpu_operations.review.model import Finding, Operation
 from azure_gpu_operations.review.parts import owners, path_of
-from azure_gpu_operations.review.places import NOWHERE, Places
+from azure_gpu_operations.review.source_locations import NOWHERE, SourceLocations
 from azure_gpu_operations.review.steps import Planned
 
 _MANDATORY = "mandatory"
 _STACK = "pulumi:pulumi:Stack"
-_FAILED = ("preview failed",)  # what the engine says of itself where a mandatory policy is broken
+_FAILED = ("preview failed",)  # the engine's error if a mandatory policy is violated
 
 
 class Packs(NamedTuple):
@@ -29,12 +25,12 @@ class Packs(NamedTuple):
         """What is wrong with them on the command line; "" where nothing is."""
         for each in self.folders:
             if not (each / "PulumiPolicy.yaml").is_file():
-                return f"--policy-pack: no pack is there; given: {each}; allowed: a folder with PulumiPolicy.yaml"
+                return f"--policy-pack: not a policy pack; given: {each}; allowed: a folder with PulumiPolicy.yaml"
         for each in self.settings:
             if not each.is_file():
-                return f"--policy-pack-config: there is no such file; given: {each}"
+                return f"--policy-pack-config: file not found; given: {each}"
         if self.settings and len(self.settings) != len(self.folders):
-            return f"--policy-pack-config: one for each --policy-pack; given: {len(self.settings)} for {len(self.folders)}"
+            return f"--policy-pack-config: requires one per --policy-pack; given: {len(self.settings)} for {len(self.folders)}"
         return ""
 
     def words(self, events: Path) -> tuple[str, ...]:
@@ -48,7 +44,7 @@ class Packs(NamedTuple):
 
 
 class Violation(NamedTuple):
-    """One thing that a policy says."""
+    """A violation of a policy."""
 
     policy: str
     is_mandatory: bool
@@ -63,13 +59,13 @@ def violations(events: Path) -> tuple[Violation, ...]:
     lines = [json.loads(line) for line in events.read_text(encoding="utf-8").splitlines() if line.strip()]
     return tuple(
         Violation(
-            policy=str(told["policyName"]),
-            is_mandatory=told.get("enforcementLevel") == _MANDATORY,
-            urn=str(told.get("resourceUrn") or ""),
-            message=_without_description(str(told.get("message") or "")),
+            policy=str(event["policyName"]),
+            is_mandatory=event.get("enforcementLevel") == _MANDATORY,
+            urn=str(event.get("resourceUrn") or ""),
+            message=_without_description(str(event.get("message") or "")),
         )
         for line in lines
-        if (told := line.get("policyEvent"))
+        if (event := line.get("policyEvent"))
     )
 
 
@@ -80,17 +76,17 @@ def without_own(errors: Sequence[str], found: Sequence[Violation]) -> tuple[str,
     return tuple(each for each in errors if each.strip().removeprefix("error: ") not in _FAILED)
 
 
-def findings(found: Sequence[Violation], planned: Sequence[Planned], places: Places) -> tuple[Finding, ...]:
+def findings(found: Sequence[Violation], planned: Sequence[Planned], places: SourceLocations) -> tuple[Finding, ...]:
     """News are those of resources that the change creates or changes, or whose surroundings it changes; and those of the whole
     stack where it changes any."""
     by_urn, owned = {each.urn: each for each in planned}, owners(planned)
     changes = any(_is_changed(each) for each in planned)
-    told: list[Finding] = []
+    event: list[Finding] = []
     for each in found:
         about = by_urn.get(each.urn)
         is_stack = about is None or about.type == _STACK
         path = "" if about is None or is_stack else path_of(about, owned[about.urn])
-        told.append(
+        event.append(
             Finding(
                 severity="error" if each.is_mandatory else "warning",
                 code=each.policy,
@@ -100,7 +96,7 @@ def findings(found: Sequence[Violation], planned: Sequence[Planned], places: Pla
                 is_new=changes if about is None or is_stack else _is_near_change(about, by_urn),
             )
         )
-    return tuple(told)
+    return tuple(event)
 
 
 def _is_near_change(about: Planned, by_urn: Mapping[str, Planned]) -> bool:
@@ -115,6 +111,6 @@ def _is_changed(planned: Planned) -> bool:
 
 
 def _without_description(message: str) -> str:
-    """Pulumi puts what the policy is for on a line of its own before what is wrong."""
+    """Pulumi prints the policy's description on a line before the violation."""
     first, _, rest = message.strip().partition("\n")
     return " ".join(rest.split()) or first

@@ -48,10 +48,10 @@ class Effect(StrEnum):
 
 
 MEANINGS = {
-    Effect.NOT_TRIED: "no change was tried; the last column tells why",
-    Effect.REFUSED: "the program refuses every change that was tried",
+    Effect.NOT_TRIED: "no change was tried; see the last column",
+    Effect.REFUSED: "the program rejects every change that was tried",
     Effect.NOTHING: "no resource is touched",
-    Effect.CREATES: "resources are added beside those that are there",
+    Effect.CREATES: "resources are added",
     Effect.UPDATES: "resources are updated in place",
     Effect.DELETES: "resources are deleted",
     Effect.REPLACES_BELOW: "its own resource stays; others are replaced",
@@ -213,7 +213,7 @@ previewed; the row shows the one that does most, and beside it changes that do l
 
 - **effect**: {effects}.
 - **interrupts**: whether work that runs is ended or kept waiting. *can* depends on the values, such as a number of nodes that
-  becomes smaller; *not known* is said where no source tells. A replacement is told of everything that is replaced with it.
+  becomes smaller; *not known*: no source. A replacement includes everything that is replaced with it.
 - Data is protected unless `protect_data` is false; the stacks of this table have it false, to show what would be replaced.
 - Names of Azure's types are shortened: `batch:Pool` is azure-native's `azure-native:batch:Pool`.
 """
@@ -225,7 +225,7 @@ def page() -> str:
     """docs/replacements.md."""
     every = rows()
     tried = sum(each.effect is not Effect.NOT_TRIED for each in every)
-    counts = f"{tried} of {len(every)} arguments were tried; the others say why not."
+    counts = f"{tried} of {len(every)} arguments were tried; the others have a reason in the last column."
     effects = "; ".join(f"*{effect}*: {meaning}" for effect, meaning in MEANINGS.items())
     parts = [_HEAD.format(counts=counts, effects=effects)]
     for section, of_section in groupby(every, key=lambda each: (each.component, _section(each.argument))):

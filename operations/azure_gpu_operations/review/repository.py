@@ -1,7 +1,4 @@
-"""The git repository of a project: what a change touches, and files as they were at a commit.
-
-In: the folder of the project. Out: commits, paths, files. RepositoryError, whose text is for the user, where git can't tell.
-"""
+"""Reads the git repository of a project: commits, changed paths, and files at a commit."""
 
 import io
 import os
@@ -25,17 +22,17 @@ class Repository:
         try:
             self.root = Path(self._text("rev-parse", "--show-toplevel").strip())
         except RepositoryError as error:
-            raise RepositoryError(f"{folder} can't be reviewed, since a review compares with a commit: {error}") from None
+            raise RepositoryError(f"{folder} can't be reviewed: not a git repository with commits: {error}") from None
 
     def commit(self, reference: str) -> str:
         """The commit that a name means: 40 hex digits."""
         if reference.startswith("-"):
-            raise RepositoryError(f"--base: not the name of a commit; given: {reference!r}; fix: name a branch or a commit")
+            raise RepositoryError(f"--base: invalid commit name; given: {reference!r}; fix: name a branch or a commit")
         try:
             return self._text("rev-parse", "--verify", "--quiet", f"{reference}^{{commit}}").strip()
         except RepositoryError:
             raise RepositoryError(
-                f"--base: the repository has no such commit; given: {reference!r}; fix: `git fetch origin {reference}`; "
+                f"--base: commit not found; given: {reference!r}; fix: `git fetch origin {reference}`; "
                 "in a workflow, check out with `fetch-depth: 0`"
             ) from None
 
@@ -81,9 +78,7 @@ class Repository:
         """Writes the files of a commit into a folder, which must not be there yet; without links that lead elsewhere."""
         done = self._run("-C", str(self.root), "archive", "--format=tar", commit)
         if done.returncode != 0:
-            raise RepositoryError(
-                f"git can't write the files of {commit[:12]}: {last_line(done.stderr.decode(errors='replace'))}"
-            )
+            raise RepositoryError(f"git couldn't export {commit[:12]}: {last_line(done.stderr.decode(errors='replace'))}")
         target.mkdir(parents=True)
         with tarfile.open(fileobj=io.BytesIO(done.stdout)) as archive:
             archive.extractall(target, filter=_within)  # noqa: S202 - by tarfile's own filter for data

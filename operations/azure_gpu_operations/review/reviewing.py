@@ -1,8 +1,4 @@
-"""Reviews of several stacks, one after another, each whole or with what it lacks.
-
-In: stack files of both commits. Out: a `StackReview` each. What goes wrong with one of them is in its review, and ends none of
-the others.
-"""
+"""Reviews several stacks one after another. A failure of one is reported in its review and doesn't stop the others."""
 
 import tarfile
 import tempfile
@@ -16,13 +12,13 @@ from azure_gpu_operations.guard.look import planned_unprotected
 from azure_gpu_operations.planned import WrongStackFileError
 from azure_gpu_operations.project import name_of, project
 from azure_gpu_operations.review import placeholders
-from azure_gpu_operations.review.base import Against, Base, BaseError, standing
-from azure_gpu_operations.review.embedded import EmbeddedAzureError, refuse_where_there_is_none
+from azure_gpu_operations.review.base import Against, Base, BaseError, running_base
+from azure_gpu_operations.review.embedded import EmbeddedAzureError, require_embedded_azure
 from azure_gpu_operations.review.model import Lane, Outcome, StackReview
-from azure_gpu_operations.review.placeholders import NoStackFileError, Prepared
-from azure_gpu_operations.review.places import Places, Text
+from azure_gpu_operations.review.placeholders import InvalidStackFileError, Prepared
 from azure_gpu_operations.review.policies import Packs, violations, without_own
 from azure_gpu_operations.review.repository import Repository, RepositoryError
+from azure_gpu_operations.review.source_locations import SourceLocations, Text
 from azure_gpu_operations.review.stack_report import Compared, report
 from azure_gpu_operations.review.touched import StackFiles
 from azure_gpu_operations.stack import EngineError, Stack
@@ -51,14 +47,14 @@ def reviewed_on_embedded(
         return found
     with ExitStack() as stack:
         try:
-            refuse_where_there_is_none()
-            say(f"base {base[:12]}: starting an embedded Azure for it")
-            standing_base = stack.enter_context(standing(repository, base, folder, cache))
+            require_embedded_azure()
+            say(f"base {base[:12]}: starting the embedded Azure")
+            base_of_commit = stack.enter_context(running_base(repository, base, folder, cache))
         except (*_EXPECTED, RepositoryError, tarfile.TarError) as error:
             return [*found, *(_failed(each, Lane.EMBEDDED, str(error)) for each in there)]
         for each in there:
-            say(f"{each.stack}: bringing the base up, and previewing the change against it")
-            found.append(_timed(lambda each=each: _on_embedded(each, standing_base, busy_hours, packs)))
+            say(f"{each.stack}: deploying the base, then previewing the change")
+            found.append(_timed(lambda each=each: _on_embedded(each, base_of_commit, busy_hours, packs)))
     return found
 
 
@@ -67,7 +63,7 @@ def reviewed_live(chosen: Sequence[StackFiles], busy_hours: float, say: Say, pac
     found = [_deleted(each, Lane.LIVE) for each in chosen if each.head is None]
     for each in chosen:
         if each.head is not None:
-            say(f"{each.stack}: previewing the change against what is deployed")
+            say(f"{each.stack}: previewing the change against the deployed state")
             found.append(_timed(lambda each=each: _live(each, busy_hours, packs)))
     return found
 
@@ -82,10 +78,8 @@ def _on_embedded(each: StackFiles, base: Base, busy_hours: float, packs: Packs) 
         before = _before(each, base_text, project_name, missing)
         against = base.preview(each.stack, before, head, project().program, packs)
         if against.judged_at:
-            missing.append(
-                f"today the base is rejected, so that both are previewed as of {against.judged_at}, the day of its commit"
-            )
-        missing += [f"{id_} can't be put there: {why}" for id_, why in against.left_out.items()]
+            missing.append(f"the base is invalid today, so both are previewed as of {against.judged_at}, the date of its commit")
+        missing += [f"{id_} couldn't be created: {why}" for id_, why in against.left_out.items()]
         texts = {"head": head_text, "base": base_text if before is not None else None}
         offline = {
             commit: base.offline(each.stack, commit, placeholders.without_kubeconfig_files(text, project_name))
@@ -94,7 +88,7 @@ def _on_embedded(each: StackFiles, base: Base, busy_hours: float, packs: Packs) 
         }
         compared = _compared(each, Lane.EMBEDDED, against, offline.get("base"), base.project, head, missing)
         return report(compared._replace(head_file=offline["head"]), busy_hours)
-    except NoStackFileError as error:
+    except InvalidStackFileError as error:
         return _failed(each, Lane.EMBEDDED, f"{each.file}: {error}")
     except _EXPECTED as error:
         return _failed(each, Lane.EMBEDDED, str(error))
@@ -105,8 +99,8 @@ def _before(each: StackFiles, text: str | None, project_name: str, missing: list
         return None
     try:
         return placeholders.prepared(text, project_name)
-    except NoStackFileError as error:
-        missing.append(f"the base's {each.file} can't be read, so that everything is shown as new: {error}")
+    except InvalidStackFileError as error:
+        missing.append(f"the base's {each.file} couldn't be read, so everything is shown as new: {error}")
         return None
 
 
@@ -116,13 +110,13 @@ def _live(each: StackFiles, busy_hours: float, packs: Packs) -> StackReview:
         deployment = stack.deployment()
         with tempfile.TemporaryDirectory() as folder:
             events = Path(folder) / "events.jsonl"
-            told = stack.planned(more=packs.words(events))
+            plan = stack.planned(more=packs.words(events))
             broken = violations(events)
-            errors = without_own(told.errors, broken)
+            errors = without_own(plan.errors, broken)
             if errors:
-                told = planned_unprotected(stack, deployment) or told
-                errors = told.errors
-            against = Against(deployment, told.steps, errors, violations=broken)
+                plan = planned_unprotected(stack, deployment) or plan
+                errors = plan.errors
+            against = Against(deployment, plan.steps, errors, violations=broken)
             if each.base is None:
                 return report(_compared(each, Lane.LIVE, against, None, None, None, []), busy_hours)
             base_file = Path(folder) / Path(each.file).name
@@ -131,7 +125,7 @@ def _live(each: StackFiles, busy_hours: float, packs: Packs) -> StackReview:
             )
             return report(_compared(each, Lane.LIVE, against, base_file, project().files, None, []), busy_hours)
     except EngineError as error:
-        return _failed(each, Lane.LIVE, f"nothing can be previewed: {error}")
+        return _failed(each, Lane.LIVE, f"preview failed: {error}")
     except _EXPECTED as error:
         return _failed(each, Lane.LIVE, str(error))
 
@@ -153,7 +147,7 @@ def _compared(
         head_file=project().files / Path(each.file).name,
         base_project=base_project if base_file is not None else None,
         program=project().program,
-        places=Places(_texts(each), name_of(project().files)),
+        places=SourceLocations(_texts(each), name_of(project().files)),
         deployment=against.deployment,
         steps=against.steps,
         errors=against.errors,

@@ -1,6 +1,6 @@
-"""The review of one stack from what the engine plans and from both of its files.
+"""Writes the review of one stack from the engine's plan and both versions of its file.
 
-In: `Compared`. Out: a `StackReview`. Neither the engine nor Azure is asked here; the costs run the program without an engine.
+Sends no requests to the engine or Azure; the costs run the program without an engine.
 """
 
 import contextlib
@@ -21,8 +21,8 @@ from azure_gpu_operations.review import dangers, findings, policies, steps
 from azure_gpu_operations.review.costs import costs
 from azure_gpu_operations.review.model import Finding, Lane, Outcome, Placeholder, StackReview
 from azure_gpu_operations.review.parts import owners, parts, without_noise
-from azure_gpu_operations.review.places import Places
 from azure_gpu_operations.review.policies import Violation
+from azure_gpu_operations.review.source_locations import SourceLocations
 
 
 class Compared(NamedTuple):
@@ -35,7 +35,7 @@ class Compared(NamedTuple):
     head_file: Path
     base_project: Path | None  # the project's folder at the base; None: the same as now
     program: Path
-    places: Places
+    places: SourceLocations
     deployment: Mapping[str, Any]  # that the plan begins with
     steps: Sequence[Mapping[str, Any]]
     errors: tuple[str, ...]
@@ -51,9 +51,9 @@ def report(compared: Compared, busy_hours: float) -> StackReview:
     problems_now, problems_before, monthly_usd = _problems(compared, missing)
     found_now = findings.of_problems(problems_now, compared.places, problems_before)
     if compared.errors:
-        told, rest = findings.of_errors(compared.errors, compared.places)
-        rejected = _joined(told, tuple(each for each in found_now if each.severity == "error"))
-        missing += [f"the engine says: {line}" for line in rest]
+        listed, rest = findings.of_errors(compared.errors, compared.places)
+        rejected = _joined(listed, tuple(each for each in found_now if each.severity == "error"))
+        missing += [f"engine: {line}" for line in rest]
         return StackReview(
             compared.stack,
             compared.file,
@@ -67,7 +67,7 @@ def report(compared: Compared, busy_hours: float) -> StackReview:
     try:
         every = steps.planned(compared.steps, compared.deployment)
     except ValueError as error:
-        missing.append(f"the engine's plan can't be read: {error}")
+        missing.append(f"the engine's plan couldn't be read: {error}")
         return StackReview(
             compared.stack,
             compared.file,
@@ -81,7 +81,7 @@ def report(compared: Compared, busy_hours: float) -> StackReview:
     about = dangers.Change(found, owners(found), held(compared.deployment), _differences(compared, missing), compared.places)
     before, after = _graphs(compared, missing)
     rejected = tuple(each for each in found_now if compared.judged_at and each.severity == "error")
-    told = tuple(each for each in found_now if each not in rejected)
+    listed = tuple(each for each in found_now if each not in rejected)
     outcome = (
         Outcome.REJECTED
         if rejected
@@ -103,16 +103,16 @@ def report(compared: Compared, busy_hours: float) -> StackReview:
             before, after, busy_hours, monthly_usd, unread=(compared.base_file is not None and before is None, after is None)
         ),
         problems=rejected,
-        findings=(*policies.findings(compared.violations, every, compared.places), *told),
+        findings=(*policies.findings(compared.violations, every, compared.places), *listed),
         placeholders=compared.placeholders,
         missing=tuple(missing),
     )
 
 
-def _joined(told: tuple[Finding, ...], known: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """What the program says, with the codes of the library's own problems."""
+def _joined(listed: tuple[Finding, ...], known: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """The program's problems, with the codes of the library's problems."""
     by_message = {each.message: each for each in known}
-    return tuple(by_message.get(each.message, each) for each in told) or known
+    return tuple(by_message.get(each.message, each) for each in listed) or known
 
 
 def _problems(compared: Compared, missing: list[str]) -> tuple[tuple[Problem, ...], tuple[Problem, ...], float | None]:

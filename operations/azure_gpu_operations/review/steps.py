@@ -1,10 +1,8 @@
-"""What the engine plans, resource by resource, with what changes of each and what forces a replacement.
+"""The engine's plan by resource: what changes, and which property forces a replacement. Pure.
 
-In: the steps of `pulumi preview --json --show-replacement-steps`. Out: `Planned` resources, in the order in which the engine has
-them. Pure.
-
-The engine's JSON tells no reason where a `replacementTrigger` forces a replacement (engine 3.259.0), and its detailed diff
-is null there; so what changes is read from the old and the new inputs, and what forces it from `replaceOnChanges` too.
+Reads the steps of `pulumi preview --json --show-replacement-steps`. That JSON has no reason if a `replacementTrigger` forces a
+replacement (engine 3.259.0), and its detailed diff is null then; so changes come from the old and the new inputs, and reasons
+also from `replaceOnChanges`.
 """
 
 import json
@@ -177,7 +175,7 @@ def _is_at(path: str, place: str) -> bool:
 
 
 def leaves(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
-    """Each value that is no mapping and no list with anything in it, as text, by its path as the engine writes it."""
+    """Each leaf (including empty mappings and lists) as text, with its path as the engine writes it."""
     if isinstance(value, Mapping):
         mapping = cast(Mapping[str, Any], value)
         if _SIGNATURE in mapping:

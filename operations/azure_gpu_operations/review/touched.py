@@ -1,9 +1,7 @@
-"""Which stacks a change touches.
+"""Stacks that a change affects. Pure.
 
-In: the paths that it changes, and the stack files of both commits. Out: the stacks, in order. Pure.
-
-A stack is touched by its own file, by the one that it extends, by a workload or a file that either names, and by the program and
-the library, which touch all of them. The extended files themselves are no stacks.
+A stack is affected by changes of its file, of the file that it extends, of a workload or a file that either names, and of the
+program and the library. Files that are only extended aren't stacks.
 """
 
 import posixpath

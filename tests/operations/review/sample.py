@@ -20,11 +20,11 @@ from azure_gpu_operations.review.model import (
     Outcome,
     Part,
     PartCosts,
-    Place,
     Placeholder,
     Property,
     Resource,
     Review,
+    SourceLocation,
     StackCosts,
     StackReview,
 )
@@ -95,7 +95,7 @@ def _dev() -> StackReview:
     )
     before, after = costs(0, 1.316, gpus_most=2), costs(0, 1.88, gpus_most=2)
     job, check = costs(0, 0.781, gpus_most=1), costs(0, 0, unknown=1)
-    place = Place("Pulumi.dev.yaml", 38)
+    place = SourceLocation("Pulumi.dev.yaml", 38)
     return StackReview(
         stack="dev",
         file="Pulumi.dev.yaml",
@@ -155,7 +155,7 @@ def _dev() -> StackReview:
                 "pools.train.node_agent",
                 "pools.train.node_agent: the node agent batch.node.ubuntu 22.04 ends on 2027-04-30;"
                 " fix: batch.node.ubuntu 24.04; source: Azure Batch, supported images, 2026-11-01",
-                Place("Pulumi.dev.yaml", 44),
+                SourceLocation("Pulumi.dev.yaml", 44),
                 is_new=True,
             ),
         ),
@@ -216,7 +216,7 @@ def _prod() -> StackReview:
         properties=(),
     )
     all_of_it = costs(1.316, 5.264, gpus_idle=1, gpus_most=8)
-    place = Place("Pulumi.prod.yaml", 10)
+    place = SourceLocation("Pulumi.prod.yaml", 10)
     return StackReview(
         stack="prod",
         file="Pulumi.prod.yaml",
@@ -250,7 +250,7 @@ def _prod() -> StackReview:
                 cause="container_groups.check",
                 before=None,
                 after=None,
-                place=Place("Pulumi.prod.yaml", 16),
+                place=SourceLocation("Pulumi.prod.yaml", 16),
                 milder="",
                 minutes="",
                 quota="",
@@ -291,7 +291,7 @@ def _prod() -> StackReview:
                 "NO_QUOTA",
                 "clusters.shared.gpu_pools.t4.max_nodes",
                 "clusters.shared.gpu_pools.t4.max_nodes: 8 nodes need 32 vCPUs of Standard NCASv3_T4 Family; allowed: 24",
-                Place("Pulumi.prod.yaml", 29),
+                SourceLocation("Pulumi.prod.yaml", 29),
                 is_new=False,
             ),
         ),
@@ -323,7 +323,7 @@ def rejected() -> StackReview:
                 "pools.train.size",
                 "pools.train.size: Standard_NC6s_v3 was retired on 2025-09-30; given: 'Standard_NC6s_v3';"
                 " fix: Standard_NC24ads_A100_v4; source: Microsoft Learn, NCv3 retirement, 2026-10-02",
-                Place("Pulumi.dev.yaml", 38),
+                SourceLocation("Pulumi.dev.yaml", 38),
                 is_new=True,
             ),
         ),
@@ -348,7 +348,7 @@ def hostile() -> Review:
 
 
 def _hostile(text: str) -> StackReview:
-    place = Place(text, 3)
+    place = SourceLocation(text, 3)
     known = costs(0.5, 2.5)
     resource = Resource(text, text, text, Operation.REPLACE, (Property(text, text, text, forces=True),), follows=text)
     finding = Finding("warning", text, text, text, place, is_new=True)
@@ -414,10 +414,10 @@ def _large_part(first: int, count: int, properties: int) -> Part:
 
 
 def _large_danger(part: Part) -> Danger:
-    place = Place("Pulumi.huge.yaml", 10)
+    place = SourceLocation("Pulumi.huge.yaml", 10)
     size = f"{part.path}.size"
     before, after = "Standard_NC4as_T4_v3", "Standard_NC8as_T4_v3"
-    lost = "the tasks that run on its nodes"
+    lost = "the running tasks on its nodes"
     return Danger(
         Operation.REPLACE, "Batch pool", part.name, "", part.path, lost, size, before, after, place, "", "about 10", "", "", False
     )

@@ -55,7 +55,7 @@ def reviewed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Puts these reviews in the place of an embedded Azure's."""
 
     def put(*stacks: StackReview) -> None:
-        monkeypatch.setattr(reviewing, "refuse_where_there_is_none", lambda: None)
+        monkeypatch.setattr(reviewing, "require_embedded_azure", lambda: None)
         monkeypatch.setattr(reviewing, "reviewed_on_embedded", lambda chosen, *_: [each for each in stacks if chosen])
 
     return put
@@ -68,9 +68,9 @@ def stack(**more: object) -> StackReview:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--base", "nowhere"], "no such commit"),
-        (["--base", "-x"], "not the name of a commit"),
-        (["--base", "main", "--stack", "absent"], "no such stack file; given: absent; allowed: dev, old"),
+        (["--base", "nowhere"], "commit not found"),
+        (["--base", "-x"], "invalid commit name"),
+        (["--base", "main", "--stack", "absent"], "stack file not found; given: absent; allowed: dev, old"),
         (["--base", "main", "--busy-hours", "731"], "a month has 730 hours"),
     ],
 )
@@ -107,7 +107,7 @@ def test_a_change_that_touches_no_stack_is_reviewed_at_once(git: Git, capsys: py
 def test_a_deleted_stack_file_needs_no_azure(git: Git, tmp_path: Path) -> None:
     (git.root / "Pulumi.old.yaml").unlink()
     assert main(["review", "--base", "main", "--out", str(tmp_path / "out")]) == 0
-    assert "what is up stays up" in (tmp_path / "out" / "comment.md").read_text()
+    assert "deployed resources stay" in (tmp_path / "out" / "comment.md").read_text()
     told = json.loads((tmp_path / "out" / "review.json").read_text())
     assert (told["form"], told["stacks"][0]["outcome"], told["changed_files"]) == (1, "deleted", ["Pulumi.old.yaml"])
     assert told["head"] == f"{git.first}+"

@@ -16,7 +16,7 @@ def test_what_holds_data_is_in_the_first_ten_lines_with_its_key_its_cost_and_the
     assert first.startswith(MARKER)
     assert "storage account" in first
     assert "`team`" in first
-    assert "milder:" in first
+    assert "alternative:" in first
     assert "USD a month" in first
     assert "Standard_NC" in first
 

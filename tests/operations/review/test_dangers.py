@@ -8,9 +8,9 @@ from azure_gpu_operations.compare import Difference
 from azure_gpu_operations.guard.held import held
 from azure_gpu_operations.review.annotations import annotations
 from azure_gpu_operations.review.dangers import Change, dangers
-from azure_gpu_operations.review.model import Danger, Lane, Operation, Outcome, Place, Review, StackReview
+from azure_gpu_operations.review.model import Danger, Lane, Operation, Outcome, Review, SourceLocation, StackReview
 from azure_gpu_operations.review.parts import owners
-from azure_gpu_operations.review.places import Places, Text
+from azure_gpu_operations.review.source_locations import SourceLocations, Text
 from azure_gpu_operations.review.steps import planned
 
 PREFIX = "urn:pulumi:dev::azure-gpu::"
@@ -51,7 +51,7 @@ def replaced(old: dict[str, Any], inputs: dict[str, Any], reasons: Sequence[str]
 def of(resources: list[dict[str, Any]], steps: list[dict[str, Any]], *differences: Difference) -> list[Danger]:
     deployment = {"resources": resources}
     found = planned(steps, deployment)
-    places = Places([Text("Pulumi.dev.yaml", FILE)], "azure-gpu")
+    places = SourceLocations([Text("Pulumi.dev.yaml", FILE)], "azure-gpu")
     return dangers(Change(found, owners(found), held(deployment), differences, places), steps)
 
 
@@ -67,7 +67,7 @@ def test_the_key_whose_value_forces_it_is_named_and_not_another_of_the_same_part
     size = Difference("pools.train.size", "Standard_NC4as_T4_v3", "Standard_NC8as_T4_v3")
     [found] = of([TRAIN, TRAIN_POOL], [step], Difference("pools.train.tasks_per_node", "1", "2"), size)
     assert (found.cause, found.before, found.after) == size
-    assert found.place == Place("Pulumi.dev.yaml", 5)
+    assert found.place == SourceLocation("Pulumi.dev.yaml", 5)
     assert (found.operation, found.part, found.is_held, found.refused) == (Operation.REPLACE, "pools.train", False, "")
     assert found.quota == "8 vCPUs of Standard NCASv3_T4 Family for each new machine"
     assert "`replace: drain-first`" in found.milder
@@ -101,7 +101,7 @@ def test_what_the_file_no_longer_has_is_deleted_by_that() -> None:
     step = {"op": "delete", "urn": TRAIN_POOL["urn"], "oldState": TRAIN_POOL}
     [found] = of([TRAIN, TRAIN_POOL], [step], Difference("pools.train.size", "Standard_NC4as_T4_v3", None))
     assert (found.operation, found.cause, found.after, found.place.line) == (Operation.DELETE, "pools.train.size", None, 5)
-    assert found.milder.startswith("put pools.train.size back")
+    assert found.milder.startswith("restore pools.train.size")
 
 
 def test_a_part_that_goes_as_a_whole_is_named_as_a_whole() -> None:
@@ -109,7 +109,7 @@ def test_a_part_that_goes_as_a_whole_is_named_as_a_whole() -> None:
     gone = [Difference("pools.train.autoscale.max_nodes", "2", None), Difference("pools.train.size", "a", None)]
     [found] = of([TRAIN, TRAIN_POOL], [step], *gone)
     assert (found.cause, found.before, found.after) == ("pools.train", None, None)
-    assert found.milder.startswith("put pools.train back")
+    assert found.milder.startswith("restore pools.train")
 
 
 def test_without_a_changed_key_the_program_has_changed() -> None:

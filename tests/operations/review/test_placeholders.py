@@ -6,7 +6,14 @@ import pytest
 import yaml
 from hypothesis import given, strategies as st
 
-from azure_gpu_operations.review.placeholders import OTHER, OWN, NoStackFileError, prepared, with_people, without_kubeconfig_files
+from azure_gpu_operations.review.placeholders import (
+    OTHER,
+    OWN,
+    InvalidStackFileError,
+    prepared,
+    with_people,
+    without_kubeconfig_files,
+)
 
 MINE, THEIRS = "11111111-2222-3333-4444-555555555555", "66666666-7777-8888-9999-000000000000"
 PERSON = "aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee"
@@ -78,7 +85,7 @@ def test_the_report_says_what_has_something_else_in_its_place() -> None:
 
 @pytest.mark.parametrize("text", ["[1, 2]", "config: [1]", "a: &a [*a", "config: text"])
 def test_what_is_no_stack_file_is_refused_in_a_line(text: str) -> None:
-    with pytest.raises(NoStackFileError) as refused:
+    with pytest.raises(InvalidStackFileError) as refused:
         prepared(text, "azure-gpu")
     assert "\n" not in str(refused.value)
 

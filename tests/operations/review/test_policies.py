@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from azure_gpu_operations.review.model import Operation
-from azure_gpu_operations.review.places import Places, Text
 from azure_gpu_operations.review.policies import Packs, Violation, findings, violations, without_own
+from azure_gpu_operations.review.source_locations import SourceLocations, Text
 from azure_gpu_operations.review.steps import Planned
 
 STACK = "urn:pulumi:prod::azure-gpu::pulumi:pulumi:Stack::azure-gpu-prod"
@@ -64,7 +64,7 @@ def test_violations_are_the_engines_events_without_what_the_policy_is_for(tmp_pa
 
 @pytest.mark.parametrize(("operation", "news"), [(Operation.SAME, False), (Operation.UPDATE, True), (Operation.CREATE, True)])
 def test_a_finding_is_on_the_line_of_its_part_and_news_where_the_change_makes_it(operation: Operation, news: bool) -> None:
-    places = Places([Text("Pulumi.prod.yaml", FILE)], "azure-gpu")
+    places = SourceLocations([Text("Pulumi.prod.yaml", FILE)], "azure-gpu")
     violated = [Violation("gpu-retired", True, POOL, "it has"), Violation("gpu-price-stack", False, "", "too much")]
     of_pool, of_stack = findings(violated, told(operation), places)
     assert (of_pool.severity, of_pool.code, of_pool.path, of_pool.is_new) == ("error", "gpu-retired", "pools.train", news)
@@ -76,7 +76,7 @@ def test_a_finding_is_on_the_line_of_its_part_and_news_where_the_change_makes_it
 def test_what_stays_breaks_a_policy_anew_where_the_change_is_of_what_it_lies_in(of_group: Operation, news: bool) -> None:
     stays = planned(POOL, Operation.SAME, COMPONENT)._replace(depends_on={"resourceGroupName": (GROUP,)})
     found = [*told(Operation.SAME)[:2], stays, planned(GROUP, of_group)]
-    [finding] = findings([Violation("gpu-end-date", True, POOL, "no last day")], found, Places([], "azure-gpu"))
+    [finding] = findings([Violation("gpu-end-date", True, POOL, "no last day")], found, SourceLocations([], "azure-gpu"))
     assert finding.is_new is news
 
 
@@ -88,11 +88,11 @@ def test_a_broken_policy_is_no_failure_of_the_engine() -> None:
 
 def test_packs_are_folders_with_one_file_of_settings_each(tmp_path: Path) -> None:
     pack, settings = tmp_path / "pack", tmp_path / "policies.json"
-    assert "no pack is there" in Packs((pack,)).wrong()
+    assert "not a policy pack" in Packs((pack,)).wrong()
     pack.mkdir()
     (pack / "PulumiPolicy.yaml").write_text("")
     assert Packs((pack,)).wrong() == ""
-    assert "no such file" in Packs((pack,), (settings,)).wrong()
+    assert "file not found" in Packs((pack,), (settings,)).wrong()
     settings.write_text("{}")
     assert Packs((pack,), (settings,)).wrong() == ""
     assert "1 for 2" in Packs((pack, pack), (settings,)).wrong()

@@ -8,7 +8,7 @@ from azure_gpu_operations.review.page.markup import Row, now_then, scrollable, t
 from azure_gpu_operations.review.page.texts import code, html, name
 from azure_gpu_operations.review.page.whose import part_of
 
-_COUNTED = "USD. List prices of machines; storage, registry, logs and network aren't counted."
+_COUNTED = "USD. List prices of machines only, without storage, registry, logs and network."
 _TOTALS = (
     ("a month, while nothing runs", "idle_month"),
     ("a month, expected", "expected_month"),
@@ -27,7 +27,7 @@ _GPU_HOURS = (
 def of_stack(costs: StackCosts, parts: Sequence[Part]) -> Iterator[str]:
     yield "<h3>Costs</h3>"
     if costs.before is None and costs.after is None:
-        yield "<p>Nothing is known of the costs.</p>"
+        yield "<p>The costs aren't known.</p>"
     else:
         yield f"<p>{_COUNTED} Expected: busy for {costs.busy_hours:,.0f} of 730 hours a month.{_unknown(costs)}</p>"
         yield from table("All parts", ("USD", "Now", "Then", "Change"), _totals(costs.before, costs.after), kind="totals")
@@ -44,7 +44,7 @@ def _unknown(costs: StackCosts) -> str:
     numbers = [f"{each.most_hour.unknown:,} {state}" for each, state in ((costs.before, "now"), (costs.after, "then")) if each]
     if all(each.startswith("0 ") for each in numbers):
         return ""
-    return f" Parts whose costs aren't known: {', '.join(numbers)}; changes leave them out."
+    return f" Parts with unknown costs: {', '.join(numbers)}; not included in the changes."
 
 
 def _totals(before: Costs | None, after: Costs | None) -> Iterator[Row]:
@@ -62,9 +62,7 @@ def _amount(costs: Costs | None, field: str) -> Amount | None:
 
 
 def _budget(one: Budget) -> str:
-    over = {None: "whether that is over it isn't known", True: "<strong>over the budget</strong>", False: "within it"}[
-        one.is_over
-    ]
+    over = {None: "unknown whether over budget", True: "<strong>over the budget</strong>", False: "within it"}[one.is_over]
     return f"Budget: {money.usd(one.monthly_usd)} USD a month. Expected: {money.amount(one.expected_month)} USD, {over}."
 
 

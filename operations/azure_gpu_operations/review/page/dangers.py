@@ -6,7 +6,7 @@ What one argument forces in a stack stands together, so that a changed team read
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from azure_gpu_operations.review.causes import DONE, together
+from azure_gpu_operations.review.causes import DONE, by_cause
 from azure_gpu_operations.review.model import Danger, Operation, Review, StackReview
 from azure_gpu_operations.review.page.markup import badge, listed, optional, place, with_code
 from azure_gpu_operations.review.page.texts import code, html, name
@@ -18,7 +18,7 @@ _OPEN_TOGETHER = 10  # of what one argument forces
 
 def of_review(review: Review) -> Iterator[str]:
     """All of them, in the review's order."""
-    groups = [_group(each, stack) for stack in review.stacks for each in together(stack.dangers)]
+    groups = [_group(each, stack) for stack in review.stacks for each in by_cause(stack.dangers)]
     yield from _list(groups[:_OPEN_GROUPS])
     if rest := groups[_OPEN_GROUPS:]:
         yield f"<details><summary>{len(rest):,} more changes that replace, delete or interrupt</summary>"
@@ -67,7 +67,7 @@ def _common(those: Sequence[Danger]) -> Iterator[tuple[str, str]]:
     if first.before is not None or first.after is not None:
         cause += f": {optional(first.before)} → {optional(first.after)}"
     if cause or first.place.file:
-        yield "Because of", f"{cause}{place(first.place)}".removeprefix(", ")
+        yield "Cause", f"{cause}{place(first.place)}".removeprefix(", ")
     if first.milder and _is_common_milder(those):
         yield "Instead", with_code(first.milder)
 
@@ -79,7 +79,7 @@ def _is_common_milder(those: Sequence[Danger]) -> bool:
 def _own(one: Danger, those: Sequence[Danger]) -> Iterator[tuple[str, str]]:
     """What it has by itself."""
     if one.is_held or one.lost:
-        yield "Lost", html(one.lost) or "it holds data or serves traffic; what is lost isn't known"
+        yield "Lost", html(one.lost) or "it holds data or serves traffic; the loss isn't known"
     if one.minutes:
         yield "Takes", f"{html(one.minutes)} minutes"
     if one.quota:
@@ -87,7 +87,7 @@ def _own(one: Danger, those: Sequence[Danger]) -> Iterator[tuple[str, str]]:
     if one.milder and not _is_common_milder(those):
         yield "Instead", with_code(one.milder)
     if one.refused:
-        yield "Refused", f"<code>operations up</code> does it only with {code(one.refused)}"
+        yield "Requires", f"<code>operations up</code> requires {code(one.refused)}"
 
 
 def _tail(one: Danger, those: Sequence[Danger]) -> str:

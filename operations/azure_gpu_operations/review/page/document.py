@@ -1,7 +1,4 @@
-"""Writes the page: what is dangerous, totals now and then, filters, then the stacks.
-
-In: a review, and pictures of stacks as SVG. Out: the text of one HTML file, the same for the same review.
-"""
+"""Writes the review's HTML page: dangers, totals before and after, filters, then the stacks."""
 
 import base64
 import hashlib
@@ -52,7 +49,7 @@ def _document(review: Review, pictures: Mapping[str, str]) -> Iterator[str]:
 def _commit(commit: str) -> str:
     """Its beginning; a `+` behind it stands for changes that no commit has."""
     shown = code(commit[:_COMMIT])
-    return f"{shown} with changes that aren't committed" if commit.endswith("+") else shown
+    return f"{shown} with uncommitted changes" if commit.endswith("+") else shown
 
 
 def _first_lines(review: Review) -> Iterator[str]:
@@ -69,7 +66,7 @@ def _first_lines(review: Review) -> Iterator[str]:
 
 def _verdict(review: Review) -> str:
     if not review.stacks:
-        return "No stack file is touched by this change."
+        return "This change affects no stack file."
     found = [one for stack in review.stacks for one in stack.dangers]
     held = sum(one.is_held for one in found)
     if held:
@@ -80,7 +77,7 @@ def _verdict(review: Review) -> str:
         return f"Replaced, deleted or interrupted: {len(found):,}, none of which is known to hold data or to serve traffic."
     if all(stack.outcome in (Outcome.CHANGED, Outcome.UNCHANGED, Outcome.NEW) for stack in review.stacks):
         return "Nothing is replaced, deleted or interrupted."
-    return "Nothing is known to be replaced, deleted or interrupted; not every stack has a diff."
+    return "No replacement, deletion or interruption is known; not every stack has a diff."
 
 
 def _stack_row(stack: StackReview, number: int) -> Row:

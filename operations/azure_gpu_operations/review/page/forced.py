@@ -1,7 +1,4 @@
-"""What forces what: the resources that are replaced because another one is, as trees.
-
-In: the parts of a stack. Out: the rows of the trees in the order in which they are read, each with its depth.
-"""
+"""Trees of resources that are replaced because another one is, as rows in reading order with their depth."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from azure_gpu_operations.review.model import UNKNOWN_YET, Operation, Place
+from azure_gpu_operations.review.model import UNKNOWN_YET, Operation, SourceLocation
 from azure_gpu_operations.review.page.texts import code, html, value
 
 DONE = {
@@ -62,7 +62,7 @@ def listed(numbers: Iterable[tuple[int, str]]) -> str:
     return ", ".join(f"{number:,} {word}" for number, word in numbers if number) or "none"
 
 
-def place(where: Place) -> str:
+def place(where: SourceLocation) -> str:
     """`, Pulumi.dev.yaml:38`; "" where it isn't known."""
     if not where.file:
         return ""

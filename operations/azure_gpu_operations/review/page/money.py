@@ -1,10 +1,10 @@
-"""Money as people read it: what isn't known is said, and never shown as 0."""
+"""Formats money; unknown amounts are printed as such and never as 0."""
 
 from azure_gpu_operations.review.model import Amount
 
 NOT_KNOWN = "not known"
 NOTHING = "-"
-_WHOLE_CENTS = 10  # from which on nobody reads smaller ones
+_WHOLE_CENTS = 10  # from which on fractions are omitted
 
 
 def usd(value: float) -> str:

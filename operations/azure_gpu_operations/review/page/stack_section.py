@@ -23,18 +23,18 @@ from azure_gpu_operations.review.page.whose import label, part_of
 
 _OUTCOMES = {
     Outcome.CHANGED: ("changed", ""),
-    Outcome.UNCHANGED: ("unchanged", "The change does nothing to this stack."),
-    Outcome.NEW: ("new", "The base commit doesn't have this stack file: all of it would be created."),
+    Outcome.UNCHANGED: ("unchanged", "The change doesn't affect this stack."),
+    Outcome.NEW: ("new", "The stack file is new: everything would be created."),
     Outcome.DELETED: (
         "file deleted",
-        "The change deletes this stack file. What is up stays up, and costs, until somebody destroys it.",
+        "The change deletes this stack file. Deployed resources stay and are billed until the stack is destroyed.",
     ),
     Outcome.REJECTED: ("rejected", "The program rejects the changed stack file: nothing would be deployed."),
-    Outcome.FAILED: ("no diff", "There is no diff; what is missing, below, says why."),
+    Outcome.FAILED: ("no diff", "There is no diff; see what is missing, below."),
 }
 _LANES = {
-    Lane.EMBEDDED: "Compared with the base commit, brought up on an embedded Azure.",
-    Lane.LIVE: "Compared with what is deployed.",
+    Lane.EMBEDDED: "Compared with the base commit, deployed on an embedded Azure.",
+    Lane.LIVE: "Compared with the deployed state.",
 }
 _MANY = 200  # resources, from which on the browser leaves out of sight what nobody looks at
 _OPEN_ROWS = 40  # of the trees of what forces what; larger ones are folded
@@ -61,7 +61,7 @@ def section(stack: StackReview, number: int, picture: str | None) -> Iterator[st
         yield from _picture(picture)
     yield from _findings("Findings", stack.findings, stack.parts)
     if stack.placeholders:
-        yield "<h3>Placeholders</h3><p>The review has put something else in the place of these values:</p><ul>"
+        yield "<h3>Placeholders</h3><p>The review replaced these values:</p><ul>"
         yield from (f"<li data-item>{code(each.path)}: {html(each.why)}</li>" for each in stack.placeholders)
         yield "</ul>"
     yield from missing(stack.missing)
@@ -108,9 +108,9 @@ def _resource(one: Resource) -> Iterator[str]:
         yield from map(_property, one.properties)
         yield "</ul>"
     elif one.operation is Operation.DELETE:
-        yield "<p>All of it goes.</p>"
+        yield "<p>It is deleted.</p>"
     else:
-        yield "<p>No property of it is known to change.</p>"
+        yield "<p>No changed property is known.</p>"
     yield "</details>"
 
 
@@ -132,7 +132,7 @@ def _forced(parts: Sequence[Part]) -> Iterator[str]:
     if not rows:
         return
     yield f'<details class="forced"{" open" if len(rows) <= _OPEN_ROWS else ""}><summary><h3>What forces what</h3></summary>'
-    yield "<p>Each resource is replaced because the one that it hangs on is.</p>"
+    yield "<p>Each resource is replaced because the one above it is replaced.</p>"
     depth = -1
     for row in rows:
         if row.depth > depth:
@@ -152,7 +152,7 @@ def _picture(svg: str) -> Iterator[str]:
     yield "<details><summary><h3>The stack's picture</h3></summary>"
     yield from scrollable("Picture", [f'<img alt="{html(title) or "The stack"}" src="data:image/svg+xml;base64,{data}">'])
     if description:
-        yield f"<details><summary>In words</summary><p>{html(description)}</p></details>"
+        yield f"<details><summary>Description</summary><p>{html(description)}</p></details>"
     yield "</details>"
 
 

@@ -1,5 +1,4 @@
-"""What workflows send to GitHub, GitLab and Azure DevOps: reviews as comments, results, issues of drift.
+"""Posts results of workflows to GitHub, GitLab and Azure DevOps: reviews, deployments, drift.
 
-In: files that the verbs write, and the variables of the runner. Out: requests to the hosting service's API. It runs by any Python
-3.11 without a package beside it, so that a workflow that holds a token installs nothing.
+Runs on any Python 3.11 without installed packages, so that a workflow with a token installs nothing.
 """

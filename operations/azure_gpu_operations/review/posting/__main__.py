@@ -1,17 +1,17 @@
-"""What a workflow's last steps call, by any Python 3.11 and without a package installed:
+"""Commands of a workflow's last steps, for any Python 3.11 without installed packages:
 
     PYTHONPATH=operations python3 -m azure_gpu_operations.review.posting COMMAND
 
-    review --run ID                                 a review's artifact into the comment of its pull request
-    planned --commit SHA --stack S --code N --file F    a plan into the comment of the pull request that was merged
-    deployed --commit SHA --stack S --code N --file F   how carrying it out ended
-    own-stack --pull N --up R --down R --days N     how the jobs of a pull request's own stack ended
+    review --run ID                                 post a review's artifact to the comment of its pull request
+    planned --commit SHA --stack S --code N --file F    post a plan to the comment of the merged pull request
+    deployed --commit SHA --stack S --code N --file F   post the result of the deployment there
+    own-stack --pull N --up R --down R --days N     post the results of the jobs of a pull request's stack
     drift --stack S --code N --file F               open, update or close the issue of a stack
-    download --run ID --artifact A --file F         a file of an artifact of this run
-    sign-in                                         this job's OpenID Connect token, for Azure
-    gitlab DIR, azure-devops DIR                    a review into the note or the thread of a merge or pull request
+    download --run ID --artifact A --file F         download a file of an artifact of this run
+    sign-in                                         sign in to Azure with this job's OpenID Connect token
+    gitlab DIR, azure-devops DIR                    post a review to the note or the thread of a merge or pull request
 
-Exit codes: 0 done, 1 the service refused, 2 the command line is wrong. Tokens and addresses come from the runner's variables.
+Exit codes: 0 done, 1 the request failed, 2 the command line is invalid. Tokens and addresses come from the runner's variables.
 """
 
 import argparse
@@ -55,8 +55,8 @@ def _done(options: argparse.Namespace, environment: Mapping[str, str]) -> str:
         options.file.write_text(text, encoding="utf-8")
         return f"{options.file}, {len(text):,} characters"
     if options.command == "drift":
-        told = options.file.read_text(encoding="utf-8", errors="replace")
-        return github.report_drift(repository, options.stack, options.code, told, _run_url(environment))
+        output = options.file.read_text(encoding="utf-8", errors="replace")
+        return github.report_drift(repository, options.stack, options.code, output, _run_url(environment))
     run = _run_url(environment)
     if options.command == "own-stack":
         text = results.of_own_stack(options.pull, options.up, options.down, options.days, run)

@@ -1,7 +1,4 @@
-"""A client of a hosting service's REST API: JSON, pages, bounded downloads.
-
-In: the API's address and the headers that sign in. Out: what it answers; `HostError` for a refusal, as one line.
-"""
+"""A client of a hosting service's REST API with JSON, pages and bounded downloads. A failure is a `HostError` of one line."""
 
 import json
 import re
@@ -41,7 +38,7 @@ class Api:
         pauses: tuple[float, ...] = PAUSES_SECONDS,
     ) -> None:
         if urllib.parse.urlsplit(url).scheme not in ("http", "https"):
-            raise HostError(f"{url!r} is no address of an API; the runner sets it")
+            raise HostError(f"{url!r} isn't a valid API address; the runner sets it")
         self._url = url.rstrip("/")
         self._signed_in = signed_in
         self._headers = headers or {}
@@ -60,7 +57,7 @@ class Api:
             address = self._next(answer.headers.get("Link", ""))
 
     def send(self, method: str, path: str, body: Mapping[str, Any], **query: str | int) -> Any:
-        """It isn't sent again where it fails: nobody knows whether it has worked."""
+        """It isn't retried: a failed request may have succeeded."""
         return _json(self._send(method, self._address(path, query), json.dumps(body).encode()).body)
 
     def download(self, path: str, most: int = MOST_BYTES) -> bytes:
@@ -111,14 +108,14 @@ def _json(body: bytes) -> Any:
     try:
         return json.loads(body) if body else None
     except ValueError:
-        raise HostError("an answer is no JSON") from None
+        raise HostError("an answer isn't JSON") from None
 
 
 def _reason(error: urllib.error.HTTPError) -> str:
     text = error.read(10_000).decode("utf-8", "replace")
     try:
-        told = json.loads(text)
-        text = str(told.get("message") or told.get("error") or text)
+        answer = json.loads(text)
+        text = str(answer.get("message") or answer.get("error") or text)
     except (ValueError, AttributeError):
         pass
     return " ".join(text.split())[:_MOST_SHOWN] or error.reason

@@ -1,7 +1,6 @@
-"""What workflows of GitHub Actions write: one comment of a pull request, a check run with annotations, an issue of drift.
+"""Writes what workflows of GitHub Actions post: a comment of a pull request, a check run with annotations, an issue of drift.
 
-In: an `Api`, the repository, ids that GitHub has given the run. Out: a line that says what was written. Which pull request a
-review belongs to is read from GitHub, by the run's own head commit, and never from what the run has written.
+The pull request of a review is read from GitHub, by the head commit of the run, and never from the run's artifact.
 
 Sources: GitHub Docs, REST API version 2022-11-28: "Workflow runs", "GitHub Actions artifacts", "Pull requests" (`head` is
 `owner:branch`), "Issue comments", "Check runs" (50 annotations a request), "Commits" (pull requests of a commit), "Issues".
@@ -31,7 +30,7 @@ ARTIFACT = "review"
 # The workflows whose artifacts are taken, and the section that each writes.
 EMBEDDED, LIVE = "embedded", "live"
 LANES = {".github/workflows/review.yml": EMBEDDED, ".github/workflows/review-live.yml": LIVE}
-_AGAINST = {EMBEDDED: "the base commit, on an embedded Azure", LIVE: "what is deployed"}
+_AGAINST = {EMBEDDED: "the base commit, on an embedded Azure", LIVE: "the deployed state"}
 _A_REQUEST = 50  # annotations of a check run
 _ENDED = ("success", "failure", "timed_out")  # and not `skipped`, `cancelled` or `action_required`: it has run
 _ROUNDS = 4  # of writing and looking
@@ -55,14 +54,14 @@ def post_review(repository: Repository, run_id: int) -> str:
     run = repository.api.get(repository.path(f"/actions/runs/{run_id}"))
     lane = LANES.get(str(run["path"]).partition("@")[0])
     if lane is None or run["event"] != "pull_request":
-        raise HostError(f"run {run_id} is of {run['path']} for {run['event']}, which reviews no pull request")
+        raise HostError(f"run {run_id} is of {run['path']} for {run['event']}, not a review of a pull request")
     if run["conclusion"] not in _ENDED:
-        return f"nothing was written: the run is {run['conclusion'] or 'not over'}"
+        return f"nothing was written: the run is {run['conclusion'] or 'still running'}"
     if lane == LIVE and (run.get("head_repository") or {}).get("id") != run["repository"]["id"]:
-        return "nothing was written: a fork hasn't seen what is deployed, whatever its run says"
+        return "nothing was written: a fork's run has no access to the deployed state"
     pulls = list(_pulls_of(repository, run))
     if not pulls:
-        return f"nothing was written: {run['head_sha'][:7]} isn't the head of an open pull request any more"
+        return f"nothing was written: {run['head_sha'][:7]} is no longer the head of an open pull request"
     text, annotations = _read(repository, run, lane)
     for pull in pulls:
         put_section(repository, pull["number"], lane, text)
@@ -89,7 +88,7 @@ def _pulls_of(repository: Repository, run: Any) -> Iterator[Any]:
 
 
 def _read(repository: Repository, run: Any, lane: str) -> tuple[str, list[Annotation]]:
-    """The section, and what is said about lines. What can't be read is said in the section, in place of it."""
+    """The section and the annotations. The section says what couldn't be read."""
     found, missing = dict[str, str](), list[str]()
     try:
         found = files_of(_artifact(repository, run), (COMMENT_FILE, ANNOTATIONS_FILE))
@@ -111,15 +110,15 @@ def _read(repository: Repository, run: Any, lane: str) -> tuple[str, list[Annota
         f"<sub>Review of {run['head_sha'][:7]} against {_AGAINST[lane]}, as [its own run]({run['html_url']}) wrote it; "
         f"that run ended with {run['conclusion']}.</sub>"
     )
-    told = [f"**There is no whole review**: {each}." for each in missing]
-    return "\n\n".join([about, *told, *([text] if text else [])]), annotations
+    entries = [f"**The review is incomplete**: {each}." for each in missing]
+    return "\n\n".join([about, *entries, *([text] if text else [])]), annotations
 
 
 def _artifact(repository: Repository, run: Any) -> bytes:
     pages = repository.api.pages(repository.path(f"/actions/runs/{run['id']}/artifacts"), "artifacts", name=ARTIFACT)
     mine = [each for each in pages if each["name"] == ARTIFACT and not each["expired"]]
     if not mine:
-        raise HostError("the run has left no artifact")
+        raise HostError("the run has no artifact")
     newest = max(mine, key=lambda each: each["id"])
     return repository.api.download(repository.path(f"/actions/artifacts/{newest['id']}/zip"))
 
@@ -153,8 +152,8 @@ def own_comment(repository: Repository, number: int) -> Any | None:
 
 
 def _annotate(repository: Repository, run: Any, lane: str, annotations: Sequence[Annotation]) -> None:
-    """A check run of the commit. Neutral, whatever it says: who opens a pull request decides what that is."""
-    told = [
+    """A check run of the commit. Always neutral: the author of a pull request controls its content."""
+    entries = [
         {
             "path": each.path,
             "start_line": each.line,
@@ -165,7 +164,7 @@ def _annotate(repository: Repository, run: Any, lane: str, annotations: Sequence
         }
         for each in annotations
     ]
-    output = {"title": f"{len(told)} remarks", "summary": f"As [the review's own run]({run['html_url']}) wrote them."}
+    output = {"title": f"{len(entries)} remarks", "summary": f"As [the review's own run]({run['html_url']}) wrote them."}
     made = repository.api.send(
         "POST",
         repository.path("/check-runs"),
@@ -174,11 +173,11 @@ def _annotate(repository: Repository, run: Any, lane: str, annotations: Sequence
             "head_sha": run["head_sha"],
             "status": "completed",
             "conclusion": "neutral",
-            "output": {**output, "annotations": told[:_A_REQUEST]},
+            "output": {**output, "annotations": entries[:_A_REQUEST]},
         },
     )
-    for begin in range(_A_REQUEST, len(told), _A_REQUEST):
-        more = {"output": {**output, "annotations": told[begin : begin + _A_REQUEST]}}
+    for begin in range(_A_REQUEST, len(entries), _A_REQUEST):
+        more = {"output": {**output, "annotations": entries[begin : begin + _A_REQUEST]}}
         repository.api.send("PATCH", repository.path(f"/check-runs/{made['id']}"), more)
 
 
@@ -215,24 +214,24 @@ def is_open(repository: Repository, number: int) -> bool:
     return repository.api.get(repository.path(f"/pulls/{number}"))["state"] == "open"
 
 
-def report_drift(repository: Repository, stack: str, code: int, told: str, run_url: str) -> str:
+def report_drift(repository: Repository, stack: str, code: int, entries: str, run_url: str) -> str:
     """Opens, updates or closes the issue of a stack by what `operations drift` has ended with. HostError."""
     if code not in (DRIFTED, OK):
-        raise HostError(f"`drift` ended with exit code {code}: nothing is known, and no issue was changed")
+        raise HostError(f"`drift` ended with exit code {code}; no issue was changed")
     mine = _drift_issue(repository, stack)
     if code == OK:
         if mine is None:
-            return f"stack {stack} is as its state says"
-        _comment(repository, mine, f"Azure has stack {stack} as its state says again: [run]({run_url}).")
+            return f"stack {stack}: no drift"
+        _comment(repository, mine, f"Stack {stack} has no drift any more: [run]({run_url}).")
         closing = {"state": "closed", "state_reason": "completed"}
         repository.api.send("PATCH", repository.path(f"/issues/{mine['number']}"), closing)
         return f"closed #{mine['number']}"
-    digest = hashlib.sha256(told.encode()).hexdigest()[:16]
+    digest = hashlib.sha256(entries.encode()).hexdigest()[:16]
     body = "\n\n".join(
         [
             f"{_drift_mark(stack)}\n<!-- {digest} -->",
-            f"Azure has stack `{stack}` otherwise than its state: [last run]({run_url}).",
-            fenced(told, _MOST_DRIFT),
+            f"Stack `{stack}` has drifted from its state: [last run]({run_url}).",
+            fenced(entries, _MOST_DRIFT),
             "The next run without a difference closes this issue.",
         ]
     )
@@ -241,7 +240,7 @@ def report_drift(repository: Repository, stack: str, code: int, told: str, run_u
         return f"opened #{repository.api.send('POST', repository.path('/issues'), opened)['number']}"
     repository.api.send("PATCH", repository.path(f"/issues/{mine['number']}"), {"body": body})
     if f"<!-- {digest} -->" not in mine["body"]:
-        _comment(repository, mine, f"The differences are others now, see above: [run]({run_url}).")
+        _comment(repository, mine, f"The differences have changed, see above: [run]({run_url}).")
     return f"updated #{mine['number']}"
 
 

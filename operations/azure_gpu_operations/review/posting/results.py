@@ -1,7 +1,4 @@
-"""How plans, deployments and stacks of pull requests ended, as sections of a comment.
-
-In: exit codes, logs, results of jobs. Out: Markdown. A log is shown as a block of code, its end.
-"""
+"""Results of plans, deployments and stacks of pull requests as sections of a comment, with the end of the log."""
 
 from azure_gpu_operations.exit_codes import OK, STALE_PLAN
 from azure_gpu_operations.review.posting.untrusted import fenced
@@ -14,15 +11,15 @@ _MOST_LOG = 6_000  # characters
 def of_plan(stack: str, commit: str, code: int, log: str, run_url: str) -> str:
     """`code`: with which `preview --save-plan` has ended."""
     if code == OK:
-        return _with_log(f"Stack `{stack}`: planned, and waits for the approval of environment `{stack}`", commit, run_url, log)
-    return _with_log(f"Stack `{stack}`: there is no plan, and nothing is deployed", commit, run_url, log)
+        return _with_log(f"Stack `{stack}`: planned, waiting for the approval of environment `{stack}`", commit, run_url, log)
+    return _with_log(f"Stack `{stack}`: no plan, nothing was deployed", commit, run_url, log)
 
 
 def of_deployment(stack: str, commit: str, code: int, log: str, run_url: str) -> str:
     """`code`: with which `up --plan` has ended."""
     ended = {
         OK: "deployed as planned",
-        STALE_PLAN: "**not deployed**: its state has moved on since the plan was made; run all jobs of the workflow again",
+        STALE_PLAN: "**not deployed**: its state has changed since the plan was made; run all jobs of the workflow again",
     }
     return _with_log(f"Stack `{stack}`: {ended.get(code, '**the deployment failed**')}", commit, run_url, log)
 
@@ -33,13 +30,13 @@ def of_own_stack(number: int, up: str, down: str, days: int, run_url: str) -> st
     if down == "success":
         return f"Stack {name} of this pull request is destroyed ([run]({run_url}))."
     if down != "skipped":
-        return f"Stack {name} of this pull request: **it isn't destroyed** ([run]({run_url})); the nightly `end` tries again."
+        return f"Stack {name} of this pull request: **not destroyed** ([run]({run_url})); the nightly `end` tries again."
     if up == "success":
         left = "a day" if days == 1 else f"{days} days"
-        return f"Stack {name} of this pull request is up ([run]({run_url})): for {left}, or until this is closed."
-    return f"Stack {name} of this pull request: **it didn't come up** ([run]({run_url}))."
+        return f"Stack {name} of this pull request is deployed ([run]({run_url})): for {left}, or until this is closed."
+    return f"Stack {name} of this pull request: **deployment failed** ([run]({run_url}))."
 
 
-def _with_log(told: str, commit: str, run_url: str, log: str) -> str:
+def _with_log(result: str, commit: str, run_url: str, log: str) -> str:
     shown = fenced(log, _MOST_LOG)
-    return f"{told} (`{commit[:7]}`, [run]({run_url})).\n\n<details><summary>Its log</summary>\n\n{shown}\n\n</details>"
+    return f"{result} (`{commit[:7]}`, [run]({run_url})).\n\n<details><summary>Its log</summary>\n\n{shown}\n\n</details>"

@@ -1,6 +1,6 @@
-"""One comment with a section for each workflow that writes into it: each replaces its own, and leaves the others.
+"""Keeps one comment with a section per workflow: each replaces its section and leaves the others.
 
-In: the comment as it is, a section's name and text. Out: the comment as it is to be, never longer than the service takes.
+The comment is never longer than the hosting service allows.
 """
 
 import re
@@ -18,7 +18,7 @@ _CUT = "\n\n*Cut here: the whole is in the artifact of the run.*"
 def with_section(comment: str, name: str, text: str) -> str:
     """`comment`: "" where there is none yet. `text`: "" takes the section away."""
     if not _NAME.fullmatch(name):
-        raise ValueError(f"{name!r} is no name of a section: a to z, 0 to 9, -")
+        raise ValueError(f"{name!r} isn't a valid section name: a to z, 0 to 9, -")
     sections = dict(_SECTION.findall(comment))
     sections.pop(name, None)
     if text.strip():

@@ -1,8 +1,7 @@
-"""Signs a job of GitHub Actions in to Azure without a secret: its OpenID Connect token, as a file that Azure's clients exchange.
+"""Signs a job of GitHub Actions in to Azure without a secret: writes its OpenID Connect token to a file for Azure's clients.
 
-In: the addresses that the runner gives a job with `id-token: write`. Out: a file that only the runner's user reads, and variables
-for the steps behind. The provider asks GitHub by itself (`ARM_USE_OIDC`); Azure's SDKs, Pulumi's backend and kubelogin read the
-file.
+Only the runner's user can read the file; variables for later steps name it. The provider requests its token from GitHub itself
+(`ARM_USE_OIDC`); Azure's SDKs, Pulumi's backend and kubelogin read the file.
 
 Sources: GitHub Docs, "OpenID Connect reference"; Microsoft Learn, "Workload identity federation"; azure-identity,
 `WorkloadIdentityCredential`; Pulumi Registry, Azure Native, installation and configuration.
@@ -19,15 +18,15 @@ AUDIENCE = "api://AzureADTokenExchange"
 
 
 def sign_in(environment: Mapping[str, str]) -> str:
-    """HostError where the job may have no token, or doesn't say whose it is."""
-    asked = environment.get("ACTIONS_ID_TOKEN_REQUEST_URL", "")
-    if not asked:
+    """HostError if the job may not request a token, or a variable isn't set."""
+    request_url = environment.get("ACTIONS_ID_TOKEN_REQUEST_URL", "")
+    if not request_url:
         raise HostError("the job has no OpenID Connect token; it needs `permissions: id-token: write`")
-    wanted = ("ARM_CLIENT_ID", "ARM_TENANT_ID", "ARM_SUBSCRIPTION_ID")
-    missing = [name for name in wanted if not environment.get(name)]
+    required = ("ARM_CLIENT_ID", "ARM_TENANT_ID", "ARM_SUBSCRIPTION_ID")
+    missing = [name for name in required if not environment.get(name)]
     if missing:
         raise HostError(f"not set: {', '.join(missing)}; see docs/pull-requests.md for the variables of the repository")
-    address = urllib.parse.urlsplit(asked)
+    address = urllib.parse.urlsplit(request_url)
     query = {**dict(urllib.parse.parse_qsl(address.query)), "audience": AUDIENCE}
     bearer = {"Authorization": f"Bearer {environment['ACTIONS_ID_TOKEN_REQUEST_TOKEN']}"}
     token = Api(f"{address.scheme}://{address.netloc}", bearer).get(address.path, **query)["value"]

@@ -46,7 +46,7 @@ class UntrustedError(ValueError):
 
 
 class Annotation(NamedTuple):
-    """Something said about a line of a file."""
+    """A message about a line of a file."""
 
     path: str
     line: int
@@ -75,7 +75,7 @@ def files_of(archive: bytes, names: tuple[str, ...], most: int = MOST_BYTES) -> 
     except UnicodeDecodeError:
         raise UntrustedError("a file of the artifact isn't UTF-8") from None
     except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError, OSError):
-        raise UntrustedError("the artifact is no zip archive that can be read") from None
+        raise UntrustedError("the artifact isn't a readable zip archive") from None
 
 
 def comment_of(text: str) -> str:
@@ -91,21 +91,21 @@ def comment_of(text: str) -> str:
 
 
 def annotations_of(text: str) -> list[Annotation]:
-    """What is said about lines; an entry that isn't one is left out. UntrustedError where it is no list."""
+    """The annotations; invalid entries are left out. UntrustedError if it isn't a list."""
     try:
-        told: object = json.loads(text)
+        content: object = json.loads(text)
     except (ValueError, RecursionError):
-        raise UntrustedError(f"{ANNOTATIONS_FILE} is no JSON") from None
-    if not isinstance(told, list):
-        raise UntrustedError(f"{ANNOTATIONS_FILE} is no list")
-    read = (_annotation(each) for each in cast(list[Any], told)[:MOST_ANNOTATIONS])
+        raise UntrustedError(f"{ANNOTATIONS_FILE} isn't JSON") from None
+    if not isinstance(content, list):
+        raise UntrustedError(f"{ANNOTATIONS_FILE} isn't a list")
+    read = (_annotation(each) for each in cast(list[Any], content)[:MOST_ANNOTATIONS])
     return [each for each in read if each is not None]
 
 
-def _annotation(told: Any) -> Annotation | None:
-    if not isinstance(told, dict):
+def _annotation(content: Any) -> Annotation | None:
+    if not isinstance(content, dict):
         return None
-    entry = cast(dict[str, Any], told)
+    entry = cast(dict[str, Any], content)
     path, line, level = entry.get("file"), entry.get("line"), entry.get("level")
     if not isinstance(path, str) or not path or len(path) > _MOST_PATH or path.startswith("/") or ".." in path.split("/"):
         return None

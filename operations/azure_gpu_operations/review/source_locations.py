@@ -1,7 +1,7 @@
-"""Where a key of a stack is written: the file and the line.
+"""Finds the file and line of a key of a stack.
 
-In: the texts of the stack file and of the one that it extends. Out: a `Place` by the path that problems have, such as
-`pools.train.size`. A key that isn't there gets the nearest one around it; a path that begins nowhere gets no line.
+A path has the form of a problem's path, such as `pools.train.size`. A missing key gets the line of the nearest key around it; a
+path without a section in the files gets no line.
 """
 
 import re
@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from azure_gpu.formats import located_yaml
 from azure_gpu.stack.keys import config_key
-from azure_gpu_operations.review.model import Place
+from azure_gpu_operations.review.model import SourceLocation
 
-NOWHERE = Place("", 0)
+NOWHERE = SourceLocation("", 0)
 
 
 class Text(NamedTuple):
@@ -22,21 +22,21 @@ class Text(NamedTuple):
     text: str
 
 
-class Places:
+class SourceLocations:
     """The lines of a stack's files, its own first."""
 
     def __init__(self, texts: Sequence[Text], project: str) -> None:
         self._prefix = f"config.{config_key('', project)}"
         self._files = [(each.file, _lines(each)) for each in texts]
 
-    def of(self, path: str) -> Place:
-        """`path`: of a problem. NOWHERE where no file has its section."""
+    def of(self, path: str) -> SourceLocation:
+        """The location of a problem's path; NOWHERE if no file has its section."""
         around = path
         while around:
             for file, lines in self._files:
                 line = lines.get(f"{self._prefix}{around}") or lines.get(f"config.{around}")
                 if line:
-                    return Place(file, line)
+                    return SourceLocation(file, line)
             around = re.sub(r"(\.[^.\[\]]+|\[[^\]]*\]|^[^.\[\]]+)$", "", around)
         return NOWHERE
 

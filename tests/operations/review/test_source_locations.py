@@ -2,8 +2,8 @@
 
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu_operations.review.findings import of_errors, of_problems
-from azure_gpu_operations.review.model import Place
-from azure_gpu_operations.review.places import NOWHERE, Places, Text
+from azure_gpu_operations.review.model import SourceLocation
+from azure_gpu_operations.review.source_locations import NOWHERE, SourceLocations, Text
 
 OWN = """config:
   azure-gpu:team: vision
@@ -17,27 +17,27 @@ OWN = """config:
         - two
 """
 COMMON = "config:\n  azure-gpu:jobs:\n    nightly:\n      cpu: 4\n"
-PLACES = Places([Text("infra/Pulumi.dev.yaml", OWN), Text("infra/Pulumi.common.yaml", COMMON)], "azure-gpu")
+PLACES = SourceLocations([Text("infra/Pulumi.dev.yaml", OWN), Text("infra/Pulumi.common.yaml", COMMON)], "azure-gpu")
 
 
 def test_a_key_has_the_line_that_it_is_written_on() -> None:
-    assert PLACES.of("team") == Place("infra/Pulumi.dev.yaml", 2)
-    assert PLACES.of("pools.train.size") == Place("infra/Pulumi.dev.yaml", 6)
-    assert PLACES.of("pools.train.images[1]") == Place("infra/Pulumi.dev.yaml", 10)
-    assert PLACES.of("azure-native:location") == Place("infra/Pulumi.dev.yaml", 3)
-    assert PLACES.of("jobs.nightly.cpu") == Place("infra/Pulumi.common.yaml", 4)
+    assert PLACES.of("team") == SourceLocation("infra/Pulumi.dev.yaml", 2)
+    assert PLACES.of("pools.train.size") == SourceLocation("infra/Pulumi.dev.yaml", 6)
+    assert PLACES.of("pools.train.images[1]") == SourceLocation("infra/Pulumi.dev.yaml", 10)
+    assert PLACES.of("azure-native:location") == SourceLocation("infra/Pulumi.dev.yaml", 3)
+    assert PLACES.of("jobs.nightly.cpu") == SourceLocation("infra/Pulumi.common.yaml", 4)
 
 
 def test_a_key_that_is_not_there_has_the_line_of_the_nearest_around_it() -> None:
-    assert PLACES.of("pools.train.autoscale.max_nodes") == Place("infra/Pulumi.dev.yaml", 5)
-    assert PLACES.of("pools.other") == Place("infra/Pulumi.dev.yaml", 4)
-    assert PLACES.of("pools.train.images[7]") == Place("infra/Pulumi.dev.yaml", 8)
+    assert PLACES.of("pools.train.autoscale.max_nodes") == SourceLocation("infra/Pulumi.dev.yaml", 5)
+    assert PLACES.of("pools.other") == SourceLocation("infra/Pulumi.dev.yaml", 4)
+    assert PLACES.of("pools.train.images[7]") == SourceLocation("infra/Pulumi.dev.yaml", 8)
     assert PLACES.of("clusters.a") == NOWHERE
     assert PLACES.of("") == NOWHERE
 
 
 def test_a_file_that_is_no_yaml_has_no_lines() -> None:
-    assert Places([Text("x", "a: [")], "azure-gpu").of("team") == NOWHERE
+    assert SourceLocations([Text("x", "a: [")], "azure-gpu").of("team") == NOWHERE
 
 
 def test_what_a_program_rejects_is_on_its_lines_and_the_rest_is_kept() -> None:
