@@ -24,7 +24,7 @@ _HEADINGS = (
     Heading("what"),
     Heading("kind", 4),
     Heading("stack", 2),
-    Heading("state", 5),
+    Heading("state", 5, wraps=12),
     Heading("since", 0),
     Heading("expires", 3),
     Heading("an hour", 6),

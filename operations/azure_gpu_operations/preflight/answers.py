@@ -185,7 +185,7 @@ def _offer(outcomes: Outcomes, need: SizeUse, as_of: date) -> Row:
         return _until(need, outcome.value[name], as_of)
     if key.what is ListKind.SIZES:
         return _restricted(need, outcome.value[name])
-    return _offered(need, f"one of the {key}")
+    return _offered(need, f"offered in {need.region}")
 
 
 def _restricted(need: SizeUse, offer: Offer) -> Row:
@@ -206,7 +206,7 @@ def _restricted(need: SizeUse, offer: Offer) -> Row:
 def _until(need: SizeUse, end: date | None, as_of: date) -> Row:
     """Batch has an end-of-life date per size."""
     if end is None:
-        return _offered(need, f"one of the sizes of Batch in {need.region}")
+        return _offered(need, f"offered in {need.region}")
     if end < as_of:
         message = f"Batch retired {need.size} on {end.isoformat()}"
         return Row(subject=need.path, check="offer", answer=Answer.RETIRED, message=message)

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from azure_gpu_operations.preflight.rows import FAILING, Answer, Row
-from azure_gpu_operations.tables import Heading, of_rows, print_table
+from azure_gpu_operations.tables import Heading, of_rows, print_table, width_of
 
 PROBLEMS = 1
 INCOMPLETE = 3
@@ -52,26 +52,30 @@ class Report:
 
     def show(self, console: Console, *, wide: bool = False) -> None:
         """Failed checks, then warnings and unknown answers, then what passed; last what was checked, and the conclusion."""
-        width = console.width if console.is_terminal and not wide else None
+        width = width_of(console, wide)
         for row in sorted(self.rows, key=lambda row: row.answer not in FAILING):
             if row.answer not in _IN_TABLE:
                 style = "red" if row.answer in FAILING else "yellow"
                 console.print(Text.assemble(f"{row.subject}: {row.check}: ", (row.answer, style)), soft_wrap=True)
                 for text in (row.message, row.fix and f"fix: {row.fix}", row.source and f"source: {row.source}"):
                     _print(console, text, width, "  ")
+                console.print()
         if rest := list(_joined(row for row in self.rows if row.answer in _IN_TABLE)):
             print_table(console, of_rows(_HEADINGS, rest), wide=wide)
         for name, reason in self.missing.items():
             _print(console, f"missing: {name}: {reason}", width)
+        if rest or self.missing:
+            console.print()
         _print(console, self._scope(), width)
-        _print(console, self._conclusion(), width)
+        _print(console, self._conclusion(), width, style=("green", "red", "", "yellow")[self.exit_code])
 
     def _scope(self) -> str:
         regions = f" in {', '.join(self.regions)}" if self.regions else ""
         checked = f"checked as of {self.as_of.isoformat()}{regions}: the catalog"
         if not self.subscription:
             return f"{checked} only; registrations, rights, offers, quotas and names of a subscription weren't read"
-        read = [name for name in self.seconds if name not in self.missing]
+        suffix = f" in {self.regions[0]}" if len(self.regions) == 1 else ""
+        read = [name.removesuffix(suffix) for name in self.seconds if name not in self.missing]
         lists = f"{len(read)} lists" if len(read) != 1 else "1 list"
         return f"{checked} and {lists} of subscription {self.subscription}" + (f": {', '.join(read)}" if read else "")
 
@@ -88,15 +92,16 @@ class Report:
 
 
 def _joined(rows: Iterable[Row]) -> Iterator[tuple[str, str]]:
-    """Checks with the same result on one line: `Microsoft.App, Microsoft.Batch: registered`."""
-    subjects: dict[tuple[str, str], list[str]] = {}
+    """Checks with the same result on one line: `registered: Microsoft.App, Microsoft.Batch`."""
+    subjects: dict[str, dict[str, list[str]]] = {}
     for row in rows:
-        subjects.setdefault((row.check, row.message), []).append(row.subject)
-    for (check, message), of_both in subjects.items():
-        yield check, f"{', '.join(dict.fromkeys(of_both))}: {message}"
+        subjects.setdefault(row.check, {}).setdefault(row.message, []).append(row.subject)
+    for check, by_message in subjects.items():
+        for number, (message, of_both) in enumerate(by_message.items()):
+            yield "" if number else check, f"{message}: {', '.join(dict.fromkeys(of_both))}"
 
 
-def _print(console: Console, text: str, width: int | None, indent: str = "") -> None:
+def _print(console: Console, text: str, width: int | None, indent: str = "", style: str = "") -> None:
     lines = textwrap.wrap(text, width - len(indent), break_long_words=False, break_on_hyphens=False) if width else [text]
     for line in filter(None, lines):
-        console.print(Text(f"{indent}{line}"), soft_wrap=True)
+        console.print(Text(f"{indent}{line}", style), soft_wrap=True)
