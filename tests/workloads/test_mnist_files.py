@@ -149,5 +149,5 @@ def test_an_output_folder_that_is_a_file_is_refused(tmp_path: Path, refuse: Call
     finished = refuse()
     assert finished.code == 2
     assert finished.report["problems"] == [
-        f"{tmp_path}/output: can't be made a folder: File exists; choose another --output-dir",
+        f"{tmp_path}/output: can't be created: File exists; choose another --output-dir",
     ]

@@ -54,18 +54,18 @@ def test_a_chief_comes_before_the_workers(task: dict, index: int) -> None:
         ],
         (
             config({"chief": ["a:1"], "worker": ["b:1", "a:1"]}),
-            "cluster.worker[1]: 'a:1' is the address of cluster.chief[0] too; every worker has its own",
+            "cluster.worker[1]: 'a:1' is also the address of cluster.chief[0]; each worker needs its own",
         ),
-        (config({**TWO, "chief": ["a:1", "b:1"]}), "cluster.chief: 2 addresses; there is one chief at most"),
-        (config({**TWO, "ps": ["a:1"]}), "cluster.ps: is not a role of this training; allowed: worker, chief"),
+        (config({**TWO, "chief": ["a:1", "b:1"]}), "cluster.chief: 2 addresses; at most one chief is allowed"),
+        (config({**TWO, "ps": ["a:1"]}), "cluster.ps: unknown role; allowed: worker, chief"),
         (config(task="worker"), 'task: "worker"; expected an object with the members type and index'),
         (config(task={"index": 0}), "task.type: is missing; allowed: worker, chief"),
         (config(task={"type": "evaluator", "index": 0}), 'task.type: "evaluator"; allowed: worker, chief'),
         (config(task={"type": "chief", "index": 0}), "task.type: 'chief', but cluster has no chief"),
-        (config(task={"type": "worker"}), "task.index: is missing; allowed: 0 to 1, the places in cluster.worker"),
-        (config(task={"type": "worker", "index": 2}), "task.index: 2; allowed: 0 to 1, the places in cluster.worker"),
-        (config(task={"type": "worker", "index": "0"}), 'task.index: "0"; allowed: 0 to 1, the places in cluster.worker'),
-        (config(task={"type": "worker", "index": True}), "task.index: true; allowed: 0 to 1, the places in cluster.worker"),
+        (config(task={"type": "worker"}), "task.index: is missing; allowed: 0 to 1, the positions in cluster.worker"),
+        (config(task={"type": "worker", "index": 2}), "task.index: 2; allowed: 0 to 1, the positions in cluster.worker"),
+        (config(task={"type": "worker", "index": "0"}), 'task.index: "0"; allowed: 0 to 1, the positions in cluster.worker'),
+        (config(task={"type": "worker", "index": True}), "task.index: true; allowed: 0 to 1, the positions in cluster.worker"),
         (json.dumps({"task": {"type": "worker", "index": 0}}), "task.type: 'worker', but cluster has no worker"),
     ],
 )
@@ -91,7 +91,7 @@ def test_the_problems_of_options_and_tf_config_are_told_together(
         "mnist_training: --steps: '0' can't be used; allowed: a whole number from 1 to 1000000",
         'mnist_training: TF_CONFIG: cluster.worker[0]: "a"; expected host:port with a port from 1 to 65535',
         'mnist_training: TF_CONFIG: cluster.worker[1]: "b"; expected host:port with a port from 1 to 65535',
-        "mnist_training: TF_CONFIG: task.index: 3; allowed: 0 to 1, the places in cluster.worker",
+        "mnist_training: TF_CONFIG: task.index: 3; allowed: 0 to 1, the positions in cluster.worker",
     ]
 
 
@@ -153,6 +153,5 @@ print(int(refusal.code), *refusal.problems)
         f"4 the GPU was lost: CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered; {last}",
         f"4 TensorFlow failed: something else; {last}",
         f"2 /dev/null/events: can't be used: Not a directory; {room}",
-        "4 worker 1 (127.0.0.1:1) was lost, and a group trains whole or not at all; start all workers again with --resume; "
-        + last,
+        "4 worker 1 (127.0.0.1:1) was lost, and the group can't continue without it; restart all workers with --resume; " + last,
     ], finished.stderr

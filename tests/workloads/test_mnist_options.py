@@ -69,7 +69,7 @@ def test_only_web_addresses_are_mirrors() -> None:
 
 def test_a_mirror_without_download_is_refused() -> None:
     assert problems_of("--mirror", "https://mirror.example/mnist") == [
-        "--mirror: is used with --download alone; add --download or leave --mirror out"
+        "--mirror: requires --download; add --download or remove --mirror"
     ]
 
 

@@ -146,6 +146,6 @@ def test_without_an_identity_the_training_does_not_begin(mnist_python: Path, tmp
     done = trained(mnist_python, tmp_path, account)
     assert done.code == 2
     (problem,) = done.report["problems"]
-    assert problem.startswith("--upload-to: no managed identity here gives a token: ")
+    assert problem.startswith("--upload-to: no token from a managed identity: ")
     assert not (tmp_path / "output" / "checkpoint.npz").exists()
     assert "Traceback" not in done.stderr

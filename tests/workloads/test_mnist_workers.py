@@ -93,7 +93,7 @@ def test_a_group_whose_workers_are_killed_ends_with_the_weights_of_one_that_is_n
         assert finished.code == LOST
         (line,) = finished.stderr.splitlines()
         assert line.startswith(f"mnist_training: worker {workers.index(victims[0])} (127.0.0.1:")
-        assert re.search(r" was lost, and a group trains whole or not at all; start all workers again with --resume", line)
+        assert re.search(r" was lost, and the group can't continue without it; restart all workers with --resume", line)
         assert finished.report["problems"] == [line.removeprefix("mnist_training: ")]
 
     again = trainings.wait(trainings.group(tmp_path, 2, *options, "--resume"))
@@ -125,13 +125,13 @@ def test_workers_that_differ_or_miss_one_are_told_so(
         return trainings.start(tmp_path / str(index), *options, *more, config=config)
 
     ended = trainings.wait([worker(0), worker(1, "--seed", "7")])
-    expected = f"TF_CONFIG: worker 1 ({addresses[1]}) runs with other options than worker 0 ({addresses[0]}); give all the same"
+    expected = f"TF_CONFIG: worker 1 ({addresses[1]}) has different options than worker 0 ({addresses[0]}); use the same for all"
     assert [(each.code, each.report["problems"]) for each in ended] == [(2, [expected])] * 2
 
     (alone,) = trainings.wait([worker(0, "--group-timeout", "1")])
     assert alone.code == LOST
     assert alone.report["problems"] == [
-        f"the group isn't whole after 1 s (--group-timeout): nothing listens at worker 1 ({addresses[1]})"
+        f"the group is incomplete after 1 s (--group-timeout): nothing listens at worker 1 ({addresses[1]})"
     ]
 
 
@@ -142,7 +142,7 @@ def test_a_worker_that_waits_in_tensorflow_for_one_that_never_joins_ends_with_th
         addresses = [f"127.0.0.1:{port}" for port in (*free_ports(1), silent.getsockname()[1])]
         config = json.dumps({"cluster": {"worker": addresses}, "task": {"type": "worker", "index": 0}})
         (ended,) = trainings.wait([trainings.start(tmp_path, *options, "--group-timeout", "3", config=config)])
-    problem = "another worker was lost while the group came together, or 3 s (--group-timeout) are too short"
+    problem = "another worker was lost while the group was forming, or --group-timeout (3 s) is too short"
     assert (ended.code, ended.report["exit_code"], ended.report["problems"]) == (LOST, LOST, [problem])
     assert ended.stderr == f"mnist_training: {problem}\n"
 

@@ -91,7 +91,7 @@ def with_driver(root: Path, text: str = CLOSED) -> Path:
 def test_a_machine_without_a_driver_is_no_failure(tmp_path: Path) -> None:
     found = gpu_absence.explain({}, tmp_path)
     assert found == gpu_absence.explain({"CUDA_VISIBLE_DEVICES": ""}, tmp_path), "there is nothing to hide"
-    assert found == (True, "no NVIDIA driver: there is neither /proc/driver/nvidia/version nor /dev/nvidia0")
+    assert found == (True, "no NVIDIA driver: neither /proc/driver/nvidia/version nor /dev/nvidia0 exists")
     assert found.line("training") == f"No GPU found: training runs on the CPU ({found.reason})"
 
 
@@ -126,7 +126,7 @@ def test_a_device_without_a_driver_is_a_failure(monkeypatch: pytest.MonkeyPatch,
     assert gpu_absence.explain({}, tmp_path).is_expected
     (tmp_path / "dev" / "nvidia0").touch()
     found = gpu_absence.explain({}, tmp_path)
-    assert found == (False, "/dev/nvidia0 is there, but no NVIDIA driver, and TensorFlow can't use it; nvidia-smi isn't there")
+    assert found == (False, "/dev/nvidia0 is there, but no NVIDIA driver, and TensorFlow can't use it; nvidia-smi not found")
 
 
 # The scoring server, with a TensorFlow that says what a test lets it say
@@ -139,8 +139,8 @@ tf.io.encode_jpeg.return_value.numpy.return_value = b""
 tf.config.list_physical_devices.side_effect = lambda kind: os.write(2, b"cuInit failed\\n") and {gpus}
 from image_scoring import gpu_absence
 gpu_absence.explain = lambda environment: gpu_absence.Absence({expected}, "a reason")
-from image_scoring.model import say_where_it_runs
-say_where_it_runs({environment})
+from image_scoring.model import log_cpu_use
+log_cpu_use({environment})
 print([name for name, _, _ in tf.mock_calls if name in ("config.experimental.set_memory_growth", "zeros")])
 """
 LINE = "No GPU found: the model runs on the CPU (a reason)\n"

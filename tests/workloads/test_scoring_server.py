@@ -163,7 +163,7 @@ BAD = {
     "a bomb that is whole": (png_of(5001, 5000, 5000), PNG, 413, "5001 x 5000 pixels"),
     "a GIF": (other_format("GIF"), PNG, 400, "image 0 is neither a PNG nor a JPEG"),
     "a BMP": (other_format("BMP"), {"content-type": "image/bmp"}, 415, "the content type is 'image/bmp'"),
-    "a WebP of no type": (other_format("WEBP"), {}, 415, "no PNG, JPEG, .npy or JSON"),
+    "a WebP of no type": (other_format("WEBP"), {}, 415, "not PNG, JPEG, .npy or JSON"),
     "a form": (b"a=1", {"content-type": "application/x-www-form-urlencoded"}, 415, "the content type is"),
     "a form of parts": (b"--x--", {"content-type": "multipart/form-data; boundary=x"}, 415, "the content type is"),
     "text": (b"a", {"content-type": "text/plain"}, 415, "the content type is 'text/plain'"),
@@ -192,8 +192,8 @@ BAD = {
     "no base64": (b'{"inputs": ["***"]}', JSON, 400, "item 0 is not base64"),
     "base64 beyond ASCII": ('{"inputs": ["é"]}'.encode(), JSON, 400, "item 0 is not base64"),
     "base64 of no image": (b'{"inputs": ["aGVsbG8="]}', JSON, 400, "image 0 is neither"),
-    "images and numbers": (b'{"inputs": ["aGVsbG8=", 1]}', JSON, 400, "item 1 of the list is no string"),
-    "another object": (b'{"inputs": [{"url": "http://x"}]}', JSON, 400, "item 0 of the list is no string"),
+    "images and numbers": (b'{"inputs": ["aGVsbG8=", 1]}', JSON, 400, "item 1 of the list is not a string"),
+    "another object": (b'{"inputs": [{"url": "http://x"}]}', JSON, 400, "item 0 of the list is not a string"),
     "too many images": (json.dumps(["aGVsbG8="] * 41).encode(), JSON, 413, "the request has 41 items"),
     "no UTF-8": (b'{"inputs": ["\xff"]}', JSON, 400, "not JSON"),
     "a byte order mark of UTF-16": ('{"inputs": [1]}'.encode("utf-16"), JSON, 400, "not JSON"),
@@ -245,7 +245,7 @@ def test_endless_chunks_are_refused_without_being_read(scoring: httpx.Client) ->
 def test_a_body_of_no_length_is_refused(scoring: httpx.Client) -> None:
     answer = exchange(scoring, raw("Connection: close"))
     assert answer.startswith(b"HTTP/1.1 411 ")
-    assert b'"the request says no Content-Length"' in answer
+    assert b'"the request has no Content-Length"' in answer
 
 
 def test_a_length_beyond_the_limit_is_refused_before_a_byte_has_come(scoring: httpx.Client) -> None:

@@ -18,7 +18,7 @@ from azureml_inference_server_http.api.aml_response import AMLResponse
 sys.path.insert(0, str(Path(__file__).resolve().parent))  # the server loads this file by its path
 
 from image_scoring import answer, body, content, limits, log_lines, model_folder
-from image_scoring.model import Model, say_where_it_runs
+from image_scoring.model import Model, log_cpu_use
 from image_scoring.refusal import RefusedError
 
 _AT_WORK = threading.BoundedSemaphore(2)  # requests that decode or run the model: one more than Python can run, not one a thread
@@ -30,7 +30,7 @@ def init() -> None:
     log_lines.one_a_request()
     allowed = limits.read(os.environ)
     folder = model_folder.choose(os.environ)
-    say_where_it_runs(os.environ)
+    log_cpu_use(os.environ)
     model = Model(folder)
     model.warm_up()
     gc.collect()

@@ -48,9 +48,7 @@ def make_strategy(group: Group, gpus: Sequence[object]) -> tf.distribute.Strateg
         return tf.distribute.MultiWorkerMirroredStrategy()
     except (tf.errors.UnknownError, tf.errors.InvalidArgumentError) as error:
         reason = str(error).splitlines()[0]
-        raise RefusedError(
-            [f"{VARIABLE}: {group.name(group.index)} is this one, and can't listen at its port: {reason}"]
-        ) from error
+        raise RefusedError([f"{VARIABLE}: this worker, {group.name(group.index)}, can't listen on its port: {reason}"]) from error
 
 
 @contextmanager
@@ -62,7 +60,7 @@ def bounded(group: Group, timeout: float) -> Iterator[None]:
     if group.size == 1:
         yield
         return
-    problem = f"another worker was lost while the group came together, or {timeout:g} s (--group-timeout) are too short"
+    problem = f"another worker was lost while the group was forming, or --group-timeout ({timeout:g} s) is too short"
     report = {"workload": "mnist", "exit_code": int(ExitCode.LOST), "problems": [problem], "passed": False}
     arguments = [str(os.getpid()), str(timeout), str(_ENDING), f"mnist_training: {problem}", json.dumps(report)]
     libc = ctypes.CDLL(None)
@@ -131,11 +129,11 @@ class Watch:
                 self._end(lost([self._group.name(successor)]))
             if time.monotonic() - self._last >= self._timeout:
                 absent = self._group.unreachable()
-                who = f"nothing listens at {', '.join(absent)}" if absent else "all workers listen, and one of them doesn't go on"
+                who = f"nothing listens at {', '.join(absent)}" if absent else "all workers listen, but one of them is stuck"
                 self._end(f"no step has ended for {self._timeout:g} s (--group-timeout): {who}")
 
 
 def lost(absent: Sequence[str]) -> str:
     """The line of a worker that goes down because another one did."""
     who = ", ".join(absent) if absent else "another worker"
-    return f"{who} was lost, and a group trains whole or not at all; start all workers again with --resume"
+    return f"{who} was lost, and the group can't continue without it; restart all workers with --resume"

@@ -64,7 +64,7 @@ def download(folder: Path, mirror: str = MIRROR, kinds: tuple[FileKind, ...] = K
         try:
             storage.write_whole(path, lambda temporary, url=url, kind=kind: _fetch(url, kind, temporary))
         except _WrongChecksumError as error:
-            problems.append(f"{path}: {url} sent other bytes: {error}; refused, the published file is expected")
+            problems.append(f"{path}: {url} has the wrong checksum: {error}")
         except _UnreachableError as error:
             problems.append(f"{path}: {url} can't be downloaded: {error}; check the network, or give the files with --data-dir")
         except RefusedError as error:

@@ -33,7 +33,7 @@ def explain(environment: Mapping[str, str], root: Path = Path("/")) -> Absence:
     driver = _driver(root / _DRIVER)
     devices = sorted(file.name for file in (root / "dev").glob("nvidia[0-9]*"))
     if driver is None and not devices:
-        return Absence(True, f"no NVIDIA driver: there is neither /{_DRIVER} nor /dev/nvidia0")
+        return Absence(True, f"no NVIDIA driver: neither /{_DRIVER} nor /dev/nvidia0 exists")
     if environment.get(_VISIBLE, "0").split(",")[0].strip() in ("", "-1"):  # CUDA takes those before the first that isn't there
         return Absence(True, f"{_VISIBLE}={environment[_VISIBLE]!r} hides every GPU")
     what = f"the NVIDIA driver{driver} is there" if driver is not None else f"/dev/{devices[0]} is there, but no NVIDIA driver"
@@ -54,8 +54,8 @@ def _nvidia_smi() -> str:
     try:
         answer = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, timeout=_SMI_TIMEOUT, check=False)
     except FileNotFoundError:
-        return "nvidia-smi isn't there"
+        return "nvidia-smi not found"
     except (OSError, subprocess.SubprocessError) as error:
-        return f"nvidia-smi can't be asked: {error}"
+        return f"nvidia-smi failed: {error}"
     said = " ".join((answer.stdout + answer.stderr).split())
     return f"nvidia-smi says: {said or f'nothing, and ends with exit code {answer.returncode}'}"

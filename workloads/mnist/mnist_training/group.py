@@ -68,7 +68,7 @@ def meet(group: Group, timeout: float) -> None:
         while missing := {index for index in missing if not group.answers(index)}:
             if time.monotonic() >= until:
                 absent = ", ".join(group.name(index) for index in sorted(missing))
-                problem = f"the group isn't whole after {timeout:g} s (--group-timeout): nothing listens at {absent}"
+                problem = f"the group is incomplete after {timeout:g} s (--group-timeout): nothing listens at {absent}"
                 raise RefusedError([problem], ExitCode.LOST)
             time.sleep(_MEET_EVERY)
             with suppress(BlockingIOError):
@@ -87,7 +87,7 @@ def _listener(group: Group) -> socket.socket:
                 raise
             listener = socket.create_server(("", int(port)), family=family)  # an address that others have for this machine
     except OSError as error:
-        problem = f"{VARIABLE}: {group.name(group.index)} is this one, and can't listen at its port: {error.strerror or error}"
+        problem = f"{VARIABLE}: this worker, {group.name(group.index)}, can't listen on its port: {error.strerror or error}"
         raise RefusedError([problem]) from error
     listener.setblocking(False)
     return listener
@@ -125,19 +125,19 @@ def _cluster_problems(cluster: Any) -> list[str]:
     for role, addresses in cluster.items():
         path = f"cluster.{role}"
         if role not in _ROLES:
-            problems.append(f"{path}: is not a role of this training; allowed: {WORKER}, {CHIEF}")
+            problems.append(f"{path}: unknown role; allowed: {WORKER}, {CHIEF}")
             continue
         if not isinstance(addresses, list) or not addresses:
             problems.append(f'{path}: {_shown(addresses)}; expected a list of addresses such as "10.0.0.4:2222"')
             continue
         if role == CHIEF and len(addresses) > 1:
-            problems.append(f"{path}: {len(addresses)} addresses; there is one {CHIEF} at most")
+            problems.append(f"{path}: {len(addresses)} addresses; at most one {CHIEF} is allowed")
         for position, address in enumerate(addresses):
             member = f"{path}[{position}]"
             if not _is_address(address):
                 problems.append(f"{member}: {_shown(address)}; expected host:port with a port from 1 to 65535")
             elif address in seen:
-                problems.append(f"{member}: {address!r} is the address of {seen[address]} too; every worker has its own")
+                problems.append(f"{member}: {address!r} is also the address of {seen[address]}; each worker needs its own")
             else:
                 seen[address] = member
     return problems
@@ -153,7 +153,7 @@ def _task_problems(task: Any, cluster: dict[str, list]) -> list[str]:
     if not count:
         return [f"task.type: {role!r}, but cluster has no {role}"]
     if not isinstance(index, int) or isinstance(index, bool) or not 0 <= index < count:
-        return [f"task.index: {_shown(index)}; allowed: 0 to {count - 1}, the places in cluster.{role}"]
+        return [f"task.index: {_shown(index)}; allowed: 0 to {count - 1}, the positions in cluster.{role}"]
     return []
 
 

@@ -92,7 +92,7 @@ def parse(arguments: Sequence[str]) -> Options:
         group_timeout=value("group_timeout", _whole(1, 86_400), "a whole number of seconds from 1 to 86400"),
     )
     if given.mirror is not None and not options.download:
-        problems.append("--mirror: is used with --download alone; add --download or leave --mirror out")
+        problems.append("--mirror: requires --download; add --download or remove --mirror")
     if problems:
         raise RefusedError(problems)
     return options
@@ -104,8 +104,8 @@ def _parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
         description="Trains a handwritten-digit classifier and checks its accuracy on digits that training never saw.",
         epilog="Exit code: 0 accuracy reached, 1 not reached, 2 options, TF_CONFIG, data, storage or memory can't be used, "
-        "3 no GPU though required, or one that can't be used, 4 a device or another worker was lost: started again with "
-        "--resume, the run goes on from its checkpoint. The last line of standard output is one JSON object. Nothing goes over "
+        "3 no GPU though required, or one that can't be used, 4 a device or another worker was lost: restarted with "
+        "--resume, the run continues from its checkpoint. The last line of standard output is one JSON object. Nothing goes over "
         "the network without --download, --upload-to or several workers in TF_CONFIG.",
     )
     defaults = Options()
@@ -120,19 +120,19 @@ def _parser() -> argparse.ArgumentParser:
     option("batch_size", "N", "images a step, of all workers and GPUs together")
     option("learning_rate", "X", "learning rate of the Adam optimiser")
     option("schedule", "NAME", f"{CONSTANT}, or {COSINE}: the learning rate falls to 0 over all steps")
-    option("precision", "NAME", f"of the products: {FLOAT32}, {BFLOAT16}, {FLOAT16}; {AUTO} takes what the hardware has")
+    option("precision", "NAME", f"of matrix products: {FLOAT32}, {BFLOAT16}, {FLOAT16}; {AUTO} chooses by the hardware")
     option("xla", "on|off", "compile the steps with XLA")
     option("seed", "N", "seed of weights, batches and dropout")
     option("data_dir", "DIR", "folder with MNIST's four IDX files, plain or .gz; without it, scikit-learn's digits are used")
     parser.add_argument("--download", action="store_true", help="download MNIST to --data-dir, or to OUTPUT_DIR/MNIST")
     option("mirror", "URL", "where --download finds the four files")
     option("output_dir", "DIR", "folder for model, checkpoint and data")
-    parser.add_argument("--resume", action="store_true", help="go on from the checkpoint in --output-dir, where there is one")
+    parser.add_argument("--resume", action="store_true", help="continue from the checkpoint in --output-dir, if there is one")
     option("upload_to", "URL", "container and prefix that the SavedModel is uploaded to, by managed identity")
-    parser.add_argument("--require-gpu", action="store_true", help="end with code 3 where no GPU can be used")
-    option("min_accuracy", "X", "accuracy that counts as proved")
-    option("target_accuracy", "X", "end as soon as this accuracy is reached, and say when it was; counts as --min-accuracy too")
-    option("evaluate_every", "N", "steps between two looks at the accuracy")
+    parser.add_argument("--require-gpu", action="store_true", help="exit with code 3 if no GPU can be used")
+    option("min_accuracy", "X", "accuracy that is required to pass")
+    option("target_accuracy", "X", "end as soon as this accuracy is reached, and print when; also sets --min-accuracy")
+    option("evaluate_every", "N", "steps between two evaluations")
     option("checkpoint_every", "N", "steps between two checkpoints")
     option("group_timeout", "N", "seconds that a worker of several waits for the others")
     return parser

@@ -17,7 +17,7 @@ def make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise RefusedError([f"{folder}: can't be made a folder: {error.strerror}; choose another --output-dir"]) from error
+        raise RefusedError([f"{folder}: can't be created: {error.strerror}; choose another --output-dir"]) from error
 
 
 def write_whole(path: Path, write: Callable[[Path], None]) -> None:
@@ -68,4 +68,4 @@ def write_whole_folder(path: Path, write: Callable[[Path], None]) -> None:
 def _unwritable(path: Path, error: OSError) -> RefusedError:
     # h5py raises OSError without a number, so the text stands in for the system's reason.
     reason = error.strerror or str(error)
-    return RefusedError([f"{path}: can't be written: {reason}; nothing is left of it; free some space or choose another folder"])
+    return RefusedError([f"{path}: can't be written: {reason}; nothing was kept; free some space or choose another folder"])

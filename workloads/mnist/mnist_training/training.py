@@ -252,12 +252,12 @@ class Training:
     def _compare(self, told: np.ndarray) -> None:
         problems = []
         if told[0, 0] < 0:
-            problems.append(f"{self._group.name(0)} can't use its checkpoint, as its log says")
+            problems.append(f"{self._group.name(0)} can't use its checkpoint; see its log")
         for index, row in enumerate(told):
             for what, own, first in zip(("options", "data"), row[1:], told[0, 1:], strict=True):
                 if own != first:
                     problems.append(
-                        f"{self._group.name(index)} runs with other {what} than {self._group.name(0)}; give all the same"
+                        f"{self._group.name(index)} has different {what} than {self._group.name(0)}; use the same for all"
                     )
         if problems:
             raise RefusedError([f"{VARIABLE}: {problem}" for problem in problems])
@@ -307,12 +307,14 @@ class Training:
         state.saved = state.step
 
     def _refuse_no_number(self, step: int, state: _Run) -> None:
-        problem = f"the loss is no number (NaN) at step {step}: --learning-rate {self._options.learning_rate:g} may be too high; "
+        problem = (
+            f"the loss is not a number (NaN) at step {step}: --learning-rate {self._options.learning_rate:g} may be too high; "
+        )
         raise RefusedError([problem + self._last(state)], ExitCode.WRONG_RESULT)
 
     def _last(self, state: _Run) -> str:
         if state.saved is None:
-            return "there is no checkpoint yet"
+            return "no checkpoint yet"
         where = self._path if self._group.is_chief else f"{self._path} of {self._group.name(0)}"
         return f"the last good checkpoint is that of step {state.saved}, {where}"
 

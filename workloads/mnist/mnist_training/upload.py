@@ -32,7 +32,7 @@ class Upload:
             self._credential.get_token(_SCOPE)
         except (AzureError, ValueError) as error:
             reason = str(error).splitlines()[0]
-            raise RefusedError([f"--upload-to: no managed identity here gives a token: {reason}"]) from error
+            raise RefusedError([f"--upload-to: no token from a managed identity: {reason}"]) from error
 
     def send(self, folder: Path) -> str:
         """Uploads every file below `folder`, and returns the address they lie under. Errors: `RefusedError`."""

@@ -16,7 +16,7 @@ import simdjson
 
 from image_scoring.refusal import RefusedError
 
-JSON_FORMS = '{"inputs": X}, {"instances": X} or X alone, where X is an array of numbers or a list of images in base64'
+JSON_FORMS = '{"inputs": X}, {"instances": X} or just X, where X is an array of numbers or a list of images in base64'
 NPY_FORM = "numpy's .npy format, version 1, of integers, floating-point numbers or booleans"
 _KEYS = ("inputs", "instances")
 _MOST_DIMENSIONS = 8
@@ -106,21 +106,21 @@ def _strings(value: Any) -> Strings | None:
         if isinstance(each, simdjson.Object):
             each = each["b64"] if list(each.keys()) == ["b64"] else None
         if not isinstance(each, str):
-            raise RefusedError(f"item {number} of the list is no string", 'each image as a base64 string or {"b64": "…"}')
+            raise RefusedError(f"item {number} of the list is not a string", 'each image as a base64 string or {"b64": "…"}')
         strings.append(each)
     return strings
 
 
 def _numbers(value: Any, body: bytes, whole_numbers: bool) -> np.ndarray:
     if not isinstance(value, simdjson.Array):
-        raise RefusedError("the JSON holds no array", JSON_FORMS)
+        raise RefusedError("the JSON has no array", JSON_FORMS)
     shape = _shape(value)
     kind, dtype = ("i", np.int64) if whole_numbers else ("d", np.float64)
     try:
         flat = np.frombuffer(value.as_buffer(of_type=kind), dtype)
     except (TypeError, ValueError, RuntimeError):
         what = "whole numbers" if whole_numbers else "numbers"
-        raise RefusedError(f"the array holds something other than {what}", f"an array of {what} alone") from None
+        raise RefusedError(f"the array holds something other than {what}", f"an array of only {what}") from None
     # Sizes first: the brackets of a shape that fits are never longer than the body.
     if prod(shape) != flat.size or not _is_rectangular(body, shape):
         raise RefusedError("the array is ragged: its rows differ in length or depth", "rows of one length at each depth")

@@ -20,7 +20,7 @@ def read(request: Any, limits: Limits) -> bytes:
         raise RefusedError("the body has no length: it comes in chunks", expected, 411)
     text = environ.get("CONTENT_LENGTH") or ""
     if not (text.isascii() and text.isdigit()):
-        raise RefusedError("the request says no Content-Length", expected, 411)
+        raise RefusedError("the request has no Content-Length", expected, 411)
     length = int(text)
     if length > most:
         raise RefusedError(f"the body is too large: {length} bytes", expected, 413)

@@ -49,7 +49,7 @@ def _told(body: bytes) -> str:
         return _ARRAYS[0]
     if body.lstrip()[:1] in (b"{", b"["):
         return _JSON[0]
-    raise RefusedError("the body is no PNG, JPEG, .npy or JSON, and no content type says otherwise", _TYPES, 415)
+    raise RefusedError("the body is not PNG, JPEG, .npy or JSON, and no content type is set", _TYPES, 415)
 
 
 def _unpacked(text: str, number: int) -> bytes:
@@ -73,7 +73,7 @@ def _count(items: Sized, limits: Limits) -> None:
 
 def _images(files: list[bytes], model: ModelInput, limits: Limits) -> np.ndarray | list[bytes]:
     if model.takes is Takes.NUMBERS:
-        raise RefusedError("the model takes no images", model.said(), 415)
+        raise RefusedError("the model takes no images", model.described(), 415)
     opened = pictures.measure(files, limits)
     if model.size is None:
         return files
@@ -96,7 +96,7 @@ def _scaled(batch: np.ndarray, model: ModelInput, limits: Limits) -> np.ndarray:
 def _array(array: np.ndarray, model: ModelInput, limits: Limits, stored: bool) -> np.ndarray:
     """An array as it is, but for pixels stored as bytes: they are read as those of a PNG are."""
     if model.takes is Takes.FILES:
-        raise RefusedError("the model takes no arrays", model.said())
+        raise RefusedError("the model takes no arrays", model.described())
     batch = _batch(array, model)
     _count(batch, limits)
     if stored and array.dtype == np.uint8 and model.takes is Takes.PIXELS and model.is_floating:
@@ -116,13 +116,13 @@ def _batch(array: np.ndarray, model: ModelInput) -> np.ndarray:
         return array
     if fits[0]:
         return array[None]
-    raise RefusedError(f"the array is {'x'.join(map(str, array.shape)) or 'a single number'}", model.said())
+    raise RefusedError(f"the array is {'x'.join(map(str, array.shape)) or 'a single number'}", model.described())
 
 
 def _converted(batch: np.ndarray, model: ModelInput) -> np.ndarray:
     if model.is_floating:
         if batch.dtype.kind not in "iuf":
-            raise RefusedError(f"the array is of {batch.dtype.name}", model.said())
+            raise RefusedError(f"the array is of {batch.dtype.name}", model.described())
         with np.errstate(over="ignore"):
             converted = batch.astype(model.dtype)
         if not np.isfinite(converted).all():
@@ -130,10 +130,10 @@ def _converted(batch: np.ndarray, model: ModelInput) -> np.ndarray:
         return converted
     if model.dtype == "bool":
         if batch.dtype != np.bool_:
-            raise RefusedError(f"the array is of {batch.dtype.name}", model.said())
+            raise RefusedError(f"the array is of {batch.dtype.name}", model.described())
         return batch
     if batch.dtype.kind not in "iu":
-        raise RefusedError(f"the array is of {batch.dtype.name}", model.said())
+        raise RefusedError(f"the array is of {batch.dtype.name}", model.described())
     least, most = np.iinfo(model.dtype).min, np.iinfo(model.dtype).max
     if batch.min() < least or batch.max() > most:
         raise RefusedError("the array holds numbers that don't fit", f"whole numbers from {least} to {most}")

@@ -31,7 +31,7 @@ with native_log.held_back() as _native:
 _PIXEL = bytes(tf.io.encode_jpeg(tf.zeros((1, 1, 3), tf.uint8)).numpy())
 
 
-def say_where_it_runs(environment: Mapping[str, str]) -> None:
+def log_cpu_use(environment: Mapping[str, str]) -> None:
     """One line where there is no GPU. Where none is to be expected `serve.py` has said it before its workers started."""
     if _ABSENCE is not None and (not _ABSENCE.is_expected or environment.get("SCORING_GPUS") != ""):
         print(_ABSENCE.line("the model"), file=sys.stderr, flush=True)
@@ -94,7 +94,7 @@ class Model:
             return self._outputs(tf.constant(value, self._dtype))
         except tf.errors.InvalidArgumentError as error:
             reason = str(error.message).splitlines()[0][:200]
-            raise RefusedError(f"the model can't take the input: {reason}", self.input.said()) from None
+            raise RefusedError(f"the model can't take the input: {reason}", self.input.described()) from None
 
     def _by_name(self, value: tf.Tensor) -> dict[str, np.ndarray]:
         return {name: output.numpy() for name, output in self._function(**{self.input.name: value}).items()}

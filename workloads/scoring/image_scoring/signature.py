@@ -41,7 +41,7 @@ class ModelInput(NamedTuple):
     def is_floating(self) -> bool:
         return self.dtype.startswith(_NUMBERS[:2])
 
-    def said(self) -> str:
+    def described(self) -> str:
         """The input in words, for a message of what is expected."""
         if self.takes is Takes.FILES:
             return "PNG or JPEG files: one as the body, or a JSON list of base64 strings"
