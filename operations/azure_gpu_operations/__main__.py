@@ -1,4 +1,4 @@
-"""`python -m operations`: what people and CI do beside `pulumi`.
+"""`python -m operations`: the commands for people and CI beside `pulumi`.
 
 `python -m operations COMMAND --help` has each command's options, examples and exit codes.
 """
@@ -13,10 +13,10 @@ from azure_gpu_operations.errors import expected
 from azure_gpu_operations.exit_codes import FAILED
 
 _EXIT_CODES = """\
-exit codes: 0 all went well, 1 something failed (told in one line), 2 the command line is wrong. `run` and `logs` have the
-program's own, 2 where nothing was started, 124 after --timeout, 125 where the run failed and not what it ran, 130 after Ctrl-C.
-`explain` has 0 where it found no failure, 1 where it explained one, 3 where it can't explain one. `drift` has 3 where Azure
-differs from the state, `end --past` where something past its end is left."""
+exit codes: 0 success, 1 something failed (reported in one line), 2 wrong command line. `run` and `logs` return the
+program's own code, 2 if nothing was started, 124 after --timeout, 125 if the run itself failed, 130 after Ctrl-C.
+`explain` returns 0 if it found no failure, 1 if it explained one, 3 if it can't explain one. `drift` returns 3 if Azure
+differs from the state, and so does `end --past` if an expired part remains."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -29,16 +29,16 @@ def _main(arguments: list[str] | None) -> int:
     parser = _parser(next((word for word in given if not word.startswith("-")), ""))
     options, unknown = parser.parse_known_args(given, argparse.Namespace(after=after))
     if unknown:
-        what = "; what the script is to be given stands behind --" if options.command == "run" else ""
+        what = "; arguments of the script go after --" if options.command == "run" else ""
         parser.error(f"unrecognized arguments: {' '.join(unknown)}{what}")
     failed: int = getattr(options, "failure_code", FAILED)
     try:
         local_connection.use(options)
         return options.run(options)
     except KeyboardInterrupt:
-        print("interrupted; run the same command again to go on", file=sys.stderr)
+        print("interrupted; run the same command again to continue", file=sys.stderr)
         return FAILED
-    except BrokenPipeError:  # whoever read the output has enough of it, as `head` has
+    except BrokenPipeError:  # the reader of the output, such as `head`, has ended
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python fails once more when it flushes
         return FAILED
     except Exception as error:
@@ -49,7 +49,7 @@ def _main(arguments: list[str] | None) -> int:
 
 
 def _split(arguments: list[str]) -> tuple[list[str], list[str]]:
-    """What stands behind `--` belongs to what `run` runs, and nobody here reads it."""
+    """Splits off the arguments after `--`, which go to the program of `run`."""
     if "run" not in arguments[:1] or "--" not in arguments:
         return arguments, []
     at = arguments.index("--")
@@ -57,7 +57,7 @@ def _split(arguments: list[str]) -> tuple[list[str], list[str]]:
 
 
 class _Parser(argparse.ArgumentParser):
-    """With the name in its help by which the user calls the command: the modules' docstrings are written for a checkout."""
+    """Shows the installed command's name in the help: docstrings use the name in a checkout."""
 
     def format_help(self) -> str:
         return super().format_help().replace(COMMAND_IN_A_CHECKOUT, COMMAND)

@@ -1,13 +1,13 @@
-"""`python -m operations access --stack S`: whether you may read and write the blobs of a stack, and the role that lets you.
+"""`python -m operations access --stack S`: check your access to a stack's blobs, and grant yourself the role for it.
 
-    access --stack S           shows it, with the command that gives the role
-    access --stack S --grant   gives you the role, where you may give roles, and waits until it works
+    access --stack S           check it, and show the command that assigns the role
+    access --stack S --grant   assign yourself the role, if you may assign roles, and wait until it works
 
-Scripts on Batch, `--output`, secrets of a run, `package push` and `upload-model` write blobs as whoever is signed in. Owner and
-Contributor have no rights on data. In a stack file, `foundation.storage.data_access` gives the role to people and programs for as
-long as the stack is there; what `--grant` gives stays until the account goes or somebody takes it away.
+Scripts on Batch, `--output`, secrets of a run, `package push` and `upload-model` write blobs as the signed-in identity. The roles
+Owner and Contributor don't include data access. In a stack file, `foundation.storage.data_access` assigns the role for the
+lifetime of the stack; a role from `--grant` stays until it is removed or the account is deleted.
 
-Exit codes: 0 you may, 1 you may not, 2 the command line is wrong.
+Exit codes: 0 you have access, 1 you don't, 2 wrong command line.
 """
 
 import argparse
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 API_VERSION = "2022-04-01"
 LIMIT_SECONDS = roles.DELAY_MINUTES * 60.0
-PAUSES_SECONDS = 5.0, 10.0, 20.0  # the last one again and again: Azure remembers a refusal for a while
+PAUSES_SECONDS = 5.0, 10.0, 20.0  # the last one repeats: Azure caches denials for a while
 _NAMES = uuid.UUID("b7e5f7b3-5a0c-4d67-8f43-6f5a4f1f0c11")  # of the assignments; chosen once
 
 _say = partial(print, flush=True)
@@ -43,7 +43,7 @@ _say = partial(print, flush=True)
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--stack", required=True, help="the stack's name")
     stack_options.add_config_folder(parser)
-    parser.add_argument("--grant", action="store_true", help="give yourself the role, and wait until it works")
+    parser.add_argument("--grant", action="store_true", help="assign yourself the role, and wait until it works")
     parser.set_defaults(run=run)
 
 
@@ -56,31 +56,31 @@ def run(options: argparse.Namespace) -> int:
     except EngineError as error:
         return refuse(Problem("--stack", str(error)))
     if not found.storage:
-        return refuse(Problem("--stack", "this stack has no storage account", found.name, fix="add foundation.storage"))
+        return refuse(Problem("--stack", "the stack has no storage account", found.name, fix="add foundation.storage"))
     try:
         with closing(Arm(found.connection)) as arm, closing(Blobs(arm, found.storage)) as blobs:
             if options.grant:
-                _say(f"giving you the role {WRITER_ROLE} on {blobs.name}: up to {roles.DELAY_MINUTES} minutes until it works")
+                _say(f"assigning you the role {WRITER_ROLE} on {blobs.name}; it can take {roles.DELAY_MINUTES} minutes to work")
                 grant(arm, found.storage)
                 if until_open(blobs):
                     _say(f"you may read and write the blobs of {blobs.name}")
                     return 0
             elif blobs.is_open():
-                _say(f"you may read the blobs of {blobs.name}; writing them takes the role {WRITER_ROLE}")
+                _say(f"you may read the blobs of {blobs.name}; writing requires the role {WRITER_ROLE}")
                 return 0
             else:
-                _say(f"you may not read the blobs of {blobs.name}; the role {WRITER_ROLE} on it allows it and writing:")
+                _say(f"you may not read the blobs of {blobs.name}; reading and writing require the role {WRITER_ROLE}:")
                 _say(grant_command(found.storage, arm.login))
                 return 1
     except AzureError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    print(f"error: the role is there and doesn't work after {LIMIT_SECONDS / 60:g} minutes; try again later", file=sys.stderr)
+    print(f"error: the role is assigned but doesn't work after {LIMIT_SECONDS / 60:g} minutes; try again later", file=sys.stderr)
     return 1
 
 
 def grant(arm: "Arm", account_id: str) -> None:
-    """Assigns the role to whoever is signed in. AzureError where he may not; one that is there already is no error."""
+    """Assigns the role to the signed-in identity. AzureError if that isn't allowed; an existing assignment is fine."""
     from azure_gpu_operations import signed_in
     from azure_gpu_operations.azure import AzureError
 

@@ -1,7 +1,6 @@
-"""A client of Azure Resource Manager (ARM) for the subscription that a stack lives in.
+"""Client of Azure Resource Manager (ARM) for a stack's subscription, and factory of Azure's management clients for it.
 
-In: a `Connection` and, for a service principal, `ARM_CLIENT_SECRET` from the environment. Out: resources as ARM answers them, and
-Azure's own management clients, made for the same subscription.
+A service principal signs in with `ARM_CLIENT_SECRET` from the environment.
 """
 
 import os
@@ -45,31 +44,28 @@ class AzureError(Exception):
 
 
 def first_line(error: BaseException) -> str:
-    """Of an error's text; what kind it is where it has none."""
+    """First line of an error's text, or the name of its type."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
 @dataclass(frozen=True, slots=True)
 class SignIn:
-    """Where ARM answers, and who asks."""
+    """Endpoint of ARM, and the credential for it."""
 
     endpoint: str
-    scope: str  # for which tokens are asked
+    scope: str  # of its tokens
     credential: TokenCredential
-    batch_scope: str = f"{PUBLIC_BATCH}/.default"  # for which Batch's own service takes tokens
+    batch_scope: str = f"{PUBLIC_BATCH}/.default"  # of tokens for the Batch service
 
 
 def sign_in(connection: Connection) -> SignIn:
-    """Reads the cloud's metadata where it isn't the public one. Asks for no token yet."""
+    """Reads the cloud's metadata, if it isn't the public cloud. Requests no token yet."""
     endpoint, authority, audience, batch = _endpoints(connection.metadata_host)
     return SignIn(endpoint, f"{audience.rstrip('/')}/.default", _credential(connection, authority), f"{batch}/.default")
 
 
 def management_client(kind: Callable[..., Client], login: SignIn, subscription_id: str, retries: RetryPolicy) -> Client:
-    """One of the azure-mgmt clients, which sends nothing but what it is asked to.
-
-    Left to itself it would register a resource provider that isn't, and that is for people to decide.
-    """
+    """An azure-mgmt client that doesn't register resource providers automatically, which is the user's decision."""
     return kind(
         login.credential,
         subscription_id,
@@ -80,12 +76,12 @@ def management_client(kind: Callable[..., Client], login: SignIn, subscription_i
 
 
 def arm_client(login: SignIn, retries: RetryPolicy) -> ARMPipelineClient:
-    """Sends requests that no management client has a method for. Close it."""
+    """Client for requests that no management client has a method for. Close it."""
     return ARMPipelineClient(login.endpoint, policies=_policies(login, retries))
 
 
 def get_list(path: str, api_version: str, login: SignIn, retries: RetryPolicy) -> list[dict[str, Any]]:
-    """A list that no management client has a method for. HttpResponseError where ARM refuses, as those clients raise it."""
+    """A list that no management client has a method for. HttpResponseError on refusal, as from those clients."""
     return get_document(path, api_version, login, retries)["value"]
 
 
@@ -98,7 +94,7 @@ def get_document(path: str, api_version: str, login: SignIn, retries: RetryPolic
 
 
 def post_document(path: str, api_version: str, body: dict[str, Any], login: SignIn, retries: RetryPolicy) -> dict[str, Any]:
-    """What an action answers that no management client has a method for."""
+    """Response of an action that no management client has a method for."""
     with arm_client(login, retries) as client:
         request = HttpRequest("POST", client.format_url(path), params={"api-version": api_version}, json=body)
         answer = client.send_request(request)
@@ -107,7 +103,7 @@ def post_document(path: str, api_version: str, body: dict[str, Any], login: Sign
 
 
 class Arm:
-    """Reads resources by id, and asks for actions that no management client has. Retries as azure-core does."""
+    """Reads and changes resources by id. Retries as azure-core does."""
 
     def __init__(self, connection: Connection) -> None:
         try:
@@ -118,7 +114,7 @@ class Arm:
         self._client = ARMPipelineClient(self.login.endpoint, policies=_policies(self.login, RetryPolicy()))
 
     def get(self, resource_id: str, api_version: str, **query: str) -> dict[str, Any] | None:
-        """The resource or sub-resource at `resource_id`, or None where ARM knows none. AzureError for any other refusal."""
+        """The resource or sub-resource at `resource_id`, None on 404. AzureError for other errors."""
         url = self._client.format_url(resource_id)
         answer: HttpResponse = self._client.send_request(HttpRequest("GET", url, params={"api-version": api_version, **query}))
         if answer.status_code == 404:
@@ -128,7 +124,7 @@ class Arm:
         return answer.json()
 
     def post(self, path: str, api_version: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
-        """What an action answers; {} where it says nothing. AzureError for a refusal."""
+        """Response of an action; {} if empty. AzureError on refusal."""
         request = HttpRequest("POST", self._client.format_url(path), params={"api-version": api_version}, json=body)
         answer: HttpResponse = self._client.send_request(request)
         if answer.status_code not in (200, 201, 202, 204):
@@ -136,7 +132,7 @@ class Arm:
         return answer.json() if answer.text() else {}
 
     def put(self, resource_id: str, api_version: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Makes or changes a resource and doesn't wait for it; as ARM answers. AzureError for a refusal."""
+        """Creates or updates a resource without waiting; returns ARM's response. AzureError on refusal."""
         request = HttpRequest("PUT", self._client.format_url(resource_id), params={"api-version": api_version}, json=body)
         answer: HttpResponse = self._client.send_request(request)
         if answer.status_code not in (200, 201, 202):
@@ -144,14 +140,14 @@ class Arm:
         return answer.json() if answer.text() else {}
 
     def delete(self, resource_id: str, api_version: str) -> None:
-        """Asks for a resource's end and doesn't wait for it; one that isn't there is no error. AzureError for a refusal."""
+        """Deletes a resource without waiting; a missing one is fine. AzureError on refusal."""
         request = HttpRequest("DELETE", self._client.format_url(resource_id), params={"api-version": api_version})
         answer: HttpResponse = self._client.send_request(request)
         if answer.status_code not in (200, 202, 204, 404):
             raise AzureError(_reason(answer), answer.status_code)
 
     def values(self, path: str, api_version: str, **query: str) -> Iterator[dict[str, Any]]:
-        """A list, page after page. AzureError for a refusal; nothing where the resource isn't there."""
+        """All pages of a list; empty on 404. AzureError on refusal."""
         request = HttpRequest("GET", self._client.format_url(path), params={"api-version": api_version, **query})
         while True:
             answer: HttpResponse = self._client.send_request(request)
@@ -171,7 +167,7 @@ class Arm:
 
 def _policies(login: SignIn, retries: RetryPolicy) -> list[Any]:
     return [
-        RequestIdPolicy(),  # whoever polls a long operation repeats the first request's id
+        RequestIdPolicy(),  # polling a long operation repeats the first request's id
         HeadersPolicy(),
         UserAgentPolicy(_USER_AGENT),
         RedirectPolicy(),
@@ -181,7 +177,7 @@ def _policies(login: SignIn, retries: RetryPolicy) -> list[Any]:
 
 
 def _endpoints(metadata_host: str) -> tuple[str, str, str, str]:
-    """Where ARM answers, who signs tokens, for whom they must be meant, and for whom at Batch."""
+    """ARM's endpoint, the authority, and the token audiences of ARM and Batch."""
     if not metadata_host:
         return PUBLIC_ARM, "https://login.microsoftonline.com", PUBLIC_ARM, PUBLIC_BATCH
     base = metadata_host if "://" in metadata_host else f"https://{metadata_host}"

@@ -1,6 +1,6 @@
-"""`up`, `preview`, `wait` and `down`, each as the sequence of steps that it is.
+"""`up`, `preview`, `wait` and `down` as sequences of steps.
 
-In: a stack, limits, and `say`, which shows a line to the user. Out: nothing; an exception names what failed.
+`say` shows a line to the user; an exception names what failed.
 """
 
 import json
@@ -14,7 +14,7 @@ from azure_gpu_operations import groups, pool_steps, registration, repair, saved
 from azure_gpu_operations.azure import Arm
 from azure_gpu_operations.clusters import dead
 from azure_gpu_operations.connection import connection_of
-from azure_gpu_operations.guard import ending, held, kept, look, mark
+from azure_gpu_operations.guard import ending, fingerprint, held, kept, update_check
 from azure_gpu_operations.guard.losses import NOTHING_ALLOWED, Allowed
 from azure_gpu_operations.machine_learning import deployment_logs
 from azure_gpu_operations.orphans import end_orphaned_hosts
@@ -26,7 +26,7 @@ Say = Callable[[str], None]
 
 
 class WorkFailedError(Exception):
-    """A job or a container group didn't end well, or not in time."""
+    """A job or a container group failed or timed out."""
 
 
 def bring_up(
@@ -38,29 +38,27 @@ def bring_up(
     allowed: Allowed = NOTHING_ALLOWED,
     plan: SavedPlan | None = None,
 ) -> None:
-    """Settles what a killed run left, updates the stack, starts its jobs if requested, and waits for its container groups.
+    """Cleans up after a killed run, updates the stack, starts its jobs if requested, and waits for its container groups.
 
-    A package that a pool names has to be active before; a pool that goes before its successor comes is drained before. Nothing
-    that holds data or serves traffic is replaced or deleted, except what is `allowed`. `plan`: the update does what it says, and
-    nothing else; StalePlanError where it was made for another state.
+    Packages of pools must be active; a pool that is deleted before its replacement exists is drained first. Resources that hold
+    data or serve traffic are replaced or deleted only if `allowed`. `plan`: the update makes exactly these changes;
+    StalePlanError if it was made for another state.
     """
     mend_backend(say)
     if allowed != NOTHING_ALLOWED:
-        look.refuse_wrong_names(stack.deployment() if stack.exists() else {}, allowed)
+        update_check.refuse_wrong_names(stack.deployment() if stack.exists() else {}, allowed)
     stack.create_if_missing()
     deployment = dead.forget_gone(stack, settle(stack, say), say)
     if plan is not None:
         saved_plan.refuse_stale(plan, deployment)
     pool_steps.check_packages(stack)
-    message = mark.message(stack)
+    message = fingerprint.message(stack)
     may_drain = pool_steps.may_drain(deployment)
-    looked = look.look(stack, deployment, allowed, needs_steps=may_drain)
+    looked = update_check.check(stack, deployment, allowed, needs_steps=may_drain)
     if may_drain:
         pool_steps.drain_replaced(deployment, looked.steps, say)
-        if mark.message(stack) != message:
-            raise EngineError(
-                "the configuration was changed while tasks ended, and nobody has looked at it; run the command again"
-            )
+        if fingerprint.message(stack) != message:
+            raise EngineError("the configuration changed while tasks were ending and hasn't been checked; run the command again")
     registration.before_first(stack, deployment, say)
     if looked.let_go:
         stack.unprotect(looked.let_go)
@@ -72,8 +70,8 @@ def bring_up(
 
 
 def update(stack: Stack, message: str, say: Say, targets: Collection[str] = (), plan: SavedPlan | None = None) -> None:
-    """The update itself. Where it waits for deployments of endpoints, what they write is shown between the engine's lines.
-    `targets`: URNs of what alone is updated; none: everything. `plan`: what it is held to."""
+    """Runs `pulumi up`. While it waits for deployments of endpoints, their logs are shown between the engine's lines.
+    `targets`: URNs to update; none: everything. `plan`: the plan to follow."""
     shown = deployment_logs.shown(stack, say) if stack.declares("ml_endpoints") else nullcontext()
     with tempfile.TemporaryDirectory() as folder, torn_state.kept(backend_folder(), stack.project, stack.name):
         events, engine_plan = Path(folder) / "events.json", Path(folder) / "plan.json"
@@ -94,15 +92,15 @@ def update(stack: Stack, message: str, say: Say, targets: Collection[str] = (), 
 
 
 def _take_in_lost(stack: Stack, events: Path, say: Say) -> None:
-    """Settles the creates whose end was lost with the provider, or on the way to it: the engine has forgotten them, and would
-    create them once more. At once, since an imported state keeps no notes of what is under way."""
+    """Settles creates whose result was lost with the provider: the engine has forgotten them and would create them again. Done
+    at once, because an imported state has no pending operations."""
     lost = repair.lost_creates(events.read_text(encoding="utf-8", errors="replace").splitlines() if events.exists() else ())
     if lost:
         _settle_pending(stack, repair.with_pending(stack.deployment(), lost), say)
 
 
 def preview(stack: Stack, say: Say, file: Path | None = None) -> None:
-    """Shows what an update would change. `file`: takes the plan, for a later `up`."""
+    """Shows what an update would change. `file`: where the plan is saved for a later `up`."""
     mend_backend(say)
     stack.create_if_missing()
     deployment = dead.forget_gone(stack, settle(stack, say), say)
@@ -117,11 +115,10 @@ def preview(stack: Stack, say: Say, file: Path | None = None) -> None:
 
 
 def bring_down(stack: Stack, say: Say, *, forget_unreachable: bool = False, let_go: bool = False, quiet: bool = False) -> None:
-    """Destroys the stack's resources and removes the stack. `mend_backend` is to be called before.
+    """Destroys the stack's resources and removes the stack. Call `mend_backend` first.
 
-    `forget_unreachable`: what is on a cluster that doesn't answer, and that isn't the stack's own, is left there and forgotten.
-    `let_go`: what is protected goes too; without it, ProtectedError before anything is destroyed. `quiet`: the engine's own
-    output isn't shown.
+    `forget_unreachable`: objects on an unreachable cluster outside the stack are only removed from the state. `let_go`: protected
+    resources are deleted too; otherwise ProtectedError before anything is destroyed. `quiet`: hides the engine's output.
     """
     deployment = settle(stack, say)
     if not let_go:
@@ -140,31 +137,31 @@ def bring_down(stack: Stack, say: Say, *, forget_unreachable: bool = False, let_
 
 
 def mend_backend(say: Say) -> None:
-    """Removes what a dead engine has left half written, before anything is read."""
+    """Repairs files that a killed engine left half written, before anything is read."""
     backend = backend_folder()
     for file in repair.torn_attributes(backend) if backend is not None else ():
-        say(f"the last run was killed while it wrote {file.name}, the checksum of a state: removed; the state is whole")
+        say(f"the last run was killed while writing {file.name}, the checksum of a state: removed; the state is complete")
         file.unlink(missing_ok=True)
     for name in torn_state.put_back(backend) if backend is not None else ():
-        say(f"{name}, the state of a stack, was torn, as by a full disk: put back as it was last whole")
+        say(f"{name}, the state of a stack, was incomplete, as after a full disk: restored its last complete version")
 
 
 def settle(stack: Stack, say: Say) -> Mapping[str, Any]:
-    """What a dead engine left: its lock is cancelled, its orphans are ended, what it was creating is taken in or forgotten.
-    Returns the stack's deployment. What an engine that still runs is creating is left to it."""
+    """Cleans up after a killed engine: ends its orphaned processes, cancels its lock, imports or forgets its pending creates.
+    Returns the stack's deployment. Pending creates of an engine that is still running are left alone."""
     end_orphaned_hosts()
     backend = backend_folder()
     locks = repair.locks(backend, stack.project, stack.name) if backend is not None else repair.Locks()
     if locks.living:
         return stack.deployment()
     if locks.dead:
-        say(f"the last run on stack {stack.name} was killed: taking its lock away")
+        say(f"the last run on stack {stack.name} was killed: removing its lock")
         stack.cancel()
     return _settle_pending(stack, stack.deployment(), say)
 
 
 def _settle_pending(stack: Stack, deployment: Mapping[str, Any], say: Say) -> Mapping[str, Any]:
-    """Takes in or forgets each create of a deployment that nobody saw the end of. Returns the stack's deployment."""
+    """Imports or forgets each pending create of a deployment. Returns the stack's deployment."""
     pending = repair.pending_creates(deployment)
     if not pending:
         return deployment
@@ -177,9 +174,9 @@ def _settle_pending(stack: Stack, deployment: Mapping[str, Any], say: Say) -> Ma
                 pending, connection.subscription_id, lambda resource_id, version: arm.get(resource_id, version) is not None
             )
     for urn, _ in settled.imports:
-        say(f"was created although nobody saw the end of it, taken in: {urn}")
+        say(f"created by an interrupted run, imported into the state: {urn}")
     for urn in settled.forgotten:
-        say(f"was never created, forgotten: {urn}")
+        say(f"never created, removed from the state: {urn}")
     stack.edit(lambda _: repair.settled_deployment(deployment, settled))
     if settled.imports:
         stack.refresh(urn for urn, _ in settled.imports)
@@ -188,12 +185,12 @@ def _settle_pending(stack: Stack, deployment: Mapping[str, Any], say: Say) -> Ma
 
 
 def wait_for_groups(stack: Stack, limit_seconds: float, say: Say) -> None:
-    """Waits for the container groups that run to an end. WorkFailedError where one failed or didn't end in time."""
+    """Waits for the container groups that run to completion. WorkFailedError if one failed or timed out."""
     _raise(_wait(_view(stack), limit_seconds, say))
 
 
 def _wait(view: StackView, limit_seconds: float, say: Say) -> list[str]:
-    """Which groups didn't end well, as people read it."""
+    """The groups that failed, with their state."""
     if not view.groups:
         return []
     with closing(Arm(view.connection)) as arm:
@@ -217,4 +214,4 @@ def _view(stack: Stack) -> StackView:
 
 def _raise(failed: list[str]) -> None:
     if failed:
-        raise WorkFailedError(f"not ended well: {', '.join(failed)}")
+        raise WorkFailedError(f"failed: {', '.join(failed)}")

@@ -1,7 +1,4 @@
-"""Container groups that run to an end: wait for them, and show how each ended.
-
-In: the ids of the groups and an ARM client. Out: a `GroupEnd` for each, and the text that a person reads.
-"""
+"""Waits for container groups that run to completion, and shows how each ended."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -30,7 +27,7 @@ class ContainerEnd:
 
 @dataclass(frozen=True, slots=True)
 class GroupEnd:
-    """One group: `state` is the service's own word (`Succeeded`, `Failed`, `Stopped`, `Running`, `Missing`)."""
+    """One group; `state` is the service's: `Succeeded`, `Failed`, `Stopped`, `Running`, or `Missing`."""
 
     name: str
     state: str
@@ -50,7 +47,7 @@ def wait(
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> list[GroupEnd]:
-    """Waits until every group of `groups` (logical name to id) has ended, `limit_seconds` at most. Says each change of state."""
+    """Waits until every group of `groups` (logical name to id) has ended, at most `limit_seconds`. Shows each change of state."""
     deadline = clock() + limit_seconds
     known: dict[str, str] = {}
     while True:
@@ -67,7 +64,7 @@ def wait(
 
 
 def runs_to_an_end(group: Mapping[str, Any]) -> bool:
-    """False for a group that restarts for ever: there is nothing to wait for."""
+    """False for a group with restart policy Always, which never ends."""
     return group["properties"].get("restartPolicy", "Always") != "Always"
 
 

@@ -1,6 +1,6 @@
-"""Asks Azure about Container Apps jobs, and starts and stops their executions, through Azure's own management client.
+"""Client of Container Apps jobs: reads jobs, and starts and stops their executions.
 
-In: a signed-in `Arm`. Out: `Job` and `Execution`. What no management client has (replicas, the log's token) goes over `Arm`.
+Uses Azure's management client; replicas and log tokens, which it lacks, are read through `Arm`.
 """
 
 import time
@@ -28,14 +28,14 @@ class Jobs:
         self._client: Any = management_client(ContainerAppsAPIClient, arm.login, arm.subscription_id, RetryPolicy())
 
     def get(self, job_id: str) -> Job | None:
-        """None where there is no such job."""
+        """None if the job doesn't exist."""
         try:
             return job_of(self._client.jobs.get(*_names(job_id)).as_dict())
         except ResourceNotFoundError:
             return None
 
     def profile_type(self, job: Job) -> str:
-        """The type of the workload profile that it runs on, "" where it can't be found out."""
+        """Type of the job's workload profile, "" if unknown."""
         name = str(job.properties.get("workloadProfileName") or "")
         environment = str(job.properties.get("environmentId") or "")
         try:
@@ -46,7 +46,7 @@ class Jobs:
         return next((str(each["workloadProfileType"]) for each in profiles if each.get("name") == name), "")
 
     def start(self, job: Job, template: Mapping[str, Any] | None) -> str:
-        """The new execution's name. AzureError where the service refuses, with the role that allows it where it is a right."""
+        """Returns the new execution's name. AzureError on refusal, with the required role if it is missing."""
         try:
             started = self._client.jobs.begin_start(*_names(job.id), template or {}, polling_interval=POLL_SECONDS).result()
         except HttpResponseError as error:
@@ -54,14 +54,14 @@ class Jobs:
         return str(started.name)
 
     def stop(self, job: Job, execution: str) -> None:
-        """Asks for the execution's end and doesn't wait for it."""
+        """Stops the execution without waiting."""
         try:
             self._client.jobs.begin_stop_execution(*_names(job.id), execution, polling=False)
         except HttpResponseError as error:
             raise AzureError(_why(error, f"stop the execution {execution}"), error.status_code or 0) from error
 
     def execution(self, job: Job, name: str) -> Execution | None:
-        """None where it isn't there (any more)."""
+        """None if it doesn't exist (any more)."""
         try:
             return execution_of(self._client.job_execution(*_names(job.id), name).as_dict())
         except ResourceNotFoundError:
@@ -76,7 +76,7 @@ class Jobs:
         return list(self.arm.values(f"{job.id}/executions/{execution}/replicas", API_VERSION))
 
     def log_token(self, job: Job) -> str:
-        """A token for the job's log stream, which takes none of ARM's."""
+        """A token for the job's log stream, which rejects ARM tokens."""
         return self.arm.post(f"{job.id}/getAuthToken", API_VERSION)["properties"]["token"]
 
     def secrets(self, job: Job) -> list[dict[str, Any]]:
@@ -84,7 +84,7 @@ class Jobs:
         return self._client.jobs.list_secrets(*_names(job.id)).as_dict().get("value") or []
 
     def set_secrets(self, job: Job, secrets: list[dict[str, Any]]) -> None:
-        """Replaces the job's secrets. The rest of its configuration is said again as it is: a change takes it whole."""
+        """Replaces the job's secrets. The rest of its configuration is sent unchanged, because an update replaces all of it."""
         configuration = {**job.configuration, "secrets": secrets}
         body = {"properties": {"configuration": configuration}}
         try:
@@ -105,21 +105,21 @@ class Jobs:
 
 
 def _names(resource_id: str) -> tuple[str, str]:
-    """Resource group and name, as the management client wants them."""
+    """Resource group and name, as the management client expects them."""
     parsed = arm_ids.parse(resource_id)
     if parsed is None:
-        raise ValueError(f"{resource_id!r} is no resource id")
+        raise ValueError(f"{resource_id!r} is not a resource id")
     return parsed.resource_group, parsed.name
 
 
 def _why(error: HttpResponseError, what: str) -> str:
     if error.status_code == 403:
-        return f"this login may not {what}; the role {OPERATOR_ROLE} on it allows that, or Contributor ({_said(error)})"
-    return f"Azure refused to {what}: {_said(error)}"
+        return f"this login may not {what}; it needs the role {OPERATOR_ROLE} or Contributor on it ({_error_text(error)})"
+    return f"Azure refused to {what}: {_error_text(error)}"
 
 
-def _said(error: HttpResponseError) -> str:
-    """ARM's own code and message. A body in another form is cut short."""
+def _error_text(error: HttpResponseError) -> str:
+    """ARM's code and message; other bodies are shortened."""
     known = error.error
     if known is not None and getattr(known, "code", None):
         return f"{known.code}: {known.message}"

@@ -1,7 +1,4 @@
-"""Container Apps jobs and their executions: what Azure answers about them, as values.
-
-In: bodies as the service answers them. Out: `Job` and `Execution`. Pure; `job_client` fetches them.
-"""
+"""Container Apps jobs and their executions, parsed from the service's responses. Pure; `job_client` fetches them."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -11,7 +8,7 @@ from azure_gpu.formats.dates import instant
 
 API_VERSION = "2025-01-01"  # of the requests that no management client has a method for: replicas and the log's token
 MANUAL = "Manual"
-FAILED = 1  # the exit code of a failed execution where the service tells none
+FAILED = 1  # exit code of a failed execution without one from the service
 
 # JobExecutionRunningState of azure-mgmt-appcontainers 5.1.0 has Running, Processing, Stopped, Degraded, Failed, Unknown and
 # Succeeded; an execution that is Degraded has an end time, as public code that lists executions has it.
@@ -46,7 +43,7 @@ class Execution(NamedTuple):
 
     @property
     def exit_code(self) -> int | None:
-        """Of the last replica: the first code that isn't 0. None where the service tells none and it didn't succeed."""
+        """First nonzero code of the last replica. None if the service reports none and the execution didn't succeed."""
         if not self.is_over:
             return None
         last = self.containers[-1].replica if self.containers else ""
@@ -138,11 +135,11 @@ def execution_of(body: Mapping[str, Any]) -> Execution:
 def start_template(
     job: Job, *, image: str, arguments: list[str], environment: Mapping[str, str], secret_refs: Mapping[str, str]
 ) -> dict[str, Any] | None:
-    """What an execution overrides, None where it is nothing. `secret_refs`: the job's secrets by variable.
+    """Template of an execution that overrides the job's; None if nothing is overridden. `secret_refs`: secrets by variable.
 
-    The service takes the template of an execution in place of the job's (Microsoft Learn, container-apps/jobs: start a job with
-    another configuration), so that everything is said again that is to stay. The command and the arguments of a job belong to its
-    own image and go with it.
+    The service replaces the job's template by the execution's (Microsoft Learn, container-apps/jobs: start a job with another
+    configuration), so everything that stays is repeated. A job's command and arguments belong to its image and are dropped with
+    it.
     """
     if not (image or arguments or environment or secret_refs):
         return None
@@ -167,7 +164,7 @@ def start_template(
 
 
 def _kept(container: Mapping[str, Any]) -> dict[str, Any]:
-    """What a container of an execution may say, of a container of a job. The size of its disk is the service's to say."""
+    """The properties of a job's container that an execution may set. The service sets the disk size."""
     kept = {key: container[key] for key in ("name", "image", "command", "args", "env") if container.get(key) is not None}
     resources = {key: value for key, value in (container.get("resources") or {}).items() if key != "ephemeralStorage"}
     return {**kept, **({"resources": resources} if resources else {})}

@@ -1,7 +1,6 @@
-"""Which part of a stack a command means: the one that is named, or the only one.
+"""Selects the part of a stack that a command applies to: by name, or the only one.
 
-In: a stack's view and file, the name that was given. Out: the name in the stack, and problems, which tell a part that the file
-switches off.
+Problems distinguish unknown names from parts with `enabled: false`.
 """
 
 from pathlib import Path
@@ -14,35 +13,31 @@ from azure_gpu_operations.stack_view import StackView
 
 
 class Kind(NamedTuple):
-    """Parts among which a command chooses."""
+    """One kind of part, such as jobs."""
 
     section: str  # of the stack's file
     noun: str
-    of_stack: str  # what the stack hasn't, in full
+    of_stack: str  # full noun, for "the stack has no …"
     option: str  # of the command line
-    fix: str  # where there is none
+    fix: str  # if the stack has none
 
 
-JOB = Kind("jobs", "job", "job", "--job", "give the stack a job: a section `jobs` in its file, then `pulumi up`")
-POOL = Kind("pools", "pool", "pool", "--pool", "give the stack a pool: a section `pools` in its file, then `pulumi up`")
-MACHINE = Kind(
-    "vms", "machine", "virtual machine", "--vm", "give the stack a machine: a section `vms` in its file, then `pulumi up`"
-)
-CLUSTER = Kind(
-    "clusters", "cluster", "cluster", "--cluster", "give the stack one: a section `clusters` in its file, then `pulumi up`"
-)
-EDGE = Kind("edges", "edge", "edge", "--cluster", "give the stack one: a section `edges` in its file, then `pulumi up`")
+JOB = Kind("jobs", "job", "job", "--job", "add a section `jobs` to the stack's file and run `pulumi up`")
+POOL = Kind("pools", "pool", "pool", "--pool", "add a section `pools` to the stack's file and run `pulumi up`")
+MACHINE = Kind("vms", "machine", "virtual machine", "--vm", "add a section `vms` to the stack's file and run `pulumi up`")
+CLUSTER = Kind("clusters", "cluster", "cluster", "--cluster", "add a section `clusters` to the stack's file and run `pulumi up`")
+EDGE = Kind("edges", "edge", "edge", "--cluster", "add a section `edges` to the stack's file and run `pulumi up`")
 COMPUTE = Kind(
     "ml_workspace.computes",
     "compute",
     "compute of a workspace",
     "--compute",
-    "give the stack one with a size: `ml_workspace.computes` in its file, then `pulumi up`; --on aks is a cluster of AKS",
+    "add a compute with a `size` to `ml_workspace.computes` in the stack's file and run `pulumi up`; for AKS use --on aks",
 )
 
 
 def choose(kind: Kind, view: StackView, name: str, file: Path | None = None, option: str = "") -> tuple[str, list[Problem]]:
-    """`name`: "" is the only one. `option`: where it is written, if not as the kind has it. "" with a problem."""
+    """`name`: "" selects the only one. `option`: the option that gives it, if not the kind's. Returns "" with problems."""
     known = sorted(_NAMES[kind](view))
     option = option or kind.option
     if name in known:
@@ -54,9 +49,9 @@ def choose(kind: Kind, view: StackView, name: str, file: Path | None = None, opt
         message = f"the stack has no {kind.of_stack}"
         return "", [Problem("--stack", message, value=view.name, fix=kind.fix, code=Code.NOT_FOUND)]
     if name:
-        return "", [unknown(option, f"the stack has no such {kind.noun}", name, known)]
+        return "", [unknown(option, f"the stack has no {kind.noun} of this name", name, known)]
     if len(known) > 1:
-        fix = f"choose one: {option} {known[0]}" if option.startswith("--") else f"name one: {known[0]}"
+        fix = f"choose one: {option} {known[0]}" if option.startswith("--") else f"choose one: {known[0]}"
         return "", [Problem(option, f"the stack has several {kind.noun}s", allowed=", ".join(known), fix=fix)]
     return known[0], []
 

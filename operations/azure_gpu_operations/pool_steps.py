@@ -1,7 +1,6 @@
-"""What `up`, `preview` and `down` do about a stack's Batch pools beside the engine.
+"""Steps of `up`, `preview` and `down` for a stack's Batch pools: check packages, drain, warn of running tasks.
 
-In: a stack and `say`. Out: nothing; WrongPackagesError where nodes couldn't get a package. Nothing is asked of a stack without
-pools, and Azure's clients for them aren't loaded: that takes half a second of every `up`.
+Azure's clients, which take half a second to load, are loaded only for stacks with pools.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -38,27 +37,27 @@ def check_packages(stack: Stack) -> None:
     from azure_gpu_operations.preflight import packages
 
     try:
-        wanted = packages.inventory(project().files, stack.file, stack.name)
+        inventory = packages.inventory(project().files, stack.file, stack.name)
     except (ValueError, stack_file.StackFileError):
-        return  # the program itself says what is wrong with the file
-    if wanted is None:
+        return  # the program itself reports what is wrong with the file
+    if inventory is None:
         return
     deployment = stack.deployment()
-    account_id = wanted.batch_account_id or next(iter(_ids(deployment, azure_types.BATCH_ACCOUNT)), "")
+    account_id = inventory.batch_account_id or next(iter(_ids(deployment, azure_types.BATCH_ACCOUNT)), "")
     with closing(Arm(connection_of(deployment) or connection_in(stack.file))) as arm:
-        found = packages.states(arm.login, account_id, wanted.packages)
-    problems = packages.inactive(wanted.packages, found, account_id, stack.name)
+        found = packages.states(arm.login, account_id, inventory.packages)
+    problems = packages.inactive(inventory.packages, found, account_id, stack.name)
     if problems:
         raise WrongPackagesError(problems)
 
 
 def may_drain(deployment: Mapping[str, Any]) -> bool:
-    """Whether the stack has a pool that would go before its successor comes, so that it has to be known what is planned."""
+    """Whether the stack has a pool that would be deleted before its replacement is created, so that the plan must be known."""
     return any(keeps_its_name(each) for each in _resources(deployment, _POOL))
 
 
 def drain_replaced(deployment: Mapping[str, Any], steps: Iterable[Mapping[str, Any]], say: Say) -> None:
-    """Pools that the engine would delete before their successors come: their tasks are let end first. `steps`: a preview's."""
+    """Drains the pools that the engine would delete before creating their replacements. `steps`: of a preview."""
     connection = connection_of(deployment)
     if connection is None:
         return
@@ -69,18 +68,18 @@ def drain_replaced(deployment: Mapping[str, Any], steps: Iterable[Mapping[str, A
         name = pool_id.rsplit("/", 1)[-1]
         with closing(Arm(connection)) as arm, closing(BatchAccount(arm, batch_account_of(pool_id))) as account:
             if account.pool(name) is not None:
-                say(f"the pool {name} is to be replaced, drain first: its tasks may end before it goes")
+                say(f"the pool {name} is to be replaced; draining it first, so that its tasks can end")
                 drain(account, name, name, say, limit_seconds=DRAIN_SECONDS)
 
 
 def keeps_its_name(pool: Mapping[str, Any]) -> bool:
-    """Whether a pool of the state has one name for all of its forms, and so goes before its successor. One that stands beside it
-    ends in what the engine replaces it by: the hash of its form."""
+    """Whether a pool of the state has a fixed name and is therefore deleted before its replacement is created. Other names end in
+    `replacementTrigger`, a hash of the configuration."""
     return not str(pool["id"]).endswith(f"-{pool.get('replacementTrigger')}")
 
 
 def replaced_first(steps: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """The ids of pools that a preview replaces by pools of the same name: two of them can't be there at once."""
+    """The ids of pools that a preview replaces by pools of the same name, which can't exist at the same time."""
     for step in steps:
         old, new = step.get("oldState") or {}, step.get("newState") or {}
         same_name = (old.get("inputs") or {}).get("poolName") == (new.get("inputs") or {}).get("poolName")
@@ -89,8 +88,8 @@ def replaced_first(steps: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def tell_what_ends(stack: Stack, say: Say, within: Collection[str] | None = None) -> None:
-    """Tasks that run on pools which are about to go. Where Batch can't be asked, nothing is told: nobody is kept from ending.
-    `within`: the URNs of what alone goes; None: everything."""
+    """Reports tasks that are running on pools about to be deleted. Errors are ignored: they must not block the deletion.
+    `within`: the URNs that are deleted; None: everything."""
     deployment = stack.deployment()
     connection = connection_of(deployment)
     held = [str(each["id"]) for each in _resources(deployment, _POOL) if within is None or each["urn"] in within]
@@ -113,11 +112,11 @@ def tell_what_ends(stack: Stack, say: Say, within: Collection[str] | None = None
         return
 
 
-def _resources(deployment: Mapping[str, Any], wanted: azure_types.AzureType) -> list[Mapping[str, Any]]:
+def _resources(deployment: Mapping[str, Any], resource_type: azure_types.AzureType) -> list[Mapping[str, Any]]:
     """The stack's resources of a type."""
     resources = deployment.get("resources") or []
-    return [each for each in resources if each.get("type") == wanted.token and each.get("id") and not each.get("external")]
+    return [each for each in resources if each.get("type") == resource_type.token and each.get("id") and not each.get("external")]
 
 
-def _ids(deployment: Mapping[str, Any], wanted: azure_types.AzureType) -> list[str]:
-    return [str(each["id"]) for each in _resources(deployment, wanted)]
+def _ids(deployment: Mapping[str, Any], resource_type: azure_types.AzureType) -> list[str]:
+    return [str(each["id"]) for each in _resources(deployment, resource_type)]

@@ -1,14 +1,14 @@
-"""`python -m operations running`: what runs, since when, until when, and what it costs.
+"""`python -m operations running`: list what is running, since when, until when, and what it costs.
 
     running                every stack of this project in the backend
     running --stack S      one stack
-    running --all          everything of these kinds in the subscriptions of those stacks, whoever made it
+    running --all          everything of these kinds in the subscriptions of those stacks, including other owners'
 
-Costs are list prices of the catalog; what it doesn't know stays unknown, and a total says so. Running are container groups that
-haven't ended, executions of jobs, pools of Batch and of AKS that have nodes, with or without work on them, and AKS clusters that
-aren't stopped, with the jobs in them; deployments of Azure ML, which cost as much while nobody asks them, nodes of its computes,
-and virtual machines: one that is deallocated costs its disk, one that is only shut down costs what it did. A job without an
-execution and a pool without nodes cost nothing; registries, log workspaces, storage, other disks and addresses aren't counted.
+Costs are list prices of the catalog; totals say how many costs are unknown. Listed are container groups that haven't ended, job
+executions, Batch and AKS pools with nodes (busy or idle), AKS clusters that aren't stopped and their jobs, Azure ML deployments
+(billed even without requests), nodes of Azure ML computes, and virtual machines: a deallocated one costs its disk, one that is
+only shut down costs as much as a running one. Jobs without an execution and pools without nodes cost nothing; registries, log
+workspaces, storage, other disks and addresses aren't counted.
 """
 
 import argparse
@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def group_row(body: dict[str, Any]) -> Row | None:
-    """A container group that hasn't ended; None for one that has. Its cost isn't in it."""
+    """Row of a container group, without its cost; None if it has ended."""
     properties = body["properties"]
     state = (properties.get("instanceView") or {}).get("state") or str(properties.get("provisioningState") or "")
     if state in _GROUP_ENDED and (properties.get("instanceView") or {}).get("state"):
@@ -106,7 +106,7 @@ def _of_stacks(views: list[StackView]) -> Iterator[Row]:
 
 
 def _of_stack(row: Row, stack: StackView, name: str) -> Row:
-    known = stack.hourly_cost.get(name) if row.kind != POOL else None  # a pool's is that of all the nodes it may have
+    known = stack.hourly_cost.get(name) if row.kind != POOL else None  # a pool's output is the cost of its maximum size
     price = row.usd_hour if row.usd_hour is not None or known is None else Decimal(str(known))
     return row._replace(
         name=name, stack=stack.name, usd_hour=price, expires_at=instant(stack.expires_at.get(name)) or row.expires_at
@@ -114,14 +114,14 @@ def _of_stack(row: Row, stack: StackView, name: str) -> Row:
 
 
 def _everything(views: list[StackView]) -> Iterator[Row]:
-    """Each subscription once. What belongs to one of the stacks is called as in its file."""
+    """Each subscription once. Parts of the stacks have their names in the stack file."""
     ours = {resource_id.lower(): (stack, name) for stack in views for name, resource_id in stack.resources.items()}
     for connection in dict.fromkeys(stack.connection for stack in views):
         scope = f"/subscriptions/{connection.subscription_id}"
         with closing(_arm(connection)) as arm:
             rows: list[tuple[str, Row]] = []
             for listed in arm.values(scope + _GROUPS, _group_version()):
-                body = arm.get(listed["id"], _group_version())  # the list leaves out how the containers are
+                body = arm.get(listed["id"], _group_version())  # the list has no container states
                 row = group_row(body) if body else None
                 rows += [(listed["id"], row)] if row else []
             for listed in arm.values(scope + _JOBS, JOBS_VERSION):
@@ -136,7 +136,7 @@ def _everything(views: list[StackView]) -> Iterator[Row]:
 
 
 def _executions(arm: Any, job_id: str) -> Iterator[Row]:
-    from azure_gpu_operations import job_cost  # here, because Azure's clients take seconds to load
+    from azure_gpu_operations import job_cost  # here, because Azure's clients load slowly
     from azure_gpu_operations.job_client import Jobs
 
     jobs = Jobs(arm)
@@ -158,7 +158,7 @@ def _executions(arm: Any, job_id: str) -> Iterator[Row]:
 
 
 def _pools(arm: Any, scope: str) -> Iterator[tuple[str, Row]]:
-    """Of every account, whoever made it."""
+    """Of every Batch account."""
     from azure_gpu_operations.batch.account import API_VERSION  # here, as in `_executions`
 
     for account in arm.values(scope + _BATCH_ACCOUNTS, API_VERSION):
@@ -168,7 +168,7 @@ def _pools(arm: Any, scope: str) -> Iterator[tuple[str, Row]]:
 
 
 def _pool(arm: Any, pool_id: str) -> Iterator[Row]:
-    """A row where the pool has nodes, or is getting some."""
+    """A row if the pool has nodes or is allocating some."""
     from azure_gpu_operations.azure import AzureError  # here, as in `_executions`
     from azure_gpu_operations.batch.account import API_VERSION, BatchAccount, batch_account_of
     from azure_gpu_operations.batch.nodes_now import nodes_now
@@ -197,7 +197,7 @@ def _pool(arm: Any, pool_id: str) -> Iterator[Row]:
 
 
 def _clusters(arm: Any, scope: str, ours: Mapping[str, tuple[StackView, str]]) -> Iterator[Row]:
-    """Of the subscription, whoever made them."""
+    """All of the subscription."""
     from azure_gpu_operations.clusters.arm_facts import API_VERSION  # here, as in `_executions`
 
     for cluster in arm.values(scope + _CLUSTERS, API_VERSION):
@@ -224,7 +224,7 @@ def _machine_learning(arm: Any, stack: StackView) -> Iterator[tuple[str, Row]]:
 
 
 def _all_machine_learning(arm: Any, scope: str, ours: Mapping[str, tuple[StackView, str]]) -> Iterator[Row]:
-    """Of the subscription, whoever made them; what belongs to one of the stacks is called as in its file."""
+    """Of the subscription; parts of the stacks have their names in the stack file."""
     from azure_gpu_operations.machine_learning import running_rows  # here, as in `_executions`
 
     for resource_id, row in running_rows.of_subscription(arm, scope):

@@ -1,6 +1,6 @@
-"""What runs, as rows for people and as JSON: since when, until when, what it costs, and the command that ends it.
+"""Report of `running` as a table or JSON: since when, until when, cost, and the command that stops it.
 
-In: rows, the present. Out: a table or an object of JSON, and totals, which say how many costs aren't known.
+Totals say how many costs are unknown.
 """
 
 from collections.abc import Iterable, Mapping
@@ -33,7 +33,7 @@ _HEADINGS = (
 
 
 class Row(NamedTuple):
-    """One thing that runs."""
+    """One running resource."""
 
     name: str
     kind: str
@@ -43,7 +43,7 @@ class Row(NamedTuple):
     since: datetime | None = None  # not known of nodes and clusters
     expires_at: datetime | None = None
     usd_hour: Decimal | None = None
-    counted: bool = True  # it has a cost of its own; a job on a cluster has that of its node
+    counted: bool = True  # False: its cost is part of another row, as that of a job on a cluster
 
     def so_far(self, now: datetime) -> Decimal | None:
         """USD since it began; None where price or beginning isn't known."""
@@ -53,7 +53,7 @@ class Row(NamedTuple):
 
 
 class Total(NamedTuple):
-    """The sum of what is known, and how many aren't."""
+    """The sum of the known costs, and the number of unknown ones."""
 
     usd: Decimal
     unknown: int
@@ -66,7 +66,7 @@ class Total(NamedTuple):
 
 
 def end_of(tags: Mapping[str, Any] | None) -> datetime | None:
-    """The end that its tags say."""
+    """The end date in the tags."""
     return instant((tags or {}).get(EXPIRES_AT))
 
 
@@ -100,7 +100,7 @@ def as_json(rows: list[Row], now: datetime) -> dict[str, Any]:
 
 def show(rows: list[Row], now: datetime, *, wide: bool = False) -> None:
     if not rows:
-        print("nothing runs")
+        print("nothing is running")
         return
     print_table(console(), of_rows(_HEADINGS, (_cells(row, now) for row in rows)), wide=wide)
     hourly, spent = _totals(rows, now)

@@ -1,17 +1,17 @@
-"""`python -m operations up`, `preview`, `wait` and `down`: one stack brought up, looked at, waited for and destroyed.
+"""`python -m operations up`, `preview`, `wait` and `down`: deploy, preview, wait for and destroy a stack.
 
-    up --stack S                       settle what a killed run left, reject what would delete data, run `pulumi up`, wait
-    up --stack S --replace NAME        the same, and let NAME be replaced although it holds data or serves traffic
-    up --stack S --plan FILE           the same, and do what the plan says or nothing at all
-    preview --stack S                  settle as `up` does, then run `pulumi preview --diff`
+    up --stack S                       clean up after a killed run, reject the loss of data, run `pulumi up`, wait
+    up --stack S --replace NAME        the same, and allow NAME, which holds data or serves traffic, to be replaced
+    up --stack S --plan FILE           the same, and do exactly what the plan contains, or nothing
+    preview --stack S                  clean up as `up` does, then run `pulumi preview --diff`
     preview --stack S --save-plan FILE the same, and write the plan for a later `up`
     wait --stack S                     wait for the stack's container groups and show how they ended
-    down --stack S                     run `pulumi destroy` and remove the stack; asks before, requires --yes off a terminal
-    down --all --yes                   every stack of the backend, where all of them are on the embedded Azure
+    down --stack S                     run `pulumi destroy` and remove the stack; asks first, requires --yes off a terminal
+    down --all --yes                   every stack of the backend, if all of them are on the embedded Azure
 
-A plan holds what was planned, secrets encrypted, and for which state: `up --plan` refuses one where another update came between.
+A plan holds the planned changes, with encrypted secrets, and the state they are for: `up --plan` rejects it after another update.
 
-Exit codes: 0 all went well, 1 something failed, 2 the command line is wrong, 4 the state has moved on since the plan was made.
+Exit codes: 0 success, 1 something failed, 2 wrong command line, 4 the state has changed since the plan was made.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from azure_gpu_operations import saved_plan, stack_options
 from azure_gpu_operations.command_line import refuse
 from azure_gpu_operations.exit_codes import STALE_PLAN
 from azure_gpu_operations.guard import losses
-from azure_gpu_operations.guard.look import UnknownNameError
+from azure_gpu_operations.guard.update_check import UnknownNameError
 from azure_gpu_operations.project import project
 from azure_gpu_operations.stack import stack_names
 from azure_gpu_operations.stack_options import stack_of
@@ -37,17 +37,17 @@ def add_up_arguments(parser: argparse.ArgumentParser) -> None:
     _add_stack(parser)
     _add_wait(parser)
     for option, does in ((losses.REPLACE, "replaced"), (losses.DELETE, "deleted")):
-        text = f"let NAME be {does} although it holds data or serves traffic; may be repeated: foundation-storage"
+        text = f"allow NAME, which holds data or serves traffic, to be {does}; repeatable; such as foundation-storage"
         parser.add_argument(option, action="append", default=[], metavar="NAME", help=text)
-    text = "what `preview --save-plan` has written: what isn't in it is refused"
+    text = "a plan written by `preview --save-plan`; any other change is rejected"
     parser.add_argument("--plan", type=Path, metavar="FILE", help=text)
-    parser.add_argument("--start-jobs", action="store_true", help="start each manual job once, and show its log")
+    parser.add_argument("--start-jobs", action="store_true", help="start each manual job once and show its log")
     parser.set_defaults(run=_up)
 
 
 def add_preview_arguments(parser: argparse.ArgumentParser) -> None:
     _add_stack(parser)
-    parser.add_argument("--save-plan", type=Path, metavar="FILE", help="write the plan there, for `up --plan FILE`")
+    parser.add_argument("--save-plan", type=Path, metavar="FILE", help="write the plan to FILE, for `up --plan FILE`")
     parser.set_defaults(run=_preview)
 
 
@@ -59,10 +59,10 @@ def add_wait_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_down_arguments(parser: argparse.ArgumentParser) -> None:
     _add_stack(parser, required=False)
-    text = "leave what is on clusters that don't answer, such as an edge that is switched off, and forget it"
+    text = "remove objects on unreachable clusters, such as an edge that is off, from the state only"
     parser.add_argument("--forget-unreachable", action="store_true", help=text)
-    parser.add_argument("--yes", action="store_true", help="don't ask")
-    text = "every stack of the backend, where all of them are on the embedded Azure; what they protect goes too"
+    parser.add_argument("--yes", action="store_true", help="skip the confirmation")
+    text = "every stack of the backend, if all of them are on the embedded Azure; includes protected resources"
     parser.add_argument("--all", action="store_true", help=text)
     parser.set_defaults(run=_down)
 
@@ -80,7 +80,7 @@ def _add_wait(parser: argparse.ArgumentParser) -> None:
 def _up(options: argparse.Namespace) -> int:
     from azure_gpu_operations.commands import (
         bring_up,
-    )  # here: Azure's clients take longer to load than a command line to be rejected
+    )  # here, so that a wrong command line is rejected before Azure's slow clients are loaded
 
     allowed = losses.Allowed(tuple(options.replace), tuple(options.delete))
     stack = stack_of(options)
@@ -111,23 +111,23 @@ def _wait(options: argparse.Namespace) -> int:
 
 def _down(options: argparse.Namespace) -> int:
     if options.all == bool(options.stack):
-        return refuse("down takes --stack NAME or --all, one of the two" if options.all else _which_stack())
+        return refuse("down takes either --stack NAME or --all" if options.all else _which_stack())
     from azure_gpu_operations.commands import bring_down, mend_backend
     from azure_gpu_operations.guard import ending
 
     mend_backend(_say)  # before the first command, which reads every state
     there = stack_names(project().program)
     if options.stack and options.stack not in there:
-        _say(f"there is no stack {options.stack}")
+        _say(f"stack {options.stack} doesn't exist")
         return 0
     stacks = [stack_of(options, name) for name in (there if options.all else [options.stack])]
     try:
         if options.all:
             ending.refuse_elsewhere(stacks)
         else:
-            for stack in stacks:  # before anybody is asked
+            for stack in stacks:  # before the confirmation
                 ending.refuse_protected(stack, stack.deployment())
-        if stacks and not options.yes and not ending.asked(stacks):
+        if stacks and not options.yes and not ending.confirmed(stacks):
             _say("nothing was destroyed")
             return 1
     except ending.WrongRequestError as error:
@@ -139,4 +139,4 @@ def _down(options: argparse.Namespace) -> int:
 
 def _which_stack() -> str:
     names = stack_names(project().program)
-    return f"down takes --stack NAME; stacks that are there: {', '.join(names) or 'none'}"
+    return f"down takes --stack NAME; existing stacks: {', '.join(names) or 'none'}"

@@ -7,7 +7,7 @@ from azure_gpu_operations.azure import Arm
 from azure_gpu_operations.exit_codes import INTERRUPTED
 from azure_gpu_operations.job_client import Jobs
 from azure_gpu_operations.run.driving import drive
-from azure_gpu_operations.run.on_job.run import Request, plan
+from azure_gpu_operations.run.on_job.run import JobRequest, plan
 from azure_gpu_operations.run.protocol import Output, Say
 from azure_gpu_operations.stack_view import StackView
 
@@ -18,7 +18,7 @@ def run_each(view: StackView, say: Say) -> list[str]:
     output = Output(show=partial(_indented, say), show_error=partial(_indented, say), say=say)
     names = _manual(view, say, failed)
     for name in names:
-        driven = drive(partial(plan, view, name, Request()), output, view.name)
+        driven = drive(partial(plan, view, name, JobRequest()), output, view.name)
         if driven.code == INTERRUPTED:
             raise KeyboardInterrupt
         if driven.code:

@@ -1,15 +1,15 @@
-"""`python -m operations stop NAME --stack S` and `start ENDPOINT --stack S`: a run is ended, an online endpoint is stopped.
+"""`python -m operations stop NAME --stack S` and `start ENDPOINT --stack S`: stop a run, stop or start an online endpoint.
 
-    stop run-train-20261123-120000-ab12 --stack S    ends the run in Azure
-    stop digits --stack S                            takes the endpoint's machines away; its address and its keys stay
-    start digits --stack S                           brings them back, with the deployments and the traffic of the stack file
+    stop run-train-20261123-120000-ab12 --stack S    stop the run in Azure
+    stop digits --stack S                            delete the endpoint's deployments; its address and keys stay
+    start digits --stack S                           deploy again, with the deployments and traffic of the stack file
 
-NAME of `stop` is an endpoint as the stack file calls it, or a run as `run` and `running` call it, whoever started it. Where it is
-both, --as says which. A stopped endpoint has no deployments and costs nothing; it answers requests with an error. It stays
-stopped through every `up`, which says so, until `start`; `drift` says so too. `start` deploys what the stack file declares by
-then, which takes minutes. Both change only what belongs to the endpoint, whatever else has changed in the stack file.
+NAME is an endpoint's name in the stack file, or a run's name as shown by `run` and `running`; --as chooses if both exist. A
+stopped endpoint has no deployments, costs nothing and answers requests with an error. It stays stopped through every `up` until
+`start`; `up` and `drift` report it. `start` deploys what the stack file declares then, which takes minutes. Both change only the
+endpoint, even if other parts of the stack file have changed.
 
-Exit codes: 0 it is stopped or started, 1 it failed, or a run may still run, 2 the stack has no such run or endpoint.
+Exit codes: 0 stopped or started, 1 it failed, or a run may still run, 2 the stack has no such run or endpoint.
 """
 
 import argparse
@@ -27,14 +27,16 @@ _say = partial(print, flush=True)
 
 
 def add_stop_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", help="an endpoint of the stack, or a run as `run` and `running` call it")
-    parser.add_argument("--as", dest="kind", choices=(ENDPOINT, RUN), help="what NAME is, where the stack has both")
+    parser.add_argument("name", metavar="NAME", help="an endpoint of the stack, or a run's name as shown by `run` and `running`")
+    parser.add_argument(
+        "--as", dest="kind", choices=(ENDPOINT, RUN), help="whether NAME is an endpoint or a run, if the stack has both"
+    )
     _add_stack(parser)
     parser.set_defaults(run=_stop)
 
 
 def add_start_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="ENDPOINT", help="its name in the stack file")
+    parser.add_argument("name", metavar="ENDPOINT", help="the endpoint's name in the stack file")
     _add_stack(parser)
     parser.set_defaults(run=_start)
 
@@ -45,7 +47,7 @@ def _add_stack(parser: argparse.ArgumentParser) -> None:
 
 
 def _stop(options: argparse.Namespace) -> int:
-    from azure_gpu_operations.run import attached  # here: Azure's clients take longer to load than a command line to be refused
+    from azure_gpu_operations.run import attached  # here: Azure's clients load slowly
 
     found = view(stack_options.stack_of(options))
     if options.kind == ENDPOINT and options.name not in found.endpoints:
@@ -53,7 +55,7 @@ def _stop(options: argparse.Namespace) -> int:
     if options.kind == RUN or options.name not in found.endpoints:
         return attached.stop(options)
     if options.kind is None and attached.is_there(found, options):
-        message, fix = "the stack has an endpoint and a run of this name", f"add --as {ENDPOINT}, or --as {RUN}"
+        message, fix = "both an endpoint and a run have this name", f"add --as {ENDPOINT}, or --as {RUN}"
         return refuse(Problem("NAME", message, options.name, fix=fix))
     return _power(options, stops=True)
 
@@ -68,9 +70,9 @@ def _start(options: argparse.Namespace) -> int:
 def _no_endpoint(found: StackView, name: str) -> int:
     known = sorted(found.endpoints)
     if not known:
-        fix = "give it one: a section `ml_endpoints` in its file, then `up`"
+        fix = "add a section `ml_endpoints` to the stack's file and run `up`"
         return refuse(Problem("NAME", "the stack has no endpoint", name, fix=fix, code=Code.NOT_FOUND))
-    return refuse(unknown("NAME", "the stack has no such endpoint", name, known))
+    return refuse(unknown("NAME", "the stack has no endpoint of this name", name, known))
 
 
 def _power(options: argparse.Namespace, *, stops: bool) -> int:

@@ -1,7 +1,4 @@
-"""Virtual machines as ARM tells of them: whether one runs, what its extensions and run-commands came to, its shutdown.
-
-In: a signed-in `Arm` and a machine's ARM id. Out: `Machine`.
-"""
+"""Virtual machines as ARM reports them: power state, results of extensions and run-commands, shutdown schedule."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -26,7 +23,7 @@ class Extension(NamedTuple):
 
 
 class RunCommand(NamedTuple):
-    """A run-command that stands on a machine as a resource of its own."""
+    """A run-command resource of a machine."""
 
     name: str
     state: str = ""  # Pending, Running, Succeeded, Failed, TimedOut, Canceled
@@ -51,7 +48,7 @@ class Machine(NamedTuple):
     name: str
     state: str = ""  # of provisioning
     power: str = ""  # running, stopped, deallocated, …
-    since: datetime | None = None  # it has this power
+    since: datetime | None = None  # of this power state
     size: str = ""
     location: str = ""
     windows: bool = False
@@ -59,7 +56,7 @@ class Machine(NamedTuple):
     disk_type: str = ""  # of the system's disk
     disk_gib: int | None = None
     created: datetime | None = None
-    messages: tuple[str, ...] = ()  # the service's own
+    messages: tuple[str, ...] = ()  # of the service
     extensions: tuple[Extension, ...] = ()
     commands: tuple[RunCommand, ...] = ()
     shutdown: Shutdown = Shutdown()
@@ -67,7 +64,7 @@ class Machine(NamedTuple):
 
 
 def get(arm: Arm, machine_id: str, *, whole: bool = True) -> Machine | None:
-    """None where it isn't there. Not `whole`: without its run-commands and its shutdown, each of which is asked for."""
+    """None if it doesn't exist. Not `whole`: without run-commands and shutdown, which need a request each."""
     body = arm.get(machine_id, API_VERSION)
     if body is None:
         return None
@@ -80,7 +77,7 @@ def get(arm: Arm, machine_id: str, *, whole: bool = True) -> Machine | None:
 
 
 def _run_commands(arm: Arm, machine_id: str) -> Iterator[dict[str, Any]]:
-    """With what they came to, which a list doesn't tell."""
+    """With their results, which a list doesn't contain."""
     for each in arm.values(f"{machine_id}/runCommands", API_VERSION):
         command = f"{machine_id}/runCommands/{each['name']}"
         yield arm.get(command, API_VERSION, **{"$expand": "instanceView"}) or each
@@ -139,7 +136,7 @@ def _words(status: Mapping[str, Any]) -> str:
 
 
 def _shutdown(arm: Arm, machine_id: str) -> Shutdown:
-    """Its own schedule: Azure knows it by the machine's name alone."""
+    """The machine's shutdown schedule, which Azure finds by the machine's name."""
     group, name = machine_id.split("/providers/")[0], machine_id.rsplit("/", 1)[-1]
     body = arm.get(f"{group}/providers/Microsoft.DevTestLab/schedules/shutdown-computevm-{name}", SCHEDULES_VERSION)
     properties = (body or {}).get("properties") or {}

@@ -50,7 +50,7 @@ def test_what_can_not_be_pushed_is_said_before_anything_is_asked_of_azure(tmp_pa
     (tmp_path / "no.zip").write_text("no zip file")
     (tmp_path / "empty").mkdir()
     assert [problem.path for problem in read(tmp_path / "none", "a b", "1/2")[1]] == ["--application", "--version", "FOLDER|FILE"]
-    for name, message in (("no.zip", "it is no zip file"), ("empty", "the folder holds no file")):
+    for name, message in (("no.zip", "not a zip file"), ("empty", "the folder is empty")):
         content, problems = read(tmp_path / name, "GPUDriver", "1")
         assert content is None
         assert message in str(problems[0])

@@ -14,7 +14,7 @@ from azure_gpu_operations.clusters.api import ClusterApi
 from azure_gpu_operations.clusters.errors import ClusterError
 from azure_gpu_operations.run.on_cluster import plan
 from azure_gpu_operations.run.on_cluster.placing import Placement
-from azure_gpu_operations.run.on_cluster.wanted import Wanted
+from azure_gpu_operations.run.on_cluster.request import ClusterRequest
 from azure_gpu_operations.run.target import Target
 from tests.support.kubernetes import ControlPlane
 
@@ -28,7 +28,7 @@ def api(control_plane: ControlPlane) -> Iterator[ClusterApi]:
 
 
 def test_a_job_is_made_changed_and_removed_with_its_secret(api: ClusterApi, namespace: str) -> None:
-    wanted = Wanted(Target(image="docker.io/library/python:3.11-slim", secrets={"TOKEN": "hidden"}), gpus=1)
+    wanted = ClusterRequest(Target(image="docker.io/library/python:3.11-slim", secrets={"TOKEN": "hidden"}), gpus=1)
     jobs = f"/apis/batch/v1/namespaces/{namespace}/jobs"
     made = api.create(jobs, plan.job("run-x", namespace, "dev", wanted.target.image, wanted, Placement("nvidia.com/gpu", 1)))
     secret = plan.secret(namespace, "dev", {"TOKEN": "hidden"}, made)
@@ -72,7 +72,7 @@ def test_a_cluster_that_does_not_answer_is_said_so_in_a_line(tmp_path: Path) -> 
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [(None, "there is no kubeconfig"), ("a: [", "it can't be read: line 1"), ("clusters: []", "it has no current context")],
+    [(None, "kubeconfig .* not found"), ("a: [", "it can't be read: line 1"), ("clusters: []", "it has no current context")],
     ids=["no file", "no YAML", "no context"],
 )
 def test_a_kubeconfig_that_cannot_be_used_is_told(tmp_path: Path, text: str | None, said: str) -> None:
@@ -136,5 +136,5 @@ def test_a_cluster_that_is_gone_or_stopped_is_told_before_anybody_asks_it(contro
     with pytest.raises(ClusterError, match=f"the cluster aks is stopped; az aks start --ids {ID}"):
         reach.of_cluster(arm, ID)
     arm.body = None
-    with pytest.raises(ClusterError, match="somebody has deleted it"):
+    with pytest.raises(ClusterError, match="it was deleted outside the stack"):
         reach.of_cluster(arm, ID)

@@ -84,9 +84,13 @@ def test_objects_are_known_by_the_provider_of_their_cluster() -> None:
 @pytest.mark.parametrize(
     ("body", "silent", "said"),
     [
-        (None, False, "the cluster aks isn't in Azure any more: 2 objects on it are forgotten"),
-        ({"properties": {"powerState": {"code": "Stopped"}}}, False, "the cluster aks is stopped: 2 objects on it are forgotten"),
-        ({"properties": {}}, True, "the cluster aks doesn't answer: 2 objects on it are forgotten"),
+        (None, False, "the cluster aks isn't in Azure any more: removed 2 objects on it from the state"),
+        (
+            {"properties": {"powerState": {"code": "Stopped"}}},
+            False,
+            "the cluster aks is stopped: removed 2 objects on it from the state",
+        ),
+        ({"properties": {}}, True, "the cluster aks doesn't answer: removed 2 objects on it from the state"),
     ],
     ids=["gone", "stopped", "silent"],
 )
@@ -136,7 +140,7 @@ def test_before_an_update_a_stopped_cluster_is_told_and_nothing_is_forgotten(azu
     stack: Any = HeldStack(deployment())
     lines: list[str] = []
     dead.forget_gone(stack, stack.deployment(), lines.append)
-    assert lines == [f"the cluster aks is stopped, and what is on it can't be compared; az aks start --ids {ID}"]
+    assert lines == [f"the cluster aks is stopped, so its objects can't be compared; az aks start --ids {ID}"]
     assert stack.found == deployment()
 
 

@@ -4,7 +4,7 @@ import textwrap
 
 import pytest
 
-from azure_gpu_operations.clusters.kubeconfig import KubeconfigError, alone, read
+from azure_gpu_operations.clusters.kubeconfig import KubeconfigError, read, single_context
 
 TWO = textwrap.dedent("""
     apiVersion: v1
@@ -34,7 +34,7 @@ def test_a_user_that_a_program_signs_in_has_no_credentials_of_its_own() -> None:
 
 
 def test_one_context_alone_keeps_its_cluster_and_may_get_another_user() -> None:
-    made = alone(read(TWO), user={})
+    made = single_context(read(TWO), user={})
     assert made["clusters"][0]["cluster"]["certificate-authority-data"] == "QUJD"
     assert made["users"] == [{"name": "user", "user": {}}]
 
@@ -47,10 +47,10 @@ def test_one_context_alone_keeps_its_cluster_and_may_get_another_user() -> None:
             "",
             "it can't be read: line 1: this is not YAML: expected the node content; correct this line or the one before it",
         ),
-        ("just words", "", "it is no kubeconfig: it has no list `clusters`"),
+        ("just words", "", "not a kubeconfig: it has no list `clusters`"),
         (TWO, "elsewhere", "it has no context 'elsewhere'; it has here, nowhere, there"),
         (TWO, "nowhere", "it has no cluster 'gone'; it has a, b"),
-        (TWO.replace("current-context: here", ""), "", "it has no current context; name one of here, nowhere, there"),
+        (TWO.replace("current-context: here", ""), "", "it has no current context; choose one of here, nowhere, there"),
         (TWO.replace("https://a:443", "a:443"), "", "the cluster of its context here has no address"),
     ],
     ids=["no YAML", "no kubeconfig", "unknown context", "unknown cluster", "no context", "no address"],

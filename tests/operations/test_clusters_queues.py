@@ -70,7 +70,7 @@ def test_a_queue_has_its_own_and_what_it_may_borrow(spec: dict[str, Any], most: 
     cluster = Cluster(localqueues=[LOCAL], clusterqueues=[spec, *SHARED[1:]])
     assert queues.problems(cluster, "jobs", "vision", GPU, most) == []
     (problem,) = queues.problems(cluster, "jobs", "vision", GPU, most + 1)
-    assert (problem.path, problem.value, problem.allowed) == ("--nodes", most + 1, f"{most} in all")
+    assert (problem.path, problem.value, problem.allowed) == ("--nodes", most + 1, f"at most {most}")
 
 
 def test_a_queue_that_is_not_there_is_named_beside_those_that_are() -> None:

@@ -11,7 +11,7 @@ from azure_gpu_operations import __main__ as command_line, commands
 from azure_gpu_operations.past_end import command, taking
 from azure_gpu_operations.past_end.judging import Judged, Past
 from azure_gpu_operations.past_end.parts import Part
-from azure_gpu_operations.past_end.report import Found
+from azure_gpu_operations.past_end.report import StackResult
 
 JOB = Part("job", "jobs.night", "ServerlessGpuJob", datetime(2026, 12, 1, tzinfo=UTC), ())
 JUDGED = Judged((Past(JOB),), is_whole=False)
@@ -32,10 +32,10 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(command, "stack_names", lambda _: ["dev", "prod"])
     monkeypatch.setattr(commands, "mend_backend", lambda _: None)
 
-    def listed(stack: Any, _: datetime) -> Found:
-        return Found(stack.name, JUDGED if stack.name == "dev" else Judged((), is_whole=False))
+    def listed(stack: Any, _: datetime) -> StackResult:
+        return StackResult(stack.name, JUDGED if stack.name == "dev" else Judged((), is_whole=False))
 
-    def taken_down(stack: Any, now: datetime, _: Any, *, quiet: bool) -> Found:
+    def taken_down(stack: Any, now: datetime, _: Any, *, quiet: bool) -> StackResult:
         done.append(f"{stack.name}{' quietly' if quiet else ''}")
         return listed(stack, now)._replace(tried=True, gone=frozenset({"job"}))
 
@@ -73,13 +73,13 @@ def test_on_a_terminal_it_asks_after_it_has_listed(
     assert command_line.main([*PAST]) == code
     assert taken == done
     said = capsys.readouterr().out
-    assert said.index("jobs.night (ServerlessGpuJob): past its end") < said.index("Type yes to go on")
+    assert said.index("jobs.night (ServerlessGpuJob): expired") < said.index("Type yes to continue")
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("end", "--past", "--stack", "test"), "error: --stack: there is no such stack; given: 'test'; allowed: dev, prod\n"),
+        (("end", "--past", "--stack", "test"), "error: --stack: stack not found; given: 'test'; allowed: dev, prod\n"),
         (("end", "--past", "--as-of", "tomorrow"), "'tomorrow' is not "),
         (("end",), "the following arguments are required: --past\n"),
     ],

@@ -12,7 +12,7 @@ from azure_gpu_operations.job_client import Jobs
 from azure_gpu_operations.jobs import ContainerStatus, Execution, Job, job_of
 from azure_gpu_operations.run.on_job.follow import QUIET_POLLS, End, follow
 from azure_gpu_operations.run.on_job.log_stream import LogStream, plain, stream_address
-from azure_gpu_operations.run.on_job.run import JobRun, Request
+from azure_gpu_operations.run.on_job.run import JobRequest, JobRun
 from azure_gpu_operations.run.protocol import Outcome, Output
 from tests.support.embedded import until
 from tests.support.log_server import LogServer
@@ -92,7 +92,7 @@ def followed(server: LogServer, jobs: Jobs, **options: Any) -> tuple[End, list[s
 
 def run_of(server: LogServer, jobs: Jobs, said: list[str], *, minutes: float | None = None) -> JobRun:
     output = Output(list[str]().append, list[str]().append, said.append)
-    request = Request(timeout_minutes=minutes)
+    request = JobRequest(timeout_minutes=minutes)
     return JobRun(jobs, job(server), "dev", "train", output, request=request, execution="trainer-1", sleep=lambda _: None)
 
 
@@ -187,25 +187,25 @@ def test_one_that_disappears_ends_the_waiting(serve: Serve) -> None:
 def test_when_its_time_is_over_it_is_stopped_and_that_is_said(serve: Serve) -> None:
     jobs, said = ScriptedJobs("Running"), list[str]()
     outcome = run_of(serve([ONE]), jobs, said, minutes=0).follow()
-    assert (jobs.stopped, outcome) == (["trainer-1"], Outcome(124, "stopped when its time was over"))
-    assert said[0] == "it has run as long as it may (0 minutes)"
+    assert (jobs.stopped, outcome) == (["trainer-1"], Outcome(124, "stopped after its timeout"))
+    assert said[0] == "timeout of 0 minutes reached"
 
 
 def test_while_azure_can_not_be_reached_the_run_goes_on_and_says_so_once(serve: Serve) -> None:
     end, _, said = followed(serve([ONE]), ScriptedJobs("Running", "lost", "lost", "Running", "Succeeded"))
     assert end.execution is not None
     assert end.execution.status == "Succeeded"
-    assert said == ["Azure can't be asked about the execution at the moment, trying on: connection refused"]
+    assert said == ["Azure can't be reached at the moment, retrying: connection refused"]
 
 
 def test_after_a_while_without_azure_it_is_said_that_the_execution_may_still_run(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("azure_gpu_operations.run.asking.UNREACHABLE_SECONDS", 0)
+    monkeypatch.setattr("azure_gpu_operations.run.polling.UNREACHABLE_SECONDS", 0)
     server, said = serve([ONE]), list[str]()
     with pytest.raises(ServiceRequestError):
         follow(ScriptedJobs("lost"), job(server), "trainer-1", Output(*[said.append] * 3), at_limit=lambda: None)
-    assert "the execution trainer-1 may still run and cost" in said[-1]
+    assert "the execution trainer-1 may still be running and billed" in said[-1]
 
 
 def test_ctrl_c_passes_through_and_a_stop_stops_it_in_azure(serve: Serve) -> None:
@@ -226,8 +226,12 @@ def test_one_that_can_not_be_stopped_in_time_may_still_run_and_that_is_said(serv
 
     said: list[str] = []
     outcome = run_of(serve([ONE]), Unstoppable("Running"), said, minutes=0).follow()
-    assert outcome == Outcome(124, "not known to have stopped when its time was over")
-    told = "was told to stop and is Running" if state == "Running" else "may still run and cost (Conflict: another operation is"
+    assert outcome == Outcome(124, "told to stop after its timeout")
+    told = (
+        "was told to stop but is Running"
+        if state == "Running"
+        else "may still be running and billed (Conflict: another operation is"
+    )
     assert f"the execution trainer-1 {told}" in said[-1]
 
 
@@ -243,7 +247,7 @@ def test_a_refusal_on_the_way_does_not_leave_the_execution_alone(serve: Serve) -
 
     end, _, said = followed(serve([ONE]), Throttled("Running", "Succeeded"))
     assert end.execution is not None
-    assert said == ["Azure can't be asked about the execution at the moment, trying on: HTTP 503: later"]
+    assert said == ["Azure can't be reached at the moment, retrying: HTTP 503: later"]
 
 
 @pytest.mark.parametrize(
@@ -267,7 +271,7 @@ def test_one_that_waits_for_long_says_what_for(serve: Serve, containers: tuple[C
 
 def test_one_for_which_there_is_no_replica_yet_says_so_once(serve: Serve) -> None:
     said = followed(serve([]), ScriptedJobs(*["Running"] * (QUIET_POLLS + 5), "Succeeded", replicas=False))[2]
-    assert said == ["still waiting for a GPU: the service is getting a machine and pulling the image, which takes minutes"]
+    assert said == ["still waiting for a GPU: the service is allocating a machine and pulling the image, which takes minutes"]
 
 
 def test_a_stream_that_stays_open_after_the_end_does_not_hold_the_run(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -61,7 +61,7 @@ def test_pods_that_share_a_gpu_are_not_told_apart_and_that_is_said() -> None:
     _, jobs = dcgm.uses({"n1": PAGE}, [pod_of(body("train-1")), pod_of(body("serve-2"))])
     assert [(each.pod, each.utilisation, each.note) for each in jobs] == [
         ("train-1", 37, WHOLE_GPU),
-        ("serve-2", None, "DCGM doesn't tell pods that share a GPU apart"),
+        ("serve-2", None, "DCGM doesn't distinguish pods that share a GPU"),
     ]
     virtual = PAGE + PAGE.replace("train-1", "serve-2")  # as with --kubernetes-virtual-gpus
     _, jobs = dcgm.uses({"n1": virtual}, [pod_of(body("train-1")), pod_of(body("serve-2"))])
@@ -141,7 +141,7 @@ def test_without_an_exporter_nvidia_smi_runs_in_the_pods_that_use_gpus() -> None
 
 
 def test_a_cluster_in_which_nothing_tells_says_what_would() -> None:
-    with pytest.raises(NoFiguresError, match="there is no DCGM exporter, and no pod that runs uses a GPU"):
+    with pytest.raises(NoFiguresError, match="no DCGM exporter is running, and no running pod uses a GPU"):
         gather(Cluster([]), "auto", "jobs", print)
     with pytest.raises(NoFiguresError, match="`metrics: true`"):
         gather(Cluster([]), "dcgm", "jobs", print)

@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 from azure_gpu.catalog.problems import Severity
 from azure_gpu.formats import azure_types
 from azure_gpu_operations import __main__ as command, azure, project, stack_verbs
-from azure_gpu_operations.guard import ending, kept, look, mark
+from azure_gpu_operations.guard import ending, fingerprint, kept, update_check
 from azure_gpu_operations.guard.held import Held, held
 from azure_gpu_operations.guard.losses import NOTHING_ALLOWED, Allowed, gone, losses, problem, renamed
 from azure_gpu_operations.stack import EngineError, Planned, Stack
@@ -107,7 +107,7 @@ def test_the_message_names_resource_day_key_word_and_milder_way() -> None:
     assert str(problem(loss)) == (
         "team: this up would replace the storage account foundation-storage, which has been there since 2026-11-20T10:11:12Z, "
         "and lose its blobs; given: 'a -> b'; allowed: with --replace foundation-storage; fix: set team back to a; to name "
-        "another owner add a tag below tags; to move, bring up a second stack and copy what is to stay"
+        "another owner add a tag below `tags`; to move, deploy a second stack and copy the data"
     )
 
 
@@ -127,7 +127,7 @@ def test_another_location_is_named_although_the_engine_names_the_group() -> None
     said = {"newState": {"inputs": {"location": "eastus"}}, "replaceReasons": ["resourceGroupName"]}
     (loss,) = losses([each], [step("replace", each, **said)])
     assert (problem(loss).path, problem(loss).value) == ("location", "westeurope -> eastus")
-    assert "set location back to westeurope" in problem(loss).fix
+    assert "set `location` back to westeurope" in problem(loss).fix
 
 
 def test_any_other_input_is_shown_with_its_values_cut() -> None:
@@ -143,7 +143,7 @@ def test_a_deletion_names_the_key_to_put_back() -> None:
     (loss,) = losses([each], [step("delete", each)])
     assert problem(loss).path == "foundation.storage"
     assert problem(loss).value is None
-    assert problem(loss).fix == "put foundation.storage back"
+    assert problem(loss).fix == "restore foundation.storage"
 
 
 def test_what_was_replaced_and_not_deleted_yet_is_lost_by_its_own_id() -> None:
@@ -174,7 +174,7 @@ def test_a_name_that_nothing_has_is_told_with_those_there_are() -> None:
     assert (wrong.message, wrong.allowed) == ("2 resources have this name", f"one of {one().urn}, {other.urn}")
     assert Allowed(delete=(other.urn,)).wrong([one(), other]) == []
     (wrong,) = Allowed(delete=("x",)).wrong([])
-    assert wrong.allowed == "nothing: the stack holds none"
+    assert wrong.allowed == "none: the stack has no such resource"
 
 
 @given(st.lists(st.sampled_from(["same", "update", "create", "delete", "replace", "read", "refresh"]), max_size=6))
@@ -188,7 +188,7 @@ def test_whatever_is_planned_every_loss_is_refused_or_named(ops: list[str]) -> N
         assert loss.is_allowed(Allowed(replace=(each.name,), delete=(each.name,)))
 
 
-# The look
+# The check before an update
 
 
 class Planning:
@@ -246,35 +246,37 @@ WENT_WELL = {
 }
 
 
-def looked(stack: Any, found: dict[str, Any], allowed: Allowed = NOTHING_ALLOWED, *, needs_steps: bool = False) -> look.Looked:
-    return look.look(stack, found, allowed, needs_steps=needs_steps)
+def looked(
+    stack: Any, found: dict[str, Any], allowed: Allowed = NOTHING_ALLOWED, *, needs_steps: bool = False
+) -> update_check.UpdateCheck:
+    return update_check.check(stack, found, allowed, needs_steps=needs_steps)
 
 
 def test_nothing_is_planned_where_nothing_is_held(file: Path) -> None:
     stack = Planning(file, [])
-    assert looked(stack, {}) == look.Looked()
+    assert looked(stack, {}) == update_check.UpdateCheck()
     assert stack.previews == []
-    assert looked(stack, {}, needs_steps=True) == look.Looked([])
+    assert looked(stack, {}, needs_steps=True) == update_check.UpdateCheck([])
     assert stack.previews == [""]
 
 
 def test_nothing_is_planned_where_all_that_decides_is_as_it_was(file: Path) -> None:
     stack: Any = Planning(file, [])
-    stack.last = {**WENT_WELL, "message": mark.message(stack)}
-    assert looked(stack, state(storage())) == look.Looked()
+    stack.last = {**WENT_WELL, "message": fingerprint.message(stack)}
+    assert looked(stack, state(storage())) == update_check.UpdateCheck()
     file.write_text("config: {'p:team': a, 'p:jobs': {x: {}}, 'p:tags': {a: b}}")
-    assert looked(stack, state(storage())) == look.Looked()
+    assert looked(stack, state(storage())) == update_check.UpdateCheck()
     assert stack.previews == []
 
 
 def test_nothing_is_planned_where_only_a_compute_of_the_workspace_has_changed(file: Path) -> None:
     file.write_text("config: {'p:ml_workspace': {create: true, computes: {a: {size: s}}}}")
     stack: Any = Planning(file, [])
-    stack.last = {**WENT_WELL, "message": mark.message(stack)}
+    stack.last = {**WENT_WELL, "message": fingerprint.message(stack)}
     file.write_text("config: {'p:ml_workspace': {create: true, computes: {b: {size: s}}, environments: {c: {}}}}")
-    assert looked(stack, state(storage())) == look.Looked()
+    assert looked(stack, state(storage())) == update_check.UpdateCheck()
     file.write_text("config: {'p:ml_workspace': {create: true, models: [m], computes: {a: {size: s}}}}")
-    assert looked(stack, state(storage())) == look.Looked([])
+    assert looked(stack, state(storage())) == update_check.UpdateCheck([])
     assert stack.previews == [""]
 
 
@@ -301,7 +303,7 @@ def test_nothing_is_planned_where_only_a_compute_of_the_workspace_has_changed(fi
 )
 def test_it_is_planned_where_something_that_decides_has_changed(file: Path, change: dict[str, str]) -> None:
     stack: Any = Planning(file, [])
-    stack.last = {**WENT_WELL, "message": mark.message(stack)}
+    stack.last = {**WENT_WELL, "message": fingerprint.message(stack)}
     if "file" in change:
         file.write_text(change["file"])
     elif "program" in change:
@@ -310,34 +312,36 @@ def test_it_is_planned_where_something_that_decides_has_changed(file: Path, chan
         (file.parent / "Pulumi.yaml").write_text(change["project"])
     elif "state" not in change:
         stack.last |= change
-    assert looked(stack, state(storage(**{change["state"]: True} if "state" in change else {}))) == look.Looked([])
+    assert looked(stack, state(storage(**{change["state"]: True} if "state" in change else {}))) == update_check.UpdateCheck([])
     assert stack.previews == [""]
 
 
 def test_a_program_of_ones_own_is_always_planned(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stack: Any = Planning(file, [])
-    stack.last = {**WENT_WELL, "message": mark.message(stack)}
+    stack.last = {**WENT_WELL, "message": fingerprint.message(stack)}
     monkeypatch.setattr(project, "CHECKOUT", file.parent / "elsewhere")
-    assert looked(stack, state(storage())) == look.Looked([])
+    assert looked(stack, state(storage())) == update_check.UpdateCheck([])
 
 
 def test_a_loss_is_refused_until_the_command_line_names_it(file: Path) -> None:
     each = one(protect=True)
     stack = Planning(file, [step("delete", each)])
     found = state(storage(protect=True))
-    with pytest.raises(look.RefusedLossError, match=r"1 problem, nothing was changed:\n  - foundation\.storage: "):
+    with pytest.raises(update_check.RefusedLossError, match=r"1 problem, nothing was changed:\n  - foundation\.storage: "):
         looked(stack, found)
-    assert looked(stack, found, Allowed(delete=("foundation-storage",))) == look.Looked(stack.plan.steps, (each.urn,))
+    assert looked(stack, found, Allowed(delete=("foundation-storage",))) == update_check.UpdateCheck(
+        stack.plan.steps, (each.urn,)
+    )
     assert stack.free == []  # until just before the update
-    with pytest.raises(look.UnknownNameError, match="--delete: nothing of this stack"):
-        look.refuse_wrong_names(found, Allowed(delete=("x",)))
+    with pytest.raises(update_check.UnknownNameError, match="--delete: no resource of the stack"):
+        update_check.refuse_wrong_names(found, Allowed(delete=("x",)))
 
 
 def test_where_the_engine_plans_nothing_it_is_told_and_nothing_goes_on(file: Path) -> None:
     stack = Planning(file, [], "wrong settings")
     with pytest.raises(EngineError, match="wrong settings"):
         looked(stack, state(storage()))
-    assert looked(stack, {}, needs_steps=True) == look.Looked()
+    assert looked(stack, {}, needs_steps=True) == update_check.UpdateCheck()
 
 
 @pytest.mark.parametrize("others", [[], ["theirs"]])
@@ -361,13 +365,13 @@ def test_a_resource_group_goes_where_only_the_stacks_own_is_in_it(
     stack = Planning(file, [{"op": "replace", "urn": group["urn"]}])
     found = state(provider(metadataHost="localhost:4"), group, own)
     if not others:
-        assert looked(stack, found) == look.Looked(stack.plan.steps)
+        assert looked(stack, found) == update_check.UpdateCheck(stack.plan.steps)
         return
     with pytest.raises(
-        look.RefusedLossError, match="and lose what others have put into it: vaults theirs; allowed: with --replace "
+        update_check.RefusedLossError, match="and lose what others have put into it: vaults theirs; allowed: with --replace "
     ):
         looked(stack, found)
-    assert looked(stack, found, Allowed(replace=("foundation-resource-group",))) == look.Looked(stack.plan.steps)
+    assert looked(stack, found, Allowed(replace=("foundation-resource-group",))) == update_check.UpdateCheck(stack.plan.steps)
 
 
 PROTECTED = (
@@ -387,7 +391,7 @@ def test_what_is_protected_is_planned_on_a_copy_of_the_state(file: Path) -> None
         return Planned([step("replace", each)], ())
 
     stack.on_a_copy = on_a_copy
-    with pytest.raises(look.RefusedLossError, match="would replace the storage account"):
+    with pytest.raises(update_check.RefusedLossError, match="would replace the storage account"):
         looked(stack, {**state(storage(protect=True)), "secrets_providers": {"type": "passphrase"}})
     assert len(stack.previews) == 2
 
@@ -396,7 +400,7 @@ def test_where_no_copy_can_be_made_what_the_engine_named_is_told_with_all_that_h
     registry = resource(azure_types.REGISTRY.token, "foundation-registry", inputs={"tags": {"team": "b"}})
     found = {**state(storage(protect=True), registry), "secrets_providers": {"type": "service"}}
     stack = Planning(file, [], PROTECTED.format(one().urn))
-    with pytest.raises(look.RefusedLossError) as refused:
+    with pytest.raises(update_check.RefusedLossError) as refused:
         looked(stack, found)
     assert "--replace foundation-storage" in str(refused.value)
     assert "--replace foundation-registry" in str(refused.value)
@@ -414,9 +418,9 @@ def test_what_is_inside_of_something_allowed_goes_with_it(file: Path) -> None:
     found = {**state(storage(protect=True), service, container), "secrets_providers": {"type": "passphrase"}}
     let_go = looked(stack, found, Allowed(delete=("foundation-storage",))).let_go
     assert set(let_go) == {each.urn, service["urn"], container["urn"]}
-    with pytest.raises(look.RefusedLossError, match="2 problems"):
+    with pytest.raises(update_check.RefusedLossError, match="2 problems"):
         looked(stack, found)
-    with pytest.raises(look.RefusedLossError, match=r"1 problem, .*\n.* storage account"):
+    with pytest.raises(update_check.RefusedLossError, match=r"1 problem, .*\n.* storage account"):
         looked(stack, found, Allowed(delete=("ml-models-container",)))
 
 
@@ -438,7 +442,7 @@ def test_where_no_copy_can_be_made_the_rest_is_planned_once_something_is_allowed
     found = {**state(storage(protect=True), registry), "secrets_providers": {"type": "service"}}
     stack = Planning(file, [], PROTECTED.format(each.urn))
     stack.after_unprotecting = Planned([step("replace", each), {"op": "replace", "urn": registry["urn"]}], ())
-    with pytest.raises(look.RefusedLossError, match="--replace foundation-registry"):
+    with pytest.raises(update_check.RefusedLossError, match="--replace foundation-registry"):
         looked(stack, found, Allowed(replace=("foundation-storage",)))
     assert stack.free == []
 
@@ -450,10 +454,10 @@ def test_where_no_copy_can_be_made_the_rest_is_planned_once_something_is_allowed
 
 def test_an_update_is_called_as_the_engine_would_call_it(file: Path) -> None:
     stack: Any = Planning(file, [])
-    assert mark.message(stack).startswith("up [")
+    assert fingerprint.message(stack).startswith("up [")
     for words in (["init", "-q"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "More\n\nwords"]):
         subprocess.run(["git", "-C", str(file.parent), *words], check=True)
-    assert mark.message(stack).startswith("More [")
+    assert fingerprint.message(stack).startswith("More [")
 
 
 # What goes down
@@ -496,7 +500,7 @@ def test_all_is_for_providers_that_speak_to_this_machine(
     if not refused:
         ending.refuse_elsewhere([stack])
         return
-    with pytest.raises(ending.WrongRequestError, match=r"stack prod isn't there; nothing was destroyed; fix: .* prod$"):
+    with pytest.raises(ending.WrongRequestError, match=r"stack prod isn't; nothing was destroyed; fix: .* prod$"):
         ending.refuse_elsewhere([stack])
 
 
@@ -508,10 +512,10 @@ def test_the_answer_is_the_stacks_name_or_all(capsys: pytest.CaptureFixture[str]
     def answering(text: str) -> Callable[[str], str]:
         return lambda question: asked.append(question) or text
 
-    assert ending.asked([one_stack], answering(" dev \n"))
-    assert not ending.asked([one_stack], answering("y"))
-    assert not ending.asked(two, answering("dev"))
-    assert ending.asked(two, answering("all"))
+    assert ending.confirmed([one_stack], answering(" dev \n"))
+    assert not ending.confirmed([one_stack], answering("y"))
+    assert not ending.confirmed(two, answering("dev"))
+    assert ending.confirmed(two, answering("all"))
     assert asked[0] == "destroy it? Type dev to go on: "
     assert asked[-1] == "destroy them? Type all to go on: "
     assert "stack dev: 1 resource will be deleted\n" in capsys.readouterr().out
@@ -520,7 +524,7 @@ def test_the_answer_is_the_stacks_name_or_all(capsys: pytest.CaptureFixture[str]
 def test_numbers_for_people() -> None:
     blobs = (ending.Blobs("st1", 1, 10, is_more=False), ending.Blobs("st2", 20_000, 3 * 1024**3, is_more=True))
     unread = ending.Blobs("st3", 0, 0, is_more=False, unread="no right")
-    taken = ending.Taken("dev", 1200, (*blobs, unread), tuple(f"vaults {number}" for number in range(7)), "no answer")
+    taken = ending.Deletions("dev", 1200, (*blobs, unread), tuple(f"vaults {number}" for number in range(7)), "no answer")
     assert list(taken.lines()) == [
         "stack dev: 1,200 resources will be deleted",
         "  blobs in st1: 1 blob, 1 KiB",
@@ -547,7 +551,7 @@ def test_what_is_kept_is_no_loss_and_named_with_what_deletes_it() -> None:
     assert list(kept.told(state(alone)))[-1].endswith(f"granted to them: az resource delete --ids {account['id']}")
     assert list(kept.told(state(account))) == []
     stack: Any = HeldStack("dev", alone, resource("azure-native:app:Job", "a"))
-    assert list(ending.taken(stack).lines()) == [
+    assert list(ending.deletions_of(stack).lines()) == [
         "stack dev: 1 resource will be deleted",
         "  kept in Azure: BatchAccount ours",
     ]
@@ -557,10 +561,10 @@ def test_down_takes_one_of_stack_and_all(monkeypatch: pytest.MonkeyPatch, capsys
     monkeypatch.setattr(stack_verbs, "stack_names", lambda folder: ["dev", "prod"])
     for words in (["down"], ["down", "--yes"]):
         assert command.main(words) == 2
-        assert capsys.readouterr().err == "error: down takes --stack NAME; stacks that are there: dev, prod\n"
+        assert capsys.readouterr().err == "error: down takes --stack NAME; existing stacks: dev, prod\n"
     assert command.main(["down", "--stack", "dev", "--all"]) == 2
     assert command.main(["down", "--stack", "other", "--yes"]) == 0
-    assert "there is no stack other" in capsys.readouterr().out
+    assert "stack other doesn't exist" in capsys.readouterr().out
 
 
 def test_the_protected_are_named_with_two_commands(tmp_path: Path) -> None:
@@ -576,8 +580,8 @@ def test_the_protected_are_named_with_two_commands(tmp_path: Path) -> None:
 
 def test_where_standard_input_is_closed_nobody_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", None)
-    with pytest.raises(ending.WrongRequestError, match="there is no terminal to ask on; fix: add --yes"):
-        ending.asked([])
+    with pytest.raises(ending.WrongRequestError, match="standard input is not a terminal; fix: add --yes"):
+        ending.confirmed([])
 
 
 def test_a_plan_tells_errors_without_the_engines_prefix(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -42,10 +42,10 @@ def test_of_several_one_has_to_be_named_and_a_misspelt_one_is_told_the_right_nam
     assert str(problem) == told
     (problem,) = choose(kind, several, "trian")[1]
     assert str(problem) == (
-        f"{kind.option}: the stack has no such {kind.noun}; given: 'trian'; allowed: b, train; fix: did you mean train?"
+        f"{kind.option}: the stack has no {kind.noun} of this name; given: 'trian'; allowed: b, train; fix: did you mean train?"
     )
     (problem,) = choose(kind, several, "", option="NAME")[1]
-    assert problem.fix == "name one: b"
+    assert problem.fix == "choose one: b"
 
 
 @pytest.mark.parametrize("name", ["", "train"])
@@ -66,7 +66,7 @@ def test_one_that_is_off_is_told_from_one_that_is_not_there(kind: Kind, file: Pa
         f"{kind.option}: {where}.night is switched off: enabled: false in Pulumi.dev.yaml; given: 'night'; "
         "fix: remove enabled: false there, then `pulumi up --stack dev`"
     )
-    assert choose(kind, ONE, "other", file)[1][0].message == f"the stack has no such {kind.noun}"
+    assert choose(kind, ONE, "other", file)[1][0].message == f"the stack has no {kind.noun} of this name"
 
 
 @pytest.mark.parametrize("kind", [JOB, POOL, MACHINE])

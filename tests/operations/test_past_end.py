@@ -9,7 +9,7 @@ from azure_gpu_operations.exit_codes import FAILED, OK, PAST_LEFT
 from azure_gpu_operations.past_end.judging import Judged, Past, judge, keeps_whole
 from azure_gpu_operations.past_end.locks import Lock
 from azure_gpu_operations.past_end.parts import Part, parts
-from azure_gpu_operations.past_end.report import Found, as_json, exit_code, lines
+from azure_gpu_operations.past_end.report import StackResult, as_json, exit_code, lines
 
 NOW = datetime(2026, 12, 5, tzinfo=UTC)
 PAST, LATER = "2026-12-01T00:00:00Z", "2027-01-01T00:00:00Z"
@@ -76,7 +76,7 @@ def test_what_is_protected_or_holds_data_stays() -> None:
     )
     assert found == {
         "jobs.a": "a-job is protected; fix: python -m operations pulumi state unprotect URN --stack dev",
-        "pools.b": "the storage account data holds blobs; fix: take it out of the stack file",
+        "pools.b": "the storage account data holds blobs; fix: remove it from the stack file",
         "vms.c": "",
     }
 
@@ -96,7 +96,9 @@ def test_what_a_lock_of_azure_keeps_stays(scope: str, keeps: bool) -> None:
     job = component("ServerlessGpuJob", "a", PAST)
     deployment, lock = state(job, resource("a-job", job)), Lock("keep", scope, "CanNotDelete")
     why = judged(deployment, lock)["jobs.a"]
-    told = f"the lock keep (CanNotDelete) on {scope.rsplit('/', 1)[-1]} in Azure keeps it; fix: delete the lock, if it is yours"
+    told = (
+        f"the lock keep (CanNotDelete) on {scope.rsplit('/', 1)[-1]} in Azure protects it; fix: delete the lock, if it is yours"
+    )
     assert why == (told if keeps else "")
     assert bool(keeps_whole(deployment, [lock])) == keeps
 
@@ -106,7 +108,7 @@ def test_what_something_else_depends_on_stays_unless_that_goes_too() -> None:
     aks = resource("shared-cluster", cluster)
     attached = resource("ml-compute-shared", workspace, COMPUTE, propertyDependencies={"resourceId": [aks["urn"]]})
     assert judged(state(cluster, aks, workspace, attached)) == {
-        "clusters.shared": "ml-compute-shared of the stack depends on it; fix: take that out of the stack file first, and `up`"
+        "clusters.shared": "ml-compute-shared of the stack depends on it; fix: remove that from the stack file and run `up` first"
     }
     ending = {**attached, "inputs": {"tags": {"expires-at": PAST}}}
     assert set(judged(state(cluster, aks, workspace, ending)).values()) == {""}
@@ -129,24 +131,24 @@ def part(name: str) -> Part:
 
 def test_the_exit_code_says_whether_something_past_is_left() -> None:
     two = Judged((Past(part("a")), Past(part("b"), "it is protected")), is_whole=False)
-    assert exit_code([Found("dev")]) == OK
-    assert exit_code([Found("dev"), Found("prod", two)]) == PAST_LEFT
-    assert exit_code([Found("dev", two, gone=frozenset({"a"}), tried=True)]) == PAST_LEFT
-    assert exit_code([Found("dev", two, gone=frozenset({"a", "b"}), tried=True)]) == OK
-    assert exit_code([Found("dev", two), Found("prod", error="it doesn't answer")]) == FAILED
+    assert exit_code([StackResult("dev")]) == OK
+    assert exit_code([StackResult("dev"), StackResult("prod", two)]) == PAST_LEFT
+    assert exit_code([StackResult("dev", two, gone=frozenset({"a"}), tried=True)]) == PAST_LEFT
+    assert exit_code([StackResult("dev", two, gone=frozenset({"a", "b"}), tried=True)]) == OK
+    assert exit_code([StackResult("dev", two), StackResult("prod", error="it doesn't answer")]) == FAILED
 
 
 def test_each_part_is_told_with_what_became_of_it() -> None:
     three = Judged((Past(part("a")), Past(part("b"), "it is protected"), Past(part("c"))), is_whole=True)
-    found = Found("dev", three, {"a": 0.526, "b": None}, gone=frozenset({"a"}), tried=True, error="it was refused")
+    found = StackResult("dev", three, {"a": 0.526, "b": None}, gone=frozenset({"a"}), tried=True, error="it was refused")
     assert list(lines([found], NOW)) == [
         "stack dev:",
-        "  jobs.a (ServerlessGpuJob): taken down; ended 2026-12-01T00:00:00Z, 4 days ago; 0.526 USD an hour while it runs",
-        "  jobs.b (ServerlessGpuJob): stays: it is protected; ended 2026-12-01T00:00:00Z, 4 days ago",
+        "  jobs.a (ServerlessGpuJob): destroyed; ended 2026-12-01T00:00:00Z, 4 days ago; 0.526 USD an hour while it runs",
+        "  jobs.b (ServerlessGpuJob): kept: it is protected; ended 2026-12-01T00:00:00Z, 4 days ago",
         "  jobs.c (ServerlessGpuJob): failed; ended 2026-12-01T00:00:00Z, 4 days ago",
-        "  every part of it is past its end; to take down the rest with its data: python -m operations down --stack dev",
+        "  every part of it has expired; to destroy the rest with its data: python -m operations down --stack dev",
         "  error: it was refused",
-        "2 parts lie past the end and still there",
+        "2 parts have expired and not been destroyed",
     ]
     told = as_json([found], NOW)
     assert [(each["state"], each["hourly_cost_usd"]) for each in told["stacks"][0]["parts"]] == [
@@ -156,5 +158,7 @@ def test_each_part_is_told_with_what_became_of_it() -> None:
     ]
     assert told["left"] == 2
     listed = list(lines([found._replace(tried=False, gone=frozenset(), error="")], NOW))
-    assert listed[-2:] == ["3 parts lie past the end and still there", "to take down what doesn't stay, add --yes"]
-    assert list(lines([Found("dev"), Found("prod")], NOW)) == ["nothing of 2 stacks lies past its end at 2026-12-05T00:00:00Z"]
+    assert listed[-2:] == ["3 parts have expired and not been destroyed", "to destroy the parts that aren't kept, add --yes"]
+    assert list(lines([StackResult("dev"), StackResult("prod")], NOW)) == [
+        "nothing in 2 stacks has expired at 2026-12-05T00:00:00Z"
+    ]

@@ -97,7 +97,7 @@ def test_a_pool_gives_its_nodes_up_when_their_tasks_have_ended() -> None:
     assert done
     assert account.told == ["give the nodes up"]
     assert "the pool train has 2 nodes, 2 tasks running" in said
-    assert said[-1] == "the pool train has no nodes any more; 3 tasks wait until it has some again"
+    assert said[-1] == "the pool train has no nodes any more; 3 tasks wait for nodes"
 
 
 def test_a_resize_that_goes_on_is_stopped_first() -> None:
@@ -109,11 +109,11 @@ def test_a_resize_that_goes_on_is_stopped_first() -> None:
 def test_tasks_that_take_longer_than_one_waits_are_told() -> None:
     done, said = drained(Account(scaled(), 1000), seconds=12)
     assert not done
-    assert "it goes on giving them up" in said[-1]
+    assert "it continues to remove them" in said[-1]
 
 
 def test_a_pool_that_is_not_there_can_not_be_drained() -> None:
-    with pytest.raises(AzureError, match="isn't there"):
+    with pytest.raises(AzureError, match="doesn't exist"):
         drained(Account(None, 1))
 
 

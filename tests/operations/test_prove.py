@@ -157,7 +157,7 @@ def test_two_runs_make_one_row_with_the_first_line_of_the_first() -> None:
     ("run", "why"),
     [
         (Written("no memory", outcome=Outcome(1, "failed")), ("vector_add: exit code 1", "no memory", "why run-1 failed")),
-        (Written("hello"), ("vector_add: it ended with exit code 0, and its last line isn't its report", "hello")),
+        (Written("hello"), ("vector_add: it ended with exit code 0, but its last line isn't a report", "hello")),
         (Written(raises={"follow": RunError("gone")}), ("vector_add: gone", "why train failed")),
     ],
     ids=["exit code", "no report", "gone"],
@@ -239,7 +239,7 @@ def test_the_table_has_a_row_for_each_and_says_why_below(capsys: pytest.CaptureF
     assert "Container Apps job" in shown
     assert "2.5 s" in shown
     assert "0.01 USD" in shown
-    assert shown.rstrip().endswith("AKS cluster shared wasn't proved:\n  --pool: it has no nodes\n    fix: give it some")
+    assert shown.rstrip().endswith("AKS cluster shared failed:\n  --pool: it has no nodes\n    fix: give it some")
 
 
 def test_a_record_is_compared_with_what_is_proved_now(tmp_path: Path) -> None:
@@ -251,9 +251,9 @@ def test_a_record_is_compared_with_what_is_proved_now(tmp_path: Path) -> None:
     assert record.compared(before, ROWS) == ["Container Apps job train: first line after 1.00 of the time"]
     now = [ROWS[0]._replace(passed=False, first_line_seconds=5.0, device="CPU"), Proof(Service.BATCH, "train", True)]
     assert record.compared(before, now) == [
-        "Container Apps job train: passed then, ran on Tesla T4, first line after 2.00 of the time",
-        "Batch pool train: it wasn't in the record of 2026-11-23T00:00:00+00:00",
-        "aks shared: in the record of 2026-11-23T00:00:00+00:00, and not proved now",
+        "Container Apps job train: passed before, ran on Tesla T4, first line after 2.00 of the time",
+        "Batch pool train: not in the record of 2026-11-23T00:00:00+00:00",
+        "aks shared: in the record of 2026-11-23T00:00:00+00:00, but not tested now",
     ]
 
 
@@ -261,7 +261,7 @@ def test_a_record_is_compared_with_what_is_proved_now(tmp_path: Path) -> None:
 def test_a_file_that_is_no_record_is_left_alone(tmp_path: Path, text: str) -> None:
     file = tmp_path / "proof.json"
     file.write_text(text)
-    with pytest.raises(ValueError, match="this is no record of a proof"):
+    with pytest.raises(ValueError, match="not a record of `prove`"):
         record.read(file)
 
 
@@ -324,7 +324,7 @@ def test_a_group_that_runs_for_ever_is_looked_at_and_not_started() -> None:
 
 
 def test_a_group_that_is_gone_says_so() -> None:
-    assert "somebody has deleted it" in proved_group(Group(gone=True)).why[0]
+    assert "not in Azure" in proved_group(Group(gone=True)).why[0]
 
 
 @pytest.fixture
@@ -453,7 +453,7 @@ def test_an_endpoint_names_ten_digits_and_its_log_tells_the_device(monkeypatch: 
 
 def test_a_digit_that_is_named_wrongly_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     found = proved_endpoint(Endpoint(), scored(0, 1, 2, 3, 4, 5, 6, 1, 8, 9), monkeypatch)
-    assert (found.passed, found.why) == (False, ("it named 9 of 10 digits: 7 as 1",))
+    assert (found.passed, found.why) == (False, ("it recognised 9 of 10 digits: 7 as 1",))
 
 
 @pytest.mark.parametrize("endpoint", [Endpoint(image="ghcr.io/other/server:1"), Endpoint(model="/w/models/mine/versions/1")])

@@ -129,7 +129,7 @@ def test_every_file_that_cannot_be_sent_is_named_before_anything_is(
     assert query(server, str(image), *(str(tmp_path / name) for name in names)) == 2
     told = capsys.readouterr().err
     assert "the file is empty" in told
-    assert told.count("it isn't JSON") == 2
+    assert told.count("not JSON") == 2
     assert "gone.png: No such file or directory" in told
     assert not server.requests
 
@@ -170,7 +170,7 @@ def test_what_is_no_key_is_refused_and_not_shown(
     monkeypatch.setenv("SCORING_KEY", key)
     assert query(server, str(image)) == 2
     told = capsys.readouterr().err
-    assert "what SCORING_KEY holds is no key" in told
+    assert "SCORING_KEY contains no valid key" in told
     assert KEY not in told
     assert not server.requests
 
@@ -294,17 +294,17 @@ def test_several_images_in_one_request_have_a_row_each() -> None:
 @pytest.mark.parametrize(
     ("status", "headers", "what", "fix"),
     [
-        (401, {}, "doesn't take this key or token", "AzureML Data Scientist"),
-        (404, {}, "no deployment that takes this request", "traffic"),
+        (401, {}, "rejects this key or token", "AzureML Data Scientist"),
+        (404, {}, "no deployment takes this request", "traffic"),
         (408, {}, "longer than its request timeout", "timeout_seconds"),
-        (429, {}, "more requests wait", "--clients"),
-        (429, {"retry-after": "3"}, "more requests wait", "wait 3 s"),
+        (429, {}, "more requests are waiting", "--clients"),
+        (429, {"retry-after": "3"}, "more requests are waiting", "wait 3 s"),
         (503, {}, "no instance of the deployment is ready", "explain digits --stack dev"),
-        (424, {}, "own server refused it", "explain digits --stack dev"),
-        (424, {"ms-azureml-model-error-statuscode": "400"}, "the scoring script doesn't take this input", "message"),
-        (424, {"ms-azureml-model-error-statuscode": "500"}, "the scoring script raised", "log"),
-        (424, {"ms-azureml-model-error-statuscode": "9" * 5000}, "own server refused it", "log"),
-        (418, {}, "a status that isn't expected", "log"),
+        (424, {}, "server rejected the request", "explain digits --stack dev"),
+        (424, {"ms-azureml-model-error-statuscode": "400"}, "the scoring script rejects this input", "message"),
+        (424, {"ms-azureml-model-error-statuscode": "500"}, "the scoring script raised an exception", "log"),
+        (424, {"ms-azureml-model-error-statuscode": "9" * 5000}, "server rejected the request", "log"),
+        (418, {}, "unexpected HTTP status", "log"),
     ],
 )
 def test_a_refusal_is_said_in_words_with_the_likely_fix(status: int, headers: dict[str, str], what: str, fix: str) -> None:
@@ -330,13 +330,13 @@ def test_a_server_that_is_not_there_is_said_in_a_line(image: Path, capsys: pytes
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["digits", "a.png"], "--stack says of which stack"),
-        (["digits", "--stack", "s"], "name what to send"),
-        (["--url", "example.com/score", "a.png"], "is no address"),
-        (["--url", "https://[", "a.png"], "is no address"),
+        (["digits", "a.png"], "--stack is required for the endpoint"),
+        (["digits", "--stack", "s"], "no file is given"),
+        (["--url", "example.com/score", "a.png"], "is not a URL"),
+        (["--url", "https://[", "a.png"], "is not a URL"),
         (["--url", "https://me:secret@example.com/score", "a.png"], "give the key with --key-from"),
-        (["--url", "http://example.com/score", "a.png", "--key-from", "PATH"], "nothing encrypts the key"),
-        (["--url", "https://example.com/score", "a.png", "--key-from", "NO_SUCH_VARIABLE"], "no variable NO_SUCH_VARIABLE"),
+        (["--url", "http://example.com/score", "a.png", "--key-from", "PATH"], "without encryption"),
+        (["--url", "https://example.com/score", "a.png", "--key-from", "NO_SUCH_VARIABLE"], "NO_SUCH_VARIABLE is not set"),
         (["--url", "https://example.com/score", "a.png", "--count", "0"], "--count: 0 is out of range"),
         (["--url", "https://example.com/score", "a.png", "--clients", "1000"], "--clients: 1000 is out of range"),
     ],

@@ -46,5 +46,5 @@ def test_a_build_has_the_rights_of_who_asks_for_it_where_the_registry_wants_that
     assert built(monkeypatch, registry_modes.LEGACY, "Succeeded") == [("2019-06-01-preview", None)]
     as_caller = {"sourceRegistry": {"identity": "[caller]"}}
     assert built(monkeypatch, registry_modes.ABAC, "Succeeded") == [("2025-03-01-preview", as_caller)]
-    with pytest.raises(BuildFailedError, match="you need Container Registry Repository Writer on it"):
+    with pytest.raises(BuildFailedError, match="you need the role Container Registry Repository Writer on it"):
         built(monkeypatch, registry_modes.ABAC, "Failed")

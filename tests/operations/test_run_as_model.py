@@ -23,10 +23,10 @@ def test_a_name_with_a_version_and_one_whose_version_is_the_time() -> None:
 def test_everything_that_is_wrong_is_told_at_once() -> None:
     _, problems = as_model.resolve("a/b:c d", [], VIEW._replace(ml_workspace=""), detach=True)
     assert [str(each).partition(";")[0] for each in problems] == [
-        "--model: this can't be a model's name",
-        "--model: this can't be a version",
-        "--model: nothing of the run is kept",
-        "--detach: nobody is left to make a model of what the run leaves",
+        "--model: not a valid model name",
+        "--model: not a valid version",
+        "--model: requires --output",
+        "--detach: can't be combined with --model: the model is made when the run ends",
         "--model: the stack has no Azure ML workspace",
     ]
 
@@ -78,5 +78,7 @@ def test_none_and_several_are_told_with_the_command_that_fetches_them(
     left(monkeypatch, *folders)
     said: list[str] = []
     assert as_model.make(VIEW, "run-1", Model("digits", "3"), Path("Pulumi.dev.yaml"), said.append) == 1
-    assert said == [f"error: the run has left {what}; its files: python -m operations fetch run-1 --into FOLDER --stack dev"]
+    assert said == [
+        f"error: the run's output contains {what}; to fetch it: python -m operations fetch run-1 --into FOLDER --stack dev"
+    ]
     assert made == []

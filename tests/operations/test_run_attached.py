@@ -12,7 +12,7 @@ from azure_gpu_operations.batch import blobs
 from azure_gpu_operations.run import attached
 
 FILE = "run-1/main/out/model.bin"
-SOME = "error: the run run-1 hasn't uploaded all that it leaves: it still runs, or was ended before; "
+SOME = "error: the run run-1 hasn't uploaded all its files: it is still running or was stopped early; "
 
 
 class Blobs:
@@ -72,4 +72,4 @@ def test_files_that_are_not_all_there_are_fetched_with_an_error(
 def test_a_run_that_keeps_no_file_is_refused(kept: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     kept.kept = ("run-2/main/x",)
     assert attached._fetch(Namespace(name="run-1", into=tmp_path)) == 2
-    assert "NAME: no file of such a run is kept; given: 'run-1'" in capsys.readouterr().err
+    assert "NAME: no files are stored under this name; given: 'run-1'" in capsys.readouterr().err

@@ -37,11 +37,11 @@ def test_inputs_have_their_own_name_or_the_one_that_is_given(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("inputs", "outputs", "said"),
     [
-        (["nowhere"], [], "--input: the file or folder isn't there; given: 'nowhere'"),
-        (["here=../up"], [], "--input: it leads out of the program's working folder; given: '../up'"),
+        (["nowhere"], [], "--input: file or folder not found; given: 'nowhere'"),
+        (["here=../up"], [], "--input: the path is outside the program's working folder; given: '../up'"),
         (["here", "here"], [], "--input: two inputs have the same name; given: 'here'"),
-        ([], ["/etc/passwd"], "--output: it leads out of the program's working folder"),
-        ([], ["a/../../b"], "--output: it leads out of the program's working folder"),
+        ([], ["/etc/passwd"], "--output: the path is outside the program's working folder"),
+        ([], ["a/../../b"], "--output: the path is outside the program's working folder"),
     ],
 )
 def test_what_can_not_be_carried_is_told(
@@ -58,9 +58,9 @@ def test_only_what_is_built_can_have_files_and_only_with_a_storage_account() -> 
     assert carried.check(Files(), None, "", "dev") == []
     assert carried.check(files, SCRIPT, "/storage", "dev") == []
     assert "no storage account" in str(carried.check(files, SCRIPT, "", "dev")[0])
-    assert "only what is built can have files" in str(carried.check(files, None, "/storage", "dev")[0])
+    assert "files require a built image" in str(carried.check(files, None, "/storage", "dev")[0])
     shell = of_folder("work", {DOCKERFILE: b"FROM python:3.11-slim\nENTRYPOINT python -m work\n"})
-    assert "what the image starts can't be read" in str(carried.check(files, shell, "/storage", "dev")[0])
+    assert "the image's command can't be determined" in str(carried.check(files, shell, "/storage", "dev")[0])
 
 
 def test_the_image_starts_the_carrier_which_starts_what_it_started() -> None:
@@ -236,8 +236,8 @@ def test_what_stays_refused_names_the_role_and_is_no_exit_code_of_the_programs(a
     done = carry_out(azure, tmp_path, "open('a', 'w').write('x')", outputs=["a"])
     assert done.returncode == 125
     assert done.stderr.splitlines()[-1] == (
-        f"azure-gpu: {azure.url}/runs refuses it: AuthorizationPermissionMismatch; its identity needs the role Storage Blob Data "
-        "Contributor on the account"
+        f"azure-gpu: {azure.url}/runs rejects the request: AuthorizationPermissionMismatch; assign its identity the role Storage "
+        "Blob Data Contributor on the account"
     )
     assert "Traceback" not in done.stderr
 

@@ -18,7 +18,7 @@ from azure_gpu_operations.run.command import on_screen
 from azure_gpu_operations.run.driving import drive
 from azure_gpu_operations.run.errors import RunError
 from azure_gpu_operations.run.on_job import run as job_run
-from azure_gpu_operations.run.on_job.run import Request
+from azure_gpu_operations.run.on_job.run import JobRequest
 from azure_gpu_operations.run.protocol import Outcome, Output, Run
 from azure_gpu_operations.run.registry_build import BuildFailedError, cause_of
 from azure_gpu_operations.run.target import Target
@@ -35,7 +35,7 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """What was asked to run, instead of running it; and a stack with one job."""
     asked: list[dict[str, Any]] = []
 
-    def plan(view: StackView, name: str, request: Request, output: Output) -> AbstractContextManager[Run]:
+    def plan(view: StackView, name: str, request: JobRequest, output: Output) -> AbstractContextManager[Run]:
         asked.append({"name": name, "target": request.target, "arguments": list(request.arguments)})
         return plan_of(ScriptedRun(Outcome(7, "failed")))(output)
 
@@ -64,7 +64,12 @@ def test_problems_of_the_command_line_and_of_the_stack_come_together(
     assert main(["run", str(script), "--env", "A", "--secret-env", "NOT_SET", "--on", "job", "--stack", "dev"]) == 2
     text = capsys.readouterr().err
     assert "4 problems, nothing was started" in text
-    for said in ("--env: it has no value", "isn't set, or is empty", "the stack has several jobs", "the stack has no registry"):
+    for said in (
+        "--env: missing value",
+        "not set or empty in the environment",
+        "the stack has several jobs",
+        "the stack has no registry",
+    ):
         assert said in text
     assert ran == []
 
@@ -88,14 +93,14 @@ def test_a_secret_can_not_be_left_behind_with_a_detached_run(
     monkeypatch.setenv("TOKEN", "hunter2")
     assert main(["run", "--detach", "--secret-env", "TOKEN", "--on", "job", "--stack", "dev"]) == 2
     text = capsys.readouterr().err
-    assert "only as long as this command waits" in text
+    assert "only while this command is running" in text
     assert "hunter2" not in text
 
 
 def test_a_detached_run_has_nobody_who_ends_it_in_time(ran: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "--detach", "--timeout", "5", "--on", "job", "--stack", "dev"]) == 2
     text = capsys.readouterr().err
-    assert "nobody is left to stop it after --timeout" in text
+    assert "can't be combined with --timeout" in text
     assert "timeout_minutes" in text
     assert ran == []
 
@@ -105,7 +110,7 @@ def test_a_word_that_an_unset_variable_left_empty_starts_nothing(
     ran: list[dict[str, Any]], capsys: pytest.CaptureFixture[str], words: list[str]
 ) -> None:
     assert main(["run", *words, "--on", "job", "--stack", "dev"]) == 2
-    assert "it is empty" in capsys.readouterr().err
+    assert "must not be empty" in capsys.readouterr().err
     assert ran == []
 
 
@@ -141,15 +146,18 @@ def test_ctrl_c_while_the_service_starts_it_says_that_something_may_run(monkeypa
     monkeypatch.setattr(job_run, "Jobs", Starting)
     monkeypatch.setattr(job_run, "Arm", Closed)
     told: list[str] = []
-    assert drive(partial(job_run.plan, VIEW, "train", Request()), output_to(told), "dev").code == 130
-    assert "an execution of the job trainer may still run and cost; see: python -m operations running --stack dev" in told[-1]
+    assert drive(partial(job_run.plan, VIEW, "train", JobRequest()), output_to(told), "dev").code == 130
+    assert (
+        "an execution of the job trainer may still be running and billed; see: python -m operations running --stack dev"
+        in told[-1]
+    )
 
 
 def test_arguments_that_belong_behind_two_hyphens_are_told_so(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["run", "mnist", "--on", "job", "--stack", "dev", "--epochs", "3"])
     assert ended.value.code == 2
-    assert "--epochs 3; what the script is to be given stands behind --" in capsys.readouterr().err
+    assert "--epochs 3; arguments of the script go after --" in capsys.readouterr().err
 
 
 def test_there_are_seven_places_to_run_and_no_other(capsys: pytest.CaptureFixture[str]) -> None:
@@ -165,11 +173,11 @@ def test_options_of_clusters_are_refused_elsewhere_and_a_stack_without_one_says_
 ) -> None:
     assert main(["run", "mnist", "--on", "job", "--stack", "lite", "--gpus", "2", "--kubeconfig", "k"]) == 2
     said = capsys.readouterr().err
-    assert "--gpus: only --on batch and --on aks and --on edge and --on cluster takes it" in said
-    assert "--kubeconfig: only --on edge takes it" in said
+    assert "--gpus: only supported with --on batch and --on aks and --on edge and --on cluster" in said
+    assert "--kubeconfig: only supported with --on edge" in said
     assert main(["run", "mnist", "--on", "aks", "--stack", "lite", "--job", "train"]) == 2
     said = capsys.readouterr().err
-    assert "--job: only --on job takes it" in said
+    assert "--job: only supported with --on job" in said
     assert "the stack has no cluster" in said
     assert ran == []
 
@@ -180,9 +188,9 @@ def test_files_are_refused_for_an_edge_in_one_problem_that_says_what_to_do_inste
     words = ["--input", "x", "--output", "*.json", "--into", "out"]
     assert main(["run", "mnist", "--on", "edge", "--stack", "lite", "--kubeconfig", "k", *words]) == 2
     said = capsys.readouterr().err
-    assert "--input, --output, --into: files come and go as the stack's identity" in said
-    assert said.count("files come and go") == 1
-    assert "or write --on aks" in said
+    assert "--input, --output, --into: files are transferred as the stack's identity" in said
+    assert said.count("files are transferred") == 1
+    assert "or use --on aks" in said
     assert ran == []
 
 
@@ -192,15 +200,15 @@ def test_options_of_pools_are_refused_for_a_job_and_the_other_way_round(
     assert main(["run", "mnist", "--on", "job", "--stack", "dev", "--nodes", "2", "--output", "*.json"]) == 2
     said = capsys.readouterr().err
     assert "2 problems, nothing was started" in said
-    assert "--nodes: a run of a Container Apps job is one container; given: 2; allowed: 1; fix: leave it out" in said
+    assert "--nodes: a Container Apps job runs in one container; given: 2; allowed: 1; fix: remove it" in said
     assert "--output: the stack has no storage account" in said
     assert main(["run", "mnist", "--on", "local", "--output", "*.json", "--input", "x"]) == 2
     said = capsys.readouterr().err
-    assert "--output: only --on job and --on batch and --on aks and --on vm and --on cluster takes it" in said
-    assert "--input: only --on job and --on aks and --on vm and --on cluster takes it" in said
+    assert "--output: only supported with --on job and --on batch and --on aks and --on vm and --on cluster" in said
+    assert "--input: only supported with --on job and --on aks and --on vm and --on cluster" in said
     assert main(["run", "mnist", "--on", "batch", "--stack", "dev", "--job", "train"]) == 2
     said = capsys.readouterr().err
-    assert "--job: only --on job takes it" in said
+    assert "--job: only supported with --on job" in said
     assert "the stack has no pool" in said
     assert ran == []
 
@@ -218,8 +226,8 @@ def test_a_run_that_fails_by_itself_ends_with_125(
     ("execution", "outcome"),
     [
         (Execution("e", "Succeeded"), Outcome(0, "Succeeded, exit code 0")),
-        (Execution("e", "Failed"), Outcome(1, "Failed, the service tells no exit code")),
-        (Execution("e", "Stopped"), Outcome(125, "somebody stopped it")),
+        (Execution("e", "Failed"), Outcome(1, "Failed, no exit code reported")),
+        (Execution("e", "Stopped"), Outcome(125, "stopped from outside")),
     ],
 )
 def test_each_end_has_its_exit_code_and_its_sentence(execution: Execution, outcome: Outcome) -> None:

@@ -25,14 +25,14 @@ def test_a_detached_run_is_left_and_the_command_that_shows_it_is_named() -> None
     run = ScriptedRun()
     code, lines = driven(run, detach=True)
     assert (code, run.steps) == (0, ["enter", "start", "leave"])
-    assert lines == ["it runs on: run-1; its log: python -m operations logs run-1 --stack dev"]
+    assert lines == ["detached, still running: run-1; its log: python -m operations logs run-1 --stack dev"]
 
 
 @pytest.mark.parametrize("step", ["start", "follow"])
 def test_ctrl_c_stops_it_in_azure(step: str) -> None:
     run = ScriptedRun(raises={step: KeyboardInterrupt()})
     code, lines = driven(run)
-    assert (code, lines) == (130, ["train: stopped by Ctrl-C; 1.0 minutes, 0.01 USD"])
+    assert (code, lines) == (130, ["train: stopped on Ctrl-C; 1.0 minutes, 0.01 USD"])
     assert run.steps[-2:] == ["stop", "leave"]
     assert "settle" not in run.steps
 
@@ -41,7 +41,7 @@ def test_ctrl_c_with_the_answer_detach_leaves_it() -> None:
     run = ScriptedRun(raises={"follow": KeyboardInterrupt()})
     code, lines = driven(run, answer=DETACH)
     assert (code, "stop" in run.steps) == (130, False)
-    assert "it runs on: run-1" in lines[0]
+    assert "detached, still running: run-1" in lines[0]
 
 
 @pytest.mark.parametrize("run", [ScriptedRun(name="", raises={"start": KeyboardInterrupt()}),

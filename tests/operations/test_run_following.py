@@ -121,7 +121,7 @@ def test_a_run_command_that_somebody_deletes_is_gone_and_an_outage_is_waited_out
     assert followed(Arm(command("Running"), None))[0].state == ""
     end, heard = followed(Arm(AzureError("down", 503), command("Running"), command("Succeeded", exitCode=0)))
     assert end.exit_code == 0
-    assert heard.said == ["Azure can't be asked about the run at the moment, trying on: down"]
+    assert heard.said == ["Azure can't be reached at the moment, retrying: down"]
     with pytest.raises(AzureError):
         followed(Arm(AzureError("no right", 403)))
     with pytest.raises(AzureError):
@@ -147,9 +147,9 @@ def test_a_job_says_what_it_waits_for_shows_its_log_and_has_the_programs_own_cod
     assert (end.status, end.exit_code) == ("Failed", 4)
     assert heard.out == ["hello"]
     assert heard.said == [
-        "it waits for a node: a cluster of none gets one within minutes",
-        "a node takes it",
-        "no GPU is seen (nvidia-smi isn't there): it runs on the CPU",
+        "waiting for a node; an empty cluster gets one within minutes",
+        "starting on a node",
+        "no GPU found (nvidia-smi not found): running on the CPU",
     ]
     assert end.seconds == 2 * ml_follow.POLL_SECONDS  # from when a node took it
 
@@ -159,7 +159,7 @@ def test_a_job_over_several_nodes_waits_for_all_of_them_and_costs_all_of_them() 
     end, heard = job_followed(
         Arm(job("Queued", **two), job("Running", **two), job("Completed", **two)), [b"", b"azure-gpu: exit 0\n"]
     )
-    assert heard.said == ["it waits until 2 nodes are free at once: a cluster of none gets them within minutes"]
+    assert heard.said == ["waiting for 2 free nodes at once; an empty cluster gets them within minutes"]
     assert (end.exit_code, end.nodes) == (0, 2)
 
 
@@ -178,8 +178,8 @@ def test_the_services_own_times_count_more_than_ours() -> None:
 
 
 def test_lines_of_the_program_are_its_own_and_ours_are_taken_out() -> None:
-    assert gpu_confirmation.said("hello") is None
-    assert gpu_confirmation.said(f"azure-gpu: gpu {SMI}") == DOCUMENT
-    assert gpu_confirmation.said("azure-gpu: something else") == []
+    assert gpu_confirmation.messages_in("hello") is None
+    assert gpu_confirmation.messages_in(f"azure-gpu: gpu {SMI}") == DOCUMENT
+    assert gpu_confirmation.messages_in("azure-gpu: something else") == []
     assert ml_plan.exit_code("azure-gpu: exit 137") == 137
     assert ml_plan.exit_code("azure-gpu: exit") is None

@@ -10,7 +10,7 @@ from azure_gpu_operations.batch.pool_facts import PoolFacts, facts_of
 from azure_gpu_operations.connection import Connection
 from azure_gpu_operations.run.context import of_folder, of_script
 from azure_gpu_operations.run.on_batch.find_pool import check, check_end, check_stack
-from azure_gpu_operations.run.on_batch.wanted import Wanted
+from azure_gpu_operations.run.on_batch.request import BatchRequest
 from azure_gpu_operations.run.target import Target
 from azure_gpu_operations.stack_view import StackView
 from tests.operations.batch_answers import pool, scaled
@@ -23,12 +23,12 @@ FOLDER = Target(of_folder("mnist", {"Dockerfile": b'FROM a\nENTRYPOINT ["python"
 SHELL_FORM = Target(of_folder("mnist", {"Dockerfile": b"FROM a\nENTRYPOINT python x.py\n"}))
 
 
-def wanted(target: Target, **fields: Any) -> Wanted:
+def wanted(target: Target, **fields: Any) -> BatchRequest:
     outputs = fields.pop("outputs", ())
-    return Wanted(target, TaskFile((Task(**{"id": "main", "command": "", "path": "TARGET", **fields}),)), outputs=outputs)
+    return BatchRequest(target, TaskFile((Task(**{"id": "main", "command": "", "path": "TARGET", **fields}),)), outputs=outputs)
 
 
-def said(pool_facts: PoolFacts, asked: Wanted, view: StackView = VIEW) -> list[str]:
+def said(pool_facts: PoolFacts, asked: BatchRequest, view: StackView = VIEW) -> list[str]:
     return [str(problem) for problem in check(view, "train", pool_facts, asked)]
 
 
@@ -38,42 +38,42 @@ def said(pool_facts: PoolFacts, asked: Wanted, view: StackView = VIEW) -> list[s
         (POOL, wanted(FOLDER), "the pool runs no containers"),
         (POOL, wanted(Target(image="r/x:1")), "the pool runs no containers"),
         (POOL, wanted(Target(), command="x", image="r/x:1"), "the pool runs no containers"),
-        (POOL._replace(is_windows=True), wanted(SCRIPT), "a Windows node has no Python"),
+        (POOL._replace(is_windows=True), wanted(SCRIPT), "Windows nodes have no Python"),
         (POOL._replace(identities=()), wanted(SCRIPT), "no identity on its pool"),
-        (POOL._replace(formula=""), wanted(SCRIPT), "the pool has no nodes, and no formula"),
+        (POOL._replace(formula=""), wanted(SCRIPT), "the pool has no nodes and no autoscale formula"),
         (POOL._replace(state="deleting"), wanted(SCRIPT), "the pool is being deleted"),
-        (POOL, wanted(SCRIPT, nodes=2), "a pool with nodes that talk to each other"),
-        (POOL._replace(inter_node=True, slots=4), wanted(SCRIPT, nodes=2), "a pool with nodes that run one task at a time"),
+        (POOL, wanted(SCRIPT, nodes=2), "a pool with inter-node communication"),
+        (POOL._replace(inter_node=True, slots=4), wanted(SCRIPT, nodes=2), "a pool with one task slot per node"),
         (
             POOL._replace(inter_node=True, formula="", target_dedicated=2),
             wanted(SCRIPT, nodes=3),
-            "the pool has fewer nodes than one task asks for",
+            "the pool has fewer nodes than one task requests",
         ),
         (
             POOL._replace(inter_node=True, formula="$TargetDedicatedNodes = min(2, $PendingTasks.GetSample(1));"),
             wanted(SCRIPT, nodes=3),
-            "the pool gets fewer nodes than one task asks for; given: 3; allowed: 1 to 2",
+            "the pool gets fewer nodes than one task requests; given: 3; allowed: 1 to 2",
         ),
-        (CONTAINERS, wanted(Target(), command="nvidia-smi"), "tasks of this pool run in containers"),
+        (CONTAINERS, wanted(Target(), command="nvidia-smi"), "the pool runs tasks in containers"),
         (
             CONTAINERS._replace(inter_node=True),
             wanted(SCRIPT, nodes=2)._replace(processes=4),
-            "mpirun starts processes beside the containers",
+            "where mpirun isn't supported",
         ),
-        (CONTAINERS._replace(inter_node=True), wanted(SHELL_FORM, nodes=2), "the image's own command isn't known here"),
+        (CONTAINERS._replace(inter_node=True), wanted(SHELL_FORM, nodes=2), "the image's command isn't known"),
         (
             POOL._replace(inter_node=True, is_windows=True),
             wanted(Target(), command="x.exe", nodes=2),
-            "workers are started by a shell of Linux",
+            "workers require Linux",
         ),
         (POOL, wanted(SCRIPT)._replace(gpus=2), "has fewer GPUs; given: 2; allowed: 0 to 1"),
         (POOL._replace(size="Standard_HB120rs_v3"), wanted(SCRIPT)._replace(gpus=1), "has no GPU; given: 1; allowed: 0"),
         (POOL._replace(size="Standard_NC64as_T4_v3", slots=4), wanted(SCRIPT)._replace(gpus=2), "the same first GPUs"),
-        (CONTAINERS, wanted(SHELL_FORM, command="$AZ_BATCH_TASK_ID"), "the image's own command isn't known here"),
-        (CONTAINERS._replace(identities=()), wanted(FOLDER, outputs=("*",)), "no identity with which its nodes could reach"),
+        (CONTAINERS, wanted(SHELL_FORM, command="$AZ_BATCH_TASK_ID"), "the image's command isn't known"),
+        (CONTAINERS._replace(identities=()), wanted(FOLDER, outputs=("*",)), "no identity for access to the storage account"),
     ],
 )
-def test_what_a_pool_can_not_do_is_refused(facts: PoolFacts, asked: Wanted, message: str) -> None:
+def test_what_a_pool_can_not_do_is_refused(facts: PoolFacts, asked: BatchRequest, message: str) -> None:
     found = said(facts, asked)
     assert [message in text for text in found] == [True], found
 
@@ -94,7 +94,7 @@ def test_what_a_pool_can_not_do_is_refused(facts: PoolFacts, asked: Wanted, mess
         (POOL._replace(formula="", target_spot=1), wanted(SCRIPT)),
     ],
 )
-def test_what_a_pool_can_do_is_taken(facts: PoolFacts, asked: Wanted) -> None:
+def test_what_a_pool_can_do_is_taken(facts: PoolFacts, asked: BatchRequest) -> None:
     assert said(facts, asked) == []
 
 
@@ -105,7 +105,7 @@ def test_files_of_tasks_need_a_storage_account_and_an_image_a_registry() -> None
 
 def test_a_pool_past_its_end_is_warned_about() -> None:
     ended = VIEW._replace(expires_at={"train": "2026-11-20T00:00:00Z"})
-    assert "the pool's end date has passed (2026-11-20)" in str(check_end(ended, "train", date(2026, 11, 21))[0])
+    assert "the pool expired on 2026-11-20" in str(check_end(ended, "train", date(2026, 11, 21))[0])
     assert check_end(ended, "train", date(2026, 11, 19)) == []
 
 
@@ -132,4 +132,4 @@ def test_a_pool_is_read_as_batch_answers_it() -> None:
 def test_of_a_pool_without_nodes_no_range_of_nodes_is_told() -> None:
     found = said(POOL._replace(inter_node=True, formula=""), wanted(SCRIPT, nodes=2))
     assert len(found) == 1
-    assert "if it was drained: `pulumi up --refresh`" in found[0]
+    assert "after a drain run `pulumi up --refresh`" in found[0]

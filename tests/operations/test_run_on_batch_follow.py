@@ -108,7 +108,7 @@ def test_what_a_task_waits_for_is_said_once_each() -> None:
         "the pool train is resizing: 0 → 1 node",
         "1 node of the pool train is starting",
         "1 node of the pool train runs its start task",
-        "the node prepares the task: its files or its image come onto it",
+        "the node is preparing the task: downloading its files or image",
     ]
     assert [each.id for each in end.tasks] == ["main"]
     assert end.nodes == {"tvmps_1_d": True}
@@ -119,7 +119,7 @@ def test_a_task_over_several_nodes_waits_until_all_of_them_are_free() -> None:
     has_two = pool(targetDedicatedNodes=2, currentDedicatedNodes=2)
     account = ScriptedAccount((task("active"), has_two, [node("idle"), node("running")]), task("completed", 0))
     _, _, said = followed(account, two)
-    assert said == ["2 nodes of the pool train are needed at once, and 1 of 2 is free"]
+    assert said == ["2 nodes of the pool train are needed at once, and 1 of 2 is idle"]
 
 
 class Workers(ScriptedAccount):
@@ -143,7 +143,9 @@ def test_a_worker_that_failed_and_is_waited_for_ends_the_run() -> None:
     two = (Task(id="main", command="", path="", nodes=2),)
     account = Workers(task("running"))
     end, shown, _ = followed(account, two)
-    assert end.hopeless == "the worker of subtask 1 on node n2 ended with exit code 7, and the first worker still waits"
+    assert (
+        end.hopeless == "the worker of subtask 1 on node n2 ended with exit code 7, and the first worker is still waiting for it"
+    )
     assert account.looked == 3, "the first worker had the time between two looks to end by itself"
     assert shown == ["ValueError: x"]
 
@@ -228,14 +230,14 @@ def test_a_task_that_starts_anew_is_shown_from_its_beginning() -> None:
     account.task = lambda job_id, task_id: next(script)
     _, shown, said = followed(account)
     assert shown == ["first run", "again"]
-    assert said == ["the task failed and is tried again (1)"]
+    assert said == ["the task failed; retry 1"]
 
 
 def test_azure_may_be_away_for_a_while() -> None:
     account = ScriptedAccount(ServiceRequestError("connection refused"), task("completed", 0))
     end, _, said = followed(account)
     assert end.tasks
-    assert said == ["Batch can't be asked about the job at the moment, trying on: connection refused"]
+    assert said == ["Batch can't be reached at the moment, retrying: connection refused"]
 
 
 def test_many_tasks_are_counted_and_end_when_the_rest_waits_for_one_that_failed() -> None:

@@ -36,7 +36,7 @@ def test_the_first_task_that_failed_by_the_order_of_the_file_gives_the_exit_code
     found = outcome.of_tasks(asked("a", "b", "c"), tasks, None)
     assert (found.code, found.failed, found.never_ran) == (4, ("b", "c"), ())
     assert found.lines == ("b: exit code 4", "c: exit code 9")
-    assert outcome.words(found, 3) == "1 of 3 tasks went well, 2 failed, exit code 4"
+    assert outcome.words(found, 3) == "1 of 3 tasks succeeded, 2 failed, exit code 4"
 
 
 def test_a_task_that_never_ran_is_no_success() -> None:
@@ -50,7 +50,7 @@ def test_a_task_that_never_ran_is_no_success() -> None:
         (task("a", 7, "FailureExitCode"), None, 7, ()),
         (task("a", None, "ContainerInvalidImage"), None, 125, ("ContainerInvalidImage: ContainerInvalidImage was said",)),
         (task("a", 0, "FileUploadMiscError"), None, 125, ("FileUploadMiscError: FileUploadMiscError was said",)),
-        (task("a", 137, "TaskEnded", seconds=60), 1.0, 124, ("stopped when its time was over (1 minutes)",)),
+        (task("a", 137, "TaskEnded", seconds=60), 1.0, 124, ("stopped after its timeout (1 minutes)",)),
         (task("a", 137, "TaskEnded", seconds=20), 1.0, 125, ("TaskEnded: TaskEnded was said",)),
         (task("a", 0xC000013A, "FailureExitCode"), None, 0x3A, ()),
     ],

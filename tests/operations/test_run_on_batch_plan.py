@@ -8,7 +8,7 @@ from azure_gpu_operations.batch.pool_facts import PoolFacts
 from azure_gpu_operations.run.context import of_folder, of_script
 from azure_gpu_operations.run.on_batch import plan
 from azure_gpu_operations.run.on_batch.plan import Image, Placed, Storage
-from azure_gpu_operations.run.on_batch.wanted import Wanted
+from azure_gpu_operations.run.on_batch.request import BatchRequest
 from azure_gpu_operations.run.target import Target
 
 IDENTITY = "/subscriptions/s/resourceGroups/g/providers/Microsoft.ManagedIdentity/userAssignedIdentities/i"
@@ -26,12 +26,12 @@ def task(**fields: Any) -> Task:
 
 
 def body(one: Task, target: Target, pool: PoolFacts = POOL, placed: Placed = FILES, **fields: Any) -> dict[str, Any]:
-    wanted = Wanted(target, TaskFile((one,)), **fields)
+    wanted = BatchRequest(target, TaskFile((one,)), **fields)
     return plan.task_of("run-x", one, pool, wanted, placed).as_dict()
 
 
 def test_a_script_comes_onto_each_node_once_by_the_jobs_preparation() -> None:
-    wanted = Wanted(SCRIPT, TaskFile((task(),)))
+    wanted = BatchRequest(SCRIPT, TaskFile((task(),)))
     job = plan.job_of("run-x", POOL, wanted, FILES).as_dict()
     assert job["poolInfo"] == {"poolId": "train-1a2b3c4d"}
     preparation = job["jobPreparationTask"]
@@ -120,7 +120,7 @@ def test_a_task_over_two_nodes_is_started_by_mpirun_and_has_its_files_on_both() 
     assert "ppr:4:node" in sent["commandLine"], "so many processes on each node"
     assert 'env PYTHONUNBUFFERED=1 COLOUR=blue python3 "$AZ_BATCH_TASK_SHARED_DIR/train.py" --n 3' in sent["commandLine"]
     assert sent["outputFiles"][0]["filePattern"] == "../out/*", "mpirun works in the folder above the task's own"
-    assert plan.job_of("run-x", MPI, Wanted(target, TaskFile((task(nodes=2),))), FILES).job_preparation_task is None
+    assert plan.job_of("run-x", MPI, BatchRequest(target, TaskFile((task(nodes=2),))), FILES).job_preparation_task is None
 
 
 def test_where_the_pool_has_no_mpi_each_node_runs_the_script_as_a_worker() -> None:
@@ -171,7 +171,7 @@ def test_what_follows_from_a_failure_is_said_to_the_service() -> None:
     options = {"jobAction": "terminate", "dependencyAction": "satisfy"}
     assert sent["exitConditions"] == {"default": options, "preProcessingError": options}
     assert sent["dependsOn"] == {"taskIds": ["a"]}
-    job = plan.job_of("run-x", POOL, Wanted(SCRIPT, TaskFile((one,), priority=7, max_minutes=60)), FILES).as_dict()
+    job = plan.job_of("run-x", POOL, BatchRequest(SCRIPT, TaskFile((one,), priority=7, max_minutes=60)), FILES).as_dict()
     assert job["usesTaskDependencies"] is True
     assert job["onTaskFailure"] == "performexitoptionsjobaction"
     assert (job["priority"], job["constraints"]) == (7, {"maxWallClockTime": "PT01H00M00S"})

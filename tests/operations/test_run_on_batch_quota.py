@@ -7,7 +7,7 @@ import pytest
 from azure_gpu.formats.task_file import Task, TaskFile
 from azure_gpu_operations.batch.pool_facts import PoolFacts
 from azure_gpu_operations.run.on_batch.quota import check
-from azure_gpu_operations.run.on_batch.wanted import Wanted
+from azure_gpu_operations.run.on_batch.request import BatchRequest
 from azure_gpu_operations.run.target import Target
 
 POOL = PoolFacts("train-1", "Standard_NC4as_T4_v3", inter_node=True, formula="$TargetDedicatedNodes = 8;")
@@ -17,7 +17,7 @@ T4 = [{"name": "Standard NCASv3_T4 Family", "coreQuota": 8}]  # two nodes of fou
 
 
 def said(nodes: int, pool: PoolFacts = POOL, **properties: Any) -> list[str]:
-    wanted = Wanted(Target(), TaskFile((Task("main", "x", "TARGET", nodes=nodes),)))
+    wanted = BatchRequest(Target(), TaskFile((Task("main", "x", "TARGET", nodes=nodes),)))
     limits = {"dedicatedCoreQuotaPerVMFamilyEnforced": True, "dedicatedCoreQuotaPerVMFamily": T4, "lowPriorityCoreQuota": 4}
     account = {"name": "batch", "location": "eastus", "properties": {**limits, **properties}}
     return [str(problem) for problem in check(pool, wanted, account)]

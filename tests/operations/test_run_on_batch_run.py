@@ -23,7 +23,7 @@ def test_a_folder_that_cannot_be_made_refuses_the_run(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(WrongRunError) as refused:
         _make_folder(tmp_path / "file" / "out")
-    assert "--into: the folder can't be made: not a directory" in str(refused.value.problems[0])
+    assert "--into: the folder can't be created: not a directory" in str(refused.value.problems[0])
 
 
 def test_a_job_is_called_after_its_image_and_not_after_the_registry() -> None:

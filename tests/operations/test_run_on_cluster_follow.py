@@ -100,10 +100,10 @@ def test_a_run_says_what_it_waits_for_shows_its_log_and_ends() -> None:
     )
     assert shown == ["epoch 1", "epoch 2"]
     assert said == [
-        "no node takes it yet: the only node has a taint that it doesn't tolerate",
-        "the autoscaler adds a node to aks-t4-12345678-vmss (0 → 1), which takes minutes",
-        f"the node {NODE} pulls the image, which takes minutes for a large one",
-        f"pod run-x-abcde runs on node {NODE}",
+        "no suitable node yet: the only node has an untolerated taint",
+        "the autoscaler is adding a node to aks-t4-12345678-vmss (0 → 1), which takes minutes",
+        f"the node {NODE} is pulling the image, which takes minutes if it is large",
+        f"pod run-x-abcde is running on node {NODE}",
     ]
     assert end.job is not None
     assert end.job.is_complete
@@ -118,15 +118,15 @@ def test_no_free_gpu_and_an_autoscaler_at_its_limit_are_told_in_words() -> None:
     refused = bodies.event("NotTriggerScaleUp", "pod didn't trigger scale-up: 1 max node group size reached")
     _, _, said = followed(look(None, bodies.pod(unschedulable=message), events=[refused]), done())
     assert said[0] == (
-        "no node takes it yet: 2 of 3 nodes are of another pool; 1 of 3 nodes has too little nvidia.com/gpu free; "
-        "the autoscaler adds none: the pool has as many nodes as it may"
+        "no suitable node yet: 2 of 3 nodes are in another pool; 1 of 3 nodes has not enough nvidia.com/gpu; "
+        "the autoscaler adds no node: the pool is at its maximum"
     )
 
 
 def test_a_pod_that_may_not_be_made_is_told() -> None:
     refused = 'Error creating: pods "run-x-" is forbidden: exceeded quota: gpus, requested: requests.nvidia.com/gpu=1'
     _, _, said = followed(look(events=[bodies.event("FailedCreate", refused, warning=True)]), done())
-    assert said[0] == f"the cluster makes no pod for it: {refused}"
+    assert said[0] == f"the cluster creates no pod for it: {refused}"
 
 
 def test_an_evicted_spot_node_is_told_and_the_next_pod_is_followed() -> None:
@@ -141,7 +141,7 @@ def test_an_evicted_spot_node_is_told_and_the_next_pod_is_followed() -> None:
         look(bodies.job(conditions=[bodies.complete()]), again),
         log=["begun"],
     )
-    assert f"the pod run-x-abcde was taken away from the node {NODE}, a Spot node; the job starts again in another one" in said
+    assert f"the pod run-x-abcde was evicted from the node {NODE}, a Spot node; the job restarts in another pod" in said
     assert [pod.name for pod in end.pods] == ["run-x-abcde", "run-x-fghij"]
     assert end.job is not None
     assert outcome.of_job(end.job, end.pods, None).code == 0
@@ -168,14 +168,14 @@ def test_a_node_that_puts_out_one_pod_after_the_other_is_given_up() -> None:
         for index in range(3)
     ]
     end, _, _ = followed(look(None, *pods, bodies.pod("run-x-4", created="2026-11-22T11:00:00Z")))
-    assert end.hopeless == "its node has put out 3 pods of it: low on memory"
+    assert end.hopeless == "its nodes evicted 3 of its pods: low on memory"
 
 
 def test_a_cluster_that_falls_silent_is_asked_again_and_said_once() -> None:
     silent = ClusterError("the cluster at https://a doesn't answer: timed out")
     end, _, said = followed(silent, silent, done())
-    assert said[0].startswith("the cluster can't be asked about the job at the moment, trying on: the cluster at https://a")
-    assert len([line for line in said if "trying on" in line]) == 1
+    assert said[0].startswith("the cluster can't be reached at the moment, retrying: the cluster at https://a")
+    assert len([line for line in said if "retrying" in line]) == 1
     assert end.job is not None
 
 
@@ -224,7 +224,7 @@ NOW = datetime(2026, 11, 22, 10, 5, tzinfo=UTC)
     [
         (done(), 0, "succeeded, exit code 0"),
         (done(3), 3, "failed, exit code 3"),
-        (look(bodies.job(conditions=[bodies.failed("DeadlineExceeded")])), 124, "stopped when its time was over (2 minutes)"),
+        (look(bodies.job(conditions=[bodies.failed("DeadlineExceeded")])), 124, "stopped after its timeout (2 minutes)"),
         (look(bodies.job(conditions=[bodies.complete()])), 0, "succeeded, exit code 0"),
         (look(bodies.job(conditions=[bodies.failed()])), 125, "failed"),
     ],
@@ -243,7 +243,7 @@ def test_a_container_without_memory_says_so_beside_its_code() -> None:
     assert outcome.of_job(end.job, end.pods, None) == (
         137,
         "failed, exit code 137",
-        "it used more memory than it may (OOMKilled)",
+        "it exceeded its memory limit (OOMKilled)",
     )
 
 

@@ -11,7 +11,7 @@ from azure_gpu.catalog.problems import Problem
 from azure_gpu_operations.clusters.arm_facts import pool_of
 from azure_gpu_operations.clusters.errors import ClusterError
 from azure_gpu_operations.clusters.objects import JobSeen, NodeSeen, Taint, node_of
-from azure_gpu_operations.clusters.places import Place
+from azure_gpu_operations.clusters.targets import ClusterTarget
 from azure_gpu_operations.connection import Connection
 from azure_gpu_operations.exit_codes import TIMED_OUT
 from azure_gpu_operations.run.carried import Files
@@ -20,7 +20,7 @@ from azure_gpu_operations.run.errors import WrongRunError
 from azure_gpu_operations.run.on_cluster import outcome, plan, run
 from azure_gpu_operations.run.on_cluster.follow import End
 from azure_gpu_operations.run.on_cluster.placing import Placement, on_aks, on_edge
-from azure_gpu_operations.run.on_cluster.wanted import Said, Wanted, check_files, resolve
+from azure_gpu_operations.run.on_cluster.request import ClusterOptions, ClusterRequest, check_files, resolve
 from azure_gpu_operations.run.protocol import Output
 from azure_gpu_operations.run.target import Target
 from azure_gpu_operations.run.workers import Group
@@ -35,9 +35,9 @@ FILES = Files(outputs=("out",))
 VERSIONS = ["1.33.0", "1.34.0", "1.36.0"]
 
 
-def wanted(**said: Any) -> Wanted:
+def wanted(**said: Any) -> ClusterRequest:
     target = Target(image=IMAGE, environment=said.pop("environment", {}), secrets=said.pop("secrets", {}))
-    return Wanted(said.pop("target", target), **said)
+    return ClusterRequest(said.pop("target", target), **said)
 
 
 def messages(problems: list[Problem]) -> list[str]:
@@ -166,7 +166,7 @@ def test_with_files_the_pod_runs_as_the_service_account_of_the_stacks_identity()
 def test_files_go_with_pods_of_the_stacks_namespace_only(
     files: Files, namespace: str, known: dict[str, str], is_refused: bool
 ) -> None:
-    problems = check_files(files, VIEW._replace(namespaces=known), Place("gpu", "/c", namespace=namespace))
+    problems = check_files(files, VIEW._replace(namespaces=known), ClusterTarget("gpu", "/c", namespace=namespace))
     assert [each.path for each in problems] == ["--namespace"] * is_refused
     assert all("allowed: jobs" in str(each) for each in problems)
 
@@ -193,7 +193,7 @@ ANNOTATED = {"metadata": {"annotations": {"azure.workload.identity/client-id": "
 
 
 def client_id(cluster: Cluster, files: Files = FILES) -> str:
-    place = Place("gpu", "/c", namespace="jobs")
+    place = ClusterTarget("gpu", "/c", namespace="jobs")
     return run._identity(cluster.arm(), cast(Any, cluster), place, files)
 
 
@@ -223,8 +223,8 @@ def test_a_job_with_a_secret_starts_when_that_is_there_and_one_in_a_queue_when_i
     cluster, asked = Started(), wanted(secrets={"TOKEN": "hidden"}, queue=queue, nodes=nodes)
     body = plan.job("run-x", "jobs", "dev", IMAGE, asked, GPU)
     quiet = Output(*[lambda _: None] * 3)
-    place = Place("gpu", "/c", namespace="jobs")
-    run.ClusterRun(cast(Any, cluster), "dev", place, "run-x", quiet, wanted=asked, body=body).start()
+    place = ClusterTarget("gpu", "/c", namespace="jobs")
+    run.ClusterRun(cast(Any, cluster), "dev", place, "run-x", quiet, request=asked, body=body).start()
     assert [sent["kind"] for _, sent in cluster.sent if "kind" in sent] == [body["kind"], "Secret"]
     assert body["spec"]["suspend"] is True
     assert (cluster.sent[-1][1] == {"spec": {"suspend": False}}) is starts
@@ -233,8 +233,8 @@ def test_a_job_with_a_secret_starts_when_that_is_there_and_one_in_a_queue_when_i
 def test_a_group_that_is_there_still_when_its_time_is_over_is_removed() -> None:
     cluster, asked = Started(), wanted(nodes=2, timeout_minutes=5)
     body = plan.job("run-x", "jobs", "dev", IMAGE, asked, GPU)
-    place = Place("gpu", "/c", namespace="jobs")
-    one = run.ClusterRun(cast(Any, cluster), "dev", place, "run-x", Output(*[lambda _: None] * 3), wanted=asked, body=body)
+    place = ClusterTarget("gpu", "/c", namespace="jobs")
+    one = run.ClusterRun(cast(Any, cluster), "dev", place, "run-x", Output(*[lambda _: None] * 3), request=asked, body=body)
     late = End(JobSeen("run-x", "jobs", failure=outcome.DEADLINE), is_late=True)
     one._follower = cast(Any, SimpleNamespace(follow=lambda: late))
     assert one.follow().code == TIMED_OUT
@@ -256,7 +256,7 @@ def test_files_go_as_the_identity_that_the_service_account_names() -> None:
     [
         (Cluster(None), "the namespace jobs has no service account stack-identity"),
         (Cluster({"metadata": {}}), "the namespace jobs has no service account stack-identity"),
-        (Cluster(ANNOTATED, enabled=False), "it has no workload identity"),
+        (Cluster(ANNOTATED, enabled=False), "workload identity is off"),
     ],
     ids=["no account", "somebody's account", "no webhook"],
 )
@@ -295,19 +295,19 @@ def test_without_gpus_it_goes_anywhere_and_no_image_gives_it_one() -> None:
     [
         ({}, [], "--gpus: the cluster has no pool with GPUs"),
         ({}, [bodies.pool(), bodies.pool("a100")], "--pool: the cluster has several pools with GPUs"),
-        ({"pool": "t5"}, [bodies.pool()], "--pool: the cluster has no such pool"),
+        ({"pool": "t5"}, [bodies.pool()], "--pool: the cluster has no pool of this name"),
         ({"pool": "cpu"}, [bodies.pool("cpu", "Standard_D4s_v5")], "--pool: nodes of the size Standard_D4s_v5 have no GPU"),
         (
             {"gpus": 2},
             [bodies.pool()],
-            "--gpus: a node of the pool t4 has fewer GPUs, and a pod gets all of its GPUs from one node",
+            "--gpus: a node of the pool t4 has fewer GPUs, and a pod gets all its GPUs from one node",
         ),
-        ({}, [bodies.pool(count=0)], "--pool: the pool has no node, and nothing that adds one"),
+        ({}, [bodies.pool(count=0)], "--pool: the pool has no nodes and no autoscaling"),
         ({}, [bodies.pool(powerState={"code": "Stopped"})], "--pool: the pool is stopped"),
         (
             {"pool": "t4"},
             [bodies.pool(osType="Windows")],
-            "--pool: the pool's nodes run Windows, and what is run here are Linux containers",
+            "--pool: the pool's nodes run Windows, but runs use Linux containers",
         ),
     ],
     ids=["no pool", "several", "unknown", "no GPU", "too many", "empty", "stopped", "Windows"],
@@ -350,27 +350,27 @@ def test_a_share_of_a_gpu_by_mps_needs_the_devices_processes() -> None:
 
 def test_a_job_on_an_edge_has_one_gpu_or_none() -> None:
     _, problems = on_edge(wanted(gpus=2), EDGE_NODE)
-    assert messages(problems) == ["--gpus: this edge has no device plugin, and without one a job has one GPU at most"]
+    assert messages(problems) == ["--gpus: the edge has no device plugin, so a job gets at most one GPU"]
     for both in ("0,1", "all"):
         _, problems = on_edge(wanted(environment={"NVIDIA_VISIBLE_DEVICES": both}), EDGE_NODE)
-        assert messages(problems) == ["--env: a job has one GPU of the device, or none: one program isn't given two"]
+        assert messages(problems) == ["--env: a job gets at most one GPU of the device"]
 
 
 def test_what_shows_without_asking_anybody_is_said_at_once() -> None:
     context = Target(context=of_script("train.py", "", "", "python:3.11-slim"))
-    said = Said(pool="t4", namespace="Jobs", target="./train.py")
+    said = ClusterOptions(pool="t4", namespace="Jobs", target="./train.py")
     _, problems = resolve(said, context, [], None, VIEW._replace(registry=""), "edge")
     assert messages(problems) == [
         "--pool: an edge has no pools",
-        "--namespace: this can't be a name in a cluster",
-        "--stack: the stack has no registry, so nothing can be built for the edge",
+        "--namespace: not a valid Kubernetes name",
+        "--stack: the stack has no registry to build the image",
     ]
-    _, problems = resolve(Said(), Target(), [], None, VIEW, "aks")
-    assert messages(problems) == ["TARGET: nothing says what the cluster is to run"]
+    _, problems = resolve(ClusterOptions(), Target(), [], None, VIEW, "aks")
+    assert messages(problems) == ["TARGET: no target is given"]
 
 
 def test_a_group_sets_the_variables_by_which_its_workers_know_each_other() -> None:
     told = Target(image=IMAGE, environment={"WORKER_INDEX": "1"}, secrets={"TF_CONFIG": "{}"})
-    several = Said(group=Group(nodes=2))
+    several = ClusterOptions(group=Group(nodes=2))
     assert [each.path for each in resolve(several, told, [], None, VIEW, "aks")[1]] == ["--env", "--secret-env"]
-    assert resolve(Said(), told, [], None, VIEW, "aks")[1] == []
+    assert resolve(ClusterOptions(), told, [], None, VIEW, "aks")[1] == []

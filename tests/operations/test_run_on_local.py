@@ -7,8 +7,9 @@ import pytest
 
 from azure_gpu_operations.__main__ import main
 from azure_gpu_operations.run.context import BASE_IMAGE, of_folder, of_script
+from azure_gpu_operations.run.method import RunMethod
 from azure_gpu_operations.run.on_local import environments, run as local_run
-from azure_gpu_operations.run.on_local.plan import Plan, Way, container_command, resolve
+from azure_gpu_operations.run.on_local.plan import Plan, container_command, resolve
 from azure_gpu_operations.run.target import Target
 from tests.support.embedded import CHECKOUT
 from tests.support.scripted_runs import ScriptedRun, plan_of
@@ -42,7 +43,7 @@ def refused(target: Target, *tools: str, way: str = "", script: Path | None = No
 
 def test_a_script_runs_where_it_lies_with_its_requirements_and_no_container() -> None:
     plan = planned(SCRIPT, "docker", script=Path("/here/train.py"))
-    assert (plan.way, plan.words) == (Way.PYTHON, ("-u", "/here/train.py", "--epochs", "3"))
+    assert (plan.method, plan.words) == (RunMethod.PYTHON, ("-u", "/here/train.py", "--epochs", "3"))
     assert (plan.requirements, plan.locked, plan.environment) == ("numpy\n", False, {"A": "1"})
 
 
@@ -57,10 +58,10 @@ def test_a_folder_starts_what_its_dockerfile_says_from_its_lock(tmp_path: Path) 
 def test_what_is_no_python_takes_a_container_and_says_so_where_there_is_none() -> None:
     assert planned(COMPILED, "podman", "docker").engine == "docker"
     assert planned(Target(image="me/app:1"), "podman").engine == "podman"
-    assert "neither docker nor podman is here" in refused(COMPILED)
-    assert "what it starts isn't Python" in refused(Target(image="me/app:1"), "docker", way="python")
-    assert planned(SCRIPT, "docker", way="container", script=Path("/x.py")).way is Way.CONTAINER
-    assert "nothing says what is to run" in refused(Target())
+    assert "neither docker nor podman is installed" in refused(COMPILED)
+    assert "its command isn't Python" in refused(Target(image="me/app:1"), "docker", way="python")
+    assert planned(SCRIPT, "docker", way="container", script=Path("/x.py")).method is RunMethod.CONTAINER
+    assert "no target is given" in refused(Target())
 
 
 def test_a_container_gets_the_gpus_of_its_engine_and_secrets_by_name_alone() -> None:
@@ -89,7 +90,7 @@ def test_a_script_runs_here_without_a_stack_and_its_exit_code_is_ours(
     out, err = capfd.readouterr()
     assert out == "hello ['a', 'b c'] hunter2\n"
     assert err.splitlines() == [
-        "no GPU is seen (nvidia-smi isn't there): it runs on the CPU",
+        "no GPU found (nvidia-smi not found): running on the CPU",
         "started hello.py here",
         "here: exit code 7; nothing is billed",
     ]
@@ -117,7 +118,7 @@ def test_what_takes_too_long_is_ended_and_what_a_signal_ends_has_a_shells_code(
     slow = tmp_path / "slow.py"
     slow.write_text("import time\ntime.sleep(600)\n")
     assert main(["run", str(slow), "--on", "local", "--timeout", "0.01"]) == 124
-    assert "stopped when its time was over" in capfd.readouterr().err
+    assert "stopped after its timeout" in capfd.readouterr().err
     killed = tmp_path / "killed.py"
     killed.write_text("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n")
     assert main(["run", str(killed), "--on", "local"]) == 137
@@ -168,14 +169,14 @@ def test_options_of_other_places_and_a_stack_are_refused_here(capsys: pytest.Cap
     assert main(["run", "mnist", "--on", "local", "--stack", "dev", "--detach", "--start", "--compute", "x"]) == 2
     text = capsys.readouterr().err
     for said in (
-        "what runs here needs no stack",
-        "runs as long as this command",
-        "only --on vm takes it",
-        "only --on cluster takes it",
+        "not used with --on local",
+        "not supported with --on local",
+        "only supported with --on vm",
+        "only supported with --on cluster",
     ):
         assert said in text
     assert main(["run", "mnist", "--on", "vm"]) == 2
-    assert "--stack: this is needed and not given" in capsys.readouterr().err
+    assert "--stack: missing; fix: add --stack NAME" in capsys.readouterr().err
 
 
 @pytest.mark.slow

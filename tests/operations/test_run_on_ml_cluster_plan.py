@@ -10,7 +10,7 @@ from azure_gpu_operations.connection import Connection
 from azure_gpu_operations.machine_learning import job_log
 from azure_gpu_operations.run.context import BASE_IMAGE, Context, of_folder, of_script
 from azure_gpu_operations.run.on_ml_cluster import plan, quota
-from azure_gpu_operations.run.on_ml_cluster.wanted import Wanted, check_cluster, resolve
+from azure_gpu_operations.run.on_ml_cluster.request import MlRequest, check_cluster, resolve
 from azure_gpu_operations.run.target import Target
 from azure_gpu_operations.run.workers import Group
 from azure_gpu_operations.stack_view import StackView
@@ -24,7 +24,7 @@ def folder(dockerfile: str) -> Context:
 
 
 def text(target: Target, *arguments: str) -> str:
-    found, problems = plan.command(Wanted(target, arguments))
+    found, problems = plan.command(MlRequest(target, arguments))
     assert problems == []
     return found
 
@@ -58,12 +58,12 @@ def test_a_folder_starts_what_its_dockerfile_says_in_the_folder_that_it_says(tmp
     command = text(Target(folder(dockerfile)), "-L")
     done = subprocess.run(["sh", "-c", command], cwd="/", capture_output=True, text=True, timeout=60, check=False)
     assert done.stdout == f"{tmp_path}\nazure-gpu: exit 0\n"
-    _, problems = plan.command(Wanted(Target(folder("FROM x\nENTRYPOINT python app.py\n"))))
-    assert "starts commands and no images" in problems[0].message
+    _, problems = plan.command(MlRequest(Target(folder("FROM x\nENTRYPOINT python app.py\n"))))
+    assert "Azure ML jobs require a command" in problems[0].message
 
 
 def test_the_job_is_one_command_on_one_node_as_the_clusters_identity() -> None:
-    wanted = Wanted(Target(SCRIPT, environment={"A": "1"}), timeout_minutes=2)
+    wanted = MlRequest(Target(SCRIPT, environment={"A": "1"}), timeout_minutes=2)
     body = plan.job("run-1", wanted, "text", compute_id="/c", environment_id="/e", code_id="/k", stack="dev", client_id="id")
     properties = body["properties"]
     assert (properties["jobType"], properties["resources"], properties["codeId"]) == ("Command", {"instanceCount": 1}, "/k")
@@ -71,13 +71,20 @@ def test_the_job_is_one_command_on_one_node_as_the_clusters_identity() -> None:
     assert properties["identity"] == {"identityType": "Managed", "clientId": "id"}
     assert properties["environmentVariables"] == {"A": "1"}
     plain = plan.job(
-        "run-1", Wanted(Target(image="a:1")), "t", compute_id="/c", environment_id="/e", code_id="", stack="dev", client_id=None
+        "run-1",
+        MlRequest(Target(image="a:1")),
+        "t",
+        compute_id="/c",
+        environment_id="/e",
+        code_id="",
+        stack="dev",
+        client_id=None,
     )["properties"]
     assert not {"codeId", "limits", "identity", "environmentVariables", "distribution"} & plain.keys()
 
 
 def test_on_several_nodes_the_service_itself_tells_each_worker_of_the_others() -> None:
-    wanted = Wanted(Target(SCRIPT, environment={"A": "1"}), group=Group(nodes=4, gpus=2))
+    wanted = MlRequest(Target(SCRIPT, environment={"A": "1"}), group=Group(nodes=4, gpus=2))
     body = plan.job("run-1", wanted, "text", compute_id="/c", environment_id="/e", code_id="", stack="dev", client_id=None)
     properties = body["properties"]
     assert properties["resources"] == {"instanceCount": 4}
@@ -133,9 +140,9 @@ def test_the_log_is_that_of_the_first_process(names: tuple[str, ...], read: byte
 @pytest.mark.parametrize(
     ("target", "said", "arguments", "wrong"),
     [
-        (Target(), "", [], "nothing says what the cluster is to run"),
-        (Target(image="a:1"), "a:1", [], "not what the image says"),
-        (Target(SCRIPT, secrets={"TOKEN": "hunter2"}), "x.py", [], "reads the variables of its jobs"),
+        (Target(), "", [], "no target is given"),
+        (Target(image="a:1"), "a:1", [], "require a command and ignore the image's"),
+        (Target(SCRIPT, secrets={"TOKEN": "hunter2"}), "x.py", [], "visible to all readers of the workspace"),
     ],
 )
 def test_what_a_cluster_can_not_be_asked_is_refused(target: Target, said: str, arguments: list[str], wrong: str) -> None:

@@ -13,16 +13,17 @@ import requests
 from azure_gpu_operations.connection import Connection
 from azure_gpu_operations.run import gpu_confirmation
 from azure_gpu_operations.run.context import BASE_IMAGE, of_folder, of_script
+from azure_gpu_operations.run.method import RunMethod
 from azure_gpu_operations.run.on_vm import plan, run
-from azure_gpu_operations.run.on_vm.plan import Image, Place
+from azure_gpu_operations.run.on_vm.plan import Image, OutputStore
+from azure_gpu_operations.run.on_vm.request import VmOptions, VmRequest, resolve, too_large
 from azure_gpu_operations.run.on_vm.run import brings_containers, client_id
-from azure_gpu_operations.run.on_vm.wanted import Said, Wanted, Way, resolve, too_large
 from azure_gpu_operations.run.protocol import Output
 from azure_gpu_operations.run.target import Target
 from azure_gpu_operations.stack_view import StackView
 
 NAME = "run-train-20261122-120000-abcd"
-PLACE = Place("https://data.blob.core.windows.net/", "client-1")
+PLACE = OutputStore("https://data.blob.core.windows.net/", "client-1")
 SCRIPT = Target(of_script("train.py", "import sys\nprint('it says', sys.argv[1:])\nsys.exit(3)\n", "", BASE_IMAGE))
 SMI = "Tesla T4, 7.5, 5001, 00000001:00:00.0, 15360, 15255, 580.95.05"
 VIEW = StackView("dev", Connection("s"), vms={"trainer": "/vm"}, registry="/r", storage="/s")
@@ -53,10 +54,10 @@ def calls(tmp_path: Path) -> list[list[Any]]:
 
 
 def test_a_container_is_pulled_as_the_machine_and_gets_all_gpus_its_words_and_its_secrets(tmp_path: Path) -> None:
-    wanted = Wanted(
+    wanted = VmRequest(
         SCRIPT._replace(environment={"A": "it's $HOME"}, secrets={"TOKEN": "hunter2"}), ("--note", "two words", "$(id)", "'")
     )
-    text = plan.script(NAME, wanted, Way.CONTAINER, Image("r.azurecr.io/run/train:1", "r.azurecr.io"), PLACE)
+    text = plan.script(NAME, wanted, RunMethod.CONTAINER, Image("r.azurecr.io/run/train:1", "r.azurecr.io"), PLACE)
     assert "hunter2" not in text
     done = ran(
         tmp_path, text, ("nvidia-smi", "az", "docker"), SAYS_NVIDIA_SMI=SMI, TOKEN="hunter2", SAYS_DOCKER="out", CODE_DOCKER="0"
@@ -75,15 +76,17 @@ def test_a_container_is_pulled_as_the_machine_and_gets_all_gpus_its_words_and_it
 
 
 def test_without_a_gpu_the_container_gets_none_and_that_is_said(tmp_path: Path) -> None:
-    text = plan.script(NAME, Wanted(SCRIPT), Way.CONTAINER, Image("docker.io/me/app:1"), PLACE)
+    text = plan.script(NAME, VmRequest(SCRIPT), RunMethod.CONTAINER, Image("docker.io/me/app:1"), PLACE)
     done = ran(tmp_path, text, ("docker",))
     assert [each[0] for each in calls(tmp_path)] == ["docker", "docker"]  # and nobody signs on to somebody else's registry
     assert "--gpus" not in calls(tmp_path)[1][1]
-    assert gpu_confirmation.said(done.stderr.splitlines()[0]) == ["no GPU is seen (nvidia-smi isn't there): it runs on the CPU"]
+    assert gpu_confirmation.messages_in(done.stderr.splitlines()[0]) == [
+        "no GPU found (nvidia-smi not found): running on the CPU"
+    ]
 
 
 def test_a_machine_without_docker_says_so_and_ends_as_docker_would(tmp_path: Path) -> None:
-    text = plan.script(NAME, Wanted(SCRIPT), Way.CONTAINER, Image("docker.io/me/app:1"), PLACE)
+    text = plan.script(NAME, VmRequest(SCRIPT), RunMethod.CONTAINER, Image("docker.io/me/app:1"), PLACE)
     folder = tmp_path / "bin"
     folder.mkdir()
     for program in ("tail", "printf"):
@@ -92,18 +95,18 @@ def test_a_machine_without_docker_says_so_and_ends_as_docker_would(tmp_path: Pat
         ["/bin/bash", "-c", text], env={"PATH": str(folder)}, capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == 125
-    assert "docker isn't on this machine" in done.stderr
+    assert "docker is not installed on this machine" in done.stderr
 
 
 def test_an_image_that_can_not_be_pulled_ends_with_125_and_a_program_with_its_own_code(tmp_path: Path) -> None:
-    text = plan.script(NAME, Wanted(SCRIPT), Way.CONTAINER, Image("docker.io/me/app:1"), PLACE)
+    text = plan.script(NAME, VmRequest(SCRIPT), RunMethod.CONTAINER, Image("docker.io/me/app:1"), PLACE)
     assert ran(tmp_path, text, ("docker",), CODE_DOCKER="1").returncode == 125
     only_run = text.replace("docker pull -q docker.io/me/app:1 >/dev/null || exit 125\n", "")
     assert ran(tmp_path, only_run, ("docker",), CODE_DOCKER="7").returncode == 7
 
 
 def test_a_script_runs_with_the_machines_python_leaves_nothing_and_its_code_is_ours(tmp_path: Path) -> None:
-    text = plan.script(NAME, Wanted(SCRIPT, ("a", "b c", "$(id)")), Way.PYTHON, None, PLACE)
+    text = plan.script(NAME, VmRequest(SCRIPT, ("a", "b c", "$(id)")), RunMethod.PYTHON, None, PLACE)
     done = ran(tmp_path, text, ())
     assert done.returncode == 3, done.stderr
     assert done.stdout == "it says ['a', 'b c', '$(id)']\n"
@@ -132,7 +135,7 @@ exec {sys.executable} "$@"
     )
     python.chmod(0o755)
     script = of_script("x.py", "import pip, sys; print(sys.prefix != sys.base_prefix)", "# nothing\n", BASE_IMAGE)
-    text = plan.script(NAME, Wanted(Target(script)), Way.PYTHON, None, PLACE)
+    text = plan.script(NAME, VmRequest(Target(script)), RunMethod.PYTHON, None, PLACE)
     wheels = str(Path(ensurepip.__file__).parent / "_bundled")
     done = ran(tmp_path, text, ("apt-get",), PIP_NO_INDEX="1", PIP_FIND_LINKS=wheels, CODE_APT_GET=apt_get)
     assert (done.returncode, done.stdout) == (code, "True\n" if code == 0 else ""), done.stderr
@@ -143,20 +146,20 @@ exec {sys.executable} "$@"
 
 def test_a_command_of_the_machines_own_is_run_as_it_is(tmp_path: Path) -> None:
     done = ran(
-        tmp_path, plan.script(NAME, Wanted(Target(environment={"A": "1 2"}), ("sh", "-c", 'echo "$A"')), None, None, PLACE), ()
+        tmp_path, plan.script(NAME, VmRequest(Target(environment={"A": "1 2"}), ("sh", "-c", 'echo "$A"')), None, None, PLACE), ()
     )
     assert (done.returncode, done.stdout) == (0, "1 2\n")
 
 
 def test_the_run_command_streams_to_blobs_as_the_machine_and_keeps_secrets_apart() -> None:
-    wanted = Wanted(SCRIPT._replace(secrets={"TOKEN": "hunter2"}), timeout_minutes=1.5)
+    wanted = VmRequest(SCRIPT._replace(secrets={"TOKEN": "hunter2"}), timeout_minutes=1.5)
     body = plan.body(NAME, "eastus", "text", PLACE, wanted)
     properties = body["properties"]
     assert (properties["asyncExecution"], properties["timeoutInSeconds"]) == (True, 90)
     assert properties["outputBlobUri"] == f"https://data.blob.core.windows.net/vm-runs/{NAME}/stdout.txt"
     assert properties["errorBlobManagedIdentity"] == {"clientId": "client-1"}
     assert properties["protectedParameters"] == [{"name": "TOKEN", "value": "hunter2"}]
-    own = plan.body(NAME, "eastus", "text", PLACE._replace(client_id=""), Wanted(SCRIPT))["properties"]
+    own = plan.body(NAME, "eastus", "text", PLACE._replace(client_id=""), VmRequest(SCRIPT))["properties"]
     assert own["outputBlobManagedIdentity"] == {}
     assert "protectedParameters" not in own
 
@@ -176,21 +179,26 @@ def test_which_images_bring_what_runs_containers_and_as_whom_a_machine_speaks() 
 @pytest.mark.parametrize(
     ("said", "target", "arguments", "wrong"),
     [
-        (Said(), Target(), [], "nothing says what the machine is to run"),
-        (Said(way="python", target="mnist"), Target(of_folder("mnist", {"Dockerfile": b"FROM x"})), [], "only a script runs"),
-        (Said(way="python", target="a:1"), Target(image="a:1"), [], "only a script runs"),
-        (Said(way="python", base="python:3.12", target="x.py"), SCRIPT, [], "there is no image"),
-        (Said(stop_after=True, detach=True, target="x.py"), SCRIPT, [], "nobody is left to deallocate"),
+        (VmOptions(), Target(), [], "no target or command is given"),
+        (
+            VmOptions(method="python", target="mnist"),
+            Target(of_folder("mnist", {"Dockerfile": b"FROM x"})),
+            [],
+            "only scripts run",
+        ),
+        (VmOptions(method="python", target="a:1"), Target(image="a:1"), [], "only scripts run"),
+        (VmOptions(method="python", base="python:3.12", target="x.py"), SCRIPT, [], "can't be combined with --way python"),
+        (VmOptions(stop_after=True, detach=True, target="x.py"), SCRIPT, [], "can't be combined with --detach"),
     ],
 )
-def test_what_a_machine_can_not_be_asked_is_refused(said: Said, target: Target, arguments: list[str], wrong: str) -> None:
+def test_what_a_machine_can_not_be_asked_is_refused(said: VmOptions, target: Target, arguments: list[str], wrong: str) -> None:
     _, problems = resolve(said, target, arguments, None, VIEW)
     assert wrong in "; ".join(map(str, problems))
 
 
 def test_a_stack_without_storage_or_registry_says_what_is_missing() -> None:
-    assert resolve(Said(target="x.py"), SCRIPT, [], None, VIEW)[1] == []
-    _, problems = resolve(Said(way="container", target="x.py"), SCRIPT, [], None, VIEW._replace(registry="", storage=""))
+    assert resolve(VmOptions(target="x.py"), SCRIPT, [], None, VIEW)[1] == []
+    _, problems = resolve(VmOptions(method="container", target="x.py"), SCRIPT, [], None, VIEW._replace(registry="", storage=""))
     assert [problem.fix.split(" ")[1] for problem in problems] == ["`storage:", "`registry:"]
     assert too_large(SCRIPT) == []
     assert len(too_large(Target(of_script("x.py", "#" * 40_000, "", BASE_IMAGE)))) == 1
@@ -220,9 +228,9 @@ def test_a_machine_that_a_run_was_starting_is_deallocated_or_said_to_cost(
 ) -> None:
     arm, said = Unreached(VIEW.connection, ends), list[str]()
     monkeypatch.setattr(run, "Arm", lambda connection: arm)
-    wanted = Wanted(SCRIPT, way=Way.PYTHON, start=True, stop_after=True)
+    wanted = VmRequest(SCRIPT, method=RunMethod.PYTHON, start=True, stop_after=True)
     output = Output(said.append, said.append, said.append)
     with pytest.raises(type(ends)), run.plan(VIEW, "trainer", wanted, output):
         pass
     assert arm.asked == ["/vm/start", "/vm/deallocate"]
-    assert said[-1].startswith(f"trainer may still run and cost ({str(ends) or 'interrupted'}): ")
+    assert said[-1].startswith(f"trainer may still be running and billed ({str(ends) or 'interrupted'}); to stop it: ")

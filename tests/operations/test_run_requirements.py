@@ -9,14 +9,14 @@ from azure_gpu_operations.run.requirements_text import check
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("-r base.txt", "names another file"),
-        ("--constraint=limits.txt", "names another file"),
-        ("-e .", "names files here"),
-        (".[gpu]", "names files here"),
-        ("./wheels/a-1.0-py3-none-any.whl", "names files here"),
-        ("a @ file:///wheels/a.whl", "names files here"),
-        ("git+https://user:hunter2@github.com/pypa/sampleproject.git", "fetched by git"),
-        ("sampleproject @ git+https://github.com/pypa/sampleproject.git@main", "fetched by git"),
+        ("-r base.txt", "refers to another file"),
+        ("--constraint=limits.txt", "refers to another file"),
+        ("-e .", "refers to local files"),
+        (".[gpu]", "refers to local files"),
+        ("./wheels/a-1.0-py3-none-any.whl", "refers to local files"),
+        ("a @ file:///wheels/a.whl", "refers to local files"),
+        ("git+https://user:hunter2@github.com/pypa/sampleproject.git", "requires git"),
+        ("sampleproject @ git+https://github.com/pypa/sampleproject.git@main", "requires git"),
     ],
 )
 def test_what_the_image_will_not_have_is_refused_with_its_line(line: str, said: str) -> None:

@@ -6,18 +6,18 @@ from typing import Any
 import pytest
 
 from azure_gpu.formats.build_context import context_hash
-from azure_gpu_operations.run.target import Asked, Target, resolve
+from azure_gpu_operations.run.target import Target, TargetOptions, resolve
 from tests.support.embedded import CHECKOUT
 
 
 def target(*, process: dict[str, str] | None = None, **asked: Any) -> Target:
-    found, problems = resolve(Asked(**asked), process or {})
+    found, problems = resolve(TargetOptions(**asked), process or {})
     assert problems == []
     return found
 
 
 def problems(*, process: dict[str, str] | None = None, **asked: Any) -> dict[str, str]:
-    found = resolve(Asked(**asked), process or {})[1]
+    found = resolve(TargetOptions(**asked), process or {})[1]
     assert len({problem.path for problem in found}) == len(found), "two problems with one word"
     return {problem.path: str(problem) for problem in found}
 
@@ -68,14 +68,14 @@ def test_variables_and_secrets_are_taken_and_secrets_come_from_the_environment()
 
 def test_a_misspelt_workload_names_those_that_there_are() -> None:
     text = problems(target="minst")["TARGET"]
-    assert "there is no workload of this name" in text
+    assert "not a workload, script or image" in text
     assert "mnist, scoring, vector_add" in text
     assert "did you mean mnist?" in text
 
 
 def test_a_script_that_is_not_there_names_the_nearest_one(script: Path) -> None:
     text = problems(target=str(script.with_name("trian.py")))["TARGET"]
-    assert "the script isn't there" in text
+    assert "the script doesn't exist" in text
     assert f"did you mean {script}?" in text
 
 
@@ -86,7 +86,7 @@ def test_an_ending_alone_makes_no_script_the_one_that_was_meant(script: Path) ->
 
 @pytest.mark.parametrize("spelt", ["./nowhere/train.py", "train_that_is_not_there.py", "../nothing"])
 def test_what_is_spelt_like_a_path_is_a_script(spelt: str) -> None:
-    assert "the script isn't there" in problems(target=spelt)["TARGET"]
+    assert "the script doesn't exist" in problems(target=spelt)["TARGET"]
 
 
 def test_every_problem_comes_at_once_and_no_secret_is_shown(script: Path) -> None:
@@ -99,7 +99,7 @@ def test_every_problem_comes_at_once_and_no_secret_is_shown(script: Path) -> Non
         timeout_minutes=0.0,
     )
     assert set(found) == {"--requirements", "--base", "--env", "--secret-env", "--timeout"}
-    assert "the requirements file isn't there" in found["--requirements"]
+    assert "the requirements file doesn't exist" in found["--requirements"]
     assert "A secret" not in found["--secret-env"]
     assert not any("hunter2" in text for text in found.values())
 
@@ -107,13 +107,13 @@ def test_every_problem_comes_at_once_and_no_secret_is_shown(script: Path) -> Non
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"environment": ("1A=x",)}, "this can't be a variable's name"),
-        ({"environment": ("A=1", "A=2")}, "it is given twice"),
-        ({"secret_environment": ("TOKEN",)}, "this variable isn't set, or is empty"),
-        ({"environment": ("T=1",), "secret_environment": ("T",)}, "--env gives the same variable"),
-        ({"target": "mnist", "requirements": "x.txt"}, "only a script takes it"),
-        ({"target": "ubuntu:24.04", "base": "python:3.12"}, "only a script takes it"),
-        ({"timeout_minutes": 20000.0}, "it is out of range"),
+        ({"environment": ("1A=x",)}, "not a valid variable name"),
+        ({"environment": ("A=1", "A=2")}, "set twice"),
+        ({"secret_environment": ("TOKEN",)}, "not set or empty in the environment"),
+        ({"environment": ("T=1",), "secret_environment": ("T",)}, "also set by --env"),
+        ({"target": "mnist", "requirements": "x.txt"}, "only supported for scripts"),
+        ({"target": "ubuntu:24.04", "base": "python:3.12"}, "only supported for scripts"),
+        ({"timeout_minutes": 20000.0}, "out of range"),
         ({"target": "Ubuntu:24.04"}, "capital letters"),
     ],
 )
@@ -125,7 +125,7 @@ def test_a_word_that_can_not_be_meant_is_refused_with_the_reason(given: dict[str
 
 def test_a_script_in_another_language_is_told_where_it_would_go(tmp_path: Path) -> None:
     (tmp_path / "train.sh").write_text("echo\n")
-    assert "only Python scripts are turned into an image" in problems(target=str(tmp_path / "train.sh"))["TARGET"]
+    assert "only Python scripts can be built into an image" in problems(target=str(tmp_path / "train.sh"))["TARGET"]
 
 
 def test_a_folder_without_a_dockerfile_and_one_with_a_link_are_refused(tmp_path: Path) -> None:
@@ -137,4 +137,4 @@ def test_a_folder_without_a_dockerfile_and_one_with_a_link_are_refused(tmp_path:
 
 def test_a_script_that_is_no_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.py").write_bytes(b"\xff\xfe\x00")
-    assert "it isn't UTF-8 text" in problems(target=str(tmp_path / "x.py"))["TARGET"]
+    assert "not UTF-8 text" in problems(target=str(tmp_path / "x.py"))["TARGET"]

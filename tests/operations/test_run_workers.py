@@ -2,7 +2,7 @@
 
 import pytest
 
-from azure_gpu_operations.clusters.places import AKS, EDGE
+from azure_gpu_operations.clusters.targets import AKS, EDGE
 from azure_gpu_operations.run import workers
 from azure_gpu_operations.run.workers import BATCH, JOB, LOCAL, ML_CLUSTER, PLACES, VM, Group, group
 
@@ -40,5 +40,5 @@ def test_what_is_out_of_range_or_taken_elsewhere_is_said_together() -> None:
     assert "1 to 1000" in workers.problems(1001, None, EDGE)[0].allowed
     assert "1 to 100" in workers.problems(-1, None, BATCH)[0].allowed
     (on_job,) = workers.problems(None, 2, JOB)
-    assert on_job.message.startswith("only --on ")
+    assert on_job.message.startswith("only supported with --on ")
     assert workers.problems(1, 16, EDGE) == []

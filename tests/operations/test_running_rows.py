@@ -85,7 +85,7 @@ def test_the_table_shows_each_with_its_times_and_costs_and_the_total(capsys: pyt
 
 def test_nothing_that_runs_is_said_so(capsys: pytest.CaptureFixture[str]) -> None:
     running_report.show([], NOW)
-    assert capsys.readouterr().out == "nothing runs\n"
+    assert capsys.readouterr().out == "nothing is running\n"
 
 
 def test_json_has_null_for_what_is_not_known() -> None:

@@ -119,7 +119,7 @@ def test_the_cloud_is_registered_and_the_principal_signed_in_once(shell: Shell) 
 def test_a_folder_that_is_not_there_is_not_made(shell: Shell) -> None:
     shell.state.rmdir()
     done = shell.run("--", "true", **CONNECTED)
-    assert (done.returncode, done.stderr) == (1, f"error: there is no folder {shell.state}\n")
+    assert (done.returncode, done.stderr) == (1, f"error: folder {shell.state} not found\n")
     assert not shell.state.exists()
 
 

@@ -47,15 +47,15 @@ def test_a_name_is_an_endpoint_s_first(words: tuple[str, ...], done: list[str], 
     [
         (
             ("stop", "digits", "--stack", "with-runs"),
-            "the stack has an endpoint and a run of this name; given: 'digits'; fix: add --as",
+            "both an endpoint and a run have this name; given: 'digits'; fix: add --as",
         ),
         (
             ("stop", "digit", "--stack", "dev", "--as", "endpoint"),
-            "the stack has no such endpoint; given: 'digit'; allowed: digits; fix:",
+            "the stack has no endpoint of this name; given: 'digit'; allowed: digits; fix:",
         ),
         (
             ("start", "digit", "--stack", "dev"),
-            "the stack has no such endpoint; given: 'digit'; allowed: digits; fix: did you mean",
+            "the stack has no endpoint of this name; given: 'digit'; allowed: digits; fix: did you mean",
         ),
     ],
 )
@@ -72,7 +72,7 @@ def test_what_isn_t_clear_is_refused_in_one_line(
 def test_a_stack_without_endpoints_says_so(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(stop_and_start, "view", lambda _: VIEW._replace(endpoints={}))
     assert command_line.main(["start", "digits", "--stack", "dev"]) == 2
-    assert "the stack has no endpoint; given: 'digits'; fix: give it one: a section `ml_endpoints`" in capsys.readouterr().err
+    assert "the stack has no endpoint; given: 'digits'; fix: add a section `ml_endpoints`" in capsys.readouterr().err
 
 
 def step(name: str, op: str = "same", **state: Any) -> dict[str, Any]:

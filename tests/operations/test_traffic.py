@@ -47,7 +47,7 @@ def test_a_single_deployment_has_all_without_saying_so() -> None:
     ("deployment", "share", "told"),
     [
         ("red", 100, "declares no deployment 'red'; it has blue, green"),
-        ("green", 10, "green has 10 percent"),
+        ("green", 10, "green already has 10 percent"),
         ("green", 0, "--share: 0"),
         ("green", 101, "--share: 101"),
     ],
@@ -59,7 +59,7 @@ def test_what_does_not_fit_is_refused(deployment: str, share: int, told: str) ->
 
 @pytest.mark.parametrize("share", ["ninety", None, [90]])
 def test_a_share_that_is_no_number_is_named(share: object) -> None:
-    with pytest.raises(WrongTrafficError, match=r"traffic\.blue: .* is no number of percent"):
+    with pytest.raises(WrongTrafficError, match=r"traffic\.blue: .* is not a percentage"):
         promoted("digits", {**BOTH, "traffic": {"blue": share, "green": 10}}, "green")
 
 
@@ -136,7 +136,7 @@ def test_a_preview_that_fails_leaves_the_file_as_it_was(
     monkeypatch.setattr("azure_gpu_operations.commands.preview", preview)
     assert main(["promote", "digits", "green", "--stack", "dev", "--config-folder", str(folder)]) == 1
     assert (folder / "Pulumi.dev.yaml").read_text() == FILE
-    assert "is as it was" in capsys.readouterr().err
+    assert "is restored" in capsys.readouterr().err
 
 
 def test_taking_back_reads_the_configuration_of_earlier_updates(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

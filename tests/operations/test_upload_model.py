@@ -74,12 +74,12 @@ def test_a_blob_without_a_hash_is_read(folder: Path) -> None:
 )
 def test_a_version_with_another_content_is_refused(folder: Path, change: Callable[[Blobs], Blobs]) -> None:
     files = read(folder)
-    with pytest.raises(WrongModelError, match=r"digits/1 is there with another content .* give this model a new --version"):
+    with pytest.raises(WrongModelError, match=r"digits/1 exists with different content .* choose a new --version"):
         plan(files, change(blobs(files)), never, "digits/1")
 
 
 def test_a_folder_that_is_no_saved_model_is_refused_with_what_may_be_meant(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(WrongModelError, match=r"is no SavedModel: it has no saved_model\.pb"):
+    with pytest.raises(WrongModelError, match=r"is not a SavedModel: it has no saved_model\.pb"):
         read(folder / "variables")
     around = tmp_path / "run"
     around.mkdir()
@@ -87,13 +87,13 @@ def test_a_folder_that_is_no_saved_model_is_refused_with_what_may_be_meant(folde
     (around / "saved_model" / "saved_model.pb").write_bytes(b"graph")
     with pytest.raises(WrongModelError, match=f"did you mean {around / 'saved_model'}"):
         read(around)
-    with pytest.raises(WrongModelError, match="is no folder"):
+    with pytest.raises(WrongModelError, match="is not a folder"):
         read(folder / "saved_model.pb")
 
 
 def test_a_link_that_leads_out_of_the_folder_is_refused(folder: Path) -> None:
     (folder / "passwords").symlink_to("/etc/passwd")
-    with pytest.raises(WrongModelError, match="leads out of the folder"):
+    with pytest.raises(WrongModelError, match="links to a path outside the folder"):
         read(folder)
 
 
@@ -113,7 +113,7 @@ def test_they_are_put_into_the_stack_file_beside_its_comments() -> None:
 
 def test_another_model_of_that_name_in_the_stack_file_is_refused() -> None:
     other = upload_command.written(STACK_FILE, "digits", "1").replace("path: digits/1", "path: elsewhere")
-    with pytest.raises(ValueError, match="says something else"):
+    with pytest.raises(ValueError, match="with other settings"):
         upload_command.written(other, "digits", "1")
     with pytest.raises(ValueError, match="add `azure-gpu:ml_workspace: create` first"):
         upload_command.written("config:\n  azure-gpu:team: vision\n", "digits", "1")

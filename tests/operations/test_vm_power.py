@@ -62,7 +62,7 @@ def test_to_stop_is_to_deallocate_and_stopped_from_inside_is_not_enough() -> Non
 @pytest.mark.parametrize(
     ("arm", "said"),
     [
-        (Arm(None), "isn't there any more"),
+        (Arm(None), "doesn't exist any more"),
         (
             Arm(view("deallocated", statuses=[{"code": "ProvisioningState/failed/AllocationFailed", "message": "no room"}])),
             "no room",
@@ -83,13 +83,13 @@ def shown(machine: Machine, idle_usd: float | None = 0.027) -> str:
 
 def test_what_is_shown_says_what_costs_now_and_what_stays() -> None:
     text = shown(MACHINE)
-    assert "cost: 0.526 USD/hour (list price of 2026-06-18) for the machine, and its disk" in text
+    assert "cost: 0.526 USD/hour (list price of 2026-06-18) for the machine, plus its disk" in text
     assert "(0.027 USD/hour)" in text
     assert "deallocated by Azure each day at 19:00, UTC" in text
-    assert "it was never asked to prove its driver" in text
-    assert "cost: nothing for the machine; its disk" in shown(MACHINE._replace(power="deallocated"))
-    assert "how much isn't known" in shown(MACHINE, None)
-    assert "nothing deallocates it by itself" in shown(MACHINE._replace(shutdown=Shutdown()))
+    assert "its driver was never tested" in text
+    assert "cost: nothing for the machine; still billed: its disk" in shown(MACHINE._replace(power="deallocated"))
+    assert "cost unknown" in shown(MACHINE, None)
+    assert "it is never deallocated automatically" in shown(MACHINE._replace(shutdown=Shutdown()))
 
 
 def test_a_machine_that_was_shut_down_from_inside_is_billed_and_that_is_said() -> None:
@@ -99,10 +99,10 @@ def test_a_machine_that_was_shut_down_from_inside_is_billed_and_that_is_said() -
 
 
 def test_the_price_of_windows_is_not_known_and_a_proved_gpu_is_told_in_the_documents_lines() -> None:
-    assert "its price isn't known for the machine" in shown(MACHINE._replace(windows=True))
+    assert "price unknown for the machine" in shown(MACHINE._replace(windows=True))
     proved = MACHINE._replace(commands=(RunCommand("prove-driver", "Succeeded", 0, f"state: proved\n{SMI}\n"),))
     lines = [line.strip() for line in shown(proved).splitlines()]
-    at = lines.index("GPU 0, driver 580.95.05, when it was brought up:")
+    at = lines.index("GPU 0, driver 580.95.05, when it was deployed:")
     assert lines[at + 1 : at + 6] == [
         "name: Tesla T4",
         "major: 7 minor: 5 memoryClockRate (GHz) 5.001",
@@ -111,4 +111,4 @@ def test_the_price_of_windows_is_not_known_and_a_proved_gpu_is_told_in_the_docum
         "Free memory: 14.90GiB",
     ]
     failed = MACHINE._replace(commands=(RunCommand("prove-driver", "Failed", 1, ""),))
-    assert "its driver isn't proved (Failed)" in shown(failed)
+    assert "the test of its driver found none (Failed)" in shown(failed)

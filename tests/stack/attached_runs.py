@@ -62,7 +62,7 @@ def carries_files(stack: ProgramStack, folder: Path, *words: str) -> None:
     assert "counted" in done.stdout
     assert f"fetched 2 files into {into}" in done.stderr
     assert (into / "out" / "words.txt").read_text() == "one two three four"
-    name = next(line for line in done.stderr.splitlines() if "its files will be in" in line).split()[-1]
+    name = next(line for line in done.stderr.splitlines() if "its files will be stored in" in line).split()[-1]
     again = folder / "again"
     fetched = stack.operations("fetch", name, "--into", str(again))
     assert fetched.returncode == 0, fetched.stderr
@@ -74,5 +74,5 @@ def _is_over(operations: Callable[..., "subprocess.CompletedProcess[str]"], name
     shown = operations("logs", name)
     assert shown.returncode in (2, 1, 125), shown.stdout + shown.stderr
     if shown.returncode == 2:
-        assert "has no such run" in shown.stderr
+        assert "has no run of this name" in shown.stderr
     assert "Traceback" not in shown.stderr

@@ -113,13 +113,13 @@ def without_stack(stack: ProgramStack, *words: str) -> "subprocess.CompletedProc
 def test_down_without_a_stack_lists_the_stacks_and_destroys_none(stack: ProgramStack) -> None:
     done = without_stack(stack, "down", "--yes")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"error: down takes --stack NAME; stacks that are there: {stack.name}\n"
+    assert done.stderr == f"error: down takes --stack NAME; existing stacks: {stack.name}\n"
 
 
 def test_down_takes_one_stack_or_all(stack: ProgramStack) -> None:
     done = stack.operations("down", "--all", "--yes")
     assert done.returncode == 2
-    assert done.stderr == "error: down takes --stack NAME or --all, one of the two\n"
+    assert done.stderr == "error: down takes either --stack NAME or --all\n"
 
 
 def test_all_is_refused_where_a_stack_is_elsewhere(stack: ProgramStack) -> None:
@@ -136,7 +136,7 @@ def test_all_is_refused_where_a_stack_is_elsewhere(stack: ProgramStack) -> None:
         done = without_stack(stack, "down", "--all", "--yes")
         assert done.returncode == 2
         assert done.stderr == (
-            f"error: --all is for the embedded Azure, and stack {name} isn't there; nothing was destroyed; "
+            f"error: --all is only for stacks on the embedded Azure, and stack {name} isn't; nothing was destroyed; "
             f"fix: python -m operations down --stack {name}\n"
         )
     finally:
@@ -221,7 +221,7 @@ def test_a_name_that_nothing_has_is_refused(stack: ProgramStack, option: str) ->
     done = stack.operations("up", option, "foundation-store")
     assert done.returncode == 2
     assert done.stderr == (
-        f"error: {option}: nothing of this stack that holds data or serves traffic has this name; given: 'foundation-store'; "
+        f"error: {option}: no resource of the stack that holds data or serves traffic has this name; given: 'foundation-store'; "
         "allowed: foundation-logs, foundation-registry, foundation-resource-group, foundation-storage\n"
     )
 
@@ -311,7 +311,7 @@ def test_one_key_lets_go(held: ProgramStack) -> None:
 def test_down_without_a_terminal_wants_yes(stack: ProgramStack) -> None:
     done = without_stack(stack, "down", "--stack", stack.name)
     assert done.returncode == 2
-    assert done.stderr == "error: down asks before it destroys, and there is no terminal to ask on; fix: add --yes\n"
+    assert done.stderr == "error: down asks for confirmation, and standard input is not a terminal; fix: add --yes\n"
 
 
 def test_on_a_terminal_down_asks_with_the_numbers(stack: ProgramStack) -> None:

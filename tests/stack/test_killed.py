@@ -135,7 +135,7 @@ def test_what_was_created_while_the_provider_was_killed_is_taken_in(own_azure: E
     text, _ = up.communicate(timeout=120)
     assert up.returncode == 1, text
     # With it what else was under way by then, such as the build.
-    assert "foundation-storage" in [line.rsplit(":", 1)[-1] for line in text.splitlines() if "taken in: " in line]
+    assert "foundation-storage" in [line.rsplit(":", 1)[-1] for line in text.splitlines() if "imported into the state: " in line]
     assert "Traceback" not in text
     assert_whole(own_azure, stack)
 
@@ -176,7 +176,7 @@ def test_a_state_whose_checksum_was_being_written_is_read_again(own_azure: Embed
     assert "EOF" in stack.pulumi("preview").stderr
     done = stack.operations("preview")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert f"the last run was killed while it wrote {torn.name}" in done.stdout + done.stderr
+    assert f"the last run was killed while writing {torn.name}" in done.stdout + done.stderr
 
 
 @pytest.mark.timeout(900)

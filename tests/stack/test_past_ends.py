@@ -48,14 +48,12 @@ def ended(stack: ProgramStack, *words: str) -> tuple[int, dict[str, Any]]:
 
 def test_a_part_is_listed_taken_down_and_not_brought_back_while_the_rest_goes_on(stack: ProgramStack) -> None:
     done = stack.operations("end", "--past", "--as-of", "2026-11-30", "--yes")
-    assert (done.returncode, done.stdout) == (0, "nothing of stack ending lies past its end at 2026-11-30T00:00:00Z\n"), (
-        done.stderr
-    )
+    assert (done.returncode, done.stdout) == (0, "nothing in stack ending has expired at 2026-11-30T00:00:00Z\n"), done.stderr
 
     done = stack.operations("end", "--past", *AFTER)
     assert done.returncode == 3, done.stdout + done.stderr
     assert "  jobs.first (ServerlessGpuJob): past its end; ended 2026-12-01T00:00:00Z, 4 days ago; " in done.stdout
-    assert "1 part lies past the end and still there\nto take down what doesn't stay, add --yes\n" in done.stdout
+    assert "1 part has expired and not been destroyed\nto destroy the parts that aren't kept, add --yes\n" in done.stdout
     assert jobs_of(stack) == ["first", "second"]
 
     code, told = ended(stack, "--yes")
@@ -115,7 +113,7 @@ def test_what_is_protected_or_locked_stays_and_says_why(stack: ProgramStack) -> 
     assert (code, part["state"]) == (3, "stays")
     assert (
         part["why"]
-        == f"the lock keep (CanNotDelete) on {job.rsplit('/', 1)[-1]} in Azure keeps it; fix: delete the lock, if it is yours"
+        == f"the lock keep (CanNotDelete) on {job.rsplit('/', 1)[-1]} in Azure protects it; fix: delete the lock, if it is yours"
     )
     assert stack.azure.get(job, "2025-01-01").status_code == 200
     assert stack.azure.delete(lock, LOCKS_VERSION).status_code == 200
@@ -127,8 +125,7 @@ def test_a_stack_whose_every_part_is_past_goes_as_a_whole_only_where_it_is_short
     stack.become(says("2026-11-21", {"first": ENDS}, foundation={"storage": "create", "identity": "create"}))
     done = stack.operations("end", "--past", *AFTER)
     assert (
-        "every part of it is past its end; to take down the rest with its data: python -m operations down --stack ending"
-        in done.stdout
+        "every part of it has expired; to destroy the rest with its data: python -m operations down --stack ending" in done.stdout
     )
     code, told = ended(stack, "--yes")
     assert (code, told["stacks"][0]["destroyed_as_a_whole"], jobs_of(stack)) == (0, False, [])

@@ -144,7 +144,7 @@ def test_ctrl_c_ends_the_execution_in_azure_and_says_what_it_cost(stack: Program
 def test_one_that_takes_too_long_is_stopped(stack: ProgramStack, script: Path) -> None:
     done = run(stack, str(script), "--env", "SLEEP=300", "--timeout", "0.1")
     assert done.returncode == 124, done.stderr
-    assert "stopped when its time was over" in done.stderr
+    assert "stopped after its timeout" in done.stderr
 
 
 def test_a_detached_run_goes_on_and_explain_says_how_it_ended(stack: ProgramStack, script: Path) -> None:
@@ -215,7 +215,7 @@ def test_what_a_run_leaves_is_fetched_elsewhere_after_its_caller_was_killed(
         text=True,
     )
     assert process.stderr is not None
-    told = next(line for line in process.stderr if "its files will be in" in line)
+    told = next(line for line in process.stderr if "its files will be stored in" in line)
     process.kill()
     process.communicate()
     name = told.split()[-1]
@@ -224,10 +224,10 @@ def test_what_a_run_leaves_is_fetched_elsewhere_after_its_caller_was_killed(
     assert (into / "out" / "words.txt").read_text() == "one two three four"
     nothing = stack.operations("fetch", "run-nothing", "--into", str(into))
     assert nothing.returncode == 2
-    assert "no file of such a run is kept" in nothing.stderr
+    assert "no files are stored under this name" in nothing.stderr
 
 
 def test_only_what_is_built_can_have_files(stack: ProgramStack, counts: tuple[str, ...]) -> None:
     done = run(stack, *counts[1:])
     assert done.returncode == 2
-    assert "only what is built can have files" in done.stderr
+    assert "files require a built image" in done.stderr

@@ -105,7 +105,7 @@ def stack(azure: EmbeddedAzure, kubernetes_bin: Path, engine_bin: Path) -> Itera
     down = made.down()
     assert down.returncode == 0, down.stdout + down.stderr
     assert "is stopped: " in down.stdout
-    assert "objects on it are forgotten" in down.stdout
+    assert "objects on it from the state" in down.stdout
     assert azure.get(cluster_id, VERSION).status_code == 404
     assert explained.returncode == 1
     assert f"start it: az aks start --ids {cluster_id}" in explained.stdout
@@ -236,7 +236,7 @@ def test_an_image_that_is_not_there_is_explained_while_it_is_waited_for(stack: P
 def test_a_run_that_takes_too_long_is_ended_by_its_cluster(stack: ProgramStack, script: Path) -> None:
     done = run(stack, str(script), "--gpus", "0", "--timeout", "0.1", "--env", "UNTIL=/never")
     assert done.returncode == 124, done.stdout + done.stderr
-    assert "stopped when its time was over (0.1 minutes)" in done.stderr
+    assert "stopped after its timeout (0.1 minutes)" in done.stderr
 
 
 def test_ctrl_c_removes_the_job(stack: ProgramStack, script: Path, api: ClusterApi) -> None:
@@ -247,7 +247,7 @@ def test_ctrl_c_removes_the_job(stack: ProgramStack, script: Path, api: ClusterA
     assert code == 130, said
     name = job_of(said)
     assert f"the job {name} is removed" in said
-    assert "stopped by Ctrl-C" in said
+    assert "stopped on Ctrl-C" in said
     until(lambda: api.get(f"/apis/batch/v1/namespaces/gpu-jobs/jobs/{name}") is None, "the job is gone")
 
 
@@ -317,7 +317,7 @@ def test_a_spot_node_that_is_taken_away_costs_the_run_no_more_than_its_time(
     let_go(api)
     code, said = running.end()
     assert code == 0, said
-    assert ", a Spot node; the job starts again in another one" in said
+    assert ", a Spot node; the job restarts in another pod" in said
 
 
 def test_an_edge_is_a_cluster_by_its_kubeconfig_and_gives_a_gpu_by_a_variable(
@@ -329,7 +329,7 @@ def test_an_edge_is_a_cluster_by_its_kubeconfig_and_gives_a_gpu_by_a_variable(
     assert "cost isn't known" in done.stderr or "USD" in done.stderr
     refused = run(stack, str(script), *options[:2], "--namespace", "not-there", on="edge")
     assert refused.returncode == 2
-    assert "has no such namespace" in refused.stderr
+    assert "has no namespace of this name" in refused.stderr
 
 
 def test_a_run_that_was_left_is_followed_and_stopped_by_its_name(stack: ProgramStack, tmp_path: Path) -> None:

@@ -107,7 +107,7 @@ def test_a_run_that_takes_too_long_is_stopped(stack: ProgramStack, script: Path)
     script.write_text("import time\nprint('begins', flush=True)\ntime.sleep(600)\n")
     done = stack.operations("run", str(script), "--on", "vm", "--timeout", "0.05")
     assert done.returncode == 124, done.stdout + done.stderr
-    assert "trainer: stopped when its time was over" in done.stderr
+    assert "trainer: stopped after its timeout" in done.stderr
 
 
 def test_a_run_that_was_left_is_followed_and_stopped_by_its_name(stack: ProgramStack, tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_files_go_with_a_container_on_the_machine_and_come_back(stack: ProgramSt
     carries_files(stack, tmp_path, "--on", "vm")
     plain = stack.operations("run", str(tmp_path / "counts.py"), "--on", "vm", "--way", "python", "--output", "out", "--", "0")
     assert plain.returncode == 2
-    assert "--way: files go with a container only" in plain.stderr
+    assert "--way: files require a container" in plain.stderr
 
 
 def test_a_deallocated_machine_is_started_and_deallocated_again_by_a_run_that_is_asked_to(

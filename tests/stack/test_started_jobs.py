@@ -32,5 +32,5 @@ def test_each_manual_job_runs_once_and_one_that_fails_is_told_beside_those_that_
         "broken: Failed, exit code 4",
     ]
     assert all("USD at " in row for row in rows)
-    assert "error: not ended well: broken (exit code 4)" in done.stderr
+    assert "error: failed: broken (exit code 4)" in done.stderr
     assert "Traceback" not in text

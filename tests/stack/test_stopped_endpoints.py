@@ -49,7 +49,7 @@ def test_a_stopped_endpoint_keeps_address_and_key_stays_stopped_and_comes_back_a
 
     done = stack.operations("stop", "colours")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "stopping colours: blue, green; its address and its keys stay" in done.stdout
+    assert "stopping colours: blue, green; its address and keys stay" in done.stdout
     shown = endpoint.shown()
     assert (endpoint.deployments(), shown["properties"]["traffic"]) == ([], {})
     assert (served.key(), shown["properties"]["scoringUri"]) == (key, address)
@@ -61,7 +61,7 @@ def test_a_stopped_endpoint_keeps_address_and_key_stays_stopped_and_comes_back_a
     assert "azure-native:machinelearningservices:OnlineDeployment" not in kinds
 
     again = stack.operations("stop", "colours")
-    assert (again.returncode, again.stdout) == (0, f"colours is stopped already, since {since}\n"), again.stderr
+    assert (again.returncode, again.stdout) == (0, f"colours has already been stopped since {since}\n"), again.stderr
 
     drift = stack.operations("drift")
     assert drift.returncode == 0, drift.stdout + drift.stderr
@@ -105,7 +105,7 @@ def test_stopping_and_starting_change_nothing_else_that_the_file_has_changed(ser
     stack.configure({**served.says(), "jobs": {"night": {"expires_after": "2026-12-31"}}})
     done = stack.operations("stop", "colours")
     assert done.returncode == 2, done.stdout + done.stderr
-    assert "error: the stack file has what isn't up yet: " in done.stderr
+    assert "error: the stack file has resources that aren't deployed yet: " in done.stderr
     assert "night-job" in done.stderr
     assert endpoint.deployments() == ["blue", "green"]
 
@@ -124,9 +124,9 @@ def test_stopping_and_starting_change_nothing_else_that_the_file_has_changed(ser
 
 def test_what_isn_t_there_is_refused_in_one_line(served: Served) -> None:
     for words, said in (
-        (("start", "coulours"), "error: NAME: the stack has no such endpoint; given: 'coulours'; allowed: colours; "),
-        (("stop", "coulours", "--as", "endpoint"), "error: NAME: the stack has no such endpoint; given: 'coulours'; "),
-        (("stop", "coulours"), "error: NAME: the stack resting has no such run; given: 'coulours'; "),
+        (("start", "coulours"), "error: NAME: the stack has no endpoint of this name; given: 'coulours'; allowed: colours; "),
+        (("stop", "coulours", "--as", "endpoint"), "error: NAME: the stack has no endpoint of this name; given: 'coulours'; "),
+        (("stop", "coulours"), "error: NAME: the stack resting has no run of this name; given: 'coulours'; "),
     ):
         done = served.stack.operations(*words)
         assert done.returncode == 2, done.stdout + done.stderr

@@ -1,7 +1,7 @@
-"""Jobs, tasks, pools and nodes of one Batch account, through azure-batch with the token of the stack's login; never by a key.
+"""Client of one Batch account: jobs, tasks, pools and nodes, with the stack's login and without account keys.
 
-In: a signed-in `Arm`, the account's ARM id. Out: azure-batch's own models; None where a thing isn't there. What the service
-refuses is an AzureError in a line, what can't be reached one of azure-core's.
+Returns azure-batch models, None for missing ones. Refusals of the service are raised as a one-line AzureError, connection errors
+as azure-core's.
 """
 
 import logging
@@ -17,7 +17,7 @@ from azure_gpu_operations.azure import Arm, AzureError
 
 API_VERSION = "2024-07-01"  # of the account in ARM
 OPERATOR_ROLE = "Azure Batch Data Contributor"  # built-in: pools, jobs and tasks of an account
-_NEVER = 3600  # seconds; the client would look on at each operation that we don't wait for
+_NEVER = 3600  # seconds; otherwise the client polls operations that we don't wait for
 _OF_TASKS = ["id", "state", "executionInfo", "nodeInfo", "dependsOn", "multiInstanceSettings"]
 
 Answer = TypeVar("Answer")
@@ -37,24 +37,26 @@ class Counts(NamedTuple):
 
 
 class TaskRefused(NamedTuple):
-    """A task that the service didn't take."""
+    """A task that the service rejected."""
 
     id: str
     why: str
 
 
 class BatchAccount:
-    """One account. AzureError where ARM doesn't know it."""
+    """One account. AzureError if it doesn't exist."""
 
     def __init__(self, arm: Arm, account_id: str) -> None:
         body = arm.get(account_id, API_VERSION)
         if body is None:
-            raise AzureError(f"the Batch account {account_id.rsplit('/', 1)[-1]} isn't there: somebody has deleted it", 404)
+            raise AzureError(
+                f"the Batch account {account_id.rsplit('/', 1)[-1]} doesn't exist; it was deleted outside the stack", 404
+            )
         self.id = account_id
         self.name = str(body["name"])
         self.location = str(body.get("location") or "")
         self.body = body
-        # A file that isn't there is no error here, and the client logs a page about the answer that it couldn't read.
+        # Missing files are normal here, and the client logs a page for each.
         logging.getLogger("azure.batch").setLevel(logging.CRITICAL)
         self._client = BatchClient(
             endpoint=f"https://{body['properties']['accountEndpoint']}",
@@ -68,15 +70,15 @@ class BatchAccount:
     # Pools and nodes
 
     def pool(self, pool_id: str) -> models.BatchPool | None:
-        return _found(lambda: self._client.get_pool(pool_id))
+        return _call_or_none(lambda: self._client.get_pool(pool_id))
 
     def nodes(self, pool_id: str) -> list[models.BatchNode]:
-        """None of a pool that isn't there."""
-        return _found(lambda: list(self._client.list_nodes(pool_id))) or []
+        """Empty if the pool doesn't exist."""
+        return _call_or_none(lambda: list(self._client.list_nodes(pool_id))) or []
 
     def evaluate_now(self, pool: models.BatchPool) -> bool:
-        """Has the pool's own formula evaluated at once instead of at its next interval. False where the service says not now:
-        it takes such a request every 30 seconds."""
+        """Evaluates the pool's formula now instead of at its next interval. False if the service declines: it accepts this only
+        every 30 seconds."""
         again = models.BatchPoolEnableAutoScaleOptions(auto_scale_formula=pool.auto_scale_formula)
         try:
             self._client.enable_pool_auto_scale(pool.id, again)
@@ -85,13 +87,13 @@ class BatchAccount:
         return True
 
     def stop_resize(self, pool_id: str) -> None:
-        _said(
+        _call(
             lambda: self._client.begin_stop_pool_resize(pool_id, polling_interval=_NEVER),
             f"stop the resize of the pool {pool_id}",
         )
 
     def empty(self, pool: models.BatchPool) -> None:
-        """Begins to take every node away, each when its tasks have ended. A formula would bring them back: it is switched off."""
+        """Starts removing all nodes, each when its tasks have ended. Switches autoscaling off, which would add them again."""
 
         def ask() -> None:
             if pool.enable_auto_scale:
@@ -106,30 +108,30 @@ class BatchAccount:
                 polling_interval=_NEVER,
             )
 
-        _said(ask, f"drain the pool {pool.id}")
+        _call(ask, f"drain the pool {pool.id}")
 
     # Jobs
 
     def job(self, job_id: str) -> models.BatchJob | None:
-        return _found(lambda: self._client.get_job(job_id))
+        return _call_or_none(lambda: self._client.get_job(job_id))
 
     def jobs_on(self, pool_id: str) -> list[models.BatchJob]:
-        """Those that haven't ended."""
-        jobs = _said(lambda: list(self._client.list_jobs(filter="state eq 'active'")), "list jobs")
+        """Active jobs of the pool."""
+        jobs = _call(lambda: list(self._client.list_jobs(filter="state eq 'active'")), "list jobs")
         return [job for job in jobs if job.pool_info and (job.pool_info.pool_id or "").lower() == pool_id.lower()]
 
     def create_job(self, job: models.BatchJobCreateOptions) -> None:
-        _said(lambda: self._client.create_job(job), f"create the job {job.id}")
+        _call(lambda: self._client.create_job(job), f"create the job {job.id}")
 
     def end_when_done(self, job_id: str) -> None:
-        """The job ends with its last task, whoever still looks on."""
+        """Makes the job end with its last task."""
         mode = models.BatchAllTasksCompleteMode.TERMINATE_JOB
         change = models.BatchJobUpdateOptions(all_tasks_complete_mode=mode)
-        _said(lambda: self._client.update_job(job_id, change), f"change the job {job_id}")
+        _call(lambda: self._client.update_job(job_id, change), f"change the job {job_id}")
 
     def terminate(self, job_id: str, reason: str) -> None:
-        """Ends the job and what runs of it. One that has ended already is no error."""
-        options: Any = {"terminateReason": reason}  # azure-batch 15.1 has a class for it and doesn't give it out
+        """Terminates the job and its tasks. A job that has already ended is fine."""
+        options: Any = {"terminateReason": reason}  # azure-batch 15.1 has a class for it but doesn't export it
         try:
             self._client.begin_terminate_job(job_id, options, polling_interval=_NEVER)
         except (ResourceNotFoundError, ResourceExistsError, ResourceModifiedError):
@@ -146,7 +148,7 @@ class BatchAccount:
             raise AzureError(why(error, f"remove the job {job_id}"), error.status_code or 0) from error
 
     def preparations(self, job_id: str) -> list[models.BatchJobPreparationAndReleaseTaskStatus]:
-        """How the job's preparation went on each node; empty for a job without one, which the service refuses to tell."""
+        """Status of the job's preparation on each node; empty for a job without one."""
         try:
             return list(self._client.list_job_preparation_and_release_task_status(job_id))
         except (ResourceNotFoundError, ResourceExistsError):
@@ -157,7 +159,7 @@ class BatchAccount:
     def add_tasks(
         self, job_id: str, tasks: Sequence[models.BatchTaskCreateOptions], added: Callable[[int], None]
     ) -> list[TaskRefused]:
-        """Adds them in collections as large as the service takes; `added` hears how many are in. Those that were refused."""
+        """Adds tasks in requests of the maximum size; `added` gets the running count. Returns the rejected ones."""
         refused: list[TaskRefused] = []
         done = 0
         for start in range(0, len(tasks), COLLECTION):
@@ -168,7 +170,7 @@ class BatchAccount:
         return refused
 
     def _add(self, job_id: str, part: list[models.BatchTaskCreateOptions]) -> list[TaskRefused]:
-        # The client sends again what the service failed to take, and in halves what is too large at once. It begins at the end.
+        # The client retries failed tasks, splits requests that are too large, and starts at the end of the list.
         try:
             self._client.create_tasks(job_id, part[::-1])
         except CreateTasksError as error:
@@ -180,67 +182,67 @@ class BatchAccount:
         return []
 
     def counts(self, job_id: str) -> Counts | None:
-        found = _found(lambda: self._client.get_job_task_counts(job_id))
+        found = _call_or_none(lambda: self._client.get_job_task_counts(job_id))
         if found is None:
             return None
         tasks = found.task_counts
         return Counts(tasks.active, tasks.running, tasks.succeeded, tasks.failed)
 
     def task(self, job_id: str, task_id: str) -> models.BatchTask | None:
-        return _found(lambda: self._client.get_task(job_id, task_id))
+        return _call_or_none(lambda: self._client.get_task(job_id, task_id))
 
     def tasks(self, job_id: str, condition: str = "") -> list[models.BatchTask]:
-        """Without what they were told to run. None of a job that isn't there."""
-        listed = _found(lambda: list(self._client.list_tasks(job_id, filter=condition or None, select=_OF_TASKS)))
+        """Without command lines. Empty if the job doesn't exist."""
+        listed = _call_or_none(lambda: list(self._client.list_tasks(job_id, filter=condition or None, select=_OF_TASKS)))
         return listed or []
 
     def whole_tasks(self, job_id: str, most: int) -> list[models.BatchTask]:
-        """The first of them, with all that was said of them."""
+        """The first tasks, with all their properties."""
         found: list[models.BatchTask] = []
-        for task in _found(lambda: self._client.list_tasks(job_id)) or []:
+        for task in _call_or_none(lambda: self._client.list_tasks(job_id)) or []:
             found.append(task)
             if len(found) >= most:
                 break
         return found
 
     def subtasks(self, job_id: str, task_id: str) -> list[models.BatchSubtask]:
-        """Of a multi-instance task: what ran beside its primary."""
-        return _found(lambda: list(self._client.list_subtasks(job_id, task_id))) or []
+        """Subtasks of a multi-instance task."""
+        return _call_or_none(lambda: list(self._client.list_subtasks(job_id, task_id))) or []
 
     # Files
 
     def task_file_size(self, job_id: str, task_id: str, path: str) -> int | None:
-        """None while there is no such file, or no node that has it."""
-        found = _file(lambda: self._client.get_task_file_properties(job_id, task_id, path))
+        """None while the file, or a node with it, doesn't exist."""
+        found = _file_or_none(lambda: self._client.get_task_file_properties(job_id, task_id, path))
         return None if found is None else int(found.content_length)
 
     def task_file(self, job_id: str, task_id: str, path: str, start: int = 0, end: int | None = None) -> bytes | None:
-        """Its bytes from `start` up to and without `end`."""
-        wanted = f"bytes={start}-{'' if end is None else end - 1}" if start or end is not None else None
-        return _file(lambda: b"".join(self._client.download_task_file(job_id, task_id, path, ocp_range=wanted)))
+        """Bytes `start` to `end` (exclusive)."""
+        byte_range = f"bytes={start}-{'' if end is None else end - 1}" if start or end is not None else None
+        return _file_or_none(lambda: b"".join(self._client.download_task_file(job_id, task_id, path, ocp_range=byte_range)))
 
     def node_file(self, pool_id: str, node_id: str, path: str) -> bytes | None:
-        return _file(lambda: b"".join(self._client.download_node_file(pool_id, node_id, path)))
+        return _file_or_none(lambda: b"".join(self._client.download_node_file(pool_id, node_id, path)))
 
 
-COLLECTION = 100  # tasks in a request: BatchTaskGroup of azure-batch 15.1 takes no more
+COLLECTION = 100  # tasks per request, the maximum of BatchTaskGroup in azure-batch 15.1
 
 
 def batch_account_of(pool_id: str) -> str:
-    """The ARM id of the account that a pool with this ARM id is in."""
+    """The ARM id of a pool's account."""
     return pool_id.rsplit("/", 2)[0]
 
 
 def why(error: HttpResponseError, what: str) -> str:
-    """A refusal in a line, with the role that allows it where it is a right."""
-    said = _words(error)
+    """A refusal in one line, with the required role if it is missing."""
+    text = _error_text(error)
     if error.status_code == 403:
-        return f"this login may not {what}; the role {OPERATOR_ROLE} on the Batch account allows that ({said})"
-    return f"Batch refused to {what}: {said}"
+        return f"this login may not {what}; it needs the role {OPERATOR_ROLE} on the Batch account ({text})"
+    return f"Batch refused to {what}: {text}"
 
 
 def minutes(amount: timedelta | None) -> float | None:
-    """None for what has no limit, which the service writes as the longest time that there is."""
+    """None for no limit, which the service represents as the maximum time."""
     return None if amount is None or amount.days > 36500 else amount.total_seconds() / 60
 
 
@@ -259,22 +261,22 @@ def pairs(values: Iterable[models.NameValuePair] | None) -> Iterator[str]:
         yield f"{each.name}: {each.value}" if each.name else str(each.value)
 
 
-def _said(ask: Callable[[], Answer], what: str) -> Answer:
+def _call(ask: Callable[[], Answer], what: str) -> Answer:
     try:
         return ask()
     except HttpResponseError as error:
         raise AzureError(why(error, what), error.status_code or 0) from error
 
 
-def _found(ask: Callable[[], Answer]) -> Answer | None:
+def _call_or_none(ask: Callable[[], Answer]) -> Answer | None:
     try:
         return ask()
     except ResourceNotFoundError:
         return None
 
 
-def _file(ask: Callable[[], Answer]) -> Answer | None:
-    """409 is what the service says while the task has no node, 416 where nothing is behind the beginning of a range."""
+def _file_or_none(ask: Callable[[], Answer]) -> Answer | None:
+    """None on 404; on 409, while the task has no node; and on 416, if the range starts at the end of the file."""
     try:
         return ask()
     except (ResourceNotFoundError, ResourceExistsError):
@@ -288,13 +290,13 @@ def _file(ask: Callable[[], Answer]) -> Answer | None:
 def _task_error(result: models.BatchTaskCreateResult) -> str:
     error = result.error
     if error is None:
-        return "the service doesn't say why"
+        return "the service gives no reason"
     text = (error.message.value or "").splitlines() if error.message else []
     details = [f"{each.key}: {each.value}" for each in error.error_values or ()]
     return "; ".join(part for part in (f"{error.code}: {text[0] if text else ''}".rstrip(": "), *details) if part)
 
 
-def _words(error: HttpResponseError) -> str:
+def _error_text(error: HttpResponseError) -> str:
     """The service's own code and message, without the request's id and time."""
     known = error.error
     if known is not None and getattr(known, "code", None):

@@ -1,6 +1,6 @@
-"""A stack's storage account as `run`, `package push` and `upload-model` use it: with the token of the stack's login, by no key.
+"""Client of a stack's storage account for `run`, `package push` and `upload-model`, with the stack's login and without keys.
 
-In: a signed-in `Arm`, the account's ARM id. Out: `Blobs`. A refusal is an AzureError in a line, with the role that allows it.
+A refusal is raised as a one-line AzureError that names the required role.
 """
 
 import hashlib
@@ -19,17 +19,17 @@ from azure_gpu_operations.azure import Arm, AzureError, SignIn
 
 API_VERSION = "2023-05-01"  # of the account in ARM
 HASH = "sha256"  # the name of a blob's metadata
-WRITER_ROLE = roles.NAMES[roles.STORAGE_BLOB_DATA_CONTRIBUTOR]  # reads, writes and deletes blobs; an owner has no such right
+WRITER_ROLE = roles.NAMES[roles.STORAGE_BLOB_DATA_CONTRIBUTOR]  # reads, writes and deletes blobs; the role Owner doesn't
 
 
 class Blobs:
-    """One storage account. AzureError where ARM doesn't know it."""
+    """One storage account. AzureError if it doesn't exist."""
 
     def __init__(self, arm: Arm, account_id: str) -> None:
         body = arm.get(account_id, API_VERSION)
         self.name = account_id.rsplit("/", 1)[-1]
         if body is None:
-            raise AzureError(f"the storage account {self.name} isn't there: somebody has deleted it", 404)
+            raise AzureError(f"the storage account {self.name} doesn't exist; it was deleted outside the stack", 404)
         self.endpoint = str(body["properties"]["primaryEndpoints"]["blob"])
         self._id, self._login = account_id, arm.login
         self._client: Any = BlobServiceClient(self.endpoint.rstrip("/"), credential=arm.login.credential)
@@ -38,7 +38,7 @@ class Blobs:
         self._client.close()
 
     def make_container(self, name: str) -> None:
-        """One that is there already is no error."""
+        """An existing one is fine."""
         try:
             self._client.create_container(name)
         except ResourceExistsError:
@@ -47,7 +47,7 @@ class Blobs:
             raise self._refused(error, "make a container in") from error
 
     def put(self, container: str, path: str, content: bytes, *, again: bool = True) -> None:
-        """`again` False leaves a blob as it is where one is there: its name says its content."""
+        """`again` False keeps an existing blob, for names that are derived from the content."""
         try:
             self._client.get_blob_client(container, path).upload_blob(content, overwrite=again)
         except ResourceExistsError:
@@ -57,7 +57,7 @@ class Blobs:
             raise self._refused(error, "write to") from error
 
     def put_file(self, container: str, path: str, file: Path, sha256: str) -> None:
-        """With its hash beside it. ResourceExistsError where a blob is there: nothing is ever overwritten."""
+        """Uploads a file with its hash as metadata. ResourceExistsError if the blob exists: it is never overwritten."""
         try:
             with file.open("rb") as content:
                 client = self._client.get_blob_client(container, path)
@@ -68,7 +68,7 @@ class Blobs:
             raise self._refused(error, "write to") from error
 
     def sizes_and_hashes(self, container: str, prefix: str) -> dict[str, tuple[int, str]]:
-        """Size and hash of each blob below a prefix, by the rest of its name; the hash is "" where none stands beside it."""
+        """Size and hash of each blob below a prefix, by the rest of its name; the hash is "" if it has none."""
         client = self._client.get_container_client(container)
         try:
             listed = list(client.list_blobs(name_starts_with=prefix, include=["metadata"]))
@@ -79,7 +79,7 @@ class Blobs:
         return {str(blob.name)[len(prefix) :]: (int(blob.size), (blob.metadata or {}).get(HASH, "")) for blob in listed}
 
     def names(self, container: str, prefix: str) -> Iterator[str]:
-        """The names of the blobs below a prefix; none where there is no such container."""
+        """The names of the blobs below a prefix; none if the container doesn't exist."""
         try:
             yield from self._client.get_container_client(container).list_blob_names(name_starts_with=prefix)
         except ResourceNotFoundError:
@@ -97,7 +97,7 @@ class Blobs:
             raise self._refused(error, "list blobs of") from error
 
     def read(self, container: str, path: str) -> bytes | None:
-        """A blob's content; None where there is none."""
+        """A blob's content; None if it doesn't exist."""
         try:
             return self._client.get_blob_client(container, path).download_blob().readall()
         except ResourceNotFoundError:
@@ -106,7 +106,7 @@ class Blobs:
             raise self._refused(error, "read from") from error
 
     def read_from(self, container: str, path: str, start: int) -> bytes | None:
-        """A blob's content from a byte on, which is nothing where it is no longer; None where there is no blob."""
+        """A blob's content from a byte on, empty at its end; None if the blob doesn't exist."""
         try:
             return self._client.get_blob_client(container, path).download_blob(offset=start).readall()
         except ResourceNotFoundError:
@@ -117,7 +117,7 @@ class Blobs:
             raise self._refused(error, "read from") from error
 
     def hash_of(self, container: str, path: str) -> str:
-        """By reading the blob."""
+        """Computes the hash by reading the blob."""
         found = hashlib.sha256()
         try:
             for part in self._client.get_blob_client(container, path).download_blob().chunks():
@@ -127,8 +127,8 @@ class Blobs:
         return found.hexdigest()
 
     def delete(self, container: str, path: str) -> None:
-        """Deletes a blob and, where the account keeps versions, the older version that this makes of it. What soft delete keeps
-        stays for its days. One that isn't there is no error."""
+        """Deletes a blob and, if the account keeps versions, the version that the deletion creates. Soft-deleted blobs stay for
+        their retention time. A missing blob is fine."""
         # Source: Microsoft Learn, articles/storage/blobs/versioning-overview.md, "Versioning on delete operations".
         try:
             client = self._client.get_blob_client(container, path)
@@ -171,11 +171,11 @@ class Blobs:
         return AzureError(why(error, f"{what} the storage account {self.name}", self._fix), error.status_code or 0)
 
     def _fix(self) -> str:
-        return f"`{grant_command(self._id, self._login)}`, or `{COMMAND} access --grant --stack <stack>`, gives it"
+        return f"`{grant_command(self._id, self._login)}`, or `{COMMAND} access --grant --stack <stack>`"
 
 
 def grant_command(account_id: str, login: SignIn) -> str:
-    """What gives whoever is signed in the role, run by somebody who may give roles."""
+    """The command that assigns the role to the signed-in identity, for somebody who may assign roles."""
     try:
         who = signed_in.of(login)
     except AzureError:
@@ -184,15 +184,15 @@ def grant_command(account_id: str, login: SignIn) -> str:
 
 
 def why(error: HttpResponseError, what: str, fix: Callable[[], str]) -> str:
-    """A refusal of the blob service in a line, with the role that allows it and how to get that where it is a right."""
+    """A refusal of the blob service in one line, with the required role and the command for it if it is missing."""
     code = str(getattr(error, "error_code", "") or f"HTTP {error.status_code}")
     if error.status_code == 403:
-        return f"this login may not {what}; the role {WRITER_ROLE} on it allows that ({code}): {fix()}"
+        return f"this login may not {what}; it needs the role {WRITER_ROLE} on it ({code}); fix: {fix()}"
     message = str(error.message or "").strip().splitlines()
     return f"Azure refused to {what}: {code}" + (f": {message[0]}" if message else "")
 
 
 def _inside(folder: Path, name: str) -> Path | None:
-    """None for a name that leads out of the folder: whoever wrote the blob named it."""
+    """None for a name with a path outside the folder: blob names aren't trusted."""
     parts = PurePosixPath(name.lstrip("/")).parts
     return folder.joinpath(*parts) if parts and ".." not in parts else None

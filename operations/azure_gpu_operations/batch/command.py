@@ -1,11 +1,11 @@
-"""`python -m operations drain POOL` and `python -m operations package push`: what a stack's pools need beside `run`.
+"""`python -m operations drain POOL` and `python -m operations package push`: maintenance of a stack's Batch pools.
 
-    drain train --stack S                                             no new task, and no node any more once its tasks have ended
-    package push ./driver --application GPUDriver --version 411.82 --stack S    a folder or a file, as an application package
+    drain train --stack S                                                       remove a pool's nodes when their tasks have ended
+    package push ./driver --application GPUDriver --version 411.82 --stack S    push a folder or a file as an application package
 
-A drained pool stays without nodes until `pulumi refresh` and `pulumi up` give it back what the stack's file says.
+A drained pool has no nodes until `pulumi up --refresh` restores the configuration of the stack's file.
 
-Exit codes: 0 all went well, 1 something failed or the pool still has nodes, 2 the command line is wrong.
+Exit codes: 0 success, 1 something failed or the pool still has nodes, 2 wrong command line.
 """
 
 import argparse
@@ -32,16 +32,18 @@ def add_package_arguments(parser: argparse.ArgumentParser) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     push.set_defaults(run=_push)
-    push.add_argument("content", metavar="FOLDER|FILE", type=Path, help="what the package holds; a .zip file is taken as it is")
+    push.add_argument(
+        "content", metavar="FOLDER|FILE", type=Path, help="content of the package; a .zip file is uploaded as it is"
+    )
     push.add_argument("--application", required=True, metavar="APPID", help="the application's id, such as GPUDriver")
     push.add_argument("--version", required=True, metavar="V", help="the package's version, such as 411.82")
-    push.add_argument("--default", action="store_true", help="make it the version that is taken where none is named")
+    push.add_argument("--default", action="store_true", help="make it the application's default version")
     _stack_options(push)
 
 
 def add_drain_arguments(drain: argparse.ArgumentParser) -> None:
     drain.set_defaults(run=_drain)
-    drain.add_argument("pool", metavar="POOL", help="its name in the stack")
+    drain.add_argument("pool", metavar="POOL", help="the pool's name in the stack")
     drain.add_argument(
         "--wait-minutes", type=float, default=WAIT_MINUTES, help=f"how long to wait for running tasks (default {WAIT_MINUTES:g})"
     )
@@ -61,14 +63,14 @@ def _drain(options: argparse.Namespace) -> int:
     if problems:
         return refuse(*problems)
 
-    from azure_gpu_operations.azure import Arm  # here, because Azure's clients take seconds to load
+    from azure_gpu_operations.azure import Arm  # here, because Azure's clients load slowly
     from azure_gpu_operations.batch.account import BatchAccount, batch_account_of
     from azure_gpu_operations.batch.drain import drain
 
     pool_id = found.pools[name]
     with closing(Arm(found.connection)) as arm, closing(BatchAccount(arm, batch_account_of(pool_id))) as account:
         done = drain(account, pool_id.rsplit("/", 1)[-1], name, _say, limit_seconds=options.wait_minutes * 60)
-    _say(f"to give it nodes again: pulumi up --refresh --stack {found.name}")
+    _say(f"to get nodes again: pulumi up --refresh --stack {found.name}")
     return 0 if done else 1
 
 

@@ -1,7 +1,6 @@
-"""Takes every node of a pool away, each when the tasks that run on it have ended.
+"""Removes the nodes of a pool, each when its running tasks have ended.
 
-In: the account, a pool's id in it, what to call it, and `say`. Out: whether its last node has gone in time. Tasks that wait stay
-where they are, and start when the pool has nodes again.
+Waiting tasks stay queued, and start when the pool has nodes again.
 """
 
 import time
@@ -27,10 +26,10 @@ def drain(
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
 ) -> bool:
-    """AzureError where there is no such pool, or where Batch refuses."""
+    """Whether the pool is empty in time. AzureError if it doesn't exist, or if Batch refuses."""
     pool = account.pool(pool_id)
     if pool is None:
-        raise AzureError(f"the pool {name} isn't there: somebody has deleted it", 404)
+        raise AzureError(f"the pool {name} doesn't exist; it was deleted outside the stack", 404)
     now = nodes_now(account, pool_id)
     if now is not None and not now.nodes and not now.coming and not pool.enable_auto_scale:
         say(f"the pool {name} has no nodes")
@@ -39,19 +38,19 @@ def drain(
         account.stop_resize(pool_id)
         _wait_until_steady(account, pool_id, clock() + limit_seconds, sleep, clock)
     account.empty(pool)
-    say(f"the pool {name} is told to give its nodes up; each goes when its tasks have ended")
+    say(f"the pool {name} removes its nodes, each when its tasks have ended")
     deadline = clock() + limit_seconds
-    said = ""
+    reported = ""
     while True:
         now = nodes_now(account, pool_id)
         if now is None or not now.nodes:
             say(f"the pool {name} has no nodes any more{_waiting(account, pool_id)}")
             return True
-        if now.words != said:
-            said = now.words
-            say(f"the pool {name} has {said}")
+        if now.words != reported:
+            reported = now.words
+            say(f"the pool {name} has {reported}")
         if clock() >= deadline:
-            say(f"the pool {name} still has {now.words}; it goes on giving them up")
+            say(f"the pool {name} still has {now.words}; it continues to remove them")
             return False
         sleep(POLL_SECONDS)
 
@@ -73,4 +72,4 @@ def _waiting(account: BatchAccount, pool_id: str) -> str:
     active = sum(each.active for each in counts)
     if not active:
         return ""
-    return f"; {'1 task waits' if active == 1 else f'{active} tasks wait'} until it has some again"
+    return f"; {'1 task waits' if active == 1 else f'{active} tasks wait'} for nodes"

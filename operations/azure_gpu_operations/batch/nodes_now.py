@@ -1,7 +1,4 @@
-"""The nodes that a pool has at the moment, what runs on them, and what they cost an hour.
-
-In: the account, a pool's id in it. Out: `NodesNow`; None where there is no such pool.
-"""
+"""The current nodes of a pool, their running tasks and their hourly cost."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -15,7 +12,7 @@ from azure_gpu_operations.batch.pool_facts import facts_of
 class NodesNow(NamedTuple):
     dedicated: int
     spot: int
-    coming: int  # that it is told to have and hasn't
+    coming: int  # target minus current nodes
     tasks: int  # running
     since: datetime | None = None  # when the oldest of them came
     usd_hour: Decimal | None = None

@@ -1,10 +1,9 @@
-"""Application packages of a Batch account: made, uploaded and activated, which no declaration of resources can do.
+"""Creates, uploads and activates application packages of a Batch account, which can't be declared as resources.
 
-In: who asks, the account's ARM id, a zip file. Out: an active package; RefusedError where another content stands under
-the version, AzureError for what Azure refuses.
+RefusedError if the version exists with other content, AzureError if Azure refuses.
 
-ARM makes the version and says where its content goes. That address holds a signature where the account reaches its storage by a
-key; where it does so by an identity, as accounts of this project do, who uploads needs a role. Activating makes it usable.
+ARM creates the version and returns the upload URL. The URL is signed if the account accesses its storage with a key; with an
+identity, as accounts of this project do, the uploader needs a role. Activation makes the package usable.
 Source: Microsoft.Batch 2024-07-01, "ApplicationPackage - Create", and its description of autoStorage.authenticationMode.
 """
 
@@ -26,8 +25,8 @@ from azure_gpu_operations.azure import AzureError, SignIn, management_client
 from azure_gpu_operations.batch.blobs import why
 
 ACTIVE = "active"
-HASH = "content"  # of the blob's metadata: what it holds, so that the same is not uploaded again
-# An account that reaches its storage by an identity hands out no address until the identity's role works, which takes minutes
+HASH = "content"  # metadata of the blob: hash of its content, so that the same isn't uploaded again
+# An account that accesses its storage by identity returns no URL until the identity's role works, which takes minutes
 # after the stack's first `up`.
 NO_ROLE_YET = "AutoStorageAuthenticationFailed"
 LIMIT_SECONDS, PAUSE_SECONDS = DELAY_MINUTES * 60.0, 5.0
@@ -36,11 +35,11 @@ Say = Callable[[str], None]
 
 
 def _fix() -> str:
-    return f"`{COMMAND} access --grant --stack <stack>` gives it"
+    return f"`{COMMAND} access --grant --stack <stack>`"
 
 
 class RefusedError(Exception):
-    """The package can't be pushed as it is asked for."""
+    """The package can't be pushed as requested."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(str(problem))
@@ -61,14 +60,14 @@ class Packages:
     ) -> None:
         parsed = arm_ids.parse(account_id)
         if parsed is None:
-            raise ValueError(f"{account_id!r} is no resource id")
+            raise ValueError(f"{account_id!r} is not a resource id")
         self._account = (parsed.resource_group, parsed.name)
         self._login = login
         self._sleep, self._clock = sleep, clock
         self._client: Any = management_client(BatchManagementClient, login, parsed.subscription, retries or RetryPolicy())
 
     def state(self, application: str, version: str) -> str:
-        """`active`, `pending`, or "" where there is no such package."""
+        """`active`, `pending`, or "" if the package doesn't exist."""
         try:
             found = self._client.application_package.get(*self._account, application, version)
         except ResourceNotFoundError:
@@ -77,14 +76,14 @@ class Packages:
         return str(getattr(state, "value", state) or "").lower()
 
     def push(self, application: str, version: str, content: bytes, say: Say, *, make_default: bool = False) -> None:
-        """The same content again changes nothing."""
+        """Pushing the same content again changes nothing."""
         digest = hashlib.sha256(content).hexdigest()
         what = f"{application} {version}"
         try:
             self._application(application, say)
             if self.state(application, version) == ACTIVE:
                 self._check(application, version, digest)
-                say(f"the package {what} is there with this content, and active")
+                say(f"the package {what} already exists with this content and is active")
             else:
                 self._upload(self._made(application, version, say), content, digest)
                 self._client.application_package.activate(*self._account, application, version, {"format": "zip"})
@@ -96,15 +95,15 @@ class Packages:
             raise AzureError(_why(error, f"push the package {what}"), error.status_code or 0) from error
 
     def _application(self, application: str, say: Say) -> None:
-        """The stack may have declared it; one that is there stays as it is."""
+        """Creates the application unless it exists; the stack may have declared it."""
         try:
             self._client.application.get(*self._account, application)
         except ResourceNotFoundError:
             self._client.application.create(*self._account, application, {"properties": {"allowUpdates": True}})
-            say(f"the application {application} wasn't there, so it was made; the stack's file can't declare it any more")
+            say(f"the application {application} didn't exist and was created; don't add it to the stack's file now")
 
     def _made(self, application: str, version: str, say: Say) -> Any:
-        """The package without a content, once the account's identity may write blobs."""
+        """Creates the package without content, once the account's identity may write blobs."""
         began, told = self._clock(), False
         while True:
             try:
@@ -114,7 +113,7 @@ class Packages:
                     raise
             if not told:
                 say(
-                    f"the role of the account's identity on its storage doesn't work yet; it is tried again for up to "
+                    f"the role of the account's identity on its storage doesn't work yet; retrying for up to "
                     f"{DELAY_MINUTES} minutes"
                 )
                 told = True
@@ -128,7 +127,7 @@ class Packages:
                 raise AzureError(why(error, "upload to the account's storage", _fix), error.status_code or 0) from error
 
     def _check(self, application: str, version: str, digest: str) -> None:
-        """Nodes that have a package keep it, so another content needs another version."""
+        """Rejects other content under the same version: nodes keep a package that they have."""
         found = self._client.application_package.get(*self._account, application, version)
         with self._blob(found) as blob:
             try:
@@ -139,16 +138,16 @@ class Packages:
             raise RefusedError(
                 Problem(
                     path="--version",
-                    message=f"{application} has this version already, active and with another content"
+                    message=f"{application} already has this version, active and with different content"
                     if held
-                    else f"{application} has this version already, and what it holds can't be compared",
+                    else f"{application} already has this version, and its content can't be compared",
                     value=version,
-                    fix="push it under another version; nodes that have this one keep it",
+                    fix="choose another version; nodes that have this one keep it",
                 )
             )
 
     def _blob(self, package: Any) -> BlobClient:
-        """By the address's own signature where it has one, else by the login."""
+        """Authorized by the URL's signature if it has one, else by the login."""
         address = str(package.properties.storage_url or "")
         signed = "sig=" in address
         return BlobClient.from_blob_url(
@@ -162,7 +161,7 @@ def _size(count: int) -> str:
 
 def _why(error: HttpResponseError, what: str) -> str:
     if error.status_code == 403 and _code(error) != NO_ROLE_YET:
-        return f"this login may not {what}; the role Contributor on the Batch account allows that"
+        return f"this login may not {what}; it needs the role Contributor on the Batch account"
     if _code(error):
         return f"Azure refused to {what}: {_code(error)}: {getattr(error.error, 'message', '')}"
     return f"Azure refused to {what}: {str(error.message or error).strip().splitlines()[0][:500]}"

@@ -1,8 +1,4 @@
-"""An application package of Batch as a zip file, the same bytes for the same content, and how a start task reaches it.
-
-In: a folder or a file, the application's id and the version. Out: the zip file's bytes, problems, lines for people. Reads, and
-asks nobody.
-"""
+"""Packs an application package of Batch as a reproducible zip file, and describes how a start task finds it."""
 
 import io
 import os
@@ -16,32 +12,32 @@ from azure_gpu.catalog.size_use import OperatingSystem
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _NAME_FORM = "1 to 64 letters, digits, '_', '-' and '.'"
-_TIME = (1980, 1, 1, 0, 0, 0)  # the earliest that a zip file can say: none at all
+_TIME = (1980, 1, 1, 0, 0, 0)  # the earliest of a zip file
 
 
 def read(path: Path, application: str, version: str) -> tuple[bytes | None, list[Problem]]:
     """The zip file; None with problems."""
     problems = [
-        Problem(option, "this can't be its name", value=value, allowed=_NAME_FORM)
+        Problem(option, "invalid name", value=value, allowed=_NAME_FORM)
         for option, value in (("--application", application), ("--version", version))
         if not _NAME.fullmatch(value)
     ]
     path = path.expanduser()
     if not path.exists():
-        problems.append(Problem("FOLDER|FILE", "it isn't there", value=str(path), code=Code.NOT_FOUND))
+        problems.append(Problem("FOLDER|FILE", "not found", value=str(path), code=Code.NOT_FOUND))
         return None, problems
     try:
         content = _folder(path) if path.is_dir() else _file(path)
     except (OSError, zipfile.BadZipFile) as error:
-        reason = "it is no zip file" if isinstance(error, zipfile.BadZipFile) else (error.strerror or str(error)).lower()
-        return None, [*problems, Problem("FOLDER|FILE", f"it can't be packed: {reason}", value=str(path))]
+        reason = "not a zip file" if isinstance(error, zipfile.BadZipFile) else (error.strerror or str(error)).lower()
+        return None, [*problems, Problem("FOLDER|FILE", f"can't be packed: {reason}", value=str(path))]
     if content is None:
-        problems.append(Problem("FOLDER|FILE", "the folder holds no file", value=str(path)))
+        problems.append(Problem("FOLDER|FILE", "the folder is empty", value=str(path)))
     return content, problems
 
 
 def how_to_use(application: str, version: str) -> list[str]:
-    """The folder of the package as a command line on a node writes it."""
+    """Lines that show the package's folder in command lines of nodes."""
     return [
         f"in the stack's file: a pool's `packages: {{{application}: \"{version}\"}}`",
         f"its folder in a start task on Linux: {in_command_line(application, version, OperatingSystem.LINUX)}",
@@ -50,7 +46,7 @@ def how_to_use(application: str, version: str) -> list[str]:
 
 
 def _file(path: Path) -> bytes:
-    """A zip file as it is, any other one alone in one."""
+    """A zip file as it is, any other file packed in one."""
     content = path.read_bytes()
     if path.suffix.lower() == ".zip":
         zipfile.ZipFile(io.BytesIO(content)).close()

@@ -1,7 +1,6 @@
-"""What a pool's nodes cost an hour, by the prices that come with the project.
+"""Hourly cost of a pool's nodes, from the packaged list prices; None if unknown.
 
-In: a pool's size and region. Out: list prices of a node, None where none is known. Windows costs a licence more, which the prices
-of machines don't have.
+Prices of Windows nodes are unknown: the list prices don't include the licence.
 """
 
 from decimal import Decimal
@@ -19,7 +18,7 @@ def node_prices(size: str, region: str, *, is_windows: bool) -> tuple[Price | No
 
 
 def hourly(size: str, region: str, dedicated: int, spot: int, *, is_windows: bool) -> Decimal | None:
-    """Of so many nodes of each kind; None where a price that counts isn't known."""
+    """Cost of these nodes; None if a required price is unknown."""
     total = Decimal(0)
     for count, price in zip((dedicated, spot), node_prices(size, region, is_windows=is_windows), strict=True):
         if count and price is None:

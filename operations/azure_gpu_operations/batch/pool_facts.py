@@ -1,13 +1,10 @@
-"""A Batch pool as `run`, `explain` and `running` need to know it.
-
-In: a pool as azure-batch answers it. Out: `PoolFacts`. Pure.
-"""
+"""The properties of a Batch pool that `run`, `explain` and `running` need. Pure."""
 
 from typing import TYPE_CHECKING, NamedTuple
 
 from azure_gpu.formats import tags
 
-if TYPE_CHECKING:  # Azure's client takes long to load, and a command line is refused without it
+if TYPE_CHECKING:  # Azure's client loads slowly, and validating a command line doesn't need it
     from azure.batch import models
 
 NO_NODES_AGAIN = frozenset({"starttaskfailed", "unusable"})  # states of a node on which no task ever starts
@@ -33,8 +30,8 @@ class PoolFacts(NamedTuple):
     identities: tuple[str, ...] = ()  # ARM ids
     inter_node: bool = False
     slots: int = 1
-    mpi: str = ""  # as the stack file says it: hpcx, intel_mpi, microsoft_mpi; "": it says none
-    image_mpi: str = ""  # that its image brings; "": none that is known
+    mpi: str = ""  # of the stack file: hpcx, intel_mpi, microsoft_mpi; "": not set
+    image_mpi: str = ""  # of its image; "": none known
     formula: str = ""  # "": fixed numbers of nodes
     dedicated: int = 0
     spot: int = 0

@@ -1,1 +1,1 @@
-"""Kubernetes clusters as operations reach them: those of AKS through ARM, edges by their kubeconfig."""
+"""Access to Kubernetes clusters: AKS through ARM, edges by their kubeconfig."""

@@ -1,8 +1,7 @@
-"""The API of one Kubernetes cluster, as far as operations need it: objects as the API answers them, logs, exec, a pod's port.
+"""Client of one Kubernetes cluster: objects, logs, exec, a pod's port.
 
-In: an `ApiClient` of the `kubernetes` package. Out: JSON as plain values; ClusterError in a line for what the cluster refuses or
-for a cluster that doesn't answer. Every request has a time limit, so that a dead cluster is noticed. Loaded when a cluster is
-asked: the client takes seconds to load.
+Returns plain JSON values; ClusterError, in one line, if the cluster refuses or doesn't answer. Every request has a timeout, so
+that a dead cluster is noticed. Imported only when needed: the client takes seconds to load.
 """
 
 import json
@@ -18,7 +17,7 @@ from azure_gpu_operations.clusters.errors import ClusterError
 
 CONNECT_SECONDS = 10
 ANSWER_SECONDS = 30
-SILENCE_SECONDS = 300  # after which a log that is followed is opened again
+SILENCE_SECONDS = 300  # without output, after which a followed log is opened again
 PAGE = 500
 _PATCHES = {"merge": "application/merge-patch+json"}
 
@@ -32,7 +31,7 @@ class ClusterApi:
         self.server = server
 
     def get(self, path: str) -> dict[str, Any] | None:
-        """The object, None where there is none."""
+        """The object, None on 404."""
         try:
             return self._json("GET", path)
         except ClusterError as error:
@@ -41,7 +40,7 @@ class ClusterApi:
             return None
 
     def items(self, path: str, **query: str) -> list[dict[str, Any]]:
-        """A list, page after page."""
+        """All pages of a list."""
         found: list[dict[str, Any]] = []
         more = ""
         while True:
@@ -59,7 +58,7 @@ class ClusterApi:
         return self._json("PATCH", path, body=body, content=_PATCHES["merge"])
 
     def delete(self, path: str) -> None:
-        """With what belongs to it, which goes afterwards. What isn't there is no error."""
+        """Deletes an object, and its dependents in the background. A missing one is fine."""
         try:
             self._json("DELETE", path, body={"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background"})
         except ClusterError as error:
@@ -126,7 +125,7 @@ class ClusterApi:
         return output
 
     def page_of(self, namespace: str, pod: str, port: int, path: str) -> str:
-        """What an HTTP server in a pod answers, through a port that is forwarded for this one question."""
+        """Response of an HTTP server in a pod, through a forwarded port."""
         try:
             forward = portforward(self._core.connect_get_namespaced_pod_portforward, pod, namespace, ports=str(port))
             channel = forward.socket(port)
@@ -164,7 +163,7 @@ class ClusterApi:
         try:
             return json.loads(answer.data or b"{}")
         except (ValueError, HTTPError) as error:
-            raise ClusterError(f"the cluster at {self.server} answers what can't be understood: {_first(error)}", 502) from error
+            raise ClusterError(f"the cluster at {self.server} gave an invalid answer: {_first(error)}", 502) from error
 
     def _send(
         self,
@@ -189,7 +188,7 @@ class ClusterApi:
             )
         except ApiException as error:
             if not error.status:
-                raise ClusterError(f"the cluster at {self.server} can't be asked: {_first(error.reason)}") from error
+                raise ClusterError(f"the cluster at {self.server} can't be reached: {_first(error.reason)}") from error
             raise ClusterError(_reason(error), error.status) from error
         except (HTTPError, OSError) as error:
             raise ClusterError(f"the cluster at {self.server} doesn't answer: {_cause(error)}") from error
@@ -207,7 +206,7 @@ def _reason(error: ApiException) -> str:
 
 
 def _cause(error: BaseException) -> str:
-    """What lies below urllib3's own words about its tries."""
+    """The cause below urllib3's message about its retries."""
     reason = getattr(error, "reason", None)
     return _first(reason if isinstance(reason, BaseException) else error)
 

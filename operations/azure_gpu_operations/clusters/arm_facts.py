@@ -1,7 +1,4 @@
-"""A cluster of AKS and its pools as ARM answers them.
-
-In: bodies of Microsoft.ContainerService/managedClusters and agentPools. Out: `ClusterFacts`, `PoolFacts`. Pure.
-"""
+"""AKS clusters and node pools, parsed from ARM's responses. Pure."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -40,7 +37,7 @@ class PoolFacts(NamedTuple):
 
     @property
     def called(self) -> str:
-        """As the stack file calls it: a pool that stands beside its successor has a name of its own for each of its forms."""
+        """The name in the stack file; the name in Azure may differ, so that a replacement can be created beside the pool."""
         return self.labels.get(tags.NODE_POOL) or self.name
 
     def is_meant(self, name: str) -> bool:
@@ -53,7 +50,7 @@ class PoolFacts(NamedTuple):
 
     @property
     def at_most(self) -> int:
-        """So many nodes it may have without somebody changing it."""
+        """Its maximum number of nodes."""
         return self.most if self.autoscaling else self.count
 
 

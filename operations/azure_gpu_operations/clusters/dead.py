@@ -1,8 +1,8 @@
-"""What a stack holds on clusters that are gone, stopped or silent: the engine would ask them about each object, and fail.
+"""Drops Kubernetes objects from the state when their cluster is gone, stopped or unreachable: the engine would fail on them.
 
-In: a stack and `say`. Out: a stack whose state has no objects of a cluster that ARM knows no more; on the way down also none of a
-cluster of the stack's own that is stopped or doesn't answer: they go with it. Objects on a cluster that stays, such as an edge or
-an existing one, are kept: the provider says that it can't reach them, and `down --forget-unreachable` lets it forget them.
+`up` drops objects of clusters that no longer exist. `down` also drops those of the stack's own clusters that are stopped or don't
+answer, and are deleted anyway. Objects on other clusters, such as an edge, stay in the state: the provider reports that it can't
+reach them, and `down --forget-unreachable` drops them.
 """
 
 import os
@@ -42,8 +42,8 @@ class OnCluster(NamedTuple):
 
 
 def forget_gone(stack: Stack, deployment: Mapping[str, Any], say: Say) -> Mapping[str, Any]:
-    """Before an update: a cluster that somebody has deleted is made anew, with all that was on it. `deployment`: the stack's;
-    returned as it is afterwards."""
+    """Before an update: drops the objects of deleted clusters, so that they are created again. `deployment`: the stack's; returns
+    the new one."""
     found = held(deployment)
     connection = connection_of(deployment)
     if not found or connection is None:
@@ -53,7 +53,7 @@ def forget_gone(stack: Stack, deployment: Mapping[str, Any], say: Say) -> Mappin
     for each in found:
         name = each.cluster_id.rsplit("/", 1)[-1]
         if states[each.cluster_id] == STOPPED:
-            say(f"the cluster {name} is stopped, and what is on it can't be compared; az aks start --ids {each.cluster_id}")
+            say(f"the cluster {name} is stopped, so its objects can't be compared; az aks start --ids {each.cluster_id}")
     gone = [(each, GONE) for each in found if states[each.cluster_id] == GONE]
     if not gone:
         return deployment
@@ -66,7 +66,7 @@ def forget_gone(stack: Stack, deployment: Mapping[str, Any], say: Say) -> Mappin
 
 
 def forget_dead(stack: Stack, deployment: Mapping[str, Any], say: Say, within: Collection[str] | None = None) -> None:
-    """Before a destruction. `within`: the URNs of what alone is destroyed; None: everything."""
+    """Before a destroy. `within`: the URNs that are destroyed; None: everything."""
     found = [each for each in held(deployment) if each.objects and (within is None or each.providers <= set(within))]
     connection = connection_of(deployment)
     if not found or connection is None:
@@ -81,17 +81,17 @@ def forget_dead(stack: Stack, deployment: Mapping[str, Any], say: Say, within: C
                 if state == GONE or (state and each.is_own):
                     dead.append((each, state))
     except (AzureError, AzureCoreError, requests.RequestException):
-        return  # the engine will say what is wrong; nobody is kept from ending
+        return  # the engine reports errors; they must not block the destroy
     _forget(stack, dead, say)
 
 
 def forget_unreachable() -> None:
-    """Lets the provider drop what is on any cluster that doesn't answer."""
+    """Lets the provider drop the objects on unreachable clusters."""
     os.environ[DELETE_UNREACHABLE] = "true"
 
 
 def held(deployment: Mapping[str, Any]) -> list[OnCluster]:
-    """By cluster, what an exported deployment has on clusters of AKS."""
+    """The objects of an exported deployment, by AKS cluster."""
     resources: Sequence[Mapping[str, Any]] = deployment.get("resources") or []
     by_cluster: dict[str, set[str]] = {}
     spelling: dict[str, str] = {}
@@ -113,7 +113,7 @@ def held(deployment: Mapping[str, Any]) -> list[OnCluster]:
 
 
 def without(deployment: Mapping[str, Any], urns: Sequence[str]) -> dict[str, Any]:
-    """The deployment without these resources, and without what it says of them elsewhere."""
+    """The deployment without these resources and references to them."""
     gone = set(urns)
     resources = [_loosened(each, gone) for each in deployment.get("resources") or [] if each["urn"] not in gone]
     operations = [each for each in deployment.get("pending_operations") or [] if each["resource"]["urn"] not in gone]
@@ -125,11 +125,7 @@ def _forget(stack: Stack, dead: Sequence[tuple[OnCluster, str]], say: Say) -> No
         if each.objects:
             count = "1 object" if len(each.objects) == 1 else f"{len(each.objects)} objects"
             name = each.cluster_id.rsplit("/", 1)[-1]
-            say(
-                f"the cluster {name} {_WORDS[state]}: {count} on it are forgotten".replace(
-                    "1 object on it are", "1 object on it is"
-                )
-            )
+            say(f"the cluster {name} {_WORDS[state]}: removed {count} on it from the state")
             urns = each.objects
             stack.edit(lambda deployment, urns=urns: without(deployment, urns))
 
@@ -142,7 +138,7 @@ def _state(arm: Arm, cluster_id: str) -> str:
 
 
 def _is_silent(arm: Arm, cluster_id: str) -> bool:
-    """Nothing at the address of its API. One that answers that we may not isn't silent."""
+    """Whether its API doesn't answer at all; a denial is an answer."""
     from azure_gpu_operations.clusters import reach  # here: the client takes seconds to load, and most stacks have no cluster
 
     try:

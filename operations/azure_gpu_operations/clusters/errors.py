@@ -1,7 +1,4 @@
-"""What can go wrong with a cluster's API, in a line for the user.
-
-In: nothing. Out: `ClusterError`, of which a status 0 means that nothing answered.
-"""
+"""The error of a cluster's API; status 0 means that it didn't answer."""
 
 
 class ClusterError(Exception):

@@ -1,8 +1,4 @@
-"""A kubeconfig, as far as it says where a cluster is and who asks.
-
-In: its text, and the name of a context ("" is the one that it calls current). Out: a `Kubeconfig`; KubeconfigError says what is
-wrong with it. Pure. Values are never shown: they are credentials.
-"""
+"""Reads cluster, user and context of a kubeconfig. Pure. Messages never show values, which may be credentials."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple, cast
@@ -13,11 +9,11 @@ _OWN_CREDENTIALS = ("client-certificate-data", "client-certificate", "token", "t
 
 
 class KubeconfigError(ValueError):
-    """The text is no kubeconfig that leads anywhere. The message is for the user."""
+    """The text is not a usable kubeconfig. The message is for the user."""
 
 
 class Kubeconfig(NamedTuple):
-    """One context, whole."""
+    """One context with its cluster and user."""
 
     server: str
     cluster: Mapping[str, Any]  # its section: server, certificate-authority-data, …
@@ -27,7 +23,7 @@ class Kubeconfig(NamedTuple):
 
     @property
     def has_credentials(self) -> bool:
-        """Whether it opens the cluster by itself, without a program that signs somebody in."""
+        """Whether it contains credentials, so that no sign-in program is needed."""
         return any(self.user.get(key) for key in _OWN_CREDENTIALS)
 
 
@@ -37,10 +33,10 @@ def read(text: str, context: str = "") -> Kubeconfig:
     except bounded_yaml.BoundedYamlError as error:
         raise KubeconfigError(f"it can't be read: {error}") from None
     if not isinstance(content, dict) or not isinstance(content.get("clusters"), list):
-        raise KubeconfigError("it is no kubeconfig: it has no list `clusters`")
+        raise KubeconfigError("not a kubeconfig: it has no list `clusters`")
     name = context or str(content.get("current-context") or "")
     if not name:
-        raise KubeconfigError(f"it has no current context; name one of {_names(content, 'contexts')}")
+        raise KubeconfigError(f"it has no current context; choose one of {_names(content, 'contexts')}")
     chosen = _named(content, "contexts", name, "context")
     cluster = _named(content, "clusters", str(chosen.get("cluster") or ""), "cluster")
     user = _named(content, "users", str(chosen["user"]), "user") if chosen.get("user") else {}
@@ -50,8 +46,8 @@ def read(text: str, context: str = "") -> Kubeconfig:
     return Kubeconfig(server, cluster, user, name, str(chosen.get("namespace") or ""))
 
 
-def alone(found: Kubeconfig, user: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """A kubeconfig of this context alone, with another user where one is given."""
+def single_context(found: Kubeconfig, user: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """A kubeconfig with only this context, and optionally another user."""
     return {
         "apiVersion": "v1",
         "kind": "Config",

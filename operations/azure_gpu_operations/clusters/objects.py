@@ -1,7 +1,4 @@
-"""Pods, nodes, Jobs and events of a cluster as the API answers them, reduced to what says something.
-
-In: JSON bodies. Out: `PodSeen`, `NodeSeen`, `JobSeen`, `EventSeen`. Pure.
-"""
+"""Pods, nodes, Jobs and events of a cluster, parsed from the API's responses. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -22,7 +19,7 @@ _EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 
 class EventSeen(NamedTuple):
-    """One event, as often as it was seen."""
+    """One event; repetitions are one."""
 
     reason: str
     message: str
@@ -39,7 +36,7 @@ class ContainerSeen(NamedTuple):
 
     name: str
     image: str = ""
-    state: str = ""  # waiting, running, terminated; "" where the kubelet hasn't said anything
+    state: str = ""  # waiting, running, terminated; "" before the kubelet's first report
     reason: str = ""
     message: str = ""
     exit_code: int | None = None
@@ -86,15 +83,15 @@ class PodSeen(NamedTuple):
     began: datetime | None = None  # when a kubelet took it
     is_leaving: bool = False
     unschedulable: str = ""  # the scheduler's message
-    gated: str = ""  # why it isn't scheduled though nothing speaks against it
-    disruption: str = ""  # why it was taken away: reason and message of the condition DisruptionTarget
+    gated: str = ""  # why scheduling is held back
+    disruption: str = ""  # why it was evicted: reason and message of the condition DisruptionTarget
     containers: tuple[ContainerSeen, ...] = ()
-    gpus: Mapping[str, int] = {}  # that its containers ask for, by resource
+    gpus: Mapping[str, int] = {}  # requested by its containers, by resource
     tolerations: tuple[Toleration, ...] = ()
     node_selector: Mapping[str, str] = {}
     job: str = ""
     labels: Mapping[str, str] = {}
-    environment: Mapping[str, str] = {}  # of its containers, as far as it is written there
+    environment: Mapping[str, str] = {}  # of its containers; literal values only
     uid: str = ""
 
     @property
@@ -103,12 +100,12 @@ class PodSeen(NamedTuple):
 
     @property
     def pool(self) -> str:
-        """Where it may go alone; "" where it doesn't say."""
+        """The pool that its node selector requires; "" if none."""
         found = (self.node_selector.get(label) for label in (POOL_LABEL, _OLD_POOL_LABEL, tags.NODE_POOL))
         return next((each for each in found if each), "")
 
     def tolerates(self, taint: Taint) -> bool:
-        """As the scheduler takes it: a toleration without a key and with Exists tolerates everything."""
+        """By the scheduler's rules: a toleration without a key and with Exists tolerates everything."""
         return taint.effect == "PreferNoSchedule" or any(_tolerates(each, taint) for each in self.tolerations)
 
 
@@ -120,10 +117,10 @@ class NodeSeen(NamedTuple):
     size: str = ""
     region: str = ""
     is_ready: bool = True
-    not_ready: str = ""  # the kubelet's words
+    not_ready: str = ""  # the kubelet's message
     is_unschedulable: bool = False
     taints: tuple[Taint, ...] = ()
-    gpus: Mapping[str, int] = {}  # that pods can ask for, by resource
+    gpus: Mapping[str, int] = {}  # allocatable, by resource
     labels: Mapping[str, str] = {}
     is_spot: bool = False
     created: datetime | None = None
@@ -158,7 +155,7 @@ def pod_of(body: Mapping[str, Any]) -> PodSeen:
     scheduled = conditions.get("PodScheduled") or {}
     waits = scheduled.get("status") == "False"
     disruption = conditions.get("DisruptionTarget") or {}
-    labels = _words(metadata.get("labels"))
+    labels = _strings(metadata.get("labels"))
     containers = [*(spec.get("initContainers") or []), *(spec.get("containers") or [])]
     return PodSeen(
         name=str(metadata.get("name") or ""),
@@ -179,9 +176,9 @@ def pod_of(body: Mapping[str, Any]) -> PodSeen:
             *_containers(spec.get("initContainers"), status.get("initContainerStatuses"), is_init=True),
             *_containers(spec.get("containers"), status.get("containerStatuses"), is_init=False),
         ),
-        gpus=_gpus_asked(spec.get("containers") or []),
+        gpus=_gpus_requested(spec.get("containers") or []),
         tolerations=_tolerations(spec),
-        node_selector=_words(spec.get("nodeSelector")),
+        node_selector=_strings(spec.get("nodeSelector")),
         job=labels.get(JOB_LABEL) or labels.get(_OLD_JOB_LABEL) or "",
         labels=labels,
         environment={
@@ -196,7 +193,7 @@ def pod_of(body: Mapping[str, Any]) -> PodSeen:
 
 def node_of(body: Mapping[str, Any]) -> NodeSeen:
     metadata, spec, status = _parts(body)
-    labels = _words(metadata.get("labels"))
+    labels = _strings(metadata.get("labels"))
     conditions = {str(each.get("type")): each for each in status.get("conditions") or []}
     ready = conditions.get("Ready") or {}
     is_ready = ready.get("status") == "True"
@@ -206,7 +203,7 @@ def node_of(body: Mapping[str, Any]) -> NodeSeen:
         size=labels.get(SIZE_LABEL) or "",
         region=labels.get(REGION_LABEL) or "",
         is_ready=is_ready,
-        not_ready="" if is_ready else _sentence(ready) or "it has said nothing yet",
+        not_ready="" if is_ready else _sentence(ready) or "no status yet",
         is_unschedulable=bool(spec.get("unschedulable")),
         taints=tuple(
             Taint(str(each.get("key") or ""), str(each.get("value") or ""), str(each.get("effect") or ""))
@@ -235,7 +232,7 @@ def job_of(body: Mapping[str, Any]) -> JobSeen:
         failure=str(failed.get("reason") or ("Failed" if failed else "")),
         failure_message=str(failed.get("message") or ""),
         began=instant(status.get("startTime")),
-        labels=_words(metadata.get("labels")),
+        labels=_strings(metadata.get("labels")),
         tolerations=_tolerations((spec.get("template") or {}).get("spec") or {}),
         created=instant(metadata.get("creationTimestamp")),
     )
@@ -261,7 +258,7 @@ def by_age(pods: Iterable[PodSeen]) -> list[PodSeen]:
 
 
 def gpus_in(resources: Mapping[str, Any]) -> dict[str, int]:
-    """The GPUs among a container's or a node's resources, also those of which there are 0: a device plugin was there."""
+    """The GPUs among a container's or a node's resources, including amounts of 0, which a device plugin leaves behind."""
     return {
         str(name): int(str(amount))
         for name, amount in resources.items()
@@ -269,7 +266,7 @@ def gpus_in(resources: Mapping[str, Any]) -> dict[str, int]:
     }
 
 
-def _gpus_asked(containers: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+def _gpus_requested(containers: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     total: dict[str, int] = {}
     for container in containers:
         resources = container.get("resources") or {}
@@ -303,10 +300,10 @@ def _containers(specs: Any, statuses: Any, *, is_init: bool) -> Iterable[Contain
         )
 
 
-def _state(said: Any) -> tuple[str, Mapping[str, Any]]:
+def _state(status: Any) -> tuple[str, Mapping[str, Any]]:
     for name in ("terminated", "running", "waiting"):
-        if (said or {}).get(name) is not None:
-            return name, said[name]
+        if (status or {}).get(name) is not None:
+            return name, status[name]
     return "", {}
 
 
@@ -343,8 +340,8 @@ def _parts(body: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any
     return body.get("metadata") or {}, body.get("spec") or {}, body.get("status") or {}
 
 
-def _words(said: Any) -> dict[str, str]:
-    return {str(key): str(value) for key, value in (said or {}).items()}
+def _strings(values: Any) -> dict[str, str]:
+    return {str(key): str(value) for key, value in (values or {}).items()}
 
 
 def _sentence(condition: Mapping[str, Any]) -> str:
@@ -353,7 +350,7 @@ def _sentence(condition: Mapping[str, Any]) -> str:
 
 
 def _moment(event: Mapping[str, Any]) -> datetime | None:
-    """When it was seen last; events have had several places for it."""
+    """When it was last seen; the field differs between versions of the API."""
     series = event.get("series") or {}
     for each in (series.get("lastObservedTime"), event.get("lastTimestamp"), event.get("eventTime"), event.get("firstTimestamp")):
         if each:

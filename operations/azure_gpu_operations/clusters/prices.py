@@ -1,7 +1,4 @@
-"""What a node of a cluster costs an hour, by the prices that come with the project.
-
-In: a node, or a pool of AKS and its region. Out: a list price; None where none is known, as for every edge. Pure.
-"""
+"""Hourly list price of a cluster's node; None if unknown, as for every edge. Pure."""
 
 from azure_gpu.catalog.prices.price_book import Price
 from azure_gpu_operations.batch.pool_cost import node_prices

@@ -1,6 +1,6 @@
-"""What Kueue says of a Job or a group of workers that a queue admits, and what a queue has at best.
+"""Kueue: why a Job or a group of workers waits for its queue, and whether the queue has enough quota at all.
 
-In: a cluster's API, a namespace, names. Out: why it waits; how much there is, problems. Whoever may not read it is told nothing.
+Without permission to read Kueue's objects nothing is reported.
 """
 
 from typing import Any, Protocol
@@ -13,7 +13,7 @@ _API = "/apis/kueue.x-k8s.io/v1beta1"
 
 
 class Api(Protocol):
-    """What is asked of a cluster."""
+    """Requests to the cluster."""
 
     def get(self, path: str) -> dict[str, Any] | None: ...
 
@@ -21,7 +21,7 @@ class Api(Protocol):
 
 
 def held(api: Api, namespace: str, name: str) -> str:
-    """Why nothing of the Job or group of this name is admitted yet; "" where it is, or no queue admits it."""
+    """Why the Job or group of this name isn't admitted yet; "" if it is, or has no queue."""
     try:
         found = api.items(f"{_API}/namespaces/{namespace}/workloads")
     except ClusterError:
@@ -31,18 +31,22 @@ def held(api: Api, namespace: str, name: str) -> str:
     )
     conditions = {each.get("type"): each for each in (own.get("status") or {}).get("conditions") or []}
     reserved = conditions.get("QuotaReserved") or {}
-    return str(reserved.get("message") or "it hasn't been looked at yet") if own and reserved.get("status") != "True" else ""
+    return str(reserved.get("message") or "Kueue hasn't evaluated it yet") if own and reserved.get("status") != "True" else ""
 
 
-def problems(api: Api, namespace: str, queue: str, resource: str, asked: int) -> list[Problem]:
-    """Whether the queue is there, and ever has so many."""
+def problems(api: Api, namespace: str, queue: str, resource: str, requested: int) -> list[Problem]:
+    """Whether the queue exists, and its quota is at least `requested`."""
     try:
         own = api.get(f"{_API}/namespaces/{namespace}/localqueues/{queue}")
         if own is None:
             names = sorted(each["metadata"]["name"] for each in _none(api, f"{_API}/namespaces/{namespace}/localqueues"))
-            fix = "write one of those allowed, or add it to the cluster's `queues`, then `pulumi up`"
+            fix = "choose an allowed one, or add it to the cluster's `queues` and run `pulumi up`"
             message = "the namespace has no queue of this name"
-            return [Problem("--queue", message, queue, ", ".join(names) or "none: there are no queues", fix, code=Code.NOT_FOUND)]
+            return [
+                Problem(
+                    "--queue", message, queue, ", ".join(names) or "none: the namespace has no queues", fix, code=Code.NOT_FOUND
+                )
+            ]
         queues = {each["metadata"]["name"]: each["spec"] for each in api.items(f"{_API}/clusterqueues")}
     except ClusterError as error:
         if error.status == 403:
@@ -50,17 +54,17 @@ def problems(api: Api, namespace: str, queue: str, resource: str, asked: int) ->
         raise
     try:
         most = _most(queues, str(own["spec"]["clusterQueue"]), resource)
-    except ValueError:  # an amount of somebody's own queues that isn't written as a number, such as 2k
+    except ValueError:  # a queue outside the stack with an amount such as 2k
         return []
-    if most is None or asked <= most:
+    if most is None or requested <= most:
         return []
-    message = f"all of it asks for {asked} of {resource}, and the queue {queue} has {most}, what it may borrow included"
-    fix = "ask for less, or raise `gpus` of the queue in the stack's file, then `pulumi up`"
-    return [Problem("--nodes", message, asked, f"{most} in all", fix, source=str(SOURCE), code=Code.IMPOSSIBLE)]
+    message = f"the run requests {requested} of {resource}, and the queue {queue} has at most {most}, including borrowed quota"
+    fix = "request less, or raise `gpus` of the queue in the stack's file and run `pulumi up`"
+    return [Problem("--nodes", message, requested, f"at most {most}", fix, source=str(SOURCE), code=Code.IMPOSSIBLE)]
 
 
 def _none(api: Api, path: str) -> list[dict[str, Any]]:
-    """Nothing where the cluster has no such kind."""
+    """Empty if the cluster doesn't know the kind."""
     try:
         return api.items(path)
     except ClusterError as error:
@@ -70,7 +74,7 @@ def _none(api: Api, path: str) -> list[dict[str, Any]]:
 
 
 def _most(queues: dict[str, Any], name: str, resource: str) -> int | None:
-    """Of the resource, for one queue; None where that can't be known."""
+    """Maximum of the resource for one queue; None if unknown."""
     own = queues.get(name)
     if own is None:
         return None
@@ -83,7 +87,7 @@ def _most(queues: dict[str, Any], name: str, resource: str) -> int | None:
 
 
 def _quota(spec: dict[str, Any], resource: str) -> tuple[int, int | None]:
-    """Its own, and how much more it may borrow; None: what there is."""
+    """Its quota, and its borrowing limit; None: no limit."""
     quota, limits = 0, []
     for group in spec.get("resourceGroups") or []:
         for flavor in group.get("flavors") or []:

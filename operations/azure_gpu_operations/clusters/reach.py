@@ -1,11 +1,8 @@
-"""The way into a cluster: for AKS what ARM says of it and a token of this login, for an edge its kubeconfig.
+"""Connects to a cluster: to AKS through ARM with this login, to an edge by its kubeconfig. ClusterError if that isn't possible.
 
-In: a signed-in `Arm` and a cluster's ARM id, or a kubeconfig's file and a context. Out: a `ClusterApi`; ClusterError where there
-is no way. Loaded when a cluster is asked, as `api` is.
-
-ARM tells the address and the authority of the API server (listClusterUserCredential). Who asks is this login itself, by a token
-for AKS's server application: no kubelogin, nobody is asked for a code, and nothing is written to a kubeconfig. A cluster without
-Entra has local accounts alone, whose certificate that answer holds.
+ARM returns the address and CA of the API server (listClusterUserCredential). This login authenticates with a token for AKS's
+server application: without kubelogin, device codes or changes to a kubeconfig. A cluster without Entra has only local accounts,
+whose certificate is part of that response. Imported only when needed, as `api` is.
 """
 
 import base64
@@ -31,17 +28,17 @@ from azure_gpu_operations.clusters.kubeconfig import Kubeconfig, KubeconfigError
 
 # The first-party application whose tokens every AKS cluster with Entra takes (Azure/kubelogin, README: --server-id).
 SERVER_SCOPE = f"{SERVER_APP}/.default"
-_EARLY_SECONDS = 300  # so long before its end a token is renewed
-_TOKEN = "BearerToken"  # noqa: S105 - how the client calls the place of a token
+_EARLY_SECONDS = 300  # before its expiry, a token is renewed
+_TOKEN = "BearerToken"  # noqa: S105 - the client's name for the key of a token
 
 
 def of_cluster(arm: Arm, cluster_id: str) -> ClusterApi:
-    """ClusterError where it is gone or stopped, AzureError where ARM refuses."""
+    """ClusterError if it is gone or stopped, AzureError if ARM refuses."""
     return _api(arm, _facts(arm, cluster_id))
 
 
 def user_kubeconfig(arm: Arm, cluster_id: str) -> Kubeconfig:
-    """As ARM hands it to whoever may use the cluster. ClusterError, AzureError as above."""
+    """The kubeconfig that ARM returns to users of the cluster. Errors as in `of_cluster`."""
     return _credential(arm, _facts(arm, cluster_id).id, "listClusterUserCredential")
 
 
@@ -49,7 +46,7 @@ def _facts(arm: Arm, cluster_id: str) -> ClusterFacts:
     body = arm.get(cluster_id, API_VERSION)
     name = cluster_id.rsplit("/", 1)[-1]
     if body is None:
-        raise ClusterError(f"the cluster {name} isn't there: somebody has deleted it", 404)
+        raise ClusterError(f"the cluster {name} doesn't exist; it was deleted outside the stack", 404)
     facts = cluster_of(body)
     if facts.is_stopped:
         raise ClusterError(f"the cluster {name} is stopped; {start_command(cluster_id)}", 409)
@@ -61,16 +58,16 @@ def start_command(cluster_id: str) -> str:
 
 
 def of_file(file: Path, context: str = "") -> tuple[ClusterApi, Kubeconfig]:
-    """Programs that a kubeconfig names to sign in with are started. ClusterError."""
+    """Starts the sign-in programs that the kubeconfig names. ClusterError if it can't be used."""
     try:
         text = file.expanduser().read_text(encoding="utf-8")
         found = kubeconfig.read(text, context)
     except FileNotFoundError:
-        raise ClusterError(f"there is no kubeconfig {file}", 404) from None
+        raise ClusterError(f"kubeconfig {file} not found", 404) from None
     except (OSError, UnicodeDecodeError) as error:
         raise ClusterError(f"the kubeconfig {file} can't be read: {error}", 404) from error
     except KubeconfigError as error:
-        raise ClusterError(f"the kubeconfig {file} leads nowhere: {error}", 400) from error
+        raise ClusterError(f"the kubeconfig {file} is invalid: {error}", 400) from error
     configuration = _configuration()
     try:
         loader: Any = kubernetes_config.load_kube_config
@@ -89,7 +86,7 @@ def _api(arm: Arm, facts: ClusterFacts) -> ClusterApi:
     if not found.has_credentials and facts.local_accounts:
         found = _credential(arm, facts.id, "listClusterAdminCredential")
     configuration = _configuration()
-    _load(kubeconfig.alone(found), configuration)
+    _load(kubeconfig.single_context(found), configuration)
     return ClusterApi(kubernetes_client.ApiClient(configuration), found.server)
 
 
@@ -99,12 +96,12 @@ def _credential(arm: Arm, cluster_id: str, action: str) -> Kubeconfig:
         text = base64.b64decode(answer["kubeconfigs"][0]["value"]).decode("utf-8")
         return kubeconfig.read(text)
     except (KeyError, IndexError, TypeError, binascii.Error, UnicodeDecodeError, KubeconfigError) as error:
-        raise AzureError(f"{action} of {cluster_id.rsplit('/', 1)[-1]} answers no kubeconfig") from error
+        raise AzureError(f"{action} of {cluster_id.rsplit('/', 1)[-1]} returned no valid kubeconfig") from error
 
 
 def _with_token(found: Kubeconfig, credential: TokenCredential) -> ClusterApi:
     configuration = _configuration()
-    _load(kubeconfig.alone(found, user={}), configuration)
+    _load(kubeconfig.single_context(found, user={}), configuration)
     tokens = _Tokens(credential)
     tokens.renew(configuration)
     configuration.refresh_api_key_hook = tokens.renew
@@ -112,7 +109,7 @@ def _with_token(found: Kubeconfig, credential: TokenCredential) -> ClusterApi:
 
 
 class _Tokens:
-    """Asks for a token where there is none that lasts: a login by the Azure CLI starts a program each time."""
+    """Caches the token: a login by the Azure CLI starts a program for each."""
 
     def __init__(self, credential: TokenCredential) -> None:
         self._credential = credential
@@ -130,7 +127,7 @@ class _Tokens:
 
 
 def _configuration() -> Any:
-    logging.getLogger("urllib3").setLevel(logging.ERROR)  # a cluster that doesn't answer is said once, and not for each try
+    logging.getLogger("urllib3").setLevel(logging.ERROR)  # an unreachable cluster is reported once, not per retry
     found: Any = kubernetes_client.Configuration()
     found.retries = 2
     return found

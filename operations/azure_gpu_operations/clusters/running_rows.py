@@ -1,7 +1,6 @@
-"""What of a stack's clusters runs and costs: their control planes, the nodes of each pool, and the jobs on them.
+"""Rows of `running` for clusters: control plane, nodes of each pool, and jobs.
 
-In: a signed-in `Arm`, a cluster's ARM id, a namespace. Out: rows. A job has no cost of its own: its node has. A cluster that
-doesn't answer still has nodes that cost.
+The cost of a job is that of its node. Nodes of an unreachable cluster are listed too, from ARM.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,7 +23,7 @@ _SYSTEM = ("kube-system", "gpu-resources", "gatekeeper-system")
 
 
 def of_cluster(arm: Arm, cluster_id: str, name: str) -> Iterator[Row]:
-    """Nothing for a cluster that is gone, or is stopped: that costs its disks alone."""
+    """Nothing for a cluster that is gone or stopped; a stopped one costs only its disks."""
     body = arm.get(cluster_id, API_VERSION)
     if body is None:
         return
@@ -60,7 +59,7 @@ class _Inside(NamedTuple):
 
 
 def _inside(arm: Arm, facts: ClusterFacts) -> _Inside:
-    """Nothing where the cluster doesn't answer, or doesn't let us look: what costs, ARM tells."""
+    """Empty if the cluster doesn't answer or denies access: ARM reports what is billed."""
     try:
         with closing(reach.of_cluster(arm, facts.id)) as api:
             return _Inside(

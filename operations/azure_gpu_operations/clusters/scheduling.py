@@ -1,6 +1,4 @@
-"""What the scheduler and the cluster autoscaler say of a pod that waits.
-
-In: the message of an unschedulable pod and its events. Out: reasons, and the autoscaler's last word. Pure.
+"""Parses the messages of the scheduler and the cluster autoscaler about a waiting pod. Pure.
 
 Sources: kubernetes v1.36.2, pkg/scheduler/framework/types.go (FitError: `0/3 nodes are available: 1 Insufficient nvidia.com/gpu,
 2 node(s) had untolerated taint(s). preemption: …`) and framework/plugins; until 1.34 the taint stood in braces, `1 node(s) had
@@ -29,14 +27,14 @@ NOT_TRIGGERED = "NotTriggerScaleUp"
 
 
 class Reason(NamedTuple):
-    """Why so many nodes, or pools, don't fit."""
+    """Why `count` nodes, or pools, don't fit."""
 
     count: int
     text: str
 
     @property
     def missing(self) -> str:
-        """The resource of which there isn't enough; "" for any other reason."""
+        """The resource that is insufficient; "" for any other reason."""
         return self.text.removeprefix(INSUFFICIENT) if self.text.startswith(INSUFFICIENT) else ""
 
     @property
@@ -54,7 +52,7 @@ class Reason(NamedTuple):
 
 
 class ScaleUp(NamedTuple):
-    """The autoscaler has asked for nodes."""
+    """A scale-up by the autoscaler."""
 
     pool: str
     before: int
@@ -63,19 +61,19 @@ class ScaleUp(NamedTuple):
 
 
 def reasons(message: str) -> tuple[Reason, ...]:
-    """Of the scheduler's message, without what it says of preemption; or of the autoscaler's."""
-    said = message.split(" preemption:", 1)[0]
+    """Reasons in the scheduler's message, without those of preemption; or in the autoscaler's."""
+    text = message.split(" preemption:", 1)[0]
     for start in ("nodes are available:", "didn't trigger scale-up:", "didn't trigger scale-up"):
-        if start in said:
-            said = said.split(start, 1)[1]
+        if start in text:
+            text = text.split(start, 1)[1]
             break
     else:
         return ()
-    return tuple(Reason(int(count), text.strip()) for count, text in _REASON.findall(said))
+    return tuple(Reason(int(count), reason.strip()) for count, reason in _REASON.findall(text))
 
 
 def last_word(events: Iterable[EventSeen]) -> EventSeen | None:
-    """What the autoscaler said last; None where it has said nothing, or there is none."""
+    """The autoscaler's last event; None if there is none."""
     return next((each for each in reversed(list(events)) if each.reason in (TRIGGERED, NOT_TRIGGERED)), None)
 
 

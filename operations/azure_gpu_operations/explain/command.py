@@ -29,9 +29,9 @@ from typing import Any
 from azure_gpu.formats import arm_ids, azure_types
 from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu_operations import stack_options
-from azure_gpu_operations.clusters import places
+from azure_gpu_operations.clusters import targets
 from azure_gpu_operations.clusters.arm_facts import CLUSTER_TYPE, POOL_TYPE as CLUSTER_POOL_TYPE
-from azure_gpu_operations.clusters.places import Place
+from azure_gpu_operations.clusters.targets import ClusterTarget
 from azure_gpu_operations.command_line import refuse
 from azure_gpu_operations.connection import connection_from
 from azure_gpu_operations.stack import EngineError
@@ -153,10 +153,10 @@ def _in_clusters(arm: Any, options: argparse.Namespace, found: StackView | None,
         return (_cluster(arm, parsed) if any(parsed.is_type(each) for each in CLUSTER_TYPES) else None), None
     if found is None or (found.resources.get(options.resource) and options.resource not in found.clusters):
         return None, None
-    there = places.all_of(found, stack_options.file_of(options))
+    there = targets.all_of(found, stack_options.file_of(options))
     if options.kubeconfig is not None:
-        target = places.Said(kubeconfig=options.kubeconfig, context=options.context)
-        there = [place for place in (places.choose(found, places.EDGE, target, None)[0],) if place is not None]
+        target = targets.ClusterSelection(kubeconfig=options.kubeconfig, context=options.context)
+        there = [place for place in (targets.choose(found, targets.EDGE, target, None)[0],) if place is not None]
     planned = partial(planned_names.of_pool, stack_options.file_of(options), found.name)
     return in_clusters.named(arm, there, options.resource, found, planned)
 
@@ -167,7 +167,7 @@ def _cluster(arm: Any, parsed: ArmId) -> tuple[Any, Any]:
 
     is_pool = parsed.is_type(CLUSTER_POOL_TYPE)
     cluster_id = parsed.scope if is_pool else parsed.text
-    place = Place(cluster_id.rsplit("/", 1)[-1], cluster_id)
+    place = ClusterTarget(cluster_id.rsplit("/", 1)[-1], cluster_id)
     return in_clusters.cluster(arm, place, parsed.name if is_pool else "")
 
 

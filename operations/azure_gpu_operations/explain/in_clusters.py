@@ -9,7 +9,7 @@ from contextlib import closing
 from azure_gpu_operations.azure import Arm
 from azure_gpu_operations.clusters.arm_facts import API_VERSION, cluster_of
 from azure_gpu_operations.clusters.errors import ClusterError
-from azure_gpu_operations.clusters.places import Place
+from azure_gpu_operations.clusters.targets import ClusterTarget
 from azure_gpu_operations.explain import built_images, cluster_rules, pod_rules, read_cluster
 from azure_gpu_operations.explain.cluster_facts import JobCase, PodCase
 from azure_gpu_operations.explain.facts import Facts, Finding, Kind
@@ -18,13 +18,13 @@ from azure_gpu_operations.stack_view import StackView
 Explained = tuple[Facts, Finding]
 
 
-def cluster(arm: Arm, place: Place, pool: str = "") -> Explained:
+def cluster(arm: Arm, place: ClusterTarget, pool: str = "") -> Explained:
     case = read_cluster.read_cluster(arm, place, pool)
     return case.as_facts(), cluster_rules.explain(case)
 
 
 def named(
-    arm: Arm, places: Sequence[Place], name: str, view: StackView, planned: Callable[[str, str], str]
+    arm: Arm, places: Sequence[ClusterTarget], name: str, view: StackView, planned: Callable[[str, str], str]
 ) -> tuple[Explained | None, Explained | None]:
     """`cluster`, `cluster/pool`, `job`, `pod`, `namespace/job`; a pool's bare name where only one cluster has it. And what a
     silent cluster is. `planned`: what AKS would call a cluster's pool that it doesn't have; "" where the stack has none."""
@@ -52,13 +52,13 @@ def named(
     return None, silent
 
 
-def _pool(arm: Arm, place: Place, name: str) -> str:
+def _pool(arm: Arm, place: ClusterTarget, name: str) -> str:
     """Its name in AKS; "" where there is none."""
     found = [pool for pool in read_cluster.pools_of(arm, place.id) if pool.is_meant(name)]
     return next((pool.name for pool in found if pool.provisioning != "Deleting"), found[0].name if found else "")
 
 
-def _inside(arm: Arm, place: Place, name: str, view: StackView) -> Explained | None:
+def _inside(arm: Arm, place: ClusterTarget, name: str, view: StackView) -> Explained | None:
     with closing(read_cluster.api_of(arm, place)) as api:
         found = read_cluster.find(api, arm, place, name)
     if found is None:
@@ -79,7 +79,7 @@ def _with_images(arm: Arm, case: PodCase, view: StackView) -> PodCase:
     return case._replace(around=case.around._replace(built=known.built, server=known.server))
 
 
-def _silent(arm: Arm, place: Place, error: ClusterError) -> Explained:
+def _silent(arm: Arm, place: ClusterTarget, error: ClusterError) -> Explained:
     body = arm.get(place.id, API_VERSION) if place.id else None
     facts = Facts(place.name, Kind.CLUSTER, place.id or str(place.kubeconfig))
     found = cluster_of(body) if body is not None else None

@@ -11,7 +11,7 @@ from azure_gpu_operations.clusters.api import ClusterApi
 from azure_gpu_operations.clusters.arm_facts import API_VERSION, PoolFacts, cluster_of, pool_of
 from azure_gpu_operations.clusters.errors import ClusterError
 from azure_gpu_operations.clusters.objects import JOB_LABEL, NodeSeen, PodSeen, by_age, events_of, job_of, node_of, pod_of
-from azure_gpu_operations.clusters.places import Place
+from azure_gpu_operations.clusters.targets import ClusterTarget
 from azure_gpu_operations.explain import activity_log
 from azure_gpu_operations.explain.cluster_facts import ClusterCase, JobCase, PodCase, PodContext
 from azure_gpu_operations.explain.facts import Refusal
@@ -21,12 +21,12 @@ LAST_LINES = 15
 MOST_WAITING = 20  # pods that are read with their events
 
 
-def api_of(arm: Arm, place: Place) -> ClusterApi:
+def api_of(arm: Arm, place: ClusterTarget) -> ClusterApi:
     """ClusterError if it can't be reached."""
     return reach.of_file(place.kubeconfig, place.context)[0] if place.kubeconfig else reach.of_cluster(arm, place.id)
 
 
-def read_cluster(arm: Arm, place: Place, pool: str = "") -> ClusterCase:
+def read_cluster(arm: Arm, place: ClusterTarget, pool: str = "") -> ClusterCase:
     case = ClusterCase(place.name, place.id, pool=pool, is_edge=place.is_edge)
     if not place.is_edge:
         body = arm.get(place.id, API_VERSION)
@@ -53,7 +53,7 @@ def pools_of(arm: Arm, cluster_id: str) -> tuple[PoolFacts, ...]:
     return tuple(pool_of(each) for each in arm.values(f"{cluster_id}/agentPools", API_VERSION))
 
 
-def find(api: ClusterApi, arm: Arm, place: Place, name: str) -> JobCase | PodCase | None:
+def find(api: ClusterApi, arm: Arm, place: ClusterTarget, name: str) -> JobCase | PodCase | None:
     """A Job or a pod of this name: in the place's namespace, else in any that may be read. `NAMESPACE/NAME` names one."""
     namespace, slash, last = name.partition("/")
     if slash:
@@ -69,7 +69,7 @@ def find(api: ClusterApi, arm: Arm, place: Place, name: str) -> JobCase | PodCas
     return None
 
 
-def _in_namespace(api: ClusterApi, arm: Arm, place: Place, namespace: str, name: str) -> JobCase | PodCase | None:
+def _in_namespace(api: ClusterApi, arm: Arm, place: ClusterTarget, namespace: str, name: str) -> JobCase | PodCase | None:
     body = api.get(f"/apis/batch/v1/namespaces/{namespace}/jobs/{name}")
     if body is not None:
         return _job(api, arm, place, body)
@@ -80,7 +80,7 @@ def _in_namespace(api: ClusterApi, arm: Arm, place: Place, namespace: str, name:
     return _pod(api, pod_of(body), _around(api, arm, place)) if body is not None else None
 
 
-def _job(api: ClusterApi, arm: Arm, place: Place, body: dict[str, Any]) -> JobCase:
+def _job(api: ClusterApi, arm: Arm, place: ClusterTarget, body: dict[str, Any]) -> JobCase:
     job = job_of(body)
     found = api.items(f"/api/v1/namespaces/{job.namespace}/pods", labelSelector=f"{JOB_LABEL}={job.name}")
     pods = by_age(pod_of(each) for each in found)
@@ -93,7 +93,7 @@ def _job(api: ClusterApi, arm: Arm, place: Place, body: dict[str, Any]) -> JobCa
     return JobCase(job, _events(api, job.namespace, job.name), tuple(cases), held)
 
 
-def _group(api: ClusterApi, arm: Arm, place: Place, namespace: str, name: str, body: dict[str, Any]) -> JobCase:
+def _group(api: ClusterApi, arm: Arm, place: ClusterTarget, namespace: str, name: str, body: dict[str, Any]) -> JobCase:
     """As the Job of its workers is, where there is one."""
     own = api.get(f"/apis/batch/v1/namespaces/{namespace}/jobs/{GROUP.job_name(name)}")
     if own is not None:
@@ -121,7 +121,7 @@ def _events(api: ClusterApi, namespace: str, name: str) -> Any:
     return events_of(found or [])
 
 
-def _around(api: ClusterApi, arm: Arm, place: Place) -> PodContext:
+def _around(api: ClusterApi, arm: Arm, place: ClusterTarget) -> PodContext:
     nodes = _or_none(lambda: [node_of(each) for each in api.items("/api/v1/nodes")])
     pods: list[dict[str, Any]] = _or_none(lambda: api.items("/api/v1/pods")) or []
     pools: tuple[PoolFacts, ...] = ()

@@ -1,1 +1,1 @@
-"""`gpu-usage`: how much of a cluster's GPUs is used, in all and by job, from DCGM's metrics or from nvidia-smi."""
+"""`gpu-usage`: GPU utilisation of a cluster, in total and by job, from DCGM's metrics or nvidia-smi."""

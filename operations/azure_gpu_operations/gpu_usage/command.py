@@ -1,15 +1,15 @@
-"""`python -m operations gpu-usage`: how much of a cluster's GPUs is used, in all and by job.
+"""`python -m operations gpu-usage`: show GPU utilisation of a cluster, in total and by job.
 
     gpu-usage --stack S                              the stack's only cluster, or its only edge
     gpu-usage --stack S --cluster gpu --watch 5      again every 5 seconds, until Ctrl-C
     gpu-usage --kubeconfig FILE                      a cluster given by its kubeconfig
-    gpu-usage --stack S --before figures.json        keeps what is seen, such as before MPS is switched on
-    gpu-usage --stack S --after figures.json         shows what has changed since
+    gpu-usage --stack S --before figures.json        save the figures, for example before switching on MPS
+    gpu-usage --stack S --after figures.json         show what has changed since
 
-Figures come from NVIDIA's DCGM exporter where one runs (asked through a forwarded port), else from nvidia-smi in the pods that
-use GPUs. Where several pods share a GPU, DCGM tells the GPU's use and not each one's; a note says so.
+Figures come from NVIDIA's DCGM exporter if one is running (through a forwarded port), else from nvidia-smi in the pods that use
+GPUs. If several pods share a GPU, DCGM reports the use of the whole GPU, not of each pod; a note says so.
 
-Exit codes: 0 figures were shown, 1 the cluster can't be asked, 2 the command line is wrong, 3 nothing in the cluster tells.
+Exit codes: 0 figures were shown, 1 the cluster can't be reached, 2 wrong command line, 3 no source of figures in the cluster.
 """
 
 import argparse
@@ -21,8 +21,8 @@ from typing import Any
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu_operations import stack_options
-from azure_gpu_operations.clusters import places
-from azure_gpu_operations.clusters.places import AKS, EDGE, Place, Said
+from azure_gpu_operations.clusters import targets
+from azure_gpu_operations.clusters.targets import AKS, EDGE, ClusterSelection, ClusterTarget
 from azure_gpu_operations.command_line import refuse
 from azure_gpu_operations.console import add_wide
 from azure_gpu_operations.stack import EngineError
@@ -36,37 +36,39 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=run)
     parser.add_argument("--stack", help="the stack's name")
     stack_options.add_config_folder(parser)
+    parser.add_argument("--cluster", default="", metavar="NAME", help="a cluster or edge of the stack (default: its only one)")
     parser.add_argument(
-        "--cluster", default="", metavar="NAME", help="which of the stack's clusters or edges (default: its only one)"
+        "--kubeconfig", type=Path, metavar="FILE", help="kubeconfig of an edge, or of a cluster outside the stack"
     )
-    parser.add_argument("--kubeconfig", type=Path, metavar="FILE", help="of a cluster that isn't the stack's, or of an edge")
-    parser.add_argument("--context", default="", help="which context of it (default: its current one)")
-    parser.add_argument("--namespace", default="", help="whose pods are looked at, where those of all may not be")
-    parser.add_argument("--source", choices=SOURCES, default="auto", help="where figures are taken from (default: what there is)")
-    parser.add_argument("--watch", type=float, metavar="SECONDS", help="again and again")
+    parser.add_argument("--context", default="", help="context of the kubeconfig (default: its current one)")
+    parser.add_argument("--namespace", default="", help="the namespace to read if you may not read all of them")
+    parser.add_argument(
+        "--source", choices=SOURCES, default="auto", help="source of the figures (default: the first available one)"
+    )
+    parser.add_argument("--watch", type=float, metavar="SECONDS", help="repeat every SECONDS")
     when = parser.add_mutually_exclusive_group()
-    when.add_argument("--before", type=Path, metavar="FILE", help="keep the figures in a file")
-    when.add_argument("--after", type=Path, metavar="FILE", help="compare with the figures in a file")
+    when.add_argument("--before", type=Path, metavar="FILE", help="save the figures to FILE")
+    when.add_argument("--after", type=Path, metavar="FILE", help="compare with the figures in FILE")
     add_wide(parser)
-    parser.add_argument("--json", action="store_true", help="one JSON object on standard output, a line each with --watch")
+    parser.add_argument("--json", action="store_true", help="print one JSON object, one per line with --watch")
 
 
 def run(options: argparse.Namespace) -> int:
-    problems = _words(options)
-    place, found, more = (None, None, []) if problems else _place(options)
+    problems = _option_problems(options)
+    target, found, more = (None, None, []) if problems else _target(options)
     problems += more
-    if problems or place is None:
+    if problems or target is None:
         return refuse(*problems)
 
     from azure_gpu_operations.gpu_usage import gathering, showing  # here, because the clients take seconds to load
 
     before = showing.kept(options.after) if options.after is not None else None
     if options.after is not None and before is None:
-        return refuse(f"{options.after} isn't there, or wasn't written by --before")
+        return refuse(f"{options.after} doesn't exist or wasn't written by --before")
     try:
-        with closing(_api(place, found)) as api:
+        with closing(_api(target, found)) as api:
             while True:
-                reading = gathering.gather(api, options.source, place.namespace, _say)
+                reading = gathering.gather(api, options.source, target.namespace, _say)
                 if options.before is not None:
                     showing.keep(reading, options.before)
                 showing.show(reading, before, for_programs=options.json, on_one_line=options.watch is not None, wide=options.wide)
@@ -80,42 +82,42 @@ def run(options: argparse.Namespace) -> int:
         return 0
 
 
-def _words(options: argparse.Namespace) -> list[Problem]:
+def _option_problems(options: argparse.Namespace) -> list[Problem]:
     problems: list[Problem] = []
     if not options.stack and options.kubeconfig is None:
-        problems.append(Problem("--stack", "nothing says which cluster", fix="name a stack, or give --kubeconfig FILE"))
+        problems.append(Problem("--stack", "no cluster is given", fix="add --stack NAME or --kubeconfig FILE"))
     if options.watch is not None and not 0.5 <= options.watch <= 3600:
-        problems.append(Problem("--watch", "it is out of range", value=options.watch, allowed="seconds, 0.5 to 3600"))
+        problems.append(Problem("--watch", "out of range", value=options.watch, allowed="seconds, 0.5 to 3600"))
     if options.watch is not None and (options.before or options.after):
-        problems.append(Problem("--watch", "--before and --after look once", fix="leave one of them out"))
+        problems.append(Problem("--watch", "can't be combined with --before or --after", fix="remove one of them"))
     return problems
 
 
-def _place(options: argparse.Namespace) -> tuple[Place | None, StackView | None, list[Problem]]:
-    said = Said(options.cluster, options.namespace, options.kubeconfig, options.context)
+def _target(options: argparse.Namespace) -> tuple[ClusterTarget | None, StackView | None, list[Problem]]:
+    selection = ClusterSelection(options.cluster, options.namespace, options.kubeconfig, options.context)
     if not options.stack:
         name = options.cluster or options.kubeconfig.name
-        namespace = options.namespace or places.DEFAULT_NAMESPACE
-        return Place(name, kubeconfig=options.kubeconfig, context=options.context, namespace=namespace), None, []
+        namespace = options.namespace or targets.DEFAULT_NAMESPACE
+        return ClusterTarget(name, kubeconfig=options.kubeconfig, context=options.context, namespace=namespace), None, []
     try:
         found = view(stack_options.stack_of(options))
     except EngineError as error:
         return None, None, [Problem("--stack", str(error))]
     is_edge = options.kubeconfig is not None or options.cluster in found.edges or not found.clusters
-    place, problems = places.choose(found, EDGE if is_edge else AKS, said, stack_options.file_of(options))
-    return place, found, problems
+    target, problems = targets.choose(found, EDGE if is_edge else AKS, selection, stack_options.file_of(options))
+    return target, found, problems
 
 
-def _api(place: Place, found: StackView | None) -> Any:
+def _api(target: ClusterTarget, found: StackView | None) -> Any:
     from azure_gpu_operations.clusters import reach  # here, as in `run`
 
-    if place.kubeconfig is not None:
-        return reach.of_file(place.kubeconfig, place.context)[0]
+    if target.kubeconfig is not None:
+        return reach.of_file(target.kubeconfig, target.context)[0]
     from azure_gpu_operations.azure import Arm
 
-    assert found is not None  # a place with an id is a stack's
+    assert found is not None  # a target with an id belongs to a stack
     with closing(Arm(found.connection)) as arm:
-        return reach.of_cluster(arm, place.id)
+        return reach.of_cluster(arm, target.id)
 
 
 def _say(text: str) -> None:

@@ -1,10 +1,8 @@
-"""What NVIDIA's DCGM exporter tells, in the text form of Prometheus.
-
-In: the pages of exporters, the pods that have GPUs. Out: uses of GPUs and of pods. Pure.
+"""Parses the metrics of NVIDIA's DCGM exporter in Prometheus' text format into uses of GPUs and pods. Pure.
 
 Each counter has a line for each GPU, `DCGM_FI_DEV_GPU_UTIL{gpu="0",UUID="GPU-…",modelName="Tesla T4",Hostname="n",
 namespace="jobs",pod="x"} 37`. A GPU that several pods share has one figure: the exporter gives it to one of them, or with
---kubernetes-virtual-gpus to each; how much of it each used nobody tells (NVIDIA/dcgm-exporter 4.5, README and
+--kubernetes-virtual-gpus to each; the use by each pod isn't reported (NVIDIA/dcgm-exporter 4.5, README and
 etc/default-counters.csv).
 """
 
@@ -16,7 +14,7 @@ from azure_gpu_operations.clusters.objects import PodSeen
 from azure_gpu_operations.gpu_usage.reading import WHOLE_GPU, GpuUse, JobUse
 
 UTILISATION = "DCGM_FI_DEV_GPU_UTIL"
-ENGINE = "DCGM_FI_PROF_GR_ENGINE_ACTIVE"  # a share of time; MIG instances have it alone
+ENGINE = "DCGM_FI_PROF_GR_ENGINE_ACTIVE"  # a share of time; the only one of MIG instances
 USED, FREE = "DCGM_FI_DEV_FB_USED", "DCGM_FI_DEV_FB_FREE"  # MiB
 _LINE = re.compile(r"(?P<name>[A-Za-z_:][A-Za-z0-9_:]*)(?:\{(?P<labels>.*)\})?\s+(?P<value>[^\s]+)(?:\s+\d+)?\s*")
 _LABEL = re.compile(r'([A-Za-z_][A-Za-z0-9_]*)="((?:[^"\\]|\\.)*)"')
@@ -32,7 +30,7 @@ class Sample(NamedTuple):
 
 
 def samples(text: str) -> list[Sample]:
-    """Lines that aren't understood are left out, as are those that aren't numbers."""
+    """Skips other lines, and values that aren't numbers."""
     found: list[Sample] = []
     for line in text.splitlines():
         match = None if line.startswith("#") else _LINE.fullmatch(line)
@@ -49,7 +47,7 @@ def samples(text: str) -> list[Sample]:
 
 
 def uses(pages: Mapping[str, str], pods: Sequence[PodSeen]) -> tuple[list[GpuUse], list[JobUse]]:
-    """`pages`: by the node on which the exporter runs. `pods`: those that ask for GPUs."""
+    """`pages`: by the exporter's node. `pods`: those with GPUs."""
     gpus: list[GpuUse] = []
     jobs: list[JobUse] = []
     for node, text in pages.items():
@@ -68,13 +66,13 @@ def uses(pages: Mapping[str, str], pods: Sequence[PodSeen]) -> tuple[list[GpuUse
             jobs += [_job(use, namespace, pod, here, WHOLE_GPU if shared else "") for namespace, pod in holders]
         rest = [pod for pod in here if (pod.namespace, pod.name) not in named]
         jobs += [
-            JobUse(pod.namespace, pod.name, pod.job, node, note="DCGM doesn't tell pods that share a GPU apart") for pod in rest
+            JobUse(pod.namespace, pod.name, pod.job, node, note="DCGM doesn't distinguish pods that share a GPU") for pod in rest
         ]
     return gpus, jobs
 
 
 def _use(node: str, gpu: str, found: Iterable[Sample]) -> GpuUse:
-    """Pods that share a GPU have the same figures, so the largest is each of them."""
+    """Pods that share a GPU have the same figures, so the maximum is the value."""
     values: dict[str, float] = {}
     labels: Mapping[str, str] = {}
     for sample in found:
@@ -101,7 +99,7 @@ def _job(use: GpuUse, namespace: str, pod: str, here: Sequence[PodSeen], note: s
 
 
 def _is_shared(here: Sequence[PodSeen], gpus: int) -> bool:
-    """More pods than GPUs: some share one, whatever the labels say."""
+    """With more pods than GPUs some share one, independent of the labels."""
     return len(here) > gpus
 
 

@@ -1,7 +1,6 @@
-"""Takes a reading of a cluster: from its DCGM exporters by a port that is forwarded, or by nvidia-smi in its pods.
+"""Reads the GPU use of a cluster: from its DCGM exporters through a forwarded port, or with nvidia-smi in its pods.
 
-In: a cluster's API. Out: a `Reading`; NoFiguresError where nothing in it tells. nvidia-smi runs in the pods of jobs themselves,
-as whoever may run commands in them, and sees what they see.
+nvidia-smi is executed in the pods of the jobs, which requires the permission to do so, and sees the GPUs of the pod.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -29,7 +28,7 @@ _SYSTEM_NAMES = (
 
 
 class NoFiguresError(Exception):
-    """Nothing in the cluster tells how its GPUs are used. The text is for the user."""
+    """The cluster has no source of GPU figures. The text is for the user."""
 
 
 class Api(Protocol):
@@ -41,7 +40,7 @@ class Api(Protocol):
 
 
 def gather(api: Api, source: str, namespace: str, say: Callable[[str], None]) -> Reading:
-    """`namespace`: whose pods are looked at where this login may not read those of all."""
+    """`namespace`: read if this login may not read all namespaces. NoFiguresError without a source."""
     pods = [pod_of(each) for each in _listed(api, namespace)]
     users = [pod for pod in pods if pod.phase == "Running" and _uses_gpu(pod)]
     now = moment(datetime.now(UTC))
@@ -49,13 +48,13 @@ def gather(api: Api, source: str, namespace: str, say: Callable[[str], None]) ->
         pages = _pages(api, say)
         if pages or source == DCGM:
             if not pages:
-                raise NoFiguresError("no DCGM exporter answers; the stack installs one by `metrics: true` of its cluster")
+                raise NoFiguresError("no DCGM exporter answers; set `metrics: true` of the cluster to install one")
             gpus, jobs = dcgm.uses(pages, users)
             return Reading(now, DCGM, tuple(gpus), tuple(jobs))
     gpus, jobs = _by_smi(api, users, say)
     if not gpus:
-        why = "no pod that runs uses a GPU" if not users else "nvidia-smi runs in none of the pods with GPUs"
-        raise NoFiguresError(f"there is no DCGM exporter, and {why}")
+        why = "no running pod uses a GPU" if not users else "nvidia-smi runs in none of the pods with GPUs"
+        raise NoFiguresError(f"no DCGM exporter is running, and {why}")
     return Reading(now, SMI, tuple(gpus), tuple(jobs))
 
 
@@ -90,7 +89,7 @@ def _pages(api: Api, say: Callable[[str], None]) -> dict[str, str]:
 
 
 def _port(body: Mapping[str, Any]) -> int:
-    """Its own, where it says one."""
+    """The exporter's port: the one named `metrics`, else its first, else the default."""
     containers: list[Mapping[str, Any]] = (body.get("spec") or {}).get("containers") or []
     ports = [each for container in containers for each in container.get("ports") or []]
     named = [each for each in ports if each.get("name") == "metrics"] or ports
@@ -111,7 +110,7 @@ def _by_smi(api: Api, pods: Sequence[PodSeen], say: Callable[[str], None]) -> tu
         own = _processes(api, pod, container)
         shares = _shares(api, pod, container) if own else {}
         for gpu in seen:
-            # Two pods that see one GPU number it each for itself; its UUID is the same.
+            # Each pod numbers a shared GPU itself; its UUID is the same.
             gpus.setdefault((pod.node, gpu.uuid or gpu.gpu), gpu)
             here = [each for each in own if each.gpu_uuid == gpu.uuid]
             told = [shares[each.pid] for each in here if each.pid in shares]
@@ -130,7 +129,7 @@ def _by_smi(api: Api, pods: Sequence[PodSeen], say: Callable[[str], None]) -> tu
 
 
 def _noted(jobs: list[JobUse], gpus: Mapping[tuple[str, str], GpuUse]) -> list[JobUse]:
-    """A figure that is the GPU's own isn't a job's where others share the GPU."""
+    """Marks figures of a whole GPU that several jobs share."""
     whole = {(use.node, use.gpu): use for use in gpus.values()}
     count: dict[tuple[str, str], int] = {}
     for job in jobs:

@@ -1,14 +1,11 @@
-"""One look at a cluster's GPUs: how much of each is used, and by which pod.
-
-In: nothing. Out: `Reading` with its sums, to and from JSON, and what changed between two. Pure. None is what nothing tells.
-"""
+"""A reading of a cluster's GPUs: use of each, and by pod, with sums, JSON form and comparison. Pure. None is unknown."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
 DCGM, SMI = "dcgm", "nvidia-smi"
-WHOLE_GPU = "of the whole GPU, which others share"
+WHOLE_GPU = "of the whole GPU, shared with other pods"
 
 
 class GpuUse(NamedTuple):
@@ -28,7 +25,7 @@ class JobUse(NamedTuple):
 
     namespace: str
     pod: str
-    job: str = ""  # the Job that it is of
+    job: str = ""  # the pod's Job
     node: str = ""
     gpu: str = ""
     utilisation: float | None = None  # %
@@ -78,7 +75,7 @@ class Change(NamedTuple):
 
 
 def changes(before: Reading, after: Reading) -> list[Change]:
-    """Of all GPUs together, then of each job that is in one of them."""
+    """Changes of all GPUs together, then of each job in either reading."""
     was, now = before.total, after.total
     found = [
         Change("GPUs used, on average", was.utilisation, now.utilisation, "%"),
@@ -106,7 +103,7 @@ def as_json(reading: Reading) -> dict[str, Any]:
 
 
 def from_json(data: Mapping[str, Any]) -> Reading:
-    """KeyError or TypeError where it is no reading."""
+    """KeyError or TypeError if it isn't a reading."""
     return Reading(
         str(data["at"]),
         str(data["source"]),

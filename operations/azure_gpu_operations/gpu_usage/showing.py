@@ -1,7 +1,4 @@
-"""A reading for people and for programs, and kept in a file until something has changed.
-
-In: a `Reading`, an earlier one. Out: tables or JSON on standard output.
-"""
+"""Prints a reading as tables or JSON, and saves it to a file for a later comparison."""
 
 import json
 from pathlib import Path
@@ -36,7 +33,7 @@ def keep(reading: Reading, file: Path) -> None:
 
 
 def kept(file: Path) -> Reading | None:
-    """None where the file holds no reading."""
+    """None if the file isn't a reading."""
     try:
         return from_json(json.loads(file.expanduser().read_text(encoding="utf-8")))
     except (OSError, ValueError, KeyError, TypeError):

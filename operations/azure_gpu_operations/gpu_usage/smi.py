@@ -1,9 +1,7 @@
-"""What nvidia-smi prints, asked for as values.
+"""Queries of nvidia-smi, and parsers of their output. Pure. Values such as [N/A] are None.
 
-In: the output of its queries. Out: GPUs, processes, a process's share. Pure. Words such as [N/A] are no number.
-
-A container sees its own GPUs, and without the node's process ids (`hostPID`) none of the processes: then its use is that of its
-GPU. NVIDIA, nvidia-smi(1): --query-gpu, --query-compute-apps, pmon.
+A container sees its own GPUs, and processes only with `hostPID`; without it the use of the GPU counts as the pod's. Source:
+NVIDIA, nvidia-smi(1): --query-gpu, --query-compute-apps, pmon.
 """
 
 from collections.abc import Iterable
@@ -44,7 +42,7 @@ def processes(text: str) -> list[Process]:
 
 
 def shares(text: str) -> dict[int, float]:
-    """Per cent of its GPU by process id. The columns are those that the heading names: they differ between versions."""
+    """Percent of its GPU by process id. Columns are found by the heading, because they differ between versions."""
     heading: list[str] = []
     found: dict[int, float] = {}
     for line in text.splitlines():

@@ -1,1 +1,1 @@
-"""Refusals that keep `up` and `down` from deleting data which nobody meant to delete."""
+"""Checks that keep `up` and `down` from deleting data by accident."""

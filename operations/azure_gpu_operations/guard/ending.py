@@ -1,7 +1,4 @@
-"""The questions and refusals of `down`: which stacks may be destroyed, and what goes with them.
-
-In: stacks, their state, and Azure's answers about it. Out: an answer of the user, or a refusal before anything is destroyed.
-"""
+"""Checks and confirmation of `down`: which stacks may be destroyed, and what is deleted with them."""
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -28,11 +25,11 @@ _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 class WrongRequestError(Exception):
-    """What was requested isn't done; nothing was changed. The text is for the user."""
+    """The request was rejected; nothing was changed. The text is for the user."""
 
 
 class ProtectedError(Exception):
-    """A stack holds something that is protected. The text is for the user."""
+    """A stack has protected resources. The text is for the user."""
 
     def __init__(self, stack: Stack, urns: Sequence[str]) -> None:
         names = some(sorted(urn.rsplit("::", 1)[-1] for urn in urns))
@@ -45,27 +42,27 @@ class ProtectedError(Exception):
 
 
 class Blobs(NamedTuple):
-    """What is in a storage account."""
+    """Number and size of the blobs in a storage account."""
 
     account: str
     count: int
     size: int  # bytes
     is_more: bool  # than were counted
-    unread: str = ""  # why nothing could be read
+    unread: str = ""  # why they couldn't be read
 
 
-class Taken(NamedTuple):
-    """What a stack's end takes away."""
+class Deletions(NamedTuple):
+    """What is deleted with a stack."""
 
     stack: str
     resources: int  # without what stays
     blobs: tuple[Blobs, ...]
-    strangers: tuple[str, ...]  # in the stack's own resource group, which goes with all that is in it; "type name"
-    unread: str = ""  # why Azure couldn't be asked
+    strangers: tuple[str, ...]  # of others, in the stack's resource group, which are deleted with it; "type name"
+    unread: str = ""  # why Azure couldn't be read
     kept: tuple[str, ...] = ()  # what stays; "type name"
 
     def lines(self) -> Iterator[str]:
-        """For a person who is asked."""
+        """Lines for the confirmation."""
         yield f"stack {self.stack}: {_count(self.resources, 'resource')} will be deleted"
         if self.kept:
             yield f"  kept in Azure: {some(self.kept)}"
@@ -86,37 +83,37 @@ class Taken(NamedTuple):
 
 
 def refuse_elsewhere(stacks: Iterable[Stack]) -> None:
-    """`down --all` is for the embedded Azure. WrongRequestError names a stack that is somewhere else."""
+    """Rejects `down --all` unless all stacks are on the embedded Azure. WrongRequestError names another one."""
     for stack in stacks:
         deployment = stack.deployment()
         if (created(deployment) or deployment.get("pending_operations")) and not _is_embedded(deployment):
             raise WrongRequestError(
-                f"--all is for the embedded Azure, and stack {stack.name} isn't there; nothing was destroyed; "
+                f"--all is only for stacks on the embedded Azure, and stack {stack.name} isn't; nothing was destroyed; "
                 f"fix: {COMMAND} down --stack {stack.name}"
             )
 
 
 def _is_embedded(deployment: Mapping[str, Any]) -> bool:
-    """Whether its providers were configured for this machine; what the environment says now isn't asked."""
+    """Whether its providers were configured for this machine, independent of the current environment."""
     providers = [each.get("inputs") or {} for each in deployment.get("resources") or [] if each["type"] == PROVIDER_TYPE]
     return bool(providers) and all(urlsplit(f"//{each.get('metadataHost') or ''}").hostname in _LOOPBACK for each in providers)
 
 
 def refuse_protected(stack: Stack, deployment: Mapping[str, Any]) -> None:
-    """ProtectedError, before the engine deletes everything else."""
+    """Raises ProtectedError before the engine deletes everything else."""
     urns = protected(deployment)
     if urns:
         raise ProtectedError(stack, urns)
 
 
-def asked(stacks: Sequence[Stack], answer: Callable[[str], str] | None = None) -> bool:
-    """Whether a person on the terminal agrees to the end of these stacks. WrongRequestError where there is nobody to ask."""
+def confirmed(stacks: Sequence[Stack], answer: Callable[[str], str] | None = None) -> bool:
+    """Whether the user confirms the deletion of these stacks. WrongRequestError without a terminal."""
     if answer is None:
         if sys.stdin is None or not sys.stdin.isatty():  # pyright: ignore[reportUnnecessaryComparison] - None where it is closed
-            raise WrongRequestError("down asks before it destroys, and there is no terminal to ask on; fix: add --yes")
+            raise WrongRequestError("down asks for confirmation, and standard input is not a terminal; fix: add --yes")
         answer = _answered
     for stack in stacks:
-        for line in taken(stack).lines():
+        for line in deletions_of(stack).lines():
             print(line, flush=True)
     word = stacks[0].name if len(stacks) == 1 else "all"
     try:
@@ -126,8 +123,8 @@ def asked(stacks: Sequence[Stack], answer: Callable[[str], str] | None = None) -
     return given.strip() == word
 
 
-def taken(stack: Stack) -> Taken:
-    """What goes with a stack."""
+def deletions_of(stack: Stack) -> Deletions:
+    """What is deleted with a stack."""
     deployment = stack.deployment()
     resources = [each for each in created(deployment) if not stays(each)]
     kept = named(deployment)
@@ -135,21 +132,21 @@ def taken(stack: Stack) -> Taken:
     accounts = [str(each["id"]) for each in resources if each["type"] == azure_types.STORAGE_ACCOUNT.token]
     groups = [str(each["id"]) for each in resources if each["type"] == azure_types.RESOURCE_GROUP.token]
     if connection is None or not (accounts or groups):
-        return Taken(stack.name, len(resources), (), (), kept=kept)
+        return Deletions(stack.name, len(resources), (), (), kept=kept)
     try:
         with closing(Arm(connection)) as arm:
             blobs = tuple(_blobs(arm, account) for account in accounts)
             try:
                 others = tuple(each for group in groups for each in strangers(arm, group, deployment))
             except _ERRORS as error:
-                return Taken(stack.name, len(resources), blobs, (), first_line(error), kept)
-            return Taken(stack.name, len(resources), blobs, others, kept=kept)
+                return Deletions(stack.name, len(resources), blobs, (), first_line(error), kept)
+            return Deletions(stack.name, len(resources), blobs, others, kept=kept)
     except _ERRORS as error:
-        return Taken(stack.name, len(resources), (), (), first_line(error), kept)
+        return Deletions(stack.name, len(resources), (), (), first_line(error), kept)
 
 
 def _blobs(arm: Arm, account: str) -> Blobs:
-    from azure_gpu_operations.batch.blobs import Blobs as Account  # loads the client of storage, which takes a while
+    from azure_gpu_operations.batch.blobs import Blobs as Account  # the storage client loads slowly
 
     name = account.rsplit("/", 1)[-1]
     count = total = 0

@@ -1,7 +1,7 @@
-"""What of a stack holds data or serves traffic, read from its state.
+"""Finds the resources of a stack that hold data or serve traffic, in an exported deployment.
 
-In: an exported deployment. Out: `Held`, one for each resource whose end loses something that no further `up` brings back. A
-resource group is one of them where it holds what the stack didn't create, which its state doesn't say.
+`Held` is a resource whose deletion loses something that no `up` restores. A resource group counts too, since it may contain
+resources of others, which the state doesn't show.
 """
 
 import re
@@ -47,18 +47,18 @@ _SECTIONS = {
 
 
 class Held(NamedTuple):
-    """One resource that holds data or serves traffic, or the group that may."""
+    """One resource that holds data or serves traffic, or a resource group."""
 
     urn: str
     type: str  # Pulumi's token
     id: str
     inputs: Mapping[str, Any]
-    since: str  # RFC 3339; "": the state doesn't say
+    since: str  # RFC 3339; "": unknown
     is_protected: bool
 
     @property
     def name(self) -> str:
-        """As the program calls it: `foundation-storage`."""
+        """Its Pulumi name, such as `foundation-storage`."""
         return self.urn.rsplit("::", 1)[-1]
 
     @property
@@ -92,14 +92,13 @@ class Held(NamedTuple):
 
     @property
     def owner(self) -> dict[str, str]:
-        """What its name in Azure is made of, by key: project, stack and team."""
+        """The parts of its name in Azure, by key: project, stack and team."""
         written: Mapping[str, str] = self.inputs.get("tags") or {}
         return {key: written[key] for key in (tags.PROJECT, tags.STACK, tags.TEAM) if key in written}
 
 
 def held(deployment: Mapping[str, Any]) -> list[Held]:
-    """What the stack itself created, and so would delete; also what it has replaced and not deleted yet. What is kept isn't
-    deleted."""
+    """Resources that the stack created and would delete, including replaced ones pending deletion, without retained ones."""
     resources: list[Mapping[str, Any]] = deployment.get("resources") or []
     serving = set(_serving(resources))
     return [
@@ -121,17 +120,17 @@ def held(deployment: Mapping[str, Any]) -> list[Held]:
 
 
 def protected(deployment: Mapping[str, Any]) -> list[str]:
-    """The urns of everything that the engine doesn't delete, whatever it is."""
+    """The URNs of all protected resources, of any type."""
     return [str(each["urn"]) for each in deployment.get("resources") or [] if each.get("protect")]
 
 
 def _type_of(resource: Mapping[str, Any]) -> str:
-    """Without the version of an SDK of one's own: `azure-native:storage/v20230101:StorageAccount` is a storage account too."""
+    """The type without an API version: `azure-native:storage/v20230101:StorageAccount` is a storage account too."""
     return _VERSION.sub(":", str(resource["type"]))
 
 
 def _serving(resources: list[Mapping[str, Any]]) -> Iterator[str]:
-    """The components of clusters that have a service of the user's."""
+    """The components of clusters that have a user's service."""
     for each in resources:
         metadata: Mapping[str, Any] = (each.get("inputs") or {}).get("metadata") or {}
         if each["type"] == _SERVICE and metadata.get("namespace") not in SYSTEM_NAMESPACES:

@@ -1,7 +1,4 @@
-"""What `down` leaves in Azure, because the stack file has `keep` for it.
-
-In: a stack's deployment. Out: the resources, and what to say of them.
-"""
+"""The resources that `down` leaves in Azure because of `keep` in the stack file."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -10,7 +7,7 @@ from azure_gpu.formats import azure_types
 from azure_gpu_operations.guard.strangers import created
 from azure_gpu_operations.terminal import some
 
-_WITHIN = (azure_types.BLOB_SERVICE.token, azure_types.BATCH_APPLICATION.token)  # part of another, which is named
+_WITHIN = (azure_types.BLOB_SERVICE.token, azure_types.BATCH_APPLICATION.token)  # part of another kept resource
 
 
 def stays(resource: Mapping[str, Any]) -> bool:
@@ -24,7 +21,7 @@ def named(deployment: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def told(deployment: Mapping[str, Any]) -> Iterator[str]:
-    """What is left, and how it goes for good; nothing where nothing is left."""
+    """Lines about the kept resources and how to delete them; none if nothing is kept."""
     names = named(deployment)
     if not names:
         return

@@ -1,7 +1,6 @@
-"""What an update would take away, from the steps that the engine plans, and why it is refused.
+"""Losses of an update, from the steps of a preview, and the problems that reject them.
 
-In: what the stack holds, the steps of a preview, what the command line allows. Out: problems, each with the resource, since when
-it is there, the key that forces its end, and what would spare it.
+A problem names the resource, its age, the key that forces the replacement, and the fix.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -18,21 +17,21 @@ _NAME_KEYS = {tags.PROJECT: "the name of the project", tags.STACK: "the name of 
 
 
 class Allowed(NamedTuple):
-    """What the command line lets go, by the names that the program gives: `foundation-storage`."""
+    """What the command line allows to be replaced or deleted, by Pulumi name, such as `foundation-storage`."""
 
     replace: tuple[str, ...] = ()
     delete: tuple[str, ...] = ()
 
     def wrong(self, found: Collection[Held]) -> list[Problem]:
-        """Names that nothing of the stack has, and those that two of its resources have."""
+        """Problems for unknown and ambiguous names."""
         wrong: list[Problem] = []
         for option, names in ((REPLACE, self.replace), (DELETE, self.delete)):
             for name in names:
                 urns = sorted({each.urn for each in found if name in (each.name, each.urn)})
                 if not urns:
-                    known = ", ".join(sorted({each.name for each in found})) or "nothing: the stack holds none"
+                    known = ", ".join(sorted({each.name for each in found})) or "none: the stack has no such resource"
                     wrong.append(
-                        Problem(option, "nothing of this stack that holds data or serves traffic has this name", name, known)
+                        Problem(option, "no resource of the stack that holds data or serves traffic has this name", name, known)
                     )
                 elif len(urns) > 1:
                     wrong.append(Problem(option, f"{len(urns)} resources have this name", name, f"one of {', '.join(urns)}"))
@@ -47,8 +46,8 @@ class Loss(NamedTuple):
 
     held: Held
     is_replaced: bool
-    changes: Mapping[str, tuple[object, object]]  # old and new of each input that forces it
-    others: tuple[str, ...] = ()  # of a resource group: what others have put into it
+    changes: Mapping[str, tuple[object, object]]  # old and new value of each input that forces it
+    others: tuple[str, ...] = ()  # of a resource group: resources of others in it
 
     @property
     def option(self) -> str:
@@ -59,7 +58,7 @@ class Loss(NamedTuple):
 
 
 def losses(found: Iterable[Held], steps: Iterable[Mapping[str, Any]]) -> list[Loss]:
-    """What of it the steps of a preview replace or delete, in the order of the state."""
+    """The resources that the steps of a preview replace or delete, in the order of the state."""
     by_urn: dict[str, list[Mapping[str, Any]]] = {}
     for step in steps:
         by_urn.setdefault(_urn(step), []).append(step)
@@ -80,7 +79,7 @@ def gone(steps: Iterable[Mapping[str, Any]]) -> set[str]:
 
 
 def _urn(step: Mapping[str, Any]) -> str:
-    """The urn in the state: by an alias a resource may get another one in the same step."""
+    """The URN in the state: an alias may change it in the same step."""
     return str((step.get("oldState") or {}).get("urn") or step["urn"])
 
 
@@ -89,7 +88,7 @@ def _id(step: Mapping[str, Any]) -> str:
 
 
 def renamed(found: Iterable[Held], project: str, stack: str, team: str) -> list[Loss]:
-    """What has a name in Azure that another project, stack or team would give another name, without a plan. "": not known."""
+    """Resources whose name in Azure changes with project, stack or team; needs no plan. "": not known."""
     now = {key: word for key, word in ((tags.PROJECT, project), (tags.STACK, stack), (tags.TEAM, team)) if word}
     return [
         Loss(each, is_replaced=True, changes=changes)
@@ -99,7 +98,7 @@ def renamed(found: Iterable[Held], project: str, stack: str, team: str) -> list[
 
 
 def problem(loss: Loss) -> Problem:
-    """Why it is refused."""
+    """The problem that rejects a loss."""
     held = loss.held
     would = "replace" if loss.is_replaced else "delete"
     since = f", which has been there since {held.since[:19]}Z," if held.since else ""
@@ -123,7 +122,7 @@ def _changes(held: Held, steps: Iterable[Mapping[str, Any]]) -> dict[str, tuple[
         for key in _NAME_KEYS:
             if new and key in old_tags and old_tags[key] != new_tags.get(key):
                 found[key] = (old_tags[key], new_tags.get(key))
-        # Of a part in a group that is replaced the engine names only the group.
+        # For a part of a replaced group the engine names only the group.
         if new.get("location") and old.get("location") != new["location"]:
             found["location"] = (old.get("location"), new["location"])
         for reason in step.get("replaceReasons") or ():
@@ -134,7 +133,7 @@ def _changes(held: Held, steps: Iterable[Mapping[str, Any]]) -> dict[str, tuple[
 
 
 def _reason(loss: Loss) -> tuple[str, str | None, str]:
-    """The key that forces it, what changed there, and the milder way."""
+    """The key that forces the loss, its change, and the fix."""
     key = loss.held.key
     named = {name: values for name, values in loss.changes.items() if name in _NAME_KEYS}
     if named:
@@ -143,17 +142,16 @@ def _reason(loss: Loss) -> tuple[str, str | None, str]:
         return path, f"{old} -> {new}", _FIX_NAMES.format(what=_NAME_KEYS[name], old=old)
     if "location" in loss.changes:
         old, new = loss.changes["location"]
-        fix = f"set location back to {old}, and give what is to run elsewhere a location of its own"
+        fix = f"set `location` back to {old}; set a separate `location` on the parts that are to run elsewhere"
         return "location", f"{old} -> {new}", fix
     if not loss.is_replaced:
-        return key, None, f"put {key} back"
+        return key, None, f"restore {key}"
     changed = ", ".join(f"{name}: {_short(old)} -> {_short(new)}" for name, (old, new) in loss.changes.items())
-    return key, changed or None, "undo this change, or bring up a second stack and copy what is to stay"
+    return key, changed or None, "undo this change, or deploy a second stack and copy the data"
 
 
 _FIX_NAMES = (
-    "set {what} back to {old}; to name another owner add a tag below tags; to move, bring up a second stack and copy what is to"
-    " stay"
+    "set {what} back to {old}; to name another owner add a tag below `tags`; to move, deploy a second stack and copy the data"
 )
 _LONGEST = 60
 

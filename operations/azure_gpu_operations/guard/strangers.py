@@ -1,7 +1,4 @@
-"""What is in a stack's resource group that the stack didn't create, and that goes with the group.
-
-In: a signed-in `Arm`, the group's id, the stack's deployment. Out: "type name" of each.
-"""
+"""Finds resources in a stack's resource group that the stack didn't create and that would be deleted with the group."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -12,7 +9,7 @@ _API_VERSION = "2024-11-01"  # of the list of a group's resources
 
 
 def created(deployment: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The stack's own resources, without components, providers and what it only reads."""
+    """The resources that the stack created, without components, providers and read-only ones."""
     return [
         each
         for each in deployment.get("resources") or []
@@ -21,7 +18,7 @@ def created(deployment: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def strangers(arm: Arm, group: str, deployment: Mapping[str, Any]) -> Iterator[str]:
-    """AzureError where the group can't be listed."""
+    """ "type name" of each. AzureError if the group can't be listed."""
     own = {str(each["id"]).lower() for each in created(deployment)}
     for each in arm.values(f"{group}/resources", _API_VERSION):
         if str(each["id"]).lower() not in own:

@@ -1,1 +1,1 @@
-"""What operations read of Azure Machine Learning: its online endpoints with their deployments, computes and jobs."""
+"""Azure Machine Learning: online endpoints with their deployments, computes, jobs and models."""

@@ -1,8 +1,7 @@
-"""What deployments write while `up` waits for them: a model that isn't found, a package that is missing, shows at once.
+"""Shows the logs of deployments while `up` waits for them, so that a missing model or package is seen at once.
 
-In: a stack whose update runs, and `say`. Out: lines, each with the deployment and the container in front. Which deployments are
-being made or changed is what the engine has in the stack's state; what they wrote is what Azure Machine Learning has of their
-logs. A line that is likely to hold a secret isn't shown, and nothing that goes wrong here disturbs the update.
+Each line starts with deployment and container. The deployments come from the pending operations of the stack's state, the logs
+from Azure Machine Learning. Lines that may contain a secret are hidden, and errors here don't affect the update.
 """
 
 import threading
@@ -22,7 +21,7 @@ from azure_gpu_operations.query.refusals import printable
 from azure_gpu_operations.stack import EngineError, Stack
 
 POLL_SECONDS = 3.0
-MOST_LINES = 500  # of a log, each time it is read
+MOST_LINES = 500  # of a log, per read
 HIDDEN = "[a line that may hold a secret]"
 _DEPLOYMENT = "azure-native:machinelearningservices:OnlineDeployment"
 _CONTAINERS = {STORAGE_INITIALIZER: "storage-initializer", INFERENCE_SERVER: "inference-server"}
@@ -33,7 +32,7 @@ Say = Callable[[str], None]
 
 @contextmanager
 def shown(stack: Stack, say: Say, poll_seconds: float = POLL_SECONDS) -> Iterator[None]:
-    """Shows them as long as the block runs."""
+    """Shows the logs while the block runs."""
     stop = threading.Event()
     thread = threading.Thread(target=_follow, args=(stack, say, stop, poll_seconds), daemon=True)
     thread.start()
@@ -87,7 +86,7 @@ class Log:
 
 
 def new(before: Sequence[str], now: Sequence[str]) -> Sequence[str]:
-    """The lines that have come, of a log of which the last are read each time: what isn't the end of `before` any more."""
+    """The new lines of a log whose last lines are read each time: those after the end of `before`."""
     for length in range(min(len(before), len(now)), 0, -1):
         if tuple(before[-length:]) == tuple(now[:length]):
             return now[length:]
@@ -95,7 +94,7 @@ def new(before: Sequence[str], now: Sequence[str]) -> Sequence[str]:
 
 
 def pending(deployment: Mapping[str, Any]) -> dict[str, str]:
-    """ARM id of each deployment that the engine is making or changing, with `endpoint/deployment` as the stack file has them."""
+    """ARM id of each deployment that the engine creates or updates, with `endpoint/deployment` by the stack file's names."""
     found: dict[str, str] = {}
     for operation in deployment.get("pending_operations") or []:
         resource = operation.get("resource") or {}
@@ -110,7 +109,7 @@ def pending(deployment: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _id(deployment: Mapping[str, Any], inputs: Mapping[str, Any]) -> str:
-    """Of one that isn't there yet: its endpoint is, and is in the stack's state."""
+    """Id of a deployment that doesn't exist yet, from that of its endpoint in the stack's state."""
     endpoint = str(inputs.get("endpointName") or "").lower()
     for resource in deployment.get("resources") or []:
         resource_id = str(resource.get("id") or "")

@@ -1,9 +1,8 @@
-"""Stopping and starting an online endpoint: its deployments are taken away, and come back, by the stack's own program.
+"""Stops and starts an online endpoint: the stack's program removes its deployments, or creates them again.
 
-In: a stack and an endpoint's name. Out: the endpoint without deployments, or with them. The engine does both, on what belongs
-to the endpoint alone, so that the state is what Azure has at any time. The traffic goes first and comes last: no request is
-sent to a deployment that goes, or that isn't there yet. The program is told by an environment variable; from then on a tag on
-the endpoint tells it.
+The engine updates only the endpoint's resources, so that the state always matches Azure. Traffic is removed first and restored
+last, so that no request goes to a missing deployment. An environment variable passes the request to the program; afterwards a tag
+on the endpoint keeps it.
 """
 
 import json
@@ -34,25 +33,25 @@ Resource = Mapping[str, Any]
 
 
 class WrongRequestError(Exception):
-    """What was requested doesn't fit, and nothing was changed. The text is for the user."""
+    """The request was rejected, and nothing was changed. The text is for the user."""
 
 
 class Power(NamedTuple):
-    """What Azure shows of an endpoint."""
+    """State of an endpoint in Azure."""
 
     stopped_since: str
-    """RFC 3339; "" where it isn't stopped."""
+    """RFC 3339; "" if it isn't stopped."""
     deployments: tuple[str, ...]
     scoring_uri: str
 
 
 def stop(stack: Stack, name: str, say: Say) -> None:
-    """EngineError where it fails on the way; the same again goes on."""
+    """EngineError if it fails midway; calling it again continues."""
     deployment, endpoint_id = _settled(stack, name, say)
     power = _power(deployment, endpoint_id, name, stack)
     _refuse_ended(deployment, name, stack)
     if power.stopped_since and not power.deployments:
-        say(f"{name} is stopped already, since {power.stopped_since}")
+        say(f"{name} has already been stopped since {power.stopped_since}")
         return
     resources: Sequence[Resource] = deployment.get("resources") or []
     own = below(resources, component_of(resources, endpoint_id))
@@ -61,18 +60,18 @@ def stop(stack: Stack, name: str, say: Say) -> None:
             f"{some(kept)} of {name} is protected, and stopping would delete it; nothing was changed; fix: "
             f"{COMMAND} pulumi state unprotect URN --stack {stack.name}"
         )
-    say(f"stopping {name}: {', '.join(power.deployments) or 'no deployment'}; its address and its keys stay")
+    say(f"stopping {name}: {', '.join(power.deployments) or 'no deployment'}; its address and keys stay")
     since = power.stopped_since or datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     _change(stack, name, endpoint_id, since, deployment, say)
     left = _power(stack.deployment(), endpoint_id, name, stack).deployments
     if left:
-        raise EngineError(f"{name} still has {', '.join(left)}, which the stack didn't make, and which cost what they did")
-    say(f"{name} is stopped and costs nothing; {power.scoring_uri} stays its address")
-    say(f"to bring it back: {COMMAND} start {name} --stack {stack.name}")
+        raise EngineError(f"{name} still has {', '.join(left)}, which the stack didn't create and which are still billed")
+    say(f"{name} is stopped and costs nothing; its address stays {power.scoring_uri}")
+    say(f"to start it again: {COMMAND} start {name} --stack {stack.name}")
 
 
 def start(stack: Stack, name: str, say: Say) -> None:
-    """EngineError where it fails on the way; the same again goes on."""
+    """EngineError if it fails midway; calling it again continues."""
     deployment, endpoint_id = _settled(stack, name, say)
     power = _power(deployment, endpoint_id, name, stack)
     if not power.stopped_since:
@@ -91,7 +90,7 @@ def start(stack: Stack, name: str, say: Say) -> None:
 
 
 def _change(stack: Stack, name: str, endpoint_id: str, since: str, deployment: Mapping[str, Any], say: Say) -> None:
-    """Stops the endpoint, or with a `since` of "" starts it."""
+    """Stops the endpoint, or starts it if `since` is ""."""
     component = component_of(deployment.get("resources") or [], endpoint_id)
     with _requested(endpoint_id, since):
         planned = stack.planned()
@@ -99,16 +98,16 @@ def _change(stack: Stack, name: str, endpoint_id: str, since: str, deployment: M
             raise EngineError("\n".join(planned.errors))
         urns = targets(planned.steps, component)
         if new := sorted(_name(each) for each in planned.steps if each["op"] in _CREATING and each["urn"] not in urns):
-            # The Python SDK ends a program that declares a new resource which isn't a target, and whose identity it can't read.
+            # The Python SDK aborts on a new resource that isn't a target and whose identity it can't read.
             raise WrongRequestError(
-                f"the stack file has what isn't up yet: {some(new)}; nothing was changed; fix: bring it up first, by "
-                f"`{COMMAND} up --stack {stack.name}`, or take it out"
+                f"the stack file has resources that aren't deployed yet: {some(new)}; nothing was changed; fix: deploy them with "
+                f"`{COMMAND} up --stack {stack.name}`, or remove them"
             )
         update(stack, f"{'stop' if since else 'start'} {name}", say, urns)
 
 
 def component_of(resources: Sequence[Resource], endpoint_id: str) -> str:
-    """The URN of what an endpoint belongs to, deployments and traffic beside it. WrongRequestError where the state lacks it."""
+    """The URN of an endpoint's component, with its deployments and traffic. WrongRequestError if the state lacks it."""
     for each in resources:
         of_type = each["type"] == azure_types.ML_ONLINE_ENDPOINT.token
         if of_type and str(each.get("id") or "").lower() == endpoint_id.lower() and each.get("parent"):
@@ -119,7 +118,7 @@ def component_of(resources: Sequence[Resource], endpoint_id: str) -> str:
 
 
 def below(resources: Sequence[Resource], urn: str) -> list[Resource]:
-    """A component with everything that lies in it, in the order of the state, which has parents first."""
+    """A component with all its descendants, in the order of the state (parents first)."""
     urns = {urn}
     found: list[Resource] = []
     for each in resources:
@@ -130,8 +129,7 @@ def below(resources: Sequence[Resource], urn: str) -> list[Resource]:
 
 
 def targets(steps: Sequence[Mapping[str, Any]], component: str) -> list[str]:
-    """The URNs of what a plan does to a component, and of what it creates because that depends on it. `steps`: as
-    `pulumi preview --json` has them."""
+    """The URNs that a plan changes in a component, and its new dependencies. `steps`: of `pulumi preview --json`."""
     planned: dict[str, Mapping[str, Any]] = {}
     for step in steps:
         planned[str(step["urn"])] = step
@@ -155,7 +153,7 @@ def _needs(state: Resource) -> Iterator[str]:
 
 
 def _settled(stack: Stack, name: str, say: Say) -> tuple[Mapping[str, Any], str]:
-    """The deployment without what a killed run left, and the endpoint's ARM id."""
+    """The deployment, cleaned up after a killed run, and the endpoint's ARM id."""
     mend_backend(say)
     deployment = settle(stack, say)
     found = of_deployment(stack.name, deployment)
@@ -171,7 +169,7 @@ def _power(deployment: Mapping[str, Any], endpoint_id: str, name: str, stack: St
         endpoint = endpoints.get(arm, endpoint_id)
         if endpoint is None:
             raise WrongRequestError(
-                f"{name} isn't in Azure: somebody has deleted it; to make it anew, run "
+                f"{name} isn't in Azure; it was deleted outside the stack; to create it again, run "
                 f"`{COMMAND} pulumi refresh --stack {stack.name}` and `up`"
             )
         names = tuple(sorted(each.name for each in endpoints.deployments(arm, endpoint_id)))
@@ -179,20 +177,20 @@ def _power(deployment: Mapping[str, Any], endpoint_id: str, name: str, stack: St
 
 
 def _refuse_ended(deployment: Mapping[str, Any], name: str, stack: Stack) -> None:
-    """After its last day the program changes nothing of an endpoint."""
+    """Rejects expired endpoints, which the program doesn't change."""
     found = of_deployment(stack.name, deployment)
     end = instant(found.expires_at.get(name)) if found is not None else None
     day = parse_day(stack.configuration().get(config_key("as_of", stack.project), "")) or datetime.now(UTC).date()
     if end is not None and end.date() <= day:
         raise WrongRequestError(
-            f"the last day of {name} has passed, and nothing of it is changed any more; fix: write a later expires_after, and "
-            f"`up`, or take it down: {COMMAND} end --past --stack {stack.name}"
+            f"{name} has expired, and an expired endpoint isn't changed; fix: set a later `expires_after` and run "
+            f"`up`, or destroy it: {COMMAND} end --past --stack {stack.name}"
         )
 
 
 @contextmanager
 def _requested(endpoint_id: str, since: str) -> Iterator[None]:
-    """What the engine starts meanwhile is told to stop the endpoint, or to start it."""
+    """Passes the request to the program that the engine starts."""
     os.environ[REQUEST_VARIABLE] = json.dumps({endpoint_id: since})
     try:
         yield

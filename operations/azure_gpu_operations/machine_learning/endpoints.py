@@ -1,7 +1,6 @@
-"""Online endpoints of Azure Machine Learning and their deployments, as ARM tells of them.
+"""Online endpoints of Azure Machine Learning, their deployments and logs, read from ARM.
 
-In: a signed-in `Arm` and an endpoint's ARM id. Out: `Endpoint`, `Deployment`, the last lines of a deployment's containers. Keys
-and tokens are fetched where they are used, by `operations.query.signing`.
+Keys and tokens are fetched by `query.signing`, where they are used.
 """
 
 import re
@@ -47,7 +46,7 @@ class Deployment(NamedTuple):
     kind: str = ""  # Managed, Kubernetes
     instance_type: str = ""
     instances: int = 0
-    model: str = ""  # ARM id, or what else names it
+    model: str = ""  # ARM id, or another reference
     environment: str = ""
     code: str = ""
     script: str = ""
@@ -104,15 +103,15 @@ def deployments(arm: Arm, endpoint_id: str) -> Iterator[Deployment]:
 
 
 class Logged(NamedTuple):
-    """What a deployment's container wrote last, and what happened to it, of all its instances."""
+    """Last log lines and events of a deployment's container, from all instances."""
 
     lines: tuple[str, ...] = ()
-    events: tuple[str, ...] = ()  # warnings, in the service's words
-    is_down: bool = False  # an instance's container doesn't run
+    events: tuple[str, ...] = ()  # warnings, as the service writes them
+    is_down: bool = False  # the container of an instance isn't running
 
 
 def logged(arm: Arm, deployment_id: str, container: str, most: int) -> Logged:
-    """Nothing where it has written nothing, or isn't there yet."""
+    """Empty if there are no logs, or no container yet."""
     try:
         answer = arm.post(f"{deployment_id}/getLogs", API_VERSION, {"containerType": container, "tail": most})
     except AzureError as error:
@@ -123,7 +122,7 @@ def logged(arm: Arm, deployment_id: str, container: str, most: int) -> Logged:
 
 
 def logged_of(content: str) -> Logged:
-    """Of each instance the service tells its state and its events, and then come the lines; the initializer's are lines alone."""
+    """Parses logs: state, events and lines of each instance; those of the initializer are only lines."""
     if not content.startswith(_INSTANCE):
         return Logged(tuple(content.splitlines()))
     lines, events, is_down, own = list[str](), list[str](), False, False
@@ -142,16 +141,16 @@ def logged_of(content: str) -> Logged:
 
 
 def without_time(line: str) -> str:
-    """A line of a log as its program wrote it: the service sets the time in front."""
+    """A log line without the timestamp that the service adds."""
     return _TIME.sub("", line)
 
 
-def _shares(told: Any) -> dict[str, int]:
-    return {str(name): int(share) for name, share in (told or {}).items()}
+def _shares(traffic: Any) -> dict[str, int]:
+    return {str(name): int(share) for name, share in (traffic or {}).items()}
 
 
 def seconds_of(duration: Any) -> float | None:
-    """Of ISO 8601 as Azure writes these, PT5S or PT1M30S; None for anything else."""
+    """Seconds of an ISO 8601 duration such as PT5S or PT1M30S; None for other text."""
     found = _DURATION.fullmatch(str(duration or ""))
     if found is None:
         return None

@@ -1,7 +1,6 @@
-"""Where the log of a workspace's job lies in the workspace's own storage, while the job writes it and afterwards.
+"""Reads the log of a workspace's job from the workspace's storage, during the job and afterwards.
 
-In: the storage account, a job's name. Out: what it wrote. A job on several nodes has a log for each process; that of the first
-speaks for it.
+A job on several nodes has a log per process; the first one is used.
 """
 
 import re
@@ -26,7 +25,7 @@ class Reader:
         self._blobs, self._folder, self._found = blobs, f"ExperimentRun/dcid.{job_name}/", ""
 
     def read_from(self, start: int) -> bytes | None:
-        """What it wrote from a byte on; None where there is no log (yet)."""
+        """The log from a byte on; None if there is no log (yet)."""
         self._found = self._found or _first(self._blobs.names(CONTAINER, f"{self._folder}user_logs/"), self._folder)
         return self._blobs.read_from(CONTAINER, self._found, start) if self._found else None
 

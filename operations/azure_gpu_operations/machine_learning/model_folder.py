@@ -1,18 +1,15 @@
-"""A SavedModel in a folder of this machine, and what of it a storage account has already.
-
-In: a folder; sizes and hashes of blobs. Out: `ModelFile`s; a `Plan` of what is to be uploaded. Reads files, asks nobody.
-"""
+"""Reads a local SavedModel folder, and plans its upload from the blobs that already exist."""
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-HEADS = ("saved_model.pb", "saved_model.pbtxt")  # without one of them TensorFlow knows no SavedModel
+HEADS = ("saved_model.pb", "saved_model.pbtxt")  # a SavedModel has one of them
 
 
 class WrongModelError(ValueError):
-    """The folder is no SavedModel, or not the one that was uploaded before. The text is for the user."""
+    """The folder isn't a SavedModel, or differs from the uploaded one. The text is for the user."""
 
 
 class ModelFile(NamedTuple):
@@ -25,32 +22,32 @@ class ModelFile(NamedTuple):
 
 
 class Plan(NamedTuple):
-    missing: tuple[ModelFile, ...]  # the model's head last: until it is there nobody takes the folder for a model
+    missing: tuple[ModelFile, ...]  # saved_model.pb last, so that an incomplete upload isn't taken for a model
     there: tuple[ModelFile, ...]
 
 
 def read(folder: Path) -> list[ModelFile]:
-    """Every file below the folder. WrongModelError where that isn't a SavedModel, or leads out of the folder."""
+    """Every file below the folder. WrongModelError if it isn't a SavedModel, or has links to the outside."""
     if not folder.is_dir():
-        raise WrongModelError(f"{folder} is no folder; name the one that holds {HEADS[0]}")
+        raise WrongModelError(f"{folder} is not a folder; name the folder with {HEADS[0]}")
     if not any((folder / head).is_file() for head in HEADS):
         inner = sorted(path.parent for head in HEADS for path in folder.glob(f"*/{head}"))
         meant = f"; did you mean {inner[0]}?" if inner else f": it has no {HEADS[0]}"
-        raise WrongModelError(f"{folder} is no SavedModel{meant}")
+        raise WrongModelError(f"{folder} is not a SavedModel{meant}")
     root = folder.resolve()
     found: list[ModelFile] = []
     for path in sorted(folder.rglob("*")):
         if not path.resolve().is_relative_to(root):
-            raise WrongModelError(f"{path} is a link that leads out of the folder")
+            raise WrongModelError(f"{path} links to a path outside the folder")
         if path.is_file():
             found.append(ModelFile(path.relative_to(folder).as_posix(), path, path.stat().st_size, _hash(path)))
     return found
 
 
 def plan(files: Sequence[ModelFile], blobs: Mapping[str, tuple[int, str]], hash_of: Callable[[str], str], version: str) -> Plan:
-    """What is missing. WrongModelError where the version holds something else already: a version never changes.
+    """What is missing. WrongModelError if the version exists with other content: versions are immutable.
 
-    `blobs` are sizes and hashes by name; `hash_of` reads the blob of a name that has no hash beside it.
+    `blobs`: sizes and hashes by name; `hash_of` computes the hash of a blob without one.
     """
     known = {file.name: file for file in files}
     other = [name for name in blobs if name not in known]
@@ -66,7 +63,7 @@ def plan(files: Sequence[ModelFile], blobs: Mapping[str, tuple[int, str]], hash_
     if other:
         shown = ", ".join(sorted(other)[:3]) + (f" and {len(other) - 3} more" if len(other) > 3 else "")
         raise WrongModelError(
-            f"{version} is there with another content ({shown}), and a version never changes; give this model a new --version"
+            f"{version} exists with different content ({shown}), and versions are immutable; choose a new --version"
         )
     missing = sorted((file for file in files if file.name not in blobs), key=lambda file: (file.name in HEADS, file.name))
     return Plan(tuple(missing), tuple(there))

@@ -1,7 +1,7 @@
-"""What of Azure Machine Learning, and of virtual machines, runs and costs: deployments, nodes of clusters, machines.
+"""Rows of `running` for Azure Machine Learning and virtual machines: deployments, nodes of compute clusters, machines.
 
-In: a signed-in `Arm` and an ARM id, or a subscription. Out: rows. A managed deployment costs as much while nobody asks it; one on
-Kubernetes has the cost of its nodes, which are the cluster's. A deallocated machine costs its disk alone.
+A managed deployment is billed even without requests; one on Kubernetes has the cost of the cluster's nodes. A deallocated machine
+costs only its disk.
 """
 
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ _GONE = ("Failed", "Deleting", "Canceled")
 
 
 def of_endpoint(arm: Arm, endpoint_id: str, name: str) -> Iterator[Row]:
-    """A row for each deployment; none where the endpoint has none, which costs nothing."""
+    """A row for each deployment; an endpoint without deployments costs nothing."""
     endpoint = endpoints.get(arm, endpoint_id)
     if endpoint is None:
         return
@@ -56,7 +56,7 @@ def deployment_words(endpoint: Endpoint, deployment: Deployment) -> str:
 
 
 def of_compute(arm: Arm, compute_id: str, name: str) -> Iterator[Row]:
-    """A row where a cluster of machines has nodes. What is attached has rows of its own."""
+    """A row if a compute cluster has nodes. Attached computes have separate rows."""
     body = arm.get(compute_id, API_VERSION)
     outer = (body or {}).get("properties") or {}
     inner = outer.get("properties") or {}
@@ -91,7 +91,7 @@ def machine_words(machine: Machine) -> str:
 
 
 def machine_usd(machine: Machine) -> Decimal | None:
-    """What it costs as it is: itself, or once deallocated its disk. None where that isn't known."""
+    """Current hourly cost: of the machine, or of its disk when deallocated. None if unknown."""
     system = OperatingSystem.WINDOWS if machine.windows else OperatingSystem.LINUX
     use = MachineUse(machine.size, machine.location, system, machine.spot, machine.disk_type, machine.disk_gib)
     found = cost(use, packaged())
@@ -99,7 +99,7 @@ def machine_usd(machine: Machine) -> Decimal | None:
 
 
 def of_subscription(arm: Arm, scope: str) -> Iterator[tuple[str, Row]]:
-    """Of every workspace and machine, whoever made it, each with the id of what the stack file would name."""
+    """Rows of every workspace and machine, each with the id of the part that a stack file names."""
     for workspace in arm.values(f"{scope}/providers/Microsoft.MachineLearningServices/workspaces", API_VERSION):
         for endpoint in arm.values(f"{workspace['id']}/onlineEndpoints", API_VERSION):
             yield from ((endpoint["id"], row) for row in of_endpoint(arm, endpoint["id"], endpoint["name"]))

@@ -1,8 +1,4 @@
-"""How an endpoint's traffic in a stack file changes when a deployment is promoted, or taken back.
-
-In: the endpoint's settings as the stack file has them, a deployment, a share; earlier traffic. Out: the new traffic.
-WrongTrafficError says in words why it doesn't fit. Pure.
-"""
+"""Computes an endpoint's new traffic for `promote` and `rollback`, from its settings in the stack file. Pure."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -18,9 +14,9 @@ class WrongTrafficError(ValueError):
 
 def present(settings: Mapping[str, Any]) -> dict[str, int]:
     """Percent by deployment."""
-    said = settings.get("traffic")
-    if isinstance(said, dict):
-        return {str(name): _percent(name, share) for name, share in said.items()}
+    traffic = settings.get("traffic")
+    if isinstance(traffic, dict):
+        return {str(name): _percent(name, share) for name, share in traffic.items()}
     return default_traffic(_deployments(settings))
 
 
@@ -28,22 +24,24 @@ def _percent(name: object, share: Any) -> int:
     try:
         return int(share)
     except (TypeError, ValueError) as error:
-        raise WrongTrafficError(f"traffic.{name}: {share!r} is no number of percent; write one from 0 to {WHOLE}") from error
+        raise WrongTrafficError(f"traffic.{name}: {share!r} is not a percentage; expected 0 to {WHOLE}") from error
 
 
 def promoted(name: str, settings: Mapping[str, Any], deployment: str, share: int = WHOLE) -> dict[str, int]:
-    """With `share` for the deployment, and the rest for the one other that has some."""
+    """The traffic with `share` for the deployment, and the rest for the other deployment with traffic."""
     known, now = _deployments(settings), present(settings)
     if deployment not in known:
         raise WrongTrafficError(f"{name} declares no deployment {deployment!r}; it has {', '.join(known) or 'none'}")
     if not 0 < share <= WHOLE:
         raise WrongTrafficError(f"--share: {share} is out of range; allowed are 1 to {WHOLE} percent")
     if now.get(deployment, 0) == share:
-        raise WrongTrafficError(f"{deployment} has {share} percent of the traffic of {name} already")
+        raise WrongTrafficError(f"{deployment} already has {share} percent of the traffic of {name}")
     others = [each for each, percent in now.items() if percent and each != deployment]
     if share < WHOLE and len(others) != 1:
         have = ", ".join(others) or "no other deployment"
-        raise WrongTrafficError(f"what is left of {share} percent goes to one other deployment that has traffic, and {have} has")
+        raise WrongTrafficError(
+            f"the remaining {WHOLE - share} percent needs exactly one other deployment with traffic, but {have} has"
+        )
     rest = dict.fromkeys((each for each in now if each != deployment), 0)
     if share < WHOLE:
         rest[others[0]] = WHOLE - share
@@ -51,15 +49,15 @@ def promoted(name: str, settings: Mapping[str, Any], deployment: str, share: int
 
 
 def rolled_back(name: str, settings: Mapping[str, Any], earlier: Iterable[Mapping[str, Any]]) -> dict[str, int]:
-    """The newest earlier traffic that differs from today's. `earlier`: the endpoint's settings in updates of old, newest first.
+    """The latest earlier traffic that differs from the current one. `earlier`: settings of past updates, newest first.
 
-    Where no update tells of any, and there are two deployments, all goes to the other one.
+    Without one, and with two deployments, all traffic goes to the other one.
     """
     known, now = _deployments(settings), present(settings)
     for old in earlier:
         then = present(old)
         if {each for each, percent in then.items() if percent} - set(known):
-            continue  # what had traffic is gone
+            continue  # a deployment with traffic no longer exists
         if then and _live(then) != _live(now):
             return {**dict.fromkeys(now, 0), **then}
     if len(known) == 2 and _live(now):
@@ -67,13 +65,13 @@ def rolled_back(name: str, settings: Mapping[str, Any], earlier: Iterable[Mappin
         other = next(each for each in known if each != most)
         return {**dict.fromkeys(now, 0), most: 0, other: WHOLE}
     raise WrongTrafficError(
-        f"no update of this stack had another traffic for {name} with deployments that it still declares; name one: "
+        f"no earlier traffic of {name} is known for deployments that it still declares; choose one: "
         f"{COMMAND} promote {name} DEPLOYMENT"
     )
 
 
 def ends_mirror(settings: Mapping[str, Any], traffic: Mapping[str, int]) -> bool:
-    """Whether the mirror has to end: Azure doesn't mirror to a deployment that has traffic of its own."""
+    """Whether mirroring must be disabled: Azure doesn't mirror to a deployment with traffic."""
     mirrored = settings.get("mirror")
     return isinstance(mirrored, dict) and any(percent and traffic.get(str(name), 0) for name, percent in mirrored.items())
 
@@ -87,8 +85,8 @@ def words(before: Mapping[str, int], after: Mapping[str, int]) -> str:
 
 
 def _deployments(settings: Mapping[str, Any]) -> list[str]:
-    said = settings.get("deployments")
-    return [str(name) for name in said] if isinstance(said, dict) else []
+    deployments = settings.get("deployments")
+    return [str(name) for name in deployments] if isinstance(deployments, dict) else []
 
 
 def _live(traffic: Mapping[str, int]) -> dict[str, int]:

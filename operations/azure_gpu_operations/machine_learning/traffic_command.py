@@ -1,12 +1,12 @@
-"""`python -m operations promote` and `rollback`: the traffic of an endpoint, as a change of two numbers in the stack file.
+"""`python -m operations promote` and `rollback`: change an endpoint's traffic in the stack file.
 
     promote ENDPOINT green --stack S             all traffic to green
-    promote ENDPOINT green --share 50 --stack S  half of it; the rest stays with the one other that has some
-    rollback ENDPOINT --stack S                  the traffic that the endpoint had before the last change of it
+    promote ENDPOINT green --share 50 --stack S  half of it; the other deployment with traffic keeps the rest
+    rollback ENDPOINT --stack S                  the traffic before the last change
     promote ENDPOINT green --stack S --yes       the same, and `operations up`
 
-Shows what changes in the file, changes it, and shows the preview; without --yes nothing changes in Azure. Where the preview fails
-the file is put back. What doesn't fit is refused before: a deployment that isn't declared, or one that failed.
+Shows the change of the file, writes it, and shows the preview; without --yes nothing changes in Azure. If the preview fails, the
+file is restored. A deployment that isn't declared, or that failed, is rejected before that.
 """
 
 import argparse
@@ -31,15 +31,17 @@ from azure_gpu_operations.stack_view import StackView, of_deployment
 
 SECTION = "ml_endpoints"
 WAIT_MINUTES = 10.0
-_UPDATES = 50  # that are looked through for earlier traffic
+_UPDATES = 50  # searched for earlier traffic
 
 _say = partial(print, flush=True)
 
 
 def add_promote_arguments(parser: argparse.ArgumentParser) -> None:
     _add_endpoint(parser)
-    parser.add_argument("deployment", metavar="DEPLOYMENT", help="which deployment gets the traffic")
-    parser.add_argument("--share", type=int, default=traffic.WHOLE, metavar="PERCENT", help="how much (default: all)")
+    parser.add_argument("deployment", metavar="DEPLOYMENT", help="the deployment that gets the traffic")
+    parser.add_argument(
+        "--share", type=int, default=traffic.WHOLE, metavar="PERCENT", help="its share of the traffic (default: all)"
+    )
     parser.set_defaults(run=_promote)
 
 
@@ -49,10 +51,10 @@ def add_rollback_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_endpoint(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("endpoint", metavar="ENDPOINT", help="its name in the stack file")
+    parser.add_argument("endpoint", metavar="ENDPOINT", help="the endpoint's name in the stack file")
     parser.add_argument("--stack", required=True, help="the stack's name")
     stack_options.add_config_folder(parser)
-    parser.add_argument("--yes", action="store_true", help="bring the stack up with it")
+    parser.add_argument("--yes", action="store_true", help="run `up` afterwards")
 
 
 def _promote(options: argparse.Namespace) -> int:
@@ -70,7 +72,7 @@ def _rollback(options: argparse.Namespace) -> int:
 
 
 def _change(options: argparse.Namespace, decide: Callable[[Mapping[str, Any], Stack], dict[str, int]]) -> int:
-    from azure_gpu_operations.commands import bring_up, preview  # here, because Azure's clients take seconds to load
+    from azure_gpu_operations.commands import bring_up, preview  # here, because Azure's clients load slowly
 
     stack, file = stack_options.stack_of(options), stack_options.file_of(options)
     try:
@@ -90,10 +92,10 @@ def _change(options: argparse.Namespace, decide: Callable[[Mapping[str, Any], St
         preview(stack, _say)
     except BaseException:
         file.write_bytes(before.encode("utf-8"))
-        print(f"{file} is as it was", file=sys.stderr)
+        print(f"{file} is restored", file=sys.stderr)
         raise
     if not options.yes:
-        _say(f"{file} is changed, Azure isn't yet: {COMMAND} up --stack {options.stack}")
+        _say(f"{file} is changed; to apply it to Azure: {COMMAND} up --stack {options.stack}")
         return 0
     bring_up(stack, WAIT_MINUTES * 60, _say)
     return 0
@@ -102,11 +104,11 @@ def _change(options: argparse.Namespace, decide: Callable[[Mapping[str, Any], St
 def changed(text: str, name: str, settings: Mapping[str, Any], after: Mapping[str, int]) -> str:
     """The stack file's text with the endpoint's new traffic: the numbers that differ, and nothing else."""
     path = ("config", key_of(SECTION), name)
-    said = settings.get("traffic")
-    if not isinstance(said, dict):
+    configured = settings.get("traffic")
+    if not isinstance(configured, dict):
         return yaml_edit.with_value(text, (*path, "traffic"), dict(after))
     for deployment, percent in after.items():
-        if said.get(deployment, 0) != percent:
+        if configured.get(deployment, 0) != percent:
             text = yaml_edit.with_value(text, (*path, "traffic", deployment), percent)
     if traffic.ends_mirror(settings, after):
         for mirrored in settings["mirror"]:
@@ -115,7 +117,7 @@ def changed(text: str, name: str, settings: Mapping[str, Any], after: Mapping[st
 
 
 def _settings(text: str, name: str) -> Mapping[str, Any]:
-    """What the stack file says of the endpoint."""
+    """The endpoint's settings in the stack file."""
     try:
         section = ((bounded_yaml.load(text) or {}).get("config") or {}).get(key_of(SECTION)) or {}
     except (bounded_yaml.BoundedYamlError, AttributeError) as error:
@@ -129,11 +131,11 @@ def _settings(text: str, name: str) -> Mapping[str, Any]:
 def _earlier(stack: Stack, name: str) -> Iterator[Mapping[str, Any]]:
     """The endpoint's settings in the stack's last updates, newest first: the engine keeps each update's configuration."""
     for update in stack.history(_UPDATES):
-        said = (update.get("config") or {}).get(key_of(SECTION)) or {}
-        if update.get("kind") != "update" or update.get("result") != "succeeded" or said.get("secret"):
+        recorded = (update.get("config") or {}).get(key_of(SECTION)) or {}
+        if update.get("kind") != "update" or update.get("result") != "succeeded" or recorded.get("secret"):
             continue
         try:
-            section = said.get("objectValue") or json.loads(said.get("value") or "{}")
+            section = recorded.get("objectValue") or json.loads(recorded.get("value") or "{}")
         except ValueError:
             continue
         if isinstance(section, dict) and isinstance(section.get(name), dict):
@@ -141,8 +143,7 @@ def _earlier(stack: Stack, name: str) -> Iterator[Mapping[str, Any]]:
 
 
 def _fits(stack: Stack, name: str, after: Mapping[str, int]) -> None:
-    """Refuses traffic for an endpoint that is stopped, and for a deployment that Azure has and that failed; one that isn't there
-    yet comes before its traffic."""
+    """Rejects traffic for a stopped endpoint and for a failed deployment; a new deployment is created before its traffic."""
     found = of_deployment(stack.name, stack.deployment()) if stack.exists() else None
     endpoint_id = found.endpoints.get(name) if found is not None else None
     if found is None or not endpoint_id:
@@ -150,17 +151,17 @@ def _fits(stack: Stack, name: str, after: Mapping[str, int]) -> None:
     stopped, all_failed = _state(found, endpoint_id)
     if stopped:
         raise traffic.WrongTrafficError(
-            f"{name} is stopped since {stopped}; start it first: {COMMAND} start {name} --stack {stack.name}"
+            f"{name} has been stopped since {stopped}; start it first: {COMMAND} start {name} --stack {stack.name}"
         )
     failed = [each for each in all_failed if after.get(each)]
     if failed:
         raise traffic.WrongTrafficError(
-            f"{failed[0]} failed when it was deployed and answers nothing; see why: {COMMAND} explain {name} --stack {stack.name}"
+            f"{failed[0]} failed to deploy and doesn't answer; see why: {COMMAND} explain {name} --stack {stack.name}"
         )
 
 
 def _state(found: StackView, endpoint_id: str) -> tuple[str, list[str]]:
-    """Since when the endpoint is stopped, "" where it isn't; which of its deployments failed."""
+    """Since when the endpoint is stopped, "" if it isn't; its failed deployments."""
     from azure_gpu_operations.azure import Arm  # here, as in `_change`
     from azure_gpu_operations.machine_learning import endpoints
 

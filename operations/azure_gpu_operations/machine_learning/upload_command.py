@@ -1,10 +1,10 @@
-"""`python -m operations upload-model`: brings a SavedModel into the stack's storage, from where the workspace registers it.
+"""`python -m operations upload-model`: upload a SavedModel to the stack's storage, for registration in its workspace.
 
-    upload-model runs/saved_model --name digits --version 2 --stack S           uploads, and prints the lines for the stack file
-    upload-model runs/saved_model --name digits --version 2 --stack S --write   the same, and puts them into the stack file
+    upload-model runs/saved_model --name digits --version 2 --stack S           upload, and print the lines for the stack file
+    upload-model runs/saved_model --name digits --version 2 --stack S --write   the same, and write them to the stack file
 
-It signs on as the stack does, never by a key; the role Storage Blob Data Contributor allows it. What is there unchanged is left
-alone, so that an upload that was broken off goes on; a version that holds something else is refused.
+It signs in as the stack does, without account keys, and needs the role Storage Blob Data Contributor. Files that are already
+uploaded are skipped, so an interrupted upload can be continued; a version with different content is rejected.
 """
 
 import argparse
@@ -46,19 +46,19 @@ def is_version(text: str) -> bool:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=run)
-    parser.add_argument("folder", metavar="FOLDER", type=Path, help="the one with saved_model.pb")
+    parser.add_argument("folder", metavar="FOLDER", type=Path, help="the folder with saved_model.pb")
     parser.add_argument("--name", required=True, help="the model's name in the workspace")
-    parser.add_argument("--version", required=True, help="its version there")
-    parser.add_argument("--stack", required=True, help="the stack whose storage it is for")
+    parser.add_argument("--version", required=True, help="the model's version in the workspace")
+    parser.add_argument("--stack", required=True, help="the stack whose storage it is uploaded to")
     stack_options.add_config_folder(parser)
-    parser.add_argument("--write", action="store_true", help="put the lines into Pulumi.<stack>.yaml")
+    parser.add_argument("--write", action="store_true", help="write the lines to Pulumi.<stack>.yaml")
 
 
 def run(options: argparse.Namespace) -> int:
     if not is_name(options.name):
-        return refuse(f"--name: {options.name!r} can't be a model's name; allowed are {NAME_FORM}")
+        return refuse(f"--name: {options.name!r} is not a valid model name; allowed: {NAME_FORM}")
     if not is_version(options.version):
-        return refuse(f"--version: {options.version!r} can't be a version; allowed are {VERSION_FORM}")
+        return refuse(f"--version: {options.version!r} is not a valid version; allowed: {VERSION_FORM}")
     try:
         found = view(stack_options.stack_of(options))
     except EngineError as error:
@@ -74,27 +74,27 @@ class Model(NamedTuple):
 
 
 def bring(found: StackView, folder: Path, model: Model, own_file: Path, *, write: bool) -> int:
-    """Uploads a SavedModel and names it in the stack's file, or prints the lines for it. The exit code."""
+    """Uploads a SavedModel and adds it to the stack's file, or prints the lines for it. Returns the exit code."""
     try:
         files = model_folder.read(folder)
-        if write:  # before anything is sent: whether it can be written
+        if write:  # fails before the upload if the file can't be changed
             written(_text(own_file), *model)
     except (model_folder.WrongModelError, yaml_edit.EditError, stack_file.StackFileError, OSError) as error:
         return refuse(error)
     if not found.storage:
-        return refuse(f"stack {found.name} has no storage account of its own; add `storage: create` to its foundation")
+        return refuse(f"stack {found.name} has no storage account; add `storage: create` to its foundation")
     try:
         sent = _upload(found, files, f"{model.name}/{model.version}/")
     except model_folder.WrongModelError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     whole = sum(file.size for file in files)
-    print(f"{len(files)} files, {size(whole)}: {sent} uploaded, {len(files) - sent} were there", file=sys.stderr)
+    print(f"{len(files)} files, {size(whole)}: {sent} uploaded, {len(files) - sent} already there", file=sys.stderr)
     if not write:
         print(lines(*model), end="")
         return 0
     try:
-        text = _text(own_file)  # once more: an upload may take an hour, in which people write
+        text = _text(own_file)  # read again: it may have changed during a long upload
         changed = written(text, *model)
     except (yaml_edit.EditError, OSError) as error:
         return refuse(error)
@@ -102,12 +102,12 @@ def bring(found: StackView, folder: Path, model: Model, own_file: Path, *, write
         own_file.write_bytes(changed.encode("utf-8"))
         print(f"{own_file}: ml_workspace.models.{key_of(*model)} added", file=sys.stderr)
     else:
-        print(f"{own_file} has it already", file=sys.stderr)
+        print(f"{own_file} already has it", file=sys.stderr)
     return 0
 
 
 def key_of(name: str, version: str) -> str:
-    """What the stack file calls this version, so that it stands beside others of the same model."""
+    """Key of this version in the stack file, beside other versions of the model."""
     return f"{name}-{re.sub(r'[^A-Za-z0-9]+', '-', version)}".lower().replace("_", "-")
 
 
@@ -116,13 +116,13 @@ def settings(name: str, version: str) -> dict[str, str]:
 
 
 def lines(name: str, version: str) -> str:
-    """As they stand under `config:` of the stack file."""
+    """The lines under `config:` of the stack file."""
     return yaml.safe_dump({key_in_file(SECTION): {"models": {key_of(name, version): settings(name, version)}}}, sort_keys=False)
 
 
 def written(text: str, name: str, version: str) -> str:
-    """The stack file's text with the model in it. EditError where something else is called so there."""
-    wanted, key = settings(name, version), key_of(name, version)
+    """The stack file's text with the model in it. EditError if the key has other settings."""
+    model, key = settings(name, version), key_of(name, version)
     try:
         section = ((bounded_yaml.load(text) or {}).get("config") or {}).get(key_in_file(SECTION))
         models = (section.get("models") or {}) if isinstance(section, dict) else {}
@@ -132,10 +132,10 @@ def written(text: str, name: str, version: str) -> str:
     if section is None:
         raise yaml_edit.EditError(f"the stack file has no `ml_workspace` yet; add `{key_in_file(SECTION)}: create` first")
     if there is None:
-        return yaml_edit.with_value(text, ("config", key_in_file(SECTION), "models", key), wanted, in_place_of=("create",))
-    said = {**there, "version": str(there.get("version", ""))} if isinstance(there, dict) else {}
-    if any(said.get(name) != value for name, value in wanted.items()):
-        raise yaml_edit.EditError(f"ml_workspace.models.{key} is in the stack file and says something else")
+        return yaml_edit.with_value(text, ("config", key_in_file(SECTION), "models", key), model, in_place_of=("create",))
+    existing = {**there, "version": str(there.get("version", ""))} if isinstance(there, dict) else {}
+    if any(existing.get(name) != value for name, value in model.items()):
+        raise yaml_edit.EditError(f"ml_workspace.models.{key} is already in the stack file with other settings")
     return text
 
 
@@ -143,12 +143,12 @@ def _text(file: Path) -> str:
     try:
         return file.read_bytes().decode("utf-8")
     except UnicodeDecodeError as error:
-        raise yaml_edit.EditError(f"{file} is no text in UTF-8") from error
+        raise yaml_edit.EditError(f"{file} is not UTF-8 text") from error
 
 
 def _upload(found: StackView, files: list[model_folder.ModelFile], prefix: str) -> int:
-    """How many files were sent."""
-    from azure.core.exceptions import ResourceExistsError  # here, because Azure's clients take seconds to load
+    """Returns the number of uploaded files."""
+    from azure.core.exceptions import ResourceExistsError  # here, because Azure's clients load slowly
 
     from azure_gpu_operations.azure import Arm
     from azure_gpu_operations.batch.blobs import Blobs
@@ -163,5 +163,7 @@ def _upload(found: StackView, files: list[model_folder.ModelFile], prefix: str) 
             try:
                 blobs.put_file(MODEL_STORE, prefix + file.name, file.path, file.sha256)
             except ResourceExistsError as error:
-                raise model_folder.WrongModelError(f"{prefix}{file.name} was uploaded by somebody else meanwhile") from error
+                raise model_folder.WrongModelError(
+                    f"{prefix}{file.name} was uploaded by another process in the meantime"
+                ) from error
     return len(plan.missing)

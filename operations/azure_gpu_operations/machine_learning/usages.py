@@ -1,7 +1,4 @@
-"""The quotas of Azure ML in a region, as its usages list them.
-
-In: a compute's id, rows of the list. Out: where it is listed, and `RegionLimits`. Pure.
-"""
+"""The quotas of Azure ML in a region, from its list of usages. Pure."""
 
 from collections.abc import Iterable
 
@@ -17,7 +14,7 @@ def path(compute_id: str, region: str) -> str:
 
 
 def limits_of(region: str, rows: Iterable[tuple[str, Limit]]) -> RegionLimits:
-    """The region's own rows, each with its `type`; those of single workspaces and computes are parts of them."""
+    """Limits of the region, from rows with their `type`; rows of workspaces and computes are parts of them."""
     given = list(rows)
     return RegionLimits(
         region=region,

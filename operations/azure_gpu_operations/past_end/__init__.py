@@ -1,1 +1,1 @@
-"""Things that lie past their end: which they are, why some stay, and how the others are taken down."""
+"""`end --past`: finds expired parts of stacks, why some are kept, and destroys the others."""

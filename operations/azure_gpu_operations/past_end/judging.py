@@ -1,7 +1,4 @@
-"""What of a stack goes after its end, and why the rest of what is past stays.
-
-In: a deployment, the locks of its subscription, the instant at which ends are judged. Out: `Judged`. Pure.
-"""
+"""Decides which expired parts of a stack are destroyed, and why the others are kept. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
@@ -16,19 +13,19 @@ from azure_gpu_operations.terminal import some
 
 
 class Past(NamedTuple):
-    """A part that lies past its end."""
+    """An expired part."""
 
     part: Part
     stays: str = ""
-    """Why it isn't taken down, and the fix; "" where it goes."""
+    """Why it isn't destroyed, and the fix; "" if it is."""
 
 
 class Judged(NamedTuple):
-    """What of a stack is past."""
+    """The expired parts of a stack."""
 
     past: tuple[Past, ...]
     is_whole: bool
-    """Whether each part that can have an end is past it."""
+    """Whether every part that can expire has expired."""
 
     @property
     def going(self) -> list[Part]:
@@ -36,11 +33,11 @@ class Judged(NamedTuple):
 
 
 def judge(deployment: Mapping[str, Any], locks: Sequence[Lock], now: datetime) -> Judged:
-    """Each part that is past, in the order of the state."""
+    """The expired parts, in the order of the state."""
     every = parts(deployment)
     past = [each for each in every if each.is_past(now)]
     stays = {each.urn: why for each in past if (why := _own_reason(deployment, each, locks))}
-    while True:  # what stays for another's sake may keep a third
+    while True:  # a kept part keeps its dependencies in turn
         going = {urn for each in past if each.urn not in stays for urn in each.urns}
         more = {each.urn: why for each in past if each.urn not in stays and (why := _used(deployment, each, going))}
         if not more:
@@ -51,13 +48,13 @@ def judge(deployment: Mapping[str, Any], locks: Sequence[Lock], now: datetime) -
 
 
 def keeps_whole(deployment: Mapping[str, Any], locks: Sequence[Lock]) -> str:
-    """Why a short-lived stack isn't destroyed as a whole; "" where nothing keeps it."""
+    """Why a short-lived stack isn't destroyed as a whole; "" if it is."""
     if urns := protected(deployment):
         return f"{some(sorted(map(_name, urns)))} is protected"
     for each in created(deployment):
         for lock in locks:
             if lock.keeps(str(each["id"])):
-                return f"{lock.words} keeps {_name(str(each['urn']))}"
+                return f"{lock.words} protects {_name(str(each['urn']))}"
     return ""
 
 
@@ -69,18 +66,18 @@ def _own_reason(deployment: Mapping[str, Any], part: Part, locks: Sequence[Lock]
     data = [each for each in held(deployment) if each.urn in part.urns and each.holds_data]
     if data:
         lost = data[0].lost.removeprefix("its ")
-        return f"the {data[0].what} {data[0].azure_name} holds {lost}; fix: take it out of the stack file"
+        return f"the {data[0].what} {data[0].azure_name} holds {lost}; fix: remove it from the stack file"
     for lock in locks:
         if any(lock.keeps(each) for each in part.ids):
-            return f"{lock.words} in Azure keeps it; fix: delete the lock, if it is yours"
+            return f"{lock.words} in Azure protects it; fix: delete the lock, if it is yours"
     return ""
 
 
 def _used(deployment: Mapping[str, Any], part: Part, going: set[str]) -> str:
-    """What isn't going and can't be without the part."""
+    """The resources that stay and depend on the part."""
     own = set(part.urns)
     users = sorted({_name(str(each["urn"])) for each in _others(deployment, going) if own & set(references(each))})
-    return f"{some(users)} of the stack depends on it; fix: take that out of the stack file first, and `up`" if users else ""
+    return f"{some(users)} of the stack depends on it; fix: remove that from the stack file and run `up` first" if users else ""
 
 
 def _others(deployment: Mapping[str, Any], going: set[str]) -> Iterator[Resource]:

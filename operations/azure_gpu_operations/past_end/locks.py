@@ -1,6 +1,5 @@
-"""Management locks of Azure: what nobody may delete or change, whatever a stack says.
+"""Management locks of Azure. A lock protects its scope and everything below it.
 
-In: a signed-in `Arm`, a subscription. Out: `Lock`; what one keeps is what it is on, and all that lies below.
 Source: Azure/azure-rest-api-specs, specification/resources/resource-manager/Microsoft.Authorization/locks/stable/2020-05-01, and
 Microsoft Learn, azure-resource-manager/management/lock-resources.
 """
@@ -19,12 +18,12 @@ class Lock(NamedTuple):
 
     name: str
     scope: str
-    """The ARM id that it is on."""
+    """The locked ARM id."""
     level: str
     """CanNotDelete, ReadOnly."""
 
     def keeps(self, resource_id: str) -> bool:
-        """Whether it keeps the resource, or something within it."""
+        """Whether it protects the resource, or something within it."""
         here, there = self.scope.lower().rstrip("/"), resource_id.lower().rstrip("/")
         return here == there or there.startswith(f"{here}/") or here.startswith(f"{there}/")
 
@@ -34,7 +33,7 @@ class Lock(NamedTuple):
 
 
 def of_subscription(arm: Arm, subscription_id: str) -> Iterator[Lock]:
-    """Of the subscription, its groups and its resources. AzureError where they can't be read."""
+    """Locks of the subscription, its groups and resources. AzureError if they can't be read."""
     for body in arm.values(f"/subscriptions/{subscription_id}/providers/Microsoft.Authorization/locks", _API_VERSION):
         resource_id = str(body["id"])
         at = resource_id.lower().rfind(_PROVIDER)

@@ -1,7 +1,6 @@
-"""The parts of a stack and their ends, read from its state.
+"""The parts of a stack and their end dates, read from an exported deployment. Pure.
 
-In: an exported deployment. Out: `Part`, one for each component that may have an end, and one for each other resource with the tag
-`expires-at`, such as a compute of a workspace. Pure.
+A part is a component that can expire, or another resource with the tag `expires-at`, such as a compute of a workspace.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,21 +18,21 @@ Resource = Mapping[str, Any]
 
 
 class Part(NamedTuple):
-    """One part, with all that lies in it."""
+    """One part with all its resources."""
 
     urn: str
     path: str
-    """As a stack file has it, such as `pools.train`; of another program its component and name."""
+    """Its path in a stack file, such as `pools.train`; in a custom program component and name."""
     kind: str
     """Its type without namespace, such as `BatchPool`."""
     end: datetime | None
-    """None: it has none."""
+    """None: it doesn't expire."""
     resources: tuple[Resource, ...]
-    """Of the state, parents first."""
+    """In the order of the state, parents first."""
 
     @property
     def name(self) -> str:
-        """As outputs and other commands call it."""
+        """Its name in outputs and other commands."""
         return self.path.rsplit(".", 1)[-1]
 
     @property
@@ -42,7 +41,7 @@ class Part(NamedTuple):
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """Of what it has in Azure."""
+        """The ARM ids of its resources."""
         return tuple(str(each["id"]) for each in self.resources if str(each.get("id") or "").startswith("/subscriptions/"))
 
     def is_past(self, now: datetime) -> bool:
@@ -74,7 +73,7 @@ def parts(deployment: Mapping[str, Any]) -> list[Part]:
 
 
 def references(resource: Resource) -> Iterator[str]:
-    """The URNs that a resource can't be without."""
+    """The URNs that a resource depends on."""
     yield from (str(each) for each in resource.get("dependencies") or [])
     for urns in (resource.get("propertyDependencies") or {}).values():
         yield from (str(each) for each in urns or [])

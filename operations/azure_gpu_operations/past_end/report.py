@@ -1,7 +1,4 @@
-"""What lies past its end, in words and as JSON.
-
-In: what was found and done in each stack. Out: lines, or an object; the exit code. Pure.
-"""
+"""Report of `end --past` as text and JSON, and its exit code. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -15,21 +12,21 @@ from azure_gpu_operations.past_end.parts import Part
 LISTED, TAKEN_DOWN, STAYS, FAILED_TO_GO = "past", "taken down", "stays", "failed"
 
 
-class Found(NamedTuple):
-    """What is past in one stack, and what became of it."""
+class StackResult(NamedTuple):
+    """The expired parts of one stack, and what was done with them."""
 
     stack: str
     judged: Judged = Judged((), is_whole=False)
     hourly_cost: Mapping[str, float | None] = {}
     whole: str = ""
-    """Why it goes, or went, as a whole: it is short-lived; "" where it doesn't."""
+    """Why the whole stack is, or was, destroyed; "" if it isn't."""
     gone: frozenset[str] = frozenset()
-    """URNs of parts that were taken down."""
+    """URNs of destroyed parts."""
     tried: bool = False
-    """Whether it was tried to take them down."""
+    """Whether destroying was attempted."""
     notes: tuple[str, ...] = ()
     error: str = ""
-    """Why it couldn't be looked at, or why something wasn't taken down."""
+    """Why the stack couldn't be read, or a part couldn't be destroyed."""
 
     def became(self, past: Past) -> str:
         if past.part.urn in self.gone:
@@ -43,13 +40,13 @@ class Found(NamedTuple):
         return [each for each in self.judged.past if each.part.urn not in self.gone]
 
 
-def exit_code(found: Sequence[Found]) -> int:
+def exit_code(found: Sequence[StackResult]) -> int:
     if any(each.error for each in found):
         return FAILED
     return PAST_LEFT if any(each.left for each in found) else OK
 
 
-def lines(found: Sequence[Found], now: datetime) -> Iterator[str]:
+def lines(found: Sequence[StackResult], now: datetime) -> Iterator[str]:
     """For people."""
     for each in found:
         yield from _of_stack(each, now)
@@ -58,32 +55,32 @@ def lines(found: Sequence[Found], now: datetime) -> Iterator[str]:
     if not past:
         if not any(each.error for each in found):
             what = f"stack {found[0].stack}" if len(found) == 1 else f"{len(found)} stacks"
-            yield f"nothing of {what} lies past its end at {_moment(now)}"
+            yield f"nothing in {what} has expired at {_moment(now)}"
     elif not left:
-        yield f"{_parts(len(past))} past the end: all of it is taken down"
+        yield f"{_parts(len(past))} expired: all destroyed"
     else:
-        yield f"{_parts(len(left))} past the end and still there"
+        yield f"{_parts(len(left))} expired and not been destroyed"
         if any(each.became(one) == LISTED for each in found for one in each.left):
-            yield "to take down what doesn't stay, add --yes"
+            yield "to destroy the parts that aren't kept, add --yes"
 
 
-def _of_stack(found: Found, now: datetime) -> Iterator[str]:
+def _of_stack(found: StackResult, now: datetime) -> Iterator[str]:
     if found.judged.past:
         yield f"stack {found.stack}:"
     for each in found.judged.past:
         became = found.became(each)
-        said = f"stays: {each.stays}" if became == STAYS else {LISTED: "past its end"}.get(became, became)
-        yield f"  {each.part.path} ({each.part.kind}): {said}; ended {_since(each.part, now)}{_cost(found, each.part)}"
+        state = f"kept: {each.stays}" if became == STAYS else {LISTED: "expired", TAKEN_DOWN: "destroyed"}.get(became, became)
+        yield f"  {each.part.path} ({each.part.kind}): {state}; ended {_since(each.part, now)}{_cost(found, each.part)}"
     if found.whole:
         yield f"  {found.whole}"
     elif found.judged.is_whole:
-        yield f"  every part of it is past its end; to take down the rest with its data: {COMMAND} down --stack {found.stack}"
+        yield f"  every part of it has expired; to destroy the rest with its data: {COMMAND} down --stack {found.stack}"
     yield from (f"  {note}" for note in found.notes)
     if found.error:
         yield f"  error: {found.error}" if found.judged.past else f"stack {found.stack}: error: {found.error}"
 
 
-def as_json(found: Sequence[Found], now: datetime) -> dict[str, Any]:
+def as_json(found: Sequence[StackResult], now: datetime) -> dict[str, Any]:
     return {
         "as_of": _moment(now),
         "stacks": [
@@ -113,7 +110,7 @@ def as_json(found: Sequence[Found], now: datetime) -> dict[str, Any]:
 
 
 def _parts(count: int) -> str:
-    return "1 part lies" if count == 1 else f"{count} parts lie"
+    return "1 part has" if count == 1 else f"{count} parts have"
 
 
 def _since(part: Part, now: datetime) -> str:
@@ -122,7 +119,7 @@ def _since(part: Part, now: datetime) -> str:
     return f"{_moment(part.end)}" + (f", {days} day{'' if days == 1 else 's'} ago" if days else ", less than a day ago")
 
 
-def _cost(found: Found, part: Part) -> str:
+def _cost(found: StackResult, part: Part) -> str:
     usd = found.hourly_cost.get(part.name)
     return f"; {usd:g} USD an hour while it runs" if usd else ""
 

@@ -1,1 +1,1 @@
-"""`prove`: shows on every service of a stack that work runs there, on which device, how fast, and for how much."""
+"""`prove`: runs a short workload on every service of a stack, and shows device, speed and cost."""

@@ -1,17 +1,17 @@
-"""`python -m operations prove`: shows on every service of a stack that work runs there, in one table.
+"""`python -m operations prove`: run a short workload on every service of a stack, and show device, speed and cost in one table.
 
-    prove --stack S                       the vector addition and a short training on each service, a query to each endpoint
-    prove --stack S --only aks            one service; may be repeated
-    prove --stack S --require-gpu         a service that computes on the CPU fails
+    prove --stack S                       a vector addition and a short training on each service, a query to an endpoint
+    prove --stack S --only aks            one service; repeatable
+    prove --stack S --require-gpu         fail a service that computes on the CPU
     prove --stack S --record proof.json   compare with the last record, then write the new one
 
-Of several parts of a kind, such as pools, the first by name that takes it is proved. A container group is started once more, as
-it is declared. An endpoint is sent ten handwritten digits that training never saw, and has to name them. Services are proved side
-by side, two at a time; the runs are those of `run`, and cost what those cost. A service that wasn't proved says why below the
-table, with what `explain` says of it. Ctrl-C stops what runs.
+If there are several parts of a kind, such as pools, the first by name that accepts the run is used. A container group is started
+again as declared. An endpoint gets ten handwritten digits from outside its training data and must recognise them. Two services
+run at a time; the runs are the same as with `run`, and cost the same. Failures are explained below the table, as `explain` does.
+Ctrl-C stops the runs.
 
-Exit codes: 0 all were proved, 1 one wasn't, 2 the command line is wrong or the stack isn't up, 3 no GPU was seen though
---require-gpu, 130 after Ctrl-C.
+Exit codes: 0 all passed, 1 one failed, 2 wrong command line or the stack isn't deployed, 3 no GPU was found with --require-gpu,
+130 after Ctrl-C.
 """
 
 import argparse
@@ -36,8 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     stack_options.add_config_folder(parser)
     names = [each.value for each in Service]
     parser.add_argument("--only", action="append", default=[], choices=names, metavar="SERVICE", help=", ".join(names))
-    parser.add_argument("--require-gpu", action="store_true", help="fail where the CPU computes")
-    parser.add_argument("--record", type=Path, metavar="FILE", help="compare with the record in FILE, and write it again")
+    parser.add_argument("--require-gpu", action="store_true", help="fail a service that computes on the CPU")
+    parser.add_argument("--record", type=Path, metavar="FILE", help="compare with the record in FILE, then overwrite it")
     add_wide(parser)
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
 
@@ -51,15 +51,15 @@ def run(options: argparse.Namespace) -> int:
     places = {each: runs.places_of(found, each) for each in Service}
     missing = [each for each in options.only if not places[Service(each)]]
     if missing:
-        there = ", ".join(each.value for each, parts in places.items() if parts) or "nothing that can be proved"
+        there = ", ".join(each.value for each, parts in places.items() if parts) or "no service that can be tested"
         return refuse(*(_missing(Service(each), found, there, options) for each in missing))
     chosen = {each: parts for each, parts in places.items() if parts and (not options.only or each.value in options.only)}
     if not chosen:
-        return refuse(f"the stack {found.name} has nothing that can be proved")
+        return refuse(f"the stack {found.name} has no service that can be tested")
     proofs = _proved(found, chosen, options)
     if proofs is None:
         return INTERRUPTED
-    return _told(found, proofs, before, options)
+    return _report(found, proofs, before, options)
 
 
 def _missing(service: Service, found: StackView, there: str, options: argparse.Namespace) -> str:
@@ -69,7 +69,7 @@ def _missing(service: Service, found: StackView, there: str, options: argparse.N
 
 
 def _proved(found: StackView, chosen: dict[Service, list[str]], options: argparse.Namespace) -> list[Proof] | None:
-    from azure_gpu_operations.prove.proving import Proving  # here: Azure's clients take seconds to load
+    from azure_gpu_operations.prove.proving import Proving  # here: Azure's clients load slowly
 
     try:
         return Proving(found, options, lambda line: print(line, file=sys.stderr, flush=True)).all(chosen)
@@ -77,11 +77,11 @@ def _proved(found: StackView, chosen: dict[Service, list[str]], options: argpars
         return None
 
 
-def _told(found: StackView, proofs: list[Proof], before: dict[str, object] | None, options: argparse.Namespace) -> int:
+def _report(found: StackView, proofs: list[Proof], before: dict[str, object] | None, options: argparse.Namespace) -> int:
     proofs = [with_gpu_required(each) for each in proofs] if options.require_gpu else proofs
-    told = record.as_json(found.name, proofs, datetime.now(UTC))
+    recorded = record.as_json(found.name, proofs, datetime.now(UTC))
     if options.json:
-        print(json.dumps(told, indent=2))
+        print(json.dumps(recorded, indent=2))
     else:
         from azure_gpu_operations.prove import table
 
@@ -89,7 +89,7 @@ def _told(found: StackView, proofs: list[Proof], before: dict[str, object] | Non
         for line in record.compared(before, proofs) if before else []:
             print(line)
     if options.record:
-        record.write(options.record, told)
+        record.write(options.record, recorded)
     if options.require_gpu and any(each.on_gpu is False for each in proofs):
         return NO_GPU
     return OK if all(each.passed for each in proofs) else FAILED

@@ -1,7 +1,6 @@
-"""A proof by a query: ten handwritten digits that its training never saw, sent to an endpoint, which has to name them.
+"""Tests an endpoint by a query: it must recognise ten handwritten digits from outside its training data.
 
-In: a signed-in `Arm`, a stack's view, the endpoint's name. Out: a `Proof`. An endpoint with another model than the one that
-comes in the image of workloads/digits only has to answer: what is right is not known here.
+An endpoint with another model than that of workloads/digits only has to answer, because the right answers aren't known.
 """
 
 import statistics
@@ -17,7 +16,7 @@ from azure_gpu_operations.prove.proof import Proof, Service
 from azure_gpu_operations.query import inputs, scores, signing
 from azure_gpu_operations.query.inputs import Input
 from azure_gpu_operations.query.refusals import refusal
-from azure_gpu_operations.query.sending import Place, Sent, send
+from azure_gpu_operations.query.sending import ScoringTarget, Sent, send
 from azure_gpu_operations.stack_view import StackView
 
 WORKLOAD = "digits"
@@ -33,7 +32,7 @@ Explain = Callable[[str], list[str]]
 def prove(arm: Arm, view: StackView, place: str, explain: Explain) -> Proof:
     endpoint = endpoints.get(arm, view.endpoints[place])
     if endpoint is None:
-        return _failed(place, "the stack has this endpoint and Azure hasn't: somebody has deleted it; run `pulumi refresh`")
+        return _failed(place, "the endpoint is in the stack's state but not in Azure; run `pulumi refresh`")
     deployments = list(endpoints.deployments(arm, endpoint.id))
     if not deployments:
         return _failed(place, "it has no deployment", *explain(place))
@@ -43,8 +42,8 @@ def prove(arm: Arm, view: StackView, place: str, explain: Explain) -> Proof:
     sent = _sent(arm, endpoint, digits)
     failed = next((one for one in sent if not one.is_good), None)
     if failed is not None:
-        told = refusal(failed, place, view.name)
-        return _failed(place, f"{told.what}", *([f"fix: {told.fix}"] if told.fix else []), *explain(place))
+        refused = refusal(failed, place, view.name)
+        return _failed(place, f"{refused.what}", *([f"fix: {refused.fix}"] if refused.fix else []), *explain(place))
     latency = f"{statistics.median(one.seconds for one in sent) * 1000:.0f} ms a digit"
     serving = [each for each in deployments if endpoint.traffic.get(each.name)]
     knows_digits = any(_has_our_model(arm, each) for each in serving)
@@ -55,7 +54,7 @@ def prove(arm: Arm, view: StackView, place: str, explain: Explain) -> Proof:
     named = [_named(one) for one in sent]
     wrong = [f"{digit} as {name or 'nothing'}" for digit, name in enumerate(named) if name != str(digit)]
     right = f"{len(digits) - len(wrong)} of {len(digits)} digits"
-    why = (f"it named {right}: {', '.join(wrong)}",) if wrong else ()
+    why = (f"it recognised {right}: {', '.join(wrong)}",) if wrong else ()
     return Proof(
         Service.ENDPOINT,
         place,
@@ -74,26 +73,26 @@ def samples() -> list[Input]:
 
 
 def _sent(arm: Arm, endpoint: Endpoint, digits: Sequence[Input]) -> list[Sent]:
-    place = Place(endpoint.scoring_uri, signing.of_endpoint(arm, endpoint))
-    with closing(send(place, digits, 1, _CLIENTS, SECONDS, threading.Event())) as answers:
+    target = ScoringTarget(endpoint.scoring_uri, signing.of_endpoint(arm, endpoint))
+    with closing(send(target, digits, 1, _CLIENTS, SECONDS, threading.Event())) as answers:
         return sorted(answers, key=lambda one: one.input)
 
 
 def _named(sent: Sent) -> str:
-    """The class with the highest score; "" where the answer has none."""
+    """The class with the highest score; "" if the answer has none."""
     rows = scores.rows(sent.body, [str(digit) for digit in range(10)])
     return rows[0][0].label if rows and rows[0] else ""
 
 
 def _has_our_model(arm: Arm, deployment: Deployment) -> bool:
-    """Whether it serves the model that its image came with."""
+    """Whether it serves the model of the digits image."""
     environment = arm.get(deployment.environment, API_VERSION) if deployment.environment and not deployment.model else None
     image = str(((environment or {}).get("properties") or {}).get("image") or "")
     return image.rpartition("/")[2].partition(":")[0] == WORKLOAD
 
 
 def _device(arm: Arm, deployments: Sequence[Deployment]) -> tuple[str, bool | None]:
-    """What a scoring server of this repository says that it runs on: without a GPU its log begins with that; else not known."""
+    """The device: the log of this repository's scoring server begins with a line if there is no GPU; otherwise unknown."""
     for each in deployments:
         lines = endpoints.logged(arm, each.id, endpoints.INFERENCE_SERVER, _LOG_LINES).lines
         if any(endpoints.without_time(line).startswith(NO_GPU) for line in lines):

@@ -1,8 +1,7 @@
-"""A proof by a container group: it is started once more, followed to its end, and its log read.
+"""Tests a container group: starts it again, waits for its end, and reads its log.
 
-In: a signed-in `Arm`, the group's id. Out: a `Proof`. A group runs what it is declared with and nothing else. One that runs for
-ever is looked at as it is. To start a group that has ended runs its containers again, and bills them while they run (Microsoft
-Learn, container-instances/container-instances-stop-start).
+A group only runs its declared containers. One that runs forever is checked as it is. Starting an ended group runs its containers
+again, which are billed while they run (Microsoft Learn, container-instances/container-instances-stop-start).
 """
 
 import time
@@ -31,7 +30,7 @@ def prove(
 ) -> Proof:
     body = arm.get(group_id, API_VERSION)
     if body is None:
-        return _failed(place, "the stack has this group and Azure hasn't: somebody has deleted it; run `pulumi refresh`")
+        return _failed(place, "the group is in the stack's state but not in Azure; run `pulumi refresh`")
     if not runs_to_an_end(body):
         return _of_a_server(arm, place, group_id, body, explain)
     runs_before = _begun(body)
@@ -40,7 +39,7 @@ def prove(
     while clock() - began < SECONDS:
         body = arm.get(group_id, API_VERSION)
         if body is None:
-            return _failed(place, "somebody has deleted the group while it ran")
+            return _failed(place, "the group was deleted while it ran")
         is_anew = _begun(body) != runs_before or not _is_over(body)
         lines = _log(arm, group_id, body) if is_anew else []
         first = clock() - began if first is None and lines else first
@@ -78,7 +77,7 @@ def _is_over(body: Mapping[str, Any]) -> bool:
 
 
 def _begun(body: Mapping[str, Any]) -> list[str]:
-    """When the containers began for the last time."""
+    """The last start times of the containers."""
     return [str(_current(each).get("startTime") or "") for each in body["properties"]["containers"]]
 
 

@@ -1,8 +1,7 @@
-"""A proof by runs: each step driven to its end, its output kept, its report read.
+"""Tests a service by runs: each step is run to its end, and the report in its output is read.
 
-In: the steps of a service, `say`. Out: a `Proof`. Where a run can't be had, or fails, the row says why, with what `explain` says
-of the run or of the part. RunError and the errors of Azure's clients become a row too: one service doesn't keep others from being
-proved.
+If a run is rejected or fails, the row says why, with the output of `explain`. Errors of Azure's clients become a row too, so that
+one service doesn't affect others.
 """
 
 import time
@@ -17,41 +16,41 @@ from azure_gpu_operations.run.driving import Driven, drive
 from azure_gpu_operations.run.errors import WrongRunError
 from azure_gpu_operations.run.protocol import Output, Plan, Run, Say
 
-LAST_LINES = 5  # of what is said of a run that failed
+LAST_LINES = 5  # of the output of a failed run
 
 Explain = Callable[[str], list[str]]
 Watched = Callable[[Run], AbstractContextManager[None]]
 
 
 class RejectedError(Exception):
-    """The part can't take what is to be run, and nothing was started there: another part of the service may take it."""
+    """The part rejected the run before its start; another part of the service may accept it."""
 
     def __init__(self, proof: Proof) -> None:
         super().__init__("; ".join(proof.why))
         self.proof = proof
 
 
-class Kept:
-    """The output of one run, and when its first line came."""
+class RecordedOutput:
+    """The output of one run, and the time of its first line."""
 
     def __init__(self, say: Say, clock: Callable[[], float]) -> None:
         self.lines: list[str] = []
-        self.said: list[str] = []
+        self.messages: list[str] = []
         self._say, self._clock = say, clock
         self._began = clock()
         self.first_line_seconds: float | None = None
 
     @property
     def output(self) -> Output:
-        return Output(self._line, self._line, self._told)
+        return Output(self._line, self._line, self._message)
 
     def _line(self, line: str) -> None:
         if self.first_line_seconds is None:
             self.first_line_seconds = self._clock() - self._began
         self.lines.append(line)
 
-    def _told(self, line: str) -> None:
-        self.said.append(line)
+    def _message(self, line: str) -> None:
+        self.messages.append(line)
         self._say(line)
 
 
@@ -67,15 +66,15 @@ def prove(
     expected: tuple[type[Exception], ...],
     clock: Callable[[], float] = time.monotonic,
 ) -> Proof:
-    """RejectedError where the first run is rejected. `watched` is around each run, so that it can be stopped from outside;
-    `expected` are the errors that become a row."""
+    """RejectedError if the first run is rejected. `watched` wraps each run, so that it can be stopped from outside; `expected`:
+    the errors that become a row."""
     reports: list[Report] = []
     first: float | None = None
     costs: list[Decimal | None] = []
     for step in steps:
         if step.plan is None:
             raise RejectedError(_failed(service, place, *map(str, step.problems)))
-        kept = Kept(say, clock)
+        kept = RecordedOutput(say, clock)
         try:
             driven = drive(_with(step.plan, watched), kept.output, stack)
         except WrongRunError as error:
@@ -100,7 +99,7 @@ def _failed(service: Service, place: str, *why: str) -> Proof:
 
 
 def _with(plan: Plan, watched: Watched) -> Plan:
-    """The plan, with its run watched."""
+    """The plan with its run wrapped by `watched`."""
 
     @contextmanager
     def entered(output: Output) -> Iterator[Run]:
@@ -110,16 +109,16 @@ def _with(plan: Plan, watched: Watched) -> Plan:
     return entered
 
 
-def _why(step: Step, driven: Driven, found: Report | None, kept: Kept, explain: Explain, place: str) -> tuple[str, ...]:
-    """Why a run proves nothing; nothing where it does."""
+def _why(step: Step, driven: Driven, found: Report | None, kept: RecordedOutput, explain: Explain, place: str) -> tuple[str, ...]:
+    """Why a run failed; empty if it passed."""
     if driven.code == 0 and found is not None and found.passed:
         return ()
     what = step.words[0]
     if driven.code == INTERRUPTED:
         return (f"{what}: stopped",)
     if driven.code == 0:
-        return (f"{what}: it ended with exit code 0, and its last line isn't its report", *kept.lines[-LAST_LINES:])
-    told = (found.problems if found is not None else ()) or tuple((kept.said + kept.lines)[-LAST_LINES:])
+        return (f"{what}: it ended with exit code 0, but its last line isn't a report", *kept.lines[-LAST_LINES:])
+    told = (found.problems if found is not None else ()) or tuple((kept.messages + kept.lines)[-LAST_LINES:])
     return (f"{what}: exit code {driven.code}", *told, *(explain(driven.name or place)))
 
 

@@ -1,7 +1,6 @@
-"""What was seen on one service: the proof's row, and what the workloads' reports say of it.
+"""A row of `prove`, and the workload reports that it is made of. Pure.
 
-In: lines of a workload's output. Out: `Report`, `Proof`. Pure. The last line of a workload's standard output is one JSON object
-(workloads/mnist/README.md, workloads/vector_add/README.md).
+The last line of a workload's standard output is one JSON object (workloads/mnist/README.md, workloads/vector_add/README.md).
 """
 
 import json
@@ -12,7 +11,7 @@ from typing import Any, NamedTuple
 
 
 class Service(StrEnum):
-    """The services that can be proved, in the order of the table."""
+    """The services that can be tested, in the order of the table."""
 
     CONTAINER_GROUP = "container-group"
     JOB = "job"
@@ -46,19 +45,19 @@ SECTIONS = {
     Service.ML_CLUSTER: "ml_workspace.computes",
     Service.VM: "vms",
     Service.ENDPOINT: "ml_endpoints",
-}  # of a stack's file, where their parts are
+}  # sections of a stack's file
 
 
-_WITHOUT_GPU = 3  # of a workload that requires one and sees none
+_WITHOUT_GPU = 3  # exit code of a workload that requires a GPU and finds none
 
 
 class Report(NamedTuple):
-    """What one workload has reported of itself."""
+    """The report of one workload."""
 
     workload: str
     passed: bool
-    on_gpu: bool | None = None  # None: it doesn't say
-    device: str = ""  # name; memory in GiB and the CUDA version of the driver where a GPU reports them
+    on_gpu: bool | None = None  # None: not reported
+    device: str = ""  # name; of a GPU also memory in GiB and the driver's CUDA version, if reported
     gb_per_second: float | None = None  # memory bandwidth of the vector addition
     images_per_second: float | None = None  # of the training
     problems: tuple[str, ...] = ()
@@ -71,21 +70,21 @@ class Report(NamedTuple):
 
 
 class Proof(NamedTuple):
-    """One row: a service, and what was seen there."""
+    """One row: a service and its result."""
 
     service: Service
     place: str  # its name in the stack
     passed: bool
-    device: str = ""  # "": nothing said on what it ran
-    on_gpu: bool | None = None  # None: nothing said so
+    device: str = ""  # "": not reported
+    on_gpu: bool | None = None  # None: not reported
     measured: tuple[str, ...] = ()
     first_line_seconds: float | None = None  # from the start of its first run to that run's first line
-    usd: Decimal | None = None  # of the proof; None: not known
-    why: tuple[str, ...] = ()  # what is wrong, and what `explain` says of it
+    usd: Decimal | None = None  # of the runs; None: unknown
+    why: tuple[str, ...] = ()  # the failure, with the output of `explain`
 
 
 def report_of(lines: Sequence[str]) -> Report | None:
-    """Of the last line that is a workload's JSON object; None where there is none."""
+    """The report in the last line that is a workload's JSON object; None without one."""
     for line in reversed(lines):
         try:
             told = json.loads(line)
@@ -123,14 +122,14 @@ def _device(told: Mapping[str, Any]) -> str:
 
 
 def with_gpu_required(proof: Proof) -> Proof:
-    """The row where the CPU is no proof. What runs on a container group or behind an endpoint can't be told to refuse it."""
+    """The row with --require-gpu: container groups and endpoints can't be told to reject the CPU, so it is checked here."""
     if not proof.passed or proof.on_gpu is not False:
         return proof
-    return proof._replace(passed=False, why=("it computed on the CPU, which --require-gpu doesn't take for a proof",))
+    return proof._replace(passed=False, why=("it computed on the CPU, and --require-gpu is set",))
 
 
 def joined(service: Service, place: str, reports: Iterable[Report], **more: Any) -> Proof:
-    """The row of several workloads that ran on one service, all of which have passed or not."""
+    """The row of several workloads on one service; passed if all have."""
     told = tuple(reports)
     devices = [each.device for each in told if each.device]
     gpus = [each.on_gpu for each in told if each.on_gpu is not None]

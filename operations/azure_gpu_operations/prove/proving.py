@@ -1,7 +1,6 @@
-"""Proves the services of a stack, two at a time, and stops what runs where somebody has enough.
+"""Tests the services of a stack, two at a time, and stops the runs on Ctrl-C.
 
-In: a stack's view, the services with their parts, where lines go. Out: a `Proof` of each, in their order. More than two at a time
-would measure how they disturb each other where all of them are on one machine.
+More than two at a time would affect the measurements if all of them are on one machine.
 """
 
 import argparse
@@ -24,7 +23,7 @@ AT_A_TIME = 2
 
 
 class Proving:
-    """One proof of a stack."""
+    """One execution of `prove` for a stack."""
 
     def __init__(self, view: StackView, options: argparse.Namespace, say: Say) -> None:
         self._view, self._options, self._say = view, options, say
@@ -32,7 +31,7 @@ class Proving:
         self._stopped = threading.Event()
 
     def all(self, places: Mapping[Service, Sequence[str]]) -> list[Proof]:
-        """At Ctrl-C what runs is stopped, and KeyboardInterrupt passes through."""
+        """A `Proof` per service, in their order. On Ctrl-C stops the runs and raises KeyboardInterrupt."""
         with ThreadPoolExecutor(AT_A_TIME) as threads:
             coming = [threads.submit(self._first, service, parts) for service, parts in places.items()]
             try:
@@ -46,7 +45,7 @@ class Proving:
                 raise
 
     def _first(self, service: Service, places: Sequence[str]) -> Proof:
-        """Of the first part that takes it; of the first one where none does."""
+        """The proof of the first part that accepts the run, or else of the first one."""
         rejected: list[Proof] = []
         for place in places:
             try:
@@ -74,7 +73,7 @@ class Proving:
 
     @contextmanager
     def _watched(self, run: Run) -> Iterator[None]:
-        """While a run goes, it is known here."""
+        """Registers a run while it is active."""
         self._going.append(run)
         try:
             if self._stopped.is_set():
@@ -84,7 +83,7 @@ class Proving:
             self._going.remove(run)
 
     def _explain(self, name: str) -> list[str]:
-        """What `explain` says, in its own lines; nothing where it knows nothing of the name."""
+        """The lines of `explain`; empty if it doesn't know the name."""
         with suppress(*expected()), closing(Arm(self._view.connection)) as arm:
             return lines_of(arm, name, self._view, self._options.config_folder)
         return []

@@ -1,7 +1,6 @@
-"""The record of a proof, and how another one compares with it.
+"""The JSON record of `prove`, and the comparison with a new result.
 
-In: proofs, a file of JSON. Out: the file; lines for people. A record has what was seen and when; it is for `git` or a CI's
-artefacts, and holds no secret, id or address.
+A record is for `git` or the artefacts of a CI; it contains no secret, id or address.
 """
 
 import json
@@ -27,12 +26,12 @@ def as_json(stack: str, proofs: Sequence[Proof], at: datetime) -> dict[str, Any]
     return {"format": FORMAT, "stack": stack, "at": at.isoformat(timespec="seconds"), "passed": _passed(proofs), "proofs": rows}
 
 
-def write(file: Path, told: dict[str, Any]) -> None:
-    file.write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
+def write(file: Path, record: dict[str, Any]) -> None:
+    file.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
 
 
 def read(file: Path) -> dict[str, Any] | None:
-    """The last record; None where there is none. ValueError where the file is something else."""
+    """The last record; None without a file. ValueError if it isn't a record."""
     if not file.exists():
         return None
     try:
@@ -41,26 +40,26 @@ def read(file: Path) -> dict[str, Any] | None:
             return told
     except (ValueError, TypeError, KeyError):
         pass
-    raise ValueError(f"{file}: this is no record of a proof; name a new file, or one that --record has written")
+    raise ValueError(f"{file}: not a record of `prove`; name a new file, or one written by --record")
 
 
 def compared(before: dict[str, Any], proofs: Sequence[Proof]) -> list[str]:
-    """What is different from the record, a line each."""
+    """Lines for the differences from the record."""
     known = {(row["service"], row["place"]): row for row in before["proofs"]}
     lines: list[str] = []
     for each in proofs:
         row = known.pop((each.service.value, each.place), None)
         if row is None:
-            lines.append(f"{each.service.title} {each.place}: it wasn't in the record of {before['at']}")
+            lines.append(f"{each.service.title} {each.place}: not in the record of {before['at']}")
             continue
-        changes = [] if row["passed"] == each.passed else ["passed now" if each.passed else "passed then"]
+        changes = [] if row["passed"] == each.passed else ["passed now" if each.passed else "passed before"]
         if row["device"] != each.device and each.device:
-            changes.append(f"ran on {row['device'] or 'nothing that said what it is'}")
+            changes.append(f"ran on {row['device'] or 'an unknown device'}")
         if row["first_line_seconds"] and each.first_line_seconds:
             ratio = each.first_line_seconds / row["first_line_seconds"]
             changes.append(f"first line after {ratio:.2f} of the time")
         lines += [f"{each.service.title} {each.place}: {', '.join(changes)}"] if changes else []
-    lines += [f"{service} {place}: in the record of {before['at']}, and not proved now" for service, place in known]
+    lines += [f"{service} {place}: in the record of {before['at']}, but not tested now" for service, place in known]
     return lines
 
 

@@ -1,7 +1,6 @@
-"""What a proof runs on one service, as `run` takes it: the vector addition, then a short training on handwritten digits.
+"""The runs of `prove` on one service: the vector addition, then a short training on handwritten digits.
 
-In: a stack's view, the service, the stack's file. Out: the words of `run`, plans, and what speaks against them. The words are
-those that somebody would write by hand, so that a proof shows what `run` does and nothing of its own.
+They are made from command lines of `run`, so that `prove` tests exactly what `run` does.
 """
 
 import argparse
@@ -14,17 +13,17 @@ from azure_gpu_operations.prove.proof import Service
 from azure_gpu_operations.run import options as run_options
 from azure_gpu_operations.run.preparing import PREPARES
 from azure_gpu_operations.run.protocol import Plan
-from azure_gpu_operations.run.target import Asked, resolve
+from azure_gpu_operations.run.target import TargetOptions, resolve
 from azure_gpu_operations.stack_view import StackView
 
-TIMEOUT_MINUTES = 20  # of one run: a node from zero takes up to ten
+TIMEOUT_MINUTES = 20  # of one run: allocating a node takes up to ten
 ADDITION = ("vector_add",)
-# Short, and long enough to tell digits: 200 steps of 100 images.
+# Short, but long enough to recognise digits: 200 steps of 100 images.
 TRAINING = ("mnist", "--steps", "200", "--min-accuracy", "0.9")
 
 
 class Step(NamedTuple):
-    """One run. `plan` None: `problems` say why there is none."""
+    """One run. `plan` None: `problems` has the reasons."""
 
     words: tuple[str, ...]
     plan: Plan | None
@@ -32,7 +31,7 @@ class Step(NamedTuple):
 
 
 def places_of(view: StackView, service: Service) -> list[str]:
-    """The parts of the stack that a service can be proved on, by name; none where the stack has none."""
+    """The names of the stack's parts of a service."""
     parts = {
         Service.CONTAINER_GROUP: view.groups,
         Service.JOB: view.jobs,
@@ -46,7 +45,7 @@ def places_of(view: StackView, service: Service) -> list[str]:
 
 
 def steps(view: StackView, service: Service, place: str, folder: Path | None, *, require_gpu: bool) -> Iterator[Step]:
-    """The runs of a service, in their order. `folder`: of the stack's file, where it isn't the project's."""
+    """The runs of a service, in order. `folder`: of the stack's file, if not the project's."""
     for target, *arguments in (ADDITION, TRAINING):
         more = [*arguments, "--require-gpu"] if require_gpu else arguments
         words = (target, "--on", service.value, _PART[service], place, "--stack", view.name)
@@ -67,7 +66,7 @@ def _step(words: tuple[str, ...], after: tuple[str, ...], view: StackView, folde
     run_options.add(parser)
     options = parser.parse_args([*words, "--timeout", str(TIMEOUT_MINUTES)], argparse.Namespace(after=list(after)))
     options.config_folder = folder
-    target, problems = resolve(Asked(target=options.target, timeout_minutes=options.timeout), {})
+    target, problems = resolve(TargetOptions(target=options.target, timeout_minutes=options.timeout), {})
     plan, more = PREPARES[options.on](options, view, target)
     problems = [*problems, *more]
     shown = (*words, "--", *after) if after else words

@@ -1,4 +1,4 @@
-"""Prints proofs as a table, and below it why a service wasn't proved."""
+"""Prints the result of `prove` as a table, with the reasons of failures below it."""
 
 import re
 from collections.abc import Sequence
@@ -45,4 +45,4 @@ def cells(proof: Proof) -> tuple[str, ...]:
 def why(proof: Proof) -> list[str]:
     if proof.passed:
         return []
-    return [f"{proof.service.title} {proof.place} wasn't proved:", *(f"  {line}" for line in proof.why)]
+    return [f"{proof.service.title} {proof.place} failed:", *(f"  {line}" for line in proof.why)]

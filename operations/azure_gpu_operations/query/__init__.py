@@ -1,1 +1,1 @@
-"""`operations query`: images and arrays sent to an endpoint, with its answers and how long they took."""
+"""`operations query`: sends images and arrays to an endpoint, and shows its answers and their latency."""

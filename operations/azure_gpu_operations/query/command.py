@@ -1,15 +1,15 @@
-"""`python -m operations query`: sends images or arrays to an endpoint, and shows its answers and how long they took.
+"""`python -m operations query`: send images or arrays to an endpoint, and show its answers and their latency.
 
     query ENDPOINT cat.jpg dog.png --stack S           an endpoint of the stack, by its name in the stack file
-    query ENDPOINT cat.jpg --deployment green --stack S  one deployment, whatever share of the traffic it has
+    query ENDPOINT cat.jpg --deployment green --stack S  one deployment, independent of the traffic split
     query ENDPOINT cat.jpg --count 1000 --clients 8 --stack S    many requests: percentiles of latency
-    query --url https://…/score batch.json --key-from SCORING_KEY   an address of one's own, with the key in a variable
+    query --url https://…/score batch.json --key-from SCORING_KEY   any URL, with the key in an environment variable
 
-Images are sent as they are, .json and .npy files as arrays. Requests are signed by what the endpoint asks for: its key, which
-is fetched and never shown, or a token of Entra. Nothing is sent twice. In a terminal, a small picture of each image stands beside
-its highest scores. Server time is what the scoring server tells of itself, network time is the rest.
+Images are sent as they are, .json and .npy files as arrays. Requests are authorized by the endpoint's method: its key, which is
+fetched and never shown, or an Entra token. Requests aren't retried. In a terminal, a small picture of each image is shown beside
+its highest scores. Server time is what the scoring server reports, network time is the rest.
 
-Exit codes: 0 everything was answered, 1 something wasn't, 2 the command line is wrong.
+Exit codes: 0 every request was answered, 1 one wasn't, 2 wrong command line.
 """
 
 import argparse
@@ -46,21 +46,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--stack", help="the stack that has the endpoint")
     stack_options.add_config_folder(parser)
-    parser.add_argument("--url", default="", help="an address of one's own in an endpoint's place")
-    parser.add_argument("--key-from", metavar="VARIABLE", default="", help="the environment variable with the key for --url")
-    parser.add_argument("--plain-http", action="store_true", help="send the key also where nothing encrypts it")
-    parser.add_argument("--deployment", default="", help="which deployment answers (default: by the endpoint's traffic)")
-    parser.add_argument("--count", type=int, default=1, help="how often each file is sent (default: 1)")
-    parser.add_argument("--clients", type=int, default=1, help="how many requests at a time (default: 1)")
-    parser.add_argument("--timeout", type=float, default=SECONDS, metavar="SECONDS", help=f"of a request (default: {SECONDS:g})")
-    parser.add_argument("--labels", type=Path, metavar="FILE", help="names of the classes: one a line, or a list in JSON")
-    parser.add_argument("--top", type=int, default=3, help="how many scores of each image are shown (default: 3)")
+    parser.add_argument("--url", default="", help="a URL instead of an endpoint of the stack")
+    parser.add_argument("--key-from", metavar="VARIABLE", default="", help="environment variable that contains the key for --url")
+    parser.add_argument("--plain-http", action="store_true", help="send the key even without encryption")
+    parser.add_argument("--deployment", default="", help="the deployment to query (default: by the endpoint's traffic split)")
+    parser.add_argument("--count", type=int, default=1, help="requests per file (default: 1)")
+    parser.add_argument("--clients", type=int, default=1, help="concurrent requests (default: 1)")
+    parser.add_argument(
+        "--timeout", type=float, default=SECONDS, metavar="SECONDS", help=f"timeout of a request (default: {SECONDS:g})"
+    )
+    parser.add_argument("--labels", type=Path, metavar="FILE", help="names of the classes: one per line, or a JSON list")
+    parser.add_argument("--top", type=int, default=3, help="number of scores to show per image (default: 3)")
     parser.add_argument("--no-pictures", action="store_true", help="show no pictures of the images")
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
 
 
 def run(options: argparse.Namespace) -> int:
-    from azure_gpu_operations.query import inputs  # here, and further below, because what they load takes a while
+    from azure_gpu_operations.query import inputs  # here, and further below, because they load slowly
 
     name, files = ("", options.words) if options.url else (options.words[0], options.words[1:])
     wrong = _wrong_options(options, name, files)
@@ -72,7 +74,7 @@ def run(options: argparse.Namespace) -> int:
     except ValueError as error:
         return refuse(error)
     if options.url:
-        return _send(options, "", _own_place(options), bodies, labels)
+        return _send(options, "", _url_target(options), bodies, labels)
     return _to_endpoint(options, name, bodies, labels)
 
 
@@ -92,13 +94,13 @@ def _to_endpoint(options: argparse.Namespace, name: str, bodies: Any, labels: li
     from azure_gpu_operations.azure import Arm
     from azure_gpu_operations.machine_learning import endpoints
     from azure_gpu_operations.query import signing
-    from azure_gpu_operations.query.sending import Place
+    from azure_gpu_operations.query.sending import ScoringTarget
 
     logging.getLogger("azure.identity").setLevel(logging.ERROR)
     with closing(Arm(found.connection)) as arm:
         endpoint = endpoints.get(arm, endpoint_id)
         if endpoint is None:
-            return _failed(f"Azure has no endpoint {name} any more; if the stack believes so, `pulumi refresh` first")
+            return _failed(f"the endpoint {name} is in the stack's state but not in Azure; run `pulumi refresh`")
         uri = endpoint.scoring_uri or found.scoring_uris.get(name, "")
         if not uri:
             return _failed(f"the endpoint {name} has no address yet: it is {endpoint.state or 'not ready'}")
@@ -107,35 +109,35 @@ def _to_endpoint(options: argparse.Namespace, name: str, bodies: Any, labels: li
         ):
             return refuse(f"{name} has no deployment {options.deployment!r}; it has {', '.join(known) or 'none'}")
         signature = signing.of_endpoint(arm, endpoint)
-        return _send(options, name, Place(uri, signature, options.deployment), bodies, labels)
+        return _send(options, name, ScoringTarget(uri, signature, options.deployment), bodies, labels)
 
 
-def _own_place(options: argparse.Namespace) -> Any:
+def _url_target(options: argparse.Namespace) -> Any:
     from azure_gpu_operations.query import signing
-    from azure_gpu_operations.query.sending import Place
+    from azure_gpu_operations.query.sending import ScoringTarget
 
     if not options.key_from:
-        return Place(options.url, None, options.deployment)
+        return ScoringTarget(options.url, None, options.deployment)
     key = os.environ[options.key_from]
-    return Place(options.url, signing.of_key(key, f"the key in {options.key_from}"), options.deployment)
+    return ScoringTarget(options.url, signing.of_key(key, f"the key in {options.key_from}"), options.deployment)
 
 
-def _send(options: argparse.Namespace, name: str, place: Any, bodies: Any, labels: list[str]) -> int:
+def _send(options: argparse.Namespace, name: str, target: Any, bodies: Any, labels: list[str]) -> int:
     from azure_gpu_operations.query import showing
     from azure_gpu_operations.query.sending import send
 
     stop, sent, began = threading.Event(), [], time.perf_counter()
     stopped = False
     try:
-        with contextlib.closing(send(place, bodies, options.count, options.clients, options.timeout, stop)) as answers:
+        with contextlib.closing(send(target, bodies, options.count, options.clients, options.timeout, stop)) as answers:
             for one in answers:
                 sent.append(one)
     except KeyboardInterrupt:  # what came until then is shown
         stopped = True
     report = showing.Report(
         name,
-        place.uri,
-        place.signature.what if place.signature else "",
+        target.uri,
+        target.signature.what if target.signature else "",
         options.stack or "",
         bodies,
         sent,
@@ -157,18 +159,18 @@ def _send(options: argparse.Namespace, name: str, place: Any, bodies: Any, label
 def _wrong_options(options: argparse.Namespace, name: str, files: list[str]) -> str:
     """What is wrong with the command line; "" where nothing is."""
     if not files:
-        return f"name what to send: query {name} FILE…" if name else "name what to send"
+        return f"no file is given: query {name} FILE…" if name else "no file is given"
     if not options.url and not options.stack:
-        return f"{name!r} is an endpoint's name, so --stack says of which stack; an address is given with --url"
+        return f"--stack is required for the endpoint {name!r}; use --url for a URL"
     if options.key_from and not options.url:
-        return "--key-from is for --url; the key of a stack's endpoint is fetched"
+        return "--key-from requires --url; the key of a stack's endpoint is fetched automatically"
     for option, least, most in (("count", 1, MOST_REQUESTS), ("clients", 1, MOST_CLIENTS), ("top", 1, 1000)):
         if not least <= getattr(options, option) <= most:
-            return f"--{option}: {getattr(options, option)} is out of range; allowed are {least} to {most}"
+            return f"--{option}: {getattr(options, option)} is out of range; allowed: {least} to {most}"
     if options.count * len(files) > MOST_REQUESTS:
         return f"--count: {options.count} times {len(files)} files are more than {MOST_REQUESTS} requests"
     if not 0 < options.timeout <= 3600:
-        return f"--timeout: {options.timeout:g} is out of range; allowed are seconds above 0, at most 3600"
+        return f"--timeout: {options.timeout:g} is out of range; allowed: seconds above 0, at most 3600"
     return _wrong_url(options) if options.url else ""
 
 
@@ -178,15 +180,15 @@ def _wrong_url(options: argparse.Namespace) -> str:
     except ValueError:  # brackets that aren't those of an address
         parts = urlsplit("")
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        return f"--url: {options.url!r} is no address; write https://HOST/score"
+        return f"--url: {options.url!r} is not a URL such as https://HOST/score"
     if parts.username or parts.password:
-        return "--url: a user or a password doesn't belong into an address; give the key with --key-from"
+        return "--url: must not contain a user or a password; give the key with --key-from"
     if options.key_from and options.key_from not in os.environ:
-        return f"--key-from: the environment has no variable {options.key_from}"
+        return f"--key-from: {options.key_from} is not set"
     if options.key_from and not _KEY.fullmatch(os.environ[options.key_from]):
-        return f"--key-from: what {options.key_from} holds is no key: it is empty, or has spaces or line ends"
+        return f"--key-from: {options.key_from} contains no valid key: it is empty, or has spaces or line breaks"
     if options.key_from and parts.scheme == "http" and parts.hostname not in _LOOPBACK and not options.plain_http:
-        return f"--url: nothing encrypts the key on its way to {parts.hostname}; use https, or --plain-http if you mean it"
+        return f"--url: the key would be sent to {parts.hostname} without encryption; use https, or add --plain-http to allow it"
     return ""
 
 
@@ -200,7 +202,7 @@ def _labels(file: Path | None) -> list[str]:
     except (ValueError, RecursionError):
         return [line.strip() for line in text.splitlines() if line.strip()]
     if not isinstance(found, list):
-        raise ValueError(f"{file}: the names of classes are a list, one for each score in its order")
+        raise ValueError(f"{file}: expected a JSON list of class names, in the order of the scores")
     return [str(each) for each in found]
 
 

@@ -1,7 +1,6 @@
-"""What is sent: each file as the body of a request, with the content type by which a scoring script knows what it is.
+"""Reads the files to send, each as a request body with its content type.
 
-In: paths. Out: `Input`s; WrongInputError says in words what is wrong with a file. Nothing is decoded: a broken image is for the
-server to refuse.
+Images aren't decoded: the server rejects broken ones.
 """
 
 import json
@@ -34,7 +33,7 @@ class WrongInputError(ValueError):
 
 
 def read(paths: Iterable[Path]) -> list[Input]:
-    """All files, or WrongInputError with everything that is wrong with them."""
+    """All files, or WrongInputError with all their problems."""
     found: list[Input] = []
     wrong: list[str] = []
     for path in paths:
@@ -52,7 +51,7 @@ def read(paths: Iterable[Path]) -> list[Input]:
 def _read(path: Path) -> Input:
     size = path.stat().st_size
     if path.is_dir():
-        raise WrongInputError("it is a folder; name the files in it")
+        raise WrongInputError("is a folder; name the files in it")
     if size == 0:
         raise WrongInputError("the file is empty")
     if size > LARGEST:
@@ -62,10 +61,10 @@ def _read(path: Path) -> Input:
         try:
             json.loads(body)
         except (ValueError, RecursionError) as error:
-            raise WrongInputError(f"it isn't JSON: {error}") from error
+            raise WrongInputError(f"not JSON: {error}") from error
         return Input(path.name, body, JSON)
     if path.suffix.lower() == ".npy":
         if not body.startswith(_NUMPY_BEGINS):
-            raise WrongInputError("it isn't an array as numpy.save writes it")
+            raise WrongInputError("not an array written by numpy.save")
         return Input(path.name, body, NUMPY)
     return Input(path.name, body, next((kind for begins, kind in _IMAGES.items() if body.startswith(begins)), BYTES))

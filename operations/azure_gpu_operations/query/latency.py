@@ -1,7 +1,4 @@
-"""Latency of many requests as a few numbers.
-
-In: seconds. Out: percentiles by nearest rank, each of them a value that was measured. Pure.
-"""
+"""Latency percentiles of many requests, by nearest rank, so that each is a measured value. Pure."""
 
 import math
 from collections.abc import Sequence
@@ -22,7 +19,7 @@ class Latency(NamedTuple):
 
 
 def latency(seconds: Sequence[float]) -> Latency | None:
-    """None of nothing."""
+    """None without values."""
     if not seconds:
         return None
     ordered = sorted(seconds)

@@ -1,7 +1,6 @@
-"""A small picture of an image in the terminal: each character is two pixels, one above the other.
+"""Renders an image in the terminal: each character is two pixels, one above the other.
 
-In: the bytes of an image file, and how wide it may be. Out: text in colours; None for what Pillow can't show. Nothing here
-decides whether the image is sent.
+Returns None for images that Pillow can't decode; they are sent nevertheless.
 """
 
 import warnings
@@ -41,7 +40,7 @@ def _pixels(content: bytes, width: int, height: int) -> Image.Image | None:
             with Image.open(BytesIO(content), formats=_FORMATS) as opened:
                 if opened.width * opened.height > MOST_PIXELS:
                     return None
-                opened.draft("RGB", (4 * width, 4 * height))  # of a JPEG, unpacks no more than is needed
+                opened.draft("RGB", (4 * width, 4 * height))  # decodes a JPEG at a reduced size
                 image = ImageOps.exif_transpose(opened).convert("RGBA")
     except Exception:  # noqa: BLE001 - Pillow raises almost anything for a broken file, and a missing picture is no failure
         return None

@@ -1,11 +1,8 @@
-"""What an answer says of an image: its classes, the likeliest first.
+"""Parses the scores in an answer: one row per image, the highest first; empty if the answer has no scores. Pure.
 
-In: the answer's body, names of the classes where there are some. Out: one row of scores for each image in the request; none where
-the answer isn't made of scores, which is then shown as it is. Pure.
-
-Scoring scripts answer in many forms. These are understood: a list of numbers, a list of such lists, an object that holds one
-under any of the usual names, an object of names and numbers, a list of objects with a name and a number, and each of them as text
-of JSON, as a script that calls `json.dumps` itself answers.
+These forms are understood: a list of numbers, a list of such lists, an object with one of them under a usual name, an object of
+names and numbers, a list of objects with a name and a number, and each of them as a JSON string, from scripts that call
+`json.dumps`.
 """
 
 import json
@@ -77,7 +74,7 @@ def _named(one: Any) -> Score | None:
 
 
 def _is_number(value: Any) -> bool:
-    """That a score can be: `json` reads whole numbers that no float holds."""
+    """A number in float's range: `json` also reads larger integers."""
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 

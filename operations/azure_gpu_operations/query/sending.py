@@ -1,7 +1,7 @@
-"""Sends inputs to an endpoint, some at a time, and takes the time of each.
+"""Sends inputs to an endpoint, several at a time, and measures the latency of each.
 
-In: where to, what, how often, by how many clients. Out: `Sent`, one a request. Each client is a thread with a connection of its
-own, which it keeps; nothing is ever sent twice, and no redirection is followed: it would carry the key elsewhere.
+Each client is a thread with a connection that it keeps. Requests aren't retried, and redirects aren't followed: they would send
+the key elsewhere.
 """
 
 import re
@@ -21,7 +21,7 @@ from azure_gpu_operations.query.inputs import Input
 from azure_gpu_operations.query.signing import Signature
 
 SERVER_HEADER = "Server-Timing"
-RUN_HEADER = "x-ms-run-fn-exec-ms"  # the inference server's own: milliseconds in the script's run(), the body's arrival included
+RUN_HEADER = "x-ms-run-fn-exec-ms"  # of the inference server: milliseconds in the script's run(), including receiving the body
 KEPT = frozenset({"content-type", "retry-after", "ms-azureml-model-error-statuscode", "ms-azureml-model-error-reason"})
 CONNECT_SECONDS = 10.0
 LARGEST_ANSWER = 64 * 1024 * 1024  # bytes
@@ -31,15 +31,15 @@ _METRIC = re.compile(r"\s*([^;,\s]+)[^,]*?;\s*dur=([0-9.]+)")
 
 
 class Sent(NamedTuple):
-    """One request and its answer. `status` 0: none came, and `failure` says why."""
+    """One request and its answer. `status` 0: no answer, for the reason in `failure`."""
 
-    input: int  # which
+    input: int  # index
     status: int
-    seconds: float  # until the last byte was here
+    seconds: float  # until the last byte
     body: bytes = b""
     headers: Mapping[str, str] = {}  # of `KEPT`, names in lower case
-    server_seconds: float | None = None  # of them, in the scoring server; None: it doesn't say
-    deployment: str = ""  # that answered; "" where nobody says
+    server_seconds: float | None = None  # of these, in the scoring server; None: not reported
+    deployment: str = ""  # that answered; "" if the response doesn't say
     opened: bool = False  # the connection was opened for it
     failure: str = ""
 
@@ -49,22 +49,22 @@ class Sent(NamedTuple):
 
     @property
     def network_seconds(self) -> float | None:
-        """What isn't the server's: the way there and back, and whatever stands between."""
+        """Seconds outside the server: the network, and proxies on the way."""
         return None if self.server_seconds is None else max(0.0, self.seconds - self.server_seconds)
 
 
-class Place(NamedTuple):
-    """Where requests go."""
+class ScoringTarget(NamedTuple):
+    """The URL that requests go to, and their authorization."""
 
     uri: str
     signature: Signature | None = None
-    deployment: str = ""  # "": by the endpoint's traffic
+    deployment: str = ""  # "": by the endpoint's traffic split
 
 
 def send(
-    place: Place, inputs: Sequence[Input], count: int, clients: int, limit_seconds: float, stop: threading.Event
+    target: ScoringTarget, inputs: Sequence[Input], count: int, clients: int, limit_seconds: float, stop: threading.Event
 ) -> Generator[Sent]:
-    """Each input `count` times, in turns, as the answers come. Ends early once `stop` is set, or when it is closed."""
+    """Sends each input `count` times, in turns, and yields answers as they come. Ends early on `stop` or when closed."""
     order = iter([index for _ in range(count) for index in range(len(inputs))])
     lock = threading.Lock()
     answers: SimpleQueue[Sent | None] = SimpleQueue()  # None: one client has ended
@@ -79,9 +79,9 @@ def send(
                         index = next(order, None)
                     if index is None:
                         return
-                    one = _one(session, place, inputs, index, limit_seconds)._replace(opened=opened)
+                    one = _one(session, target, inputs, index, limit_seconds)._replace(opened=opened)
                     opened = not one.status
-                    # Of each input the first answer of each status is shown: a long run mustn't hold them all.
+                    # Only the first body per input and status is kept, to limit memory.
                     with lock:
                         again = (index, one.status) in kept
                         kept.add((index, one.status))
@@ -91,7 +91,7 @@ def send(
 
     going = max(1, min(clients, count * len(inputs)))
     for _ in range(going):
-        threading.Thread(target=client, daemon=True).start()  # nobody waits for those that are broken off
+        threading.Thread(target=client, daemon=True).start()  # aborted ones aren't waited for
     try:
         while going:
             one = answers.get()
@@ -103,18 +103,18 @@ def send(
         stop.set()
 
 
-def _one(session: requests.Session, place: Place, inputs: Sequence[Input], index: int, limit_seconds: float) -> Sent:
+def _one(session: requests.Session, target: ScoringTarget, inputs: Sequence[Input], index: int, limit_seconds: float) -> Sent:
     one = inputs[index]
     headers = {"Content-Type": one.content_type, "Accept": "application/json", "Accept-Encoding": "identity"}
-    if place.deployment:
-        headers[DEPLOYMENT_HEADER] = place.deployment
+    if target.deployment:
+        headers[DEPLOYMENT_HEADER] = target.deployment
     began = time.perf_counter()
     try:
-        if place.signature is not None:
-            headers |= place.signature.headers()
+        if target.signature is not None:
+            headers |= target.signature.headers()
             began = time.perf_counter()
         with session.post(
-            place.uri,
+            target.uri,
             data=one.body,
             headers=headers,
             timeout=(min(CONNECT_SECONDS, limit_seconds), limit_seconds),
@@ -124,13 +124,13 @@ def _one(session: requests.Session, place: Place, inputs: Sequence[Input], index
         ) as answer:
             body = _body(answer, began + limit_seconds)
     except requests.RequestException as error:
-        return Sent(index, 0, time.perf_counter() - began, failure=_silence(error, place.uri, limit_seconds))
+        return Sent(index, 0, time.perf_counter() - began, failure=_silence(error, target.uri, limit_seconds))
     except HTTPError as error:  # while the body is read
         return Sent(index, 0, time.perf_counter() - began, failure=f"the connection broke: {type(error).__name__}")
-    except ValueError as error:  # what no library has a name for; its words may hold what was to be sent
+    except ValueError as error:  # from several libraries; its text may contain the request
         return Sent(index, 0, 0.0, failure=f"it can't be sent: {type(error).__name__}")
     except AzureError as error:
-        return Sent(index, 0, 0.0, failure=f"no token to sign it with: {_innermost(error)}")
+        return Sent(index, 0, 0.0, failure=f"no token to authorize it: {_innermost(error)}")
     seconds = time.perf_counter() - began
     kept = {name.lower(): value for name, value in answer.headers.items() if name.lower() in KEPT}
     return Sent(
@@ -145,7 +145,7 @@ def _one(session: requests.Session, place: Place, inputs: Sequence[Input], index
 
 
 def _body(answer: requests.Response, until: float) -> bytes:
-    """All of it, in the time that a request has: the libraries' limit is one of each read, which a byte now and then passes."""
+    """Reads the body within the request's timeout; the library's timeout applies only to each read."""
     parts: list[bytes] = []
     size = 0
     while size < LARGEST_ANSWER and (part := answer.raw.read1(_READ)):
@@ -157,16 +157,16 @@ def _body(answer: requests.Response, until: float) -> bytes:
 
 
 class _As(AuthBase):
-    """Sends the headers as they are: without it a netrc file of the user's would take the key's place."""
+    """Keeps the headers as they are: requests would replace the key by credentials from a netrc file."""
 
     def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
         return request
 
 
 def server_seconds(header: str, run: str = "") -> float | None:
-    """What `Server-Timing` says (W3C): its metric `total`, else what the inference server measured, else the sum of the metrics.
+    """Server time from `Server-Timing` (W3C): its metric `total`, else the inference server's, else the sum of the metrics.
 
-    None where nobody says anything.
+    None without any of them.
     """
     found = {name: float(text) for name, text in _METRIC.findall(header) if _NUMBER.fullmatch(text)}
     if "total" not in found and _NUMBER.fullmatch(run.strip()):
@@ -177,12 +177,12 @@ def server_seconds(header: str, run: str = "") -> float | None:
 
 
 def _silence(error: requests.RequestException, uri: str, limit_seconds: float) -> str:
-    """Why no answer came, in a line. The library's own words repeat the whole address and more."""
+    """Why there was no answer, in one line; the library's message repeats the URL and more."""
     host = uri.split("/")[2] if uri.count("/") >= 2 else uri
     if isinstance(error, requests.exceptions.SSLError):
         return f"the certificate of {host} isn't trusted here: {_innermost(error)}"
     if isinstance(error, requests.ConnectTimeout):
-        return f"{host} doesn't take connections"
+        return f"{host} doesn't accept connections"
     if isinstance(error, requests.Timeout):
         return f"no answer within {limit_seconds:g} s"
     if isinstance(error, requests.ConnectionError):

@@ -1,7 +1,4 @@
-"""What `query` prints: for each file its picture and its highest scores, then how long requests took.
-
-In: what was sent, and what came. Out: a `Report`; lines for people, one object for programs. No key is in either.
-"""
+"""Output of `query`, as text or JSON: for each file its picture and highest scores, then latencies. Contains no key."""
 
 import json
 from collections import Counter
@@ -21,14 +18,14 @@ from azure_gpu_operations.query.scores import Score
 from azure_gpu_operations.query.sending import Sent
 from azure_gpu_operations.tables import Heading, of_rows, print_table
 
-_LONGEST_ANSWER = 400  # characters of an answer that isn't made of scores
+_LONGEST_ANSWER = 400  # characters of an answer without scores
 _BAR = 20  # columns of a score of 1
 
 
 class Report(NamedTuple):
     """`sent` in the order in which the answers came."""
 
-    endpoint: str  # its name; "" for an address of one's own
+    endpoint: str  # its name; "" for a URL
     uri: str
     signed_with: str
     stack: str
@@ -45,7 +42,7 @@ class Report(NamedTuple):
 
     @property
     def timed(self) -> list[Sent]:
-        """What latencies are taken of: where a connection had to be opened, only if there is nothing else."""
+        """Answers for latencies: without those that opened a connection, unless there are no others."""
         kept = [one for one in self.good if not one.opened]
         return kept or self.good
 
@@ -103,19 +100,19 @@ def _line(score: Score, shown: Sequence[Score]) -> Text:
 def _parts(sent: Sent) -> str:
     if sent.server_seconds is None or sent.network_seconds is None:
         return ""
-    opened = ", a new connection in it" if sent.opened else ""
+    opened = ", including a new connection" if sent.opened else ""
     return f" (server {_ms(sent.server_seconds)}, network {_ms(sent.network_seconds)}{opened})"
 
 
 def _refused(found: Refusal) -> Iterable[str]:
     yield f"  {found.what}"
     if found.said:
-        yield f"  it says: {found.said}"
+        yield f"  server: {found.said}"
     yield f"  fix: {found.fix}"
 
 
 def _failures(report: Report, console: Console) -> None:
-    """Of many requests, what failed beside what was shown already."""
+    """Summary of the failures among many requests."""
     failed = [one for one in report.sent if not one.is_good]
     if len(report.sent) == len(report.inputs) or not failed:
         return
@@ -138,7 +135,7 @@ def _latencies(report: Report, console: Console) -> None:
     print_table(console, of_rows([Heading(each) for each in ("", "requests", "least", "p50", "p90", "p99", "most")], rows))
     rate = len(report.good) / report.seconds if report.seconds else 0.0
     opened = sum(1 for one in report.good if one.opened)
-    left = f"; {opened} that opened a connection aren't among the latencies" if len(report.timed) < len(report.good) else ""
+    left = f"; {opened} that opened a connection aren't included in the latencies" if len(report.timed) < len(report.good) else ""
     clients = "1 client" if report.clients == 1 else f"{report.clients} clients"
     console.print(f"{len(report.good)} answers in {report.seconds:.2f} s by {clients}: {rate:.1f} a second{left}")
 
@@ -151,7 +148,7 @@ def _measured(report: Report) -> dict[str, Latency | None]:
 
 
 def _shares(report: Report, console: Console) -> None:
-    """Which deployments answered, where there is more than one."""
+    """The deployments that answered, if there are several."""
     found = Counter(one.deployment for one in report.good if one.deployment)
     if len(found) > 1:
         total = sum(found.values())

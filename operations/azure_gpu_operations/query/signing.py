@@ -1,7 +1,6 @@
-"""How a request to an endpoint is signed: by its key, its own token, or a token of Entra, whichever it asks for.
+"""Authorizes requests to an endpoint by its method: its key, its own token, or an Entra token.
 
-In: a signed-in `Arm` and an `Endpoint`. Out: a `Signature`, which gives the header when a request is sent. Neither its text nor
-its repr shows what it holds; nothing here writes it anywhere.
+A `Signature` produces the header for each request; its text and repr never contain the secret.
 """
 
 from collections.abc import Callable
@@ -9,12 +8,12 @@ from collections.abc import Callable
 from azure_gpu_operations.azure import Arm, AzureError
 from azure_gpu_operations.machine_learning.endpoints import API_VERSION, Endpoint
 
-ENTRA_SCOPE = "https://ml.azure.com/.default"  # for which managed and Kubernetes endpoints take Entra's tokens
+ENTRA_SCOPE = "https://ml.azure.com/.default"  # of Entra tokens for managed and Kubernetes endpoints
 KEYS_ROLE = "AzureML Data Scientist"  # built-in: lists keys, and scores
 
 
 class Signature:
-    """Signs requests. `what` says with which kind of secret."""
+    """Authorizes requests. `what`: the kind of secret."""
 
     __slots__ = ("_bearer", "what")
 
@@ -34,7 +33,7 @@ def of_key(key: str, what: str) -> Signature:
 
 
 def of_endpoint(arm: Arm, endpoint: Endpoint) -> Signature:
-    """AzureError where this login may not have the key or the token."""
+    """AzureError if this login may not read the key or the token."""
     if endpoint.auth_mode == "AADToken":
         return Signature(lambda: arm.login.credential.get_token(ENTRA_SCOPE).token, "a token of Entra")
     if endpoint.auth_mode == "AMLToken":
@@ -48,9 +47,10 @@ def _fetched(arm: Arm, endpoint: Endpoint, action: str, name: str) -> str:
     except AzureError as error:
         if error.status != 403:
             raise
+        secret = "key" if action == "listKeys" else "token"
         raise AzureError(
-            f"this login may not have the endpoint's {'key' if action == 'listKeys' else 'token'}; the role {KEYS_ROLE} on the "
-            f"workspace allows that, and so does an endpoint with `auth: entra`, which has none ({error})",
+            f"this login may not read the endpoint's {secret}; it needs the role {KEYS_ROLE} on the workspace; or set `auth: "
+            f"entra` of the endpoint, which needs no key ({error})",
             403,
         ) from error
     found = answer.get(name)

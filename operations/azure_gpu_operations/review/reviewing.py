@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from azure_gpu.formats.stack_file import StackFileError
-from azure_gpu_operations.guard.look import planned_unprotected
+from azure_gpu_operations.guard.update_check import planned_unprotected
 from azure_gpu_operations.planned import WrongStackFileError
 from azure_gpu_operations.project import name_of, project
 from azure_gpu_operations.review import placeholders

@@ -1,1 +1,1 @@
-"""`run`: somebody's script, workload or image on the stack's GPU job, its log on the screen, its exit code as our own."""
+"""`run`: runs a script, workload or image locally or on a service of a stack, streams its log and returns its exit code."""

@@ -1,8 +1,4 @@
-"""`run --model NAME`: the SavedModel that a run has left becomes a model of the stack's workspace.
-
-In: the word of the command line, the run's files in the stack's storage. Out: a `Model` and problems; the model in the stack's
-model store and in its file, from where `up` registers it.
-"""
+"""`run --model NAME`: adds the SavedModel in a run's output to the stack's storage and file, for registration by `up`."""
 
 import tempfile
 from contextlib import closing
@@ -20,21 +16,21 @@ _VERSION = "%Y%m%d-%H%M%S"
 
 
 def resolve(text: str, outputs: list[str], view: StackView | None, *, detach: bool) -> tuple[Model | None, list[Problem]]:
-    """None where none was requested. Without a version it is the time."""
+    """None if not requested. The default version is the current time."""
     if not text:
         return None, []
     name, _, version = text.partition(":")
     problems: list[Problem] = []
     if not is_name(name):
-        problems.append(Problem("--model", "this can't be a model's name", value=name, allowed=NAME_FORM))
+        problems.append(Problem("--model", "not a valid model name", value=name, allowed=NAME_FORM))
     if version and not is_version(version):
-        problems.append(Problem("--model", "this can't be a version", value=version, allowed=VERSION_FORM))
+        problems.append(Problem("--model", "not a valid version", value=version, allowed=VERSION_FORM))
     if not outputs:
-        fix = "add --output with the folder that the program writes, such as output/saved_model"
-        problems.append(Problem("--model", "nothing of the run is kept", value=text, fix=fix))
+        fix = "add --output with the folder of the SavedModel, such as output/saved_model"
+        problems.append(Problem("--model", "requires --output", value=text, fix=fix))
     if detach:
-        fix = f"leave out one of the two; later: {COMMAND} fetch, then {COMMAND} upload-model"
-        problems.append(Problem("--detach", "nobody is left to make a model of what the run leaves", fix=fix))
+        fix = f"remove one of the two; later run {COMMAND} fetch, then {COMMAND} upload-model"
+        problems.append(Problem("--detach", "can't be combined with --model: the model is made when the run ends", fix=fix))
     if view is not None and not view.ml_workspace:
         fix = "add `ml_workspace: create` to the stack's file and run `pulumi up`"
         problems.append(Problem("--model", "the stack has no Azure ML workspace", value=view.name, fix=fix))
@@ -42,7 +38,7 @@ def resolve(text: str, outputs: list[str], view: StackView | None, *, detach: bo
 
 
 def make(view: StackView, run: str, model: Model, own_file: Path, say: Say) -> int:
-    """The exit code. `run`: the name under which the run's files are kept."""
+    """Returns the exit code. `run`: the name of the run's files."""
     from azure_gpu_operations.azure import Arm
     from azure_gpu_operations.batch.blobs import Blobs
     from azure_gpu_operations.run import carried
@@ -54,7 +50,7 @@ def make(view: StackView, run: str, model: Model, own_file: Path, say: Say) -> i
         found = sorted(file.parent for file in folder.rglob(SAVED_MODEL))
         if len(found) != 1:
             what = "no SavedModel" if not found else f"{len(found)} SavedModels"
-            say(f"error: the run has left {what}; its files: {COMMAND} fetch {run} --into FOLDER --stack {view.name}")
+            say(f"error: the run's output contains {what}; to fetch it: {COMMAND} fetch {run} --into FOLDER --stack {view.name}")
             return 1
         code = bring(view, found[0], model, own_file, write=True)
     if code == 0:

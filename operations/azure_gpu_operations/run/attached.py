@@ -1,13 +1,13 @@
-"""`python -m operations logs NAME` and `fetch NAME`: runs that were started before, by anybody, from any machine.
+"""`python -m operations logs NAME` and `fetch NAME`: attach to earlier runs, from any machine.
 
-    logs run-train-20261123-120000-ab12 --stack S     its log from the beginning, and on until it ends; its exit code is ours
-    fetch run-train-20261123-120000-ab12 --into out --stack S    what it left, by --output, into a folder
+    logs run-train-20261123-120000-ab12 --stack S     show its log from the beginning until it ends; returns its exit code
+    fetch run-train-20261123-120000-ab12 --into out --stack S    download its output files (--output) to a folder
 
-NAME is what `run` calls it: an execution of a job, a Batch job, a Kubernetes Job, a run-command of a machine, a job of a
-workspace. `running` lists what runs now. Ctrl-C ends `logs` and not the run.
+NAME is the name shown by `run`: an execution of a job, a Batch job, a Kubernetes Job, a run-command of a virtual machine, or a
+job of a workspace. `running` lists current runs. Ctrl-C ends `logs` but not the run.
 
-Exit codes: of `logs` that of the program, 125 where the run failed and not what it ran, 130 after Ctrl-C; of `fetch` 0, 1 where
-the run hasn't uploaded everything, and what is there is fetched; 2 where the stack has no such run.
+Exit codes: `logs` returns the program's, 125 if the run itself failed, 130 after Ctrl-C; `fetch` returns 0, or 1 if the run
+hasn't uploaded all its files (the available ones are fetched); both return 2 if the stack has no such run.
 """
 
 import argparse
@@ -36,12 +36,12 @@ def add_logs_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_fetch_arguments(parser: argparse.ArgumentParser) -> None:
     _add(parser)
-    parser.add_argument("--into", type=Path, required=True, metavar="FOLDER", help="where files go; made where it isn't there")
+    parser.add_argument("--into", type=Path, required=True, metavar="FOLDER", help="target folder; created if it doesn't exist")
     parser.set_defaults(run=_fetch)
 
 
 def _add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", help="as `run` and `running` call it")
+    parser.add_argument("name", metavar="NAME", help="the run's name, as shown by `run` and `running`")
     parser.add_argument("--stack", required=True, help="the stack's name")
     stack_options.add_config_folder(parser)
 
@@ -55,7 +55,7 @@ def _logs(options: argparse.Namespace) -> int:
 
 
 def stop(options: argparse.Namespace) -> int:
-    """Ends the run that the options name, as `operations stop` does; the exit code."""
+    """`operations stop` of a run; returns the exit code."""
     with _found(options, on_screen()) as run:
         if run is None:
             return WRONG_COMMAND_LINE
@@ -70,27 +70,27 @@ def _fetch(options: argparse.Namespace) -> int:
 
     stack = view(stack_options.stack_of(options))
     if not stack.storage:
-        message = "the stack has no storage account, in which runs keep files"
+        message = "the stack has no storage account for the files of runs"
         return refuse(Problem("--stack", message, stack.name, fix="add `storage: create` to the stack's foundation"))
     with closing(Arm(stack.connection)) as arm, closing(Blobs(arm, stack.storage)) as blobs:
         is_under_way = carried.is_under_way(blobs, options.name) or on_batch.is_under_way(arm, stack, options.name)
         count = carried.fetch(blobs, options.name, options.into.expanduser())
-    if is_under_way:  # asked first: what was uploaded in between is one file too many, and none too few
+    if is_under_way:  # read before the download, so that no file can be missed
         print(
-            f"error: the run {options.name} hasn't uploaded all that it leaves: it still runs, or was ended before; "
+            f"error: the run {options.name} hasn't uploaded all its files: it is still running or was stopped early; "
             f"{carried.fetched(count, options.into)}",
             file=sys.stderr,
         )
         return FAILED
     if not count:
-        fix = "`run` says under which name a run's files lie; only what --output names is kept"
-        return refuse(Problem("NAME", "no file of such a run is kept", options.name, fix=fix, code=Code.NOT_FOUND))
+        fix = "`run` shows the name of a run's files; only files that match --output are kept"
+        return refuse(Problem("NAME", "no files are stored under this name", options.name, fix=fix, code=Code.NOT_FOUND))
     print(carried.fetched(count, options.into))
     return OK
 
 
 def is_there(stack: StackView, options: argparse.Namespace) -> bool:
-    """Whether the stack has a run with the name that the options give."""
+    """Whether the stack has a run of this name."""
     from azure_gpu_operations.azure import Arm
 
     with closing(Arm(stack.connection)) as arm:
@@ -99,21 +99,21 @@ def is_there(stack: StackView, options: argparse.Namespace) -> bool:
 
 @contextmanager
 def _found(options: argparse.Namespace, output: Output) -> Iterator[Run | None]:
-    """The run with this name. None if the stack has none; the problem is printed."""
+    """The run of this name; None after printing the problem if the stack has none."""
     from azure_gpu_operations.azure import Arm
 
     stack = view(stack_options.stack_of(options))
     with closing(Arm(stack.connection)) as arm:
         run = _find(arm, stack, options, output)
         if run is None:
-            fix = "`running` lists what runs; a run that went well is removed from its pool or cluster when it ends"
-            refuse(Problem("NAME", f"the stack {stack.name} has no such run", options.name, fix=fix, code=Code.NOT_FOUND))
+            fix = "list current runs with `running`; a successful run is removed from its pool or cluster when it ends"
+            refuse(Problem("NAME", f"the stack {stack.name} has no run of this name", options.name, fix=fix, code=Code.NOT_FOUND))
         yield run
 
 
 def _find(arm: "Arm", stack: StackView, options: argparse.Namespace, output: Output) -> Run | None:
-    """In every place that the stack has, those first that are asked most quickly."""
-    from azure_gpu_operations.clusters import places
+    """Searches all services of the stack, the fastest first."""
+    from azure_gpu_operations.clusters import targets
     from azure_gpu_operations.run.on_batch import run as on_batch
     from azure_gpu_operations.run.on_cluster import run as on_cluster
     from azure_gpu_operations.run.on_job import run as on_job
@@ -126,5 +126,5 @@ def _find(arm: "Arm", stack: StackView, options: argparse.Namespace, output: Out
         or on_batch.find(arm, stack, name, output)
         or on_ml_cluster.find(arm, stack, name, output)
         or on_vm.find(arm, stack, name, output)
-        or on_cluster.find(arm, stack, places.all_of(stack, stack_options.file_of(options)), name, output)
+        or on_cluster.find(arm, stack, targets.all_of(stack, stack_options.file_of(options)), name, output)
     )

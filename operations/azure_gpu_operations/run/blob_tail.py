@@ -1,7 +1,4 @@
-"""A text that grows in a blob, shown line by line while it does.
-
-In: a function that reads a blob from a place on, and one that shows a line. Out: each line once. Pure but for the two.
-"""
+"""Shows the lines of a growing blob, each once."""
 
 from collections.abc import Callable
 
@@ -11,7 +8,7 @@ Read = Callable[[int], bytes | None]  # from this byte on; None: there is no suc
 
 
 class BlobTail:
-    """One blob. What was shown isn't shown again, however often it is read."""
+    """One blob. Repeated reads show only new lines."""
 
     def __init__(self, read: Read, show: Callable[[str], None]) -> None:
         self._read, self._show = read, show
@@ -21,11 +18,11 @@ class BlobTail:
 
     @property
     def found(self) -> bool:
-        """Whether anything was read at all."""
+        """Whether anything was read."""
         return self._at > 0
 
     def more(self) -> bool:
-        """Shows the whole lines that came. Whether anything did."""
+        """Shows new complete lines. Returns whether there was new content."""
         content = self._read(self._at)
         if not content:
             return False
@@ -37,11 +34,11 @@ class BlobTail:
         return True
 
     def ends_with(self, text: str) -> bool:
-        """Whether this is the end of what was read, white space aside."""
+        """Whether the content read so far ends with `text`, ignoring white space."""
         return self._end.decode("utf-8", errors="replace").rstrip().endswith(text.rstrip()[-_KEPT // 4 :])
 
     def finish(self) -> None:
-        """Shows what came without an end of its line."""
+        """Shows the last line if it has no line break."""
         if self._rest:
             self._tell(self._rest)
             self._rest = b""

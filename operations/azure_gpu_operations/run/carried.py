@@ -1,8 +1,7 @@
-"""Files that go with a run: what is put beside its program, and what of it is kept.
+"""Input and output files of a run (--input, --output, --into), transferred through the stack's storage account.
 
-In: the words of --input, --output and --into; a build context; a storage account. Out: `Files` and problems; the context with the
-carrier in it; the carrier's instructions; blobs. The carrier runs inside the image, so only what is built can have it: a script,
-a workload, a folder. On a pool Batch itself carries files, for any image.
+A carrier program in the image downloads inputs and uploads outputs, so files require a built image: a script, a workload or a
+folder. On Batch the service transfers files, for any image.
 """
 
 import json
@@ -24,26 +23,26 @@ if TYPE_CHECKING:
     from azure_gpu_operations.azure import Arm
     from azure_gpu_operations.batch.blobs import Blobs
 
-CONTAINER = "runs"  # of the stack's storage account, for the files of every run
-TASK = "main"  # of a run that is one program: below it lies what it leaves
+CONTAINER = "runs"  # in the stack's storage account, for the files of all runs
+TASK = "main"  # folder of the output files of a run with one program
 _INPUTS = "inputs"
-_UNDER_WAY = "under-way"  # below it a blob for each run whose carrier hasn't uploaded everything yet
+_UNDER_WAY = "under-way"  # prefix of a marker blob per run, until its carrier has uploaded everything
 CARRIER = "azure-gpu-carry.py"
-_LARGEST = 2 * 1024**3  # bytes of all inputs: they pass through this machine's memory one by one
+_LARGEST = 2 * 1024**3  # bytes of one input: it is read into memory
 
 
 class Input(NamedTuple):
-    """A file or a folder of this machine, and what it is called below the program's working folder."""
+    """A local file or folder, and its name in the program's working folder."""
 
     path: Path
     name: str
 
 
 class Files(NamedTuple):
-    """What goes with a run."""
+    """The files of a run."""
 
     inputs: tuple[Input, ...] = ()
-    outputs: tuple[str, ...] = ()  # patterns from the working folder on
+    outputs: tuple[str, ...] = ()  # patterns relative to the working folder
     into: Path | None = None
 
     @property
@@ -59,57 +58,57 @@ def resolve(inputs: Iterable[str], outputs: Iterable[str], into: Path | None) ->
         path = Path(path_text).expanduser()
         name = name or path.resolve().name
         if not path.exists():
-            problems.append(Problem("--input", "the file or folder isn't there", value=path_text, code=Code.NOT_FOUND))
-        elif _leads_out(name):
-            fix = "write a path below that folder, such as data"
-            problems.append(Problem("--input", "it leads out of the program's working folder", value=name, fix=fix))
+            problems.append(Problem("--input", "file or folder not found", value=path_text, code=Code.NOT_FOUND))
+        elif _is_outside(name):
+            fix = "use a path inside that folder, such as data"
+            problems.append(Problem("--input", "the path is outside the program's working folder", value=name, fix=fix))
         elif any(each.name == name for each in found):
-            fix = f"give one another name: --input {path_text}=NAME"
+            fix = f"rename one: --input {path_text}=NAME"
             problems.append(Problem("--input", "two inputs have the same name", value=name, fix=fix))
         elif sum(file.stat().st_size for file in _files(path).values()) > _LARGEST:
-            fix = "put it into the storage account and let the program fetch it as its identity"
-            problems.append(Problem("--input", f"it is larger than {_LARGEST // 1024**3} GiB", value=path_text, fix=fix))
+            fix = "upload it to the storage account and let the program download it with its identity"
+            problems.append(Problem("--input", f"larger than {_LARGEST // 1024**3} GiB", value=path_text, fix=fix))
         else:
             found.append(Input(path, name))
     patterns = tuple(outputs)
     problems += [
-        Problem("--output", "it leads out of the program's working folder", value=each, fix="write a path below that folder")
+        Problem("--output", "the path is outside the program's working folder", value=each, fix="use a path inside that folder")
         for each in patterns
-        if _leads_out(each)
+        if _is_outside(each)
     ]
     problems += check_into(into)
     return Files(tuple(found), patterns, into), problems
 
 
 def check_into(into: Path | None) -> list[Problem]:
-    """Whether what a run leaves can be put there."""
+    """Problems with the folder for output files."""
     if into is None or not into.exists() or into.is_dir():
         return []
-    return [Problem("--into", "this is no folder", value=str(into), fix="name a folder, new or not")]
+    return [Problem("--into", "not a folder", value=str(into), fix="name a new or existing folder")]
 
 
 def check(files: Files, context: Context | None, storage: str, stack: str) -> list[Problem]:
-    """What keeps them from being carried into an image that is built. `storage`: the id of the stack's storage account."""
+    """Problems with files in a built image. `storage`: the id of the stack's storage account."""
     if not files.are_carried:
         return []
     path = "--input" if files.inputs else "--output"
     if not storage:
-        message = "the stack has no storage account, through which files come and go"
+        message = "the stack has no storage account, which transfers the files"
         fix = "add `storage: create` to the stack's foundation and run `pulumi up`"
         return [Problem(path, message, value=stack, fix=fix, code=Code.NOT_FOUND)]
     if context is None:
-        message = "only what is built can have files: a script, a workload, a folder with a Dockerfile"
-        fix = f"write a {DOCKERFILE} with `FROM` that image and its ENTRYPOINT, and name its folder"
+        message = "files require a built image: a script, a workload or a folder with a Dockerfile"
+        fix = f"write a {DOCKERFILE} with `FROM` this image and its ENTRYPOINT, and name its folder"
         return [Problem(path, message, fix=fix)]
     if not context.script and whole_command(context, ()) is None:
-        message = "what the image starts can't be read"
-        fix = f"write ENTRYPOINT in the form of a list into its {DOCKERFILE}"
+        message = "the image's command can't be determined"
+        fix = f"write ENTRYPOINT in its {DOCKERFILE} as a JSON list"
         return [Problem(path, message, value=context.described, fix=fix)]
     return []
 
 
 def with_carrier(context: Context, arguments: Iterable[str]) -> tuple[Context, list[str]]:
-    """The context whose image starts the carrier, which starts what the image started; and the arguments that go with it."""
+    """The context with the carrier as entry point, which starts the original command; and its arguments."""
     words = list(arguments)
     lines = [f"COPY {CARRIER} /{CARRIER}"]
     if context.script:
@@ -125,9 +124,9 @@ def with_carrier(context: Context, arguments: Iterable[str]) -> tuple[Context, l
 
 
 class RunFiles(NamedTuple):
-    """A run's files in the storage account. `blobs` None: it has none."""
+    """A run's files in the storage account. `blobs` None: no files."""
 
-    name: str = ""  # under which they lie there: not every service has a name for a run before it begins
+    name: str = ""  # of their folder there: some services name a run only after its start
     files: Files = Files()
     blobs: "Blobs | None" = None
 
@@ -136,16 +135,16 @@ class RunFiles(NamedTuple):
         return self.name if self.files.outputs else ""
 
     def tell(self, say: Say) -> None:
-        """Once it was started: for whoever looks for its files when this command is gone."""
+        """Shows the name of the files after the start, for a later `fetch`."""
         if self.kept_as:
-            say(f"its files will be in the stack's storage account as {self.kept_as}")
+            say(f"its files will be stored in the stack's storage account as {self.kept_as}")
 
     def end(self, say: Say, stack: str) -> None:
-        """Fetches what the program has left, where that was requested; else says how it is fetched."""
+        """Downloads the output files if requested; otherwise shows the command for it."""
         if self.blobs is None or not self.kept_as:
             return
         if self.files.into is None:
-            say(f"its files: {COMMAND} fetch {self.kept_as} --into FOLDER --stack {stack}")
+            say(f"to fetch its files: {COMMAND} fetch {self.kept_as} --into FOLDER --stack {stack}")
             return
         folder = self.files.into.expanduser()
         say(fetched(fetch(self.blobs, self.kept_as, folder), folder))
@@ -155,7 +154,7 @@ NO_FILES = RunFiles()
 
 
 class Carrying(NamedTuple):
-    """What a run starts, with its files in their places."""
+    """The target and arguments of a run with files."""
 
     target: Target
     arguments: list[str]
@@ -172,12 +171,12 @@ def carrying(
     client_id: Callable[[], str],
     longest: int = names.LONGEST,
 ) -> Iterator[Carrying]:
-    """`client_id`: of the identity by which files come and go, "" for the only one; asked where there are files. `longest`: name
-    of the run, in characters."""
+    """`client_id`: of the identity that transfers files, "" for the only one; called only if there are files. `longest`: maximum
+    length of the run's name."""
     if not files.are_carried or target.context is None:
         yield Carrying(target, list(arguments))
         return
-    from azure_gpu_operations.batch.blobs import Blobs  # here: Azure's clients take longer to load than a command line
+    from azure_gpu_operations.batch.blobs import Blobs  # here: Azure's clients load slowly
 
     identity = client_id()
     context, words = with_carrier(target.context, arguments)
@@ -189,16 +188,16 @@ def carrying(
 
 
 def placed(blobs: "Blobs", files: Files, run: str, client_id: str) -> dict[str, str]:
-    """Uploads the inputs, each content once. The variable that tells the carrier what to do."""
+    """Uploads the inputs, each content once. Returns the environment variable with the carrier's instructions."""
     blobs.make_container(CONTAINER)
-    told = [{"from": _upload(blobs, each), "to": each.name} for each in files.inputs]
+    uploaded = [{"from": _upload(blobs, each), "to": each.name} for each in files.inputs]
     under_way = f"{_UNDER_WAY}/{run}" if files.outputs else ""
     if under_way:
         blobs.put(CONTAINER, under_way, b"")
     instructions = {
         "container_url": f"{blobs.endpoint}{CONTAINER}",
         "client_id": client_id,
-        "inputs": told,
+        "inputs": uploaded,
         "outputs": list(files.outputs),
         "prefix": f"{run}/{TASK}",
         "under_way": under_way,
@@ -207,7 +206,7 @@ def placed(blobs: "Blobs", files: Files, run: str, client_id: str) -> dict[str, 
 
 
 def fetch(blobs: "Blobs", run: str, folder: Path) -> int:
-    """What a run has left, into a folder; how many files. Of several tasks each has a folder of its own."""
+    """Downloads a run's output files to a folder; returns their number. Each of several tasks has a subfolder."""
     kept = list(blobs.names(CONTAINER, f"{run}/"))
     prefix = f"{run}/{TASK}/" if kept and all(name.startswith(f"{run}/{TASK}/") for name in kept) else f"{run}/"
     folder.mkdir(parents=True, exist_ok=True)
@@ -215,12 +214,12 @@ def fetch(blobs: "Blobs", run: str, folder: Path) -> int:
 
 
 def is_under_way(blobs: "Blobs", run: str) -> bool:
-    """Whether its carrier hasn't uploaded everything: the run goes on, or was ended before. A Batch run has no carrier."""
+    """Whether its carrier hasn't uploaded everything: the run continues, or was stopped early. Batch runs have no carrier."""
     return f"{_UNDER_WAY}/{run}" in blobs.names(CONTAINER, f"{_UNDER_WAY}/{run}")
 
 
 def fetched(count: int, folder: Path) -> str:
-    """The sentence that says so."""
+    """Message about downloaded files."""
     return f"fetched {count} {'file' if count == 1 else 'files'} into {folder}"
 
 
@@ -234,11 +233,11 @@ def _upload(blobs: "Blobs", one: Input) -> str:
 
 
 def _files(path: Path) -> dict[str, Path]:
-    """By their names below the path; a file is itself."""
+    """Files by their path below the folder; a single file by its name."""
     if path.is_file():
         return {path.name: path}
     return {file.relative_to(path).as_posix(): file for file in sorted(path.rglob("*")) if file.is_file()}
 
 
-def _leads_out(path: str) -> bool:
+def _is_outside(path: str) -> bool:
     return not path or path.startswith(("/", "\\")) or ".." in Path(path).parts

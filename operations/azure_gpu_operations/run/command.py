@@ -1,37 +1,37 @@
-"""`python -m operations run`: runs a script, a workload or an image here, or on a stack's job, pool, cluster, edge or machine.
+"""`python -m operations run`: run a script, a workload or an image here, or on a stack's job, pool, cluster, edge or VM.
 
-    run ./train.py --requirements requirements.txt --on job --stack S -- --epochs 3    a script, which is the normal case
+    run ./train.py --requirements requirements.txt --on job --stack S -- --epochs 3    a script, the usual case
     run mnist --on job --stack S -- --steps 1000                                       a workload of this repository
-    run mcr.microsoft.com/devcontainers/python:3.11 --on job --stack S -- python -c "print(1)"  an image that Azure can pull
+    run mcr.microsoft.com/devcontainers/python:3.11 --on job --stack S -- python -c "print(1)"  a public image
     run --on job --stack S                                                             the job's own image
     run ./train.py --on batch --stack S --output 'results/*.json' --into out           a task on the stack's pool, and its files
-    run ./train.py --on job --stack S --input data --output model --model digits      with files, and a model of the workspace
-    run ./train.py --on batch --stack S --tasks seeds.yaml                             many tasks, one for each line of a file
-    run mnist --on batch --nodes 2 --gpus 1 --stack S                                  two workers that meet by TF_CONFIG
-    run ./solve.py --on batch --pool mpi --nodes 2 --stack S                           one task over two nodes, by the pool's MPI
+    run ./train.py --on job --stack S --input data --output model --model digits      with files, and as a model of the workspace
+    run ./train.py --on batch --stack S --tasks seeds.yaml                             many tasks, one per entry of a file
+    run mnist --on batch --nodes 2 --gpus 1 --stack S                                  two workers, connected by TF_CONFIG
+    run ./solve.py --on batch --pool mpi --nodes 2 --stack S                           one task on two nodes, with the pool's MPI
     run ./train.py --on aks --stack S -- --epochs 3                                    a Kubernetes Job on the stack's cluster
-    run mnist --on aks --cluster gpu --pool a100 --gpus 2 --stack S                    on one of several clusters, pools and GPUs
-    run ./train.py --on aks --stack S --input data --output model --into out           with files, as the stack's identity
-    run docker.io/me/app:1 --on edge --stack S --env NVIDIA_VISIBLE_DEVICES=1          a Job on a cluster given by kubeconfig
-    run ./train.py --on local -- --epochs 3                                            here, in an environment of its own
+    run mnist --on aks --cluster gpu --pool a100 --gpus 2 --stack S                    choose the cluster, pool and number of GPUs
+    run ./train.py --on aks --stack S --input data --output model --into out           with files, by the stack's identity
+    run docker.io/me/app:1 --on edge --stack S --env NVIDIA_VISIBLE_DEVICES=1          a Job on a cluster with a kubeconfig
+    run ./train.py --on local -- --epochs 3                                            here, in a separate Python environment
     run ./train.py --on vm --stack S --start --stop-after                              on the stack's virtual machine
     run ./train.py --on cluster --stack S                                              a job of the stack's Azure ML workspace
-    run mnist --on cluster --nodes 2 --stack S                                         the same with two workers, each on a node
+    run mnist --on cluster --nodes 2 --stack S                                         the same with two workers on two nodes
 
-A script is put into an image together with its requirements, a workload or a folder with a Dockerfile is sent whole; the stack's
-registry builds it, once for each content. On a pool without containers a script runs with the node's own Python. What it writes
-comes to standard output while it runs. Minutes and cost come to standard error at its end. Ctrl-C stops it, in Azure too; on a
-pool it asks first whether to leave it running, on a cluster it removes the Job. Here, on a machine and on a cluster of Azure ML
-it is said first which GPU is seen: its name, compute capability, memory clock, PCI bus, total and free memory; or that none is.
+A script is packed into an image with its requirements; a workload or a folder with a Dockerfile is built as it is. The stack's
+registry builds each content once. On a pool without containers a script runs with the node's Python. The program's output is
+streamed to standard output; run time and cost are printed to standard error at the end. Ctrl-C stops the run in Azure too; it may
+first ask whether to leave it running. Locally, on a VM and on Azure ML the visible GPUs are printed first, with name, compute
+capability, memory clock, PCI bus, total and free memory.
 
-With --nodes each node runs the program once, told of the others by TF_CONFIG; a pool of Batch with `mpi` and without containers
+With --nodes each node runs the program once and finds the others by TF_CONFIG; a Batch pool with `mpi` and without containers
 runs it under mpirun instead. Output and exit code are those of worker 0.
 
-$AZ_BATCH_... among the words behind -- is filled in on the node, such as $AZ_BATCH_TASK_WORKING_DIR, below which --output looks.
+$AZ_BATCH_... in arguments after -- is expanded on the node, such as $AZ_BATCH_TASK_WORKING_DIR, to which --output is relative.
 
-Exit codes: that of the container, or of the first task that failed; 2 the command line is wrong, or the stack can't take it:
-nothing was started; 124 it took longer than --timeout and was stopped; 125 the run failed and not what it ran, such as an image
-that can't be built; 130 stopped by Ctrl-C. A program may end with these codes too: the last lines on standard error say which.
+Exit codes: that of the container, or of the first failed task; 2 wrong command line, or not possible on this stack: nothing was
+started; 124 stopped after --timeout; 125 the run itself failed, for example because the image can't be built; 130 stopped by
+Ctrl-C. A program may end with these codes too: the last lines on standard error tell which it was.
 """
 
 import argparse
@@ -50,7 +50,7 @@ from azure_gpu_operations.run import as_model, options as run_options
 from azure_gpu_operations.run.ended import EndedFromOutsideError
 from azure_gpu_operations.run.preparing import PREPARES
 from azure_gpu_operations.run.protocol import Output
-from azure_gpu_operations.run.target import Asked, resolve
+from azure_gpu_operations.run.target import TargetOptions, resolve
 from azure_gpu_operations.stack_options import file_of
 
 
@@ -61,10 +61,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    before = signal.signal(signal.SIGTERM, _interrupt)  # who ends us from outside means what runs in Azure too
+    before = signal.signal(signal.SIGTERM, _interrupt)  # terminating this process stops the run in Azure too
     try:
         return _run(options)
-    except KeyboardInterrupt:  # before there was an execution to stop
+    except KeyboardInterrupt:  # before the run started
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
     finally:
@@ -72,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    asked = Asked(
+    target_options = TargetOptions(
         options.target or "",
         options.requirements or run_options.beside(options),
         options.base or "",
@@ -80,7 +80,7 @@ def _run(options: argparse.Namespace) -> int:
         tuple(options.secret_env),
         options.timeout,
     )
-    target, problems = resolve(asked, os.environ)
+    target, problems = resolve(target_options, os.environ)
     problems += run_options.problems(options)
     found, more = run_options.view(options)
     problems += more
@@ -96,7 +96,7 @@ def _run(options: argparse.Namespace) -> int:
     from azure_gpu_operations.run.driving import drive
     from azure_gpu_operations.run.errors import WrongRunError
 
-    logging.getLogger("azure.identity").setLevel(logging.ERROR)  # what is wrong with a sign-in is said in a line
+    logging.getLogger("azure.identity").setLevel(logging.ERROR)  # sign-in errors are reported in one line
     try:
         driven = drive(plan, on_screen(), options.stack or "", detach=options.detach)
         if model is None or found is None or driven.code != 0:
@@ -107,7 +107,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def on_screen() -> Output:
-    """The program's output on standard output, all else on standard error."""
+    """The program's output goes to standard output, everything else to standard error."""
     on_standard_error = partial(print, file=sys.stderr, flush=True)
     return Output(show=partial(print, flush=True), show_error=on_standard_error, say=on_standard_error)
 

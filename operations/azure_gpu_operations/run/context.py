@@ -1,8 +1,7 @@
-"""Build contexts: the files that an image is built from, packed so that the same files always give the same bytes and the same
-tag.
+"""Build contexts of images, packed reproducibly: the same files give the same bytes and the same tag. Pure.
 
-In: a script with its requirements, or the files of a folder. Out: a `Context`, whose tag is the hash of its content as
-`formats.build_context` computes it over a folder; `archive`, the tar.gz that a registry takes. Pure.
+The tag is the hash of the content, as `formats.build_context` computes it for a folder; `archive` makes the tar.gz for a
+registry.
 """
 
 import gzip
@@ -16,15 +15,15 @@ from typing import NamedTuple
 
 from azure_gpu.formats.build_context import HASH_DIGITS
 
-# Of a registry without a limit on anonymous pulls. Azure/azure-functions-docker pull request 913 (2023-06-16) starts from it.
+# From a registry without a limit on anonymous pulls. Azure/azure-functions-docker pull request 913 (2023-06-16) starts from it.
 BASE_IMAGE = "mcr.microsoft.com/mirror/docker/library/python:3.11-slim"
 # The same with git. MicrosoftLearning/mslearn-azure-ai issue 125 (2026-03-26) builds from its 3.12 in a registry.
 BASE_IMAGE_WITH_GIT = "mcr.microsoft.com/devcontainers/python:3.11"
 DOCKERFILE = "Dockerfile"
-HASH_ARGUMENT = "CONTEXT_HASH"  # a workload's Dockerfile checks by it that what arrived is what was sent
-USER_ID = 10001  # of no user that an image has: nothing in the container runs as root
+HASH_ARGUMENT = "CONTEXT_HASH"  # by which a workload's Dockerfile verifies the received context
+USER_ID = 10001  # not used by images; nothing in the container runs as root
 REQUIREMENTS = "requirements.txt"
-# A folder of one's own to work in: the user has no home in the image, and libraries keep caches there.
+# A writable home for caches of libraries, since the user has none in the image.
 _SCRIPT_DOCKERFILE = """\
 FROM {base}
 ENV PYTHONUNBUFFERED=1 HOME=/work NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
@@ -42,17 +41,17 @@ RUN pip install --no-cache-dir --root-user-action=ignore -r {requirements}
 
 
 class Context(NamedTuple):
-    """The files of one build, by path with `/`, and what the image is called in its registry."""
+    """The files of one build, by path with `/`, and the image's repository."""
 
     repository: str
     files: Mapping[str, bytes]
     described: str
-    executable: frozenset[str] = frozenset()  # those of its files that may be run; the tag says nothing of it
-    script: str = ""  # which of its files is the user's script; "": it is a folder
+    executable: frozenset[str] = frozenset()  # executable files; not part of the tag
+    script: str = ""  # the file that is the user's script; "" for a folder
 
     @property
     def tag(self) -> str:
-        """The same files have the same tag: an image of this name needn't be built again."""
+        """The same for the same files: an existing image of this tag needn't be built again."""
         return content_hash(self.files)
 
     @property
@@ -62,12 +61,12 @@ class Context(NamedTuple):
 
 
 def of_folder(name: str, files: Mapping[str, bytes], executable: frozenset[str] = frozenset()) -> Context:
-    """A workload, or any folder with a Dockerfile. A workload's image is called as the stack's own build calls it."""
+    """A workload, or any folder with a Dockerfile. A workload's image has the same name as in the stack's build."""
     return Context(_repository(name), files, f"the folder {name}", executable)
 
 
 def of_script(name: str, script: str, requirements: str, base: str) -> Context:
-    """A script alone, with a Dockerfile that installs its requirements and runs it as a user without rights."""
+    """A script, with a Dockerfile that installs its requirements and runs it as an unprivileged user."""
     file = _file_name(name)
     install = INSTALL.format(requirements=REQUIREMENTS) if requirements.strip() else ""
     files = {
@@ -110,5 +109,5 @@ def _file_name(name: str) -> str:
 
 
 def _repository(name: str) -> str:
-    """A word that a registry takes: lowercase letters and digits, with single '_', '.' or '-' between them."""
+    """A valid repository name: lowercase letters and digits, with single '_', '.' or '-' between them."""
     return re.sub(r"[^a-z0-9]+", lambda found: "_" if found[0] == "_" else "-", name.lower()).strip("-_") or "script"

@@ -1,7 +1,6 @@
-"""The one order in which every run goes: prepared, started, followed, summed up; and what ends it on the way.
+"""The sequence of every run: prepare, start, follow, report cost, clean up; and the handling of Ctrl-C.
 
-In: a `Plan` of any service, where lines go. Out: a `Driven`; WrongRunError where nothing was started, RunError where the run
-failed by itself.
+WrongRunError if nothing was started, RunError if the run itself failed.
 """
 
 from collections.abc import Callable
@@ -15,27 +14,27 @@ from azure_gpu_operations.run.stopping import DETACH, Choice, choice
 
 
 class Driven(NamedTuple):
-    """How a run went."""
+    """The result of a run."""
 
     code: int
     name: str = ""  # in Azure
-    cost: Cost | None = None  # None: it was left running
+    cost: Cost | None = None  # None: detached
     kept_as: str = ""  # the name under which its files are kept
 
 
 def drive(plan: Plan, output: Output, stack: str, *, detach: bool = False, choose: Callable[[], Choice] = choice) -> Driven:
-    """`stack`: its name, for the commands that are named; "" for a run without one."""
+    """`stack`: its name, for commands in messages; "" without a stack."""
     with plan(output) as run:
         try:
             run.start()
             if detach:
-                return _left(run, output, stack, OK)
+                return _detached(run, output, stack, OK)
             outcome = run.follow()
         except EndedFromOutsideError:
             return _stopped(run, output)
         except KeyboardInterrupt:
             if run.name and run.can_be_left and choose() == DETACH:
-                return _left(run, output, stack, INTERRUPTED)
+                return _detached(run, output, stack, INTERRUPTED)
             return _stopped(run, output)
         cost = run.cost()
         output.say(f"{run.place}: {outcome.words}; {cost.words}")
@@ -44,11 +43,11 @@ def drive(plan: Plan, output: Output, stack: str, *, detach: bool = False, choos
 
 
 def follow(run: Run, output: Output, stack: str) -> Driven:
-    """A run that was started before, perhaps by somebody else. Ctrl-C ends this command and not the run."""
+    """Follows a run that was started earlier. Ctrl-C ends this command but not the run."""
     try:
         outcome = run.follow()
     except KeyboardInterrupt:
-        return _left(run, output, stack, INTERRUPTED)
+        return _detached(run, output, stack, INTERRUPTED)
     cost = run.cost()
     output.say(f"{run.place}: {outcome.words}; {cost.words}")
     if outcome.code:
@@ -56,15 +55,15 @@ def follow(run: Run, output: Output, stack: str) -> Driven:
     return Driven(outcome.code, run.name, cost)
 
 
-def _left(run: Run, output: Output, stack: str, code: int) -> Driven:
-    output.say(f"it runs on: {run.name}; its log: {COMMAND} logs {run.name} --stack {stack}")
+def _detached(run: Run, output: Output, stack: str, code: int) -> Driven:
+    output.say(f"detached, still running: {run.name}; its log: {COMMAND} logs {run.name} --stack {stack}")
     return Driven(code, run.name)
 
 
 def _stopped(run: Run, output: Output) -> Driven:
-    """Whoever has it stopped is told that it costs nothing any more; where it may, `stop` has said so."""
+    """Reports the final cost; if the run couldn't be stopped, `stop` has reported it."""
     if not run.stop():
         return Driven(INTERRUPTED, run.name)
     cost = run.cost()
-    output.say(f"{run.place}: stopped by Ctrl-C; {cost.words}")
+    output.say(f"{run.place}: stopped on Ctrl-C; {cost.words}")
     return Driven(INTERRUPTED, run.name, cost)

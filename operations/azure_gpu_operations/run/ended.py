@@ -1,5 +1,5 @@
-"""How a run hears that its process is to end."""
+"""Termination of this process from outside."""
 
 
 class EndedFromOutsideError(KeyboardInterrupt):
-    """Somebody told this process to end: nobody is there to be asked."""
+    """The process got SIGTERM, so the user can't be asked."""

@@ -1,7 +1,4 @@
-"""How a run fails before or beside what it runs.
-
-In: nothing. Out: `RunError`, `WrongRunError`.
-"""
+"""Errors of a run itself, as opposed to those of its program."""
 
 from azure_gpu.catalog.problems import Problem
 
@@ -11,7 +8,7 @@ class RunError(Exception):
 
 
 class WrongRunError(RunError):
-    """What Azure, or a cluster, says of the place speaks against the run; nothing was started."""
+    """The service rejects the run; nothing was started."""
 
     def __init__(self, problems: list[Problem]) -> None:
         super().__init__("; ".join(map(str, problems)))

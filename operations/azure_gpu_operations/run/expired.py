@@ -1,4 +1,4 @@
-"""Whether a run goes to a part whose end date has passed. A warning: the part is there until somebody takes it down. Pure."""
+"""Warns of runs on expired parts, which exist until they are destroyed. Pure."""
 
 from datetime import date
 
@@ -9,15 +9,15 @@ from azure_gpu_operations.stack_view import StackView
 
 
 def problems(kind: Kind, view: StackView, name: str, day: date) -> list[Problem]:
-    """`day`: at which the stack is judged."""
+    """`day`: the current day of the stack, which `as_of` may set."""
     end = instant(view.expires_at.get(name))
     if end is None or end.date() > day:
         return []
     return [
         Problem(
             path=f"{kind.section}.{name}.expires_after",
-            message=f"the {kind.noun}'s end date has passed ({end.date().isoformat()}): somebody may take it down at any time",
-            fix=f"give it a later one and run `pulumi up --stack {view.name}`",
+            message=f"the {kind.noun} expired on {end.date().isoformat()} and may be destroyed at any time",
+            fix=f"set a later date and run `pulumi up --stack {view.name}`",
             severity=Severity.WARNING,
         )
     ]

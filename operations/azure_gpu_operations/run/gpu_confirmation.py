@@ -1,7 +1,6 @@
-"""Whether a GPU is there, said in the lines by which the second source document lets one see it; or plainly that none is.
+"""Lines that confirm the visible GPUs, as in the second source document, or that there is none. Pure.
 
-In: what nvidia-smi answered, or why it didn't. Out: lines. `SHELL` has a shell on another machine tell the same in lines that
-begin with `MARK`, which whoever follows its output takes out with `pass_on`. Pure.
+On another machine the shell code `SHELL` prints them after `MARK`; `pass_on` extracts them from the output.
 """
 
 from collections.abc import Callable, Iterator
@@ -10,29 +9,29 @@ from azure_gpu.catalog.services.machines import smi
 
 MARK = "azure-gpu: "
 _GPU, _NONE = f"{MARK}gpu ", f"{MARK}none "
-# One line a GPU, or one that says why there is none; $gpus is yes or no afterwards.
+# One line per GPU, or one with the reason for none; sets $gpus to yes or no.
 SHELL = f"""\
-if said=$(nvidia-smi {smi.ARGUMENTS} 2>&1) && [ -n "$said" ]; then
+if answer=$(nvidia-smi {smi.ARGUMENTS} 2>&1) && [ -n "$answer" ]; then
   gpus=yes
-  printf '%s\\n' "$said" | while IFS= read -r line; do printf '{_GPU}%s\\n' "$line" >&2; done
+  printf '%s\\n' "$answer" | while IFS= read -r line; do printf '{_GPU}%s\\n' "$line" >&2; done
 else
   gpus=no
-  printf '{_NONE}%s\\n' "$(printf '%s' "$said" | tail -n 1)" >&2
+  printf '{_NONE}%s\\n' "$(printf '%s' "$answer" | tail -n 1)" >&2
 fi"""
 
 
 def pass_on(line: str, show: Callable[[str], None], say: Callable[[str], None]) -> None:
-    """Shows a line of a shell's output that is the program's own, and says what else is in it for people."""
-    told = said(line)
-    if told is None:
+    """Shows a line of the program, or the message in a line of `SHELL`."""
+    messages = messages_in(line)
+    if messages is None:
         show(line)
         return
-    for each in told:
+    for each in messages:
         say(each)
 
 
-def said(line: str) -> list[str] | None:
-    """The lines for people in a line of a shell's output; None: it is the program's own."""
+def messages_in(line: str) -> list[str] | None:
+    """The messages in a line of `SHELL`; None for a line of the program."""
     if line.startswith(_GPU):
         return list(of_answer(line.removeprefix(_GPU)))
     if line.startswith(_NONE):
@@ -47,7 +46,7 @@ def of_answer(answer: str) -> Iterator[str]:
 
 
 def none(why: str) -> str:
-    told = why.strip()
-    if "not found" in told or not told:
-        told = "nvidia-smi isn't there"
-    return f"no GPU is seen ({told}): it runs on the CPU"
+    reason = why.strip()
+    if "not found" in reason or not reason:
+        reason = "nvidia-smi not found"
+    return f"no GPU found ({reason}): running on the CPU"

@@ -1,7 +1,6 @@
-"""The places of `run`: what each validates before Azure is asked, and the plan of a run there.
+"""Makes the plan of a run on each service, and validates the options before any request to Azure.
 
-In: options, the stack's view, a target. Out: a `Plan`, None where there can be none, and problems. What a run takes to load is
-loaded when its plan is entered: Azure's clients take longer than a command line to be rejected.
+Returns None and problems if the options are wrong. Azure's clients, which load slowly, are loaded when the plan is entered.
 """
 
 import argparse
@@ -11,8 +10,8 @@ from pathlib import Path
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu_operations import one_part
-from azure_gpu_operations.clusters import places
-from azure_gpu_operations.clusters.places import AKS, EDGE
+from azure_gpu_operations.clusters import targets
+from azure_gpu_operations.clusters.targets import AKS, EDGE
 from azure_gpu_operations.run import carried
 from azure_gpu_operations.run.carried import Files
 from azure_gpu_operations.run.on_job import find_job
@@ -34,15 +33,15 @@ def _on_job(options: argparse.Namespace, found: StackView | None, target: Target
     def plan(output: Output) -> AbstractContextManager[Run]:
         from azure_gpu_operations.run.on_job import run
 
-        return run.plan(found, name, run.Request(target, tuple(options.after), options.timeout, files), output)
+        return run.plan(found, name, run.JobRequest(target, tuple(options.after), options.timeout, files), output)
 
     return plan, problems
 
 
 def _on_batch(options: argparse.Namespace, found: StackView | None, target: Target) -> tuple[Plan | None, list[Problem]]:
-    from azure_gpu_operations.run.on_batch import find_pool, wanted
+    from azure_gpu_operations.run.on_batch import find_pool, request as requests
 
-    said = wanted.Said(
+    chosen = requests.BatchOptions(
         pool=options.pool or "",
         group=group(options.nodes, options.gpus),
         processes=options.processes,
@@ -52,26 +51,26 @@ def _on_batch(options: argparse.Namespace, found: StackView | None, target: Targ
         into=options.into,
         target=options.target or "",
     )
-    asked, problems = wanted.resolve(said, target, options.after, options.timeout)
+    request, problems = requests.resolve(chosen, target, options.after, options.timeout)
     if found is None:
         return None, problems
-    name, more = one_part.choose(one_part.POOL, found, said.pool or (asked.job.pool if asked else ""), file_of(options))
-    problems = [*problems, *more, *(find_pool.check_stack(found, asked) if asked else [])]
-    if asked is None:
+    name, more = one_part.choose(one_part.POOL, found, chosen.pool or (request.job.pool if request else ""), file_of(options))
+    problems = [*problems, *more, *(find_pool.check_stack(found, request) if request else [])]
+    if request is None:
         return None, problems
 
     def plan(output: Output) -> AbstractContextManager[Run]:
         from azure_gpu_operations.run.on_batch import run
 
-        return run.plan(found, name, asked, output)
+        return run.plan(found, name, request, output)
 
     return plan, problems
 
 
 def _on_cluster(options: argparse.Namespace, found: StackView | None, target: Target) -> tuple[Plan | None, list[Problem]]:
-    from azure_gpu_operations.run.on_cluster import wanted
+    from azure_gpu_operations.run.on_cluster import request as requests
 
-    said = wanted.Said(
+    chosen = requests.ClusterOptions(
         pool=options.pool or "",
         group=group(options.nodes, options.gpus),
         namespace=options.namespace or "",
@@ -79,22 +78,24 @@ def _on_cluster(options: argparse.Namespace, found: StackView | None, target: Ta
         queue=options.queue or "",
         target=options.target or "",
     )
-    asked, problems = wanted.resolve(said, target, options.after, options.timeout, found, options.on)
+    request, problems = requests.resolve(chosen, target, options.after, options.timeout, found, options.on)
     if found is None:
         return None, problems
-    where = places.Said(options.cluster or "", options.namespace or "", options.kubeconfig, options.context or "")
-    place, more = places.choose(found, options.on, where, file_of(options))
+    selection = targets.ClusterSelection(
+        options.cluster or "", options.namespace or "", options.kubeconfig, options.context or ""
+    )
+    cluster, more = targets.choose(found, options.on, selection, file_of(options))
     files, wrong = _files(options, found, target)
     problems = [*problems, *more, *(wrong if options.on == AKS else [])]
-    if place is None:
+    if cluster is None:
         return None, problems
-    problems += wanted.check_files(files, found, place)
-    asked = asked._replace(files=files)
+    problems += requests.check_files(files, found, cluster)
+    request = request._replace(files=files)
 
     def plan(output: Output) -> AbstractContextManager[Run]:
         from azure_gpu_operations.run.on_cluster import run
 
-        return run.plan(found, place, asked, output)
+        return run.plan(found, cluster, request, output)
 
     return plan, problems
 
@@ -114,7 +115,7 @@ def _on_local(options: argparse.Namespace, _: StackView | None, target: Target) 
         tools,
     )
     if options.detach:
-        problems.append(Problem("--detach", "what runs here runs as long as this command", fix="leave it out, or write --on vm"))
+        problems.append(Problem("--detach", "not supported with --on local", fix="remove it, or use --on vm"))
     if found is None:
         return None, problems
 
@@ -127,37 +128,37 @@ def _on_local(options: argparse.Namespace, _: StackView | None, target: Target) 
 
 
 def _on_vm(options: argparse.Namespace, found: StackView | None, target: Target) -> tuple[Plan | None, list[Problem]]:
-    from azure_gpu_operations.run.on_vm import wanted
+    from azure_gpu_operations.run.on_vm import request as requests
 
-    said = wanted.Said(
+    chosen = requests.VmOptions(
         vm=options.vm or "",
-        way=options.way or "",
+        method=options.way or "",
         start=bool(options.start),
         stop_after=bool(options.stop_after),
         target=options.target or "",
         base=options.base or "",
         detach=options.detach,
     )
-    asked, problems = wanted.resolve(said, target, options.after, options.timeout, found)
+    request, problems = requests.resolve(chosen, target, options.after, options.timeout, found)
     if found is None:
         return None, problems
-    name, more = one_part.choose(one_part.MACHINE, found, said.vm, file_of(options))
+    name, more = one_part.choose(one_part.MACHINE, found, chosen.vm, file_of(options))
     files, wrong = _files(options, found, target)
     problems = [*problems, *more, *wrong]
-    asked = asked._replace(files=files)
+    request = request._replace(files=files)
 
     def plan(output: Output) -> AbstractContextManager[Run]:
         from azure_gpu_operations.run.on_vm import run
 
-        return run.plan(found, name, asked, output)
+        return run.plan(found, name, request, output)
 
     return plan, problems
 
 
 def _on_ml_cluster(options: argparse.Namespace, found: StackView | None, target: Target) -> tuple[Plan | None, list[Problem]]:
-    from azure_gpu_operations.run.on_ml_cluster import wanted
+    from azure_gpu_operations.run.on_ml_cluster import request as requests
 
-    asked, problems = wanted.resolve(
+    request, problems = requests.resolve(
         target, options.target or "", options.after, options.timeout, found, group(options.nodes, options.gpus)
     )
     if found is None:
@@ -165,18 +166,18 @@ def _on_ml_cluster(options: argparse.Namespace, found: StackView | None, target:
     name, more = one_part.choose(one_part.COMPUTE, found, options.compute or "", file_of(options))
     files, wrong = _files(options, found, target)
     problems = [*problems, *more, *wrong]
-    asked = asked._replace(files=files)
+    request = request._replace(files=files)
 
     def plan(output: Output) -> AbstractContextManager[Run]:
         from azure_gpu_operations.run.on_ml_cluster import run
 
-        return run.plan(found, name, asked, output)
+        return run.plan(found, name, request, output)
 
     return plan, problems
 
 
 def _files(options: argparse.Namespace, found: StackView, target: Target) -> tuple[Files, list[Problem]]:
-    """What goes with a run whose image is built."""
+    """The files of a run with a built image."""
     files, problems = carried.resolve(options.input, options.output, options.into)
     return files, [*problems, *carried.check(files, target.context, found.storage, found.name)]
 

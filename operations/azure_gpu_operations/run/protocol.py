@@ -1,9 +1,8 @@
-"""What each service that runs programs is to the commands: a plan that can be started, and a run that can be followed.
+"""The interface of services that run programs: a plan that can be started, and a run that can be followed.
 
-Every service implements it in a package of its own, `run/on_<service>`; `driving` is the only place that knows the order of the
-steps, what Ctrl-C does at each of them, and the exit code. A plan is pure to make: what is wrong with the command line and with
-the stack's outputs is known before it is made. To enter it validates against Azure and puts everything in its place (images,
-files, secrets, a machine that has to be started); to leave it takes away what lay there for this run only.
+Every service implements it in its package `run/on_<service>`; `driving` defines the order of the steps, the handling of Ctrl-C
+and the exit code. Making a plan is pure: problems with the command line and the stack's outputs are known before. Entering it
+validates against Azure and prepares images, files, secrets or a machine; leaving it removes what was needed for this run only.
 """
 
 from collections.abc import Callable
@@ -15,19 +14,19 @@ Say = Callable[[str], None]
 
 
 class Output(NamedTuple):
-    """Where the lines of a run go."""
+    """Destinations of the lines of a run."""
 
     show: Say  # what the program writes to standard output
-    show_error: Say  # what it writes to standard error, where the service keeps the two apart
-    say: Say  # what is told about the run
+    show_error: Say  # what it writes to standard error, if the service separates it
+    say: Say  # messages about the run
 
 
 class Cost(NamedTuple):
-    """What a run has cost until now."""
+    """The cost of a run so far."""
 
-    words: str  # minutes, USD and the price they come from, or that nothing ran
+    words: str  # minutes, USD and the price, or that nothing ran
     usd: Decimal | None = None  # None: not known
-    seconds: float | None = None  # for which something was billed; None: not known
+    seconds: float | None = None  # billed; None: unknown
 
 
 class Outcome(NamedTuple):
@@ -38,45 +37,44 @@ class Outcome(NamedTuple):
 
 
 class Run(Protocol):
-    """One run on one service. Errors: RunError, and those of Azure's and the cluster's clients."""
+    """One run on one service. Errors: RunError, and those of the clients of Azure and Kubernetes."""
 
     @property
     def place(self) -> str:
-        """What it runs on, by the name that the stack file has for it."""
+        """The part that it runs on, by its name in the stack file."""
         ...
 
     @property
     def name(self) -> str:
-        """Its name in Azure, by which `logs`, `stop`, `fetch` and `explain` find it; "" before it is started where the service
-        gives the name."""
+        """Its name in Azure, for `logs`, `stop`, `fetch` and `explain`; "" before the start if the service chooses the name."""
         ...
 
     @property
     def kept_as(self) -> str:
-        """The name under which the stack's storage account keeps what it leaves; "" where nothing is kept."""
+        """The name of its files in the stack's storage account; "" if none are kept."""
         ...
 
     @property
     def can_be_left(self) -> bool:
-        """Whether it needs this command no more: nothing of it is taken away when the command ends."""
+        """Whether it can be detached: it doesn't depend on anything that is removed when this command ends."""
         ...
 
     def start(self) -> None:
-        """Sends it. WrongRunError where the service refuses it: nothing was started."""
+        """Starts it. WrongRunError if the service rejects it; then nothing was started."""
         ...
 
     def follow(self) -> Outcome:
-        """Shows its output until it ends. RunError where somebody has deleted it; KeyboardInterrupt passes through."""
+        """Shows its output until it ends. RunError if it was deleted; KeyboardInterrupt passes through."""
         ...
 
     def stop(self) -> bool:
-        """Ends it in Azure, whatever `start` and `follow` have reached. False where it may still run, and cost, which it says."""
+        """Stops it in Azure in any state. Returns False, after a message, if it may still be running and billed."""
         ...
 
     def cost(self) -> Cost: ...
 
     def settle(self) -> None:
-        """Removes from Azure what nobody needs after it has been followed to its end, and says what stays and why."""
+        """Cleans up in Azure after its end, and reports what stays and why."""
         ...
 
 

@@ -1,8 +1,6 @@
-"""Builds a context in the stack's registry, as `az acr build` does: upload, ask for a run, wait for it, and show its log where
-it fails.
+"""Builds an image in the stack's registry, as `az acr build` does: upload, schedule a run, wait.
 
-In: a signed-in `Arm`, the registry's id, a `Context`. Out: the image's whole name; BuildFailedError with the log's last lines. An
-image that the registry has built from the same content before is taken as it is.
+An image that the registry has already built from the same content is reused. BuildFailedError has the log's last lines.
 
 Sources: azure-cli, command_modules/acr (build.py, _archive_utils.py: the order of requests, the block blob of the upload); REST
 reference of Microsoft.ContainerRegistry 2019-06-01-preview, "Schedule Run", "Runs". azure-mgmt-containerregistry 15 has no
@@ -21,7 +19,7 @@ from azure_gpu_operations.run.context import DOCKERFILE, HASH_ARGUMENT, Context,
 
 API_VERSION = "2019-06-01-preview"
 REGISTRY_VERSION = "2023-01-01-preview"
-# A registry in the mode with conditions for repositories lets a build in only as somebody: as whoever asks for it, who needs the
+# A registry with repository permissions (ABAC) runs a build only with an identity: that of the caller, who needs the
 # role Container Registry Repository Writer. The mode and the builder's identity are of these versions. Sources: azure-cli,
 # command_modules/acr/build.py (2026-04); Microsoft Learn, container-registry-rbac-abac-repository-permissions (2026-11-24).
 MODE_VERSION, MODE_BUILD_VERSION = registry_modes.API_VERSION, "2025-03-01-preview"
@@ -50,14 +48,14 @@ class Registry:
 
     def built_before(self, context: Context) -> bool:
         """Whether a run of this registry has pushed an image of this name and tag."""
-        wanted = (context.repository, context.tag)
-        return any((each.get("repository"), each.get("tag")) == wanted for each in self._images())
+        image = (context.repository, context.tag)
+        return any((each.get("repository"), each.get("tag")) == image for each in self._images())
 
     def build(self, context: Context, say: Say, *, sleep: Callable[[float], None] = time.sleep) -> str:
-        """The image's whole name when it is there."""
+        """Returns the image's full name once it is built."""
         image = f"{self.server}/{context.image}"
         if self.built_before(context):
-            say(f"{image} was built before")
+            say(f"{image} is already built")
             return image
         run_id = self._schedule(context, self._upload(context))
         say(f"building {image} in the registry (run {run_id})")
@@ -73,14 +71,14 @@ class Registry:
                 yield from properties.get("outputImages") or []
 
     def _upload(self, context: Context) -> str:
-        """Where the registry finds the context from then on."""
-        place = self._arm.post(f"{self._id}/listBuildSourceUploadUrl", API_VERSION)
+        """Uploads the context; returns its location in the registry's storage."""
+        upload = self._arm.post(f"{self._id}/listBuildSourceUploadUrl", API_VERSION)
         answer = requests.put(
-            place["uploadUrl"], data=archive(context), headers={"x-ms-blob-type": "BlockBlob"}, timeout=UPLOAD_SECONDS
+            upload["uploadUrl"], data=archive(context), headers={"x-ms-blob-type": "BlockBlob"}, timeout=UPLOAD_SECONDS
         )
-        if answer.status_code not in (200, 201):  # never its address: that holds the right to write there
-            raise AzureError(f"the registry's store refused the upload: HTTP {answer.status_code}", answer.status_code)
-        return place["relativePath"]
+        if answer.status_code not in (200, 201):  # not the URL, which contains a signature
+            raise AzureError(f"the registry's storage rejected the upload: HTTP {answer.status_code}", answer.status_code)
+        return upload["relativePath"]
 
     def _schedule(self, context: Context, source: str) -> str:
         request: dict[str, Any] = {
@@ -113,19 +111,19 @@ class Registry:
     def _failure(self, context: Context, run_id: str, run: dict[str, Any]) -> str:
         lines = self._log(run_id)
         shown = "\n".join(f"  {line}" for line in lines[-LAST_LINES:])
-        said = run.get("runErrorMessage") or ""
+        message = run.get("runErrorMessage") or ""
         state = run.get("status") or "Unknown"
         heading = f"{context.described} can't be built: run {run_id} of the registry ended as {state}"
         cause = cause_of(lines) or (
-            f"the registry honours only roles of repositories: you need {roles.NAMES[roles.REPOSITORY_WRITER]} on it"
+            f"the registry uses repository permissions: you need the role {roles.NAMES[roles.REPOSITORY_WRITER]} on it"
             if self._is_abac()
             else ""
         )
-        parts = [heading + (f"; {cause}" if cause else f": {said.splitlines()[0]}" if said and not shown else "")]
+        parts = [heading + (f"; {cause}" if cause else f": {message.splitlines()[0]}" if message and not shown else "")]
         return "\n".join([*parts, "last lines of its log:", shown] if shown else parts)
 
     def _log(self, run_id: str) -> list[str]:
-        """Its lines; none where they can't be had, because the failure itself matters more."""
+        """Its lines; none if they can't be read, because the failure itself matters more."""
         try:
             address = self._arm.post(f"{self._id}/runs/{run_id}/listLogSasUrl", API_VERSION)["logLink"]
             answer = requests.get(address, timeout=LOG_SECONDS)
@@ -135,7 +133,7 @@ class Registry:
         return [line.rstrip() for line in answer.content.decode("utf-8", errors="replace").splitlines()]
 
 
-# pip's words, and uv's, which installs on the embedded Azure: requirements that no set of packages satisfies.
+# Messages of pip, and of uv on the embedded Azure, for requirements that can't be satisfied.
 _UNRESOLVED = (
     "No matching distribution found",
     "Could not find a version that satisfies",
@@ -148,7 +146,7 @@ _UNRESOLVED = (
 
 
 def cause_of(lines: list[str]) -> str:
-    """What a build's log says of its failure, where it is one that people meet often; else ""."""
+    """The cause of a common failure in a build's log; else ""."""
     text = "\n".join(lines)
     if any(words in text for words in _UNRESOLVED):
         return "the requirements can't be installed; correct the requirements file"

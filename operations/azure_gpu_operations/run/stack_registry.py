@@ -1,7 +1,4 @@
-"""The registry of a stack, in which runs build.
-
-In: a signed-in `Arm` and a stack's view. Out: a `Registry`; WrongRunError where it is gone.
-"""
+"""The registry of a stack, in which runs build images. WrongRunError if it doesn't exist."""
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu_operations.azure import Arm
@@ -14,6 +11,6 @@ def of_stack(arm: Arm, view: StackView) -> Registry:
     body = arm.get(view.registry, REGISTRY_VERSION)
     if body is None:
         fix = f"run `pulumi refresh --stack {view.name}` and `pulumi up --stack {view.name}`"
-        message = "the stack's registry isn't there: somebody has deleted it"
+        message = "the stack's registry doesn't exist; it was deleted outside the stack"
         raise WrongRunError([Problem("--stack", message, view.registry, fix=fix)])
     return Registry(arm, view.registry, str(body["properties"]["loginServer"]))

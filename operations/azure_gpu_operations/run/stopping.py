@@ -1,7 +1,4 @@
-"""What becomes of a run when somebody presses Ctrl-C: asked once where a person can answer, stopped where nobody can.
-
-In: the terminal. Out: a `Choice`.
-"""
+"""The choice on Ctrl-C, to stop or detach the run: asked in a terminal, otherwise the run is stopped."""
 
 import sys
 from collections.abc import Callable
@@ -13,7 +10,7 @@ DETACH: Choice = "detach"
 
 
 def choice(ask: Callable[[], str] | None = None) -> Choice:
-    """A second Ctrl-C, an end of input and anything but a word for detaching stop the run."""
+    """A second Ctrl-C, end of input, and any answer except detach stop the run."""
     if ask is None:
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
             return STOP

@@ -1,7 +1,6 @@
-"""What a user asked to run: a workload of this repository, a folder with a Dockerfile, a script, an image, or nothing of these.
+"""The target of a run: a workload of this repository, a folder with a Dockerfile, a script, an image, or none of these.
 
-In: the words of the command line. Out: a `Target` and every problem with what was said. Reads folders
-and files, and asks nobody.
+Reads local files and folders only.
 """
 
 import os
@@ -20,12 +19,12 @@ from azure_gpu_operations.run.context import BASE_IMAGE, DOCKERFILE, Context, of
 
 LONGEST_TIMEOUT_MINUTES = 60 * 24 * 7
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-# Azure names of variables that a container gets may hold dots and hyphens too; a shell can't set such, so they aren't taken here.
-_VARIABLE_FORM = "letters, digits and '_', not beginning with a digit"
+# Azure also allows dots and hyphens, but a shell can't set such variables.
+_VARIABLE_FORM = "letters, digits and '_', not starting with a digit"
 
 
-class Asked(NamedTuple):
-    """The words of the command line."""
+class TargetOptions(NamedTuple):
+    """The options of the command line that define the target."""
 
     target: str = ""
     requirements: str = ""
@@ -36,7 +35,7 @@ class Asked(NamedTuple):
 
 
 class Target(NamedTuple):
-    """What the job's container runs. `context` where it has to be built, `image` where it is there already, or neither."""
+    """What the container runs: `context` if it must be built, an existing `image`, or neither."""
 
     context: Context | None = None
     image: str = ""
@@ -48,16 +47,16 @@ class Target(NamedTuple):
         return self.context.described if self.context else f"image {self.image}" if self.image else "the job's own image"
 
 
-def resolve(asked: Asked, process_environment: Mapping[str, str]) -> tuple[Target, list[Problem]]:
+def resolve(options: TargetOptions, process_environment: Mapping[str, str]) -> tuple[Target, list[Problem]]:
     """The target and every problem. A target with problems can't be run."""
-    environment, problems = _environment(asked.environment)
-    secrets, more = _secrets(asked.secret_environment, process_environment)
+    environment, problems = _environment(options.environment)
+    secrets, more = _secrets(options.secret_environment, process_environment)
     problems += more
     problems += _both_kinds(environment, secrets)
-    problems += _timeout(asked.timeout_minutes)
-    if asked.base:
-        problems += image_reference.check(asked.base, "--base")
-    context, image, more = _what(asked)
+    problems += _timeout(options.timeout_minutes)
+    if options.base:
+        problems += image_reference.check(options.base, "--base")
+    context, image, more = _what(options)
     return Target(context, image, environment, secrets), [*problems, *more]
 
 
@@ -66,14 +65,14 @@ def workloads() -> dict[str, Path]:
     return {file.parent.name: file.parent for file in sorted(WORKLOADS.glob(f"*/{DOCKERFILE}"))}
 
 
-def _what(asked: Asked) -> tuple[Context | None, str, list[Problem]]:
+def _what(options: TargetOptions) -> tuple[Context | None, str, list[Problem]]:
     known = workloads()
-    text = asked.target
+    text = options.target
     path = Path(text).expanduser()
     if text and text not in known and _is_script(text, path):
-        context, problems = _script(asked, path)
+        context, problems = _script(options, path)
         return context, "", problems
-    problems = _only_for_scripts(asked)
+    problems = _only_for_scripts(options)
     if not text:
         return None, "", problems
     if text in known or path.is_dir():
@@ -85,11 +84,11 @@ def _what(asked: Asked) -> tuple[Context | None, str, list[Problem]]:
 
 
 def _is_script(text: str, path: Path) -> bool:
-    """A path: it says so by its beginning or its ending, or a file lies there."""
+    """Whether the text is a script's path, by its prefix or suffix, or an existing file."""
     return text.endswith(".py") or (text.startswith((".", "/", "~")) and not path.is_dir()) or path.is_file()
 
 
-def _script(asked: Asked, path: Path) -> tuple[Context | None, list[Problem]]:
+def _script(options: TargetOptions, path: Path) -> tuple[Context | None, list[Problem]]:
     problems: list[Problem] = []
     script, more = _read("TARGET", path, "the script")
     problems += more
@@ -97,38 +96,38 @@ def _script(asked: Asked, path: Path) -> tuple[Context | None, list[Problem]]:
         problems.append(
             Problem(
                 path="TARGET",
-                message="only Python scripts are turned into an image",
-                value=asked.target,
+                message="only Python scripts can be built into an image",
+                value=options.target,
                 allowed="a file that ends in .py",
-                fix="name a folder with it and a Dockerfile; on a pool without containers write a command behind --",
+                fix="name a folder with the file and a Dockerfile; on a pool without containers write a command after --",
             )
         )
     requirements: str | None = ""
-    if asked.requirements:
-        requirements, more = _read("--requirements", Path(asked.requirements).expanduser(), "the requirements file")
+    if options.requirements:
+        requirements, more = _read("--requirements", Path(options.requirements).expanduser(), "the requirements file")
         problems += more
-        problems += requirements_text.check(requirements or "", asked.base or BASE_IMAGE)
+        problems += requirements_text.check(requirements or "", options.base or BASE_IMAGE)
     if problems or script is None or requirements is None:
         return None, problems
-    return of_script(path.name, script, requirements, asked.base or BASE_IMAGE), []
+    return of_script(path.name, script, requirements, options.base or BASE_IMAGE), []
 
 
 def _folder(folder: Path, text: str) -> tuple[Context | None, list[Problem]]:
     if not (folder / DOCKERFILE).is_file():
-        fix = f"write a {DOCKERFILE} into it, or name a script"
+        fix = f"add a {DOCKERFILE}, or name a script"
         return None, [Problem("TARGET", f"the folder has no {DOCKERFILE}", value=text, fix=fix, code=Code.NOT_FOUND)]
     try:
         files = {name: (folder / name).read_bytes() for name in context_files(folder)}
     except (BuildContextError, OSError) as error:
-        return None, [Problem("TARGET", f"the folder can't be sent as it is: {error}", value=text)]
+        return None, [Problem("TARGET", f"the folder can't be used as build context: {error}", value=text)]
     executable = frozenset(name for name in files if os.access(folder / name, os.X_OK))
     return of_folder(folder.resolve().name, files, executable), []
 
 
-def _only_for_scripts(asked: Asked) -> list[Problem]:
-    given = {"--requirements": asked.requirements, "--base": asked.base}
+def _only_for_scripts(options: TargetOptions) -> list[Problem]:
+    given = {"--requirements": options.requirements, "--base": options.base}
     return [
-        Problem(option, "only a script takes it", value=value, fix="leave it out, or name a script such as ./train.py")
+        Problem(option, "only supported for scripts", value=value, fix="remove it, or name a script such as ./train.py")
         for option, value in given.items()
         if value
     ]
@@ -138,33 +137,33 @@ def _unknown(text: str, known: Mapping[str, Path]) -> Problem:
     close = spelling.nearest(text, known, 1)
     return Problem(
         path="TARGET",
-        message="there is no workload of this name",
+        message="not a workload, script or image",
         value=text,
         allowed=f"{', '.join(known) or 'no workload'}, a script such as ./train.py, or an image with its registry or tag",
-        fix=f"did you mean {close[0]}?" if close else f"if it is an image, write docker.io/library/{text}:latest",
+        fix=f"did you mean {close[0]}?" if close else f"for an image write docker.io/library/{text}:latest",
         code=Code.NOT_FOUND,
     )
 
 
 def _read(where: str, path: Path, what: str) -> tuple[str | None, list[Problem]]:
-    """A text file, or why it can't be read."""
+    """The content of a text file, or the problem."""
     if not path.exists():
-        return None, [Problem(where, f"{what} isn't there", value=str(path), fix=_near(path), code=Code.NOT_FOUND)]
+        return None, [Problem(where, f"{what} doesn't exist", value=str(path), fix=_near(path), code=Code.NOT_FOUND)]
     try:
         return path.read_text(encoding="utf-8"), []
     except (OSError, UnicodeDecodeError) as error:
-        reason = "it isn't UTF-8 text" if isinstance(error, UnicodeDecodeError) else (error.strerror or str(error)).lower()
+        reason = "not UTF-8 text" if isinstance(error, UnicodeDecodeError) else (error.strerror or str(error)).lower()
         return None, [Problem(where, f"{what} can't be read: {reason}", value=str(path))]
 
 
 def _near(path: Path) -> str:
     folder = path.parent if path.parent.is_dir() else None
     if folder is None:
-        return f"there is no folder {path.parent}"
-    # Without their endings: those make any two short names alike.
+        return f"folder {path.parent} doesn't exist"
+    # Compared without suffixes, which make short names similar.
     there = {each.stem: each.name for each in sorted(folder.iterdir()) if each.suffix == path.suffix}
     close = spelling.nearest(path.stem, sorted(there), 1)
-    return f"did you mean {folder / there[close[0]]}?" if close else f"paths start at {Path.cwd()}"
+    return f"did you mean {folder / there[close[0]]}?" if close else f"paths are relative to {Path.cwd()}"
 
 
 def _environment(given: Iterable[str]) -> tuple[dict[str, str], list[Problem]]:
@@ -173,11 +172,11 @@ def _environment(given: Iterable[str]) -> tuple[dict[str, str], list[Problem]]:
     for text in given:
         name, equals, value = text.partition("=")
         if not equals:
-            problems.append(Problem("--env", "it has no value", value=name, allowed="KEY=VALUE", fix=f"write {name}=..."))
+            problems.append(Problem("--env", "missing value", value=name, allowed="KEY=VALUE", fix=f"write {name}=..."))
         elif not _VARIABLE.fullmatch(name):
-            problems.append(Problem("--env", "this can't be a variable's name", value=name, allowed=_VARIABLE_FORM))
+            problems.append(Problem("--env", "not a valid variable name", value=name, allowed=_VARIABLE_FORM))
         elif name in values:
-            problems.append(Problem("--env", "it is given twice", value=name, fix="give it once"))
+            problems.append(Problem("--env", "set twice", value=name, fix="set it once"))
         values[name] = value
     return values, problems
 
@@ -187,14 +186,16 @@ def _secrets(given: Iterable[str], process_environment: Mapping[str, str]) -> tu
     problems: list[Problem] = []
     for text in given:
         name, equals, _ = text.partition("=")
-        if equals:  # the value isn't shown: it is a secret, though one that the shell's history has now
-            message = "a secret's value doesn't belong on a command line"
-            problems.append(Problem("--secret-env", message, value=name, fix=f"set {name} in the environment, write {name}"))
+        if equals:  # the value isn't shown: it is a secret
+            message = "secret values aren't allowed on the command line"
+            problems.append(
+                Problem("--secret-env", message, value=name, fix=f"set {name} in the environment and add --secret-env {name}")
+            )
         elif not _VARIABLE.fullmatch(name):
-            problems.append(Problem("--secret-env", "this can't be a variable's name", value=name, allowed=_VARIABLE_FORM))
+            problems.append(Problem("--secret-env", "not a valid variable name", value=name, allowed=_VARIABLE_FORM))
         elif not process_environment.get(name):
-            message = "this variable isn't set, or is empty"
-            problems.append(Problem("--secret-env", message, value=name, fix=f"export {name} first", code=Code.NOT_FOUND))
+            message = "not set or empty in the environment"
+            problems.append(Problem("--secret-env", message, value=name, fix=f"export {name}", code=Code.NOT_FOUND))
         else:
             values[name] = process_environment[name]
     return values, problems
@@ -202,9 +203,7 @@ def _secrets(given: Iterable[str], process_environment: Mapping[str, str]) -> tu
 
 def _both_kinds(environment: Mapping[str, str], secrets: Mapping[str, str]) -> list[Problem]:
     return [
-        Problem("--secret-env", "--env gives the same variable", value=name, fix="give it once")
-        for name in secrets
-        if name in environment
+        Problem("--secret-env", "also set by --env", value=name, fix="set it once") for name in secrets if name in environment
     ]
 
 
@@ -212,4 +211,4 @@ def _timeout(minutes: float | None) -> list[Problem]:
     if minutes is None or 0 < minutes <= LONGEST_TIMEOUT_MINUTES:
         return []
     allowed = f"minutes, more than 0 and at most {LONGEST_TIMEOUT_MINUTES}"
-    return [Problem("--timeout", "it is out of range", value=minutes, allowed=allowed)]
+    return [Problem("--timeout", "out of range", value=minutes, allowed=allowed)]

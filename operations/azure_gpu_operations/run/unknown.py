@@ -1,7 +1,4 @@
-"""A name that isn't there, with the one that was probably meant.
-
-In: what was said, and what there is. Out: the problem.
-"""
+"""The problem for an unknown name, with the closest known one."""
 
 from collections.abc import Collection
 
@@ -10,7 +7,7 @@ from azure_gpu.catalog.problems import Code, Problem
 
 
 def unknown(option: str, message: str, name: str, known: Collection[str]) -> Problem:
-    """`option` of the command line says `name`, which none of `known` is."""
+    """`option` has the value `name`, which isn't in `known`."""
     close = spelling.nearest(name, known, 1)
     return Problem(
         path=option,

@@ -1,5 +1,5 @@
-"""`operations shell`: the Azure CLI beside a stack, with a configuration of its own, signed in to the stack's cloud.
+"""`operations shell`: the Azure CLI with a separate configuration, signed in to a stack's cloud.
 
-`clouds` says how it calls the stack's cloud, `cli` has it installed, `environment` is what a shell of it finds, `sign_in` makes
-the configuration, `command` is the command line.
+`cli` installs it, `clouds` has its name of the stack's cloud, `sign_in` creates its configuration, `environment` the environment
+variables; `command` is the command line.
 """

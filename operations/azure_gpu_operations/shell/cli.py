@@ -1,8 +1,8 @@
-"""The Azure CLI: the one that was installed here before, a recent one on PATH, or the pinned one, installed now.
+"""Finds the Azure CLI in the cache or on PATH (if recent), or installs the pinned version.
 
-In: the environment. Out: the folder to put first on PATH, in which nothing is but `az`, so that it hides no other program.
-The pinned one lies in an environment of its own in the cache, exact and with hashes (`azure-cli.lock`). It is filled under a
-temporary name, under a lock, and moved into place: two shells at once install it once, a killed one leaves nothing that counts.
+The folder to put first on PATH contains only `az`, so that it hides no other program. The pinned version is installed into a
+separate environment in the cache, with hashes (`azure-cli.lock`), under a temporary name and a lock, and moved into place:
+parallel shells install it once, and a killed installation leaves nothing that is used.
 """
 
 import json
@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from azure_gpu_operations.shell.locks import alone
+from azure_gpu_operations.shell.locks import exclusive_lock
 from azure_gpu_operations.shell.messages import Say, ShellError
 
 VERSION = "2.91.0"
@@ -26,7 +26,7 @@ AZ_INSTALLER="${AZ_INSTALLER:-PIP}" exec "$(dirname "$(readlink -f "$0")")/../bi
 
 
 def folder_of_az(environment: Mapping[str, str], say: Say) -> Path | None:
-    """The folder that holds `az`; None where the one on PATH will do. Installs it where there is none."""
+    """The folder of `az`, installed if needed; None if the one on PATH is recent enough."""
     installed = cache_folder(environment) / f"azure-cli-{VERSION}"
     if not _is_whole(installed):
         found = shutil.which("az", path=environment.get("PATH"))
@@ -43,7 +43,7 @@ def cache_folder(environment: Mapping[str, str]) -> Path:
 
 
 def is_recent(version: str) -> bool:
-    """Whether a version is the pinned one or later. What isn't a version isn't."""
+    """Whether a version is the pinned one or later; False for other text."""
     return _numbers(version) >= _numbers(VERSION)
 
 
@@ -53,10 +53,10 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def _version(az: str, environment: Mapping[str, str]) -> str:
-    """What an `az` says it is, asked with an empty configuration: it would write into the user's own. "" where it fails."""
+    """Version of an `az`, called with an empty configuration, since it would write to the user's. "" if it fails."""
     with tempfile.TemporaryDirectory() as empty:
-        asking = {**environment, "AZURE_CONFIG_DIR": empty, "AZURE_CORE_COLLECT_TELEMETRY": "no"}
-        done = subprocess.run([az, "version", "--output", "json"], env=asking, capture_output=True, text=True, check=False)
+        isolated = {**environment, "AZURE_CONFIG_DIR": empty, "AZURE_CORE_COLLECT_TELEMETRY": "no"}
+        done = subprocess.run([az, "version", "--output", "json"], env=isolated, capture_output=True, text=True, check=False)
     try:
         return str(json.loads(done.stdout)["azure-cli"])
     except (ValueError, KeyError, TypeError):
@@ -69,7 +69,7 @@ def _is_whole(folder: Path) -> bool:
 
 def _install(final: Path, environment: Mapping[str, str], say: Say) -> None:
     final.parent.mkdir(parents=True, exist_ok=True)
-    with alone(final.with_name(f"{final.name}.lock"), "waiting for another process that installs the Azure CLI", say):
+    with exclusive_lock(final.with_name(f"{final.name}.lock"), "waiting for another process that installs the Azure CLI", say):
         if _is_whole(final):
             return  # another shell installed it while this one waited
         for leftover in final.parent.glob(f"{final.name}{_TEMPORARY}*"):
@@ -88,11 +88,11 @@ def _install(final: Path, environment: Mapping[str, str], say: Say) -> None:
 def _fill(folder: Path, environment: Mapping[str, str]) -> None:
     """A Python environment with the locked packages, and `az`."""
     try:
-        import uv  # here: a shell with the Azure CLI at hand needs no installer
+        import uv  # here: needed only for the installation
     except ImportError:
         raise ShellError(
-            f"there is no Azure CLI {VERSION} or later on PATH, and no `uv` to install it with; in the checkout's environment "
-            "(`make .venv/ready`) there is one"
+            f"no Azure CLI {VERSION} or later on PATH, and no `uv` to install it with; the checkout's environment "
+            "(`make .venv/ready`) has one"
         ) from None
     packages = ["pip", "sync", "--require-hashes", "--python", str(folder / "bin" / "python"), str(LOCK)]
     for arguments in (["venv", "--no-project", "--relocatable", "--python", sys.executable, str(folder)], packages):

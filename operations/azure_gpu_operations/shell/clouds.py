@@ -1,7 +1,4 @@
-"""How the Azure CLI calls the cloud that a stack lives in.
-
-In: a `Connection`. Out: a `Cloud`.
-"""
+"""The Azure CLI's name of a stack's cloud."""
 
 from typing import NamedTuple
 
@@ -18,7 +15,7 @@ CUSTOM_CLOUD = "AzureOfThisStack"
 
 
 class Cloud(NamedTuple):
-    """A cloud of the Azure CLI. `endpoint` is where its Resource Manager answers; empty where the CLI knows that by itself."""
+    """A cloud of the Azure CLI. `endpoint`: its Resource Manager; empty for clouds that the CLI knows."""
 
     name: str
     endpoint: str = ""

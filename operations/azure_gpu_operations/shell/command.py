@@ -1,17 +1,17 @@
-"""`python -m operations shell`: the Azure CLI beside a stack, so that a document's `az` commands run as they are written.
+"""`python -m operations shell`: open a shell with the Azure CLI, so that a document's `az` commands run as they are written.
 
-    shell                                 your shell, with `az` signed in where the environment says (ARM_*)
-    shell --stack dev                     where that stack lives
+    shell                                 your shell, with `az` signed in to the cloud of the environment (ARM_*)
+    shell --stack dev                     signed in to the cloud of that stack
     shell --stack dev -- az group list    one command instead; its exit code is returned
 
-`az` and kubectl have configurations of their own in the state folder: your own `~/.azure` and `~/.kube` are neither read nor
-written. `az` is signed in with the service principal of ARM_CLIENT_ID and ARM_CLIENT_SECRET; without a secret, `az login` in that
-shell stays there. With --stack, kubectl has a context for each cluster of the stack, called as its file calls it, and asks as who
-`az` is signed in as; for others `az aks get-credentials`, then `kubelogin convert-kubeconfig -l azurecli`. The Azure CLI is
-installed on first use, into the cache, unless a recent one is on PATH; kubectl and kubelogin are those on PATH, else those that
-`make kubernetes` has built. Linux and macOS.
+`az` and kubectl use separate configurations in the state folder: your `~/.azure` and `~/.kube` are neither read nor written. `az`
+is signed in with the service principal of ARM_CLIENT_ID and ARM_CLIENT_SECRET; without a secret, an `az login` applies only to
+that shell. With --stack, kubectl has a context for each cluster of the stack, under its name in the stack file, and uses the
+identity of `az`; for other clusters run `az aks get-credentials`, then `kubelogin convert-kubeconfig -l azurecli`. The Azure CLI
+is installed into the cache on first use, unless a recent one is on PATH; kubectl and kubelogin are those on PATH, else those
+built by `make kubernetes`. Linux and macOS.
 
-Exit codes: the command's or the shell's own; 1 no shell could be opened, 2 the command line is wrong, 127 no such command.
+Exit codes: the command's or the shell's own; 1 no shell could be opened, 2 wrong command line, 127 command not found.
 """
 
 import argparse
@@ -33,7 +33,7 @@ NO_SUCH_COMMAND = 127
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=run)
-    parser.add_argument("--stack", help="the stack's name (default: none, the environment says where)")
+    parser.add_argument("--stack", help="the stack's name (default: none; the environment selects the cloud)")
     parser.add_argument(
         "--config-folder",
         type=Path,
@@ -45,9 +45,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     try:
         if os.name != "posix":
-            raise ShellError("a shell can be opened on Linux and macOS alone; here take `az login` and `az` itself")
+            raise ShellError("only Linux and macOS are supported; use `az login` and `az` directly")
         if options.config_folder and not options.config_folder.is_dir():
-            raise ShellError(f"there is no folder {options.config_folder}")
+            raise ShellError(f"folder {options.config_folder} not found")
         from azure_gpu_operations.shell import cli, kubectl  # here: they lock files as only those systems do
         from azure_gpu_operations.shell.sign_in import sign_in
 
@@ -67,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _state(options: argparse.Namespace) -> Path:
-    """Where sign-ins are kept. The project's own folder for them is made so that git leaves it out, wherever it lies."""
+    """The folder of sign-ins. The project's own is created with a .gitignore."""
     if options.config_folder:
         return options.config_folder.resolve()
     state = project().files / STATE
@@ -78,17 +78,17 @@ def _state(options: argparse.Namespace) -> Path:
 
 
 def _configuration(options: argparse.Namespace) -> dict[str, str]:
-    """The stack's file. Not its state, for which the engine would have to be asked: both name the same Azure."""
+    """The configuration in the stack's file, which needs no call of the engine, unlike the state."""
     if options.stack is None:
         return {}
     file = file_of(options)
     if not file.exists():
-        raise ShellError(f"there is no {file}")
+        raise ShellError(f"{file} not found")
     return stack_file.configuration(file.read_text(encoding="utf-8"))
 
 
 def _kubeconfig(options: argparse.Namespace, folder: Path) -> Path | None:
-    """Into the stack's clusters, where its file has some: only then the engine is asked which."""
+    """Kubeconfig of the stack's clusters; the engine is called only if the file declares some."""
     from azure_gpu_operations.shell import kubectl  # here, as in `run`
 
     if options.stack is None or not (stack := stack_of(options)).declares("clusters"):
@@ -100,17 +100,17 @@ def _where(found: Connection, signed_in: bool) -> str:
     cloud = clouds.cloud_of(found)
     where = cloud.endpoint or cloud.name
     if signed_in:
-        return f"`az` is signed in to {where}, and keeps that to this shell; `exit` leaves it"
+        return f"`az` is signed in to {where}in this shell only; `exit` leaves it"
     tenant = f" --tenant {found.tenant_id}" if found.tenant_id else ""
     choose = f", then `az account set --subscription {found.subscription_id}`" if found.subscription_id else ""
     return (
-        f"`az` is not signed in to {where}, as ARM_CLIENT_SECRET isn't set; `az login{tenant}`{choose}, seen by this "
-        "command's shells alone; for a stack of the embedded Azure write --stack"
+        f"`az` is not signed in to {where}: ARM_CLIENT_SECRET isn't set; run `az login{tenant}`{choose}, which applies to this "
+        "command's shells only; for a stack on the embedded Azure add --stack"
     )
 
 
 def _become(words: Sequence[str], shell: dict[str, str]) -> int:
-    """Puts the command in this process's place: it gets the terminal's signals itself, and its exit code is the caller's."""
+    """Replaces this process by the command, so that it gets the terminal's signals, and its exit code is returned."""
     sys.stdout.flush()
     try:
         os.execvpe(words[0], list(words), shell)  # noqa: S606

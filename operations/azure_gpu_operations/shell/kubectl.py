@@ -1,8 +1,6 @@
-"""kubectl in a shell: the programs, and the way into the stack's clusters.
+"""kubectl in a shell: its folder, and a kubeconfig with a context for each cluster of the stack.
 
-In: the environment, the stack. Out: the folder to put last on PATH, None where kubectl is there already or was never built; a
-kubeconfig with a context for each cluster of the stack, called as its file calls it. Who kubectl asks as is who `az` is signed in
-as: kubelogin gets a token from it, so that nothing secret is in that file.
+kubectl uses the identity of `az`: kubelogin gets tokens from it, so the file contains no secret.
 """
 
 import json
@@ -30,8 +28,8 @@ def folder_of_kubectl(environment: Mapping[str, str]) -> Path | None:
 
 
 def write_kubeconfig(stack: Stack, folder: Path, say: Say) -> Path | None:
-    """The file; None where the stack has no cluster that can be reached. A shell without it is one all the same."""
-    from azure.core.exceptions import AzureError as AzureCoreError  # here: a stack without clusters needs none of them
+    """Writes the kubeconfig; None if the stack has no reachable cluster, in which case the shell opens without it."""
+    from azure.core.exceptions import AzureError as AzureCoreError  # here: needed only for stacks with clusters
     from requests.exceptions import RequestException
 
     from azure_gpu_operations.azure import Arm, AzureError
@@ -46,7 +44,7 @@ def write_kubeconfig(stack: Stack, folder: Path, say: Say) -> Path | None:
             for name, cluster_id in seen.clusters.items():
                 found |= _of_cluster(arm, name, cluster_id, say)
     except (EngineError, AzureError, AzureCoreError, RequestException, ClusterError) as error:
-        say(f"kubectl has no way into the stack's clusters: {(str(error).strip().splitlines() or [''])[0]}")
+        say(f"kubectl can't reach the stack's clusters: {(str(error).strip().splitlines() or [''])[0]}")
         return None
     if not found:
         return None
@@ -58,7 +56,7 @@ def write_kubeconfig(stack: Stack, folder: Path, say: Say) -> Path | None:
 
 
 def kubeconfig(clusters: Mapping[str, Kubeconfig], namespaces: Mapping[str, str]) -> dict[str, Any]:
-    """The first cluster is the current one. A cluster with local accounts alone keeps the certificate that ARM hands out."""
+    """The first cluster is the current one. A cluster with only local accounts keeps the certificate from ARM."""
     login = ["get-token", "--server-id", SERVER_APP, "--login", "azurecli"]
     by_login = {
         "apiVersion": "client.authentication.k8s.io/v1",

@@ -1,4 +1,4 @@
-"""Work that only one process does at a time. The system lets go of the lock when its holder ends, however it ends."""
+"""A lock between processes. The operating system releases it when the holder ends."""
 
 import fcntl
 import os
@@ -10,8 +10,8 @@ from azure_gpu_operations.shell.messages import Say
 
 
 @contextmanager
-def alone(path: Path, waiting: str, say: Say) -> Iterator[None]:
-    """Holds the lock file `path`; says `waiting` where another process holds it."""
+def exclusive_lock(path: Path, waiting: str, say: Say) -> Iterator[None]:
+    """Holds the lock file `path`; shows `waiting` if another process holds it."""
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         try:

@@ -1,4 +1,4 @@
-"""How the parts of `operations shell` speak: a line for the user, on standard error, and what ends it."""
+"""Messages and errors of `operations shell`."""
 
 from collections.abc import Callable
 

@@ -1,1 +1,1 @@
-"""`python -m operations vm`: a stack's virtual machines, started, deallocated and looked at."""
+"""`python -m operations vm`: starts, deallocates and shows a stack's virtual machines."""

@@ -1,10 +1,10 @@
-"""`python -m operations vm start|stop|show [NAME] --stack S`: a stack's virtual machines.
+"""`python -m operations vm start|stop|show [NAME] --stack S`: start, stop or show a stack's virtual machines.
 
-    vm show --stack S           whether it runs, what it costs now and what stays, its GPUs, its shutdown, its last day
-    vm start trainer --stack S  starts a deallocated machine and waits until it takes work
-    vm stop trainer --stack S   deallocates it: it costs nothing from then on, its disk does
+    vm show --stack S           power state, cost now and when deallocated, GPUs, shutdown schedule, last day
+    vm start trainer --stack S  start a deallocated machine and wait until it is ready
+    vm stop trainer --stack S   deallocate it: from then on only its disk is billed
 
-To stop is to deallocate. A machine that is shut down from inside, by `shutdown` or by Windows, goes on being billed.
+`stop` deallocates the machine. A machine that is shut down from inside, by `shutdown` or by Windows, is still billed.
 """
 
 import argparse
@@ -34,22 +34,22 @@ _say = partial(print, flush=True)
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     verbs = parser.add_subparsers(dest="verb", required=True)
     known: tuple[tuple[str, str, Callable[[Arm, Machine, StackView, str], int]], ...] = (
-        ("show", "whether it runs, what it costs, its GPUs", _show),
-        ("start", "start it and wait until it takes work", _start),
-        ("stop", "deallocate it, so that it costs nothing but its disk", _stop),
+        ("show", "show power state, cost and GPUs", _show),
+        ("start", "start the machine and wait until it is ready", _start),
+        ("stop", "deallocate the machine, so that only its disk is billed", _stop),
     )
     for verb, text, run in known:
         command = verbs.add_parser(verb, help=text, description=text)
-        command.add_argument("name", nargs="?", default="", metavar="NAME", help="which machine (default: the stack's only one)")
+        command.add_argument(
+            "name", nargs="?", default="", metavar="NAME", help="the machine's name (default: the stack's only one)"
+        )
         command.add_argument("--stack", required=True, help="the stack's name")
         stack_options.add_config_folder(command)
         command.set_defaults(run=partial(_run, run))
 
 
 def _run(do: "Callable[[Arm, Machine, StackView, str], int]", options: argparse.Namespace) -> int:
-    from azure_gpu_operations import (
-        virtual_machines,
-    )  # here: Azure's clients take longer to load than a command line to be refused
+    from azure_gpu_operations import virtual_machines  # here: Azure's clients load slowly
     from azure_gpu_operations.azure import Arm
     from azure_gpu_operations.vm.power import PowerError
 
@@ -64,7 +64,14 @@ def _run(do: "Callable[[Arm, Machine, StackView, str], int]", options: argparse.
         machine = virtual_machines.get(arm, found.vms[name])
         if machine is None:
             fix = f"run `pulumi refresh --stack {found.name}` and `pulumi up --stack {found.name}`"
-            return refuse(Problem("NAME", "the machine isn't there: somebody has deleted it, or it was Spot", name, fix=fix))
+            return refuse(
+                Problem(
+                    "NAME",
+                    "the machine doesn't exist; it was deleted outside the stack, or evicted as a Spot machine",
+                    name,
+                    fix=fix,
+                )
+            )
         try:
             return do(arm, machine, found, name)
         except PowerError as error:
@@ -87,12 +94,12 @@ def _start(arm: "Arm", machine: "Machine", found: StackView, name: str) -> int:
     from azure_gpu_operations.vm import power, showing
 
     if machine.power == RUNNING.name:
-        _say(f"{name} runs already")
+        _say(f"{name} is already running")
         return 0
     _say(f"starting {name}")
     power.start(arm, machine.id)
     running = machine._replace(power=RUNNING.name)
-    _say(f"{name} runs; cost: {showing.cost(running, found.idle_cost.get(name), datetime.now(UTC).date())}")
+    _say(f"{name} is running; cost: {showing.cost(running, found.idle_cost.get(name), datetime.now(UTC).date())}")
     _say(f"when you are done: {COMMAND} vm stop {name} --stack {found.name}")
     return 0
 
@@ -102,7 +109,7 @@ def _stop(arm: "Arm", machine: "Machine", found: StackView, name: str) -> int:
 
     deallocated = machine._replace(power=DEALLOCATED.name)
     if machine.power == DEALLOCATED.name:
-        _say(f"{name} is deallocated already")
+        _say(f"{name} is already deallocated")
     else:
         _say(f"deallocating {name}")
         power.deallocate(arm, machine.id)

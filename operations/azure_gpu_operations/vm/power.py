@@ -1,7 +1,6 @@
-"""Starting and deallocating a virtual machine, and waiting for it.
+"""Starts and deallocates virtual machines, and waits for them; `PowerError` on failure or timeout.
 
-In: a signed-in `Arm`, a machine's ARM id. Out: nothing; `PowerError` where it doesn't get there in time. To stop is to deallocate
-here: a machine that is only shut down goes on being billed.
+Machines are deallocated, not only shut down, because a machine that is shut down is still billed.
 """
 
 import time
@@ -13,13 +12,13 @@ from azure_gpu_operations.azure import AzureError
 from azure_gpu_operations.virtual_machines import API_VERSION
 
 POLL_SECONDS = 2.0
-LIMIT_SECONDS = 1200.0  # a machine with GPUs takes minutes; one that Azure has no room for is refused sooner
+LIMIT_SECONDS = 1200.0  # a machine with GPUs takes minutes; lack of capacity is reported sooner
 ROLE = "Virtual Machine Contributor"  # built-in; its actions are to start and to deallocate
 _READY = "Ready"
 
 
 class Api(Protocol):
-    """What is asked of ARM."""
+    """Requests to ARM."""
 
     def get(self, resource_id: str, api_version: str) -> dict[str, Any] | None: ...
 
@@ -27,17 +26,17 @@ class Api(Protocol):
 
 
 class PowerError(Exception):
-    """It didn't get there. The text is for the user."""
+    """The machine didn't reach the requested state. The text is for the user."""
 
 
 def start(arm: Api, machine_id: str, *, sleep: Callable[[float], None] = time.sleep) -> None:
-    """Returns when it runs and its agent answers, which run-commands need."""
+    """Returns when it is running and its agent, which run-commands need, is ready."""
     _ask(arm, machine_id, "start")
     _wait(arm, machine_id, lambda view: power_of(view) == RUNNING.name and agent_is_ready(view), "start", sleep)
 
 
 def deallocate(arm: Api, machine_id: str, *, sleep: Callable[[float], None] = time.sleep) -> None:
-    """Returns when it is deallocated: from then on the machine costs nothing, and its disk does."""
+    """Returns when it is deallocated; from then on only its disk is billed."""
     _ask(arm, machine_id, "deallocate")
     _wait(arm, machine_id, lambda view: power_of(view) == DEALLOCATED.name, "be deallocated", sleep)
 
@@ -48,7 +47,7 @@ def power_of(view: dict[str, Any]) -> str:
 
 
 def agent_is_ready(view: dict[str, Any]) -> bool:
-    """A view without a word of the agent is that of a service that has none to tell."""
+    """True also if the view has no agent, as from services without one."""
     agent = view.get("vmAgent")
     return agent is None or any(each.get("displayStatus") == _READY for each in agent.get("statuses") or [])
 
@@ -59,7 +58,7 @@ def _ask(arm: Api, machine_id: str, action: str) -> None:
     except AzureError as error:
         if error.status == 403:
             name = machine_id.rsplit("/", 1)[-1]
-            raise PowerError(f"this login may not {action} {name}; the role {ROLE} on it allows that ({error})") from error
+            raise PowerError(f"this login may not {action} {name}; it needs the role {ROLE} on it ({error})") from error
         raise
 
 
@@ -69,13 +68,13 @@ def _wait(arm: Api, machine_id: str, there: Callable[[dict[str, Any]], bool], wh
         view = arm.get(f"{machine_id}/instanceView", API_VERSION)
         name = machine_id.rsplit("/", 1)[-1]
         if view is None:
-            raise PowerError(f"{name} isn't there any more: somebody has deleted it, or a Spot machine was taken away")
+            raise PowerError(f"{name} doesn't exist any more; it was deleted outside the stack, or evicted as a Spot machine")
         if there(view):
             return
         failed = next((each for each in view.get("statuses") or [] if "/failed" in str(each.get("code") or "").lower()), None)
         if failed is not None:
             raise PowerError(
-                f"{name} doesn't {what}: {failed.get('code')}: {failed.get('message') or failed.get('displayStatus')}"
+                f"{name} failed to {what}: {failed.get('code')}: {failed.get('message') or failed.get('displayStatus')}"
             )
         if waited >= LIMIT_SECONDS:
             raise PowerError(

@@ -1,7 +1,4 @@
-"""A machine in words: whether it runs and is paid for, what stays when it doesn't, its GPUs, its shutdown and its end.
-
-In: a `Machine`, and what the stack says of it. Out: lines. Pure.
-"""
+"""Describes a machine in lines: power state, cost, GPUs, shutdown schedule and last day. Pure."""
 
 from collections.abc import Iterator
 from datetime import date, datetime
@@ -12,11 +9,11 @@ from azure_gpu.catalog.services.machines import power, smi
 from azure_gpu.catalog.services.machines.smi import PROOF_COMMAND
 from azure_gpu_operations.virtual_machines import Machine
 
-STAYS = "its disk, and where it has them a public address and a Bastion"
+STAYS = "its disk, and its public address and Bastion if it has them"
 
 
 def lines(machine: Machine, *, idle_usd: float | None, expires_at: str | None, now: datetime) -> Iterator[str]:
-    """`idle_usd`: an hour, while it is deallocated; None: not known."""
+    """`idle_usd`: per hour while deallocated; None: unknown."""
     kind = f"{'Spot ' if machine.spot else ''}{machine.size} in {machine.location}, {'Windows' if machine.windows else 'Linux'}"
     yield f"{machine.name}: {kind}"
     state = power.state(machine.power)
@@ -27,7 +24,7 @@ def lines(machine: Machine, *, idle_usd: float | None, expires_at: str | None, n
     if machine.shutdown.time:
         yield f"  deallocated by Azure each day at {machine.shutdown.time}, {machine.shutdown.zone}"
     else:
-        yield "  nothing deallocates it by itself"
+        yield "  it is never deallocated automatically"
     if expires_at:
         yield f"  its last day ends at {expires_at}"
 
@@ -35,16 +32,16 @@ def lines(machine: Machine, *, idle_usd: float | None, expires_at: str | None, n
 def cost(machine: Machine, idle_usd: float | None, today: date) -> str:
     """What it costs as it is now."""
     state = power.state(machine.power)
-    stays = f"{idle_usd:g} USD/hour" if idle_usd is not None else "how much isn't known"
+    stays = f"{idle_usd:g} USD/hour" if idle_usd is not None else "cost unknown"
     if state.billed is False:
-        return f"nothing for the machine; {STAYS} go on ({stays})"
+        return f"nothing for the machine; still billed: {STAYS} ({stays})"
     price = price_of(machine)
-    told = price.text(today) if price is not None else "its price isn't known"
-    return f"{told} for the machine, and {STAYS} ({stays})"
+    told = price.text(today) if price is not None else "price unknown"
+    return f"{told} for the machine, plus {STAYS} ({stays})"
 
 
 def price_of(machine: Machine) -> Price | None:
-    """The list price of an hour. Prices are those of Linux."""
+    """The hourly list price; None for Windows, because prices are those of Linux."""
     if machine.windows:
         return None
     book = packaged()
@@ -52,15 +49,15 @@ def price_of(machine: Machine) -> Price | None:
 
 
 def _gpus(machine: Machine) -> Iterator[str]:
-    """What the machine proved when it was brought up."""
+    """The GPUs found by the test at deployment."""
     proof = next((each for each in machine.commands if each.name == PROOF_COMMAND), None)
     if proof is None:
-        yield "GPUs: it was never asked to prove its driver"
+        yield "GPUs: not known; its driver was never tested"
         return
     found = smi.gpus(proof.output)
     if not found:
-        yield f"GPUs: its driver isn't proved ({proof.state or 'no word yet'})"
+        yield f"GPUs: the test of its driver found none ({proof.state or 'not run yet'})"
     for index, gpu in enumerate(found):
         driver = f", driver {gpu.driver}" if gpu.driver else ""
-        yield f"GPU {index}{driver}, when it was brought up:"
+        yield f"GPU {index}{driver}, when it was deployed:"
         yield from (f"  {line}" for line in gpu.lines)

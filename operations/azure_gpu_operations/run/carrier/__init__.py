@@ -1,1 +1,1 @@
-"""What carries files of a run between the stack's storage account and a container, as the container's own managed identity."""
+"""Transfers files between the stack's storage account and a run's container, with the container's managed identity."""

@@ -1,14 +1,14 @@
-"""Fetches a program's inputs, runs it, and uploads what it leaves. Runs inside the container, with Python 3.8 or later.
+"""Downloads a program's input files, runs it, and uploads its output files. Runs in the container, with Python 3.8 or later.
 
     python3 carry.py PROGRAM ARGUMENT ...
 
-In: AZURE_GPU_FILES, one JSON object: `container_url`, `client_id` of the identity, `inputs` (`from` a prefix in the storage
-container, `to` a path below the working folder), `outputs` (patterns from the working folder on), `prefix` under which they go,
-`under_way` (a blob that says that they aren't all there yet, "" for none; it is deleted when they are).
-Out: the program's exit code; what the program leaves is uploaded whatever that is. 125 where files can't be carried, with one
-line that says why.
+AZURE_GPU_FILES is one JSON object: `container_url`, `client_id` of the identity, `inputs` (`from` a prefix in the storage
+container, `to` a path below the working folder), `outputs` (patterns relative to the working folder), `prefix` for uploads,
+`under_way` (marker blob, deleted after the upload; "" for none).
+Exits with the program's exit code, after uploading its output in any case; with 125, and one line with the reason, if files can't
+be transferred.
 
-Tokens come from where the service gives them, tried in the order of Azure's own libraries: workload identity of AKS
+Tokens come from the service's identity endpoint, in the order of Azure's libraries: workload identity of AKS
 (AZURE_FEDERATED_TOKEN_FILE), Container Apps and App Service (IDENTITY_ENDPOINT), nodes of Azure ML (MSI_ENDPOINT), the instance
 metadata service of machines. Forms: azure-identity 1.25, WorkloadIdentityCredential and ManagedIdentityCredential; Microsoft
 Learn, container-apps/managed-identity.
@@ -38,8 +38,8 @@ FAILED = 125
 RESOURCE = "https://storage.azure.com/"
 _BLOB_VERSION = "2021-08-06"
 _TRIES = 6
-_WAIT_SECONDS = 5.0  # before another try of what may come right by itself: a role takes minutes to be known, a service is busy
-# A federated credential that is new isn't known for some seconds: Microsoft Learn, aks/workload-identity-overview, limitations.
+_WAIT_SECONDS = 5.0  # before a retry: a role takes minutes to work, a service may be busy
+# A new federated credential takes some seconds to work: Microsoft Learn, aks/workload-identity-overview, limitations.
 # The numbers: Azure/azure-workload-identity issues 616 and 1200.
 _NOT_KNOWN_YET = ("AADSTS70021:", "AADSTS700211:", "AADSTS700213:")
 _PART_BYTES = 64 * 1024 * 1024  # of a blob that is sent in blocks
@@ -47,7 +47,7 @@ _TIMEOUT_SECONDS = 300
 
 
 class CarryError(Exception):
-    """Files can't be carried. The text is for the user."""
+    """Files can't be transferred. The text is for the user."""
 
 
 def main(words: Sequence[str]) -> int:
@@ -72,7 +72,7 @@ def main(words: Sequence[str]) -> int:
 
 
 def run(words: Sequence[str]) -> int:
-    """The program's exit code, as a shell has it. What this process is told to do is told to the program."""
+    """Returns the program's exit code, as in a shell. Signals are forwarded to the program."""
     try:
         process = subprocess.Popen(words)
     except OSError as error:
@@ -84,7 +84,7 @@ def run(words: Sequence[str]) -> int:
 
 
 def left(patterns: Sequence[str]) -> list[str]:
-    """The files that match below the working folder, each once; a folder that matches is all files in it."""
+    """The matching files below the working folder, each once; a matching folder stands for all its files."""
     here = Path()
     found: set[str] = set()
     for pattern in patterns:
@@ -102,20 +102,20 @@ class Store:
         self._token, self._until = "", 0.0
 
     def fetch(self, prefix: str, to: str) -> int:
-        """Every blob below a prefix, each under the rest of its name; a prefix that is a blob is that one. How many."""
+        """Downloads every blob below a prefix, or the blob of this name. Returns their number."""
         names = list(self._names(prefix))
         for name in names:
             rest = name[len(prefix) :].lstrip("/")
             path = PurePosixPath(to) / rest if rest else PurePosixPath(to)
             if path.is_absolute() or ".." in path.parts:
-                raise CarryError(f"the input {name} leads out of the working folder")
+                raise CarryError(f"the path of input {name} is outside the working folder")
             file = Path(path)
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(self._ask("GET", self._blob(name)))
         return len(names)
 
     def put(self, file: Path, name: str) -> None:
-        """In blocks where it is large: ids of one length, which are base64 too."""
+        """Uploads a large file in blocks; their ids have the same length and are valid base64."""
         with file.open("rb") as content:
             part = content.read(_PART_BYTES)
             if len(part) < _PART_BYTES:
@@ -132,7 +132,7 @@ class Store:
         self._ask("PUT", f"{self._blob(name)}?comp=blocklist", body.encode())
 
     def delete(self, name: str) -> None:
-        """One that isn't there is no error."""
+        """A missing blob is fine."""
         self._ask("DELETE", self._blob(name))
 
     def _names(self, prefix: str) -> Iterator[str]:
@@ -167,8 +167,8 @@ class Store:
 
     def _refused(self, error: urllib.error.HTTPError) -> str:
         code = error.headers.get("x-ms-error-code") or f"HTTP {error.code}"
-        fix = "; its identity needs the role Storage Blob Data Contributor on the account" if error.code == 403 else ""
-        return f"{self._url} refuses it: {code}{fix}"
+        fix = "; assign its identity the role Storage Blob Data Contributor on the account" if error.code == 403 else ""
+        return f"{self._url} rejects the request: {code}{fix}"
 
     def _bearer(self) -> str:
         if time.time() > self._until:
@@ -178,7 +178,7 @@ class Store:
 
 
 def token(client_id: str) -> tuple[str, float]:
-    """An access token for blobs, and for how many seconds it lasts."""
+    """An access token for blobs, and its lifetime in seconds."""
     url, headers, body = _source(client_id)
     for last in _tries():
         try:
@@ -191,12 +191,12 @@ def token(client_id: str) -> tuple[str, float]:
                 raise CarryError(f"the container's identity gets no token: {refused}") from error
         except OSError as error:
             if last:
-                raise CarryError(f"the container has no managed identity that can be asked: {error}") from error
+                raise CarryError(f"the container's managed identity endpoint can't be reached: {error}") from error
     raise AssertionError
 
 
 def _source(client_id: str) -> tuple[str, dict[str, str], bytes | None]:
-    """Whom to ask for a token, with which headers and body."""
+    """URL, headers and body of the token request."""
     known = os.environ
     if known.get("AZURE_FEDERATED_TOKEN_FILE"):
         form = {
@@ -221,7 +221,7 @@ def _source(client_id: str) -> tuple[str, dict[str, str], bytes | None]:
 
 
 def _tries() -> Iterator[bool]:
-    """Whether it is the last try; waits before every further one."""
+    """Yields whether it is the last try; waits before each retry."""
     for attempt in range(_TRIES):
         if attempt:
             time.sleep(_WAIT_SECONDS)
@@ -233,7 +233,7 @@ def _with(url: str, query: Mapping[str, str]) -> str:
 
 
 def _reason(body: bytes) -> str:
-    """What Entra and the identity endpoints describe; else the first line."""
+    """The error description of Entra or an identity endpoint; else the first line."""
     try:
         told = json.loads(body)
     except ValueError:

@@ -1,1 +1,1 @@
-"""`run --on batch`: tasks on the nodes of a stack's pool, their output here, the first failing exit code as our own."""
+"""`run --on batch`: runs tasks on a stack's pool, streams their output and returns the first nonzero exit code."""

@@ -1,9 +1,7 @@
-"""Command lines of tasks: Batch starts none of them under a shell, so what needs one brings it along.
+"""Command lines of tasks. Batch doesn't run them in a shell, so a command that needs one starts it. Pure.
 
-In: words, the files of a target. Out: command lines, and how a container is started. Pure.
-
-How a container's command line reaches its image: `docker create IMAGE COMMANDLINE`, so that it follows an ENTRYPOINT, and
---entrypoint among the run options replaces that (Microsoft Learn, batch/batch-docker-container-workloads, as of 2026-04).
+Batch runs a container with `docker create IMAGE COMMANDLINE`, so the command line follows an ENTRYPOINT, and --entrypoint in the
+run options replaces it (Microsoft Learn, batch/batch-docker-container-workloads, as of 2026-04).
 """
 
 import re
@@ -29,17 +27,17 @@ class Started(NamedTuple):
 
 
 def words_of(command: str) -> list[str]:
-    """The words of a command line. ValueError where a quote stays open."""
+    """The words of a command line. ValueError for a missing closing quote."""
     return shlex.split(command)
 
 
 def needs_shell(text: str) -> bool:
-    """Whether it names a variable of the node, such as $AZ_BATCH_TASK_WORKING_DIR, which only a shell fills in."""
+    """Whether it has a variable of the node, such as $AZ_BATCH_TASK_WORKING_DIR, which only a shell expands."""
     return _NODE_VARIABLE.search(text) is not None
 
 
 def shell_line(words: Iterable[str]) -> str:
-    """The words for a shell, each as it is but for variables of the node."""
+    """The words quoted for a shell, except for variables of the node."""
     return " ".join(map(_quoted, words))
 
 
@@ -49,39 +47,39 @@ def in_shell(script: str, shell: str = _SHELL) -> str:
 
 
 def inner(command: str) -> str:
-    """The script of a command line that `in_shell` could have written; any other command as it is."""
+    """The script of a command line from `in_shell`; any other command unchanged."""
     words = words_of(command)
     return words[2] if len(words) == 3 and words[:2] == [_SHELL, "-c"] else command
 
 
 def native(command: str, *, secrets: bool = False) -> str:
-    """A command of the user's own on a node without containers: as it is, where nothing needs a shell."""
+    """A user's command on a node without containers; unchanged if it needs no shell."""
     if not secrets and not needs_shell(command):
         return command
     return in_shell(_with_secrets(f"exec {shell_line(words_of(command))}", secrets))
 
 
 def python(folder: str, script: str, library: str, arguments: Sequence[str]) -> str:
-    """What a shell runs for a script that lies in a folder of the node; `library`: where its requirements are, "" without."""
+    """Shell command for a script in a folder of the node; `library`: folder of its requirements, "" without."""
     path = f'env PYTHONPATH="{library}" ' if library else ""
     called = f'{path}python3 "{folder}/{script}"'
     return f"{called} {shell_line(arguments)}".rstrip()
 
 
 def script(text: str, *, secrets: bool = False) -> str:
-    """The command line of what `python` has written."""
+    """The command line for a command from `python`."""
     return in_shell(_with_secrets(text, secrets))
 
 
 def library_of(context: Context) -> str:
-    """Where a node keeps the requirements of a script, once for each content; "" for a script without."""
+    """Folder of a script's requirements on a node, by content; "" without requirements."""
     return f"$AZ_BATCH_NODE_SHARED_DIR/run/{context.tag}" if REQUIREMENTS in context.files else ""
 
 
 def install(context: Context, folder: str) -> str:
-    """What brings the requirements onto a node, and does nothing where they are there; "" for a script without.
+    """Shell command that installs the requirements on a node unless they are installed; "" without requirements.
 
-    Two jobs may do it at the same time: each installs into a folder of its own, and the first to be done has it renamed.
+    Safe for parallel jobs: each installs into a separate folder, and the first one to finish renames it.
     """
     library = library_of(context)
     if not library:
@@ -95,7 +93,7 @@ def install(context: Context, folder: str) -> str:
 
 
 def container(arguments: Sequence[str], whole: Sequence[str] | None, *, secrets: bool = False) -> Started | None:
-    """`whole`: the container's command with its ENTRYPOINT. None where a shell is needed and nobody here knows that."""
+    """`whole`: the container's command with its ENTRYPOINT. None if a shell is needed and `whole` is unknown."""
     if not secrets and not needs_shell(" ".join(arguments)):
         return Started(shlex.join(arguments))
     if not whole:
@@ -106,14 +104,14 @@ def container(arguments: Sequence[str], whole: Sequence[str] | None, *, secrets:
 
 
 def by_number(words: Sequence[str]) -> tuple[str, tuple[str, ...]]:
-    """A command for a script, and the words that stay words of their own behind that script, which takes them by number."""
+    """A command for a shell script, and the words that are passed to it as positional parameters."""
     plain = tuple(word for word in words if not needs_shell(word))
     numbers = iter(range(1, len(plain) + 1))
     return " ".join(_quoted(word) if needs_shell(word) else f'"${{{next(numbers)}}}"' for word in words), plain
 
 
 def whole_command(context: Context, arguments: Sequence[str]) -> tuple[str, ...] | None:
-    """What a container of the image starts, from the last stage of its Dockerfile; None in a form that a shell reads."""
+    """The command of a container, from the last stage of its Dockerfile; None for the shell form."""
     found, problems = dockerfile.parse(context.files[DOCKERFILE].decode("utf-8", errors="replace"))
     if problems or not found.stages:
         return None
@@ -128,12 +126,12 @@ def whole_command(context: Context, arguments: Sequence[str]) -> tuple[str, ...]
 
 
 def secrets_file(values: Iterable[tuple[str, str]]) -> bytes:
-    """What a shell reads to have the variables."""
+    """Shell code that exports the variables."""
     return "".join(f"export {name}={shlex.quote(value)}\n" for name, value in values).encode()
 
 
 def _with_secrets(line: str, secrets: bool) -> str:
-    """The file is gone before the program starts."""
+    """Reads and deletes the file of secrets before the program starts."""
     if not secrets:
         return line
     file = f'"$AZ_BATCH_TASK_WORKING_DIR/{SECRETS_FILE}"'
@@ -141,7 +139,7 @@ def _with_secrets(line: str, secrets: bool) -> str:
 
 
 def _quoted(word: str) -> str:
-    """One word for a shell, in double quotes: the whole script stands in single ones, where those don't nest."""
+    """Quotes a word with double quotes, because the whole script is in single quotes."""
     parts: list[str] = []
     at = 0
     for variable in _NODE_VARIABLE.finditer(word):

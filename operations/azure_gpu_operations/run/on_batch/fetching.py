@@ -1,6 +1,6 @@
-"""Files of tasks into a folder: what they wrote to the screen, from their nodes, and what they left, from the storage account.
+"""Downloads files of tasks: standard output and error from their nodes, output files from the storage account.
 
-In: the tasks' ids, functions that read. Out: files, and how many. A file whose node is gone is left out.
+Files of a node that no longer exists are skipped.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,15 +25,15 @@ def fetch(
     *,
     apart: bool,
 ) -> int:
-    """How many files. `apart`: each task has a folder of its own."""
+    """Returns the number of files. `apart`: each task has a subfolder."""
     count = 0
     for task_id in task_ids:
-        place = folder / task_id if apart else folder
-        place.mkdir(parents=True, exist_ok=True)
+        target = folder / task_id if apart else folder
+        target.mkdir(parents=True, exist_ok=True)
         for name in LOGS:
-            count += _log(place / name, task_id, name, read)
+            count += _log(target / name, task_id, name, read)
         if blobs is not None:
-            count += sum(1 for _ in blobs.fetch(CONTAINER, f"{job_id}/{task_id}/", place))
+            count += sum(1 for _ in blobs.fetch(CONTAINER, f"{job_id}/{task_id}/", target))
     return count
 
 

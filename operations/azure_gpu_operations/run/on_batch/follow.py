@@ -1,7 +1,6 @@
-"""A job on a pool followed to its end: what its tasks wait for, the output of a single task, the count of many.
+"""Follows a job on a pool to its end: what its tasks wait for, the output of a single task, the progress of many.
 
-In: the account, the job, its tasks, and functions that show output and say a line about it. Out: an `End`; KeyboardInterrupt
-passes through. A pool under a formula is asked to look at it at once, so that nobody waits for its interval.
+KeyboardInterrupt passes through. The autoscale formula of a pool is evaluated at once, instead of at its interval.
 """
 
 import time
@@ -16,26 +15,26 @@ from azure_gpu.formats.task_file import Task
 from azure_gpu_operations.azure import AzureError
 from azure_gpu_operations.batch.account import BatchAccount, Counts
 from azure_gpu_operations.batch.pool_facts import PoolFacts, facts_of, word
-from azure_gpu_operations.run import asking
+from azure_gpu_operations.run import polling
 from azure_gpu_operations.run.on_batch import others, waiting
 from azure_gpu_operations.run.on_batch.tail import Tail
 
 POLL_SECONDS = 2.0
-EVALUATE_SECONDS = 35.0  # Batch takes a formula every 30 seconds
+EVALUATE_SECONDS = 35.0  # Batch evaluates a formula at most every 30 seconds
 TOO_FEW_TIMES = 3
-PROGRESS_SECONDS = 10.0  # between two lines that only count
-WORKERS_SECONDS = 15.0  # between two looks at the workers beside a task's first
+PROGRESS_SECONDS = 10.0  # between two progress lines
+WORKERS_SECONDS = 15.0  # between two checks of the other workers of a task
 
 Say = Callable[[str], None]
 
 
 class End(NamedTuple):
-    """How it ended."""
+    """How the job ended."""
 
     tasks: tuple[models.BatchTask, ...] = ()
-    nodes: Mapping[str, bool] = {}  # that were seen in the pool, by their id: dedicated, or Spot
-    hopeless: str = ""  # why it was given up
-    is_gone: bool = False  # somebody has deleted the job
+    nodes: Mapping[str, bool] = {}  # seen in the pool, by id: True for dedicated, False for Spot
+    hopeless: str = ""  # why following was given up
+    is_gone: bool = False  # the job was deleted
 
 
 class Follower:
@@ -67,7 +66,7 @@ class Follower:
         self._only = only
         self._tails = [Tail(account, job_id, only, name, shown) for name, shown in files.items()]
         self._say, self._sleep, self._clock = say, sleep, clock
-        self._said = ""
+        self._last_message = ""
         self._counted: Counts | None = None
         self._counted_at = clock()
         self._evaluated_at: float | None = None
@@ -79,11 +78,11 @@ class Follower:
         self.nodes: dict[str, bool] = {}
 
     def follow(self) -> End:
-        """To the end of the job, or until there is no hope."""
-        return asking.until_found(
+        """Follows to the end of the job, or until no task can start any more."""
+        return polling.poll_until(
             self._look,
-            unasked="Batch can't be asked about the job",
-            unknown=f"the job {self._job} may still run and cost",
+            unreachable="Batch can't be reached",
+            on_give_up=f"the job {self._job} may still be running and billed",
             say=self._say,
             poll_seconds=POLL_SECONDS,
             sleep=self._sleep,
@@ -91,7 +90,7 @@ class Follower:
         )
 
     def finish(self) -> int:
-        """Shows what the only task wrote at its end. How many lines there were in all."""
+        """Shows the last output of a single task. Returns the total number of lines."""
         for tail in self._tails:
             try:
                 tail.finish()
@@ -112,7 +111,7 @@ class Follower:
         info = task.execution_info
         if info is not None and info.retry_count > self._retried:
             self._retried = info.retry_count
-            self._say(f"the task failed and is tried again ({self._retried})")
+            self._say(f"the task failed; retry {self._retried}")
         if state == "running":
             self._see_nodes()
             for tail in self._tails:
@@ -120,11 +119,11 @@ class Follower:
             reason = self._worker_lost()
             return End((task,), self.nodes, hopeless=reason) if reason else None
         if state == "preparing":
-            self._once("the node prepares the task: its files or its image come onto it")
+            self._once("the node is preparing the task: downloading its files or image")
         return self._wait(state)
 
     def _worker_lost(self) -> str:
-        """A worker that failed a while ago, and the first still runs: it waits for one that doesn't come back."""
+        """A worker that failed while the first one is still running, and waiting for it."""
         if self._needed == 1 or self._clock() - self._workers_at < WORKERS_SECONDS:
             return ""
         self._workers_at = self._clock()
@@ -135,7 +134,7 @@ class Follower:
             return ""
         for line in again[0].lines:
             self._show_error(line)
-        return f"{again[0].called} ended with exit code {again[0].code}, and the first worker still waits"
+        return f"{again[0].called} ended with exit code {again[0].code}, and the first worker is still waiting for it"
 
     def _look_at_many(self) -> End | None:
         counts = self._account.counts(self._job)
@@ -155,10 +154,10 @@ class Follower:
         return self._wait("active")
 
     def _wait(self, state: str) -> End | None:
-        """Says what it waits for; an End where that never comes."""
+        """Shows what it waits for; returns an End if that will never happen."""
         found = self._account.pool(self._pool)
         if found is None:
-            return End(nodes=self.nodes, hopeless=f"the pool {self._pool_name} isn't there any more")
+            return End(nodes=self.nodes, hopeless=f"the pool {self._pool_name} doesn't exist any more")
         pool, nodes = facts_of(found), self._account.nodes(self._pool)
         self._note(nodes)
         if state == "active":
@@ -184,7 +183,7 @@ class Follower:
         return f"the job's preparation failed{told} on a node of the pool {self._pool_name}"
 
     def _evaluate(self, found: models.BatchPool, pool: PoolFacts) -> End | None:
-        """An End where the formula knows of the task, since it gives it nodes, and gives too few of them again and again."""
+        """Returns an End if the formula repeatedly gives the task some nodes, but too few."""
         now = self._clock()
         if self._evaluated_at is not None and now - self._evaluated_at < EVALUATE_SECONDS:
             return None
@@ -203,12 +202,12 @@ class Follower:
         self.nodes |= {node.id: node.is_dedicated is not False for node in nodes}
 
     def _once(self, text: str) -> None:
-        if text != self._said:
-            self._said = text
+        if text != self._last_message:
+            self._last_message = text
             self._say(text)
 
     def _count(self, counts: Counts) -> None:
-        """A line where something has changed, not more often than people read."""
+        """Shows progress if it has changed, at a limited rate."""
         if counts == self._counted or counts == Counts(active=len(self._tasks)):
             return
         due = self._clock() - self._counted_at >= PROGRESS_SECONDS or counts.over >= len(self._tasks) or self._counted is None
@@ -220,7 +219,7 @@ class Follower:
         self._say(f"{counts.over} of {len(self._tasks)} tasks{failed}{runs}")
 
     def _blocked(self, tasks: Sequence[models.BatchTask]) -> frozenset[str]:
-        """The tasks that wait for one that has failed, or for one that waits for such."""
+        """The tasks that depend on a failed task, directly or indirectly."""
         dead = {task.id.lower() for task in tasks if word(task.state) == "completed" and failed(task)}
         dead = {each for each in dead if self._tasks.get(each) is None or self._tasks[each].on_failure_dependents != "satisfy"}
         blocked: set[str] = set()

@@ -1,7 +1,6 @@
-"""The workers of a task beside its first: how those ended that Batch doesn't tell about.
+"""Failures of the workers other than a task's primary, which Batch doesn't report.
 
-In: the account, a job, its task. Out: the workers that failed. Batch knows of a node beside the primary that its coordination
-command succeeded; the code with which its worker ended lies in a file there (`worker_commands`).
+Batch only knows that their coordination command succeeded; the worker's exit code is in a file on its node (`worker_commands`).
 """
 
 from typing import NamedTuple, Protocol
@@ -21,12 +20,12 @@ class Account(Protocol):
 
 
 class Worker(NamedTuple):
-    """One that has failed."""
+    """One failed worker."""
 
-    number: int  # of the service's subtask: that of the node, not the index of TF_CONFIG
+    number: int  # of the subtask, which isn't the index in TF_CONFIG
     node: str
     code: int
-    lines: tuple[str, ...] = ()  # the last that it wrote to standard error
+    lines: tuple[str, ...] = ()  # the last ones of its standard error
 
     @property
     def called(self) -> str:
@@ -34,14 +33,14 @@ class Worker(NamedTuple):
 
 
 def failed(account: Account, pool_id: str, job_id: str, task_id: str) -> list[Worker]:
-    """None where all run or have ended well, their nodes are gone, or the task has no workers."""
+    """Empty if none has failed, their nodes are gone, or the task has no other workers."""
     found: list[Worker] = []
     for subtask in account.subtasks(job_id, task_id):
         place = subtask.node_info
         if place is None or not place.node_id or not place.task_root_directory:
             continue
-        said = account.node_file(pool_id, place.node_id, f"{place.task_root_directory}/{EXIT_FILE}")
-        code = int(said) if said and said.strip().isdigit() else 0
+        content = account.node_file(pool_id, place.node_id, f"{place.task_root_directory}/{EXIT_FILE}")
+        code = int(content) if content and content.strip().isdigit() else 0
         if code:
             errors = account.node_file(pool_id, place.node_id, f"{place.task_root_directory}/stderr.txt")
             found.append(Worker(subtask.id or 0, place.node_id, code, last_lines(errors, _LINES)))

@@ -1,7 +1,4 @@
-"""How a run on a pool ended, in an exit code and in words.
-
-In: the tasks as Batch answers them at the end, what each asked for, prices. Out: an exit code, lines, minutes and cost. Pure.
-"""
+"""The result of a run on a pool: exit code, messages, run time and cost. Pure."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
@@ -23,7 +20,7 @@ _FAILED = "failure"
 
 
 class Outcome(NamedTuple):
-    """`failed` are the ids of the tasks that failed, in the order in which they were asked for."""
+    """`failed`: the ids of failed tasks, in the order of the request."""
 
     code: int
     failed: tuple[str, ...] = ()
@@ -32,19 +29,19 @@ class Outcome(NamedTuple):
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """What is more than an exit code, without the task's name."""
-        said = (line.partition(": ")[2] for line in self.lines)
-        return tuple(text for text in said if text and not text.startswith("exit code"))
+        """Reasons other than an exit code, without the task's name."""
+        reasons = (line.partition(": ")[2] for line in self.lines)
+        return tuple(text for text in reasons if text and not text.startswith("exit code"))
 
 
-def of_tasks(asked: Sequence[Task], tasks: Sequence[models.BatchTask], timeout_minutes: float | None) -> Outcome:
-    """The exit code of the first task that failed, by the order in which they were asked for."""
+def of_tasks(requested: Sequence[Task], tasks: Sequence[models.BatchTask], timeout_minutes: float | None) -> Outcome:
+    """The exit code of the first failed task, in the order of the request."""
     by_id = {task.id.lower(): task for task in tasks}
     code = 0
     failed: list[str] = []
     never: list[str] = []
     lines: list[str] = []
-    for each in asked:
+    for each in requested:
         task = by_id.get(each.id.lower())
         info = task.execution_info if task is not None else None
         if task is None or word(task.state) != "completed" or info is None:
@@ -62,26 +59,26 @@ def of_tasks(asked: Sequence[Task], tasks: Sequence[models.BatchTask], timeout_m
 
 
 def words(found: Outcome, total: int) -> str:
-    """`succeeded, exit code 0`; `97 of 100 tasks went well, 2 failed, 1 never ran, exit code 3`."""
+    """`succeeded, exit code 0`; `97 of 100 tasks succeeded, 2 failed, 1 never ran …, exit code 3`."""
     if total == 1:
         return f"{'failed' if found.failed or found.never_ran else 'succeeded'}, exit code {found.code}"
-    parts = [f"{total - len(found.failed) - len(found.never_ran)} of {total} tasks went well"]
+    parts = [f"{total - len(found.failed) - len(found.never_ran)} of {total} tasks succeeded"]
     parts += [f"{len(found.failed)} failed"] if found.failed else []
-    parts += [f"{len(found.never_ran)} never ran, since one that they wait for failed"] if found.never_ran else []
+    parts += [f"{len(found.never_ran)} never ran because a task that they depend on failed"] if found.never_ran else []
     return ", ".join([*parts, f"exit code {found.code}"])
 
 
 class Use(NamedTuple):
-    """What a run used of its pool."""
+    """The pool's nodes that a run used."""
 
-    seconds: float | None  # from the first task's beginning to the last one's end
+    seconds: float | None  # from the first task's start to the last one's end
     nodes: int
     usd: Decimal | None  # None: a price isn't known
     price: Price | None  # of one node
 
 
 def held(subtask: models.BatchSubtask, task: models.BatchTask) -> models.BatchSubtask:
-    """A node is its task's until the primary ends, whenever the subtask's own command did."""
+    """The subtask, ending with the primary: until then the task occupies the node."""
     _, ended = moment_of(task.execution_info)
     ends = [each for each in (subtask.end_time, ended) if each is not None]
     return models.BatchSubtask({**subtask.as_dict(), "endTime": max(ends)}) if ends else subtask
@@ -93,7 +90,7 @@ def use_of(
     dedicated: Mapping[str, bool],
     prices: tuple[Price | None, Price | None],
 ) -> Use:
-    """Each node from the first of these tasks on it to the end of the last. `prices`: of a dedicated node and of a Spot node."""
+    """Counts each node from the start of its first task to the end of its last. `prices`: of a dedicated and a Spot node."""
     spans: dict[str, tuple[datetime, datetime]] = {}
     for each in (*tasks, *beside):
         began, ended = moment_of(each.execution_info) if isinstance(each, models.BatchTask) else (each.start_time, each.end_time)
@@ -141,18 +138,18 @@ def _code(info: models.BatchTaskExecutionInfo, limit_minutes: float | None) -> i
 
 def _how(info: models.BatchTaskExecutionInfo, limit_minutes: float | None) -> str:
     if _timed_out(info, limit_minutes):
-        return f"stopped when its time was over ({limit_minutes:g} minutes)"
+        return f"stopped after its timeout ({limit_minutes:g} minutes)"
     failure = info.failure_info
     if info.exit_code is not None and (failure is None or failure.code in (None, "", "FailureExitCode")):
         return f"exit code {info.exit_code}"
     if failure is None:
-        return "it failed, and Batch doesn't say why"
+        return "it failed, and Batch gives no reason"
     first = (failure.message or "").strip().splitlines()
     return f"{failure.code}: {first[0] if first else ''}".rstrip(": ")
 
 
 def _timed_out(info: models.BatchTaskExecutionInfo, limit_minutes: float | None) -> bool:
-    """Batch has one code for a task that was told to end and one whose time was over: the time tells them apart."""
+    """Batch has the same code for terminated tasks and timeouts, so they are distinguished by the run time."""
     began, ended = moment_of(info)
     if limit_minutes is None or info.failure_info is None or info.failure_info.code != _ENDED_BY_BATCH:
         return False

@@ -1,9 +1,6 @@
-"""Brings what tasks need to where nodes find it: an image into the stack's registry, a script and secrets into its storage.
+"""Makes a run's image, script and secrets available to nodes, in the stack's registry and storage.
 
-In: a stack's view, the pool, what is wanted. Out: `Placed`, and the storage account where one is used. What stands in storage for
-this run alone, secrets, is taken away when the block ends.
-
-Scripts lie under a name made of their content, so that the same one is sent once.
+Scripts are stored by content, so that each is uploaded once. Secrets are deleted when the block ends.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,7 +19,7 @@ from azure_gpu_operations.run.context import DOCKERFILE, Context
 from azure_gpu_operations.run.errors import WrongRunError
 from azure_gpu_operations.run.on_batch.commands import secrets_file
 from azure_gpu_operations.run.on_batch.plan import Image, Placed, Storage
-from azure_gpu_operations.run.on_batch.wanted import Wanted
+from azure_gpu_operations.run.on_batch.request import BatchRequest
 from azure_gpu_operations.run.stack_registry import of_stack
 from azure_gpu_operations.stack_view import StackView
 
@@ -35,24 +32,24 @@ class Brought(NamedTuple):
 
 
 @contextmanager
-def brought(arm: Arm, view: StackView, pool: PoolFacts, wanted: Wanted, job_id: str, say: Say) -> Iterator[Brought]:
-    """Everything in its place while the block runs."""
-    image = _image(arm, view, pool, wanted, say) if pool.has_containers else None
-    context = wanted.target.context
+def brought(arm: Arm, view: StackView, pool: PoolFacts, request: BatchRequest, job_id: str, say: Say) -> Iterator[Brought]:
+    """Provides image, files and secrets while the block runs."""
+    image = _image(arm, view, pool, request, say) if pool.has_containers else None
+    context = request.target.context
     script = context if context is not None and not pool.has_containers else None
-    if not (script or wanted.collects or wanted.target.secrets or _names_storage(wanted)) or not view.storage:
+    if not (script or request.collects or request.target.secrets or _names_storage(request)) or not view.storage:
         yield Brought(Placed(image=image))
         return
     with closing(Blobs(arm, view.storage)) as blobs:
         storage = Storage(blobs.endpoint, CONTAINER, pool.identities[0] if pool.identities else "")
-        named = {each.container for task in wanted.job.tasks for each in task.outputs if each.container}
+        named = {each.container for task in request.job.tasks for each in task.outputs if each.container}
         for container in (CONTAINER, *sorted(named)):  # nodes upload into no container that isn't there
             blobs.make_container(container)
         files = _files(blobs, storage, script) if script else {}
-        secret = f"{job_id}/environment" if wanted.target.secrets else ""
+        secret = f"{job_id}/environment" if request.target.secrets else ""
         try:
             if secret:
-                blobs.put(CONTAINER, secret, secrets_file(wanted.target.secrets.items()))
+                blobs.put(CONTAINER, secret, secrets_file(request.target.secrets.items()))
             url = f"{storage.url()}/{secret}" if secret else ""
             yield Brought(Placed(image=image, files=files, secrets_url=url, storage=storage), blobs)
         finally:
@@ -60,9 +57,9 @@ def brought(arm: Arm, view: StackView, pool: PoolFacts, wanted: Wanted, job_id: 
                 _take_away(blobs, secret, say)
 
 
-def _image(arm: Arm, view: StackView, pool: PoolFacts, wanted: Wanted, say: Say) -> Image | None:
-    """The image of all tasks; None where each task names its own."""
-    target = wanted.target
+def _image(arm: Arm, view: StackView, pool: PoolFacts, request: BatchRequest, say: Say) -> Image | None:
+    """The image of all tasks; None if each task has its own."""
+    target = request.target
     if target.context is None:
         return _with_identity(target.image, pool) if target.image else None
     registry = of_stack(arm, view)
@@ -72,7 +69,7 @@ def _image(arm: Arm, view: StackView, pool: PoolFacts, wanted: Wanted, say: Say)
 
 
 def _with_identity(name: str, pool: PoolFacts) -> Image:
-    """An image of a registry that the pool knows is pulled with its identity, any other one without."""
+    """An image of one of the pool's registries is pulled with its identity, others without."""
     server = name.partition("/")[0].lower()
     known = any(each.server == server for each in pool.registries)
     ours = known or server.endswith((".azurecr.io", ".azurecr.cn", ".azurecr.us")) or ":" in server
@@ -80,7 +77,7 @@ def _with_identity(name: str, pool: PoolFacts) -> Image:
 
 
 def _identity_for(server: str, pool: PoolFacts) -> str:
-    """The one that the pool uses for this registry, else its first."""
+    """The pool's identity for this registry, else its first."""
     of_registry = [each.identity for each in pool.registries if each.server == server.lower() and each.identity]
     return next(iter((*of_registry, *pool.identities)), "")
 
@@ -88,9 +85,9 @@ def _identity_for(server: str, pool: PoolFacts) -> str:
 def _no_identity(server: str, pool: PoolFacts) -> Problem:
     return Problem(
         path="--pool",
-        message=f"the pool has no identity to pull from {server} with",
+        message=f"the pool has no identity to pull from {server}",
         value=pool.id,
-        fix="give the stack's foundation an identity beside its registry, and run `pulumi up`",
+        fix="add `identity: create` to the stack's foundation and run `pulumi up`",
     )
 
 
@@ -106,12 +103,12 @@ def _files(blobs: Blobs, storage: Storage, script: Context) -> dict[str, str]:
     return files
 
 
-def _names_storage(wanted: Wanted) -> bool:
-    return any(each.container or each.url for task in wanted.job.tasks for each in (*task.resource_files, *task.shared_files))
+def _names_storage(request: BatchRequest) -> bool:
+    return any(each.container or each.url for task in request.job.tasks for each in (*task.resource_files, *task.shared_files))
 
 
 def _take_away(blobs: Blobs, secret: str, say: Say) -> None:
     try:
         blobs.delete(CONTAINER, secret)
     except (KeyboardInterrupt, AzureError, AzureCoreError, requests.RequestException) as error:
-        say(f"the run's secrets still lie in the storage account {blobs.name}, blob {CONTAINER}/{secret}: remove it ({error})")
+        say(f"the run's secrets are still in the storage account {blobs.name}; delete the blob {CONTAINER}/{secret} ({error})")

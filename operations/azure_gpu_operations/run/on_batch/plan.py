@@ -1,12 +1,10 @@
-"""What is sent to Batch for a run: one job, and its tasks.
+"""The Batch job and tasks of a run, as azure-batch models. Pure. How a target becomes a task:
 
-In: what is wanted, the pool, and where files are. Out: azure-batch's models. Pure. How a target becomes a task:
-
-    on a pool with containers   the image, built or named; the words behind -- follow its ENTRYPOINT, or are its command
-    on a pool without           a script comes onto each node once, with its requirements, by the job preparation task; a command
-                                of the user's own is sent as it is
-    on several nodes at once    the same on each node, as a worker that finds the others by TF_CONFIG, or under the pool's mpirun;
-                                files come by the task's own list of files for all its nodes
+on a pool with containers   the image, built or named; arguments after -- follow its ENTRYPOINT, or are its command
+on a pool without           the job preparation task copies a script with its requirements to each node once; a user's command
+                            is sent unchanged
+on several nodes at once    the same on each node, as a worker that finds the others by TF_CONFIG, or under the pool's mpirun;
+                            files are common resource files of the task
 """
 
 from collections.abc import Mapping
@@ -21,7 +19,7 @@ from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.formats.task_file import Output, ResourceFile, Task
 from azure_gpu_operations.batch.pool_facts import PoolFacts
 from azure_gpu_operations.run.on_batch import commands, worker_commands
-from azure_gpu_operations.run.on_batch.wanted import Wanted
+from azure_gpu_operations.run.on_batch.request import BatchRequest
 from azure_gpu_operations.run.on_batch.worker_commands import WorkerCommands
 from azure_gpu_operations.run.workers import Group
 
@@ -38,7 +36,7 @@ _JOB_ACTIONS = {
 
 
 class Image(NamedTuple):
-    """An image, and with which identity it is pulled; "" where everybody may, or the pool knows how."""
+    """An image, and the identity to pull it with; "" for public images, or if the pool has credentials."""
 
     name: str
     server: str = ""
@@ -46,7 +44,7 @@ class Image(NamedTuple):
 
 
 class Storage(NamedTuple):
-    """The stack's storage account, as nodes reach it."""
+    """The stack's storage account, as nodes access it."""
 
     endpoint: str  # https://account.blob.core.windows.net/
     container: str  # of this run's files
@@ -61,7 +59,7 @@ class Storage(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """Where what the tasks need lies: an image, or files by their name on the node."""
+    """Locations of what the tasks need: an image, or files by their name on the node."""
 
     image: Image | None = None
     files: Mapping[str, str] = {}  # of a script and its requirements: URLs
@@ -69,38 +67,38 @@ class Placed(NamedTuple):
     storage: Storage | None = None
 
 
-def job_of(job_id: str, pool: PoolFacts, wanted: Wanted, placed: Placed) -> models.BatchJobCreateOptions:
-    """The job. It waits for its tasks until it is told that they are all there."""
+def job_of(job_id: str, pool: PoolFacts, request: BatchRequest, placed: Placed) -> models.BatchJobCreateOptions:
+    """The job. It stays active until `end_when_done`, after all tasks are added."""
     return models.BatchJobCreateOptions(
         id=job_id,
-        priority=wanted.job.priority,
+        priority=request.job.priority,
         pool_info=models.BatchPoolInfo(pool_id=pool.id),
-        uses_task_dependencies=any(task.depends_on for task in wanted.job.tasks),
-        task_failure_mode=_failure_mode(wanted),
-        constraints=_job_constraints(wanted),
-        job_preparation_task=_preparation(wanted, placed),
+        uses_task_dependencies=any(task.depends_on for task in request.job.tasks),
+        task_failure_mode=_failure_mode(request),
+        constraints=_job_constraints(request),
+        job_preparation_task=_preparation(request, placed),
     )
 
 
-def task_of(job_id: str, task: Task, pool: PoolFacts, wanted: Wanted, placed: Placed) -> models.BatchTaskCreateOptions:
+def task_of(job_id: str, task: Task, pool: PoolFacts, request: BatchRequest, placed: Placed) -> models.BatchTaskCreateOptions:
     """One task of it."""
-    multi = _multi_instance(job_id, task, pool, wanted, placed) if task.nodes > 1 else None
-    command_line, container = _command(job_id, task, pool, wanted, placed)
-    environment = _said_environment(task, wanted)
-    if _under_mpi(task, pool, wanted):
-        environment = {**_mpi(task, pool, wanted).environment, **environment}
-    timeout = task.timeout_minutes if task.timeout_minutes is not None else wanted.timeout_minutes
+    multi = _multi_instance(job_id, task, pool, request, placed) if task.nodes > 1 else None
+    command_line, container = _command(job_id, task, pool, request, placed)
+    environment = _environment(task, request)
+    if _under_mpi(task, pool, request):
+        environment = {**_mpi(task, pool, request).environment, **environment}
+    timeout = task.timeout_minutes if task.timeout_minutes is not None else request.timeout_minutes
     return models.BatchTaskCreateOptions(
         id=task.id,
         command_line=command_line,
         container_settings=container,
         resource_files=[*(_resource(each, placed) for each in task.resource_files), *_secrets(placed)] or None,
-        output_files=_outputs(job_id, task, pool, wanted, placed) or None,
+        output_files=_outputs(job_id, task, pool, request, placed) or None,
         environment_settings=[models.EnvironmentSetting(name=name, value=value) for name, value in environment.items()] or None,
         constraints=models.BatchTaskConstraints(
             max_wall_clock_time=_limit(timeout),
             retention_time=_limit(task.keep_minutes),
-            max_task_retry_count=task.retries if task.retries is not None else wanted.retries,
+            max_task_retry_count=task.retries if task.retries is not None else request.retries,
         ),
         user_identity=_administrator() if task.elevated else None,
         multi_instance_settings=multi,
@@ -109,48 +107,48 @@ def task_of(job_id: str, task: Task, pool: PoolFacts, wanted: Wanted, placed: Pl
     )
 
 
-def _job_constraints(wanted: Wanted) -> models.BatchJobConstraints | None:
-    limit = _limit(wanted.job.max_minutes)
+def _job_constraints(request: BatchRequest) -> models.BatchJobConstraints | None:
+    limit = _limit(request.job.max_minutes)
     return None if limit is None else models.BatchJobConstraints(max_wall_clock_time=limit)
 
 
-def _script(wanted: Wanted) -> str:
-    return wanted.target.context.script if wanted.target.context else ""
+def _script(request: BatchRequest) -> str:
+    return request.target.context.script if request.target.context else ""
 
 
-def _said_environment(task: Task, wanted: Wanted) -> dict[str, str]:
-    """The command line counts more than the file of tasks. A script's output is to be seen while it runs."""
-    own = {"PYTHONUNBUFFERED": "1"} if _script(wanted) else {}
-    return {**own, **Group(gpus=wanted.gpus).devices, **task.environment, **wanted.target.environment}
+def _environment(task: Task, request: BatchRequest) -> dict[str, str]:
+    """Variables of a task; the command line overrides the file of tasks. Scripts run unbuffered, for live output."""
+    own = {"PYTHONUNBUFFERED": "1"} if _script(request) else {}
+    return {**own, **Group(gpus=request.gpus).devices, **task.environment, **request.target.environment}
 
 
 def _command(
-    job_id: str, task: Task, pool: PoolFacts, wanted: Wanted, placed: Placed
+    job_id: str, task: Task, pool: PoolFacts, request: BatchRequest, placed: Placed
 ) -> tuple[str, models.BatchTaskContainerSettings | None]:
     secrets = bool(placed.secrets_url)
     words = commands.words_of(task.command)
     image = placed.image or (Image(task.image) if task.image else None)
-    context = wanted.target.context
+    context = request.target.context
     if image is not None and task.nodes > 1 and not task.coordination_command:
         options = " ".join(filter(None, (task.run_options, worker_commands.CONTAINER_OPTIONS)))
-        return _workers(job_id, task, wanted, in_container=True).application, _container(image, options, wanted)
+        return _workers(job_id, task, request, in_container=True).application, _container(image, options, request)
     if image is not None:
         whole = commands.whole_command(context, words) if context else tuple(words) or None
         started = commands.container(words, whole, secrets=secrets) or commands.Started(task.command)
-        return started.command_line, _container(image, " ".join(filter(None, (task.run_options, started.run_options))), wanted)
+        return started.command_line, _container(image, " ".join(filter(None, (task.run_options, started.run_options))), request)
     if task.nodes > 1:
-        return _over_nodes(job_id, task, pool, wanted), None
+        return _over_nodes(job_id, task, pool, request), None
     if context is not None:
         text = commands.python(_JOB_FOLDER, context.script, commands.library_of(context), words)
         return commands.script(f"exec {text}", secrets=secrets), None
     return commands.native(task.command, secrets=secrets), None
 
 
-def _container(image: Image, run_options: str, wanted: Wanted) -> models.BatchTaskContainerSettings:
-    """A script writes where its outputs are looked for; anything else runs where its image says."""
+def _container(image: Image, run_options: str, request: BatchRequest) -> models.BatchTaskContainerSettings:
+    """A script runs in the task's folder, where its output files are; anything else in the image's working directory."""
     place = (
         models.ContainerWorkingDirectory.TASK_WORKING_DIRECTORY
-        if _script(wanted) or not wanted.has_target
+        if _script(request) or not request.has_target
         else models.ContainerWorkingDirectory.CONTAINER_IMAGE_DEFAULT
     )
     registry = None
@@ -163,21 +161,21 @@ def _container(image: Image, run_options: str, wanted: Wanted) -> models.BatchTa
     )
 
 
-def _over_nodes(job_id: str, task: Task, pool: PoolFacts, wanted: Wanted) -> str:
+def _over_nodes(job_id: str, task: Task, pool: PoolFacts, request: BatchRequest) -> str:
     """The command of the primary, after every node is ready."""
     if task.coordination_command:
-        return task.command  # whoever writes one starts the processes as well
-    if _under_mpi(task, pool, wanted):
-        return _mpi(task, pool, wanted).application
-    return _workers(job_id, task, wanted, in_container=False).application
+        return task.command  # a custom coordination command starts the processes too
+    if _under_mpi(task, pool, request):
+        return _mpi(task, pool, request).application
+    return _workers(job_id, task, request, in_container=False).application
 
 
-def _under_mpi(task: Task, pool: PoolFacts, wanted: Wanted) -> bool:
-    return task.nodes > 1 and not task.coordination_command and wanted.uses_mpi(pool)
+def _under_mpi(task: Task, pool: PoolFacts, request: BatchRequest) -> bool:
+    return task.nodes > 1 and not task.coordination_command and request.uses_mpi(pool)
 
 
-def _workers(job_id: str, task: Task, wanted: Wanted, *, in_container: bool) -> WorkerCommands:
-    context = wanted.target.context
+def _workers(job_id: str, task: Task, request: BatchRequest, *, in_container: bool) -> WorkerCommands:
+    context = request.target.context
     words = commands.words_of(task.command)
     port = worker_commands.port(job_id, task.id)
     if in_container:
@@ -190,17 +188,17 @@ def _workers(job_id: str, task: Task, wanted: Wanted, *, in_container: bool) -> 
     return worker_commands.commands(program, port, prepare=commands.install(context, _SHARED_FOLDER))
 
 
-def _mpi(task: Task, pool: PoolFacts, wanted: Wanted) -> MpiCommands:
-    context = wanted.target.context
+def _mpi(task: Task, pool: PoolFacts, request: BatchRequest) -> MpiCommands:
+    context = request.target.context
     words = commands.words_of(task.command)
     program = commands.shell_line(words)
     if context is not None:
         program = commands.python(_SHARED_FOLDER, context.script, commands.library_of(context), words)
-    # mpirun takes no variables along to other nodes, so that each process is started with them.
-    variables = [f"{name}={value}" for name, value in _said_environment(task, wanted).items()]
+    # mpirun doesn't pass variables to other nodes, so each process is started with them.
+    variables = [f"{name}={value}" for name, value in _environment(task, request).items()]
     program = f"env {commands.shell_line(variables)} {program}" if variables else program
     system = OperatingSystem.WINDOWS if pool.is_windows else OperatingSystem.LINUX
-    return mpi_commands.commands(_flavour(pool), system, program, processes_per_node=wanted.processes or 1)
+    return mpi_commands.commands(_flavour(pool), system, program, processes_per_node=request.processes or 1)
 
 
 def _flavour(pool: PoolFacts) -> Mpi:
@@ -208,30 +206,32 @@ def _flavour(pool: PoolFacts) -> Mpi:
     return next((Mpi(each) for each in (pool.mpi, pool.image_mpi) if each in list(Mpi)), default)
 
 
-def _multi_instance(job_id: str, task: Task, pool: PoolFacts, wanted: Wanted, placed: Placed) -> models.MultiInstanceSettings:
+def _multi_instance(
+    job_id: str, task: Task, pool: PoolFacts, request: BatchRequest, placed: Placed
+) -> models.MultiInstanceSettings:
     files = [_resource(each, placed) for each in task.shared_files]
     files += [_of_storage(url, path, placed) for path, url in placed.files.items()]
     in_container = bool(placed.image or task.image)
-    coordination = task.coordination_command or _coordination(job_id, task, pool, wanted, in_container=in_container)
+    coordination = task.coordination_command or _coordination(job_id, task, pool, request, in_container=in_container)
     return models.MultiInstanceSettings(
         number_of_instances=task.nodes, coordination_command_line=coordination, common_resource_files=files or None
     )
 
 
-def _coordination(job_id: str, task: Task, pool: PoolFacts, wanted: Wanted, *, in_container: bool) -> str:
-    """Runs on each node before the primary's command: the requirements of a script, then what the MPI wants, or a worker."""
-    if not _under_mpi(task, pool, wanted):
-        return _workers(job_id, task, wanted, in_container=in_container).coordination
-    context = wanted.target.context
+def _coordination(job_id: str, task: Task, pool: PoolFacts, request: BatchRequest, *, in_container: bool) -> str:
+    """Runs on each node before the primary's command: installs a script's requirements, then prepares MPI or starts a worker."""
+    if not _under_mpi(task, pool, request):
+        return _workers(job_id, task, request, in_container=in_container).coordination
+    context = request.target.context
     install = commands.install(context, _SHARED_FOLDER) if context else ""
-    start = _mpi(task, pool, wanted).coordination
+    start = _mpi(task, pool, request).coordination
     return commands.in_shell(f"set -e; {install}; {commands.inner(start)}") if install else start
 
 
-def _preparation(wanted: Wanted, placed: Placed) -> models.BatchJobPreparationTask | None:
-    """Brings a script onto a node once, before the first of the job's tasks there."""
-    context = wanted.target.context
-    if context is None or not placed.files or all(task.nodes > 1 for task in wanted.job.tasks):
+def _preparation(request: BatchRequest, placed: Placed) -> models.BatchJobPreparationTask | None:
+    """Copies a script to a node once, before the first of the job's tasks there."""
+    context = request.target.context
+    if context is None or not placed.files or all(task.nodes > 1 for task in request.job.tasks):
         return None
     install = commands.install(context, _TASK_FOLDER)
     return models.BatchJobPreparationTask(
@@ -273,14 +273,14 @@ def _secrets(placed: Placed) -> list[models.ResourceFile]:
     return [_of_storage(placed.secrets_url, commands.SECRETS_FILE, placed)] if placed.secrets_url else []
 
 
-def _outputs(job_id: str, task: Task, pool: PoolFacts, wanted: Wanted, placed: Placed) -> list[models.OutputFile]:
-    """Uploaded whatever the exit code is: of a task that failed, its files say why."""
+def _outputs(job_id: str, task: Task, pool: PoolFacts, request: BatchRequest, placed: Placed) -> list[models.OutputFile]:
+    """Uploaded with any exit code: the files of a failed task may explain it."""
     storage = placed.storage
     if storage is None:
         return []
     # Under mpirun a program works in the folder that its nodes share, which is the one above the task's own.
-    above = "../" if _under_mpi(task, pool, wanted) else ""
-    patterns = [*(Output(above + each) for each in wanted.outputs), *task.outputs]
+    above = "../" if _under_mpi(task, pool, request) else ""
+    patterns = [*(Output(above + each) for each in request.outputs), *task.outputs]
     return [
         models.OutputFile(
             file_pattern=each.pattern,
@@ -300,7 +300,7 @@ def _outputs(job_id: str, task: Task, pool: PoolFacts, wanted: Wanted, placed: P
 
 
 def _blob_path(job_id: str, task: Task, output: Output) -> str | None:
-    """A folder for a pattern, the blob itself for a single file: so the service reads it."""
+    """A folder for a pattern, the blob's name for a single file, as the service expects."""
     folder = output.path or ("" if output.container else f"{job_id}/{task.id}")
     if any(sign in output.pattern for sign in "*?["):
         return folder or None
@@ -317,8 +317,8 @@ def _exit_conditions(task: Task) -> models.ExitConditions | None:
     return models.ExitConditions(default=options, pre_processing_error=options)
 
 
-def _failure_mode(wanted: Wanted) -> models.BatchTaskFailureMode | None:
-    acts = any(task.on_failure_job not in ("", "none") for task in wanted.job.tasks)
+def _failure_mode(request: BatchRequest) -> models.BatchTaskFailureMode | None:
+    acts = any(task.on_failure_job not in ("", "none") for task in request.job.tasks)
     return models.BatchTaskFailureMode.PERFORM_EXIT_OPTIONS_JOB_ACTION if acts else None
 
 

@@ -1,7 +1,6 @@
-"""Whether the quotas of a Batch account allow the nodes that a task needs at once: where they don't, it would wait for ever.
+"""Checks whether the quotas of a Batch account allow the nodes that a task needs at once; otherwise it would wait forever. Pure.
 
-In: the pool, what is wanted, the account as ARM answers it. Out: problems. Pure. What other pools hold of a quota isn't counted:
-they may give it back.
+Quota in use by other pools isn't subtracted, because they may release it.
 """
 
 from collections.abc import Mapping
@@ -13,20 +12,20 @@ from azure_gpu.catalog.quotas import BatchAccountLimits, Limit
 from azure_gpu.catalog.size_use import Service, SizeUse
 from azure_gpu.formats.autoscale_formula.bounds import most_of_each
 from azure_gpu_operations.batch.pool_facts import PoolFacts
-from azure_gpu_operations.run.on_batch.wanted import Wanted
+from azure_gpu_operations.run.on_batch.request import BatchRequest
 
-_IN_SUBSCRIPTION = "UserSubscription"  # such an account draws from the quotas of virtual machines
+_IN_SUBSCRIPTION = "UserSubscription"  # such an account uses the quotas of virtual machines
 
 
-def check(pool: PoolFacts, wanted: Wanted, account: Mapping[str, Any]) -> list[Problem]:
-    needed = wanted.most_nodes
+def check(pool: PoolFacts, request: BatchRequest, account: Mapping[str, Any]) -> list[Problem]:
+    needed = request.most_nodes
     properties = account.get("properties") or {}
     if needed == 1 or properties.get("poolAllocationMode") == _IN_SUBSCRIPTION:
         return []
     dedicated, spot = (most_of_each(pool.formula) if pool.formula else None) or (pool.target_dedicated, pool.target_spot)
-    if bool(dedicated) == bool(spot):  # of both kinds each may bring some of them
+    if bool(dedicated) == bool(spot):  # with both kinds, each may provide some of the nodes
         return []
-    path = "--tasks" if wanted.from_file else "--nodes"
+    path = "--tasks" if request.from_file else "--nodes"
     use = SizeUse(Service.BATCH, pool.size, str(account.get("location") or ""), path, "--pool", needed, spot=bool(spot))
     return errors(quotas.batch_problems([use], _limits(account, properties)))
 

@@ -1,13 +1,12 @@
 """A run on a stack's pool: a Batch job with one task or many.
 
-In: a stack's view, the pool's name in it, a `Wanted`. Out: a `Plan`, or a `Run` that is there already. Loaded when a run begins:
-Azure's clients take longer to load than a command line to be rejected.
+Imported when a run starts, because Azure's clients load slowly.
 
-A job that went well is removed. One that failed, was stopped or was left running stays, so that `explain` can tell why.
+A successful job is removed. A failed, stopped or detached one is kept for `explain`.
 
-Secrets: a task's variables can be read by everybody who may read the job, so a secret is none of them. It is written into a blob
-of the stack's storage account, whose readers need a role on it; the node fetches it with the pool's identity into the task's
-folder, and the shell that starts the program reads that file and removes it first. The blob goes when the run ends.
+Secrets aren't variables of the task, which all readers of the job can see. They are written to a blob of the stack's storage
+account, which requires a role to read; the node downloads it with the pool's identity to the task's folder, and the shell that
+starts the program reads and deletes that file first. The blob is deleted when the run ends.
 """
 
 from collections.abc import Iterator, Sequence
@@ -34,7 +33,7 @@ from azure_gpu_operations.run.errors import RunError, WrongRunError
 from azure_gpu_operations.run.on_batch import fetching, find_pool, others, outcome, plan as bodies, quota, waiting
 from azure_gpu_operations.run.on_batch.follow import End, Follower
 from azure_gpu_operations.run.on_batch.placing import Brought, brought
-from azure_gpu_operations.run.on_batch.wanted import Wanted
+from azure_gpu_operations.run.on_batch.request import BatchRequest
 from azure_gpu_operations.run.protocol import Cost, Outcome, Output, Say
 from azure_gpu_operations.run.target import Target
 from azure_gpu_operations.stack_view import StackView
@@ -44,20 +43,20 @@ _REFUSED = (AzureError, AzureCoreError, requests.RequestException)
 
 
 @contextmanager
-def plan(view: StackView, name: str, wanted: Wanted, output: Output) -> Iterator["BatchRun"]:
-    """With image, files and secrets in their places while the block runs."""
-    _make_folder(wanted.into)
+def plan(view: StackView, name: str, request: BatchRequest, output: Output) -> Iterator["BatchRun"]:
+    """Provides image, files and secrets while the block runs."""
+    _make_folder(request.into)
     with closing(Arm(view.connection)) as arm, closing(BatchAccount(arm, batch_account_of(view.pools[name]))) as account:
-        pool = _pool(arm, account, view, name, wanted, output.say)
-        job_id = names.of_run(wanted.target)
-        with brought(arm, view, pool, wanted, job_id, output.say) as there:
-            job = bodies.job_of(job_id, pool, wanted, there.placed)
+        pool = _pool(arm, account, view, name, request, output.say)
+        job_id = names.of_run(request.target)
+        with brought(arm, view, pool, request, job_id, output.say) as there:
+            job = bodies.job_of(job_id, pool, request, there.placed)
             prepares = job.job_preparation_task is not None
-            yield BatchRun(account, view.name, name, pool, wanted, there, job_id, output, job=job, prepares=prepares)
+            yield BatchRun(account, view.name, name, pool, request, there, job_id, output, job=job, prepares=prepares)
 
 
 def find(arm: Arm, view: StackView, name: str, output: Output) -> "BatchRun | None":
-    """The job of this name on any of the stack's pools. Its account stays open with it."""
+    """The job of this name on any of the stack's pools. Its account stays open."""
     for place, pool_id in view.pools.items():
         account = BatchAccount(arm, batch_account_of(pool_id))
         job, pool = account.job(name), account.pool(pool_id.rsplit("/", 1)[-1])
@@ -65,16 +64,16 @@ def find(arm: Arm, view: StackView, name: str, output: Output) -> "BatchRun | No
             account.close()
             continue
         tasks = tuple(_task_of(task) for task in account.tasks(name))
-        wanted = Wanted(Target(), TaskFile(tasks or (Task("", "", ""),)))
+        request = BatchRequest(Target(), TaskFile(tasks or (Task("", "", ""),)))
         prepares = job.job_preparation_task is not None
         return BatchRun(
-            account, view.name, place, facts_of(pool), wanted, Brought(bodies.Placed()), name, output, prepares=prepares
+            account, view.name, place, facts_of(pool), request, Brought(bodies.Placed()), name, output, prepares=prepares
         )
     return None
 
 
 def is_under_way(arm: Arm, view: StackView, name: str) -> bool:
-    """Whether a task of the job of this name hasn't ended: Batch uploads what a task leaves before that."""
+    """Whether a task of this job hasn't ended; Batch uploads output files before a task ends."""
     for pool_id in view.pools.values():
         with closing(BatchAccount(arm, batch_account_of(pool_id))) as account:
             if account.job(name) is not None:
@@ -83,7 +82,7 @@ def is_under_way(arm: Arm, view: StackView, name: str) -> bool:
 
 
 def _task_of(task: models.BatchTask) -> Task:
-    """What following it takes."""
+    """The properties that are needed to follow the task."""
     several = task.multi_instance_settings
     depends = task.depends_on.task_ids if task.depends_on is not None else None
     return Task(
@@ -96,7 +95,7 @@ def _task_of(task: models.BatchTask) -> Task:
 
 
 class BatchRun:
-    """One job, once everything that it needs is in its place. `job` None: it was sent before."""
+    """One job, once everything that it needs is available. `job` None: it was created earlier."""
 
     def __init__(
         self,
@@ -104,7 +103,7 @@ class BatchRun:
         stack: str,
         place: str,
         pool: PoolFacts,
-        wanted: Wanted,
+        request: BatchRequest,
         there: Brought,
         job_id: str,
         output: Output,
@@ -113,7 +112,7 @@ class BatchRun:
         job: models.BatchJobCreateOptions | None = None,
     ) -> None:
         self._account, self._stack, self._pool = account, stack, pool
-        self._wanted, self._there, self._output, self._say = wanted, there, output, output.say
+        self._request, self._there, self._output, self._say = request, there, output, output.say
         self._job, self._prepares = job, prepares
         self._is_sent = job is None
         self._end = End()
@@ -124,7 +123,7 @@ class BatchRun:
             job_id,
             place,
             pool.id,
-            wanted.job.tasks,
+            request.job.tasks,
             prepares=prepares,
             show=output.show,
             show_error=output.show_error,
@@ -133,19 +132,19 @@ class BatchRun:
 
     @property
     def kept_as(self) -> str:
-        return self.name if self._wanted.collects else ""
+        return self.name if self._request.collects else ""
 
     @property
     def can_be_left(self) -> bool:
-        return self._is_sent and not self._wanted.target.secrets
+        return self._is_sent and not self._request.target.secrets
 
     def start(self) -> None:
-        """The job with its tasks. Where the service doesn't take all of them, none runs."""
-        tasks = self._wanted.job.tasks
-        sent = [bodies.task_of(self.name, task, self._pool, self._wanted, self._there.placed) for task in tasks]
-        assert self._job is not None, "it was sent before"
+        """Creates the job and its tasks. If the service rejects some of them, none runs."""
+        tasks = self._request.job.tasks
+        sent = [bodies.task_of(self.name, task, self._pool, self._request, self._there.placed) for task in tasks]
+        assert self._job is not None, "it was created earlier"
         self._account.create_job(self._job)
-        what = self._wanted.target.described if self._wanted.has_target else "commands" if len(tasks) > 1 else "a command"
+        what = self._request.target.described if self._request.has_target else "commands" if len(tasks) > 1 else "a command"
         self._say(f"started {what} on pool {self.place}: job {self.name}")
         try:
             refused = self._account.add_tasks(self.name, sent, self._added)
@@ -157,7 +156,7 @@ class BatchRun:
             shown = "; ".join(f"{each.id}: {each.why}" for each in refused[: outcome.MOST_NAMED])
             more = len(refused) - outcome.MOST_NAMED
             rest = f"; and {more} more" if more > 0 else ""
-            raise RunError(f"Batch refused {len(refused)} of {len(tasks)} tasks, so the job was ended: {shown}{rest}")
+            raise RunError(f"Batch rejected {len(refused)} of {len(tasks)} tasks, so the job was terminated: {shown}{rest}")
         self._account.end_when_done(self.name)
         self._is_sent = True
         self._ask_formula()
@@ -165,24 +164,24 @@ class BatchRun:
     def follow(self) -> Outcome:
         self._end = end = self._follower.follow()
         if end.is_gone:
-            raise RunError(f"the job {self.name} isn't there any more: somebody has deleted it")
+            raise RunError(f"the job {self.name} doesn't exist any more; it was deleted outside the stack")
         if end.hopeless:
             self._show_preparation()
             return Outcome(FAILED_RUN, f"given up: {end.hopeless}")
         lines = self._follower.finish()
-        tasks = self._wanted.job.tasks
-        self._found = found = outcome.of_tasks(tasks, end.tasks, self._wanted.timeout_minutes)
+        tasks = self._request.job.tasks
+        self._found = found = outcome.of_tasks(tasks, end.tasks, self._request.timeout_minutes)
         self._tell(found)
         self._fetch(end)
-        if self._wanted.is_one and not lines and not found.failed:
-            self._say("the task wrote nothing")
+        if self._request.is_one and not lines and not found.failed:
+            self._say("the task wrote no output")
         return Outcome(found.code, outcome.words(found, len(tasks)))
 
     def stop(self) -> bool:
         if not self._terminate("its user stopped it"):
             return False
         self._follower.finish()
-        self._say(f"the job {self.name} is ended and kept")
+        self._say(f"the job {self.name} is terminated and kept")
         return True
 
     def cost(self) -> Cost:
@@ -193,8 +192,8 @@ class BatchRun:
     def settle(self) -> None:
         if self._end.hopeless:
             if self._terminate("nothing of it could start"):
-                self._say(f"the job {self.name} is ended and kept; why: {self._explain(self.name)}")
-            self._say(f"how the pool is: {self._explain(self.place)}")
+                self._say(f"the job {self.name} is terminated and kept; why: {self._explain(self.name)}")
+            self._say(f"state of the pool: {self._explain(self.place)}")
         elif self._found is not None:
             self._remove_or_keep(self._found)
 
@@ -202,39 +201,39 @@ class BatchRun:
         return f"{COMMAND} explain {name} --stack {self._stack}"
 
     def _ask_formula(self) -> None:
-        """A pool under a formula looks at once, and not at the end of its interval."""
+        """Evaluates the pool's formula now instead of at its interval."""
         found = self._account.pool(self._pool.id) if self._pool.formula else None
         if found is not None:
             self._account.evaluate_now(found)
 
     def _added(self, count: int) -> None:
-        total = len(self._wanted.job.tasks)
+        total = len(self._request.job.tasks)
         if total > 1:
             self._say(f"sent {count} of {total} tasks")
 
     def _terminate(self, reason: str) -> bool:
-        """Whoever has it ended is owed to hear that it costs nothing any more, or that it may."""
+        """Returns False, after a message, if the job may still be running."""
         try:
             self._account.terminate(self.name, reason)
         except (KeyboardInterrupt, *_REFUSED) as error:
             told = f" ({first_line(error)})" if str(error) else ""
-            self._say(f"the job {self.name} may still run and cost{told}; see: {COMMAND} running --stack {self._stack}")
+            self._say(f"the job {self.name} may still be running and billed{told}; see: {COMMAND} running --stack {self._stack}")
             return False
         return True
 
     def _tell(self, found: outcome.Outcome) -> None:
-        """Which tasks failed, and the last lines of the first of many; those of a single one have been shown."""
-        for line in found.lines if not self._wanted.is_one else found.reasons:
+        """Shows which tasks failed, and of many tasks the last lines of the first failed one."""
+        for line in found.lines if not self._request.is_one else found.reasons:
             self._say(line)
-        if found.failed and self._wanted.is_one and self._wanted.most_nodes > 1:
+        if found.failed and self._request.is_one and self._request.most_nodes > 1:
             self._tell_workers(found.failed[0])
-        if found.failed and not self._wanted.is_one:
+        if found.failed and not self._request.is_one:
             self._show_last(
                 f"last lines of {found.failed[0]}:", self._account.task_file(self.name, found.failed[0], "stderr.txt")
             )
 
     def _tell_workers(self, task_id: str) -> None:
-        """What the first worker failed of may be another one's error."""
+        """Shows failures of other workers, which may be the cause of the first one's."""
         for worker in others.failed(self._account, self._pool.id, self.name, task_id)[: outcome.MOST_NAMED]:
             self._say(f"{worker.called} ended with exit code {worker.code}; its last lines:")
             for line in worker.lines:
@@ -255,20 +254,20 @@ class BatchRun:
             self._output.show_error(f"    {line}")
 
     def _fetch(self, end: End) -> None:
-        wanted, storage = self._wanted, self._there.placed.storage
-        if wanted.into is None:
-            if wanted.collects and storage is not None:
-                self._say(f"what the tasks left is in {storage.url()}/{self.name}/")
+        request, storage = self._request, self._there.placed.storage
+        if request.into is None:
+            if request.collects and storage is not None:
+                self._say(f"the tasks' files are in {storage.url()}/{self.name}/")
             return
-        folder = wanted.into.expanduser()
-        blobs = self._there.blobs if wanted.collects else None
+        folder = request.into.expanduser()
+        blobs = self._there.blobs if request.collects else None
         read = partial(self._account.task_file, self.name)
-        fetched = fetching.fetch([task.id for task in end.tasks], self.name, folder, read, blobs, apart=not wanted.is_one)
+        fetched = fetching.fetch([task.id for task in end.tasks], self.name, folder, read, blobs, apart=not request.is_one)
         self._say(f"fetched {fetched} {'file' if fetched == 1 else 'files'} into {folder}")
 
     def _beside(self, tasks: Sequence[models.BatchTask]) -> list[models.BatchSubtask]:
-        """The nodes of tasks that ran on several, each as long as its task had it: a task itself names its first alone."""
-        several = {task.id.lower() for task in self._wanted.job.tasks if task.nodes > 1}
+        """The other nodes of tasks on several nodes, for the time of their task; a task itself names only its first node."""
+        several = {task.id.lower() for task in self._request.job.tasks if task.nodes > 1}
         return [
             outcome.held(each, task)
             for task in tasks
@@ -285,37 +284,37 @@ class BatchRun:
         try:
             self._account.delete_job(self.name)
         except _REFUSED as error:
-            self._say(f"the job {self.name} is over and could not be removed: {first_line(error)}")
+            self._say(f"the job {self.name} has ended and could not be removed: {first_line(error)}")
         else:
             self._say(f"the job {self.name} is removed")
 
 
 def _make_folder(into: Path | None) -> None:
-    """Before anything costs: files that can't be fetched afterwards are lost."""
+    """Creates the folder before anything is billed, so that files can be downloaded at the end."""
     if into is None:
         return
     try:
         into.expanduser().mkdir(parents=True, exist_ok=True)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        fix = "name a folder that you may write to"
-        raise WrongRunError([Problem("--into", f"the folder can't be made: {reason}", str(into), fix=fix)]) from error
+        fix = "name a writable folder"
+        raise WrongRunError([Problem("--into", f"the folder can't be created: {reason}", str(into), fix=fix)]) from error
 
 
-def _pool(arm: Arm, account: BatchAccount, view: StackView, name: str, wanted: Wanted, say: Say) -> PoolFacts:
+def _pool(arm: Arm, account: BatchAccount, view: StackView, name: str, request: BatchRequest, say: Say) -> PoolFacts:
     found = account.pool(view.pools[name].rsplit("/", 1)[-1])
     if found is None:
-        fix = f"run `pulumi up --stack {view.name}`, which makes it again after `pulumi refresh`"
-        message = "the stack has this pool and Azure hasn't: somebody has deleted it"
+        fix = f"run `pulumi refresh --stack {view.name}`, then `pulumi up` to create it again"
+        message = "the pool is in the stack's state but not in Azure"
         raise WrongRunError([Problem("--pool", message, name, fix=fix)])
     pool = facts_of(found)
-    problems = [*find_pool.check(view, name, pool, wanted), *quota.check(pool, wanted, account.body)]
+    problems = [*find_pool.check(view, name, pool, request), *quota.check(pool, request, account.body)]
     if errors(problems):
         raise WrongRunError(problems)
     today = datetime.now(UTC).date()
     if find_pool.check_end(view, name, today):
-        said = ((arm.get(view.pools[name], API_VERSION) or {}).get("tags") or {}).get(tags.AS_OF, "")
-        problems += find_pool.check_end(view, name, dates.parse_day(said) or today)
+        as_of = ((arm.get(view.pools[name], API_VERSION) or {}).get("tags") or {}).get(tags.AS_OF, "")
+        problems += find_pool.check_end(view, name, dates.parse_day(as_of) or today)
     for warning in problems:
         say(f"warning: {warning}")
     return pool

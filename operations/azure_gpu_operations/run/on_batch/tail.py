@@ -1,7 +1,7 @@
-"""A file of a task, shown line by line while the task writes it.
+"""Shows the lines of a task's file while the task writes it.
 
-In: the account, a job, a task, the file's path, and a function that shows a line. Out: lines. The file is read from where the
-last look ended; one that has become shorter belongs to a new run of the task and is read from its beginning.
+Each read continues at the last position; a file that has become shorter belongs to a retry of the task and is read from the
+start.
 """
 
 from collections.abc import Callable
@@ -13,18 +13,18 @@ Show = Callable[[str], None]
 
 
 class Tail:
-    """One file. `lines` says how many were shown."""
+    """One file. `lines`: number of lines shown."""
 
     def __init__(self, account: BatchAccount, job_id: str, task_id: str, path: str, show: Show) -> None:
         self._account = account
         self._names = (job_id, task_id, path)
         self._show = show
         self._at = 0
-        self._open = b""  # the beginning of a line whose end hasn't come
+        self._open = b""  # an incomplete line
         self.lines = 0
 
     def read(self) -> None:
-        """Shows the lines that are whole by now."""
+        """Shows the new complete lines."""
         size = self._account.task_file_size(*self._names)
         if size is None:
             return
@@ -40,7 +40,7 @@ class Tail:
                 self._line(line)
 
     def finish(self) -> None:
-        """Shows what has come since, and a last line that nothing ended."""
+        """Shows the rest, including a last line without line break."""
         self.read()
         if self._open:
             self._line(self._open)

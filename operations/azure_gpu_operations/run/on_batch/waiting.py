@@ -1,7 +1,4 @@
-"""What tasks wait for that don't run: nodes, their start task, an image, or something that never comes.
-
-In: the pool and its nodes as Batch answers them. Out: one sentence, and whether there is any hope. Pure.
-"""
+"""What waiting tasks wait for: nodes, their start task, an image, or something that will never happen. Pure."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -10,7 +7,7 @@ from azure.batch import models
 
 from azure_gpu_operations.batch.pool_facts import NO_NODES_AGAIN, PoolFacts, word
 
-# Codes of a resize that no waiting helps against: the account's own limits. PoolResizeErrorCodes of Azure's .NET client, and
+# Codes of resize errors that don't resolve by waiting: limits of the account. PoolResizeErrorCodes of Azure's .NET client, and
 # AccountVMSeriesCoreQuotaReached from Microsoft's page on failing resizes of pools.
 QUOTAS = frozenset(
     {
@@ -26,16 +23,16 @@ _COMING = {
     "starting": "is starting",
     "waitingforstarttask": "runs its start task",
     "rebooting": "is rebooting",
-    "reimaging": "is being set up anew",
-    "preempted": "was taken away, as Spot nodes are, and may come back",
-    "offline": "takes no new tasks",
+    "reimaging": "is being reimaged",
+    "preempted": "was preempted (Spot) and may come back",
+    "offline": "accepts no new tasks",
     "leavingpool": "is leaving the pool",
     "unknown": "doesn't answer",
 }
 
 
 def sentence(name: str, pool: PoolFacts, nodes: Sequence[models.BatchNode], needed: int = 1) -> str:
-    """What the tasks wait for; `needed` nodes at once."""
+    """What the tasks wait for. `needed`: nodes at once."""
     if pool.resize_errors and not nodes:
         code, message = pool.resize_errors[0]
         return f"the pool {name} got no nodes: {code}: {_first(message)}"
@@ -46,7 +43,7 @@ def sentence(name: str, pool: PoolFacts, nodes: Sequence[models.BatchNode], need
         if states[state]:
             return f"{_count(states[state])} of the pool {name} {doing if states[state] == 1 else _plural(doing)}"
     if pool.is_steady and len(nodes) < needed:
-        formula = "; its formula was asked to look now" if pool.formula else ""
+        formula = "; its formula is being evaluated" if pool.formula else ""
         return f"the pool {name} has {_count(len(nodes))}, and {_count(needed)} are needed{formula}".replace(
             "1 node are needed", "1 is needed"
         )
@@ -58,7 +55,7 @@ def sentence(name: str, pool: PoolFacts, nodes: Sequence[models.BatchNode], need
 
 
 def hopeless(name: str, pool: PoolFacts, nodes: Sequence[models.BatchNode]) -> str:
-    """Why no task will ever start as the pool is; "" where one may."""
+    """Why no task will ever start on this pool; "" if one may."""
     dead = [node for node in nodes if word(node.state) in NO_NODES_AGAIN]
     if nodes and len(dead) == len(nodes) and pool.is_steady:
         failed = [node for node in dead if word(node.state) == "starttaskfailed"]
@@ -67,8 +64,8 @@ def hopeless(name: str, pool: PoolFacts, nodes: Sequence[models.BatchNode]) -> s
             told = f" with exit code {code}" if code is not None else ""
             return f"the start task of the pool {name} failed{told} on {'its node' if len(nodes) == 1 else 'all its nodes'}"
         errors = [error for node in dead for error in node.errors or ()]
-        said = f": {errors[0].code}: {_first(errors[0].message or '')}" if errors else ""
-        return f"{'the node' if len(nodes) == 1 else 'every node'} of the pool {name} is unusable{said}"
+        error = f": {errors[0].code}: {_first(errors[0].message or '')}" if errors else ""
+        return f"{'the node' if len(nodes) == 1 else 'every node'} of the pool {name} is unusable{error}"
     if not nodes and pool.is_steady and pool.target > 0:
         for code, message in pool.resize_errors:
             if code in QUOTAS:
@@ -77,7 +74,7 @@ def hopeless(name: str, pool: PoolFacts, nodes: Sequence[models.BatchNode]) -> s
 
 
 def too_few(name: str, pool: PoolFacts, needed: int) -> str:
-    """A formula counts a task over several nodes as one that waits."""
+    """Message for a formula that counts a task on several nodes as one."""
     fix = f"`nodes_per_task: {needed}` of its `autoscale` in the stack's file counts them as {needed} each"
     return f"the formula of the pool {name} gives {_count(pool.target)} to a task that needs {needed} at once; {fix}"
 
@@ -85,7 +82,7 @@ def too_few(name: str, pool: PoolFacts, needed: int) -> str:
 def preparation_failed(
     statuses: Sequence[models.BatchJobPreparationAndReleaseTaskStatus],
 ) -> models.BatchJobPreparationAndReleaseTaskStatus | None:
-    """The first node on which the job's preparation failed: none of its tasks starts there."""
+    """The first node on which the job's preparation failed, so that none of its tasks starts there."""
     for each in statuses:
         info = each.job_preparation_task_execution_info
         if info is not None and word(info.state) == "completed" and word(info.result) == "failure":
@@ -98,12 +95,12 @@ def _count(nodes: int) -> str:
 
 
 def _free(idle: int, nodes: int) -> str:
-    return f"{idle} of {nodes} {'is' if idle == 1 else 'are'} free"
+    return f"{idle} of {nodes} {'is' if idle == 1 else 'are'} idle"
 
 
 def _plural(doing: str) -> str:
     first, _, rest = doing.partition(" ")
-    many = {"is": "are", "runs": "run", "was": "were", "takes": "take", "doesn't": "don't"}.get(first, first)
+    many = {"is": "are", "runs": "run", "was": "were", "accepts": "accept", "doesn't": "don't"}.get(first, first)
     return f"{many} {rest}"
 
 

@@ -1,14 +1,12 @@
-"""How a multi-instance task becomes a group of workers: on each of its nodes the same program, told of the others by TF_CONFIG.
+"""Commands of a multi-instance task that runs the same program as a group of TF_CONFIG workers. Pure.
 
-In: the program as shell text, a port. Out: the coordination command and the application command. Pure.
+Batch runs the coordination command on every node and waits for it, then the application command only on the primary's node. When
+the application command ends, whose exit code is the task's, Batch ends the background processes of the coordination commands
+(Microsoft Learn, batch/batch-mpi, 2024-06-13). So the other workers start in the background of the coordination command, and the
+first one is the application command: its exit code and output are the run's.
 
-Batch runs the coordination command on every node and waits for it, then the application command on the primary's node alone; it
-ends what the coordination commands have left running when the application command ends, whose exit code is the task's (Microsoft
-Learn, batch/batch-mpi, 2024-06-13). So the workers beside the first begin in the coordination command, in the background, and the
-first is the application command: its exit code and its output are the run's.
-
-In containers Batch runs both commands in the container of each node, which shares the node's network where it is told so, so that
-the addresses of AZ_BATCH_HOST_LIST are the containers' own (Azure/batch-shipyard bf190ee: docs/80-batch-shipyard-multi-instance-
+In containers Batch runs both commands in the container of each node, which uses the node's network by `--network host`, so that
+the addresses of AZ_BATCH_HOST_LIST are valid in containers (Azure/batch-shipyard bf190ee: docs/80-batch-shipyard-multi-instance-
 tasks.md; convoy/settings.py starts a daemon as the default coordination command of pools with containers).
 """
 
@@ -16,13 +14,13 @@ import shlex
 import zlib
 from typing import NamedTuple
 
-# Below the ports that Linux gives to whoever connects. Batch opens none of them to the outside, and all between its nodes.
+# Below Linux's ephemeral ports. Batch opens them only between its nodes.
 _FIRST_PORT, _PORTS = 20000, 10000
-EXIT_FILE = "worker-exit"  # in the folder of a subtask: the code with which its worker ended, which Batch doesn't see
+EXIT_FILE = "worker-exit"  # in the folder of a subtask: its worker's exit code, which Batch doesn't see
 CONTAINER_OPTIONS = "--network host --entrypoint="
 _SHELL = "/bin/sh"
-# The primary is worker 0, wherever the list has it. Each worker has a port of its own too: a server of TensorFlow listens at all
-# addresses of its port, and nodes may be processes of one machine. Without apostrophes: all of it stands in single quotes.
+# The primary is worker 0, wherever the list has it. Each worker has a separate port, because TensorFlow listens on all
+# addresses, and nodes may be processes of one machine. Without apostrophes: all of it is in single quotes.
 _TF_CONFIG = """\
 mine=" $(hostname -I 2>/dev/null || hostname -i) "; primary="${{AZ_BATCH_MASTER_NODE%%:*}}"; number=0; index=; workers=; \
 for host in "$primary" $(echo "$AZ_BATCH_HOST_LIST" | tr "," " "); do \
@@ -36,14 +34,14 @@ export TF_CONFIG="{{\\"cluster\\": {{\\"worker\\": [$workers]}}, \
 
 
 class WorkerCommands(NamedTuple):
-    """What a multi-instance task is given."""
+    """The commands of a multi-instance task."""
 
-    coordination: str  # on every node: prepares it, and starts its worker but on the primary's
+    coordination: str  # on every node: prepares it, and starts its worker unless it is the primary
     application: str  # the first worker
 
 
 def commands(program: str, port: int, *, prepare: str = "", words: tuple[str, ...] = ()) -> WorkerCommands:
-    """`program`: shell text, which may name `words` by their numbers. `prepare`: shell text before it, on each node."""
+    """`program`: shell code, which may use `words` as positional parameters. `prepare`: shell code before it, on each node."""
     tell = _TF_CONFIG.format(port=port)
     first = f"{prepare}; " if prepare else ""
     told = f'"$AZ_BATCH_TASK_DIR/{EXIT_FILE}"'
@@ -53,7 +51,7 @@ def commands(program: str, port: int, *, prepare: str = "", words: tuple[str, ..
 
 
 def port(job_id: str, task_id: str) -> int:
-    """Of the first worker. The same on every node, and another one for other tasks, which may be on the same machine."""
+    """The first worker's port: the same on every node, but different for other tasks, which may be on the same machine."""
     return _FIRST_PORT + zlib.crc32(f"{job_id}/{task_id}".encode()) % _PORTS
 
 

@@ -1,1 +1,1 @@
-"""Runs on a Kubernetes cluster: one Job, followed to the exit code of its pod."""
+"""`run --on aks` and `--on edge`: runs a Kubernetes Job, and returns the exit code of its pod."""

@@ -1,8 +1,4 @@
-"""A Job followed to its end: what its pod waits for, its log, the pod after it where one is taken away.
-
-In: a cluster's API, the Job's names, and functions that show output and say a line about it. Out: an `End`; KeyboardInterrupt
-passes through.
-"""
+"""Follows a Job to its end: what its pod waits for, its log, replaced pods. KeyboardInterrupt passes through."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -14,7 +10,7 @@ from azure_gpu_operations.clusters.errors import ClusterError
 from azure_gpu_operations.clusters.objects import EventSeen, JobSeen, NodeSeen, PodSeen, by_age, events_of, node_of, pod_of
 from azure_gpu_operations.explain import pod_rules
 from azure_gpu_operations.explain.cluster_facts import PodCase
-from azure_gpu_operations.run import asking
+from azure_gpu_operations.run import polling
 from azure_gpu_operations.run.on_cluster import waiting
 from azure_gpu_operations.run.on_cluster.kinds import JOB, Kind
 from azure_gpu_operations.run.on_cluster.outcome import DEADLINE, main
@@ -22,14 +18,14 @@ from azure_gpu_operations.run.on_cluster.plan import CONTAINER
 from azure_gpu_operations.run.on_cluster.pod_log import Logs, PodLog
 
 POLL_SECONDS = 1.0
-HINT_SECONDS = 90.0  # after which somebody who waits hears of `explain`, once
-DRAIN_SECONDS = 10.0  # how long the log may go on after the container has ended
+HINT_SECONDS = 90.0  # of waiting, after which `explain` is suggested once
+DRAIN_SECONDS = 10.0  # how long the log may continue after the container's end
 
 Say = Callable[[str], None]
 
 
 class Api(Logs, Protocol):
-    """What is asked of a cluster."""
+    """Requests to the cluster."""
 
     def get(self, path: str) -> dict[str, Any] | None: ...
 
@@ -37,15 +33,15 @@ class Api(Logs, Protocol):
 
 
 class End(NamedTuple):
-    """How it ended."""
+    """How the Job ended."""
 
-    job: JobSeen | None = None  # None: it isn't there any more
+    job: JobSeen | None = None  # None: it was deleted
     pods: tuple[PodSeen, ...] = ()
-    nodes: Mapping[str, NodeSeen] = {}  # on which pods were, as far as this login may read nodes
-    hopeless: str = ""  # why it was given up
+    nodes: Mapping[str, NodeSeen] = {}  # of its pods, if this login may read nodes
+    hopeless: str = ""  # why following was given up
     fix: str = ""  # for that
     lines: int = 0  # of log
-    is_late: bool = False  # its time was over, and it is there still
+    is_late: bool = False  # its timeout has passed, and it still exists
 
 
 class Follower:
@@ -74,7 +70,7 @@ class Follower:
         self._no_nodes = False
         self._logs: dict[str, PodLog] = {}
         self._told_lost: set[str] = set()
-        self._said = ""
+        self._last_message = ""
         self._state: tuple[str, str] = ("", "")
         self._state_at = clock()
 
@@ -83,11 +79,11 @@ class Follower:
         return f"{self._kind.path(self._namespace)}/{self._name}"
 
     def follow(self) -> End:
-        """To the end of the Job, or until there is no hope."""
-        return asking.until_found(
+        """Follows to the end of the Job, or until it can't start any more."""
+        return polling.poll_until(
             self._look,
-            unasked="the cluster can't be asked about the job",
-            unknown=f"the job {self._name} may still run and cost",
+            unreachable="the cluster can't be reached",
+            on_give_up=f"the job {self._name} may still be running and billed",
             say=self._say,
             poll_seconds=POLL_SECONDS,
             sleep=self._sleep,
@@ -95,7 +91,7 @@ class Follower:
         )
 
     def leave(self) -> tuple[list[PodSeen], dict[str, NodeSeen]]:
-        """Shows nothing more. What was seen until now."""
+        """Stops showing output; returns what was seen so far."""
         for log in self._logs.values():
             log.leave()
         return by_age(self._pods.values()), self._nodes
@@ -126,14 +122,14 @@ class Follower:
         return self._wait(job, current if current is not None and current.name in there else None, pods)
 
     def _late(self, job: JobSeen) -> JobSeen:
-        """A JobSet doesn't say that it has failed because its Job's time was over."""
+        """Sets the failure to timeout if the Job's was: a JobSet doesn't report that."""
         if not (self._kind.is_group and job.failure):
             return job
         own = self._api.get(f"{JOB.path(self._namespace)}/{self._kind.job_name(self._name)}")
         return job._replace(failure=DEADLINE) if own is not None and JOB.seen(own).failure == DEADLINE else job
 
     def _is_late(self, pods: list[PodSeen]) -> bool:
-        """A group that has started again is given its whole time anew by Kubernetes, with the new Job."""
+        """Whether a restarted group is over its timeout, which Kubernetes restarts with the new Job."""
         if not self._kind.is_group or self._limit_seconds is None or self._began is None:
             return False
         has_restarted = any(int(pod.labels.get(worker_group.ATTEMPT_LABEL) or 0) for pod in pods)
@@ -141,7 +137,7 @@ class Follower:
 
     @staticmethod
     def _slowest(pods: list[PodSeen]) -> PodSeen | None:
-        """Of a group: all wait for the one that doesn't run yet."""
+        """The worker of a group that isn't running yet, which the others wait for."""
         waiting_for = [pod for pod in pods if not pod.is_over and pod.phase != "Running"]
         return waiting_for[0] if waiting_for else pods[-1] if pods else None
 
@@ -151,12 +147,12 @@ class Follower:
         events = self._events(pod.name) if pod is not None else ()
         job_events = self._events(self._name) if pod is None else ()
         text = waiting.sentence(pod, events, job_events) or self._in_queue(job, pod)
-        if text and text != self._said:
-            self._said = text
+        if text and text != self._last_message:
+            self._last_message = text
             self._say(text)
         waited = self._since(pod)
         if self._hint and waited >= HINT_SECONDS:
-            self._say(f"it waits still; why, looked at closely: {self._hint}")
+            self._say(f"still waiting; for details: {self._hint}")
             self._hint = ""
         reason = waiting.hopeless(pod, events, waited, pods)
         if not reason:
@@ -168,10 +164,10 @@ class Follower:
         if pod is not None or worker_group.QUEUE_LABEL not in job.labels:
             return ""
         why = queues.held(self._api, self._namespace, self._name)
-        return f"all of it waits for its queue {job.labels[worker_group.QUEUE_LABEL]}: {why}" if why else ""
+        return f"waiting for its queue {job.labels[worker_group.QUEUE_LABEL]}: {why}" if why else ""
 
     def _since(self, pod: PodSeen | None) -> float:
-        """Seconds for which the pod's container has waited for the same thing: two words for one wait count as one."""
+        """Seconds for which the pod's container has waited for the same reason; reasons of one pull count as the same."""
         held = next((each.reason for each in pod.containers if each.state == "waiting"), "") if pod is not None else ""
         kind = "pull" if held in waiting.PULL_FAILS else held
         state = (pod.name if pod is not None else "", kind)
@@ -184,8 +180,8 @@ class Follower:
         return events_of(self._api.items(path, fieldSelector=f"involvedObject.name={name}"))
 
     def _tell_lost(self, pod: PodSeen, is_there: bool, *, is_last: bool) -> None:
-        """A pod that is taken away, by its node or with it. The Job makes another one; of a group that removes its workers where
-        one fails, only a disruption says so."""
+        """Reports an evicted or deleted pod, which the Job replaces. A group deletes its workers when one fails, so there only a
+        disruption is reported."""
         is_gone = not self._kind.is_group and not is_there and not pod.is_over
         if is_last or pod.name in self._told_lost or not (pod.disruption or is_gone):
             return
@@ -194,8 +190,8 @@ class Follower:
         spot = ", a Spot node" if node is not None and node.is_spot else ""
         why = f" ({pod.reason}: {pod.message})" if pod.reason == "Evicted" else ""
         where = f" from the node {pod.node}{spot}" if pod.node else ""
-        again = "all workers start again" if self._kind.is_group else "the job starts again in another one"
-        self._say(f"the pod {pod.name} was taken away{where}{why}; {again}")
+        again = "all workers restart" if self._kind.is_group else "the job restarts in another pod"
+        self._say(f"the pod {pod.name} was evicted{where}{why}; {again}")
 
     def _see_node(self, pod: PodSeen) -> None:
         if not pod.node or pod.node in self._nodes or self._no_nodes:
@@ -205,7 +201,7 @@ class Follower:
         except ClusterError as error:
             if not error.is_refusal:
                 raise
-            self._no_nodes = True  # a user of one namespace, as edges have them
+            self._no_nodes = True  # a user of one namespace, as on edges
             return
         if body is not None:
             self._nodes[pod.node] = node_of(body)
@@ -215,13 +211,13 @@ class Follower:
         if container is None or container.state not in ("running", "terminated") or pod.name in self._logs:
             return
         if container.began is None:
-            return  # it never started, and has written nothing
-        self._say(f"pod {pod.name} runs on node {pod.node}")
+            return  # it never started, and has no output
+        self._say(f"pod {pod.name} is running on node {pod.node}")
         self._logs[pod.name] = PodLog(self._api, self._namespace, pod.name, CONTAINER, self._shown_of(pod))
         self._logs[pod.name].start()
 
     def _shown_of(self, pod: PodSeen) -> Say:
-        """Lines of several workers say whose they are."""
+        """Prefixes lines of several workers with their index."""
         if not self._kind.is_group:
             return self._show
         worker = pod.labels.get(worker_group.INDEX_LABEL, "?")

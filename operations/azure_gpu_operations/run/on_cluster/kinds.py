@@ -1,7 +1,4 @@
-"""The two kinds of object that a run on a cluster is: a Job of one pod, and a JobSet of as many as the group has workers.
-
-In: their bodies as the API answers them. Out: where they lie, which pods are theirs, how they ended. Pure.
-"""
+"""The two kinds of object of a run: a Job of one pod, and a JobSet of a group of workers. Pure."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -13,7 +10,7 @@ from azure_gpu_operations.run.on_cluster.outcome import Outcome
 
 
 class Kind(NamedTuple):
-    """One of them."""
+    """One kind of object: its API path, its pods and its result."""
 
     api: str
     plural: str
@@ -28,7 +25,7 @@ class Kind(NamedTuple):
 
 
 def _group(body: Mapping[str, Any]) -> JobSeen:
-    """As a Job: its conditions are called otherwise."""
+    """A JobSet as a Job: its conditions have other names."""
     status = body.get("status") or {}
     told = {"Complete": worker_group.COMPLETED, "Failed": worker_group.FAILED}
     conditions = [

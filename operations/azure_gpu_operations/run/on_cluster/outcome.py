@@ -1,7 +1,6 @@
-"""How a run on a cluster ended, in an exit code and in words.
+"""The result of a run on a cluster: exit code, messages, run time and cost. Pure.
 
-In: the Job and all pods that it had, prices of the nodes they were on. Out: an exit code, lines, minutes and cost. Pure. What a
-run costs are its nodes while it ran on them, whoever shares them.
+The cost is that of its nodes for the time of the run, even if other pods share them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,14 +21,14 @@ DEADLINE = "DeadlineExceeded"
 class Outcome(NamedTuple):
     code: int
     words: str  # how it ended
-    why: str = ""  # what is more than an exit code
+    why: str = ""  # reason other than an exit code
 
 
 def of_job(job: JobSeen, pods: Sequence[PodSeen], timeout_minutes: float | None) -> Outcome:
-    """By the newest pod: those before it were taken away."""
+    """By the newest pod: earlier ones were evicted."""
     if job.failure == DEADLINE:
         limit = "" if timeout_minutes is None else f" ({timeout_minutes:g} minutes)"
-        return Outcome(TIMED_OUT, f"stopped when its time was over{limit}")
+        return Outcome(TIMED_OUT, f"stopped after its timeout{limit}")
     pod = by_age(pods)[-1] if pods else None
     container = main(pod) if pod is not None else None
     code = container.exit_code if container is not None else None
@@ -40,11 +39,11 @@ def of_job(job: JobSeen, pods: Sequence[PodSeen], timeout_minutes: float | None)
         return Outcome(0, "succeeded, exit code 0")
     if pod is not None and (pod.reason or pod.message):
         return Outcome(FAILED_RUN, "failed", ": ".join(part for part in (pod.reason, pod.message) if part))
-    return Outcome(FAILED_RUN, "failed", job.failure_message or job.failure or "the cluster doesn't say why")
+    return Outcome(FAILED_RUN, "failed", job.failure_message or job.failure or "the cluster gives no reason")
 
 
 def of_group(job: JobSeen, pods: Sequence[PodSeen], timeout_minutes: float | None) -> Outcome:
-    """By the worker of the last start that failed first: its end was the end of the others."""
+    """By the worker that failed first in the last attempt, which ended the others."""
     attempts = {pod.name: int(pod.labels.get(worker_group.ATTEMPT_LABEL) or 0) for pod in pods}
     last = [pod for pod in pods if attempts[pod.name] == max(attempts.values(), default=0)]
     failed = [
@@ -64,7 +63,7 @@ def main(pod: PodSeen) -> ContainerSeen | None:
 
 
 class Use(NamedTuple):
-    """What a run used of its cluster."""
+    """The cluster's nodes that a run used."""
 
     seconds: float | None
     usd: Decimal | None  # None: a price isn't known
@@ -72,7 +71,7 @@ class Use(NamedTuple):
 
 
 def use_of(pods: Sequence[PodSeen], prices: Mapping[str, Price | None], now: datetime) -> Use:
-    """Each pod from its container's beginning to its end. `prices`: of an hour of a node, by its name."""
+    """Counts each pod from its container's start to its end. `prices`: hourly, by node name."""
     seconds, usd, shown = 0.0, Decimal(0), None
     known, ran = True, False
     for pod in by_age(pods):
@@ -102,7 +101,7 @@ def summary(use: Use, today: date) -> str:
 
 def _beside_the_code(container: ContainerSeen) -> str:
     if container.reason == "OOMKilled":
-        return "it used more memory than it may (OOMKilled)"
+        return "it exceeded its memory limit (OOMKilled)"
     if container.reason in ("", "Error", "Completed"):
         return ""
     return container.sentence

@@ -1,10 +1,8 @@
-"""What is sent to a cluster for a run: a Job of one pod, or the JobSet of a group, and a Secret that goes with it.
+"""The Kubernetes objects of a run: a Job of one pod, or the JobSet of a group, and its Secret. Pure.
 
-In: what is wanted, where it goes, its image. Out: objects of the Kubernetes API. Pure.
-
-The Job is made suspended where there are secrets: it gets its Secret, which belongs to it, and only then starts. A pod that is
-taken away, as those on Spot nodes are, is replaced and isn't counted as a failure; a program that fails isn't tried again.
-With files it runs as the service account that the stack has made, whose tokens Entra takes for the stack's identity.
+With secrets the Job is created suspended, and resumed after its Secret, which it owns, is created. An evicted pod, as on Spot
+nodes, is replaced and doesn't count as a failure; a failed program isn't retried. With files the pod uses the stack's service
+account, whose tokens Entra accepts for the stack's identity.
 """
 
 import base64
@@ -18,33 +16,33 @@ from azure_gpu.kubernetes import worker_group
 from azure_gpu_operations.clusters.objects import Taint
 from azure_gpu_operations.run.context import USER_ID
 from azure_gpu_operations.run.on_cluster.placing import Placement
-from azure_gpu_operations.run.on_cluster.wanted import Wanted
+from azure_gpu_operations.run.on_cluster.request import ClusterRequest
 
 CONTAINER = "main"
 MANAGED_BY = ("app.kubernetes.io/managed-by", "azure-gpu")
 STACK_LABEL = "azure-gpu/stack"
 RUN_LABEL = "azure-gpu/run"
-KEPT_SECONDS = 24 * 3600  # an ended Job that nobody has removed
+KEPT_SECONDS = 24 * 3600  # lifetime of an ended Job
 _NOT_WHILE_IT_RUNS = {"cluster-autoscaler.kubernetes.io/safe-to-evict": "false"}
 
 
-def job(name: str, namespace: str, stack: str, image: str, wanted: Wanted, placement: Placement) -> dict[str, Any]:
-    """The Job, or the JobSet where several nodes are wanted: a group of which one worker is lost starts again as a whole."""
+def job(name: str, namespace: str, stack: str, image: str, request: ClusterRequest, placement: Placement) -> dict[str, Any]:
+    """The Job, or the JobSet for several nodes: a group that loses a worker restarts as a whole."""
     labels = {MANAGED_BY[0]: MANAGED_BY[1], STACK_LABEL: stack, RUN_LABEL: name}
     template = {
         "metadata": {
-            "labels": {**labels, **(USES_IDENTITY if wanted.files.are_carried else {})},
+            "labels": {**labels, **(USES_IDENTITY if request.files.are_carried else {})},
             "annotations": dict(_NOT_WHILE_IT_RUNS),
         },
-        "spec": _pod(name, image, wanted, placement),
+        "spec": _pod(name, image, request, placement),
     }
-    queue = {worker_group.QUEUE_LABEL: wanted.queue} if wanted.queue else {}
+    queue = {worker_group.QUEUE_LABEL: request.queue} if request.queue else {}
     metadata = {"name": name, "namespace": namespace, "labels": {**labels, **queue}}
-    limit = None if wanted.timeout_minutes is None else max(1, math.ceil(wanted.timeout_minutes * 60))
-    suspended = bool(wanted.target.secrets)
-    if wanted.nodes > 1:
+    limit = None if request.timeout_minutes is None else max(1, math.ceil(request.timeout_minutes * 60))
+    suspended = bool(request.target.secrets)
+    if request.nodes > 1:
         more = {"ttlSecondsAfterFinished": KEPT_SECONDS, "suspend": suspended}
-        return worker_group.manifest(metadata, template, wanted.nodes, 0, limit, **more)
+        return worker_group.manifest(metadata, template, request.nodes, 0, limit, **more)
     spec: dict[str, Any] = {
         "backoffLimit": 0,
         "podFailurePolicy": {
@@ -60,7 +58,7 @@ def job(name: str, namespace: str, stack: str, image: str, wanted: Wanted, place
 
 
 def secret(namespace: str, stack: str, values: Mapping[str, str], job: Mapping[str, Any]) -> dict[str, Any]:
-    """Removed with the Job or JobSet, whoever removes that."""
+    """The Secret, owned by the Job or JobSet and deleted with it."""
     name = job["metadata"]["name"]
     owner = {**{key: job[key] for key in ("apiVersion", "kind")}, "name": name, "uid": job["metadata"]["uid"]}
     owner["blockOwnerDeletion"] = False
@@ -79,17 +77,17 @@ def secret(namespace: str, stack: str, values: Mapping[str, str], job: Mapping[s
     }
 
 
-def _pod(name: str, image: str, wanted: Wanted, placement: Placement) -> dict[str, Any]:
+def _pod(name: str, image: str, request: ClusterRequest, placement: Placement) -> dict[str, Any]:
     spec: dict[str, Any] = {
         "restartPolicy": "Never",
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
         "securityContext": {"seccompProfile": {"type": "RuntimeDefault"}},
-        "containers": [_container(name, image, wanted, placement)],
+        "containers": [_container(name, image, request, placement)],
     }
-    if wanted.target.context is not None and wanted.target.context.script:
+    if request.target.context is not None and request.target.context.script:
         spec["securityContext"] |= {"runAsNonRoot": True, "runAsUser": USER_ID}  # as its own Dockerfile says
-    if wanted.files.are_carried:
+    if request.files.are_carried:
         spec["serviceAccountName"] = SERVICE_ACCOUNT
     if placement.pool:
         spec["nodeSelector"] = {POOL_LABEL: placement.pool}
@@ -97,27 +95,27 @@ def _pod(name: str, image: str, wanted: Wanted, placement: Placement) -> dict[st
         spec["tolerations"] = [_toleration(taint) for taint in placement.taints]
     if placement.with_host:
         spec |= {"hostIPC": True, "hostPID": True}
-    if wanted.nodes > 1:
+    if request.nodes > 1:
         spec["affinity"] = worker_group.apart(name)
-    if wanted.pull_secret:
-        spec["imagePullSecrets"] = [{"name": wanted.pull_secret}]
+    if request.pull_secret:
+        spec["imagePullSecrets"] = [{"name": request.pull_secret}]
     return spec
 
 
-def _container(name: str, image: str, wanted: Wanted, placement: Placement) -> dict[str, Any]:
-    values = {**placement.environment, **wanted.target.environment}
+def _container(name: str, image: str, request: ClusterRequest, placement: Placement) -> dict[str, Any]:
+    values = {**placement.environment, **request.target.environment}
     environment: list[dict[str, Any]] = [{"name": key, "value": _literal(value)} for key, value in values.items()]
-    environment += [{"name": key, "valueFrom": {"secretKeyRef": {"name": name, "key": key}}} for key in wanted.target.secrets]
-    if wanted.nodes > 1:
-        environment = [*worker_group.variables(name, wanted.nodes), *environment]
+    environment += [{"name": key, "valueFrom": {"secretKeyRef": {"name": name, "key": key}}} for key in request.target.secrets]
+    if request.nodes > 1:
+        environment = [*worker_group.variables(name, request.nodes), *environment]
     found: dict[str, Any] = {
         "name": CONTAINER,
         "image": image,
         "imagePullPolicy": "IfNotPresent",
         "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
     }
-    if wanted.arguments:
-        found["args"] = [_literal(word) for word in wanted.arguments]
+    if request.arguments:
+        found["args"] = [_literal(word) for word in request.arguments]
     if environment:
         found["env"] = environment
     if placement.resource and placement.gpus:
@@ -126,7 +124,7 @@ def _container(name: str, image: str, wanted: Wanted, placement: Placement) -> d
 
 
 def _literal(word: str) -> str:
-    """Kubernetes fills in $(NAME) in arguments and values; a word of the user's is meant as it stands."""
+    """Escapes $(NAME), which Kubernetes would expand in arguments and values."""
     return word.replace("$(", "$$(")
 
 

@@ -1,7 +1,6 @@
-"""The log of one pod's container, each line once, however often the stream breaks off.
+"""Shows the log of a pod's container, each line once, even if the stream breaks.
 
-In: a cluster's API, a pod, a function that shows a line. Out: lines. Each line comes with the time at which it was written; asked
-again from that second on, what was shown is left out.
+Lines have timestamps: a new stream starts at the last second, and lines that were already shown are skipped.
 """
 
 import re
@@ -24,14 +23,14 @@ class Logs(Protocol):
 
 
 class PodLog:
-    """One container. `lines` says how many were shown."""
+    """One container. `lines`: number of lines shown."""
 
     def __init__(self, api: Logs, namespace: str, pod: str, container: str, show: Show) -> None:
         self._api = api
         self._names = (namespace, pod, container)
         self._show = show
-        self._last = ("", "")  # when the last line was written: the second, and its fraction
-        self._at_last = 0  # lines of that very time
+        self._last = ("", "")  # timestamp of the last line: second, and fraction
+        self._at_last = 0  # lines with that timestamp
         self._since = ""
         self._reading = threading.Lock()
         self._ended = threading.Event()
@@ -39,13 +38,13 @@ class PodLog:
         self.lines = 0
 
     def start(self) -> None:
-        """Shows what comes, in a thread of its own, until `finish`."""
+        """Shows lines in a thread until `finish`."""
         if self._thread is None:
             self._thread = threading.Thread(target=self._follow, daemon=True)
             self._thread.start()
 
     def finish(self, wait_seconds: float) -> None:
-        """Shows the rest. A stream that doesn't end in time is left to itself and shows nothing more."""
+        """Shows the rest. A stream that doesn't end in time is abandoned."""
         if self._thread is not None:
             self._thread.join(wait_seconds)
         self._ended.set()
@@ -53,11 +52,11 @@ class PodLog:
             self._read(follow=False)
 
     def leave(self) -> None:
-        """Shows nothing more."""
+        """Stops showing lines."""
         self._ended.set()
 
     def _follow(self) -> None:
-        """To the end of the stream, which comes with the container's. One that breaks off is opened again."""
+        """Reads to the end of the stream, which ends with the container; reopens a broken one."""
         while not self._ended.is_set():
             try:
                 self._read(follow=True)

@@ -1,1 +1,1 @@
-"""`run --on job`: an execution of a stack's Container Apps job."""
+"""`run --on job`: starts an execution of a stack's Container Apps job."""

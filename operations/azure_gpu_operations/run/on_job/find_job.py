@@ -1,8 +1,4 @@
-"""The job that a run goes to: one of the stack's, and whether it can take what is to run.
-
-In: the stack's view, the words of the command line, the job as Azure answers it. Out: the job's name in the stack, and
-problems. Pure.
-"""
+"""Checks whether a stack's job can run a request. Pure."""
 
 from datetime import date
 
@@ -15,22 +11,22 @@ from azure_gpu_operations.stack_view import StackView
 
 
 def check(view: StackView, *, builds: bool) -> list[Problem]:
-    """What the stack's outputs say against a run."""
+    """Problems that the stack's outputs show."""
     if view.registry or not builds:
         return []
     return [
         Problem(
             path="--stack",
-            message="the stack has no registry, so nothing can be built for the job",
+            message="the stack has no registry to build the image",
             value=view.name,
-            fix="add `registry: create` to the stack's foundation, or name an image that is there already",
+            fix="add `registry: create` to the stack's foundation, or name an existing image",
             code=Code.NOT_FOUND,
         )
     ]
 
 
 def check_end(view: StackView, name: str, job: Job, today: date) -> list[Problem]:
-    """A warning where the job's end date has passed, by the day at which its stack is judged."""
+    """A warning if the job has expired, by the day of its stack."""
     day = dates.parse_day((job.body.get("tags") or {}).get(tags.AS_OF, "")) or today
     return expired.problems(JOB, view, name, day)
 
@@ -42,8 +38,8 @@ def check_pull(job: Job, server: str) -> list[Problem]:
     return [
         Problem(
             path="--job",
-            message=f"the job {job.name} has no identity to pull from {server} with",
-            allowed=", ".join(sorted(job.registry_servers)) or "images that everybody may pull",
-            fix="give the stack's foundation an identity beside its registry, and run `pulumi up`",
+            message=f"the job {job.name} has no identity to pull from {server}",
+            allowed=", ".join(sorted(job.registry_servers)) or "public images",
+            fix="add `identity: create` to the stack's foundation and run `pulumi up`",
         )
     ]

@@ -1,7 +1,4 @@
-"""An execution followed to its end: its log on the screen, its end noticed.
-
-In: a `Jobs` client, a job, the name of an execution, where lines go. Out: an `End`; KeyboardInterrupt passes through.
-"""
+"""Follows an execution to its end, and shows its log. KeyboardInterrupt passes through."""
 
 import threading
 import time
@@ -15,19 +12,19 @@ from azure.core.exceptions import AzureError as AzureCoreError
 from azure_gpu_operations.azure import AzureError
 from azure_gpu_operations.job_client import POLL_SECONDS, Jobs
 from azure_gpu_operations.jobs import Execution, Job
-from azure_gpu_operations.run import asking
+from azure_gpu_operations.run import polling
 from azure_gpu_operations.run.on_job.log_stream import LogStream
 from azure_gpu_operations.run.protocol import Output, Say
 
 STOPPING_SECONDS = 60  # how long to wait for the service to stop it
-DRAIN_SECONDS = 10  # how long the log may go on after the execution has ended
-QUIET_POLLS = 15  # so often it is asked for before somebody is told that the service is still at it
+DRAIN_SECONDS = 10  # how long the log may continue after the execution's end
+QUIET_POLLS = 15  # polls before the reason of the wait is shown
 
 
 class End(NamedTuple):
-    """How it ended, or how it is after its time was over."""
+    """The execution at its end, or after its timeout."""
 
-    execution: Execution | None  # None: it isn't there any more
+    execution: Execution | None  # None: it was deleted
     in_time: bool = True
     log_lines: int = 0
 
@@ -63,7 +60,7 @@ def follow(
     rest = _drain(stream, reader, output.show)
     if rest.cut:
         output.say(
-            "lines were written faster than the service streams them; all of them are in the stack's log workspace within minutes"
+            "the service dropped lines that were written too fast; all lines are in the stack's log workspace within minutes"
         )
     return End(execution, in_time, rest.given)
 
@@ -88,10 +85,10 @@ def _wait(
             say(f"still waiting for a GPU: {waits}")
         return None
 
-    return asking.until_found(
+    return polling.poll_until(
         look,
-        unasked="Azure can't be asked about the execution",
-        unknown=f"the execution {name} may still run and cost",
+        unreachable="Azure can't be reached",
+        on_give_up=f"the execution {name} may still be running and billed",
         say=say,
         poll_seconds=POLL_SECONDS,
         sleep=sleep,
@@ -99,15 +96,15 @@ def _wait(
 
 
 def _waits(execution: Execution) -> str:
-    """What an execution waits for, by the service's own words where it has some; "" where a container runs."""
+    """What an execution waits for, if possible in the service's words; "" if a container is running."""
     if any(each.status != "Waiting" for each in execution.containers):
         return ""
-    told = next((each.information for each in execution.containers if each.information), "")
-    return told or "the service is getting a machine and pulling the image, which takes minutes"
+    information = next((each.information for each in execution.containers if each.information), "")
+    return information or "the service is allocating a machine and pulling the image, which takes minutes"
 
 
 def _stream(stream: LogStream, over: threading.Event, show: Say) -> None:
-    """Reads until the execution is over. A stream that isn't there yet, or breaks off, is opened again."""
+    """Reads until the execution is over; reopens a missing or broken stream."""
     while not over.is_set():
         try:
             for line in stream.read(follow=True):
@@ -118,7 +115,7 @@ def _stream(stream: LogStream, over: threading.Event, show: Say) -> None:
 
 
 def _drain(stream: LogStream, reader: threading.Thread, show: Say) -> LogStream:
-    """Shows the lines that came at the very end, which a stream that was followed may have missed."""
+    """Shows the last lines, which the followed stream may have missed."""
     reader.join(DRAIN_SECONDS)
     rest = stream.leave()
     try:

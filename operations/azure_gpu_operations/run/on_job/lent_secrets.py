@@ -1,7 +1,6 @@
-"""Secrets that a job holds for one execution: put into it before, taken out after.
+"""Adds secrets to a job for one execution, and removes them afterwards.
 
-The variables of an execution can be read by everybody who may read the job; a job's secrets can't. In: a `Jobs` client, a job,
-values by variable. Out: the job's secrets by variable. A job keeps its other secrets.
+Readers of the job can see the variables of an execution, but not a job's secrets. Other secrets of the job are kept.
 """
 
 import re
@@ -15,7 +14,7 @@ from azure_gpu_operations.jobs import Job
 
 @contextmanager
 def lent(jobs: Jobs, job: Job, values: Mapping[str, str]) -> Iterator[dict[str, str]]:
-    """Within the block the job holds the values; the names of its secrets by variable."""
+    """Yields the names of the secrets by variable; the job has them while the block runs."""
     if not values:
         yield {}
         return
@@ -29,6 +28,6 @@ def lent(jobs: Jobs, job: Job, values: Mapping[str, str]) -> Iterator[dict[str, 
 
 
 def _name(variable: str) -> str:
-    """Lowercase letters, digits and hyphens. Its end keeps two runs at the same time apart."""
+    """A name of lowercase letters, digits and hyphens, with a random suffix for parallel runs."""
     word = re.sub(r"[^a-z0-9]+", "-", variable.lower()).strip("-")
     return f"run-{word}-{secrets.token_hex(3)}".replace("--", "-")

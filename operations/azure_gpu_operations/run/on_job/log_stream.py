@@ -1,11 +1,9 @@
-"""The log of a running execution, line by line, as the service streams it.
+"""Streams the log of a running execution, each line once, even if the stream breaks.
 
-In: a `Jobs` client, a job and an execution. Out: the container's own lines, each once, however often the stream breaks off.
-
-What the stream is like, by public code that reads it (not documented by the service): plain text; each line with the time at
-which the container wrote it and the stream's name, `2026-10-09T21:15:44.4795058Z stdout F line 1`; first, lines of the
-service's own, `2026-10-09T21:16:02.38246  Connecting to the container 'c'...`; and a container that is silent for long has its
-stream closed, so that whoever follows opens it again.
+The format, according to public code that reads it (the service doesn't document it): plain text; each line has the container's
+timestamp and the stream's name, `2026-10-09T21:15:44.4795058Z stdout F line 1`; the first lines are the service's,
+`2026-10-09T21:16:02.38246  Connecting to the container 'c'...`; the service closes the stream of a silent container, which is
+then reopened.
 """
 
 import re
@@ -33,7 +31,7 @@ _SERVICE_LINE = re.compile(
 
 
 class LogStream:
-    """One execution's log. `read` may be called again and again; it goes on behind what it gave before."""
+    """One execution's log. Repeated calls of `read` continue after the lines that were already yielded."""
 
     def __init__(self, jobs: Jobs, job: Job, execution: str) -> None:
         self._jobs = jobs
@@ -43,21 +41,20 @@ class LogStream:
         self._token = ""
         self._left = False
         self.given = 0  # lines
-        self.cut = False  # lines are missing, because more than MOST_LINES were written while nobody read
+        self.cut = False  # lines are missing, because more than MOST_LINES were written between two reads
 
     def read(self, *, follow: bool) -> Iterator[str]:
-        """The lines that there are, and with `follow` those that come, until the stream ends. Nothing where there is no
-        container yet.
+        """Yields the current lines, and with `follow` new ones until the stream ends. Nothing without a container.
 
-        requests' exceptions where the stream breaks off, or is refused.
+        Raises requests' exceptions if the stream breaks or is rejected.
         """
         address = self._address()
         if not address:
             return
         known = set(self._given)
-        opened = ""  # when the first line came
-        tail = 0  # lines that were there when the stream was opened
-        met = False  # whether one of them was given before
+        opened = ""  # time of the first line
+        tail = 0  # lines from before the stream was opened
+        met = False  # whether one of them was yielded before
         for line in self._lines(address, follow=follow):
             if self._left:
                 return
@@ -75,9 +72,9 @@ class LogStream:
                 yield text
 
     def leave(self) -> "LogStream":
-        """Lets a `read` in which another thread waits give nothing more, and returns a stream that goes on behind it.
+        """Stops a `read` in another thread, and returns a stream that continues after it.
 
-        The thread itself can't be woken: who closes an answer waits for whoever reads it.
+        The thread itself can't be woken, since closing a response waits for its reader.
         """
         self._left = True
         other = LogStream(self._jobs, self._job, self._execution)
@@ -86,26 +83,26 @@ class LogStream:
         return other
 
     def _lines(self, address: str, *, follow: bool) -> Iterator[str]:
-        asked = {"follow": str(follow).lower(), "tailLines": str(MOST_LINES), "output": "text"}
+        query = {"follow": str(follow).lower(), "tailLines": str(MOST_LINES), "output": "text"}
         self._token = self._token or self._jobs.log_token(self._job)
         with requests.get(
             address,
-            params=asked,
+            params=query,
             headers={"Authorization": f"Bearer {self._token}"},
             stream=True,
             timeout=(CONNECT_SECONDS, SILENCE_SECONDS),
         ) as answer:
             if answer.status_code == 401:
-                self._token = ""  # it has run out; the next try gets another
+                self._token = ""  # expired; the next try gets another
             answer.raise_for_status()
             answer.encoding = "utf-8"
-            # In chunks a line comes when it was written; without them only byte by byte, as else a full buffer is waited for.
+            # A chunked response delivers each line at once; others are read byte by byte, to avoid waiting for a full buffer.
             size: Any = None if getattr(answer.raw, "chunked", False) else 1
             for line in answer.iter_lines(chunk_size=size):
                 yield line.decode("utf-8", errors="replace")
 
     def _address(self) -> str:
-        """Where the first container of the newest replica streams its log; "" while there is none."""
+        """URL of the log of the newest replica's first container; "" without one."""
         replicas = self._jobs.replicas(self._job, self._execution)
         if not replicas:
             return ""
@@ -115,7 +112,7 @@ class LogStream:
 
 
 def plain(line: str) -> str | None:
-    """What the container wrote; None for a line of the service's own."""
+    """The container's text; None for a line of the service."""
     found = _CONTAINER_LINE.fullmatch(line)
     if found:
         return found[1]
@@ -123,19 +120,19 @@ def plain(line: str) -> str | None:
 
 
 def container_of(replica: dict[str, Any], job: Job) -> str:
-    """The first container's name, "" while the replica has none that started."""
+    """The first container's name, "" before the replica has a started one."""
     names = [str(each.get("name", "")) for each in (replica.get("properties") or {}).get("containers") or []]
-    wanted = str(job.containers[0]["name"]) if job.containers else ""
-    return wanted if wanted in names else names[0] if names else ""
+    first = str(job.containers[0]["name"]) if job.containers else ""
+    return first if first in names else names[0] if names else ""
 
 
 def stream_address(job: Job, execution: str, replica: str, container: str) -> str:
-    """As `az containerapp job logs show` makes it: the host of the job's event stream, and a path without `/providers`."""
+    """URL as in `az containerapp job logs show`: the host of the job's event stream, and a path without `/providers`."""
     endpoint = urlsplit(str(job.properties.get("eventStreamEndpoint") or ""))
     parsed = arm_ids.parse(job.id)
     if not endpoint.netloc or parsed is None:
         return ""
-    # What stands before `/subscriptions` is the endpoint's own.
+    # The path before `/subscriptions` belongs to the endpoint.
     base = f"{endpoint.scheme}://{endpoint.netloc}{endpoint.path.partition('/subscriptions/')[0]}"
     parts = [
         *("subscriptions", parsed.subscription, "resourceGroups", parsed.resource_group, "jobs", parsed.name),

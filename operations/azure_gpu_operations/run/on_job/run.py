@@ -1,7 +1,6 @@
-"""A run on a stack's Container Apps job: an execution of it, with the image and the arguments that were requested.
+"""A run on a stack's Container Apps job: an execution with the requested image and arguments.
 
-In: a stack's view, the job's name in it, what to run. Out: a `Plan`, or a `Run` that is there already. Loaded when a run begins:
-Azure's clients take longer to load than a command line to be rejected.
+Imported when a run starts, because Azure's clients load slowly.
 """
 
 import time
@@ -35,8 +34,8 @@ from azure_gpu_operations.run.target import Target
 from azure_gpu_operations.stack_view import StackView
 
 
-class Request(NamedTuple):
-    """What the job is to run. Nothing in it: what it is declared with."""
+class JobRequest(NamedTuple):
+    """The request of a run on a job. The default runs the job as declared."""
 
     target: Target = Target()
     arguments: tuple[str, ...] = ()
@@ -45,8 +44,8 @@ class Request(NamedTuple):
 
 
 @contextmanager
-def plan(view: StackView, name: str, request: Request, output: Output) -> Iterator["JobRun"]:
-    """With the image built, and the secrets in the job while the block runs."""
+def plan(view: StackView, name: str, request: JobRequest, output: Output) -> Iterator["JobRun"]:
+    """Builds the image, and adds the secrets to the job while the block runs."""
     with closing(Arm(view.connection)) as arm:
         jobs = Jobs(arm)
         job = _job(jobs, view, name)
@@ -68,18 +67,18 @@ def plan(view: StackView, name: str, request: Request, output: Output) -> Iterat
 
 
 def _client_id(job: Job) -> str:
-    """Of the identity by which files come and go; "" for the job's own. WrongRunError where it has none."""
+    """Client id of the identity that transfers files; "" for a system-assigned one. WrongRunError without an identity."""
     identity = job.body.get("identity") or {}
     given = (identity.get("userAssignedIdentities") or {}).values()
     found = next((str(each.get("clientId") or "") for each in given), "")
     if not found and not identity.get("principalId"):
         fix = "add `identity: create` to the stack's foundation and run `pulumi up`"
-        raise WrongRunError([Problem("--job", "the job has no identity, by which files come and go", job.name, fix=fix)])
+        raise WrongRunError([Problem("--job", "the job has no identity to transfer files", job.name, fix=fix)])
     return found
 
 
 class JobRun:
-    """One execution. `execution`: its name, where it was started before."""
+    """One execution. `execution`: its name, if it was started earlier."""
 
     def __init__(
         self,
@@ -90,7 +89,7 @@ class JobRun:
         output: Output,
         *,
         template: Mapping[str, Any] | None = None,
-        request: Request = Request(),  # noqa: B008 - immutable
+        request: JobRequest = JobRequest(),  # noqa: B008 - immutable
         files: RunFiles = NO_FILES,
         execution: str = "",
         sleep: Callable[[float], None] = time.sleep,
@@ -108,17 +107,17 @@ class JobRun:
 
     @property
     def can_be_left(self) -> bool:
-        """The job holds its secrets as long as this command waits."""
+        """Not with secrets, which the job has only while this command is running."""
         return not self._request.target.secrets
 
     def start(self) -> None:
-        self._is_sent = True  # from here on it may be there, whatever is answered
+        self._is_sent = True  # even after an error it may exist
         self.name = self._started()
         self._output.say(f"started {self._request.target.described} on job {self.place}: execution {self.name}")
         self._files.tell(self._output.say)
 
     def _started(self) -> str:
-        """The execution's name, once the role by which the job pulls its image works."""
+        """Starts it, with retries until the role for pulling the image works; returns its name."""
         tried = 0
         while True:
             try:
@@ -140,21 +139,21 @@ class JobRun:
         )
         if not self._end.in_time:
             is_over = self._end.execution is not None and self._end.execution.is_over
-            return Outcome(TIMED_OUT, f"{'stopped' if is_over else 'not known to have stopped'} when its time was over")
+            return Outcome(TIMED_OUT, f"{'stopped' if is_over else 'told to stop'} after its timeout")
         outcome = self._outcome(self._end)
         self._files.end(self._output.say, self._stack)
         return outcome
 
     def _at_limit(self) -> Execution | None:
         minutes = self._request.timeout_minutes
-        self._output.say(f"it has run as long as it may ({minutes:g} minutes)")
+        self._output.say(f"timeout of {minutes:g} minutes reached")
         self.stop()
         return self._end.execution
 
     def stop(self) -> bool:
         if not self._is_sent:
             return False
-        if not self.name:  # the service may have it already, and hasn't told its name
+        if not self.name:  # the service may have started it without returning its name
             self._may_run(f"an execution of the job {self._job.name}", "")
             return False
         execution = f"the execution {self.name}"
@@ -167,7 +166,7 @@ class JobRun:
             return False
         self._end = self._end._replace(execution=found)
         if found is not None and not found.is_over:
-            self._output.say(f"{execution} was told to stop and is {found.status}; see: {self._running}")
+            self._output.say(f"{execution} was told to stop but is {found.status}; see: {self._running}")
             return False
         self._output.say(f"{execution} is stopped")
         return True
@@ -178,7 +177,7 @@ class JobRun:
         return Cost(words, job_cost.cost(self._price, seconds), seconds)
 
     def settle(self) -> None:
-        """An execution stays in the job's history, which the service keeps short."""
+        """Keeps the execution in the job's history, whose size the service limits."""
         if self._end.in_time and self._end.execution is not None and self._end.execution.exit_code != 0:
             self._output.say(f"why: {COMMAND} explain {self.place} --stack {self._stack}")
 
@@ -187,30 +186,28 @@ class JobRun:
         return f"{COMMAND} running --stack {self._stack}"
 
     def _may_run(self, what: str, why: str) -> None:
-        self._output.say(f"{what} may still run and cost{why}; see: {self._running}")
+        self._output.say(f"{what} may still be running and billed{why}; see: {self._running}")
 
     def _outcome(self, end: End) -> Outcome:
         execution = end.execution
         if execution is None:
-            raise RunError(f"the execution {self.name} isn't there any more: somebody has deleted it, or the job")
+            raise RunError(f"the execution {self.name} doesn't exist any more; it or its job was deleted outside the stack")
         if end.log_lines == 0:
-            self._output.say(
-                "the service streamed no line of log; what the container wrote is in the stack's log workspace within minutes"
-            )
+            self._output.say("the service streamed no log; the container's output is in the stack's log workspace within minutes")
         return outcome_of(execution)
 
 
 def outcome_of(execution: Execution) -> Outcome:
-    """Of an execution that is over."""
+    """The outcome of an ended execution."""
     code = execution.exit_code
     if execution.status == "Stopped":
-        return Outcome(FAILED_RUN, "somebody stopped it")
-    told = f"exit code {code}" if code is not None else "the service tells no exit code"
-    return Outcome(FAILED if code is None else code, f"{execution.status}, {told}")
+        return Outcome(FAILED_RUN, "stopped from outside")
+    text = f"exit code {code}" if code is not None else "no exit code reported"
+    return Outcome(FAILED if code is None else code, f"{execution.status}, {text}")
 
 
 def find(arm: Arm, view: StackView, name: str, output: Output) -> JobRun | None:
-    """The execution of this name, of any of the stack's jobs."""
+    """The execution of this name of any of the stack's jobs."""
     jobs = Jobs(arm)
     for place, job_id in view.jobs.items():
         job = jobs.get(job_id) if name.startswith(job_id.rsplit("/", 1)[-1]) else None
@@ -222,13 +219,13 @@ def find(arm: Arm, view: StackView, name: str, output: Output) -> JobRun | None:
 def _job(jobs: Jobs, view: StackView, name: str) -> Job:
     job = jobs.get(view.jobs[name])
     if job is None:
-        fix = f"run `pulumi up --stack {view.name}`, which makes it again after `pulumi refresh`"
-        raise WrongRunError([Problem("--job", "the stack has this job and Azure hasn't: somebody has deleted it", name, fix=fix)])
+        fix = f"run `pulumi refresh --stack {view.name}`, then `pulumi up` to create it again"
+        raise WrongRunError([Problem("--job", "the job is in the stack's state but not in Azure", name, fix=fix)])
     return job
 
 
 def _image(arm: Arm, view: StackView, job: Job, target: Target, say: Say) -> str:
-    """The image that the execution gets; "" for the job's own."""
+    """The image of the execution; "" for the job's."""
     if target.context is None:
         return target.image
     registry = of_stack(arm, view)

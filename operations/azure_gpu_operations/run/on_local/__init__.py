@@ -1,1 +1,1 @@
-"""`run --on local`: here, on this machine, in an environment of its own or in a container."""
+"""`run --on local`: runs on this machine, in a separate Python environment or in a container."""

@@ -1,7 +1,7 @@
-"""Python environments for runs on this machine, one for each content of a requirements file, kept for the next run.
+"""Cached Python environments for local runs, one per content of a requirements file.
 
-In: the text of the requirements. Out: the environment's Python. Made with uv where it is here, else with pip; in a folder of its
-own that is moved into place, so that one that was broken off is never used.
+They are created with uv if available, else with pip, in a temporary folder that is then renamed, so that an incomplete one is
+never used.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ Say = Callable[[str], None]
 
 
 def python_of(requirements: str, *, locked: bool, say: Say) -> Path:
-    """Without requirements it is the Python that runs this."""
+    """The environment's Python; the current Python without requirements."""
     if not requirements.strip():
         return Path(sys.executable)
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -32,13 +32,13 @@ def python_of(requirements: str, *, locked: bool, say: Say) -> Path:
     folder = cache() / f"run-{digest}"
     python = _python(folder)
     if not python.exists():
-        say(f"making an environment of the requirements in {folder}")
+        say(f"creating a Python environment for the requirements in {folder}")
         _make(folder, requirements, locked=locked)
     return python
 
 
 def cache() -> Path:
-    """Where this project keeps what it has built."""
+    """The cache folder of environments."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "azure-gpu" / "environments"
 
 
@@ -56,7 +56,7 @@ def _make(folder: Path, requirements: str, *, locked: bool) -> None:
         else:
             _run([sys.executable, "-m", "venv", str(place)])
             _run([str(_python(place)), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *flags, "-r", str(file)])
-        with contextlib.suppress(OSError):  # another run was faster
+        with contextlib.suppress(OSError):  # another run has created it
             place.rename(folder)
 
 

@@ -1,7 +1,6 @@
-"""A run on this machine: its environment or its image is made, it is started, and its exit code is ours.
+"""A run on this machine: creates its environment or image, starts it, and returns its exit code.
 
-In: a `Request` and a target. Out: a `Plan`. The program writes where this command writes. Ctrl-C ends it, as all else that is
-started from a terminal.
+The program inherits standard output and error, and gets Ctrl-C from the terminal.
 """
 
 import os
@@ -16,22 +15,23 @@ from azure_gpu_operations.exit_codes import TIMED_OUT
 from azure_gpu_operations.run import gpu_confirmation, names
 from azure_gpu_operations.run.context import archive
 from azure_gpu_operations.run.errors import RunError
+from azure_gpu_operations.run.method import RunMethod
 from azure_gpu_operations.run.on_local import environments
-from azure_gpu_operations.run.on_local.plan import Plan as Planned, Way, container_command
+from azure_gpu_operations.run.on_local.plan import Plan as Planned, container_command
 from azure_gpu_operations.run.protocol import Cost, Outcome, Output, Say
 from azure_gpu_operations.run.target import Target
 
 _SMI_SECONDS = 20  # a driver that has just been loaded takes several
-_END_SECONDS = 10  # between the friendly word and the other
+_END_SECONDS = 10  # between SIGTERM and SIGKILL
 
 
 @contextmanager
 def plan(planned: Planned, target: Target, timeout_minutes: float | None, output: Output) -> Iterator["LocalRun"]:
-    """With its environment or its image made."""
+    """Creates its environment or image."""
     say = output.say
     gpus = _confirm(say)
     name = names.of_run(target)
-    if planned.way is Way.CONTAINER:
+    if planned.method is RunMethod.CONTAINER:
         image = _built(planned, say) if planned.context is not None else planned.image
         words = container_command(planned, image, name, gpus=gpus, secrets=target.secrets)
         more: Mapping[str, str] = target.secrets
@@ -79,15 +79,15 @@ class LocalRun:
             code = self._process.wait(self._limit)
         except subprocess.TimeoutExpired:
             self.stop()
-            return Outcome(TIMED_OUT, "stopped when its time was over")
-        code = 128 - code if code < 0 else code  # as a shell has it for what a signal has ended
+            return Outcome(TIMED_OUT, "stopped after its timeout")
+        code = 128 - code if code < 0 else code  # as a shell reports signals
         return Outcome(code, f"exit code {code}")
 
     def stop(self) -> bool:
         if self._process is None:
             return False
         _end(self._process)
-        if self._planned.way is Way.CONTAINER:
+        if self._planned.method is RunMethod.CONTAINER:
             with suppress(OSError):
                 subprocess.run([self._planned.engine, "rm", "--force", self.name], capture_output=True, check=False)
         return True
@@ -96,11 +96,11 @@ class LocalRun:
         return Cost("nothing is billed")
 
     def settle(self) -> None:
-        """Nothing is left behind."""
+        """Nothing to clean up."""
 
 
 def _confirm(say: Say) -> bool:
-    """Whether there is a GPU here, and in words."""
+    """Shows the visible GPUs; returns whether there are any."""
     command = ["nvidia-smi", *smi.ARGUMENTS.split(" ")]
     try:
         answer = subprocess.run(command, capture_output=True, text=True, timeout=_SMI_SECONDS, check=True).stdout
@@ -108,8 +108,8 @@ def _confirm(say: Say) -> bool:
         say(gpu_confirmation.none(""))
         return False
     except (OSError, subprocess.SubprocessError) as error:
-        told = getattr(error, "stdout", None) or getattr(error, "stderr", None) or error
-        say(gpu_confirmation.none(str(told).strip().splitlines()[-1]))
+        output = getattr(error, "stdout", None) or getattr(error, "stderr", None) or error
+        say(gpu_confirmation.none(str(output).strip().splitlines()[-1]))
         return False
     for line in gpu_confirmation.of_answer(answer):
         say(line)
@@ -117,7 +117,7 @@ def _confirm(say: Say) -> bool:
 
 
 def _built(planned: Planned, say: Say) -> str:
-    """The image's name on this machine. What was built before is there at once, by the engine's own cache."""
+    """Builds the image, with the engine's cache; returns its local name."""
     assert planned.context is not None
     image = f"azure-gpu/{planned.context.image}"
     say(f"building {image} with {planned.engine}")

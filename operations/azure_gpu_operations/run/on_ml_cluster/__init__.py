@@ -1,1 +1,1 @@
-"""`run --on cluster`: as a job on a compute cluster of the stack's Azure ML workspace."""
+"""`run --on cluster`: runs a job on a compute cluster of the stack's Azure ML workspace."""

@@ -1,8 +1,4 @@
-"""A job of a workspace followed to its end: what it waits for, and its log while it runs.
-
-In: a signed-in `Arm`, the job's ARM id, a function that reads its log, and functions that show output and say a line about it.
-Out: an `End`; KeyboardInterrupt passes through.
-"""
+"""Follows a job of a workspace to its end: what it waits for, and its log. KeyboardInterrupt passes through."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -10,42 +6,42 @@ from typing import Any, NamedTuple, Protocol
 
 from azure_gpu.formats.dates import instant
 from azure_gpu_operations.machine_learning.endpoints import API_VERSION
-from azure_gpu_operations.run import asking, gpu_confirmation
+from azure_gpu_operations.run import gpu_confirmation, polling
 from azure_gpu_operations.run.blob_tail import BlobTail, Read
 from azure_gpu_operations.run.on_ml_cluster import plan
 
 POLL_SECONDS = 1.5
-DRAIN_SECONDS = 15.0  # how long the log may come after the job has ended
+DRAIN_SECONDS = 15.0  # how long the log may continue after the job's end
 OVER = ("Completed", "Failed", "Canceled", "NotResponding")
-# What a job does before its program starts, for whoever waits: a node from zero takes minutes.
+# Messages of a job's states before its program starts: allocating a node takes minutes.
 _WAITS = {
-    "NotStarted": "the job is taken",
-    "Queued": "it waits for a node: a cluster of none gets one within minutes",
-    "Provisioning": "the cluster gets a node",
-    "Preparing": "its environment is made ready",
-    "Starting": "a node takes it",
+    "NotStarted": "the job is accepted",
+    "Queued": "waiting for a node; an empty cluster gets one within minutes",
+    "Provisioning": "the cluster is allocating a node",
+    "Preparing": "preparing its environment",
+    "Starting": "starting on a node",
 }
-_QUEUED_FOR_SEVERAL = "it waits until {} nodes are free at once: a cluster of none gets them within minutes"
-# From these on the node works for it.
+_QUEUED_FOR_SEVERAL = "waiting for {} free nodes at once; an empty cluster gets them within minutes"
+# States in which it uses its nodes.
 _ON_NODE = ("Preparing", "Starting", "Running", "Finalizing")
 
 Say = Callable[[str], None]
 
 
 class Api(Protocol):
-    """What is asked of ARM."""
+    """Requests to ARM."""
 
     def get(self, resource_id: str, api_version: str, **query: str) -> dict[str, Any] | None: ...
 
 
 class End(NamedTuple):
-    """How it ended."""
+    """How the job ended."""
 
-    status: str = ""  # one of OVER; "": it isn't there any more
+    status: str = ""  # one of OVER; "": it was deleted
     exit_code: int | None = None
-    seconds: float | None = None  # for which its nodes worked for it, as far as we saw
+    seconds: float | None = None  # observed, for which it used its nodes
     nodes: int = 1
-    message: str = ""  # the service's own
+    message: str = ""  # of the service
 
 
 class Follower:
@@ -71,10 +67,10 @@ class Follower:
 
     def follow(self) -> End:
         return self._drained(
-            asking.until_found(
+            polling.poll_until(
                 self._look,
-                unasked="Azure can't be asked about the job",
-                unknown="the job may still run and cost",
+                unreachable="Azure can't be reached",
+                on_give_up="the job may still be running and billed",
                 say=self._say,
                 poll_seconds=POLL_SECONDS,
                 sleep=self._sleep,
@@ -92,7 +88,7 @@ class Follower:
         return end
 
     def _state(self) -> End | None:
-        """Its end; None while it isn't over."""
+        """The end; None while it isn't over."""
         body = self._arm.get(self._id, API_VERSION)
         if body is None:
             return End()
@@ -106,10 +102,10 @@ class Follower:
         self._status = status
         if status not in OVER:
             return None
-        return End(status, seconds=_told_seconds(properties) or self.seconds, nodes=nodes, message=message_of(properties))
+        return End(status, seconds=_reported_seconds(properties) or self.seconds, nodes=nodes, message=message_of(properties))
 
     def _drained(self, end: End) -> End:
-        """The log's last lines; the very last one has the code."""
+        """Reads the log's last lines; the very last one has the exit code."""
         waited = 0.0
         while self._code is None and waited < DRAIN_SECONDS and self._on_node_at is not None and end.status != "Canceled":
             self._sleep(POLL_SECONDS)
@@ -127,7 +123,7 @@ class Follower:
 
 
 def message_of(properties: Mapping[str, Any]) -> str:
-    """Why the service says that it failed: in one of the places where it says so."""
+    """The service's reason for a failure, from one of several properties."""
     more = properties.get("properties") or {}
     if more.get("azureml.error.message"):
         return ": ".join(str(more[key]) for key in ("azureml.error.code", "azureml.error.message") if more.get(key))
@@ -138,8 +134,8 @@ def message_of(properties: Mapping[str, Any]) -> str:
     return ": ".join(str(inner[key]) for key in ("code", "message") if inner.get(key))
 
 
-def _told_seconds(properties: Mapping[str, Any]) -> float | None:
-    """As the service has it, where it tells."""
+def _reported_seconds(properties: Mapping[str, Any]) -> float | None:
+    """Run time reported by the service."""
     more = properties.get("properties") or {}
     began, ended = instant(more.get("StartTimeUtc")), instant(more.get("EndTimeUtc"))
     return max(0.0, (ended - began).total_seconds()) if began is not None and ended is not None else None

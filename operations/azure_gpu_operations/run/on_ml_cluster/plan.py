@@ -1,11 +1,10 @@
-"""What is sent to a workspace for a run: an environment, code, and a job of one command.
+"""The workspace resources of a run: environment, code, and a command job. Pure.
 
-In: what is wanted, the compute, and where code lies. Out: bodies of ARM, and the image to build. Pure. On several nodes each runs
-the command once, told of the others by the service itself.
+On several nodes each runs the command once; the service sets TF_CONFIG.
 
-A script's image has its requirements alone, so that it is built once for each of them; the script comes as code, once for each
-content. A workload's image has everything, and the job starts what its Dockerfile says: the service starts no ENTRYPOINT. The
-command tells first whether there is a GPU, and last with which code it ended, which the service doesn't tell.
+A script's image has only its requirements, so that it is built once per requirements; the script is uploaded as code, once per
+content. A workload's image has everything, and the job runs the command of its Dockerfile, because the service ignores
+ENTRYPOINT. The command first prints the visible GPUs, and last its exit code, which the service doesn't report.
 """
 
 import math
@@ -21,7 +20,7 @@ from azure_gpu_operations.run.carried import CARRIER
 from azure_gpu_operations.run.context import DOCKERFILE, INSTALL, REQUIREMENTS, Context
 from azure_gpu_operations.run.gpu_confirmation import MARK
 from azure_gpu_operations.run.on_batch.commands import whole_command
-from azure_gpu_operations.run.on_ml_cluster.wanted import Wanted
+from azure_gpu_operations.run.on_ml_cluster.request import MlRequest
 
 EXPERIMENT = "run"
 STACK_TAG = "azure-gpu-stack"
@@ -33,7 +32,7 @@ ENV PYTHONUNBUFFERED=1 NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=com
 
 
 def image_context(context: Context) -> Context:
-    """What is built for a target. Of a script: what it needs, without itself."""
+    """The build context of a target's image; that of a script has only its requirements."""
     if not context.script:
         return context
     base = context.files[DOCKERFILE].decode().splitlines()[0].removeprefix("FROM ").strip()
@@ -46,27 +45,27 @@ def image_context(context: Context) -> Context:
 
 
 def code_files(context: Context | None) -> dict[str, bytes]:
-    """What comes as code: a script, and what carries its files."""
+    """The files of the code: a script, and the carrier of its files."""
     names = (context.script, CARRIER) if context is not None and context.script else ()
     return {name: context.files[name] for name in names if context is not None and name in context.files}
 
 
-def command(wanted: Wanted) -> tuple[str, list[Problem]]:
-    """The job's command, for the shell that the service starts."""
-    context = wanted.target.context
+def command(request: MlRequest) -> tuple[str, list[Problem]]:
+    """The job's command, for the service's shell."""
+    context = request.target.context
     if context is None:
-        called, problems = shlex.join(wanted.arguments), list[Problem]()
+        called, problems = shlex.join(request.arguments), list[Problem]()
     elif context.script:
         first = ["python", CARRIER] if CARRIER in context.files else []
-        called, problems = shlex.join([*first, "python", context.script, *wanted.arguments]), []
+        called, problems = shlex.join([*first, "python", context.script, *request.arguments]), []
     else:
-        called, problems = _of_dockerfile(context, wanted.arguments)
+        called, problems = _of_dockerfile(context, request.arguments)
     inner = f"{gpu_confirmation.SHELL}\n({called}); code=$?; echo '{_ENDED}'$code; exit $code"
     return f"bash -c {shlex.quote(inner)}", problems
 
 
 def exit_code(line: str) -> int | None:
-    """The code in a line that the command has written last; None in any other."""
+    """The exit code in the command's last line; None for other lines."""
     found = re.fullmatch(rf"{re.escape(_ENDED)}(\d{{1,3}})", line.strip())
     return int(found[1]) if found else None
 
@@ -74,12 +73,12 @@ def exit_code(line: str) -> int | None:
 def _of_dockerfile(context: Context, arguments: tuple[str, ...]) -> tuple[str, list[Problem]]:
     whole = whole_command(context, arguments)
     if not whole:
-        fix = f"write ENTRYPOINT in the form of a list into its {DOCKERFILE}"
-        message = "what the image starts can't be said to the service, which starts commands and no images"
+        fix = f"write ENTRYPOINT in its {DOCKERFILE} as a JSON list"
+        message = "the image's command can't be determined, and Azure ML jobs require a command"
         return "", [Problem("TARGET", message, value=context.described, fix=fix)]
     found, _ = dockerfile.parse(context.files[DOCKERFILE].decode("utf-8", errors="replace"))
     folders = [each.path for each in found.stages[-1].instructions if isinstance(each, dockerfile.Workdir)]
-    # The service starts commands in the folder of the code, not in the image's.
+    # The service starts commands in the folder of the code, not in the image's working directory.
     return (f"cd {shlex.quote(folders[-1])} && " if folders else "") + shlex.join(whole), []
 
 
@@ -93,7 +92,7 @@ def code(uri: str) -> dict[str, Any]:
 
 def job(
     name: str,
-    wanted: Wanted,
+    request: MlRequest,
     text: str,
     *,
     compute_id: str,
@@ -102,9 +101,9 @@ def job(
     stack: str,
     client_id: str | None,
 ) -> dict[str, Any]:
-    """`client_id`: of the cluster's identity, as which the job speaks; "" is the cluster's own, None: it has none."""
-    nodes = wanted.group.nodes
-    variables: Mapping[str, str] = {**wanted.group.devices, **wanted.target.environment}
+    """`client_id`: of the identity of the job; "" for the cluster's system-assigned one, None without identity."""
+    nodes = request.group.nodes
+    variables: Mapping[str, str] = {**request.group.devices, **request.target.environment}
     properties: dict[str, Any] = {
         "jobType": "Command",
         "displayName": name,
@@ -121,8 +120,8 @@ def job(
         properties["codeId"] = code_id
     if variables:
         properties["environmentVariables"] = dict(variables)
-    if wanted.timeout_minutes is not None:
-        seconds = max(1, math.ceil(wanted.timeout_minutes * 60))
+    if request.timeout_minutes is not None:
+        seconds = max(1, math.ceil(request.timeout_minutes * 60))
         properties["limits"] = {"jobLimitsType": "Command", "timeout": f"PT{seconds}S"}
     if client_id is not None:
         properties["identity"] = {"identityType": "Managed", **({"clientId": client_id} if client_id else {})}

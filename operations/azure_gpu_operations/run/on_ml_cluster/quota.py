@@ -1,7 +1,6 @@
-"""Whether the quotas of Azure ML in a region allow the nodes that a job needs at once: where they don't, it would wait for ever.
+"""Checks whether the regional quotas of Azure ML allow the nodes that a job needs at once; otherwise it would wait forever. Pure.
 
-In: the compute as ARM answers it, its region's usages. Out: problems. Pure. What others hold of a quota isn't counted: they may
-give it back.
+Quota in use by others isn't subtracted, because they may release it.
 """
 
 from collections.abc import Iterable, Mapping

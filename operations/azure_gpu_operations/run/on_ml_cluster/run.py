@@ -1,8 +1,6 @@
 """A run on a compute cluster of a stack's workspace: a job of one command, with an environment and code of its own.
 
-In: a stack's view, the compute's name in it, a `Wanted`. Out: a `Plan`, or a `Run` that is there already.
-Loaded when a run begins. Code goes to the workspace's storage account with the token of this login; the log comes
-from there in the same way.
+Imported when a run starts. Code is uploaded to the workspace's storage account, and the log read from it, with this login.
 """
 
 from collections.abc import Iterator, Mapping
@@ -30,42 +28,42 @@ from azure_gpu_operations.run.context import content_hash
 from azure_gpu_operations.run.errors import RunError, WrongRunError
 from azure_gpu_operations.run.on_ml_cluster import plan as bodies, quota
 from azure_gpu_operations.run.on_ml_cluster.follow import End, Follower
-from azure_gpu_operations.run.on_ml_cluster.wanted import Wanted, check_cluster
+from azure_gpu_operations.run.on_ml_cluster.request import MlRequest, check_cluster
 from azure_gpu_operations.run.protocol import Cost, Outcome, Output, Say
 from azure_gpu_operations.run.stack_registry import of_stack
 from azure_gpu_operations.run.target import Target
 from azure_gpu_operations.stack_view import StackView
 
 CLUSTER = "AmlCompute"
-DATASTORE = "workspaceblobstore"  # the workspace's own for code and data
-UPLOADS = "LocalUpload"  # where Azure's own client puts code
+DATASTORE = "workspaceblobstore"  # the workspace's default for code and data
+UPLOADS = "LocalUpload"  # folder of code, as in Azure's client
 _CANCELED = "Canceled"
 _COMPLETED = "Completed"
 
 
 @contextmanager
-def plan(view: StackView, name: str, wanted: Wanted, output: Output) -> Iterator["MlRun"]:
-    """With its environment and its code registered."""
+def plan(view: StackView, name: str, request: MlRequest, output: Output) -> Iterator["MlRun"]:
+    """Registers its environment and code."""
     with closing(Arm(view.connection)) as arm:
         workspace_id = view.ml_computes[name].rpartition("/computes/")[0]
         workspace = _there(arm, workspace_id, "the workspace")
         compute = _cluster(arm, view, name)
-        problems = check_cluster(name, _settings(compute), wanted.group) + _of_quota(arm, compute, wanted)
+        problems = check_cluster(name, _settings(compute), request.group) + _of_quota(arm, compute, request)
         if problems:
             raise WrongRunError(problems)
         identity = partial(_identity, compute, name)
-        with carried.carrying(arm, view.storage, wanted.target, wanted.arguments, wanted.files, identity) as carrying:
-            wanted = wanted._replace(target=carrying.target, arguments=tuple(carrying.arguments))
-            text, problems = bodies.command(wanted)
+        with carried.carrying(arm, view.storage, request.target, request.arguments, request.files, identity) as carrying:
+            request = request._replace(target=carrying.target, arguments=tuple(carrying.arguments))
+            text, problems = bodies.command(request)
             if problems:
                 raise WrongRunError(problems)
-            environment_id = _environment(arm, view, workspace_id, wanted, output.say)
+            environment_id = _environment(arm, view, workspace_id, request, output.say)
             with closing(Blobs(arm, str(workspace["properties"]["storageAccount"]))) as blobs:
-                code_id = _code(arm, blobs, workspace_id, wanted)
-                job_name = carrying.files.name or names.of_run(wanted.target)
+                code_id = _code(arm, blobs, workspace_id, request)
+                job_name = carrying.files.name or names.of_run(request.target)
                 body = bodies.job(
                     job_name,
-                    wanted,
+                    request,
                     text,
                     compute_id=view.ml_computes[name],
                     environment_id=environment_id,
@@ -74,20 +72,22 @@ def plan(view: StackView, name: str, wanted: Wanted, output: Output) -> Iterator
                     client_id=_client_id(compute),
                 )
                 job_id = f"{workspace_id}/jobs/{job_name}"
-                yield MlRun(arm, blobs, view.name, name, compute, job_id, output, wanted=wanted, body=body, files=carrying.files)
+                yield MlRun(
+                    arm, blobs, view.name, name, compute, job_id, output, request=request, body=body, files=carrying.files
+                )
 
 
 def _identity(compute: Mapping[str, Any], name: str) -> str:
-    """The client id by which files come and go. WrongRunError where the compute has no identity."""
+    """The client id of the identity that transfers files. WrongRunError if the compute has no identity."""
     found = _client_id(compute)
     if found is None:
-        fix = "give the stack's foundation an identity and run `pulumi up`"
-        raise WrongRunError([Problem("--compute", "the compute has no identity, by which files come and go", name, fix=fix)])
+        fix = "add `identity: create` to the stack's foundation and run `pulumi up`"
+        raise WrongRunError([Problem("--compute", "the compute has no identity to transfer files", name, fix=fix)])
     return found
 
 
 def find(arm: Arm, view: StackView, name: str, output: Output) -> "MlRun | None":
-    """The job of this name in the stack's workspace, where it runs on one of the stack's computes."""
+    """The job of this name in the stack's workspace, if it runs on one of the stack's computes."""
     job_id = f"{view.ml_workspace}/jobs/{name}"
     job = arm.get(job_id, API_VERSION) if view.ml_workspace else None
     compute_id = str(((job or {}).get("properties") or {}).get("computeId") or "").lower()
@@ -100,7 +100,7 @@ def find(arm: Arm, view: StackView, name: str, output: Output) -> "MlRun | None"
 
 
 class MlRun:
-    """One job. `body` None: it was sent before."""
+    """One job. `body` None: it was created earlier."""
 
     def __init__(
         self,
@@ -112,13 +112,13 @@ class MlRun:
         job_id: str,
         output: Output,
         *,
-        wanted: Wanted = Wanted(Target()),  # noqa: B008 - immutable
+        request: MlRequest = MlRequest(Target()),  # noqa: B008 - immutable
         body: dict[str, Any] | None = None,
         files: RunFiles = NO_FILES,
     ) -> None:
         self._files = files
         self._arm, self._stack, self._compute, self._id = arm, stack, compute, job_id
-        self._wanted, self._body, self._say = wanted, body, output.say
+        self._request, self._body, self._say = request, body, output.say
         self._is_sent = body is None
         self._end = End()
         self.place, self.name = place, job_id.rsplit("/", 1)[-1]
@@ -133,22 +133,22 @@ class MlRun:
         return self._is_sent
 
     def start(self) -> None:
-        assert self._body is not None, "it was sent before"
-        self._is_sent = True  # from here on it may be there, whatever is answered
+        assert self._body is not None, "it was created earlier"
+        self._is_sent = True  # even after an error it may exist
         self._arm.put(self._id, API_VERSION, self._body)
-        over = f" over {self._wanted.group.nodes} nodes" if self._wanted.group.is_several else ""
-        self._say(f"started {self._wanted.target.described} on compute {self.place}{over}: job {self.name}")
+        over = f" over {self._request.group.nodes} nodes" if self._request.group.is_several else ""
+        self._say(f"started {self._request.target.described} on compute {self.place}{over}: job {self.name}")
         self._files.tell(self._say)
 
     def follow(self) -> Outcome:
         self._end = end = self._follower.follow()
         if not end.status:
-            raise RunError(f"the job {self.name} isn't there any more: somebody has deleted it, or the workspace")
-        if end.status == _CANCELED and self._wanted.timeout_minutes is not None and "cancel" not in end.message.lower():
-            return Outcome(TIMED_OUT, "stopped when its time was over")
+            raise RunError(f"the job {self.name} doesn't exist any more; it or its workspace was deleted outside the stack")
+        if end.status == _CANCELED and self._request.timeout_minutes is not None and "cancel" not in end.message.lower():
+            return Outcome(TIMED_OUT, "stopped after its timeout")
         self._files.end(self._say, self._stack)
         code = end.exit_code if end.exit_code is not None else 0 if end.status == _COMPLETED else FAILED_RUN
-        told = f"exit code {end.exit_code}" if end.exit_code is not None else end.message or "the service tells no exit code"
+        told = f"exit code {end.exit_code}" if end.exit_code is not None else end.message or "no exit code reported"
         return Outcome(code, f"{end.status}, {told}")
 
     def stop(self) -> bool:
@@ -159,13 +159,13 @@ class MlRun:
             self._arm.post(f"{self._id}/cancel", API_VERSION)
         except (KeyboardInterrupt, AzureError, AzureCoreError, requests.RequestException) as error:
             told = f" ({error})" if str(error) else ""
-            self._say(f"the job {self.name} may still run and cost{told}; see: {COMMAND} running --stack {self._stack}")
+            self._say(f"the job {self.name} may still be running and billed{told}; see: {COMMAND} running --stack {self._stack}")
             return False
         self._say(f"the job {self.name} is canceled")
         return True
 
     def cost(self) -> Cost:
-        """Of its nodes while they worked for the job. They stay for the cluster's idle time, and cost then, too."""
+        """Cost of its nodes for the time of the job. They stay, and are billed, for the cluster's idle time."""
         seconds, price, nodes = self._end.seconds, _price(self._compute), self._end.nodes
         total = None if seconds is None else seconds * nodes
         told = job_cost.summary(total, price, datetime.now(UTC).date())
@@ -174,13 +174,13 @@ class MlRun:
         idle = seconds_of(scale.get("nodeIdleTimeBeforeScaleDown"))
         one = nodes == 1
         stays = f"which stay{'s' if one else ''} for {idle / 60:g} idle minutes" if idle is not None else ""
-        stays = stays or ("which goes when it is idle" if one else "which go when they are idle")
+        stays = stays or ("which is removed when idle" if one else "which are removed when idle")
         for_nodes = "its node, " if one else f"its {nodes} nodes together, "
         words = f"{told} for {for_nodes}" + (stays if least == 0 else f"and {least} of the cluster's nodes always stay")
         return Cost(words, job_cost.cost(price, total), total)
 
     def settle(self) -> None:
-        """A job stays in the workspace's history."""
+        """Keeps the job in the workspace's history."""
         if self._end.status not in (_COMPLETED, _CANCELED):
             self._say(f"why: {COMMAND} explain {self.name} --stack {self._stack}")
 
@@ -189,7 +189,9 @@ def _there(arm: Arm, resource_id: str, what: str) -> dict[str, Any]:
     body = arm.get(resource_id, API_VERSION)
     if body is None:
         fix = "run `pulumi refresh` and `pulumi up` on the stack"
-        raise WrongRunError([Problem("--compute", f"{what} isn't there: somebody has deleted it", resource_id, fix=fix)])
+        raise WrongRunError(
+            [Problem("--compute", f"{what} doesn't exist; it was deleted outside the stack", resource_id, fix=fix)]
+        )
     return body
 
 
@@ -198,14 +200,14 @@ def _cluster(arm: Arm, view: StackView, name: str) -> dict[str, Any]:
     kind = str((body.get("properties") or {}).get("computeType") or "")
     if kind != CLUSTER:
         where = "--on aks" if kind == "Kubernetes" else "--on vm"
-        message = f"the compute is of kind {kind}, and jobs are sent to a cluster of machines"
-        raise WrongRunError([Problem("--compute", message, name, allowed=f"a compute of kind {CLUSTER}", fix=f"write {where}")])
+        message = f"the compute is of kind {kind}, and runs require a compute cluster"
+        raise WrongRunError([Problem("--compute", message, name, allowed=f"a compute of kind {CLUSTER}", fix=f"use {where}")])
     return body
 
 
-def _of_quota(arm: Arm, compute: Mapping[str, Any], wanted: Wanted) -> list[Problem]:
-    """Of a job over several nodes. Nothing where this login may not read the region's usages: the cluster says it then."""
-    if not wanted.group.is_several:
+def _of_quota(arm: Arm, compute: Mapping[str, Any], request: MlRequest) -> list[Problem]:
+    """Quota problems of a job on several nodes. Not checked if this login may not read the region's usages."""
+    if not request.group.is_several:
         return []
     try:
         listed = list(arm.values(usages.path(str(compute["id"]), str(compute.get("location") or "")), API_VERSION))
@@ -213,21 +215,21 @@ def _of_quota(arm: Arm, compute: Mapping[str, Any], wanted: Wanted) -> list[Prob
         if error.status == 403:
             return []
         raise
-    return quota.check(compute, wanted.group, listed)
+    return quota.check(compute, request.group, listed)
 
 
 def _client_id(compute: Mapping[str, Any]) -> str | None:
-    """Of the identity that the cluster was given; "" for one of its own, None for none."""
+    """Client id of the cluster's user-assigned identity; "" for a system-assigned one, None without identity."""
     identity = compute.get("identity") or {}
     given = (identity.get("userAssignedIdentities") or {}).values()
     return next((str(each.get("clientId") or "") for each in given), "" if identity.get("principalId") else None)
 
 
-def _environment(arm: Arm, view: StackView, workspace_id: str, wanted: Wanted, say: Say) -> str:
-    """The id of the environment's version, made where it isn't there: its name and version say its content."""
-    context = wanted.target.context
+def _environment(arm: Arm, view: StackView, workspace_id: str, request: MlRequest, say: Say) -> str:
+    """The id of the environment's version, created if missing; its name and version are derived from the content."""
+    context = request.target.context
     if context is None:
-        image = wanted.target.image
+        image = request.target.image
         name, version = "run-image", content_hash({"image": image.encode()})
     else:
         built = bodies.image_context(context)
@@ -239,9 +241,9 @@ def _environment(arm: Arm, view: StackView, workspace_id: str, wanted: Wanted, s
     return environment_id
 
 
-def _code(arm: Arm, blobs: Blobs, workspace_id: str, wanted: Wanted) -> str:
-    """The id of the code's version, uploaded and registered where it isn't there; "" where there is none."""
-    files = bodies.code_files(wanted.target.context)
+def _code(arm: Arm, blobs: Blobs, workspace_id: str, request: MlRequest) -> str:
+    """The id of the code's version, uploaded and registered if missing; "" without code."""
+    files = bodies.code_files(request.target.context)
     if not files:
         return ""
     version = content_hash(files)

@@ -1,1 +1,1 @@
-"""`run --on vm`: on the stack's virtual machine, by a run-command."""
+"""`run --on vm`: runs on the stack's virtual machine, by a run-command."""

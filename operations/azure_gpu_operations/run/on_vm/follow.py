@@ -1,8 +1,4 @@
-"""A run-command followed to its end: its output while it runs, from the blobs that the machine writes it to.
-
-In: a signed-in `Arm`, the run-command's ARM id, a function that reads its blobs, and functions that show output and say a line
-about it. Out: an `End`; KeyboardInterrupt passes through.
-"""
+"""Follows a run-command to its end, and shows its output from the machine's blobs. KeyboardInterrupt passes through."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -10,36 +6,36 @@ from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
 from azure_gpu.formats.dates import instant
-from azure_gpu_operations.run import asking, gpu_confirmation
+from azure_gpu_operations.run import gpu_confirmation, polling
 from azure_gpu_operations.run.blob_tail import BlobTail
 from azure_gpu_operations.virtual_machines import API_VERSION
 
 POLL_SECONDS = 1.0
-DRAIN_SECONDS = 10.0  # how long output may come after the program has ended
+DRAIN_SECONDS = 10.0  # how long output may arrive after the program's end
 OVER = ("Succeeded", "Failed", "TimedOut", "Canceled")
 TIMED_OUT = "TimedOut"
 
 Say = Callable[[str], None]
-ReadBlob = Callable[[str, int], bytes | None]  # of a stream, from a byte on
+ReadBlob = Callable[[str, int], bytes | None]  # (stream, start) -> content
 
 
 class Api(Protocol):
-    """What is asked of ARM."""
+    """Requests to ARM."""
 
     def get(self, resource_id: str, api_version: str, **query: str) -> dict[str, Any] | None: ...
 
 
 class End(NamedTuple):
-    """How it ended."""
+    """How the run-command ended."""
 
-    state: str = ""  # one of OVER; "": it isn't there any more
+    state: str = ""  # one of OVER; "": it was deleted
     exit_code: int | None = None
     started: datetime | None = None
     ended: datetime | None = None
-    message: str = ""  # the service's own
-    output: str = ""  # the last of it, as the service has it
+    message: str = ""  # of the service
+    output: str = ""  # its end, as the service returns it
     error: str = ""
-    streamed: bool = False  # whether the blobs said anything
+    streamed: bool = False  # whether the blobs had output
 
     @property
     def seconds(self) -> float | None:
@@ -72,10 +68,10 @@ class Follower:
 
     def follow(self) -> End:
         return self._drained(
-            asking.until_found(
+            polling.poll_until(
                 self._look,
-                unasked="Azure can't be asked about the run",
-                unknown="the program may still run",
+                unreachable="Azure can't be reached",
+                on_give_up="the program may still be running",
                 say=self._say,
                 poll_seconds=POLL_SECONDS,
                 sleep=self._sleep,
@@ -84,7 +80,7 @@ class Follower:
         )
 
     def _look(self) -> End | None:
-        """Its end; None while it runs."""
+        """The end; None while it is running."""
         body = self._arm.get(self._id, API_VERSION, **{"$expand": "instanceView"})
         found = End() if body is None else end_of(body)
         for tail in self._tails:
@@ -92,7 +88,7 @@ class Follower:
         return found if body is None or found.state in OVER else None
 
     def _drained(self, end: End) -> End:
-        """What came at the very end: the machine writes its output every few seconds."""
+        """Reads the last output, which the machine writes every few seconds."""
         waited = 0.0
         while waited < DRAIN_SECONDS and not self._has_all(end):
             self._sleep(POLL_SECONDS)
@@ -104,7 +100,7 @@ class Follower:
         return end._replace(streamed=any(tail.found for tail in self._tails))
 
     def _has_all(self, end: End) -> bool:
-        """Whether what the service has as the last of the output was read."""
+        """Whether the end of the output, as the service returns it, was read."""
         return all(tail.ends_with(text) for tail, text in zip(self._tails, (end.output, end.error), strict=True))
 
     def _error(self, line: str) -> None:

@@ -1,11 +1,10 @@
 """A run on a stack's virtual machine: a run-command, on a machine that is started and deallocated if that is requested.
 
-In: a stack's view, the machine's name in it, a `Wanted`. Out: a `Plan`, or a `Run` that is there already. Loaded when a run
-begins.
+Imported when a run starts, because Azure's clients load slowly.
 
-Output comes through blobs in the stack's storage account, which the machine writes as its identity: the run-command itself keeps
-no more than the last 4 KB. They are removed when they were shown. A machine that a run has started stays on, unless it is told
-to be deallocated: whoever starts it knows what it is for.
+Output is read from blobs in the stack's storage account, which the machine writes with its identity, since a run-command keeps
+only the last 4 KB. The blobs are deleted after the run. A machine that was started for a run stays on unless --stop-after is
+set.
 """
 
 from collections.abc import Iterator, Mapping
@@ -30,10 +29,11 @@ from azure_gpu_operations.exit_codes import FAILED_RUN, TIMED_OUT
 from azure_gpu_operations.run import carried, names
 from azure_gpu_operations.run.carried import NO_FILES, RunFiles
 from azure_gpu_operations.run.errors import RunError, WrongRunError
+from azure_gpu_operations.run.method import RunMethod
 from azure_gpu_operations.run.on_vm import follow, plan as bodies
 from azure_gpu_operations.run.on_vm.follow import End, Follower
-from azure_gpu_operations.run.on_vm.plan import Image, Place
-from azure_gpu_operations.run.on_vm.wanted import Wanted, Way, too_large
+from azure_gpu_operations.run.on_vm.plan import Image, OutputStore
+from azure_gpu_operations.run.on_vm.request import VmRequest, too_large
 from azure_gpu_operations.run.protocol import Cost, Outcome, Output, Say
 from azure_gpu_operations.run.stack_registry import of_stack
 from azure_gpu_operations.run.target import Target
@@ -47,28 +47,27 @@ END_SECONDS = 30  # how long a run-command that ends a container may take
 
 
 @contextmanager
-def plan(view: StackView, name: str, wanted: Wanted, output: Output) -> Iterator["VmRun"]:
-    """With the machine started where that is requested, and the image built; the machine is deallocated afterwards where that is
-    requested."""
+def plan(view: StackView, name: str, request: VmRequest, output: Output) -> Iterator["VmRun"]:
+    """Starts the machine if requested, builds the image, and deallocates the machine afterwards if requested."""
     say = output.say
     with closing(Arm(view.connection)) as arm:
         machine, body = _machine(arm, view, name)
-        way = _way(wanted, body)
-        stopped = _is_stopped(view, name, machine, wanted)
+        method = _method(request, body)
+        stopped = _is_stopped(view, name, machine, request)
         try:
             if stopped:
                 _start(arm, view, name, machine, say)
             with closing(Blobs(arm, view.storage)) as blobs:
-                place = Place(blobs.endpoint, client_id(body))
+                store = OutputStore(blobs.endpoint, client_id(body))
                 with carried.carrying(
-                    arm, view.storage, wanted.target, wanted.arguments, wanted.files, lambda: place.client_id
+                    arm, view.storage, request.target, request.arguments, request.files, lambda: store.client_id
                 ) as carrying:
-                    wanted = wanted._replace(target=carrying.target, arguments=tuple(carrying.arguments))
-                    image = _image(arm, view, wanted, way, say)
+                    request = request._replace(target=carrying.target, arguments=tuple(carrying.arguments))
+                    image = _image(arm, view, request, method, say)
                     blobs.make_container(bodies.RUNS)
-                    run_name = carrying.files.name or names.of_run(wanted.target)
-                    script = bodies.script(run_name, wanted, way, image, place)
-                    command = bodies.body(run_name, machine.location, script, place, wanted)
+                    run_name = carrying.files.name or names.of_run(request.target)
+                    script = bodies.script(run_name, request, method, image, store)
+                    command = bodies.body(run_name, machine.location, script, store, request)
                     yield VmRun(
                         arm,
                         blobs,
@@ -77,16 +76,16 @@ def plan(view: StackView, name: str, wanted: Wanted, output: Output) -> Iterator
                         machine,
                         run_name,
                         output,
-                        wanted=wanted,
-                        way=way,
+                        request=request,
+                        method=method,
                         body=command,
                         files=carrying.files,
                     )
         finally:
-            if wanted.stop_after:
+            if request.stop_after:
                 _stop(arm, view, name, machine, say)
             elif stopped:
-                say(f"{name} stays on; when you are done: {COMMAND} vm stop {name} --stack {view.name}")
+                say(f"{name} stays on; to deallocate it: {COMMAND} vm stop {name} --stack {view.name}")
 
 
 def find(arm: Arm, view: StackView, name: str, output: Output) -> "VmRun | None":
@@ -96,12 +95,12 @@ def find(arm: Arm, view: StackView, name: str, output: Output) -> "VmRun | None"
             continue
         machine = virtual_machines.get(arm, machine_id, whole=False)
         if machine is not None:
-            return VmRun(arm, Blobs(arm, view.storage), view.name, place, machine, name, output, way=Way.CONTAINER)
+            return VmRun(arm, Blobs(arm, view.storage), view.name, place, machine, name, output, method=RunMethod.CONTAINER)
     return None
 
 
 class VmRun:
-    """One run-command. `body` None: it was sent before."""
+    """One run-command. `body` None: it was created earlier."""
 
     def __init__(
         self,
@@ -113,14 +112,14 @@ class VmRun:
         name: str,
         output: Output,
         *,
-        wanted: Wanted = Wanted(Target()),  # noqa: B008 - immutable
-        way: Way | None = None,
+        request: VmRequest = VmRequest(Target()),  # noqa: B008 - immutable
+        method: RunMethod | None = None,
         body: dict[str, Any] | None = None,
         files: RunFiles = NO_FILES,
     ) -> None:
         self._files = files
         self._arm, self._blobs, self._stack, self._machine = arm, blobs, stack, machine
-        self._wanted, self._way, self._body, self._say = wanted, way, body, output.say
+        self._request, self._method, self._body, self._say = request, method, body, output.say
         self._id = f"{machine.id}/runCommands/{name}"
         self._is_made = body is None
         self._end = End()
@@ -134,58 +133,58 @@ class VmRun:
 
     @property
     def can_be_left(self) -> bool:
-        return self._is_made and not self._wanted.stop_after
+        return self._is_made and not self._request.stop_after
 
     def start(self) -> None:
-        assert self._body is not None, "it was sent before"
-        self._is_made = True  # from here on it may be there, whatever is answered
+        assert self._body is not None, "it was created earlier"
+        self._is_made = True  # even after an error it may exist
         self._arm.put(self._id, API_VERSION, self._body)
-        what = "a command" if self._wanted.is_command else self._wanted.target.described
+        what = "a command" if self._request.is_command else self._request.target.described
         self._say(f"started {what} on machine {self.place}: run-command {self.name}")
         self._files.tell(self._say)
 
     def follow(self) -> Outcome:
         self._end = end = self._follower.follow()
         if not end.state:
-            raise RunError(f"the run-command {self.name} isn't there any more: somebody has deleted it, or the machine")
+            raise RunError(f"the run-command {self.name} doesn't exist any more; it or its machine was deleted outside the stack")
         if not end.streamed and (end.output or end.error):
             self._say(
-                "the machine could write no blob, so this is the last 4 KB; its identity needs Storage Blob Data Contributor"
+                "only the last 4 KB, because the machine can't write blobs; its identity needs Storage Blob Data Contributor"
             )
             for text in (end.output, end.error):
                 for line in text.splitlines():
                     self._say(f"  {line}")
         if end.state == follow.TIMED_OUT:
-            return Outcome(TIMED_OUT, "stopped when its time was over")
+            return Outcome(TIMED_OUT, "stopped after its timeout")
         self._files.end(self._say, self._stack)
-        told = f"exit code {end.exit_code}" if end.exit_code is not None else end.message or "the service tells no exit code"
+        told = f"exit code {end.exit_code}" if end.exit_code is not None else end.message or "no exit code reported"
         return Outcome(FAILED_RUN if end.exit_code is None else end.exit_code, f"{end.state}, {told}")
 
     def stop(self) -> bool:
-        """Whoever has it stopped is owed to hear that it runs no more, or that it may."""
+        """Returns False, after a message, if it may still be running."""
         if not self._is_made:
             return False
-        self._say("stopping it")
+        self._say("stopping the run")
         try:
             self._arm.delete(self._id, API_VERSION)
-            if self._way is Way.CONTAINER:  # which the script's end may have left
+            if self._method is RunMethod.CONTAINER:  # which may have survived its script
                 self._kill_container()
             self._clean()
         except (KeyboardInterrupt, *_REFUSED) as error:
             told = f" ({error})" if str(error) else ""
-            self._say(f"{self.name} may still run{told}; see: {COMMAND} explain {self.place} --stack {self._stack}")
+            self._say(f"{self.name} may still be running{told}; see: {COMMAND} explain {self.place} --stack {self._stack}")
             return False
         return True
 
     def cost(self) -> Cost:
-        """Of the machine while the program ran; it costs while it is on."""
+        """Cost of the machine for the time of the run; it is billed while it is on."""
         seconds, price = self._end.seconds, showing.price_of(self._machine)
         told = job_cost.summary(seconds, price, datetime.now(UTC).date())
-        words = f"{told}, as long as it ran; the machine costs while it is on"
+        words = f"{told}, for the time of the run; the machine is billed while it is on"
         return Cost(words, job_cost.cost(price, seconds), seconds)
 
     def settle(self) -> None:
-        """A machine has room for 25 run-commands. What was shown is kept nowhere."""
+        """Deletes the run-command, of which a machine can have 25, and its output."""
         if self._end.state == follow.TIMED_OUT:
             self.stop()
         else:
@@ -205,56 +204,56 @@ class VmRun:
             for stream in ("stdout", "stderr"):
                 self._blobs.delete(bodies.RUNS, bodies.blob(self.name, stream))
         except _REFUSED as error:
-            self._say(f"the run-command {self.name} and its output stay: {error}")
+            self._say(f"the run-command {self.name} and its output could not be removed: {error}")
 
 
 def _machine(arm: Arm, view: StackView, name: str) -> tuple[Machine, dict[str, Any]]:
     machine_id = view.vms[name]
     body, machine = arm.get(machine_id, API_VERSION), virtual_machines.get(arm, machine_id, whole=False)
     if body is None or machine is None:
-        fix = f"run `pulumi up --stack {view.name}`, which makes it again after `pulumi refresh`"
-        message = "the stack has this machine and Azure hasn't: somebody has deleted it, or it was Spot"
+        fix = f"run `pulumi refresh --stack {view.name}`, then `pulumi up` to create it again"
+        message = "the machine is in the stack's state but not in Azure: deleted, or evicted as a Spot machine"
         raise WrongRunError([Problem("--vm", message, name, fix=fix)])
     if machine.windows:
-        fix = "sign on by a Bastion, or run it on a Linux machine"
-        raise WrongRunError([Problem("--vm", "programs are run on Linux machines alone, and this one is Windows", name, fix=fix)])
+        fix = "choose a Linux machine, or sign in to this one through a Bastion"
+        raise WrongRunError([Problem("--vm", "runs require a Linux machine, and this one runs Windows", name, fix=fix)])
     return machine, body
 
 
-def _way(wanted: Wanted, body: Mapping[str, Any]) -> Way | None:
-    """A container where the machine's image brings what runs one; a script alone also runs without."""
-    if wanted.is_command:
+def _method(request: VmRequest, body: Mapping[str, Any]) -> RunMethod | None:
+    """A container if the machine's image has Docker; only scripts also run without."""
+    if request.is_command:
         return None
-    alone = wanted.target.context is not None and bool(wanted.target.context.script)
-    way = wanted.way or (Way.CONTAINER if not alone or brings_containers(body) else Way.PYTHON)
-    problems = too_large(wanted.target) if way is Way.PYTHON else []
-    if way is Way.PYTHON and wanted.files.are_carried:
-        fix = "write --way container, on a machine whose image brings Docker"
-        problems.append(Problem("--way", "files go with a container only", value=way, allowed="container", fix=fix))
+    is_script = request.target.context is not None and bool(request.target.context.script)
+    method = request.method or (RunMethod.CONTAINER if not is_script or brings_containers(body) else RunMethod.PYTHON)
+    problems = too_large(request.target) if method is RunMethod.PYTHON else []
+    if method is RunMethod.PYTHON and request.files.are_carried:
+        fix = "use --way container, on a machine whose image has Docker"
+        problems.append(Problem("--way", "files require a container", value=method.value, allowed="container", fix=fix))
     if problems:
         raise WrongRunError(problems)
-    return way
+    return method
 
 
 def brings_containers(body: Mapping[str, Any]) -> bool:
-    """Whether the image of a machine is known to bring Docker with NVIDIA's part of it."""
+    """Whether the image of a machine is known to have Docker with NVIDIA's container toolkit."""
     storage = (body.get("properties") or {}).get("storageProfile") or {}
-    said = storage.get("imageReference") or {}
-    known = vm_images.find(ImageReference(*(str(said.get(key) or "") for key in ("publisher", "offer", "sku"))), IMAGES)
+    reference = storage.get("imageReference") or {}
+    known = vm_images.find(ImageReference(*(str(reference.get(key) or "") for key in ("publisher", "offer", "sku"))), IMAGES)
     return known is not None and Software.CONTAINERS in known.has
 
 
 def client_id(body: Mapping[str, Any]) -> str:
-    """Of the identity that the machine was given; "" where it has one of its own."""
+    """Client id of the machine's user-assigned identity; "" for a system-assigned one."""
     given = ((body.get("identity") or {}).get("userAssignedIdentities") or {}).values()
     return next((str(each.get("clientId") or "") for each in given), "")
 
 
-def _is_stopped(view: StackView, name: str, machine: Machine, wanted: Wanted) -> bool:
-    """Whether it has to be started first."""
+def _is_stopped(view: StackView, name: str, machine: Machine, request: VmRequest) -> bool:
+    """Whether the machine must be started first."""
     is_stopped = machine.power != RUNNING.name
-    if is_stopped and not wanted.start:
-        fix = f"add --start, or start it: {COMMAND} vm start {name} --stack {view.name}"
+    if is_stopped and not request.start:
+        fix = f"add --start, or run {COMMAND} vm start {name} --stack {view.name}"
         raise WrongRunError([Problem("--vm", f"the machine is {machine.power or 'not running'}", name, fix=fix)])
     return is_stopped
 
@@ -275,24 +274,24 @@ def _stop(arm: Arm, view: StackView, name: str, machine: Machine, say: Say) -> N
         power.deallocate(arm, machine.id)
     except (PowerError, KeyboardInterrupt, *_REFUSED) as error:
         told = str(error) or "interrupted"
-        say(f"{name} may still run and cost ({told}): {COMMAND} vm stop {name} --stack {view.name}")
+        say(f"{name} may still be running and billed ({told}); to stop it: {COMMAND} vm stop {name} --stack {view.name}")
         return
     say(f"{name} is deallocated; cost: {showing.cost(deallocated, view.idle_cost.get(name), datetime.now(UTC).date())}")
 
 
-def _image(arm: Arm, view: StackView, wanted: Wanted, way: Way | None, say: Say) -> Image | None:
-    if way is not Way.CONTAINER:
+def _image(arm: Arm, view: StackView, request: VmRequest, method: RunMethod | None, say: Say) -> Image | None:
+    if method is not RunMethod.CONTAINER:
         return None
-    if wanted.target.context is None and not view.registry:
-        return Image(wanted.target.image)
+    if request.target.context is None and not view.registry:
+        return Image(request.target.image)
     if not view.registry:
-        fix = "add `registry: create` to the stack's foundation, or write --way python for a script"
-        raise WrongRunError([Problem("--stack", "the stack has no registry, so nothing can be built", view.name, fix=fix)])
+        fix = "add `registry: create` to the stack's foundation, or use --way python for a script"
+        raise WrongRunError([Problem("--stack", "the stack has no registry to build the image", view.name, fix=fix)])
     registry = of_stack(arm, view)
-    if wanted.target.context is not None:
-        return Image(registry.build(wanted.target.context, say), registry.server)
-    is_own = wanted.target.image.lower().startswith(f"{registry.server.lower()}/")
-    return Image(wanted.target.image, registry.server if is_own else "")
+    if request.target.context is not None:
+        return Image(registry.build(request.target.context, say), registry.server)
+    is_own = request.target.image.lower().startswith(f"{registry.server.lower()}/")
+    return Image(request.target.image, registry.server if is_own else "")
 
 
 def _read(blobs: Blobs, name: str, stream: str, start: int) -> bytes | None:

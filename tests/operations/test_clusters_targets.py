@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from azure_gpu_operations.clusters import places
+from azure_gpu_operations.clusters import targets
 from azure_gpu_operations.clusters.kubeconfig import read
-from azure_gpu_operations.clusters.places import AKS, EDGE, Place, Said, choose
+from azure_gpu_operations.clusters.targets import AKS, EDGE, ClusterSelection, ClusterTarget, choose
 from azure_gpu_operations.connection import Connection
 from azure_gpu_operations.shell.kubectl import kubeconfig
 from azure_gpu_operations.stack_view import StackView
@@ -36,15 +36,15 @@ def file(tmp_path: Path) -> Path:
 
 def test_the_only_one_is_meant_and_its_namespace_is_the_stacks(file: Path) -> None:
     only = VIEW._replace(clusters={"gpu": "/gpu"})
-    assert choose(only, AKS, Said(), file) == (Place("gpu", "/gpu", namespace="gpu-jobs"), [])
-    assert choose(only, AKS, Said(namespace="mine"), file)[0] == Place("gpu", "/gpu", namespace="mine")
+    assert choose(only, AKS, ClusterSelection(), file) == (ClusterTarget("gpu", "/gpu", namespace="gpu-jobs"), [])
+    assert choose(only, AKS, ClusterSelection(namespace="mine"), file)[0] == ClusterTarget("gpu", "/gpu", namespace="mine")
 
 
 def test_one_of_several_has_to_be_named(file: Path) -> None:
-    place, (problem,) = choose(VIEW, AKS, Said(), file)
+    place, (problem,) = choose(VIEW, AKS, ClusterSelection(), file)
     assert place is None
     assert str(problem) == "--cluster: the stack has several clusters; allowed: gpu, other; fix: choose one: --cluster gpu"
-    _, (problem,) = choose(VIEW, AKS, Said("gpuu"), file)
+    _, (problem,) = choose(VIEW, AKS, ClusterSelection("gpuu"), file)
     assert problem.fix == "did you mean gpu?"
 
 
@@ -52,29 +52,29 @@ def test_a_cluster_that_is_off_is_told_from_one_that_is_not_there(file: Path) ->
     clusters = "azure-gpu:clusters:\n    night: {enabled: false, gpu_pools: {t4: {enabled: false}}}\n"
     file.write_text(STACK.replace("azure-gpu:edges:", f"{clusters}  azure-gpu:edges:"))
     told = "--cluster: clusters.night is switched off: enabled: false in Pulumi.dev.yaml; "
-    _, (problem,) = choose(VIEW, AKS, Said("night"), file)
+    _, (problem,) = choose(VIEW, AKS, ClusterSelection("night"), file)
     assert str(problem) == f"{told}given: 'night'; fix: remove enabled: false there, then `pulumi up --stack dev`"
-    _, (problem,) = choose(VIEW._replace(clusters={}), AKS, Said(), file)  # the only one that the file has
+    _, (problem,) = choose(VIEW._replace(clusters={}), AKS, ClusterSelection(), file)  # the only one that the file has
     assert str(problem) == f"{told}fix: remove enabled: false there, then `pulumi up --stack dev`"
-    _, (problem,) = choose(VIEW, EDGE, Said("night"), file)
-    assert problem.message == "the stack has no such edge"
-    _, (problem,) = choose(VIEW, AKS, Said("t4"), file)
-    assert problem.message == "the stack has no such cluster"
+    _, (problem,) = choose(VIEW, EDGE, ClusterSelection("night"), file)
+    assert problem.message == "the stack has no edge of this name"
+    _, (problem,) = choose(VIEW, AKS, ClusterSelection("t4"), file)
+    assert problem.message == "the stack has no cluster of this name"
 
 
 def test_an_edges_kubeconfig_is_found_where_the_stack_file_says(file: Path) -> None:
-    place, problems = choose(VIEW, EDGE, Said(), file)
+    place, problems = choose(VIEW, EDGE, ClusterSelection(), file)
     assert problems == []
-    assert place == Place("box", kubeconfig=CHECKOUT / "boxes/one.yaml", context="admin", namespace="v")
+    assert place == ClusterTarget("box", kubeconfig=CHECKOUT / "boxes/one.yaml", context="admin", namespace="v")
 
 
 def test_a_kubeconfig_that_lies_encrypted_has_to_be_given(file: Path) -> None:
     locked = VIEW._replace(edges={"locked": "x"})
-    _, (problem,) = choose(locked, EDGE, Said(), file)
-    assert problem.fix == "give it: --kubeconfig FILE"
-    place, problems = choose(locked, EDGE, Said(kubeconfig=Path("k")), file)
-    assert (place, problems) == (Place("locked", kubeconfig=Path("k")), [])
-    assert [each.name for each in places.all_of(VIEW._replace(edges={"box": "", "locked": ""}), file)] == ["gpu", "other", "box"]
+    _, (problem,) = choose(locked, EDGE, ClusterSelection(), file)
+    assert problem.fix == "add --kubeconfig FILE"
+    place, problems = choose(locked, EDGE, ClusterSelection(kubeconfig=Path("k")), file)
+    assert (place, problems) == (ClusterTarget("locked", kubeconfig=Path("k")), [])
+    assert [each.name for each in targets.all_of(VIEW._replace(edges={"box": "", "locked": ""}), file)] == ["gpu", "other", "box"]
 
 
 @pytest.mark.parametrize(
@@ -82,14 +82,14 @@ def test_a_kubeconfig_that_lies_encrypted_has_to_be_given(file: Path) -> None:
 )
 def test_a_stack_file_that_says_nothing_of_the_edge_leaves_it_to_the_command_line(file: Path, text: str | None) -> None:
     file.unlink() if text is None else file.write_text(text)
-    place, (problem,) = choose(VIEW, EDGE, Said(), file)
+    place, (problem,) = choose(VIEW, EDGE, ClusterSelection(), file)
     assert place is None
-    assert str(problem).startswith("--kubeconfig: the stack's file doesn't say in which file the kubeconfig of this edge is")
-    assert [each.name for each in places.all_of(VIEW, file)] == ["gpu", "other"]
+    assert str(problem).startswith("--kubeconfig: the stack's file has no `kubeconfig_file` for this edge")
+    assert [each.name for each in targets.all_of(VIEW, file)] == ["gpu", "other"]
 
 
 def test_an_aks_cluster_takes_no_kubeconfig(file: Path) -> None:
-    _, (problem,) = choose(VIEW, AKS, Said(kubeconfig=Path("k")), file)
+    _, (problem,) = choose(VIEW, AKS, ClusterSelection(kubeconfig=Path("k")), file)
     assert problem.path == "--kubeconfig"
 
 

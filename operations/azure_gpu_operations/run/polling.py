@@ -1,7 +1,4 @@
-"""Whoever follows a run goes on asking while nobody answers: that is said once, and given up after a while.
-
-In: a function that looks, what to say, and functions that say it and sleep. Out: the first that it finds.
-"""
+"""Polls the state of a run, and retries for a limited time while the service is unreachable."""
 
 import time
 from collections.abc import Callable
@@ -14,34 +11,34 @@ from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.azure import AzureError, first_line
 from azure_gpu_operations.clusters.errors import ClusterError
 
-UNREACHABLE_SECONDS = 600.0  # after which we give up on a run that may still go on
+UNREACHABLE_SECONDS = 600.0  # after which polling stops, though the run may continue
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 
-def until_found(
-    look: Callable[[], Found | None],
+def poll_until(
+    poll: Callable[[], Result | None],
     *,
-    unasked: str,
-    unknown: str,
+    unreachable: str,
+    on_give_up: str,
     say: Callable[[str], None],
     poll_seconds: float,
     sleep: Callable[[float], None],
     clock: Callable[[], float] = time.monotonic,
-) -> Found:
-    """`unasked` says whom we can't ask about what, `unknown` what may be so when we give up, whose error is the last one's."""
+) -> Result:
+    """Returns the first result of `poll`. `unreachable`, `on_give_up`: messages; on giving up raises the last error."""
     lost_at: float | None = None
     while True:
         try:
-            found = look()
+            found = poll()
         except (AzureError, AzureCoreError, ClusterError, requests.RequestException) as error:
             if isinstance(error, AzureError | ClusterError) and error.status in (401, 403):
-                raise  # a right that is missing doesn't come by waiting
+                raise  # waiting doesn't help against missing permissions
             if lost_at is None:
-                say(f"{unasked} at the moment, trying on: {first_line(error)}")
+                say(f"{unreachable} at the moment, retrying: {first_line(error)}")
                 lost_at = clock()
             if clock() - lost_at >= UNREACHABLE_SECONDS:
-                say(f"{unknown}; see: {COMMAND} running")
+                say(f"{on_give_up}; see: {COMMAND} running")
                 raise
         else:
             lost_at = None

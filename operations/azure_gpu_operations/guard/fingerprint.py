@@ -1,8 +1,7 @@
-"""Whether a look can be spared: the history of a stack says under which circumstances its last update went well.
+"""Decides whether the check before an update can be skipped, from a digest in the message of the last successful update.
 
-In: a stack and its deployment. Out: the message of an update, which ends in a digest of everything that decides about what is
-held, and whether the last one had the same. Only the shipped program is known well enough for that: its own files, the library,
-the providers and the stack's file decide. A program of one's own may read anything.
+The digest covers everything that affects resources with data: the program's files, the library, the providers and the stack's
+file. This works only for the shipped program; a custom program may depend on anything.
 """
 
 import hashlib
@@ -23,7 +22,7 @@ from azure_gpu.stack.keys import config_key
 from azure_gpu_operations.project import is_shipped
 from azure_gpu_operations.stack import Stack
 
-# Sections that name, place and shape nothing of what is held. A section that isn't here decides.
+# Sections that don't affect resources with data. All other sections do.
 _HARMLESS = (
     *(
         "as_of",
@@ -38,7 +37,7 @@ _HARMLESS = (
     ),
     *("pools", "tags", "vms"),
 )
-# Of a section that decides, what names, places and shapes nothing of what is held either.
+# Keys of other sections that don't affect resources with data either.
 _HARMLESS_BELOW = {
     "ml_workspace": ("code", "computes", "description", "environments", "friendly_name", "tags"),
     "batch_account": ("applications",),
@@ -48,37 +47,36 @@ _DIGITS = 16
 
 
 def message(stack: Stack) -> str:
-    """What the history calls an update: what the engine itself would, and the digest."""
+    """Message of an update: the engine's default, and the digest."""
     git = ("git", "-C", str(stack.file.parent), "log", "-1", "--format=%s")
     try:
         subject = subprocess.run(git, capture_output=True, text=True, check=False).stdout.strip()
     except OSError:  # no git
         subject = ""
-    return f"{subject or 'up'} {_mark(stack)}"
+    return f"{subject or 'up'} {_fingerprint(stack)}"
 
 
-def is_as_it_was(stack: Stack, deployment: Mapping[str, Any]) -> bool:
-    """Whether the last update went well with all that decides now, and left this state."""
+def is_unchanged(stack: Stack, deployment: Mapping[str, Any]) -> bool:
+    """Whether the last update succeeded with the same digest, and wrote this state."""
     if not is_shipped(stack.project_folder) or _takes_values_from_elsewhere(stack):
         return False
     resources: list[Mapping[str, Any]] = deployment.get("resources") or []
     if any(each.get("delete") or each.get("taint") for each in resources):
-        return False  # an update would go on with what another began, or make anew
+        return False  # the update would continue another one's replacements
     last = next(iter(stack.history(1)), {})
     if last.get("kind") != "update" or last.get("result") != "succeeded":
         return False
-    return str(last.get("message") or "").endswith(_mark(stack)) and _wrote(last, deployment)
+    return str(last.get("message") or "").endswith(_fingerprint(stack)) and _wrote(last, deployment)
 
 
 def _wrote(last: Mapping[str, Any], deployment: Mapping[str, Any]) -> bool:
-    """Whether the state is the one that this update wrote: neither of a later one that was killed, nor an older one that was
-    imported. The history has whole seconds."""
+    """Whether this update wrote the state, and not a later killed one or an import. The history has whole seconds."""
     written = datetime.fromisoformat(str(deployment["manifest"]["time"]))
     begun, ended = (datetime.fromisoformat(str(last[key])) for key in ("startTime", "endTime"))
     return begun <= written <= ended + timedelta(seconds=1)
 
 
-def _mark(stack: Stack) -> str:
+def _fingerprint(stack: Stack) -> str:
     digest = hashlib.sha256()
     for part in _deciding(stack):
         digest.update(part)
@@ -108,7 +106,7 @@ def _contents(folder: Path, files: str) -> Iterator[bytes]:
 
 
 def _takes_values_from_elsewhere(stack: Stack) -> bool:
-    """Whether its file imports environments of Pulumi ESC, or takes outputs of other stacks."""
+    """Whether its file imports Pulumi ESC environments, or uses outputs of other stacks."""
     try:
         return stack_file.imports_environments(stack.file.read_text(encoding="utf-8")) or stack.declares(other_stacks.SECTION)
     except (OSError, UnicodeDecodeError, stack_file.StackFileError):

@@ -5,21 +5,21 @@ from pathlib import Path
 import pytest
 
 from azure_gpu_operations.run.context import of_script
-from azure_gpu_operations.run.on_batch.wanted import Said, Wanted, resolve
+from azure_gpu_operations.run.on_batch.request import BatchOptions, BatchRequest, resolve
 from azure_gpu_operations.run.target import Target
 from azure_gpu_operations.run.workers import Group
 
 SCRIPT = Target(of_script("train.py", "print(1)\n", "", "python:3.11-slim"))
 
 
-def wanted(said: Said, target: Target = SCRIPT, *arguments: str) -> Wanted:
+def wanted(said: BatchOptions, target: Target = SCRIPT, *arguments: str) -> BatchRequest:
     found, problems = resolve(said, target, list(arguments))
     assert found is not None
     assert problems == []
     return found
 
 
-def problems(said: Said, target: Target = SCRIPT, *arguments: str) -> list[str]:
+def problems(said: BatchOptions, target: Target = SCRIPT, *arguments: str) -> list[str]:
     return [str(problem) for problem in resolve(said, target, list(arguments))[1]]
 
 
@@ -30,51 +30,51 @@ def file(folder: Path, text: str) -> Path:
 
 
 def test_without_a_file_there_is_one_task_with_the_words_behind_the_hyphens() -> None:
-    found = wanted(Said(group=Group(2)), SCRIPT, "--name", "a b")
+    found = wanted(BatchOptions(group=Group(2)), SCRIPT, "--name", "a b")
     assert [(task.id, task.command, task.nodes) for task in found.job.tasks] == [("main", "--name 'a b'", 2)]
     assert found.is_one
 
 
 def test_words_behind_the_hyphens_come_before_those_of_each_task(tmp_path: Path) -> None:
     tasks = file(tmp_path, "- --seed 1\n- {id: b, command: --seed 2, nodes: 3}\n")
-    found = wanted(Said(tasks=tasks, group=Group(2)), SCRIPT, "--fast")
+    found = wanted(BatchOptions(tasks=tasks, group=Group(2)), SCRIPT, "--fast")
     assert [(task.command, task.nodes) for task in found.job.tasks] == [("--fast --seed 1", 2), ("--fast --seed 2", 3)]
 
 
 def test_without_anything_to_run_nothing_is_asked_of_azure() -> None:
-    assert "nothing says what the pool is to run" in problems(Said(), Target())[0]
+    assert "no target or command is given" in problems(BatchOptions(), Target())[0]
 
 
 def test_a_file_that_is_not_there_and_numbers_out_of_range_come_together(tmp_path: Path) -> None:
-    said = problems(Said(tasks=tmp_path / "none.yaml", retries=-2, outputs=("../x", "/etc/passwd")))
+    said = problems(BatchOptions(tasks=tmp_path / "none.yaml", retries=-2, outputs=("../x", "/etc/passwd")))
     assert [text.partition(":")[0] for text in said] == ["--retries", "--output", "--output", "--tasks"]
 
 
 def test_a_quote_that_stays_open_is_found_before_it_is_sent(tmp_path: Path) -> None:
-    assert "a quote stays open" in problems(Said(tasks=file(tmp_path, "- echo \"it's\n")))[0]
+    assert "missing closing quote" in problems(BatchOptions(tasks=file(tmp_path, "- echo \"it's\n")))[0]
 
 
 def test_a_task_has_no_image_of_its_own_behind_a_target(tmp_path: Path) -> None:
     text = "- {command: x, image: docker.io/library/python:3.11}\n"
-    assert "TARGET says already what this task runs" in problems(Said(tasks=file(tmp_path, text)))[0]
+    assert "can't be combined with TARGET" in problems(BatchOptions(tasks=file(tmp_path, text)))[0]
 
 
 @pytest.mark.parametrize(
     ("said", "message"),
     [
-        (Said(retries=1), "tried again wouldn't have the secret"),
-        (Said(group=Group(2)), "on several nodes wouldn't have the secret"),
+        (BatchOptions(retries=1), "not available to retried tasks"),
+        (BatchOptions(group=Group(2)), "not available to tasks on several nodes"),
     ],
 )
-def test_a_secret_goes_with_a_task_that_runs_once_on_one_node(said: Said, message: str) -> None:
+def test_a_secret_goes_with_a_task_that_runs_once_on_one_node(said: BatchOptions, message: str) -> None:
     assert message in problems(said, SCRIPT._replace(secrets={"TOKEN": "hunter2"}))[0]
 
 
 def test_a_number_of_processes_needs_several_nodes() -> None:
-    assert "it belongs to tasks on several nodes" in problems(Said(processes=4))[0]
-    assert wanted(Said(processes=4, group=Group(2))).processes == 4
+    assert "requires tasks on several nodes" in problems(BatchOptions(processes=4))[0]
+    assert wanted(BatchOptions(processes=4, group=Group(2))).processes == 4
 
 
 def test_of_a_target_that_cannot_be_run_nothing_more_is_said() -> None:
-    assert problems(Said(target="./train.sh"), Target()) == []
-    assert "nothing says what the pool is to run" in problems(Said(), Target())[0]
+    assert problems(BatchOptions(target="./train.sh"), Target()) == []
+    assert "no target or command is given" in problems(BatchOptions(), Target())[0]

@@ -1,8 +1,7 @@
-"""The look before an `up`: what it would take away is refused, before anything is changed.
+"""Check before an `up`: rejects the loss of data before anything is changed.
 
-In: a stack and what the command line allows. Out: the steps that the engine plans, where they were requested, or a refusal.
-The engine's plan takes a preview. None is made where nothing of the stack holds data, nor where everything that decides about it
-is as it was in the last update (`mark`).
+The check takes a preview. It is skipped if no resource of the stack holds data, or if everything that affects those resources is
+the same as in the last update (`fingerprint`).
 """
 
 import json
@@ -16,17 +15,17 @@ from typing import Any, NamedTuple
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.stack.keys import config_key
 from azure_gpu_operations.connection import connection_of
-from azure_gpu_operations.guard import mark
+from azure_gpu_operations.guard import fingerprint
 from azure_gpu_operations.guard.held import Held, held, protected
 from azure_gpu_operations.guard.losses import Allowed, Loss, gone, losses, problem, renamed
 from azure_gpu_operations.stack import EngineError, Planned, Stack
 
 _PROTECTED = re.compile(r'resource "(?P<urn>urn:pulumi:[^"]+)".*?protect', re.DOTALL)
-_READABLE_ELSEWHERE = ("passphrase", "cloud")  # secrets of a state that aren't bound to its backend
+_READABLE_ELSEWHERE = ("passphrase", "cloud")  # secrets providers that aren't bound to the backend
 
 
 class RefusedLossError(Exception):
-    """An update would replace or delete what nobody allowed it to. The text is for the user."""
+    """An update would replace or delete resources without permission. The text is for the user."""
 
     def __init__(self, problems: list[Problem]) -> None:
         heading = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
@@ -34,30 +33,30 @@ class RefusedLossError(Exception):
 
 
 class UnknownNameError(Exception):
-    """The command line names what the stack doesn't have, or what two resources have in common. The text is for the user."""
+    """The command line has an unknown or ambiguous name. The text is for the user."""
 
 
-class Looked(NamedTuple):
-    """What an update may do."""
+class UpdateCheck(NamedTuple):
+    """The result for an update that may run."""
 
     steps: Sequence[Mapping[str, Any]] = ()
-    """The plan; empty where nobody requested one."""
+    """The plan; empty unless requested."""
     let_go: tuple[str, ...] = ()
-    """Urns of what is protected and allowed to go: for `Stack.unprotect`, just before the update."""
+    """URNs of protected resources that may be deleted: for `Stack.unprotect`, just before the update."""
 
 
 def refuse_wrong_names(deployment: Mapping[str, Any], allowed: Allowed) -> None:
-    """UnknownNameError where the command line allows something that isn't there."""
+    """UnknownNameError for names in `allowed` that the stack doesn't have."""
     wrong = allowed.wrong(held(deployment))
     if wrong:
         raise UnknownNameError("; ".join(str(each) for each in wrong))
 
 
-def look(stack: Stack, deployment: Mapping[str, Any], allowed: Allowed, *, needs_steps: bool) -> Looked:
-    """`needs_steps`: something else is decided by the plan. RefusedLossError; EngineError where the engine plans nothing."""
+def check(stack: Stack, deployment: Mapping[str, Any], allowed: Allowed, *, needs_steps: bool) -> UpdateCheck:
+    """`needs_steps`: the caller needs the plan. RefusedLossError; EngineError if the engine can't plan."""
     found = held(deployment)
-    if not needs_steps and (not found or mark.is_as_it_was(stack, deployment)):
-        return Looked()
+    if not needs_steps and (not found or fingerprint.is_unchanged(stack, deployment)):
+        return UpdateCheck()
     freed: list[str] = []
     try:
         while True:
@@ -66,11 +65,11 @@ def look(stack: Stack, deployment: Mapping[str, Any], allowed: Allowed, *, needs
             if planned.errors and not stops:
                 if found:
                     raise EngineError("\n".join(planned.errors))
-                return Looked()  # the update fails likewise, and says why
+                return UpdateCheck()  # the update fails likewise, and says why
             looked = _judged(stack, deployment, found, planned, stops, allowed)
             if looked is not None:
                 return looked
-            # Nothing more is known until what stops the engine is let go. It is allowed to go, or there was a refusal.
+            # The rest of the plan is known only after unprotecting what stops the engine, which is allowed at this point.
             free = sorted((stops - set(freed)) & {*(each.urn for each in found), *_inside(deployment, found, allowed)})
             if not free:
                 raise EngineError("\n".join(planned.errors))
@@ -84,10 +83,10 @@ def look(stack: Stack, deployment: Mapping[str, Any], allowed: Allowed, *, needs
 
 def _judged(
     stack: Stack, deployment: Mapping[str, Any], found: list[Held], planned: Planned, stops: set[str], allowed: Allowed
-) -> Looked | None:
-    """None where the plan isn't whole, and nothing of what is known of it is refused.
+) -> UpdateCheck | None:
+    """None if the plan is incomplete and its known part is allowed.
 
-    The engine stops planning at the first resource that is protected. So it plans on a copy of the state in which none is, where
+    The engine stops planning at the first protected resource. Therefore it plans on a copy of the state without protection, if
     the secrets of the state can be read in a copy.
     """
     whole = planned_unprotected(stack, deployment) if stops else planned
@@ -102,12 +101,12 @@ def _judged(
         return None
     let_go = gone(whole.steps) & set(protected(deployment))
     if not let_go <= {*(each.held.urn for each in lost), *inside}:
-        raise EngineError("\n".join(planned.errors))  # somebody has protected what isn't held
-    return Looked(whole.steps, tuple(sorted(let_go)))
+        raise EngineError("\n".join(planned.errors))  # a protected resource without data
+    return UpdateCheck(whole.steps, tuple(sorted(let_go)))
 
 
 def _inside(deployment: Mapping[str, Any], found: Sequence[Held], allowed: Allowed) -> set[str]:
-    """The urns of what is part of something that is allowed to go, such as the containers of a storage account."""
+    """The URNs of parts of allowed resources, such as the containers of a storage account."""
     names = {*allowed.replace, *allowed.delete}
     above = tuple(f"{each.id.lower()}/" for each in found if {each.name, each.urn} & names and not each.is_group)
     resources: list[Mapping[str, Any]] = deployment.get("resources") or []
@@ -115,7 +114,7 @@ def _inside(deployment: Mapping[str, Any], found: Sequence[Held], allowed: Allow
 
 
 def _known_losses(stack: Stack, found: list[Held], planned: Planned, stops: set[str]) -> list[Loss]:
-    """Of a plan that isn't whole: what it has, what stopped it, and everything that has another name now."""
+    """Losses of an incomplete plan: its steps, what stopped it, and everything whose name changes."""
     team = stack.configuration().get(config_key("team", stack.project), "")
     named = {each.held.urn: each for each in renamed(found, stack.project, stack.name, team)}
     in_plan = {each.held.urn: each for each in losses(found, planned.steps)}
@@ -124,7 +123,7 @@ def _known_losses(stack: Stack, found: list[Held], planned: Planned, stops: set[
 
 
 def _with_others(lost: Sequence[Loss], deployment: Mapping[str, Any]) -> Iterator[Loss]:
-    """Without resource groups in which nothing is but the stack's own. AzureError where a group can't be listed."""
+    """Drops resource groups that contain only the stack's resources. AzureError if a group can't be listed."""
     connection = connection_of(deployment)
     for each in lost:
         if not each.held.is_group or connection is None:
@@ -140,7 +139,7 @@ def _with_others(lost: Sequence[Loss], deployment: Mapping[str, Any]) -> Iterato
 
 
 def planned_unprotected(stack: Stack, deployment: Mapping[str, Any]) -> Planned | None:
-    """What an update would do if nothing of the stack were protected; None where no copy of the state can be planned on."""
+    """The plan without any protection; None if it can't be made on a copy of the state."""
     if (deployment.get("secrets_providers") or {}).get("type") not in _READABLE_ELSEWHERE:
         return None
     free = set(protected(deployment))
