@@ -7,8 +7,8 @@ import pytest
 
 from azure_gpu.catalog.problems import Problem, errors
 from azure_gpu.formats.autoscale_formula import evaluate, formula_problems, parse
+from azure_gpu.formats.left import Left
 from azure_gpu.formats.shipyard import files
-from azure_gpu.formats.shipyard.part import Left
 from azure_gpu.formats.shipyard.pool_settings import settings_of
 from tests.support.measured import Measured, steady
 

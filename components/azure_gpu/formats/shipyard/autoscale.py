@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats.autoscale_formula import formula_problems
-from azure_gpu.formats.shipyard.part import Left, Part, duration, minutes_of
+from azure_gpu.formats.left import Left
+from azure_gpu.formats.shipyard.part import Part, duration, minutes_of
 
 _DEFAULT_MINUTES = 15
 _PENDING = ("active_tasks", "pending_tasks")

@@ -11,7 +11,8 @@ from string import Formatter
 from typing import Any, cast
 
 from azure_gpu.catalog.problems import Problem
-from azure_gpu.formats.shipyard.part import Left, Part
+from azure_gpu.formats.left import Left
+from azure_gpu.formats.shipyard.part import Part
 
 MOST = 20_000  # tasks of one factory
 _DISTRIBUTIONS = {

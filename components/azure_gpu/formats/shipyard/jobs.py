@@ -10,11 +10,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from azure_gpu.catalog.problems import Problem
+from azure_gpu.formats.left import Left
 from azure_gpu.formats.likely_secrets import holds_secret, is_secret_name
 from azure_gpu.formats.shipyard.factories import commands_of
 from azure_gpu.formats.shipyard.files import Shipyard, volumes
 from azure_gpu.formats.shipyard.mounts import volume_options
-from azure_gpu.formats.shipyard.part import Left, Part, duration, minutes_of
+from azure_gpu.formats.shipyard.part import Part, duration, minutes_of
 from azure_gpu.formats.shipyard.task_files import inputs_of, outputs_of, resource_files_of
 from azure_gpu.formats.task_file import ALL, PRIORITIES
 

@@ -8,8 +8,9 @@ import re
 from typing import Any
 
 from azure_gpu.catalog.problems import Problem
+from azure_gpu.formats.left import Left
 from azure_gpu.formats.shipyard.files import Accounts, volumes
-from azure_gpu.formats.shipyard.part import Left, Part
+from azure_gpu.formats.shipyard.part import Part
 
 _ON_NODE = "$AZ_BATCH_NODE_MOUNTS_DIR"
 _SHARED = re.compile(r"\$\{?AZ_BATCH_NODE_(?:SHARED|MOUNTS|ROOT)_DIR\}?/?")

@@ -1,28 +1,13 @@
-"""A piece of a Shipyard file that was read, and what is left out of it.
-
-`Part`, which knows the line of everything in it, and `Left`.
-"""
+"""A pool, a job or the configuration of a Shipyard file, which knows the line of everything in it."""
 
 import re
 from datetime import timedelta
 from typing import Any, NamedTuple, cast
 
 from azure_gpu.formats.document import Document
+from azure_gpu.formats.left import Left
 
 _TIME = re.compile(r"(?:(\d+)\.)?(\d+):(\d{1,2}):(\d{1,2})(?:\.\d+)?")
-
-
-class Left(NamedTuple):
-    """One thing that isn't taken, or not as it was."""
-
-    at: str  # file:line: path
-    message: str  # why
-    fix: str  # what to write or do instead; "" where there is nothing to do
-    changed: bool = False  # it is taken, and means something else here
-
-    def __str__(self) -> str:
-        what = "changed" if self.changed else "left out"
-        return f"{what}, {self.at}: {self.message}" + (f"; {self.fix}" if self.fix else "")
 
 
 class Part(NamedTuple):

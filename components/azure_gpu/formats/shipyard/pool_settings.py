@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, cast
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.sizes import SIZES
+from azure_gpu.formats.left import Left
 from azure_gpu.formats.likely_secrets import holds_secret
 from azure_gpu.formats.shaped import hold
 from azure_gpu.formats.shipyard import autoscale
@@ -17,7 +18,7 @@ from azure_gpu.formats.shipyard.autoscale import Nodes
 from azure_gpu.formats.shipyard.files import Accounts, Shipyard
 from azure_gpu.formats.shipyard.jobs import instances_of
 from azure_gpu.formats.shipyard.mounts import mounts_of
-from azure_gpu.formats.shipyard.part import Left, Part, duration, minutes_of
+from azure_gpu.formats.shipyard.part import Part, duration, minutes_of
 from azure_gpu.formats.shipyard.shape import COUNTS
 
 _MPI = {"intelmpi": "intel_mpi", "intelmpi-ofa": "intel_mpi", "openmpi": "hpcx"}

@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from azure_gpu.formats.shipyard.part import Left, Part
+from azure_gpu.formats.left import Left
+from azure_gpu.formats.shipyard.part import Part
 
 _WORKING = re.compile(r"^\$\{?AZ_BATCH_TASK_WORKING_DIR\}?/?")
 _TASK = re.compile(r"^\$\{?AZ_BATCH_TASK_DIR\}?/?")
