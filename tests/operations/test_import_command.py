@@ -230,9 +230,10 @@ REQUESTS = "properties.containers[0].properties.resources.requests"
 )
 def test_bad_input_is_refused_by_line(capsys: Capture, text: str, more: tuple[str, ...], said: str) -> None:
     code, out, err = run(capsys, text, *more)
-    assert (code, out) == (1, "")
+    assert (code, yaml.safe_load(out)) == (1, None)  # what could be read is a comment
     assert f"error: f.yaml:{said}" in err
-    assert err.splitlines()[-1].endswith("nothing was taken")
+    assert re.fullmatch(r"\d problems? in f.yaml: (nothing was taken|what could be read is printed.*)", err.splitlines()[-1])
+    assert not out or " ".join(said.partition(":")[2].split())[:20] in " ".join(out.replace("#", " ").split())
 
 
 def test_all_problems_come_at_once(capsys: Capture) -> None:
@@ -240,14 +241,27 @@ def test_all_problems_come_at_once(capsys: Capture) -> None:
     code, _, err = run(capsys, text)
     assert code == 1
     assert [line.split(":")[2] for line in err.splitlines() if line.startswith("error: ")] == ["11", "14", "16"]
-    assert err.splitlines()[-1] == "3 problems in f.yaml, nothing was taken"
+    assert err.splitlines()[-1] == "3 problems in f.yaml: what could be read is printed, with the rest as comments"
+
+
+def test_a_placeholder_is_a_comment_and_the_rest_is_taken(capsys: Capture) -> None:
+    code, out, err = run(capsys, GPU_YAML.replace("image: k8s", "image: <registry>/k8s"))
+    assert code == 0
+    assert err.startswith(
+        "warning: f.yaml:8: properties.containers[0].properties.image: <registry> is a placeholder, not a value"
+    )
+    job = yaml.safe_load(out)["azure-gpu:jobs"]["gpucontainergroup"]
+    assert (job["gpu"], "image" in job) == ("T4", False)
+    told = " ".join(out.replace("#", " ").split())
+    assert "left out, f.yaml:8: properties.containers[0].properties.image: <registry> is a placeholder, not a value" in told
+    assert "f.yaml:13: gpucontainer has 1 K80: retired, sold until 2023-08-31." in told
 
 
 def test_a_gpu_that_is_gone_is_told_beside_what_is_wrong(capsys: Capture) -> None:
-    code, out, err = run(capsys, GPU_YAML.replace("image: k8s", "image: <registry>/k8s"))
-    assert (code, out) == (1, "")
+    code, out, err = run(capsys, GPU_YAML.replace("image: k8s", "image: //k8s"))
+    assert (code, yaml.safe_load(out)) == (1, None)
     assert "warning: f.yaml:13: gpucontainer has 1 K80: retired, sold until 2023-08-31. What to do: every GPU" in err
-    assert err.splitlines()[-1] == "1 problem in f.yaml, nothing was taken"
+    assert err.splitlines()[-1].startswith("1 problem in f.yaml: what could be read is printed")
 
 
 def test_an_unquoted_api_version_is_taken_with_a_warning(capsys: Capture) -> None:

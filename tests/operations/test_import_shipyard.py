@@ -140,8 +140,9 @@ def test_a_managed_image_is_built_anew(capsys: Capture) -> None:
 def test_windows_containers_have_no_image_today(capsys: Capture) -> None:
     files = [("pool.yaml", WINDOWS_POOL.replace("STANDARD_D2_V2", "STANDARD_NC6"))]
     code, out, err = run(capsys, files, "--location", "eastus")
-    assert (code, out) == (1, "")
-    assert "nothing was taken" in err
+    assert (code, yaml.safe_load(out)) == (1, None)
+    assert "# azure-gpu:pools:" in out
+    assert "what could be read is printed" in err
 
 
 CASES: dict[str, Files] = {"train": TRAIN, "mpi": MPI, "old": OLD, "own": OWN}
@@ -244,7 +245,7 @@ def test_programs_get_the_same(capsys: Capture) -> None:
 )
 def test_bad_input_is_refused_by_line(capsys: Capture, files: Files, said: str) -> None:
     code, out, err = run(capsys, files, "--location", "eastus")
-    assert (code, out) == (1, "")
+    assert (code, yaml.safe_load(out)) == (1, None)
     assert any(line.startswith("error: yard") and said in line for line in err.splitlines()), err
 
 
@@ -264,6 +265,26 @@ def test_a_dependency_in_a_circle_is_found(capsys: Capture) -> None:
     code, _, err = run(capsys, [("jobs.yaml", jobs)])
     assert code == 1
     assert "it waits for itself" in err
+
+
+def test_a_task_that_cant_be_taken_is_a_comment_and_so_are_those_that_wait_for_it(capsys: Capture, folder: Path) -> None:
+    jobs = (
+        "job_specifications:\n- id: j\n  tasks:\n"
+        "  - {id: a, docker_image: x, command: x}\n"
+        "  - {id: b, command: no image}\n"
+        "  - {id: c, docker_image: x, command: x, depends_on: [b]}\n"
+        "  - {id: d, docker_image: x, command: x, depends_on: [a]}\n"
+        "  - {id: e, docker_image: x, command: x, multi_instance: {num_instances: 2, mpi: {runtime: openmpi}}}\n"
+    )
+    code, out, err = run(capsys, [("pool.yaml", TRAIN_POOL), ("jobs.yaml", jobs)], "--location", "eastus", "--tasks", "tasks")
+    assert (code, "azure-gpu:pools" in yaml.safe_load(out)) == (0, True), err
+    read, _ = task_file.read((folder / "tasks" / "j.yaml").read_text(encoding="utf-8"), "j.yaml")
+    assert read
+    assert [task.id for task in read.tasks] == ["a", "d"]
+    told = words_of(out)
+    assert "left out, yard/jobs.yaml:5: job_specifications[0].tasks[1]: the task has no image" in told
+    assert "left out, job j: the task c depends on b, which isn't taken" in told
+    assert "left out, yard/jobs.yaml:8: job_specifications[0].tasks[4].multi_instance.mpi" in told
 
 
 def test_json_on_a_single_line_is_read(capsys: Capture) -> None:

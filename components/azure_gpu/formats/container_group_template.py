@@ -25,6 +25,9 @@ _ASKS_FOR_A_KEY = re.compile(r"\blist\w*\s*\(", re.IGNORECASE)
 _SECRET_KEYS = {"password", "securevalue", "storageaccountkey", "workspacekey"}
 
 
+_NOT_TAKEN = "isn't taken: only container groups are"
+
+
 class Given(NamedTuple):
     """One container group."""
 
@@ -60,6 +63,37 @@ def groups_in(document: Document, parameters: Mapping[str, Any], scope: Scope) -
         fix = "name another file"
         problems.append(Problem(document.at(""), "no resource of this template is a container group", allowed=ARM_TYPE, fix=fix))
     return groups, problems
+
+
+def others_in(document: Document, parameters: Mapping[str, Any], scope: Scope) -> tuple[list[Given], list[Problem]]:
+    """Every resource that isn't a container group, with its type in the body. The problems are those of the whole template."""
+    ready, given = _without_secrets(document, parameters)
+    place = scope if scope.location is not None else scope._replace(location=SOMEWHERE)
+    expanded = expand(ready, given, place)
+    found = [each for each in expanded.everything() if each.type.lower() != ARM_TYPE.lower() and not each.existing]
+    there = {each.path for each in expanded.everything()}
+    nameless = {path: entry for path, entry in _entries(cast(dict[str, Any], ready.value)).items() if path not in there}
+    unnamed = [
+        Given(
+            {key: value for key, value in entry.items() if key.lower() not in {*_BESIDE, "name"}}, path, _expressions(entry, path)
+        )
+        for path, entry in nameless.items()
+        if "type" in entry and not _is_ours(entry) and not _is_deployment(entry) and "condition" not in entry
+    ]
+    return [*(_group(each, set()) for each in found), *unnamed], expanded.problems
+
+
+def _expressions(value: Any, path: str) -> dict[str, str]:
+    """Every expression of an entry that wasn't evaluated, by path."""
+    if isinstance(value, str):
+        return {path: value} if value.startswith("[") and not value.startswith("[[") else {}
+    if isinstance(value, dict):
+        inside = ((member(path, name), inner) for name, inner in cast(dict[str, Any], value).items())
+    else:
+        inside = (
+            (f"{path}[{index}]", inner) for index, inner in enumerate(cast(list[Any], value) if isinstance(value, list) else [])
+        )
+    return {at: text for place, inner in inside for at, text in _expressions(inner, place).items()}
 
 
 def _group(resource: TemplateResource, nameless: set[str]) -> Given:
@@ -174,10 +208,15 @@ def _is_beside(problem: Problem, paths: list[str]) -> bool:
     return unknown or any(where == path or where.startswith((f"{path}.", f"{path}[")) for path in paths)
 
 
+def is_not_taken(problem: Problem) -> bool:
+    """Whether it tells of a resource that isn't a container group."""
+    return problem.message.endswith(_NOT_TAKEN)
+
+
 def _not_taken(document: Document, path: str, kind: str) -> Problem:
     return Problem(
         path=document.at(path),
-        message=f"a {kind} isn't taken: only container groups are",
+        message=f"a {kind} {_NOT_TAKEN}",
         fix="where the group needs it, keep it as it is",
         code=Code.UNKNOWN,
         severity=Severity.WARNING,

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 from azure_gpu.catalog.problems import Code, Problem, Severity
-from azure_gpu.catalog.services.aks.device_plugin import GPU_RESOURCE
 from azure_gpu.formats import located_yaml
 from azure_gpu.formats.document import Document
 from azure_gpu.formats.likely_secrets import holds_secret, is_secret_name
@@ -22,7 +21,6 @@ MEMORY = "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"
 _COMMENT = re.compile(r"\s*//")
 _BLOCK = re.compile(r"(?:^|[\s:-])[|>][+-]?\d?[+-]?\s*(?:#.*)?$")
 _SEPARATOR = re.compile(r"---(?:\s.*)?")
-_DIGITS = re.compile(r"[0-9]{1,4}")
 _LIMIT = re.compile(r"0=(\d+[GM])")
 _GOES_ON = ("Deployment", "DaemonSet", "ReplicaSet", "StatefulSet")  # started again when they end
 _TEMPLATES = {  # where the pod's spec is, and that of the job around it
@@ -46,9 +44,6 @@ _LEFT_OF_CONTAINER = {
 }
 
 
-_OTHER_LIMITS = f"of its limits {GPU_RESOURCE} alone is; give cpu and memory_in_gib by hand"
-
-
 class EdgeJobInFile(NamedTuple):
     """One container, as a job."""
 
@@ -56,19 +51,18 @@ class EdgeJobInFile(NamedTuple):
     settings: Mapping[str, Any]  # image, command, args, environment, visible_devices, …: what the file says, and no more
     secrets: tuple[str, ...]  # variables that are likely secrets: to be given as `secret_environment`
     at: str  # where it is written: file:line: path
-    gpus: int | None = None  # its limit of nvidia.com/gpu, which clusters know and a device doesn't
 
 
-def read(text: str, file: str, *, device: bool = True) -> tuple[list[EdgeJobInFile], list[Problem]]:
-    """All jobs of the text. `file` is how the user named it; `device`: they are for one, where limits say nothing of GPUs."""
+def read(text: str, file: str) -> tuple[list[EdgeJobInFile], list[Problem]]:
+    """All jobs of the text. `file` is how the user named it."""
     jobs: list[EdgeJobInFile] = []
-    cleaned, problems = _without_slashes(text, file)
-    for part in _documents(cleaned):
+    cleaned, problems = without_slashes(text, file)
+    for part in documents(cleaned):
         document, wrong = located_yaml.read(part, file)
         problems += wrong
         if document is None:
             continue
-        reading = _Reading(document, device)
+        reading = _Reading(document)
         jobs += reading.jobs()
         problems += reading.problems
     if not jobs and not any(problem.severity is Severity.ERROR for problem in problems):
@@ -76,7 +70,7 @@ def read(text: str, file: str, *, device: bool = True) -> tuple[list[EdgeJobInFi
     return jobs, problems
 
 
-def _without_slashes(text: str, file: str) -> tuple[str, list[Problem]]:
+def without_slashes(text: str, file: str) -> tuple[str, list[Problem]]:
     """The text with the lines emptied that begin with `//`, but for those in a block of text, which belong to it."""
     kept: list[str] = []
     problems: list[Problem] = []
@@ -96,7 +90,7 @@ def _without_slashes(text: str, file: str) -> tuple[str, list[Problem]]:
     return "\n".join(kept) + "\n", problems
 
 
-def _documents(text: str) -> list[str]:
+def documents(text: str) -> list[str]:
     """The documents of the text, each on the lines that it has there."""
     found: list[str] = []
     lines: list[str] = []
@@ -113,9 +107,8 @@ def _documents(text: str) -> list[str]:
 class _Reading:
     """One document."""
 
-    def __init__(self, document: Document, device: bool) -> None:
+    def __init__(self, document: Document) -> None:
         self.document = document
-        self.device = device
         self.problems: list[Problem] = []
 
     def jobs(self) -> list[EdgeJobInFile]:
@@ -192,11 +185,9 @@ class _Reading:
         for key in ("command", "args"):
             if words := _list(body.get(key)):
                 settings[key] = [_as_text(one) for one in words]
-        limits = _inside(body, "resources.limits")
-        taken = {"resources"} if not self.device and set(limits) == {GPU_RESOURCE} else set[str]()
         for key, why in _LEFT_OF_CONTAINER.items():
-            if key in body and key not in taken:
-                self.leave(_join(path, key), why if self.device or key != "resources" else _OTHER_LIMITS)
+            if key in body:
+                self.leave(_join(path, key), why)
         environment: dict[str, str] = {}
         secrets: list[str] = []
         for variable, value, at in self.variables(body.get("env"), _join(path, "env")):
@@ -208,9 +199,7 @@ class _Reading:
                 environment[variable] = value
         if environment:
             settings["environment"] = environment
-        gpus = _as_text(limits.get(GPU_RESOURCE, ""))
-        at = self.document.at(path or pod_path)
-        return EdgeJobInFile(name, settings, tuple(secrets), at, int(gpus) if _DIGITS.fullmatch(gpus) else None)
+        return EdgeJobInFile(name, settings, tuple(secrets), self.document.at(path or pod_path))
 
     def variables(self, env: object, path: str) -> Iterator[tuple[str, str, str]]:
         """Names and values of `env`, with where they stand."""

@@ -21,6 +21,7 @@ from azure_gpu.formats.shapes import Anything, Flag, Many, Number, Shape, Text, 
 from azure_gpu.formats.stack_file import SECRET
 
 _LONGEST_SHOWN = 80  # characters
+_PLACEHOLDER = "is a placeholder, not a value"
 _ABSENT: Any = object()  # a value that is wrong, and said so
 
 
@@ -48,6 +49,11 @@ def hold(
     held = _Held(document, shape, unknown, what, lenient)
     whole = held.things(dict(value), shape, prefix, prefix)
     return Shaped(whole, held.problems, tuple(held.secrets), held.lines)
+
+
+def is_of_placeholder(problem: Problem) -> bool:
+    """Whether a placeholder is all that is wrong, so that the setting is missing and the rest can be read."""
+    return problem.message.endswith(_PLACEHOLDER)
 
 
 class _Held:
@@ -110,7 +116,7 @@ class _Held:
         if secret:
             self.say(written, "a placeholder stands here instead of the secret", fix="set the real one", warn=True)
         else:
-            message = f"{_shown(found)} is a placeholder, not a value"
+            message = f"{_shown(found)} {_PLACEHOLDER}"
             fix = "write the value in its place: nothing fills it in here"
             self.say(written, message, fix=f"{fix}{', unless the program does' if maybe else ''}", warn=maybe)
 

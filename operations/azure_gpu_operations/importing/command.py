@@ -1,17 +1,23 @@
 """The command line of `import`.
 
-    import FILE [--parameters FILE] [--parameter name=value]   a container-group file, or a template, as stack configuration
+    import FILE [--parameters FILE] [--parameter name=value]   a container-group file, or an ARM template, as stack configuration
     import FILE --subscription ID --resource-group NAME        a template whose expressions ask where it is deployed
+    import FILE                                                Batch accounts and pools, AKS clusters and agent pools as ARM or
+                                                               `az … show -o json` prints them
+    import FILE|FOLDER                                         Azure ML's YAML: endpoints, deployments, computes, command jobs
     import FOLDER [--tasks FOLDER]                             a Batch Shipyard configuration, and its jobs as files of tasks
     import FILE|FOLDER                                         what Azure ML's retired clients left: Workbench's .compute and
                                                                .runconfig, conda files, scripts and notebooks for SDK v1
-    import deployment.yaml [--for edges|clusters] [--name N]   Kubernetes Jobs, or a piece of one, as those of an edge or cluster
+    import deployment.yaml [--for edges|clusters] [--name N]   Kubernetes Jobs and Deployments, and ConfigMaps of NVIDIA's device
+                                                               plugin, as parts of a cluster; Jobs of an edge
     import FILE --stack S --write                              the same, put into Pulumi.<stack>.yaml
 
-Standard output is YAML for `config:` of a stack file, with what was left out as comments; problems go to standard error. Secrets
-are never copied: the commands that set them ask for their values.
+The kind of a file is read from `$schema`, `kind`, `type`, or its keys. Standard output is YAML for `config:` of a stack file. A
+setting that the stack file doesn't have, a placeholder and a part that can't be read are comments with their lines; problems go
+to standard error. Secrets are never copied: the commands that set them ask for their values.
 
-Exit codes: 0 taken, 1 problems (all at once, and nothing is taken), 2 the command line is wrong.
+Exit codes: 0 taken, 1 problems (all at once; what is refused is printed as comments, and no stack file is written), 2 the command
+line is wrong.
 """
 
 import argparse
@@ -24,8 +30,10 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.set_defaults(run=_run)
     command.add_argument(
         "file",
-        help="YAML of `az container create --file` or `az container export`, an ARM template, a Kubernetes manifest of jobs, or "
-        "the folder of pool.yaml, or of a project for Azure Machine Learning's retired clients",
+        help="YAML of `az container create --file` or `az container export`, an ARM template or what `az … show -o json` prints "
+        "of Batch and AKS, YAML of Azure Machine Learning (endpoint, deployment, compute, command job), a Kubernetes manifest, "
+        "or a folder: of Azure Machine Learning's YAML, of Batch Shipyard's pool.yaml, or of a project for Azure Machine "
+        "Learning's retired clients",
     )
     command.add_argument("--parameters", metavar="FILE", help="the template's parameter file")
     command.add_argument(
@@ -36,10 +44,12 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="one parameter of the template; secure ones need no value here",
     )
-    command.add_argument("--subscription", metavar="ID", help="where the template is deployed, for what it makes of that")
-    command.add_argument("--resource-group", metavar="NAME", help="the resource group that it is deployed to, for the same")
-    command.add_argument("--name", help="what the stack file calls the group, pool, edge or cluster (default: its own name)")
-    command.add_argument("--location", default="", help="the group's region where the file names none (default: the stack's)")
+    command.add_argument(
+        "--subscription", metavar="ID", help="the subscription that the template is deployed to, for its expressions"
+    )
+    command.add_argument("--resource-group", metavar="NAME", help="the resource group that it is deployed to, likewise")
+    command.add_argument("--name", help="name of the entry in the stack file (default: the name in the file)")
+    command.add_argument("--location", default="", help="the region, if the file has none (default: the stack's)")
     command.add_argument("--stack", help="the stack that it is for")
     stack_options.add_config_folder(command)
     command.add_argument("--as-of", type=day, help="the day to judge at, YYYY-MM-DD (default: the stack's, else today)")
@@ -50,8 +60,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "--for",
         dest="part",
         choices=("edges", "clusters"),
-        default="edges",
-        help="what a Kubernetes manifest is for (default: edges)",
+        help="what a Kubernetes manifest is for (default: clusters for services and for GPUs that are requested as resources, "
+        "else edges)",
     )
     command.add_argument("--json", action="store_true", help="for programs")
     command.add_argument("--write", action="store_true", help="put it into Pulumi.<stack>.yaml; needs --stack")

@@ -1,27 +1,28 @@
 """A group that was read from a file, as entries of a stack file: the group itself, and a job for each GPU that is gone.
 
-In: a `GroupInFile`, what the stack file calls it, the region and the day. Out: `Taken`.
+In: a `GroupInFile`, what the stack file calls it, the region and the day. Out: `TakenGroup`.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from datetime import date
 from typing import Any, NamedTuple
 
 from azure_gpu.catalog import names
 from azure_gpu.catalog.lifecycle import Status
-from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.problems import Problem, errors
 from azure_gpu.formats.container_group_file import GroupInFile
 from azure_gpu.formats.container_group_settings import Left, settings_of
 from azure_gpu.formats.container_group_shape import ARM_TYPE
 from azure_gpu.formats.dates import days_later
+from azure_gpu.formats.shaped import is_of_placeholder
 from azure_gpu.formats.tags import PROPOSED_DAYS
 from azure_gpu_operations.importing.blocks import Entry
 from azure_gpu_operations.importing.judging import Judgement, Verdict, judge
+from azure_gpu_operations.importing.names import fitting
 from azure_gpu_operations.importing.successors import Job, job_of
 
 
-class Taken(NamedTuple):
+class TakenGroup(NamedTuple):
     """One group."""
 
     name: str
@@ -37,7 +38,7 @@ class Taken(NamedTuple):
         return self.judgement.problems
 
 
-def take(group: GroupInFile, name: str, location: str, as_of: date, own_day: bool) -> Taken:
+def take(group: GroupInFile, name: str, location: str, as_of: date, own_day: bool) -> TakenGroup:
     """`location` is the stack's, for a group without one. `own_day`: the day isn't the stack's, so the entry has to say it."""
     where = str(group.body.get("location") or location)
     judgement = judge(group, where, as_of)
@@ -53,12 +54,32 @@ def take(group: GroupInFile, name: str, location: str, as_of: date, own_day: boo
     )
     jobs = dict(_jobs(group, name, settings, where, as_of, judgement))
     entries = [Entry("jobs", key, _dated(job, as_of, own_day), job.notes, job.secrets, True) for key, job in jobs.items()]
-    return Taken(name, group, where, judgement, left, [*entries, ours], jobs)
+    return TakenGroup(name, group, where, judgement, left, [*entries, ours], jobs)
 
 
-def fitting(name: str) -> str:
-    """A name that Azure and stack files take, as near as possible."""
-    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:63].rstrip("-") or "group"
+def with_problems(taken: list[TakenGroup], problems: list[Problem]) -> list[TakenGroup]:
+    """Each group with what is wrong with it as comments. The entries of one that Azure or its file refuses are comments too."""
+    result: list[TakenGroup] = []
+    for one in taken:
+        own = [
+            problem
+            for problem in problems
+            if len(taken) == 1 or _is_of(problem, one) or not any(_is_of(problem, each) for each in taken)
+        ]
+        wrong = errors(own)
+        told = [f"not taken, {problem}" for problem in wrong]
+        told += [f"left out, {problem.path}: {problem.message}; {problem.fix}" for problem in own if is_of_placeholder(problem)]
+        if told:
+            entries = [entry._replace(active=entry.active and not wrong) for entry in one.entries]
+            one = one._replace(entries=[entries[0]._replace(comments=[*told, *entries[0].comments]), *entries[1:]])
+        result.append(one)
+    return result
+
+
+def _is_of(problem: Problem, one: TakenGroup) -> bool:
+    """Whether it is about this group of a template."""
+    where = problem.path.removeprefix(f"{one.group.document.file}:").partition(": ")[2]
+    return where == one.group.path or where.startswith((f"{one.group.path}.", f"{one.group.path}["))
 
 
 def _dated(job: Job, as_of: date, own_day: bool) -> dict[str, Any]:

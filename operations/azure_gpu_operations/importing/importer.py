@@ -7,28 +7,35 @@ import argparse
 import json
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
-from azure_gpu.catalog.problems import Code, Problem, as_data, errors
+from azure_gpu.catalog.problems import Code, Problem, Severity, as_data, errors
 from azure_gpu.formats import arm_template, container_group_file, lenient_json
+from azure_gpu.formats.container_group_template import is_not_taken
 from azure_gpu.formats.dates import parse_day
 from azure_gpu.formats.document import Document
+from azure_gpu.formats.shaped import is_of_placeholder
 from azure_gpu.formats.stack_file import SECRET, StackFileError, configuration
 from azure_gpu.shared.provider_keys import SUBSCRIPTION_ID
 from azure_gpu_operations.importing import (
+    documents,
+    documents_page,
     manifests,
     old_machine_learning,
     old_machine_learning_page,
     page,
+    recognition,
     shipyard,
     shipyard_page,
 )
-from azure_gpu_operations.importing.blocks import Entry, block
+from azure_gpu_operations.importing.blocks import Entry, block, comment_lines
+from azure_gpu_operations.importing.container_groups import take, with_problems
+from azure_gpu_operations.importing.documents import Context, TakenDocuments
 from azure_gpu_operations.importing.merging import MergeError, merged
-from azure_gpu_operations.importing.taking import fitting, take
+from azure_gpu_operations.importing.names import distinct
 from azure_gpu_operations.importing.texts import text_of
 from azure_gpu_operations.project import key_of, project
 from azure_gpu_operations.terminal import printable
@@ -47,17 +54,33 @@ def run(options: argparse.Namespace) -> int:
     stack_day = parse_day(stack.get(key_of("as_of"), ""))
     as_of: date = options.as_of or stack_day or datetime.now(UTC).date()
     own_day = options.as_of is not None and options.as_of != stack_day
-    if old_machine_learning.is_old_machine_learning(Path(options.file)):
-        return _run_old_machine_learning(options, options.location or stack.get(key_of("location"), ""), as_of, own_day)
-    if shipyard.is_shipyard(Path(options.file)):
-        return _run_shipyard(options, options.location or stack.get(key_of("location"), ""), as_of, own_day)
+    location = options.location or stack.get(key_of("location"), "")
+    subscription = options.subscription or stack.get(SUBSCRIPTION_ID)
+    path = Path(options.file)
+    if recognition.has_documents_only(path):
+        return _run_documents(options, Context(location, as_of, own_day), subscription)
+    if old_machine_learning.is_old_machine_learning(path):
+        return _run_old_machine_learning(options, location, as_of, own_day)
+    if shipyard.is_shipyard(path):
+        return _run_shipyard(options, location, as_of, own_day)
+    if path.is_dir():
+        return _run_documents(options, Context(location, as_of, own_day), subscription)
     manifest = _manifest(options)
     if manifest is not None:
-        return _run_manifest(options, manifest, as_of)
-    groups, problems = _read(options, options.subscription or stack.get(SUBSCRIPTION_ID))
-    location = options.location or stack.get(key_of("location"), "")
-    named = zip(groups, _names([group.name for group in groups], options), strict=True)
-    taken = [take(group, name, location, as_of, own_day) for group, name in named]
+        if (options.part or manifests.target_of(manifest)) == manifests.CLUSTERS:
+            return _run_documents(options, Context(location, as_of, own_day), subscription)
+        return _run_manifest(options, manifest)
+    return _run_groups(options, Context(location, as_of, own_day), subscription)
+
+
+def _run_groups(options: argparse.Namespace, context: Context, subscription: str | None) -> int:
+    """Container groups, and what else a template has."""
+    groups, others, problems = _read(options, context, subscription)
+    names = (
+        [options.name] if options.name and len(groups) == 1 else distinct([one.name for one in groups], Path(options.file).stem)
+    )
+    named = zip(groups, names, strict=True)
+    taken = [take(group, name, context.location, context.as_of, context.own_day) for group, name in named]
     problems += [problem for one in taken for problem in one.problems]
     if options.name and len(groups) > 1:
         problems.append(
@@ -66,21 +89,50 @@ def run(options: argparse.Namespace) -> int:
             )
         )
     problems = list(dict.fromkeys(problems))
-    refused = bool(errors(problems))
+    refused = errors(problems)
     _tell(problems)
-    entries = [entry for one in taken for entry in one.entries]
+    taken = with_problems(taken, problems)
+    others_entries = others.entries if others else []
+    entries = [*(entry for one in taken for entry in one.entries), *others_entries]
     engine = _engine(options)
+    left = others.left if others else []
     if options.json:
-        print(json.dumps(page.data(options.file, as_of, taken, problems, engine), indent=2))
-    elif not refused:
-        print("\n".join(page.lines(options.file, as_of, taken, engine)))
+        print(json.dumps(page.data(options.file, context.as_of, taken, problems, engine, others_entries, left), indent=2))
+    elif entries or left:
+        print("\n".join(page.lines(options.file, context.as_of, taken, engine, others_entries, left)))
     if refused:
         for end in page.ends(options.file, taken):
             print(f"warning: {end}", file=sys.stderr)
-        count = len(errors(problems))
-        print(f"{count} problem{'s' if count > 1 else ''} in {options.file}, nothing was taken", file=sys.stderr)
-        return 1
+        return _refused(options, len(refused), bool(entries))
     return _write(options, entries) if options.write else 0
+
+
+def _refused(options: argparse.Namespace, count: int, printed: bool) -> int:
+    """The last line where something is wrong. A stack file is written whole or not at all."""
+    what = "what could be read is printed, with the rest as comments" if printed and not options.json else "nothing was taken"
+    written = "; the stack file was left as it is" if options.write and printed else ""
+    print(f"{count} problem{'s' if count > 1 else ''} in {options.file}: {what}{written}", file=sys.stderr)
+    return 1
+
+
+def _run_documents(options: argparse.Namespace, context: Context, subscription: str | None) -> int:
+    """Azure ML's YAML, manifests for clusters, Batch and AKS of ARM, and folders of them."""
+    parameters, problems = _parameters(options)
+    scope = arm_template.Scope(subscription, None, options.resource_group, None, None)
+    taken, wrong = documents.take(options, context, parameters, scope)
+    problems = list(dict.fromkeys([*problems, *wrong]))
+    _tell(problems)
+    refused = errors(problems)
+    if options.json:
+        print(json.dumps(documents_page.data(taken, context.as_of, problems, _engine(options)), indent=2))
+    elif taken.entries or taken.left or taken.commands:
+        print("\n".join(documents_page.lines(taken, context.as_of, problems, _engine(options))))
+    if refused:
+        return _refused(options, len(refused), bool(taken.entries or taken.commands))
+    if taken.is_empty:
+        print(f"nothing in {options.file} can be taken; the comments name what replaces it", file=sys.stderr)
+        return 1
+    return _write(options, taken.entries) if options.write else 0
 
 
 def _run_shipyard(options: argparse.Namespace, location: str, as_of: date, own_day: bool) -> int:
@@ -89,16 +141,16 @@ def _run_shipyard(options: argparse.Namespace, location: str, as_of: date, own_d
     problems = list(dict.fromkeys(problems))
     _tell(problems)
     refused = errors(problems)
+    printed = bool(taken.entries or taken.jobs)
     if options.json:
         print(json.dumps(shipyard_page.data(taken, as_of, problems, _engine(options)), indent=2))
-    elif not refused:
-        print("\n".join(shipyard_page.lines(taken, as_of, _engine(options), bool(options.tasks))))
+    elif printed:
+        print("\n".join(shipyard_page.lines(taken, as_of, _engine(options), bool(options.tasks) and not refused)))
     if refused:
-        print(f"{len(refused)} problem{'s' if len(refused) > 1 else ''} in {options.file}, nothing was taken", file=sys.stderr)
-        return 1
+        return _refused(options, len(refused), printed)
     for there in shipyard.write_tasks(taken) if options.tasks else []:
         print(f"error: {there}; move it, or name another folder with --tasks", file=sys.stderr)
-        refused = True
+        refused = [Problem("--tasks", there)]
     return 1 if refused else _write(options, taken.entries) if options.write else 0
 
 
@@ -113,8 +165,7 @@ def _run_old_machine_learning(options: argparse.Namespace, location: str, as_of:
     elif not refused:
         print("\n".join(old_machine_learning_page.lines(taken, as_of, _engine(options))))
     if refused:
-        print(f"{len(refused)} problem{'s' if len(refused) > 1 else ''} in {options.file}, nothing was taken", file=sys.stderr)
-        return 1
+        return _refused(options, len(refused), False)
     return _write(options, taken.entries) if options.write else 0
 
 
@@ -129,10 +180,9 @@ def _manifest(options: argparse.Namespace) -> str | None:
     return text if text is not None and manifests.is_manifest(text) else None
 
 
-def _run_manifest(options: argparse.Namespace, text: str, as_of: date) -> int:
-    """Jobs: the same order as above."""
-    name = options.name or ("edge" if options.part == manifests.EDGES else "gpu")
-    taken, problems = manifests.take(text, options.file, options.part, name, as_of)
+def _run_manifest(options: argparse.Namespace, text: str) -> int:
+    """Jobs of an edge: the same order as above."""
+    taken, problems = manifests.take(text, options.file, options.name or "edge")
     problems = list(dict.fromkeys(problems))
     _tell(problems)
     refused = errors(problems)
@@ -146,13 +196,16 @@ def _run_manifest(options: argparse.Namespace, text: str, as_of: date) -> int:
             "problems": [as_data(p) for p in problems],
         }
         print(json.dumps(listed, indent=2))
-    elif not refused and entries:
+    elif entries:
         print(f"# {options.file}")
+        for problem in problems:
+            if problem.severity is Severity.ERROR or problem.code is Code.UNKNOWN:
+                print("\n".join(comment_lines(f"left out, {problem}")))
         print(block(entries), end="")
-    if refused or not entries:
-        count = len(refused)
-        what = f"{count} problem{'s' if count > 1 else ''}" if count else "no job"
-        print(f"{what} in {options.file}, nothing was taken", file=sys.stderr)
+    if refused:
+        return _refused(options, len(refused), bool(entries))
+    if not entries:
+        print(f"no job in {options.file}, nothing was taken", file=sys.stderr)
         return 1
     return _write(options, entries) if options.write else 0
 
@@ -163,7 +216,8 @@ def _engine(options: argparse.Namespace) -> list[str]:
     return engine + (["--config-file", str(_stack_file(options))] if options.stack and options.config_folder else [])
 
 
-def _read(options: argparse.Namespace, subscription: str | None) -> tuple[list[container_group_file.GroupInFile], list[Problem]]:
+def _parameters(options: argparse.Namespace) -> tuple[dict[str, Any], list[Problem]]:
+    """Values of a template's parameters, from the file and the command line."""
     parameters: dict[str, Any] = {}
     problems: list[Problem] = []
     if options.parameters:
@@ -173,15 +227,33 @@ def _read(options: argparse.Namespace, subscription: str | None) -> tuple[list[c
         if document is not None:
             parameters, wrong = arm_template.read_file(_without_vaults(document))
             problems += wrong
-    parameters |= dict(options.parameter)
+    return parameters | dict(options.parameter), problems
+
+
+def _read(
+    options: argparse.Namespace, context: Context, subscription: str | None
+) -> tuple[list[container_group_file.GroupInFile], TakenDocuments | None, list[Problem]]:
+    """Container groups, what else a template has, and problems. A placeholder is no problem: it is left out."""
+    parameters, problems = _parameters(options)
     text, wrong = text_of(options.file)
     problems += wrong
     if text is None:
-        return [], problems
+        return [], None, problems
     # No location: a group without one goes where the stack file says.
     scope = arm_template.Scope(subscription, None, options.resource_group, None, None)
     groups, wrong = container_group_file.read(text, options.file, parameters, scope)
-    return groups, [*problems, *map(_with_option, wrong)]
+    others = None
+    if any(is_not_taken(problem) for problem in wrong):
+        others, told = documents.take(options, context, parameters, scope)
+        wrong = [problem for problem in wrong if not is_not_taken(problem)]
+        known = {(problem.path, problem.message) for problem in wrong}
+        wrong += [problem for problem in told if (problem.path, problem.message) not in known]
+    return groups, others, [*problems, *map(_with_option, map(_weighed, wrong))]
+
+
+def _weighed(problem: Problem) -> Problem:
+    """A placeholder leaves one setting out, and is no reason to take nothing."""
+    return problem._replace(severity=Severity.WARNING, code=Code.UNKNOWN) if is_of_placeholder(problem) else problem
 
 
 def _with_option(problem: Problem) -> Problem:
@@ -203,23 +275,6 @@ def _without_vaults(document: Document) -> Document:
         return {"value": SECRET} if "reference" in value else {name: known(inner) for name, inner in value.items()}
 
     return document._replace(value=known(document.value))
-
-
-def _names(own: list[str], options: argparse.Namespace) -> list[str]:
-    """What the stack file calls the groups: no name twice."""
-    if options.name and len(own) == 1:
-        return [options.name]
-    result: list[str] = []
-    for name in own:
-        first = fitting(name or Path(options.file).stem)
-        result.append(next(each for each in _numbered(first) if each not in result))
-    return result
-
-
-def _numbered(name: str) -> Iterator[str]:
-    yield name
-    for number in range(2, 1_000_000):
-        yield f"{name}-{number}"
 
 
 def _stack_file(options: argparse.Namespace) -> Path:

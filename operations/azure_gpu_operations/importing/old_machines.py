@@ -15,7 +15,7 @@ from azure_gpu.formats.old_machine_learning.found import Found, Machine, Run
 from azure_gpu.formats.tags import PROPOSED_DAYS
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.importing.blocks import Entry
-from azure_gpu_operations.importing.taking import fitting
+from azure_gpu_operations.importing.names import fitting
 
 PROPOSED_SIZE = "Standard_NC4as_T4_v3"
 _PYSPARK = "pyspark"

@@ -17,7 +17,7 @@ from azure_gpu.formats.old_machine_learning.found import Cluster, Found, Model, 
 from azure_gpu.formats.tags import PROPOSED_DAYS
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.importing.blocks import Entry
-from azure_gpu_operations.importing.taking import fitting
+from azure_gpu_operations.importing.names import fitting
 
 CLUSTER = "gpu"  # where the script doesn't say the cluster's name
 ENDPOINT = "model"  # where it doesn't say the service's

@@ -10,22 +10,32 @@ from typing import Any
 
 from azure_gpu.catalog.lifecycle import Status
 from azure_gpu.catalog.problems import Problem, as_data, errors
+from azure_gpu.formats.left import Left
 from azure_gpu_operations.importing.blocks import Entry, block, comment_lines
+from azure_gpu_operations.importing.container_groups import TakenGroup
 from azure_gpu_operations.importing.judging import Verdict
-from azure_gpu_operations.importing.taking import Taken
 
 
-def lines(file: str, as_of: date, taken: Sequence[Taken], engine: Sequence[str]) -> Iterator[str]:
-    """YAML for people: verdicts, the configuration, the commands for its secrets."""
+def lines(
+    file: str,
+    as_of: date,
+    taken: Sequence[TakenGroup],
+    engine: Sequence[str],
+    others: Sequence[Entry] = (),
+    left: Sequence[Left] = (),
+) -> Iterator[str]:
+    """YAML for people: verdicts, the configuration, the commands for its secrets. `others`, `left`: of a template's other
+    resources."""
     yield f"# {file}, judged at {as_of.isoformat()}"
     for one in taken:
         for verdict in one.judgement.verdicts:
             yield from comment_lines(_verdict(one, verdict, file))
-    entries = [entry for one in taken for entry in one.entries]
-    yield from configuration(entries, engine)
+    for one in left:
+        yield from comment_lines(str(one))
+    yield from configuration([*(entry for one in taken for entry in one.entries), *others], engine)
 
 
-def ends(file: str, taken: Sequence[Taken]) -> Iterator[str]:
+def ends(file: str, taken: Sequence[TakenGroup]) -> Iterator[str]:
     """What is gone, in a line for each container: for a file that is refused for something else, and would be for this then."""
     for one in taken:
         for verdict in one.judgement.verdicts:
@@ -38,15 +48,25 @@ def _state(verdict: Verdict) -> str:
     return f"{verdict.container} has {verdict.gpus} {verdict.sku}: {verdict.status.value}{until}."
 
 
-def data(file: str, as_of: date, taken: Sequence[Taken], problems: Sequence[Problem], engine: Sequence[str]) -> dict[str, Any]:
+def data(
+    file: str,
+    as_of: date,
+    taken: Sequence[TakenGroup],
+    problems: Sequence[Problem],
+    engine: Sequence[str],
+    others: Sequence[Entry] = (),
+    left: Sequence[Left] = (),
+) -> dict[str, Any]:
     """The same for programs; where there are problems, what would have been taken without them."""
     refused = bool(errors(problems))
-    entries = [entry for one in taken for entry in one.entries]
+    entries = [*(entry for one in taken for entry in one.entries), *others]
     return {
         "file": file,
         "as_of": as_of.isoformat(),
         "taken": not refused,
         "groups": [_group(one) for one in taken],
+        "entries": [entry._asdict() for entry in others],
+        "left": [one._asdict() for one in left],
         "commands": [] if refused else commands(entries, engine),
         "problems": [as_data(problem) for problem in problems],
     }
@@ -71,7 +91,7 @@ def commands(entries: Sequence[Entry], engine: Sequence[str]) -> list[str]:
     ]
 
 
-def _group(one: Taken) -> dict[str, Any]:
+def _group(one: TakenGroup) -> dict[str, Any]:
     return {
         "name": one.name,
         "group": one.group.name,
@@ -88,7 +108,7 @@ def _group(one: Taken) -> dict[str, Any]:
     }
 
 
-def _verdict(taken: Taken, verdict: Verdict, file: str) -> str:
+def _verdict(taken: TakenGroup, verdict: Verdict, file: str) -> str:
     job = next((job for job in taken.jobs.values() if job.container == verdict.place), None)
     price = f" for {job.price}" if job and job.price else ""
     parts = [

@@ -11,18 +11,19 @@ from typing import Any
 
 import yaml
 
-from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.problems import Problem, Severity, errors
 from azure_gpu.formats import task_file
 from azure_gpu.formats.dates import days_later
+from azure_gpu.formats.left import Left
 from azure_gpu.formats.shipyard import files
 from azure_gpu.formats.shipyard.files import KINDS
 from azure_gpu.formats.shipyard.jobs import JobSettings, settings_of as jobs_of
 from azure_gpu.formats.shipyard.pool_settings import PoolSettings, settings_of as pool_of
 from azure_gpu.formats.tags import PROPOSED_DAYS
 from azure_gpu_operations.importing.blocks import Entry
+from azure_gpu_operations.importing.names import fitting
 from azure_gpu_operations.importing.shipyard_page import TakenJob, TakenShipyard
 from azure_gpu_operations.importing.shipyard_pools import Judged, judge
-from azure_gpu_operations.importing.taking import fitting
 from azure_gpu_operations.importing.texts import text_of
 
 _ENDINGS = (".yaml", ".yml", ".json")
@@ -57,8 +58,19 @@ def take(options: argparse.Namespace, location: str, as_of: date, own_day: bool)
         problems += judged.problems
         replaced = judged.was is not None
         entries = _entries(name, pool, judged, as_of, own_day)
+    refused = errors(problems)
+    if refused:
+        told = [f"not taken, {problem}" for problem in refused]
+        entries = [
+            entry._replace(active=False, comments=[*(told if entry.section == "pools" else []), *entry.comments])
+            for entry in entries
+        ]
     jobs = [_job(job, options) for job in jobs_of(found, name)]
-    problems += [problem for one in jobs for problem in one.job.problems]
+    wrong = [problem for one in jobs for problem in one.job.problems]
+    if any(entry.active for entry in entries) or any(one.job.content for one in jobs):
+        # One task or setting that can't be taken is a comment; the others are taken.
+        wrong = [problem._replace(severity=Severity.WARNING) for problem in wrong]
+    problems += wrong
     problems += [problem for one in jobs for problem in _checked(one)]
     return TakenShipyard(options.file, name, replaced, entries, jobs), problems
 
@@ -127,9 +139,35 @@ class _NoAliases(yaml.SafeDumper):
 
 
 def _job(job: JobSettings, options: argparse.Namespace) -> TakenJob:
+    """With a comment for each problem, and without tasks that wait for one that isn't taken."""
+    left = [Left(problem.path, problem.message, problem.fix) for problem in job.problems]
+    content, waiting = _without_orphans(job) if left else (job.content, [])
+    job = job._replace(content=content, left=[*left, *waiting, *job.left])
     file = Path(options.tasks or ".") / f"{fitting(job.name)}.yaml"
     text = yaml.dump(job.content, Dumper=_NoAliases, sort_keys=False, allow_unicode=True, width=10_000) if job.content else ""
     return TakenJob(job, file, text)
+
+
+def _without_orphans(job: JobSettings) -> tuple[dict[str, Any], list[Left]]:
+    tasks: list[dict[str, Any]] = job.content.get("tasks", [])
+    left: list[Left] = []
+    while True:
+        there = {task["id"] for task in tasks}
+        orphans = {task["id"] for task in tasks if not _names(task) <= there}
+        if not orphans:
+            break
+        for task in tasks:
+            if task["id"] in orphans:
+                missing = ", ".join(sorted(_names(task) - there))
+                left.append(Left(f"job {job.name}", f"the task {task['id']} depends on {missing}, which isn't taken"))
+        tasks = [task for task in tasks if task["id"] not in orphans]
+    return ({**job.content, "tasks": tasks} if tasks else {}), left
+
+
+def _names(task: dict[str, Any]) -> set[str]:
+    """The tasks that it depends on by name."""
+    named = task.get("depends_on")
+    return set(named) if isinstance(named, list) else set()
 
 
 def _checked(one: TakenJob) -> list[Problem]:

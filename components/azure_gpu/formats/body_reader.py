@@ -1,0 +1,238 @@
+"""Reads a mapping of a file key by key, and reports every key that was not read.
+
+A reader of a format takes each key that a stack file has, skips what a service only answers, and ends with `rest`: what remains
+is a `Left` with its line, so that no setting is dropped in silence. A placeholder or a value of the wrong kind is a `Left` too,
+and reads as missing. Keys are found in any letter case, as ARM compares them.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, cast
+
+from azure_gpu.formats import placeholders
+from azure_gpu.formats.document import Document
+from azure_gpu.formats.left import Left
+from azure_gpu.formats.lenient_json import member
+from azure_gpu.formats.likely_secrets import holds_secret
+from azure_gpu.formats.stack_file import SECRET
+
+NO_KEY = "the stack file has no key for it"
+_LONGEST_SHOWN = 60  # characters of a value in a comment
+_WHOLE = re.compile(r"\s*[+-]?\d{1,15}(?:\.0*)?\s*")
+
+
+class Reading:
+    """What all readers of a document share."""
+
+    def __init__(self, document: Document, unknown: Mapping[str, str] = MappingProxyType({})) -> None:
+        """`unknown`: expressions of a template that have no value here, by path in the document."""
+        self.document = document
+        self.unknown = unknown
+        self.left: list[Left] = []
+        self.read: set[str] = set()  # paths of the values that were taken
+
+    def leave(self, path: str, message: str, fix: str = "") -> None:
+        self.read.discard(path)
+        self.left.append(Left(self.document.at(path), message, fix))
+
+
+class BodyReader:
+    """One mapping, and its place in the document."""
+
+    def __init__(self, value: object, path: str, reading: Reading) -> None:
+        self.path = path
+        self.reading = reading
+        self._values: dict[str, tuple[str, Any]] = {}
+        for key, one in mapping(value).items():
+            self._values.setdefault(str(key).lower(), (str(key), one))
+        self._read: set[str] = set()
+        self._inner: dict[str, BodyReader] = {}  # by path, so that what two read counts once
+
+    def __contains__(self, key: object) -> bool:
+        """Whether the key is there with a value that isn't null or empty."""
+        return not _is_empty(self._values.get(str(key).lower(), ("", None))[1])
+
+    def names(self) -> list[str]:
+        return [name for name, _ in self._values.values()]
+
+    def whole_path(self, key: str = "") -> str:
+        """The path of a key in the document, as the file spells it."""
+        return member(self.path, self._values.get(key.lower(), (key, None))[0]) if key else self.path
+
+    def at(self, key: str = "") -> str:
+        """Where a key is written: `file:line: path`."""
+        return self.reading.document.at(self.whole_path(key))
+
+    def peek(self, key: str) -> Any:
+        """The value, which doesn't count as read by that."""
+        return self._values.get(key.lower(), (key, None))[1]
+
+    def raw(self, key: str) -> Any:
+        """The value, which then counts as read."""
+        self._read.add(key.lower())
+        value = self._values.get(key.lower(), (key, None))[1]
+        expression = self.reading.unknown.get(self.whole_path(key))
+        if expression is not None:
+            shown = "" if holds_secret(expression) else f" of {expression[:_LONGEST_SHOWN]}"
+            fix = "give the parameter with --parameter NAME=VALUE, or write the value"
+            self.leave(key, f"the value{shown} isn't known here", fix)
+            return None
+        self.reading.read.add(self.whole_path(key))
+        return None if _is_empty(value) else value
+
+    def text(self, key: str, *, free: bool = False) -> str | None:
+        """Text, or a number as text. `free`: it is for a program, and a placeholder inside of it may be that program's."""
+        value = self.raw(key)
+        if value is None:
+            return None
+        if isinstance(value, dict | list):
+            return self._wrong(key, None, "text")
+        text = _as_text(value)
+        found = placeholders.find(text)
+        if found and (not free or found == text.strip()):
+            self.leave(key, f"{found} is a placeholder", "write the value")
+            return None
+        if holds_secret(text) or SECRET in text:
+            self.leave(key, "the text contains a secret, which isn't copied", "set it by `pulumi config set --secret --path`")
+            return None
+        return text
+
+    def number(self, key: str) -> float | int | None:
+        value = self.raw(key)
+        if isinstance(value, str):
+            try:
+                value = float(value)
+            except ValueError:
+                return self._wrong(key, value, "a number")
+        if value is None or isinstance(value, bool) or not isinstance(value, int | float):
+            return None if value is None else self._wrong(key, value, "a number")
+        if value != value or abs(value) > 1e15:
+            return self._wrong(key, value, "a number")
+        return int(value) if value == int(value) else value
+
+    def whole(self, key: str) -> int | None:
+        value = self.raw(key)
+        if value is None:
+            return None
+        if isinstance(value, bool) or not _WHOLE.fullmatch(str(value)):
+            return self._wrong(key, value, "an integer")
+        return int(float(str(value)))
+
+    def flag(self, key: str) -> bool | None:
+        value = self.raw(key)
+        if isinstance(value, str) and value.strip().lower() in ("true", "false"):
+            value = value.strip().lower() == "true"
+        if value is None or isinstance(value, bool):
+            return value
+        return self._wrong(key, value, "true or false")
+
+    def texts(self, key: str, *, free: bool = False) -> list[str]:
+        value = self.raw(key)
+        if value is None:
+            return []
+        if not isinstance(value, list):
+            self._wrong(key, value, "a list")
+            return []
+        kept: list[str] = []
+        for index, one in enumerate(cast(list[object], value)):
+            text = _as_text(one) if not isinstance(one, dict | list) else ""
+            found = placeholders.find(text)
+            if isinstance(one, dict | list):
+                self.reading.leave(f"{self.whole_path(key)}[{index}]", "text is expected in this list")
+            elif found and (not free or found == text.strip()):
+                self.reading.leave(f"{self.whole_path(key)}[{index}]", f"{found} is a placeholder", "write the value")
+            elif holds_secret(text) or SECRET in text:
+                self.reading.leave(f"{self.whole_path(key)}[{index}]", "the text contains a secret, which isn't copied")
+            else:
+                kept.append(text)
+        return kept
+
+    def pairs(self, key: str) -> dict[str, str]:
+        """A mapping of names to text."""
+        inner = self.inside(key)
+        found = {name: inner.text(name) for name in inner.names()}
+        return {name: text for name, text in found.items() if text is not None}
+
+    def inside(self, key: str) -> "BodyReader":
+        """The mapping under a key; an empty one if it is missing."""
+        value = self.raw(key)
+        found = mapping(value)
+        if value is not None and not isinstance(value, dict):
+            self._wrong(key, value, "a mapping")
+        return self._reader(found, self.whole_path(key))
+
+    def items(self, key: str) -> list["BodyReader"]:
+        """The mappings in the list under a key."""
+        value = self.raw(key)
+        if value is None:
+            return []
+        if not isinstance(value, list):
+            self._wrong(key, value, "a list")
+            return []
+        found: list[BodyReader] = []
+        for index, one in enumerate(cast(list[object], value)):
+            path = f"{self.whole_path(key)}[{index}]"
+            inner = mapping(one)
+            if isinstance(one, dict):
+                found.append(self._reader(inner, path))
+            elif one is not None:
+                self.reading.leave(path, "a mapping is expected in this list")
+        return found
+
+    def skip(self, *keys: str) -> None:
+        """Keys that a service answers or that mean nothing elsewhere. Nothing is reported about them."""
+        self._read |= {key.lower() for key in keys}
+
+    def leave(self, key: str, message: str, fix: str = "") -> None:
+        """Reports a key as left out, which then counts as read."""
+        self._read.add(key.lower())
+        self.reading.leave(self.whole_path(key), message, fix)
+
+    def leave_given(self, key: str, message: str, fix: str = "") -> None:
+        """The same, only if the key is given."""
+        if key in self:
+            self.leave(key, message, fix)
+        self._read.add(key.lower())
+
+    def change(self, key: str, message: str, fix: str = "") -> None:
+        self.reading.left.append(Left(self.at(key), message, fix, changed=True))
+
+    def rest(self, message: str = NO_KEY) -> None:
+        """Reports every key that wasn't read, here and in all mappings that were."""
+        for name in self._unread():
+            self.leave(name, message)
+        for inner in self._inner.values():
+            inner.rest(message)
+
+    def _unread(self) -> Iterator[str]:
+        for key, (name, value) in self._values.items():
+            if key not in self._read and not _is_empty(value):
+                yield name
+
+    def _reader(self, value: dict[str, Any], path: str) -> "BodyReader":
+        return self._inner.setdefault(path, BodyReader(value, path, self.reading))
+
+    def _wrong(self, key: str, value: object, expected: str) -> None:
+        found = placeholders.find(value) if isinstance(value, str) else ""
+        if found:
+            self.leave(key, f"{found} is a placeholder", "write the value")
+        else:
+            self.leave(key, f"expected {expected}")
+
+
+def mapping(value: object) -> dict[str, Any]:
+    return cast(dict[str, Any], value) if isinstance(value, dict) else {}
+
+
+def given(**settings: Any) -> dict[str, Any]:
+    """The settings that have a value: neither None nor empty."""
+    return {key: value for key, value in settings.items() if not _is_empty(value)}
+
+
+def _is_empty(value: object) -> bool:
+    return value is None or value == "" or value == [] or value == {}
+
+
+def _as_text(value: object) -> str:
+    return ("true" if value else "false") if isinstance(value, bool) else str(value)

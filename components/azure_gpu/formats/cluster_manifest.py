@@ -1,0 +1,532 @@
+"""Kubernetes manifests as `jobs`, `services` and `gpu_pools` of a cluster in a stack file.
+
+A Job, CronJob or Pod becomes a job; a Deployment, ReplicaSet or StatefulSet a service, with what a Service and a
+HorizontalPodAutoscaler of the same pods say; a ConfigMap of NVIDIA's device plugin the `sharing` of a pool. Requests for MIG
+instances and for shared GPUs name the sharing that the pool needs. Whatever the stack file has no key for is reported with its
+line, and so is every object of another kind.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from azure_gpu.catalog.services.aks import device_plugin
+from azure_gpu.catalog.services.aks.device_plugin import GPU_RESOURCE, MIG_PREFIX, SHARED_SUFFIX
+from azure_gpu.formats import located_yaml
+from azure_gpu.formats.body_reader import BodyReader, Reading, given, mapping
+from azure_gpu.formats.document import Document
+from azure_gpu.formats.edge_deployment import MEMORY, PERCENTAGE, VISIBLE
+from azure_gpu.formats.gpu_mentions import is_gpu_resource
+from azure_gpu.formats.lenient_json import member
+from azure_gpu.formats.likely_secrets import holds_secret, is_secret_name
+
+Fitting = Callable[[str], str]  # the nearest name that a stack file takes
+
+SERVES = ("Deployment", "ReplicaSet", "StatefulSet")
+RUNS = ("Job", "CronJob", "Pod")
+CONFIG_MAP, SERVICE, AUTOSCALER = "ConfigMap", "Service", "HorizontalPodAutoscaler"
+READ = (*RUNS, *SERVES, CONFIG_MAP, SERVICE, AUTOSCALER)
+# Kinds that aren't read, with what has the same here.
+OTHERS = {
+    "DaemonSet": "device_plugin, feature_labels and metrics of the cluster, if it is one of NVIDIA's; else apply it by kubectl",
+    "Namespace": "namespace of the cluster",
+    "ResourceQuota": "namespace: {max_gpus: …} of the cluster",
+    "Secret": "secret_environment of a job or service",
+    "Ingress": "reach of a service",
+    "PersistentVolumeClaim": "no key: let the program fetch and store its files",
+    "ClusterPolicy": "device_plugin and metrics of the cluster, with driver: none of its pools",
+    "RayCluster": "jobs with nodes",
+    "PyTorchJob": "jobs with nodes",
+    "TFJob": "jobs with nodes",
+    "MPIJob": "jobs with nodes",
+    "JobSet": "jobs with nodes",
+    "LocalQueue": "queues of the cluster",
+    "ClusterQueue": "queues of the cluster",
+    "ResourceFlavor": "queues of the cluster",
+}
+_POD_PATHS = {"Pod": "spec", "CronJob": "spec.jobTemplate.spec.template.spec"}
+_PLUMBING = ("selector", "revisionHistoryLimit", "progressDeadlineSeconds", "podManagementPolicy", "updateStrategy", "strategy")
+_LEFT_OF_POD = {
+    "initContainers": "a pod here has one container",
+    "volumes": "pods here have no volumes",
+    "nodeSelector": "pods run on the nodes of their pool",
+    "affinity": "pods run on the nodes of their pool",
+    "hostNetwork": "pods here have a network of their own",
+    "imagePullSecrets": "nodes fetch images as the stack's identity",
+    "serviceAccountName": "pods here use the cluster's workload identity",
+}
+_SIZES = {"Ki": 1 / 1024**2, "Mi": 1 / 1024, "Gi": 1.0, "Ti": 1024.0, "K": 1e3 / 1024**3, "k": 1e3 / 1024**3, "M": 1e6 / 1024**3,
+          "G": 1e9 / 1024**3, "T": 1e12 / 1024**3, "": 1 / 1024**3}  # fmt: skip
+_QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]+)?)(m|Ki|Mi|Gi|Ti|[KkMGT]?)")
+_MIG = re.compile(r"(\d)g\.\d+gb")
+_SEES = "sees a GPU"  # until the container's own requests are read
+_LIMIT = re.compile(r"0=(\d+[GM])")
+
+
+@dataclass(slots=True)
+class Manifest:
+    """What the documents of a file became. `refused`: what runs on GPUs that a cluster here doesn't have, by section."""
+
+    jobs: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    services: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    refused: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict[str, dict[str, dict[str, Any]]])
+    pools: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    secrets: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])  # section.name, variable
+    notes: list[str] = field(default_factory=list[str])
+
+    def is_empty(self) -> bool:
+        return not (self.jobs or self.services or self.refused or self.pools)
+
+
+def read(documents: list[Reading], fitting: Fitting) -> Manifest:
+    """`fitting` makes a name that the stack file takes. What isn't taken is in `left` of each reading."""
+    manifest = Manifest()
+    later: list[tuple[str, BodyReader]] = []
+    for body, path, reading in _objects(documents):
+        kind = str(body.get("kind"))
+        if kind in (SERVICE, AUTOSCALER):
+            later.append((kind, BodyReader(body, path, reading)))
+        elif kind in (*RUNS, *SERVES):
+            _workload(kind, BodyReader(body, path, reading), manifest, fitting)
+        elif "kind" not in body:
+            _piece(body, path, reading, manifest, fitting)
+        elif kind == CONFIG_MAP:
+            _config_map(BodyReader(body, path, reading), manifest)
+        else:
+            instead = OTHERS.get(kind)
+            fix = f"see {instead}" if instead else "apply it by kubectl"
+            reading.leave(f"{path}.kind" if path else "kind", f"a {kind} has no key in the stack file", fix)
+    for kind, reader in later:
+        (_service if kind == SERVICE else _autoscaler)(reader, manifest, fitting)
+    return manifest
+
+
+def _objects(documents: list[Reading]) -> Iterator[tuple[Mapping[str, Any], str, Reading]]:
+    """Every object, those of a List each by itself."""
+    for reading in documents:
+        body = mapping(reading.document.value)
+        if str(body.get("kind", "")).endswith("List") and isinstance(body.get("items"), list):
+            for index, item in enumerate(body["items"]):
+                if isinstance(item, dict):
+                    yield item, f"items[{index}]", reading
+        elif isinstance(listed := reading.document.value, list):  # of `env` alone
+            yield {"env": cast(list[Any], listed)}, "", reading
+        else:
+            yield body, "", reading
+
+
+def _piece(body: Mapping[str, Any], path: str, reading: Reading, manifest: Manifest, fitting: Fitting) -> None:
+    """A pod's spec, a container, or less, as pages show them."""
+    of = BodyReader(body, path, reading)
+    for steps in ("spec.template.spec", "template.spec", "spec"):
+        pod = of
+        for step in steps.split("."):
+            pod = pod.inside(step) if isinstance(pod.peek(step), dict) else BodyReader({}, "", reading)
+        if "containers" in pod:
+            _pod("Job", "job", of, pod, {}, manifest, fitting)
+            return
+    if "containers" in of:
+        _pod("Job", "job", of, of, {}, manifest, fitting)
+    elif "env" in of or "image" in of:
+        _jobs_of([of], of.text("name") or "job", {}, False, manifest, fitting)
+        of.rest()
+    else:
+        reading.leave(path, "not a manifest of Kubernetes, nor a part of one")
+
+
+def _inside(reader: BodyReader, path: str) -> BodyReader:
+    for step in path.split("."):
+        reader = reader.inside(step)
+    return reader
+
+
+def _workload(kind: str, of: BodyReader, manifest: Manifest, fitting: Fitting) -> None:
+    metadata, spec = of.inside("metadata"), of.inside("spec")
+    name = metadata.text("name") or metadata.text("generateName") or kind
+    metadata.skip(
+        "labels", "annotations", "generateName", "uid", "resourceVersion", "creationTimestamp", "generation", "managedFields"
+    )
+    metadata.leave_given("namespace", "everything of a stack is in the cluster's namespace", "set namespace of the cluster")
+    of.skip("apiVersion", "kind", "status")
+    job: dict[str, Any] = {}
+    template = spec
+    if kind == "CronJob":
+        spec.leave_given("schedule", "a job of a cluster has no schedule", "set schedule of a serverless job under jobs")
+        spec.skip(
+            "concurrencyPolicy", "successfulJobsHistoryLimit", "failedJobsHistoryLimit", "suspend", "startingDeadlineSeconds"
+        )
+        template = _inside(spec, "jobTemplate.spec")
+    if kind in ("Job", "CronJob"):
+        job = _job_settings(template)
+    serves = kind in SERVES
+    if serves:
+        replicas = spec.whole("replicas")
+        job = given(replicas=replicas)
+        if replicas == 0:
+            spec.leave(
+                "replicas",
+                "0 replicas: a service here has 1 or more",
+                "set enabled: false of the cluster's part, or leave it out",
+            )
+            job = {}
+        spec.skip(*_PLUMBING, "minReadySeconds", "serviceName")
+        spec.leave_given("volumeClaimTemplates", "pods here have no volumes")
+    if kind != "Pod":
+        inner = template.inside("template")
+        inner.skip("metadata")
+        pod = inner.inside("spec")
+    else:
+        pod = spec
+    _pod(kind, name, of, pod, job, manifest, fitting)
+
+
+def _pod(
+    kind: str, name: str, of: BodyReader, pod: BodyReader, job: dict[str, Any], manifest: Manifest, fitting: Fitting
+) -> None:
+    """`of`: the whole object; `job`: what it says beside its pod."""
+    serves = kind in SERVES
+    containers = pod.items("containers")
+    if not containers:
+        of.leave("spec", f"{name} has no container", "add one")
+        return
+    for key, why in _LEFT_OF_POD.items():
+        if key == "initContainers":
+            for one in pod.items(key):
+                _leave_container(one, why)
+        else:
+            pod.leave_given(key, why)
+    pod.skip(
+        "restartPolicy", "terminationGracePeriodSeconds", "dnsPolicy", "schedulerName", "hostIPC", "hostPID", "serviceAccount"
+    )
+    pod.leave_given("tolerations", "pods tolerate the taints of their pool")
+    pod.leave_given("runtimeClassName", "nodes with GPUs run NVIDIA's runtime by themselves")
+    # The container with a GPU is the program; of several without, the first is.
+    chosen = containers if not serves else [next((one for one in containers if _gpu_texts(one)), containers[0])]
+    for one in containers:
+        if one not in chosen:
+            _leave_container(one, "a pod here has one container")
+    if len(chosen) > 1:
+        pod.change("containers", f"the pod has {len(chosen)} containers; each becomes a separate job")
+    _jobs_of(chosen, name, job, serves, manifest, fitting)
+    of.rest()
+
+
+def _leave_container(one: BodyReader, why: str) -> None:
+    one.skip(*one.names())
+    requests = ", ".join(_gpu_texts(one))
+    one.reading.leave(one.path, why + (f"; this one requests {requests}" if requests else ""))
+
+
+def _jobs_of(
+    containers: list[BodyReader], name: str, job: dict[str, Any], serves: bool, manifest: Manifest, fitting: Fitting
+) -> None:
+    section = "services" if serves else "jobs"
+    for index, container in enumerate(containers):
+        own = name if len(containers) == 1 else f"{name}-{container.text('name') or index}"
+        container.skip("name")
+        key = fitting(own)
+        settings = {**job, **_container(container, manifest, section, key)}
+        count, refused = _gpus(container, manifest, key)
+        settings["gpus"] = count or (1 if settings.pop(_SEES, False) else 0)
+        settings.pop(_SEES, None)
+        if refused:
+            manifest.refused.setdefault(section, {})[key] = {name: value for name, value in settings.items() if name != "gpus"}
+        elif serves:
+            manifest.services[key] = {**settings, **_ports(container), **_probe(container)}
+        else:
+            for given_key in ("ports", "livenessProbe", "readinessProbe", "startupProbe"):
+                container.leave_given(given_key, "a job answers no requests")
+            manifest.jobs[key] = settings
+
+
+def _job_settings(job: BodyReader) -> dict[str, Any]:
+    seconds, parallel, completions = job.whole("activeDeadlineSeconds"), job.whole("parallelism"), job.whole("completions")
+    job.skip("suspend", "manualSelector", "selector", "podReplacementPolicy")
+    job.leave_given("ttlSecondsAfterFinished", "a finished job is kept, since a removed one would run again with the next update")
+    job.leave_given("completionMode", "pods of a job have no index", "set nodes, for workers that find each other by TF_CONFIG")
+    if completions is not None and completions != (parallel or 1):
+        job.leave("completions", f"{completions} completions: every one of the {parallel or 1} parallel pods has to succeed")
+    return given(
+        retries=job.whole("backoffLimit"),
+        timeout_minutes=max(1, -(-seconds // 60)) if seconds else None,
+        parallelism=parallel if parallel != 1 else None,
+    )
+
+
+def _container(of: BodyReader, manifest: Manifest, section: str, key: str) -> dict[str, Any]:
+    environment: dict[str, str] = {}
+    settings = given(
+        image=of.text("image"),
+        command=of.texts("command", free=True),
+        args=of.texts("args", free=True),
+    )
+    for one in of.items("env"):
+        name = (one.text("name") or "").strip()
+        if "valueFrom" in one:
+            one.leave(
+                "valueFrom",
+                f"where {name} comes from isn't in the file",
+                f"set secret_environment: {{{name}: …}}, or environment",
+            )
+            continue
+        raw = one.raw("value")
+        value = "" if raw is None else ("true" if raw else "false") if isinstance(raw, bool) else str(raw)
+        if name == VISIBLE:
+            one.change("value", f"{VISIBLE}: the device plugin decides which GPU a pod sees")
+            settings[_SEES] = value.strip() not in ("", "none", "void")
+        elif name == PERCENTAGE and value.replace(".", "", 1).isdigit():
+            settings["active_thread_percentage"] = float(value) if "." in value else int(value)
+        elif name == MEMORY and (match := _LIMIT.fullmatch(value)):
+            settings["pinned_memory_limit"] = match[1]
+        elif name in (PERCENTAGE, MEMORY):
+            one.leave("value", f"{name}: not a value that can be set here", "set sharing of the pool")
+        elif is_secret_name(name) or holds_secret(value):
+            manifest.secrets.append((f"{section}.{key}", name))
+        elif name:
+            environment[name] = one.text("value", free=True) or ""
+    for variable in ("active_thread_percentage", "pinned_memory_limit"):
+        if section == "services" and variable in settings:
+            of.leave(
+                "env", f"{variable} {settings.pop(variable)}: a service has no share of its own", "set it in sharing of the pool"
+            )
+    of.leave_given("envFrom", "variables are set one by one", "set environment, or secret_environment")
+    of.leave_given("volumeMounts", "pods here have no volumes")
+    of.leave_given("securityContext", "pods here run with the fewest rights that they need")
+    of.leave_given("lifecycle", "pods here have no hooks")
+    of.skip("imagePullPolicy", "terminationMessagePath", "terminationMessagePolicy", "stdin", "tty")
+    resources = of.inside("resources")
+    limits, requests = resources.inside("limits"), resources.inside("requests")
+    cpu, memory = requests.text("cpu") or limits.text("cpu"), limits.text("memory") or requests.text("memory")
+    for one in (limits, requests):
+        one.skip("cpu", "memory")
+    return settings | given(environment=environment, cpu=_cores(cpu), memory_in_gib=_gib(memory))
+
+
+def _cores(text: str | None) -> float | int | None:
+    found = _QUANTITY.fullmatch(text or "")
+    number = float(found[1]) / (1000 if found[2] == "m" else 1) if found else None
+    return int(number) if number is not None and number == int(number) else number
+
+
+def _gib(text: str | None) -> float | int | None:
+    found = _QUANTITY.fullmatch(text or "")
+    if found is None or found[2] not in _SIZES:
+        return None
+    number = round(float(found[1]) * _SIZES[found[2]], 3)
+    return int(number) if number == int(number) else number
+
+
+def _gpu_texts(container: BodyReader) -> list[str]:
+    """What a container requests of GPUs, without reading it."""
+    resources = mapping(container.peek("resources"))
+    found: dict[str, Any] = {}
+    for kind in ("requests", "limits"):
+        found |= {name: count for name, count in mapping(resources.get(kind)).items() if is_gpu_resource(str(name))}
+    return [f"{name}: {count}" for name, count in found.items() if count not in (0, "0")]
+
+
+def _gpus(container: BodyReader, manifest: Manifest, key: str) -> tuple[int, bool]:
+    """How many GPUs a pod gets, and whether they are of a kind that a cluster here doesn't have."""
+    resources = container.inside("resources")
+    total, refused = 0, False
+    limits, requests = resources.inside("limits"), resources.inside("requests")
+    limited = {name.lower() for name in limits.names()}
+    for one in (limits, requests):
+        for name in one.names():
+            if not is_gpu_resource(name):
+                continue
+            count = one.whole(name)
+            if one is requests and name.lower() in limited:
+                continue
+            if count is None or count == 0:
+                continue
+            at = one.at(name)
+            if name == GPU_RESOURCE:
+                total += count
+            elif name == f"{GPU_RESOURCE}{SHARED_SUFFIX}":
+                total += count
+                manifest.notes.append(
+                    f"{at}: {count} shared GPU{'s' if count > 1 else ''}: set `sharing: {{rename: true, …}}` of the pool"
+                )
+            elif name.startswith(MIG_PREFIX):
+                total += count
+                profile = name.removeprefix(MIG_PREFIX).removesuffix(SHARED_SUFFIX)
+                match = _MIG.match(profile)
+                sharing = f"sharing: {{strategy: mig, profile: {f'MIG{match[1]}g' if match else '…'}, mig_strategy: mixed}}"
+                manifest.notes.append(
+                    f"{at}: {count} MIG instance{'s' if count > 1 else ''} {profile} for {key}: set `{sharing}` of the pool"
+                )
+            else:
+                refused = True
+                vendor = "AMD" if name.startswith("amd.com/") else "another vendor"
+                message = f"{count} GPU{'s' if count > 1 else ''} of {vendor}: pods of a stack's cluster request NVIDIA GPUs"
+                one.leave(name, message, "set a pool with NVIDIA GPUs and gpus, or use vms with an AMD size")
+    return total, refused
+
+
+def _ports(container: BodyReader) -> dict[str, Any]:
+    ports = container.items("ports")
+    numbers: list[int] = []
+    for port in ports:
+        number = port.whole("containerPort")
+        port.skip("name", "protocol")
+        if number is not None:
+            numbers.append(number)
+            if len(numbers) > 1:
+                port.leave("containerPort", f"{number}: a service has one port, here {numbers[0]}")
+    return {"port": numbers[0]} if numbers else {}
+
+
+def _probe(container: BodyReader) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key in ("readinessProbe", "livenessProbe"):
+        probe = container.inside(key)
+        request = probe.inside("httpGet")
+        route, period, failures = request.text("path"), probe.whole("periodSeconds"), probe.whole("failureThreshold")
+        request.skip("port", "scheme")
+        probe.skip("timeoutSeconds", "successThreshold", "initialDelaySeconds")
+        if route is not None and not found:
+            found = given(route=route, period_seconds=period, failures=failures)
+        elif key in container and route != found.get("route"):
+            container.leave(key, "a service has one probe, an HTTP request", "set probes")
+    start = container.inside("startupProbe")
+    period, failures = start.whole("periodSeconds"), start.whole("failureThreshold")
+    start.skip("httpGet", "tcpSocket", "exec", "timeoutSeconds", "initialDelaySeconds", "successThreshold")
+    if failures:
+        found["start_minutes"] = max(1, -(-(period or 10) * failures // 60))
+    return {"probes": found} if found else {}
+
+
+def _service(of: BodyReader, manifest: Manifest, fitting: Fitting) -> None:
+    """A Service of Kubernetes: the port that its pods listen on, and who reaches them."""
+    metadata, spec = of.inside("metadata"), of.inside("spec")
+    name, kind = metadata.text("name") or "", spec.text("type")
+    internal = "internal" in str(mapping(metadata.peek("annotations"))).lower()
+    metadata.skip(*metadata.names())
+    of.skip("apiVersion", "kind", "status")
+    spec.skip("sessionAffinity", "clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy")
+    spec.skip("allocateLoadBalancerNodePorts", "externalTrafficPolicy")
+    ports = spec.items("ports")
+    target = next((port.whole("targetPort") for port in ports if str(port.peek("targetPort")).isdigit()), None)
+    for port in ports:
+        port.skip("name", "protocol", "appProtocol", "port", "targetPort", "nodePort")
+    selected = [fitting(str(value)) for value in mapping(spec.raw("selector")).values()]
+    key = next((one for one in manifest.services if one == fitting(name) or one in selected), None)
+    if key is None and len(manifest.services) == 1:
+        key = next(iter(manifest.services))
+    if key is None:
+        of.leave(
+            "kind",
+            f"the Service {name} is of no Deployment in this file",
+            "every service of a stack has an address in the cluster",
+        )
+        return
+    if target is not None:
+        manifest.services[key].setdefault("port", target)
+    if kind == "LoadBalancer" and internal:
+        manifest.services[key]["reach"] = "network"
+    elif kind in ("LoadBalancer", "NodePort"):
+        spec.leave(
+            "type", f"{kind}: a service here has no public address", "set reach: network, for the cluster's virtual network"
+        )
+    of.rest()
+
+
+def _autoscaler(of: BodyReader, manifest: Manifest, fitting: Fitting) -> None:
+    spec = of.inside("spec")
+    target = fitting(spec.inside("scaleTargetRef").text("name") or "")
+    low, high = spec.whole("minReplicas"), spec.whole("maxReplicas")
+    percent = spec.whole("targetCPUUtilizationPercentage")
+    for metric in spec.items("metrics"):
+        resource = metric.inside("resource")
+        if resource.text("name") == "cpu":
+            percent = percent or resource.inside("target").whole("averageUtilization")
+        else:
+            metric.leave("type", "services scale by CPU", "set autoscale: {cpu_percent: …}")
+    if target not in manifest.services:
+        of.leave("kind", f"the autoscaler's target {target} isn't in this file", "set autoscale of the service")
+        return
+    for inner in (of, of.inside("metadata")):
+        inner.skip("apiVersion", "kind", "status", "name", "namespace", "labels", "annotations")
+    of.rest()
+    service = manifest.services[target]
+    service.pop("replicas", None)
+    service["autoscale"] = given(min=low, max=high, cpu_percent=percent)
+    if "cpu" not in service:
+        manifest.notes.append(f"{of.at()}: autoscaling requires cpu of the service {target}, and its container requests none")
+
+
+# The device plugin's configuration
+
+
+def _config_map(of: BodyReader, manifest: Manifest) -> None:
+    data = mapping(of.raw("data"))
+    found = False
+    for name, text in data.items():
+        if isinstance(text, str) and _is_plugin_config(text):
+            found = True
+            _plugin_config(of, str(name), text, manifest)
+    if not found:
+        of.leave("kind", "a ConfigMap has no key in the stack file", "set environment of the job or service")
+
+
+def _is_plugin_config(text: str) -> bool:
+    return bool(re.search(r"^\s*(?:sharing|flags):", text, re.MULTILINE)) and "version" in text
+
+
+def _plugin_config(of: BodyReader, name: str, text: str, manifest: Manifest) -> None:
+    """One key of the ConfigMap, which nodes choose by a label: the sharing of one pool here."""
+    outer = of.reading.document
+    path = member(of.whole_path("data"), name)
+    line = outer.line_of(path)
+    document, problems = located_yaml.read(text, outer.file)
+    if document is None:
+        of.reading.leave(path, f"this isn't YAML: {problems[0].message}" if problems else "this isn't YAML")
+        return
+    lines = {inner: line + number for inner, number in document.lines.items()}
+    reading = Reading(Document(outer.file, document.value, lines))
+    config = BodyReader(document.value, "", reading)
+    config.skip("version")
+    flags = config.inside("flags")
+    mig = flags.text("migStrategy")
+    flags.skip("plugin", "failOnInitError", "nvidiaDriverRoot", "deviceListStrategy", "deviceIDStrategy", "gfd")
+    sharing = config.inside("sharing")
+    settings: dict[str, Any] = {}
+    for kind, strategy in (("timeSlicing", "time-slicing"), ("mps", "mps")):
+        if kind not in sharing:
+            continue
+        shared = sharing.inside(kind)
+        rename = shared.flag("renameByDefault")
+        shared.leave_given("failRequestsGreaterThanOne", "a pod gets as many shares as it requests", "request 1")
+        for resource in shared.items("resources"):
+            of_resource = resource.text("name") or ""
+            replicas = resource.whole("replicas")
+            for ignored in device_plugin.IGNORED_RESOURCE_KEYS:
+                resource.leave_given(ignored, "the device plugin ignores it", "set rename of sharing")
+            if settings:
+                resource.leave(
+                    "name", f"{replicas} replicas of {of_resource}: a pool shares one resource", "set another pool's sharing"
+                )
+                continue
+            settings = given(strategy=strategy, replicas=replicas, rename=rename or None)
+            if match := _MIG.match(of_resource.removeprefix(MIG_PREFIX)):
+                settings["profile"] = f"MIG{match[1]}g"
+    if mig in ("single", "mixed") and "profile" in settings:
+        settings["mig_strategy"] = mig
+    elif mig in ("single", "mixed") and not settings:
+        settings = {"strategy": "mig", "mig_strategy": mig}
+        manifest.notes.append(
+            f"{config.at('flags')}: sharing requires the profile into which MIG cuts a GPU, such as profile: MIG1g"
+        )
+    for problem in device_plugin.check(mapping(document.value), ""):
+        reading.leave(problem.path.strip("."), problem.message, problem.fix)
+    config.rest()
+    of.reading.left += reading.left
+    if settings:
+        key = re.sub(r"[^a-z0-9]", "", name.lower().removesuffix(".yaml"))[:12] or "gpu"
+        key = key if key[0].isalpha() else f"g{key}"[:12]
+        manifest.pools[key] = {"sharing": settings}
+        manifest.notes.append(
+            f"{outer.file}:{line}: {name} is the sharing of the pool {key}: set size of the pool, which is not in a ConfigMap"
+        )

@@ -1,0 +1,611 @@
+"""YAML of Azure Machine Learning's CLI, version 2: online endpoints and deployments, computes, environments, models and command
+jobs, as entries of a stack file and command lines.
+
+The kind is read from `$schema`; a file without one is recognised by its keys. A setting without a key in the stack file and a
+placeholder are reported with their lines. Source: Microsoft Learn, machine-learning/reference-yaml-*, 2026-01.
+"""
+
+import re
+import shlex
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from azure_gpu.catalog.sizes import SIZES
+from azure_gpu.formats.body_reader import BodyReader, Reading, given
+from azure_gpu.formats.gpu_mentions import is_gpu_size
+from azure_gpu.formats.likely_secrets import holds_secret, is_secret_name
+from azure_gpu.formats.part_in_file import PartInFile
+
+ENDPOINT, DEPLOYMENT, CLUSTER, INSTANCE, KUBERNETES, MACHINE, JOB, ENVIRONMENT, MODEL = (
+    *("online endpoint", "online deployment", "compute cluster", "compute instance", "Kubernetes compute"),
+    *("attached virtual machine", "command job", "environment", "model"),
+)
+_SCHEMAS = {
+    "managedonlineendpoint": ENDPOINT,
+    "kubernetesonlineendpoint": ENDPOINT,
+    "managedonlinedeployment": DEPLOYMENT,
+    "kubernetesonlinedeployment": DEPLOYMENT,
+    "amlcompute": CLUSTER,
+    "computeinstance": INSTANCE,
+    "kubernetescompute": KUBERNETES,
+    "vmcompute": MACHINE,
+    "commandjob": JOB,
+    "environment": ENVIRONMENT,
+    "model": MODEL,
+}
+# Schemas that aren't read, with what has the same here.
+OTHERS = {
+    "workspace": "ml_workspace",
+    "pipelinejob": "a pipeline: import each step that is a command job",
+    "sweepjob": "a sweep: `run --on batch --tasks` runs a command for each value",
+    "automljob": "automated ML, which has no key in the stack file",
+    "batchendpoint": "pools, with `run --on batch --tasks`",
+    "batchdeployment": "pools, with `run --on batch --tasks`",
+    "data": "the stack's storage (foundation.storage)",
+    "datastore": "the stack's storage (foundation.storage)",
+    "registry": "foundation.registry, for images",
+    "schedule": "schedule of jobs",
+}
+_TYPES = {"amlcompute": CLUSTER, "computeinstance": INSTANCE, "kubernetes": KUBERNETES, "virtualmachine": MACHINE, "command": JOB}
+_AUTH = {"key": "key", "aml_token": "aml_token", "aad_token": "entra"}
+_INPUT = re.compile(r"\$\{\{\s*(inputs|outputs)\.([\w.-]+)\s*\}\}")
+_PYTHON = re.compile(r"\s*python3?\s+(?:-u\s+)?([\w./-]+\.py)\b")
+_LITERALS = (str, int, float, bool)
+
+
+class Command(NamedTuple):
+    """A command job, as arguments of `operations run`."""
+
+    words: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+class Found(NamedTuple):
+    """What a document became."""
+
+    parts: list[PartInFile]
+    commands: list[Command]
+
+
+def kind_of(body: Mapping[str, Any]) -> str:
+    """One of the kinds, a key of OTHERS, or "" if the document isn't Azure Machine Learning's."""
+    schema = str(body.get("$schema") or "")
+    if "azuremlschemas" in schema.lower() or ".schema.json" in schema.lower():
+        name = schema.rsplit("/", 1)[-1].split(".", 1)[0].lower()
+        return _SCHEMAS.get(name, name if name in OTHERS else "")
+    keys = {str(key) for key in body}
+    declared = str(body.get("type") or "").lower()
+    if "kind" in keys or "properties" in keys:
+        return ""
+    if "endpoint_name" in keys and keys & {"model", "environment", "instance_type", "instance_count", "code_configuration"}:
+        return DEPLOYMENT
+    if "auth_mode" in keys:
+        return ENDPOINT
+    if declared == "kubernetes" and "resource_id" not in keys:
+        return ""
+    if declared in _TYPES and keys & {"size", "resource_id", "min_instances", "max_instances", "command", "ssh_settings"}:
+        return _TYPES[declared]
+    if "command" in keys and "environment" in keys and keys & {"compute", "code", "experiment_name", "resources", "$schema"}:
+        return JOB
+    if "size" in keys and keys & {"min_instances", "max_instances", "idle_time_before_scale_down"}:
+        return CLUSTER
+    return {"pipeline": "pipelinejob", "sweep": "sweepjob", "automl": "automljob"}.get(declared, "")
+
+
+def read(kind: str, body: Mapping[str, Any], path: str, reading: Reading, folder: str) -> Found:
+    """`folder`: in which the file is, for what it names by a relative path."""
+    reader = BodyReader(body, path, reading)
+    reader.skip("$schema", "type")
+    found = _READERS[kind](reader, folder)
+    reader.rest()
+    return found
+
+
+def _only(part: PartInFile, *others: PartInFile) -> Found:
+    return Found([*others, part], [])
+
+
+# Endpoints
+
+
+def _endpoint(of: BodyReader, folder: str) -> Found:
+    name = of.text("name") or "model"
+    part = PartInFile("ml_endpoints", name, {}, of.at())
+    access = of.text("public_network_access")
+    identity = of.inside("identity")
+    kind = identity.text("type")
+    if "user_assigned_identities" in identity:
+        identity.leave(
+            "user_assigned_identities",
+            "deployments use the stack's identity",
+            "set foundation.identity to existing: <its ARM id>",
+        )
+    auth = of.text("auth_mode")
+    if auth is not None and auth.lower() not in _AUTH:
+        of.leave("auth_mode", f"{auth} isn't a method of online endpoints", "set auth to entra, key or aml_token")
+    part.settings = given(
+        compute=_named(of, "compute"),
+        auth=_AUTH.get((auth or "").lower()),
+        network="private" if access == "disabled" else None,
+        identity={"user_assigned": "stack", "system_assigned": "system"}.get(str(kind)),
+        description=of.text("description"),
+        traffic=_shares(of, "traffic"),
+        mirror=_shares(of, "mirror_traffic"),
+        tags=of.pairs("tags"),
+    )
+    found = Found([part], [])
+    listed = of.items("deployments") if isinstance(of.raw("deployments"), list) else []
+    for deployment in listed:
+        inner = _deployment(deployment, folder, name)
+        found.parts.extend(inner.parts)
+    of.leave_given("properties", "an endpoint's properties are the service's own")
+    return found
+
+
+def _shares(of: BodyReader, key: str) -> dict[str, int]:
+    inner = of.inside(key)
+    shares = {name: inner.whole(name) for name in inner.names()}
+    return {name: share for name, share in shares.items() if share}
+
+
+def _deployment(of: BodyReader, folder: str, endpoint: str = "") -> Found:
+    name = of.text("name") or "blue"
+    endpoint = endpoint or of.text("endpoint_name") or "model"
+    extra: list[PartInFile] = []
+    part = PartInFile("ml_endpoints", endpoint, {}, of.at())
+    scale = of.inside("scale_settings")
+    scaled = scale.text("type") or scale.text("scale_type")
+    low, high = scale.whole("min_instances"), scale.whole("max_instances")
+    percent = scale.whole("target_utilization_percentage")
+    instances = of.whole("instance_count") or scale.whole("instance_count")
+    scale.leave_given("polling_interval", "the service polls at its own interval")
+    requests = of.inside("request_settings")
+    size = of.text("instance_type")
+    settings = given(
+        model=_model_of(of, extra, endpoint, folder),
+        environment=_environment_of(of, extra, endpoint, folder),
+        instance_type=size,
+        instances=instances,
+        autoscale=given(min=low, max=high, utilization_percent=percent) if scaled == "target_utilization" else None,
+        probes=given(**{key: _probe(of.inside(f"{key}_probe")) for key in ("liveness", "readiness", "startup")}),
+        requests=given(
+            timeout_seconds=_seconds(requests, "request_timeout_ms"),
+            concurrent=requests.whole("max_concurrent_requests_per_instance"),
+            queue_seconds=_seconds(requests, "max_queue_wait_ms"),
+        ),
+        environment_variables=_variables(of, "environment_variables"),
+        model_mount_path=of.text("model_mount_path"),
+        egress="private" if of.text("egress_public_network_access") == "disabled" else None,
+        app_insights=of.flag("app_insights_enabled") or None,
+        description=of.text("description"),
+        tags=of.pairs("tags"),
+    )
+    if scaled != "target_utilization" and (low is not None or high is not None):
+        scale.leave("min_instances" if low is not None else "max_instances", "these count only with type: target_utilization")
+    if "code_configuration" in of:
+        code = of.inside("code_configuration")
+        local = code.inside("code").text("local_path") if isinstance(code.raw("code"), dict) else code.text("code")
+        script = code.text("scoring_script") or "score.py"
+        fix = "upload the folder to a blob container, set ml_workspace.code.<name> to its version and uri, and "
+        code.leave(
+            "code", f"{script} in {local or 'a local folder'}: code is a version in the workspace", f"{fix}code of the deployment"
+        )
+    resources = of.inside("resources")
+    limits, asked = resources.inside("limits"), resources.inside("requests")
+    if "resources" in of:
+        extra += _instance_type(of, name, settings, limits, asked, endpoint)
+    part.settings = {"deployments": {name: settings}}
+    part.written[f"deployments.{name}.instance_type"] = of.at("instance_type")
+    of.leave_given("data_collector", "collecting requests has no key in the stack file", "set overrides of the deployment")
+    return Found([*extra, part], [])
+
+
+def _instance_type(
+    of: BodyReader, name: str, settings: dict[str, Any], limits: BodyReader, requests: BodyReader, endpoint: str
+) -> list[PartInFile]:
+    """On Kubernetes: the resources of a pod, which an instance type of the compute has here. The compute is the endpoint's, which
+    may be in another file, so that its name is filled in later: it is under "", and `written` has the endpoint."""
+    cpu = limits.text("cpu") or requests.text("cpu")
+    memory = limits.text("memory") or requests.text("memory")
+    counts = [(one, key) for one in (limits, requests) for key in one.names() if key == "nvidia.com/gpu"]
+    gpus = next((count for one, key in counts if (count := one.whole(key)) is not None), None)
+    for one in (limits, requests):
+        one.skip("cpu", "memory", "nvidia.com/gpu")
+    if not (cpu or memory or gpus):
+        return []
+    instance = given(cpu=cpu, memory=memory, gpus=gpus)
+    if "instance_type" in settings:
+        of.leave(
+            "resources",
+            f"{_listed(instance)}: the instance type decides what a pod gets",
+            "set them in the instance type of the compute",
+        )
+        return []
+    settings["instance_type"] = name
+    types = {"": {"instance_types": {name: instance}}}
+    return [PartInFile("ml_workspace", "computes", types, of.at("resources"), {"endpoint": endpoint})]
+
+
+def _listed(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key} {value}" for key, value in values.items())
+
+
+def _probe(of: BodyReader) -> dict[str, Any]:
+    return given(
+        initial_delay_seconds=of.whole("initial_delay"),
+        period_seconds=of.whole("period"),
+        timeout_seconds=of.whole("timeout"),
+        success_threshold=of.whole("success_threshold"),
+        failure_threshold=of.whole("failure_threshold"),
+    )
+
+
+def _seconds(of: BodyReader, key: str) -> float | int | None:
+    number = of.number(key)
+    seconds = number / 1000 if number is not None else None
+    return int(seconds) if seconds is not None and seconds == int(seconds) else seconds
+
+
+def _variables(of: BodyReader, key: str) -> dict[str, str]:
+    inner = of.inside(key)
+    kept: dict[str, str] = {}
+    for name in inner.names():
+        if is_secret_name(name):
+            inner.leave(
+                name,
+                "likely a secret, and whoever reads a deployment reads its variables",
+                "let the program fetch it from a key vault",
+            )
+        elif (value := inner.text(name, free=True)) is not None:
+            kept[name] = value
+    return kept
+
+
+def _named(of: BodyReader, key: str) -> str | None:
+    """`azureml:name`, `azureml:name:version` and a bare name, without the scheme. `@latest` has no version."""
+    text = of.text(key)
+    if text is None or text.startswith(("/", "azureml://")):
+        return text
+    name, at, label = text.removeprefix("azureml:").partition("@")
+    if at:
+        of.change(key, f"{label} isn't a version", f"add the version: {name}:<version>")
+    return name
+
+
+def _model_of(of: BodyReader, extra: list[PartInFile], endpoint: str, folder: str) -> str | None:
+    if not isinstance(of.raw("model"), dict):
+        return _named(of, "model")
+    inner = of.inside("model")
+    name = inner.text("name") or endpoint
+    extra.append(_model_part(inner, name, folder))
+    return name
+
+
+def _model_part(of: BodyReader, name: str, folder: str) -> PartInFile:
+    version = of.text("version") or "1"
+    path = of.text("path") or of.text("local_path") or of.text("model_uri") or ""
+    kind = (of.text("type") or "").removesuffix("_model")
+    remote = path.startswith(("azureml://", "https://"))
+    settings = given(
+        version=version,
+        uri=path if remote else None,
+        path=None if remote else f"{name}/{version}",
+        type=kind if kind in ("triton", "mlflow") else None,
+        description=of.text("description"),
+        tags=of.pairs("tags"),
+    )
+    part = PartInFile("ml_workspace", "models", {name: settings}, of.at())
+    if path and not remote:
+        part.notes.append(f"{of.at()}: upload it with `python -m operations upload-model {_beside(folder, path)}`")
+    return part
+
+
+def _environment_of(of: BodyReader, extra: list[PartInFile], endpoint: str, folder: str) -> str | None:
+    if not isinstance(of.raw("environment"), dict):
+        return _named(of, "environment")
+    inner = of.inside("environment")
+    name = inner.text("name") or f"{endpoint}-environment"
+    extra.append(_environment_part(inner, name, folder))
+    return name
+
+
+def _environment_part(of: BodyReader, name: str, folder: str) -> PartInFile:
+    docker = of.inside("docker")
+    image = of.text("image") or docker.text("image")
+    conda = of.text("conda_file") if not isinstance(of.raw("conda_file"), dict) else None
+    if isinstance(of.raw("conda_file"), dict):
+        of.leave("conda_file", "the conda file is written in place", "put it into a file, and set conda_file to its path")
+    routes, inference = {}, of.inside("inference_config")
+    port = None
+    for key in ("scoring", "liveness", "readiness"):
+        route = inference.inside(f"{key}_route")
+        port = route.whole("port") or port
+        routes[key] = route.text("path")
+    if "build" in of:
+        of.leave("build", "an image is built by the stack's registry only for a workload", "build and push it, and set image")
+    settings = given(
+        version=of.text("version") or "1",
+        image=image,
+        conda_file=_beside(folder, conda.removeprefix("file:")) if conda else None,
+        routes=given(port=port, **routes),
+        description=of.text("description"),
+        tags=of.pairs("tags"),
+    )
+    of.skip("os_type", "path")
+    return PartInFile("ml_workspace", "environments", {name: settings}, of.at())
+
+
+def _beside(folder: str, path: str) -> str:
+    """A path that the file names, from where the command runs."""
+    parts: list[str] = []
+    for step in f"{folder}/{path}".split("/") if folder and not path.startswith("/") else path.split("/"):
+        if step == ".." and parts and parts[-1] != "..":
+            parts.pop()
+        elif step not in ("", ".") or (step == "" and not parts and path.startswith("/")):
+            parts.append(step)
+    return "/".join(parts) or "."
+
+
+def _environment(of: BodyReader, folder: str) -> Found:
+    return _only(_environment_part(of, of.text("name") or "environment", folder))
+
+
+def _model(of: BodyReader, folder: str) -> Found:
+    return _only(_model_part(of, of.text("name") or "model", folder))
+
+
+# Computes
+
+
+def _cluster(of: BodyReader, _folder: str) -> Found:
+    name = of.text("name") or "gpu"
+    part = PartInFile("ml_workspace", "computes", {}, of.at())
+    size = of.text("size")
+    if size is not None and not is_gpu_size(size):
+        of.skip(*of.names())
+        of.leave(
+            "size",
+            f"{size} has no GPU: computes of a stack have",
+            "set size to one with a GPU, or create it with `az ml compute`",
+        )
+        return Found([], [])
+    idle = of.whole("idle_time_before_scale_down")
+    network = of.inside("network_settings")
+    subnet = network.text("subnet")
+    if subnet is not None and not subnet.startswith("/"):
+        network.leave("subnet", f"{subnet} is a name", "set subnet_id to the subnet's ARM id")
+        subnet = None
+    network.leave_given("vnet_name", "the network is part of the subnet's ARM id", "set subnet_id")
+    low, high = of.whole("min_instances"), of.whole("max_instances")
+    found = SIZES.find(size) if size else None
+    settings = given(
+        size=found.name if found else size,
+        min_nodes=low,
+        max_nodes=high,
+        idle_minutes=max(1, -(-idle // 60)) if idle is not None else None,
+        spot=True if (of.text("tier") or "").lower() == "low_priority" else None,
+        subnet_id=subnet,
+        public_addresses=of.flag("enable_node_public_ip"),
+        description=of.text("description"),
+        tags=of.pairs("tags"),
+    )
+    if idle is not None and idle % 60:
+        of.change("idle_time_before_scale_down", f"{idle} seconds are rounded up to minutes")
+    location = of.text("location")
+    if location:
+        of.leave("location", f"{location}: computes are in the workspace's region", "set location of ml_workspace")
+    of.leave_given("ssh_public_access_enabled", "nodes of a compute aren't reached by SSH")
+    of.leave_given("ssh_settings", "nodes of a compute aren't reached by SSH; passwords aren't copied")
+    of.leave_given("identity", "nodes use the stack's identity", "set foundation.identity to existing: <its ARM id>")
+    part.settings = {name: settings}
+    part.written[f"{name}.size"] = of.at("size")
+    return _only(part)
+
+
+def _instance(of: BodyReader, _folder: str) -> Found:
+    """A workstation: a virtual machine here."""
+    name = of.text("name") or "workstation"
+    size = of.text("size")
+    part = PartInFile("vms", name, given(size=size, image="dsvm", description=None, tags=of.pairs("tags")), of.at())
+    part.written["size"] = of.at("size")
+    part.notes.append(f"{of.at()}: a compute instance is a virtual machine here; its notebooks and user aren't taken")
+    if size is not None and not is_gpu_size(size):
+        of.skip(*of.names())
+        of.leave("size", f"{size} has no GPU: machines of a stack have", "create it with `az ml compute`")
+        return Found([], [])
+    for key in ("ssh_settings", "setup_scripts", "identity", "network_settings", "create_on_behalf_of"):
+        of.leave_given(key, "a compute instance's own setting", "see docs/gpu-vm.md")
+    of.leave_given("schedules", "a machine here is shut down daily at a time of day", "set shutdown: {time: …}")
+    of.leave_given(
+        "idle_time_before_shutdown_minutes", "a machine here is shut down daily at a time of day", "set shutdown: {time: …}"
+    )
+    of.leave_given("idle_time_before_shutdown", "a machine here is shut down daily at a time of day", "set shutdown: {time: …}")
+    of.leave_given("description", "a machine has no description", "set tags")
+    return _only(part)
+
+
+def _kubernetes(of: BodyReader, _folder: str) -> Found:
+    name = of.text("name") or "kubernetes"
+    resource = of.text("resource_id") or ""
+    cluster = resource.rstrip("/").rsplit("/", 1)[-1] or name
+    compute = PartInFile("ml_workspace", "computes", {}, of.at())
+    compute.settings = {name: given(cluster=cluster, namespace=of.text("namespace"), description=of.text("description"))}
+    of.leave_given("identity", "the extension uses the cluster's identity")
+    if "/connectedclusters/" in resource.lower():
+        of.leave(
+            "resource_id",
+            f"{cluster} is a cluster of Azure Arc: a compute here attaches a cluster of AKS",
+            "see edges for jobs on it",
+        )
+        return Found([], [])
+    if not resource:
+        compute.notes.append(f"{of.at()}: set clusters.{cluster} to existing: <the cluster's ARM id>")
+        return _only(compute)
+    return _only(compute, PartInFile("clusters", cluster, {"existing": resource}, of.at("resource_id")))
+
+
+def _machine(of: BodyReader, _folder: str) -> Found:
+    name = (of.text("resource_id") or of.text("name") or "machine").rstrip("/").rsplit("/", 1)[-1]
+    of.leave(
+        "resource_id",
+        f"{name} is attached by SSH, and the file doesn't contain its size",
+        "declare it under vms, and set ml_workspace.computes.<name> to vm: <its name>",
+    )
+    of.leave_given(
+        "ssh_settings", "passwords and keys aren't copied", "set private_key of the compute by `pulumi config set --secret`"
+    )
+    of.skip("name", "description")
+    return Found([], [])
+
+
+# Jobs
+
+
+def _job(of: BodyReader, folder: str) -> Found:
+    parts: list[PartInFile] = []
+    notes: list[str] = []
+    inputs, files = _inputs(of, folder)
+    command = of.text("command", free=True) or ""
+    filled = _INPUT.sub(lambda found: inputs.get(found[2], found[2]) if found[1] == "inputs" else found[2], command)
+    if holds_secret(filled):
+        of.leave("command", "the command contains a secret, which isn't copied")
+        filled = ""
+    code = of.text("code")
+    script = _PYTHON.match(filled)
+    words: list[str] = []
+    after: list[str] = []
+    environment = of.inside("environment") if isinstance(of.raw("environment"), dict) else None
+    image = environment.text("image") if environment is not None else None
+    if script is not None:
+        target = _beside(_beside(folder, code) if code else folder, script[1])
+        words.append(target if target.startswith((".", "/")) else f"./{target}")
+        after = _split(filled[script.end() :])
+        if image:
+            words += ["--base", image]
+    elif filled:
+        words.append(image or "IMAGE")
+        after = ["sh", "-c", filled]
+        if not image:
+            notes.append("IMAGE: the job's environment is in the workspace; give the image that it has")
+    if environment is not None:
+        conda = environment.text("conda_file") if not isinstance(environment.raw("conda_file"), dict) else None
+        if "conda_file" in environment:
+            environment.leave(
+                "conda_file",
+                f"{conda or 'the packages'}: a run installs requirements",
+                "write them to requirements.txt, and add --requirements requirements.txt",
+            )
+        environment.leave_given(
+            "build", "an image is built only for a workload or a folder with a Dockerfile", "give the folder as the target of run"
+        )
+        environment.skip("name", "version", "description", "os_type")
+    elif name := of.text("environment"):
+        notes.append(
+            f"{of.at('environment')}: {name} is in the workspace; give its packages with --requirements, or its image with --base"
+        )
+    compute = _named(of, "compute")
+    resources = of.inside("resources")
+    nodes = resources.whole("instance_count")
+    size = resources.text("instance_type")
+    if size is not None and is_gpu_size(size):
+        compute = compute or "gpu"
+        part = PartInFile(
+            "ml_workspace", "computes", {compute: given(size=size, max_nodes=nodes or 1)}, resources.at("instance_type")
+        )
+        part.written[f"{compute}.size"] = resources.at("instance_type")
+        parts.append(part)
+    elif size is not None:
+        resources.leave("instance_type", f"{size}: the compute decides which machine runs the job")
+    for key in ("shm_size", "docker_args"):
+        resources.leave_given(key, "a run has no options of Docker")
+    words += ["--on", "cluster"]
+    if compute and compute != "local":
+        words += ["--compute", compute.rsplit("/", 1)[-1]]
+    if nodes and nodes > 1:
+        words += ["--nodes", str(nodes)]
+    for name, value in _job_variables(of).items():
+        words += ["--secret-env", name] if value is None else ["--env", f"{name}={value}"]
+    for path, name in files:
+        words += ["--input", f"{path}={name}"]
+    seconds = of.inside("limits").whole("timeout")
+    if seconds:
+        words += ["--timeout", f"{seconds / 60:g}"]
+    distribution = of.inside("distribution")
+    kind = distribution.text("type")
+    processes = distribution.whole("process_count_per_instance") or distribution.whole("worker_count")
+    if kind:
+        distribution.leave(
+            "type",
+            f"{kind} with {processes or 1} processes: a run starts the command once on each node",
+            "start the processes in the command, such as by torchrun",
+        )
+    for key in ("experiment_name", "display_name", "name", "description", "tags", "properties"):
+        of.leave_given(key, "a run names its job itself")
+    of.leave_given("outputs", "files are kept by their names", "add --output PATTERN")
+    of.leave_given("identity", "a run uses the stack's identity")
+    of.leave_given("services", "a job here has no interactive services")
+    of.leave_given("queue_settings", "the compute decides which machines run the job")
+    commands = [Command((*words, "--stack", "STACK", *(["--", *after] if after else [])), tuple(notes))] if filled else []
+    return Found(parts, commands)
+
+
+def _inputs(of: BodyReader, folder: str) -> tuple[dict[str, str], list[tuple[str, str]]]:
+    """Each input as it stands in the command, and files of this machine with the names that the program gets."""
+    listed = of.inside("inputs")
+    values: dict[str, str] = {}
+    files: list[tuple[str, str]] = []
+    for name in listed.names():
+        raw = listed.raw(name)
+        if isinstance(raw, _LITERALS):
+            values[name] = listed.text(name, free=True) or ""
+            continue
+        one = listed.inside(name)
+        path = one.text("path") or one.text("file") or one.text("folder")
+        if path and ":" not in path:
+            files.append((_beside(folder, path), name))
+            one.skip("type", "mode")
+        elif path:
+            one.leave(
+                "path",
+                f"{path}: a run takes files of this machine, or the program fetches it",
+                "download it, and add --input PATH",
+            )
+            one.skip("type", "mode")
+        else:
+            one.skip("type")
+            values[name] = one.text("default") or name
+        values.setdefault(name, name)
+    return values, files
+
+
+def _job_variables(of: BodyReader) -> dict[str, str | None]:
+    """None: likely a secret, whose value is given when it runs."""
+    inner = of.inside("environment_variables")
+    found: dict[str, str | None] = {}
+    for name in inner.names():
+        if is_secret_name(name):
+            inner.leave(name, "likely a secret, which isn't copied", "set the variable before the run")
+            found[name] = None
+        elif (value := inner.text(name, free=True)) is not None:
+            found[name] = value
+    return found
+
+
+def _split(text: str) -> list[str]:
+    try:
+        return shlex.split(text, comments=False)
+    except ValueError:
+        return text.split()
+
+
+_READERS: Mapping[str, Callable[[BodyReader, str], Found]] = {
+    ENDPOINT: _endpoint,
+    DEPLOYMENT: _deployment,
+    CLUSTER: _cluster,
+    INSTANCE: _instance,
+    KUBERNETES: _kubernetes,
+    MACHINE: _machine,
+    JOB: _job,
+    ENVIRONMENT: _environment,
+    MODEL: _model,
+}

@@ -1,0 +1,383 @@
+"""`import` of Azure ML's YAML, Kubernetes manifests for clusters, and Batch and AKS resources of ARM: a file, or a folder of
+them.
+
+Documents that belong together, such as an endpoint and its deployments, become one entry. Each entry is judged at the day;
+whatever isn't taken is a comment with its line. As the last step the GPUs of each document are looked for in what was taken, so
+that one that a reader missed is a comment too.
+"""
+
+import argparse
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from azure_gpu.catalog import offers
+from azure_gpu.catalog.prices import packaged
+from azure_gpu.catalog.problems import Code, Problem, Severity, errors
+from azure_gpu.catalog.size_use import Service, SizeUse
+from azure_gpu.catalog.sizes import SIZES
+from azure_gpu.formats import arm_settings, arm_template, cluster_manifest, ml_yaml
+from azure_gpu.formats.body_reader import Reading, mapping
+from azure_gpu.formats.container_group_template import others_in
+from azure_gpu.formats.dates import days_later
+from azure_gpu.formats.document import Document
+from azure_gpu.formats.gpu_mentions import mentions
+from azure_gpu.formats.left import Left
+from azure_gpu.formats.part_in_file import PartInFile
+from azure_gpu.formats.tags import PROPOSED_DAYS
+from azure_gpu.shared.installation import COMMAND
+from azure_gpu_operations.importing.blocks import Entry
+from azure_gpu_operations.importing.names import fitting
+from azure_gpu_operations.importing.recognition import Format, documents_of, files_of, format_of
+from azure_gpu_operations.importing.shipyard_pools import judge
+from azure_gpu_operations.importing.texts import text_of
+
+_GONE = (Code.RETIRED, Code.NOT_OFFERED)
+_LONGEST_ENDPOINT = 32
+_CLUSTER = "gpu"  # of manifests, whose cluster has no name in the file
+_FOUNDATION = {
+    "pools": ("resource_group", "identity", "storage"),
+    "batch_account": ("resource_group", "identity", "storage"),
+    "clusters": ("resource_group", "identity"),
+    "vms": ("resource_group", "identity"),
+    "ml_workspace": ("resource_group", "identity", "registry", "storage", "log_workspace"),
+    "ml_endpoints": ("resource_group", "identity", "registry", "storage", "log_workspace"),
+}
+# Settings that are machines: the size's key, by section.
+_SIZE_KEYS = {"clusters": "size", "ml_workspace": "size", "vms": "size", "ml_endpoints": "instance_type"}
+_SERVICES = {
+    "clusters": Service.AKS,
+    "ml_workspace": Service.ML_COMPUTE,
+    "vms": Service.VIRTUAL_MACHINES,
+    "ml_endpoints": Service.ML_ENDPOINT,
+}
+
+
+class Context(NamedTuple):
+    """For which stack and day entries are made."""
+
+    location: str  # "" if it isn't known; then no region is judged
+    as_of: date
+    own_day: bool  # the day isn't the stack's, so entries have it
+
+
+@dataclass(slots=True)
+class TakenDocuments:
+    """All of it."""
+
+    file: str
+    entries: list[Entry] = field(default_factory=list[Entry])
+    left: list[Left] = field(default_factory=list[Left])
+    commands: list[ml_yaml.Command] = field(default_factory=list[ml_yaml.Command])
+    secrets: list[str] = field(default_factory=list[str])  # of manifests: `job: VARIABLE`
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.commands or any(entry.active and not entry.unless_there for entry in self.entries))
+
+
+def take(
+    options: argparse.Namespace, context: Context, parameters: Mapping[str, Any], scope: arm_template.Scope
+) -> tuple[TakenDocuments, list[Problem]]:
+    """Of a file or a folder. Problems: what can't be read at all, and what Azure refuses."""
+    taken = TakenDocuments(options.file)
+    problems: list[Problem] = []
+    found = _Found()
+    for file in files_of(Path(options.file)):
+        text, wrong = text_of(str(file))
+        problems += wrong
+        if text is None:
+            continue
+        documents, wrong = documents_of(text, str(file))
+        # What is understood in spite of a mistake is taken; the mistake is told.
+        problems += [_warned(problem) for problem in wrong] if documents else wrong
+        for document in documents:
+            found.read(document, parameters, scope)
+    parts = list(found.parts)
+    if found.manifests:
+        parts += _of_manifests(found, options, taken)
+    _name_only(parts, options)
+    taken.commands = found.commands
+    problems += _entries(parts, context, taken)
+    taken.left = [*found.left(), *taken.left]
+    problems += [of_left(left) for left in taken.left if not left.changed]
+    return taken, problems
+
+
+class _Found:
+    """What the documents hold, before it is put together."""
+
+    def __init__(self) -> None:
+        self.readings: list[Reading] = []
+        self.manifests: list[Reading] = []
+        self.commands: list[ml_yaml.Command] = []
+        self.parts: list[PartInFile] = []
+        self._mentioned: list[tuple[Reading, object, str]] = []  # values in which GPUs are looked for
+
+    def read(self, document: Document, parameters: Mapping[str, Any], scope: arm_template.Scope) -> None:
+        kind = format_of(document.value)
+        if kind is Format.TEMPLATE:
+            self._template(document, parameters, scope)
+            return
+        reading = Reading(document)
+        self.readings.append(reading)
+        self._mentioned.append((reading, document.value, ""))
+        body = mapping(document.value)
+        if kind is Format.MACHINE_LEARNING:
+            self._machine_learning(body, reading)
+        elif kind is Format.KUBERNETES:
+            self.manifests.append(reading)
+        elif kind is Format.RESOURCE:
+            listed = [(f"[{index}]", one) for index, one in enumerate(document.value)] if isinstance(document.value, list) else []
+            for path, one in listed or [("", body)]:
+                self._resource(mapping(one), path, reading)
+        elif kind is Format.CONTAINER_GROUP:
+            reading.leave("", "a container group is imported by itself", f"run {COMMAND} import {document.file}")
+        else:
+            reading.leave("", "not a file that is read", "see `import --help` for those that are")
+
+    def _machine_learning(self, body: Mapping[str, Any], reading: Reading) -> None:
+        kind = ml_yaml.kind_of(body)
+        if kind in ml_yaml.OTHERS:
+            path = "$schema" if "$schema" in body else "type"
+            reading.leave(path, f"{kind} isn't taken", f"see {ml_yaml.OTHERS[kind]}")
+            return
+        found = ml_yaml.read(kind, body, "", reading, str(Path(reading.document.file).parent).removeprefix("."))
+        self.parts += found.parts
+        self.commands += found.commands
+
+    def _resource(self, body: Mapping[str, Any], path: str, reading: Reading) -> None:
+        kind = arm_settings.kind_of(body)
+        if kind not in arm_settings.READERS:
+            section = arm_settings.SECTIONS.get(kind.lower())
+            fix = f"see {section} of the stack file" if section else "keep it as it is"
+            reading.leave(path or "type", f"a {kind} isn't taken", fix)
+            return
+        found = arm_settings.read(kind, body, path, reading)
+        if found and (there := arm_settings.exists_as(body)):
+            adopt = f"`{COMMAND} adopt {there}` takes it over"
+            found[-1].notes.append(f"{reading.document.at(path)}: it exists in Azure, and this declares another: {adopt}")
+        self.parts += found
+
+    def _template(self, document: Document, parameters: Mapping[str, Any], scope: arm_template.Scope) -> None:
+        found, problems = others_in(document, parameters, scope)
+        reading = Reading(document)
+        self.readings.append(reading)
+        for one in found:
+            inner = Reading(document, one.unknown)
+            self.readings.append(inner)
+            self._mentioned.append((inner, one.body, one.path))
+            self._resource(one.body, one.path, inner)
+        told = {left.at for each in self.readings for left in each.left}
+        for problem in problems:
+            if problem.path not in told and problem.severity is Severity.ERROR:
+                reading.left.append(Left(problem.path, problem.message, problem.fix))
+
+    def left(self) -> list[Left]:
+        """Everything that isn't taken, with the GPUs that no reader has seen."""
+        for reading, value, path in self._mentioned:
+            told = {left.at for left in reading.left}
+            for mention in mentions(value, path):
+                at = reading.document.at(mention.path)
+                if mention.path not in reading.read and at not in told:
+                    reading.leave(mention.path, f"{mention.text} isn't taken", "set the GPUs that replace it")
+        return list(dict.fromkeys(left for reading in self.readings for left in reading.left))
+
+
+def _warned(problem: Problem) -> Problem:
+    return problem._replace(severity=Severity.WARNING)
+
+
+def of_left(left: Left) -> Problem:
+    return Problem(left.at, left.message, fix=left.fix, code=Code.UNKNOWN, severity=Severity.WARNING)
+
+
+def _of_manifests(found: _Found, options: argparse.Namespace, taken: TakenDocuments) -> list[PartInFile]:
+    manifest = cluster_manifest.read(found.manifests, fitting)
+    if manifest.is_empty():
+        return []
+    at = found.manifests[0].document.at("")
+    name = options.name or _CLUSTER
+    settings: dict[str, Any] = {}
+    for key, value in (("gpu_pools", manifest.pools), ("jobs", manifest.jobs), ("services", manifest.services)):
+        settings |= {key: value} if value else {}
+    part = PartInFile("clusters", name, settings, at, notes=list(manifest.notes))
+    if not manifest.pools:
+        part.notes.append("what a cluster needs besides, gpu_pools with a size above all, is in docs/settings.md")
+    if any(key in job for job in manifest.jobs.values() for key in ("active_thread_percentage", "pinned_memory_limit")):
+        part.notes.append("shares of a GPU need `sharing: {strategy: mps, replicas: …}` of their pool")
+    for section in ("jobs", "services"):
+        bare = [key for key, one in settings.get(section, {}).items() if "image" not in one]
+        part.notes += [f"the file names no image for {key}: give it `image` or `workload`" for key in bare]
+    for where, variable in manifest.secrets:
+        job = where.partition(".")[2]
+        part.notes.append(f"not copied, since it is likely a secret; give it as secret_environment: {job}: {variable}")
+        taken.secrets.append(f"{job}: {variable}")
+    if manifest.refused:
+        entry = Entry(
+            "clusters", name, manifest.refused, ["without their GPUs, which a cluster of a stack doesn't have"], [], False
+        )
+        taken.entries.append(entry)
+    return [part] if settings else []
+
+
+def _name_only(parts: list[PartInFile], options: argparse.Namespace) -> None:
+    """--name names the only entry that has a name of its own."""
+    named = [part for part in parts if part.section in ("pools", "clusters", "vms", "ml_endpoints")]
+    if options.name and len({(part.section, part.name) for part in named}) == 1:
+        for part in named:
+            part.name = options.name
+
+
+def _entries(parts: Iterable[PartInFile], context: Context, taken: TakenDocuments) -> list[Problem]:
+    """The parts of one entry together, judged and with their dates; what they depend on in front of them."""
+    merged: dict[tuple[str, str], PartInFile] = {}
+    held = list(parts)
+    endpoints = {part.name: part.settings for part in held if part.section == "ml_endpoints" and "compute" in part.settings}
+    for part in held:
+        if part.section == "ml_workspace" and "" in part.settings:
+            _with_compute(part, endpoints, taken)
+        name = part.name
+        if part.section == "ml_endpoints":
+            name = fitting(name)[:_LONGEST_ENDPOINT]
+        elif part.section in ("pools", "clusters", "vms"):
+            name = fitting(name)
+        one = merged.setdefault((part.section, name), PartInFile(part.section, name, {}, part.at))
+        _merge(one.settings, part.settings)
+        one.written |= part.written
+        one.notes += part.notes
+        one.secrets += part.secrets
+    problems: list[Problem] = []
+    made: list[Entry] = []
+    for part in merged.values():
+        entries, wrong = _judged(part, context)
+        made += entries
+        problems += wrong
+    taken.entries = [*_foundation(made), *made, *taken.entries]
+    return problems
+
+
+def _with_compute(part: PartInFile, endpoints: Mapping[str, Mapping[str, Any]], taken: TakenDocuments) -> None:
+    """An instance type of a deployment on Kubernetes goes to the compute of its endpoint."""
+    compute = endpoints.get(part.written.get("endpoint", ""), {}).get("compute")
+    settings = part.settings.pop("")
+    if compute:
+        part.settings[compute] = settings
+        return
+    [(name, instance)] = settings["instance_types"].items()
+    values = ", ".join(f"{key}: {value}" for key, value in instance.items())
+    fix = f"set instance_types: {{{name}: {{{values}}}}} of the compute"
+    taken.left.append(Left(part.at, f"{values}: the endpoint's compute isn't in the files", fix))
+
+
+def _merge(into: dict[str, Any], settings: Mapping[str, Any]) -> None:
+    for key, value in settings.items():
+        if isinstance(value, dict) and isinstance(into.get(key), dict):
+            _merge(into[key], value)
+        else:
+            into[key] = value
+
+
+def _foundation(entries: list[Entry]) -> list[Entry]:
+    """What the entries depend on, unless one of them is it, or the stack file has it already."""
+    there = {(entry.section, entry.name) for entry in entries}
+    needed = dict.fromkeys(part for entry in entries for part in _FOUNDATION.get(entry.section, ()) if entry.active)
+    found = [Entry("foundation", part, "create", [], [], True, True) for part in needed if ("foundation", part) not in there]
+    if any(entry.section == "pools" and entry.active for entry in entries) and not any(
+        entry.section == "batch_account" for entry in entries
+    ):
+        found.append(Entry("batch_account", "", "create", [], [], True, True))
+    return found
+
+
+def _judged(part: PartInFile, context: Context) -> tuple[list[Entry], list[Problem]]:
+    day = {"as_of": context.as_of.isoformat()} if context.own_day else {}
+    end = {"expires_after": days_later(context.as_of, PROPOSED_DAYS).isoformat()}
+    if part.section == "pools":
+        return _pool(part, context, end | day)
+    if part.section in ("foundation", "batch_account") and not part.name:
+        return [Entry(part.section, key, value, part.notes, [], True) for key, value in part.settings.items()], []
+    comments = list(part.notes)
+    settings = part.settings
+    problems: list[Problem] = []
+    if part.section in _SIZE_KEYS:
+        problems, changes = _sized(part, context)
+        comments += changes
+    if part.section == "clusters" and "existing" not in settings:
+        settings |= end | day
+    elif part.section == "ml_endpoints":
+        settings |= end | day
+        comments += list(_of_endpoint(part))
+    elif part.section == "vms":
+        settings |= end | day
+        comments.append("`admin.ssh_public_key` is who may sign in: set it")
+    elif part.section == "ml_workspace" and part.name == "computes":
+        for one in settings.values():
+            one |= end if "size" in one else {}
+    if part.section == "ml_workspace":
+        settings = {(fitting(key) if part.name == "computes" else key): value for key, value in settings.items()}
+    refused = bool(errors(problems))
+    return [Entry(part.section, part.name, settings, comments, part.secrets, not refused)], problems
+
+
+def _of_endpoint(part: PartInFile) -> Iterator[str]:
+    if not part.settings.get("deployments"):
+        yield f"{part.at}: an endpoint needs deployments: import the files of both, in one folder"
+    if "compute" in part.settings:
+        compute = part.settings["compute"]
+        yield f"the compute {compute} is a Kubernetes compute of the workspace: ml_workspace.computes.{compute}"
+    yield f"the endpoint gets another address; set endpoint_name: {part.name} to keep its name where the old one is deleted"
+
+
+def _pool(part: PartInFile, context: Context, dated: dict[str, str]) -> tuple[list[Entry], list[Problem]]:
+    judged = judge(part.settings, part.written, context.location, context.as_of)
+    comments = [*part.notes, *judged.changes]
+    refused = bool(errors(judged.problems))
+    entries = [Entry("pools", part.name, {**judged.settings, **dated}, comments, part.secrets, not refused)]
+    if judged.was is not None:
+        told = "Azure refuses this pool today. With an as_of before the end of what is gone, the embedded Azure takes it."
+        entries.append(Entry("pools", part.name, {**judged.was, **dated}, [told], part.secrets, False))
+    return entries, judged.problems
+
+
+def _sized(part: PartInFile, context: Context) -> tuple[list[Problem], list[str]]:
+    """Replaces sizes that are gone by their successors. Returns the other problems of the sizes, and what was replaced."""
+    key, service = _SIZE_KEYS[part.section], _SERVICES[part.section]
+    problems: list[Problem] = []
+    changes: list[str] = []
+    for path, holder in _holders(part.settings, key, ""):
+        size = str(holder[key])
+        if not (SIZES.find(size) or size.lower().startswith("standard")):  # an instance type of Kubernetes
+            continue
+        at = part.written.get(f"{path}.{key}" if path else key, part.at)
+        use = SizeUse(
+            service,
+            size,
+            context.location,
+            at,
+            "location",
+            nodes=int(holder.get("max_nodes") or 1),
+            spot=bool(holder.get("spot")),
+        )
+        found = offers.check(use, context.as_of, prices=packaged())
+        if not context.location:
+            found = [problem for problem in found if problem.path != "location"]
+        gone = next((problem for problem in errors(found) if problem.code in _GONE and problem.instead), None)
+        if gone is not None:
+            holder[key] = gone.instead[0]
+            source = f" Source: {gone.source}." if gone.source else ""
+            changes.append(f"{gone.path}: {gone.message}. What to do: {gone.fix}.{source}")
+            found = [problem for problem in found if problem is not gone]
+        problems += [_warned(problem) if problem.code is Code.UNKNOWN else problem for problem in found]
+    return problems, changes
+
+
+def _holders(value: Mapping[str, Any], key: str, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The mappings with this key, and their paths: machines of a cluster's own system pool aside, which have no GPU."""
+    if isinstance(value.get(key), str) and isinstance(value, dict):
+        yield path, value
+    for name, inner in value.items():
+        if isinstance(inner, dict) and name != "system_pool":
+            yield from _holders(inner, key, f"{path}.{name}" if path else name)

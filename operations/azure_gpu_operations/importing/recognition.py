@@ -1,0 +1,124 @@
+"""What a file is: the tool that it belongs to, by `$schema`, `kind`, `type` or its keys.
+
+`documents_of` splits a file into documents, each with its lines; `format_of` names the format of one.
+"""
+
+import re
+from collections.abc import Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, cast
+
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.formats import arm_settings, edge_deployment, lenient_json, located_yaml, ml_yaml
+from azure_gpu.formats.body_reader import mapping
+from azure_gpu.formats.container_group_shape import ARM_TYPE
+from azure_gpu.formats.document import Document
+from azure_gpu_operations.importing.texts import text_of
+
+ENDINGS = (".yaml", ".yml", ".json")
+_MOST_FILES = 200
+_OF_ML = re.compile(
+    r"azuremlschemas|\.schema\.json|^(?:endpoint_name|auth_mode|m(?:in|ax)_instances|command|resource_id|size):", re.MULTILINE
+)
+_OF_ARM = re.compile(r"\bMicrosoft\.\w+/|\b(?:vmSize|agentPoolProfiles|hardwareProfile)\b", re.IGNORECASE)
+
+
+class Format(StrEnum):
+    """A format that `import` reads or names."""
+
+    CONTAINER_GROUP = "a container group"
+    TEMPLATE = "an ARM template"
+    RESOURCE = "a resource of Azure"
+    MACHINE_LEARNING = "YAML of Azure Machine Learning"
+    KUBERNETES = "a manifest of Kubernetes"
+    OTHER = "another file"
+
+
+def files_of(path: Path) -> list[Path]:
+    """The file, or those of a folder that may be read."""
+    if not path.is_dir():
+        return [path]
+    return [one for one in sorted(path.iterdir()) if one.suffix.lower() in ENDINGS and one.is_file()][:_MOST_FILES]
+
+
+def documents_of(text: str, file: str) -> tuple[list[Document], list[Problem]]:
+    """The documents of a file in YAML or JSON, and what is wrong with them."""
+    if text.removeprefix("\ufeff").lstrip().startswith(("{", "[", "//{", "/*")):
+        document, problems = lenient_json.read(text, file)
+        return [document] if document is not None else [], problems
+    cleaned, problems = edge_deployment.without_slashes(text, file)
+    found: list[Document] = []
+    for part in edge_deployment.documents(cleaned):
+        document, wrong = located_yaml.read(part, file)
+        problems += wrong
+        found += [document] if document is not None and document.value is not None else []
+    return found, problems
+
+
+def format_of(value: object) -> Format:
+    if isinstance(value, list):
+        listed = [mapping(one) for one in cast(list[object], value)]
+        if listed and all(arm_settings.kind_of(one) for one in listed):
+            return Format.RESOURCE
+        return Format.KUBERNETES if any({"name", "value"} <= set(one) for one in listed) else Format.OTHER
+    body = mapping(value)
+    schema = str(body.get("$schema") or "")
+    if "deploymentTemplate" in schema or ("resources" in body and "contentVersion" in body):
+        return Format.TEMPLATE
+    if ml_yaml.kind_of(body):
+        return Format.MACHINE_LEARNING
+    if isinstance(body.get("kind"), str) and ("apiVersion" in body or "spec" in body or "items" in body):
+        return Format.KUBERNETES
+    if _is_group(body):
+        return Format.CONTAINER_GROUP
+    if arm_settings.kind_of(body):
+        return Format.RESOURCE
+    if _is_piece(body):
+        return Format.KUBERNETES
+    return Format.OTHER
+
+
+def has_documents_only(path: Path) -> bool:
+    """Whether a file is Azure ML's YAML, or a template or answer of Azure without container groups; of a folder, whether it has
+    Azure ML's YAML. A glance at the text comes first, since most files are neither."""
+    if path.is_dir():
+        return any(_is_ml(file) for file in files_of(path))
+    return _is_ml(path) or _is_resource(path)
+
+
+def _is_ml(file: Path) -> bool:
+    text, _ = text_of(str(file))
+    return text is not None and bool(_OF_ML.search(text)) and Format.MACHINE_LEARNING in _formats(text, file)
+
+
+def _is_resource(file: Path) -> bool:
+    text, _ = text_of(str(file))
+    if text is None or not _OF_ARM.search(text) or ARM_TYPE.lower() in text.lower():
+        return False
+    return bool({Format.TEMPLATE, Format.RESOURCE} & set(_formats(text, file)))
+
+
+def _formats(text: str, file: Path) -> list[Format]:
+    return [format_of(document.value) for document in documents_of(text, str(file))[0]]
+
+
+def _is_group(body: Mapping[str, Any]) -> bool:
+    by_lower = {str(key).lower(): value for key, value in body.items()}
+    declared = by_lower.get("type")
+    if isinstance(declared, str) and declared.lower() == ARM_TYPE.lower():
+        return True
+    properties = mapping(by_lower.get("properties"))
+    return "containers" in {str(key).lower() for key in properties} and "kind" not in by_lower
+
+
+def _is_piece(body: Mapping[str, Any]) -> bool:
+    """A part of a manifest, as pages show it."""
+    spec = mapping(body.get("spec"))
+    return (
+        "env" in body
+        or "containers" in body
+        or "containers" in spec
+        or "template" in spec
+        or ("image" in body and "name" in body)
+    )
