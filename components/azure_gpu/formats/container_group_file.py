@@ -20,6 +20,7 @@ from azure_gpu.formats.shaped import hold
 from azure_gpu.formats.stack_file import SECRET
 
 NOWHERE = Scope()
+NO_GROUP = "not a container group"
 _OTHER_FILES = (
     ("services", "a file of Docker Compose", "describe its services as containers of a group"),
     ("kind", "a manifest of Kubernetes", "describe its pod as a container group"),
@@ -66,7 +67,7 @@ def read(
         return [], problems
     value: Any = document.value
     if not isinstance(value, dict):
-        return [], [*problems, _no_group(document, "this is no container group")]
+        return [], [*problems, _no_group(document, NO_GROUP)]
     value = cast(dict[str, Any], value)
     if _is_template(value):
         groups, found = _of_template(document, parameters or {}, scope)
@@ -123,7 +124,7 @@ def _of_group(document: Document, value: dict[str, Any]) -> tuple[list[GroupInFi
         for key, what, fix in _OTHER_FILES:
             if key in value and "properties" not in by_lower:
                 return [], [_no_group(document, f"this is {what}", fix)]
-        message = f"this is a {kind}" if isinstance(kind, str) and len(kind) < 100 else "this is no container group"
+        message = f"this is a {kind}" if isinstance(kind, str) and len(kind) < 100 else NO_GROUP
         return [], [_no_group(document, message)]
     group, problems = _group(document, value, "", {})
     return [group], problems

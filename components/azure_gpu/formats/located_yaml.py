@@ -5,6 +5,7 @@ Values are those of YAML 1.1, which Azure's command line reads too, except that 
 an unquoted `{{name}}`, to YAML a mapping whose key is a mapping, is the text PLACEHOLDER.
 """
 
+import re
 from typing import Any, cast
 
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
@@ -18,18 +19,51 @@ from azure_gpu.formats.lenient_json import member
 PLACEHOLDER = "{{…}}"
 
 _MERGE = f"{TAG}merge"
+_DIRECTIVE = re.compile(r"[ \t]*(?:\{\{.*\}\}|\{%.*%\})[ \t]*")
+_WITH_PLACEHOLDER = re.compile(
+    r"(?P<key>[ \t]*(?:-[ \t]+)*(?:[^\s'\"{}\[\]#:-][^\s{}:]*:[ \t]+)?)(?P<value>[^\s'\"].*\{\{.*|\{\{.*)"
+)
 
 
 def read(text: str, file: str) -> tuple[Document | None, list[Problem]]:
     """The first document of the text. `file` is how the user named it."""
+    problems: list[Problem] = []
     try:
         nodes = bounded_yaml.compose_all(text)
     except BoundedYamlError as error:
-        where = f"{file}:{error.line}" if error.line else file
-        return None, [Problem(path=where, message=error.reason, fix=error.fix)]
+        quoted, problems = _with_quotes(text, file)
+        nodes = _composed(quoted) if quoted != text else None
+        if nodes is None:
+            where = f"{file}:{error.line}" if error.line else file
+            return None, [Problem(path=where, message=error.reason, fix=error.fix)]
     if not nodes:
         return None, [Problem(path=file, message="the file is empty")]
-    return _Values(file).document(nodes)
+    document, found = _Values(file).document(nodes)
+    return document, [*problems, *found]
+
+
+def _composed(text: str) -> list[Node] | None:
+    try:
+        return bounded_yaml.compose_all(text)
+    except BoundedYamlError:
+        return None
+
+
+def _with_quotes(text: str, file: str) -> tuple[str, list[Problem]]:
+    """The text with quotes around values with `{{ … }}` of a template engine, and without the lines that are its directives."""
+    lines: list[str] = []
+    problems: list[Problem] = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        if _DIRECTIVE.fullmatch(line):
+            message = "a line of a template engine is passed over"
+            problems.append(Problem(f"{file}:{number}", message, fix="render the template", severity=Severity.WARNING))
+            lines.append("")
+        elif match := _WITH_PLACEHOLDER.fullmatch(line):
+            value = match["value"].strip().replace("'", "''")
+            lines.append(f"{match['key']}'{value}'")
+        else:
+            lines.append(line)
+    return "\n".join(lines), problems
 
 
 class _Values:

@@ -30,6 +30,7 @@ _SCHEMAS = {
     "kubernetescompute": KUBERNETES,
     "vmcompute": MACHINE,
     "commandjob": JOB,
+    "commandcomponent": JOB,
     "environment": ENVIRONMENT,
     "model": MODEL,
 }
@@ -46,7 +47,9 @@ OTHERS = {
     "registry": "foundation.registry, for images",
     "schedule": "schedule of jobs",
 }
+KINDS = frozenset(_SCHEMAS.values())
 _TYPES = {"amlcompute": CLUSTER, "computeinstance": INSTANCE, "kubernetes": KUBERNETES, "virtualmachine": MACHINE, "command": JOB}
+_OTHER_TYPES = {"pipeline": "pipelinejob", "sweep": "sweepjob", "automl": "automljob", "finetuning": "finetuningjob"}
 _AUTH = {"key": "key", "aml_token": "aml_token", "aad_token": "entra"}
 _INPUT = re.compile(r"\$\{\{\s*(inputs|outputs)\.([\w.-]+)\s*\}\}")
 _PYTHON = re.compile(r"\s*python3?\s+(?:-u\s+)?([\w./-]+\.py)\b")
@@ -68,11 +71,11 @@ class Found(NamedTuple):
 
 
 def kind_of(body: Mapping[str, Any]) -> str:
-    """One of the kinds, a key of OTHERS, or "" if the document isn't Azure Machine Learning's."""
+    """One of the kinds, the name of another schema, or "" if the document isn't Azure Machine Learning's."""
     schema = str(body.get("$schema") or "")
-    if "azuremlschemas" in schema.lower() or ".schema.json" in schema.lower():
+    if "azureml" in schema.lower() or ".schema.json" in schema.lower():
         name = schema.rsplit("/", 1)[-1].split(".", 1)[0].lower()
-        return _SCHEMAS.get(name, name if name in OTHERS else "")
+        return _SCHEMAS.get(name, name)
     keys = {str(key) for key in body}
     declared = str(body.get("type") or "").lower()
     if "kind" in keys or "properties" in keys:
@@ -83,13 +86,15 @@ def kind_of(body: Mapping[str, Any]) -> str:
         return ENDPOINT
     if declared == "kubernetes" and "resource_id" not in keys:
         return ""
+    if declared in _OTHER_TYPES:
+        return _OTHER_TYPES[declared]
     if declared in _TYPES and keys & {"size", "resource_id", "min_instances", "max_instances", "command", "ssh_settings"}:
         return _TYPES[declared]
     if "command" in keys and "environment" in keys and keys & {"compute", "code", "experiment_name", "resources", "$schema"}:
         return JOB
     if "size" in keys and keys & {"min_instances", "max_instances", "idle_time_before_scale_down"}:
         return CLUSTER
-    return {"pipeline": "pipelinejob", "sweep": "sweepjob", "automl": "automljob"}.get(declared, "")
+    return ""
 
 
 def read(kind: str, body: Mapping[str, Any], path: str, reading: Reading, folder: str) -> Found:
@@ -539,7 +544,7 @@ def _job(of: BodyReader, folder: str) -> Found:
             f"{kind} with {processes or 1} processes: a run starts the command once on each node",
             "start the processes in the command, such as by torchrun",
         )
-    for key in ("experiment_name", "display_name", "name", "description", "tags", "properties"):
+    for key in ("experiment_name", "display_name", "name", "description", "tags", "properties", "version", "is_deterministic"):
         of.leave_given(key, "a run names its job itself")
     of.leave_given("outputs", "files are kept by their names", "add --output PATTERN")
     of.leave_given("identity", "a run uses the stack's identity")

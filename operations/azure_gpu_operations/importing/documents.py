@@ -140,9 +140,10 @@ class _Found:
 
     def _machine_learning(self, body: Mapping[str, Any], reading: Reading) -> None:
         kind = ml_yaml.kind_of(body)
-        if kind in ml_yaml.OTHERS:
+        if kind not in ml_yaml.KINDS:
             path = "$schema" if "$schema" in body else "type"
-            reading.leave(path, f"{kind} isn't taken", f"see {ml_yaml.OTHERS[kind]}")
+            instead = ml_yaml.OTHERS.get(kind)
+            reading.leave(path, f"{kind} isn't taken", f"see {instead}" if instead else "it has no key in the stack file")
             return
         found = ml_yaml.read(kind, body, "", reading, str(Path(reading.document.file).parent).removeprefix("."))
         self.parts += found.parts

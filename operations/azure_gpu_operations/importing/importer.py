@@ -248,7 +248,14 @@ def _read(
         wrong = [problem for problem in wrong if not is_not_taken(problem)]
         known = {(problem.path, problem.message) for problem in wrong}
         wrong += [problem for problem in told if (problem.path, problem.message) not in known]
-    return groups, others, [*problems, *map(_with_option, map(_weighed, wrong))]
+    return groups, others, [*problems, *map(_named, map(_with_option, map(_weighed, wrong)))]
+
+
+def _named(problem: Problem) -> Problem:
+    """A file that isn't recognised is none of all that `import` reads."""
+    if problem.message != container_group_file.NO_GROUP:
+        return problem
+    return problem._replace(message="not a file that is read", allowed="the files that `import --help` lists")
 
 
 def _weighed(problem: Problem) -> Problem:

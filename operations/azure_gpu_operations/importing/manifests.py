@@ -11,20 +11,12 @@ from azure_gpu_operations.importing.blocks import Entry
 from azure_gpu_operations.importing.names import fitting
 
 EDGES, CLUSTERS = "edges", "clusters"
-_KINDS = "|".join((*cluster_manifest.READ, *cluster_manifest.OTHERS, r"\w*List"))
-_KIND = re.compile(rf"^[ \t]*[\"']?kind[\"']?:[ \t]*['\"]?(?:{_KINDS})\b", re.MULTILINE)
+_KIND = re.compile(r"^[ \t{]*[\"']?kind[\"']?:[ \t]*['\"]?([A-Z]\w*)", re.MULTILINE)
+_VERSION = re.compile(r"[\"']?\bapiVersion[\"']?:[ \t]*['\"]?[a-z]")  # of Container Instances it is a date
+_GPU_RESOURCE = re.compile(r"[{ \t'\"](?:nvidia\.com/|amd\.com/|gpu\.intel\.com/)[\w.-]+['\"]?:")
 _FRAGMENT = re.compile(r"^[ \t]*(?:-[ \t]+)?env:[ \t]*$", re.MULTILINE)
 _OTHERS = re.compile(r"^[ \t]*(?:properties|\"?\$schema\"?|type|pool_specification|job_specifications):", re.MULTILINE)
 _OF_MPS = ("active_thread_percentage", "pinned_memory_limit")
-_ONLY_ON_CLUSTERS = "|".join(
-    (*(kind for kind in cluster_manifest.READ if kind not in cluster_manifest.RUNS), *cluster_manifest.OTHERS, r"\w*List")
-)
-# Services, objects beside jobs, and GPUs that are requested as a resource.
-_FOR_CLUSTERS = re.compile(
-    rf"^[ \t]*[\"']?kind[\"']?:[ \t]*['\"]?(?:{_ONLY_ON_CLUSTERS})\b"
-    r"|[{ \t'\"](?:nvidia\.com/|amd\.com/|gpu\.intel\.com/)[\w.-]+['\"]?:",
-    re.MULTILINE,
-)
 
 
 class TakenManifest(NamedTuple):
@@ -34,12 +26,18 @@ class TakenManifest(NamedTuple):
 
 def is_manifest(text: str) -> bool:
     """Whether it is Kubernetes' rather than a group's, a template's or Batch Shipyard's."""
-    return bool(_KIND.search(text)) or bool(_FRAGMENT.search(text) and not _OTHERS.search(text))
+    of_jobs = set(_KIND.findall(text)) & {*cluster_manifest.RUNS, *cluster_manifest.SERVES, "DaemonSet"}
+    return bool(of_jobs or (_KIND.search(text) and _VERSION.search(text))) or bool(
+        _FRAGMENT.search(text) and not _OTHERS.search(text)
+    )
 
 
 def target_of(text: str) -> str:
     """EDGES or CLUSTERS, if the command line doesn't name one: a device gives its GPUs by a variable, a cluster by requests."""
-    return CLUSTERS if _FOR_CLUSTERS.search(text) and VISIBLE not in text else EDGES
+    if VISIBLE in text:
+        return EDGES
+    others = set(_KIND.findall(text)) - set(cluster_manifest.RUNS)
+    return CLUSTERS if others or _GPU_RESOURCE.search(text) else EDGES
 
 
 def take(text: str, file: str, name: str) -> tuple[TakenManifest, list[Problem]]:

@@ -19,7 +19,9 @@ from azure_gpu_operations.importing.texts import text_of
 ENDINGS = (".yaml", ".yml", ".json")
 _MOST_FILES = 200
 _OF_ML = re.compile(
-    r"azuremlschemas|\.schema\.json|^(?:endpoint_name|auth_mode|m(?:in|ax)_instances|command|resource_id|size):", re.MULTILINE
+    r"azureml|\.schema\.json|^[ \t]*\"?(?:endpoint_name|auth_mode|m(?:in|ax)_instances|command|resource_id|size)\"?:"
+    r"|^type: *(?:pipeline|sweep|automl|finetuning)\b",
+    re.MULTILINE,
 )
 _OF_ARM = re.compile(r"\bMicrosoft\.\w+/|\b(?:vmSize|agentPoolProfiles|hardwareProfile)\b", re.IGNORECASE)
 

@@ -5,6 +5,7 @@ are asked for.
 """
 
 import argparse
+import re
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from azure_gpu.catalog.problems import Problem, Severity, errors
 from azure_gpu.formats import task_file
 from azure_gpu.formats.dates import days_later
 from azure_gpu.formats.left import Left
+from azure_gpu.formats.shaped import is_of_placeholder
 from azure_gpu.formats.shipyard import files
 from azure_gpu.formats.shipyard.files import KINDS
 from azure_gpu.formats.shipyard.jobs import JobSettings, settings_of as jobs_of
@@ -27,6 +29,7 @@ from azure_gpu_operations.importing.shipyard_pools import Judged, judge
 from azure_gpu_operations.importing.texts import text_of
 
 _ENDINGS = (".yaml", ".yml", ".json")
+_TASK = re.compile(r"\btasks\[(\d+)\]")
 _FOUNDATION = ("resource_group", "identity", "storage")
 
 
@@ -44,7 +47,7 @@ def take(options: argparse.Namespace, location: str, as_of: date, own_day: bool)
     if not names:
         fix = "name the folder in which pool.yaml lies"
         nothing = Problem(options.file, "the folder has no pool and no jobs of Batch Shipyard", fix=fix)
-        return TakenShipyard(options.file, "", False, [], []), [nothing]
+        return TakenShipyard(options.file, "", False, [], [], []), [nothing]
     texts, problems = _texts(names)
     found, wrong = files.read(texts)
     problems += wrong
@@ -58,6 +61,8 @@ def take(options: argparse.Namespace, location: str, as_of: date, own_day: bool)
         problems += judged.problems
         replaced = judged.was is not None
         entries = _entries(name, pool, judged, as_of, own_day)
+    left = [Left(problem.path, problem.message, problem.fix) for problem in problems if is_of_placeholder(problem)]
+    problems = [problem._replace(severity=Severity.WARNING) if is_of_placeholder(problem) else problem for problem in problems]
     refused = errors(problems)
     if refused:
         told = [f"not taken, {problem}" for problem in refused]
@@ -67,12 +72,15 @@ def take(options: argparse.Namespace, location: str, as_of: date, own_day: bool)
         ]
     jobs = [_job(job, options) for job in jobs_of(found, name)]
     wrong = [problem for one in jobs for problem in one.job.problems]
-    if any(entry.active for entry in entries) or any(one.job.content for one in jobs):
+    has_pool = any(entry.active for entry in entries)
+    if has_pool or any(one.job.content for one in jobs):
         # One task or setting that can't be taken is a comment; the others are taken.
         wrong = [problem._replace(severity=Severity.WARNING) for problem in wrong]
     problems += wrong
-    problems += [problem for one in jobs for problem in _checked(one)]
-    return TakenShipyard(options.file, name, replaced, entries, jobs), problems
+    checked = [_checked(one, has_pool) for one in jobs]
+    problems += [problem for _, found in checked for problem in found]
+    jobs = [one for one, _ in checked]
+    return TakenShipyard(options.file, name, replaced, entries, jobs, left), problems
 
 
 def write_tasks(taken: TakenShipyard) -> list[str]:
@@ -143,7 +151,10 @@ def _job(job: JobSettings, options: argparse.Namespace) -> TakenJob:
     left = [Left(problem.path, problem.message, problem.fix) for problem in job.problems]
     content, waiting = _without_orphans(job) if left else (job.content, [])
     job = job._replace(content=content, left=[*left, *waiting, *job.left])
-    file = Path(options.tasks or ".") / f"{fitting(job.name)}.yaml"
+    return _with_text(job, Path(options.tasks or ".") / f"{fitting(job.name)}.yaml")
+
+
+def _with_text(job: JobSettings, file: Path) -> TakenJob:
     text = yaml.dump(job.content, Dumper=_NoAliases, sort_keys=False, allow_unicode=True, width=10_000) if job.content else ""
     return TakenJob(job, file, text)
 
@@ -170,8 +181,26 @@ def _names(task: dict[str, Any]) -> set[str]:
     return set(named) if isinstance(named, list) else set()
 
 
-def _checked(one: TakenJob) -> list[Problem]:
-    """What the reader of such files says of it: circles, names, numbers. Each is said of the job's own file."""
+def _checked(one: TakenJob, has_pool: bool) -> tuple[TakenJob, list[Problem]]:
+    """A job as the reader of task files takes it: circles, names, numbers. A task that it refuses is left out, unless nothing
+    would be taken then; the problems are of the job's file."""
+    problems = _problems_of(one)
+    wrong = errors(problems)
+    refused = {int(found[1]) for problem in wrong if (found := _TASK.search(problem.path))}
+    tasks: list[dict[str, Any]] = one.job.content.get("tasks", [])
+    kept = [task for index, task in enumerate(tasks) if index not in refused]
+    if not wrong or not refused or not (kept or has_pool):
+        return one, problems
+    content, left = _without_orphans(one.job._replace(content={**one.job.content, "tasks": kept}))
+    left = [*(Left(problem.path, problem.message, problem.fix) for problem in wrong), *left, *one.job.left]
+    other = _with_text(one.job._replace(content=content, left=left), one.file)
+    again = _problems_of(other)
+    if errors(again):
+        return one, problems
+    return other, [*(problem._replace(severity=Severity.WARNING) for problem in wrong), *again]
+
+
+def _problems_of(one: TakenJob) -> list[Problem]:
     if not one.text:
         return []
     _, problems = task_file.read(one.text, f"tasks of {one.job.name}")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from azure_gpu.catalog.problems import Problem, as_data, errors
+from azure_gpu.formats.left import Left
 from azure_gpu.formats.shipyard.jobs import JobSettings
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.importing.blocks import Entry, comment_lines
@@ -32,11 +33,14 @@ class TakenShipyard(NamedTuple):
     replaced: bool  # with successors of what is gone
     entries: list[Entry]
     jobs: list[TakenJob]
+    left: list[Left]  # placeholders, of any of its files
 
 
 def lines(taken: TakenShipyard, as_of: date, engine: Sequence[str], written: bool) -> Iterator[str]:
     """YAML for people, and what to do with the jobs."""
     yield f"# {taken.folder}, judged at {as_of.isoformat()}"
+    for left in taken.left:
+        yield from comment_lines(str(left))
     if taken.entries:
         yield from configuration(taken.entries, engine)
     for one in taken.jobs:
@@ -76,6 +80,7 @@ def data(taken: TakenShipyard, as_of: date, problems: Sequence[Problem], engine:
         "pool": taken.pool or None,
         "replaced": taken.replaced,
         "entries": [entry._asdict() for entry in taken.entries],
+        "left": [left._asdict() for left in taken.left],
         "jobs": [
             {
                 "name": one.job.name,

@@ -140,7 +140,7 @@ def test_all_of_it_comes_at_once_everywhere(
     ("text", "said"),
     [
         ("services: {web: {image: nginx}}\n", "1: this is a file of Docker Compose"),
-        ("- 1\n", "1: this is no container group"),
+        ("- 1\n", "1: not a container group"),
         (K80.replace("  containers", "\tcontainers"), "5: line 5 is indented with tabs"),
     ],
 )
