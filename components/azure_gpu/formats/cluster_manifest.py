@@ -411,8 +411,8 @@ def _service(of: BodyReader, manifest: Manifest, fitting: Fitting) -> None:
     target = next((port.whole("targetPort") for port in ports if str(port.peek("targetPort")).isdigit()), None)
     for port in ports:
         port.skip("name", "protocol", "appProtocol", "port", "targetPort", "nodePort")
-    selected = [fitting(str(value)) for value in mapping(spec.raw("selector")).values()]
-    key = next((one for one in manifest.services if one == fitting(name) or one in selected), None)
+    names = [fitting(each) for each in (name, *map(str, mapping(spec.raw("selector")).values()))]
+    key = next((one for one in names if one in manifest.services), None)
     if key is None and len(manifest.services) == 1:
         key = next(iter(manifest.services))
     if key is None:

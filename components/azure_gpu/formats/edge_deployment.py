@@ -57,8 +57,8 @@ def read(text: str, file: str) -> tuple[list[EdgeJobInFile], list[Problem]]:
     """All jobs of the text. `file` is how the user named it."""
     jobs: list[EdgeJobInFile] = []
     cleaned, problems = without_slashes(text, file)
-    for part in documents(cleaned):
-        document, wrong = located_yaml.read(part, file)
+    for above, part in documents(cleaned):
+        document, wrong = located_yaml.read(part, file, above)
         problems += wrong
         if document is None:
             continue
@@ -90,18 +90,19 @@ def without_slashes(text: str, file: str) -> tuple[str, list[Problem]]:
     return "\n".join(kept) + "\n", problems
 
 
-def documents(text: str) -> list[str]:
-    """The documents of the text, each on the lines that it has there."""
-    found: list[str] = []
+def documents(text: str) -> list[tuple[int, str]]:
+    """The documents of the text, each with the number of lines above it."""
+    found: list[tuple[int, str]] = []
     lines: list[str] = []
-    for number, line in enumerate(text.splitlines()):
+    above = 0
+    for number, line in enumerate(text.splitlines(), start=1):
         if _SEPARATOR.fullmatch(line):
-            found.append("\n".join(lines))
-            lines = [""] * (number + 1)
+            found.append((above, "\n".join(lines)))
+            above, lines = number, []
         else:
             lines.append(line)
-    found.append("\n".join(lines))
-    return [part for part in found if part.strip()] or [text]
+    found.append((above, "\n".join(lines)))
+    return [(above, part) for above, part in found if part.strip()] or [(0, text)]
 
 
 class _Reading:

@@ -25,20 +25,21 @@ _WITH_PLACEHOLDER = re.compile(
 )
 
 
-def read(text: str, file: str) -> tuple[Document | None, list[Problem]]:
-    """The first document of the text. `file` is how the user named it."""
+def read(text: str, file: str, above: int = 0, *, fast: bool = False) -> tuple[Document | None, list[Problem]]:
+    """The first document of the text. `file` is how the user named it, `above` how many of its lines are above the text; `fast`
+    as in `bounded_yaml`."""
     problems: list[Problem] = []
     try:
-        nodes = bounded_yaml.compose_all(text)
+        nodes = bounded_yaml.compose_all(text, fast=fast)
     except BoundedYamlError as error:
-        quoted, problems = _with_quotes(text, file)
+        quoted, problems = _with_quotes(text, file, above)
         nodes = _composed(quoted) if quoted != text else None
         if nodes is None:
-            where = f"{file}:{error.line}" if error.line else file
+            where = f"{file}:{error.line + above}" if error.line else file
             return None, [Problem(path=where, message=error.reason, fix=error.fix)]
     if not nodes:
         return None, [Problem(path=file, message="the file is empty")]
-    document, found = _Values(file).document(nodes)
+    document, found = _Values(file, above).document(nodes)
     return document, [*problems, *found]
 
 
@@ -49,11 +50,11 @@ def _composed(text: str) -> list[Node] | None:
         return None
 
 
-def _with_quotes(text: str, file: str) -> tuple[str, list[Problem]]:
+def _with_quotes(text: str, file: str, above: int) -> tuple[str, list[Problem]]:
     """The text with quotes around values with `{{ … }}` of a template engine, and without the lines that are its directives."""
     lines: list[str] = []
     problems: list[Problem] = []
-    for number, line in enumerate(text.split("\n"), start=1):
+    for number, line in enumerate(text.split("\n"), start=1 + above):
         if _DIRECTIVE.fullmatch(line):
             message = "a line of a template engine is passed over"
             problems.append(Problem(f"{file}:{number}", message, fix="render the template", severity=Severity.WARNING))
@@ -69,15 +70,16 @@ def _with_quotes(text: str, file: str) -> tuple[str, list[Problem]]:
 class _Values:
     """Turns nodes into values, and gathers lines and problems on the way."""
 
-    def __init__(self, file: str) -> None:
+    def __init__(self, file: str, above: int) -> None:
         self.file = file
+        self.above = above
         self.lines: dict[str, int] = {}
         self.problems: list[Problem] = []
 
     def document(self, nodes: list[Node]) -> tuple[Document, list[Problem]]:
-        value = self.value(nodes[0], "", _line(nodes[0]))
+        value = self.value(nodes[0], "", self.line(nodes[0]))
         if len(nodes) > 1:
-            self.say(_line(nodes[1]), "", f"the file holds {len(nodes)} YAML documents", "put each into a file of its own")
+            self.say(self.line(nodes[1]), "", f"the file holds {len(nodes)} YAML documents", "put each into a file of its own")
         return Document(self.file, value, self.lines), self.problems
 
     def say(self, line: int, path: str, message: str, fix: str, severity: Severity = Severity.ERROR) -> None:
@@ -89,8 +91,11 @@ class _Values:
         if isinstance(node, MappingNode):
             return PLACEHOLDER if _is_placeholder(node) else self.mapping(node, path)
         if isinstance(node, SequenceNode):
-            return [self.value(item, f"{path}[{index}]", _line(item)) for index, item in enumerate(node.value)]
+            return [self.value(item, f"{path}[{index}]", self.line(item)) for index, item in enumerate(node.value)]
         return self.scalar(cast(ScalarNode, node), path, line)
+
+    def line(self, node: Node) -> int:
+        return self.above + (node.start_mark.line + 1 if node.start_mark else 1)
 
     def mapping(self, node: MappingNode, path: str) -> dict[str, Any]:
         """The keys as they are spelt: `on` stays `on`. Of a key that is there twice the later one counts, as everywhere."""
@@ -98,7 +103,7 @@ class _Values:
         merged: dict[str, Any] = {}
         said: dict[str, int] = {}
         for key, item in node.value:
-            line = _line(key)
+            line = self.line(key)
             if not isinstance(key, ScalarNode):
                 self.say(line, path, "the key is a list or a mapping", "write a word as the key")
                 continue
@@ -144,7 +149,3 @@ class _Values:
 def _is_placeholder(node: MappingNode) -> bool:
     key = node.value[0][0] if node.flow_style and len(node.value) == 1 else None
     return isinstance(key, MappingNode) and bool(key.flow_style)
-
-
-def _line(node: Node) -> int:
-    return node.start_mark.line + 1 if node.start_mark else 1

@@ -33,11 +33,13 @@ class Entry(NamedTuple):
 
 def block(entries: Iterable[Entry]) -> str:
     """All entries, each section once; those that aren't active behind the others."""
-    chosen = list(entries)
+    by_section: dict[tuple[bool, str], list[Entry]] = {}
+    for entry in entries:
+        by_section.setdefault((entry.active, entry.section), []).append(entry)
     texts: list[str] = []
     for active in (True, False):
-        for key in dict.fromkeys(entry.key for entry in chosen if entry.active is active):
-            ours = [entry for entry in chosen if entry.active is active and entry.key == key]
+        for ours in (ours for (is_active, _), ours in by_section.items() if is_active is active):
+            key = ours[0].key
             whole = [line for entry in ours if not entry.name for line in section_lines(entry, "")]
             lines = whole or [f"{key}:", *(line for entry in ours for line in entry_lines(entry, "  ", "  "))]
             texts.append("\n".join(lines if active else [f"# {line}".rstrip() for line in lines]))

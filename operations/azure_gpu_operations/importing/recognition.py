@@ -3,6 +3,7 @@
 `documents_of` splits a file into documents, each with its lines; `format_of` names the format of one.
 """
 
+import functools
 import re
 from collections.abc import Mapping
 from enum import StrEnum
@@ -18,6 +19,7 @@ from azure_gpu_operations.importing.texts import text_of
 
 ENDINGS = (".yaml", ".yml", ".json")
 _MOST_FILES = 200
+_LARGE = 30_000  # characters, from which on a file takes noticeably long to parse
 _OF_ML = re.compile(
     r"azureml|\.schema\.json|^[ \t]*\"?(?:endpoint_name|auth_mode|m(?:in|ax)_instances|command|resource_id|size)\"?:"
     r"|^type: *(?:pipeline|sweep|automl|finetuning)\b",
@@ -44,6 +46,7 @@ def files_of(path: Path) -> list[Path]:
     return [one for one in sorted(path.iterdir()) if one.suffix.lower() in ENDINGS and one.is_file()][:_MOST_FILES]
 
 
+@functools.lru_cache(maxsize=_MOST_FILES + 1)  # a file is recognised before it is read
 def documents_of(text: str, file: str) -> tuple[list[Document], list[Problem]]:
     """The documents of a file in YAML or JSON, and what is wrong with them."""
     if text.removeprefix("\ufeff").lstrip().startswith(("{", "[", "//{", "/*")):
@@ -51,8 +54,8 @@ def documents_of(text: str, file: str) -> tuple[list[Document], list[Problem]]:
         return [document] if document is not None else [], problems
     cleaned, problems = edge_deployment.without_slashes(text, file)
     found: list[Document] = []
-    for part in edge_deployment.documents(cleaned):
-        document, wrong = located_yaml.read(part, file)
+    for above, part in edge_deployment.documents(cleaned):
+        document, wrong = located_yaml.read(part, file, above, fast=len(text) > _LARGE)
         problems += wrong
         found += [document] if document is not None and document.value is not None else []
     return found, problems

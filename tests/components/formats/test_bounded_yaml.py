@@ -7,8 +7,9 @@ import pytest
 import yaml
 from hypothesis import given, strategies as st
 
-from azure_gpu.formats import bounded_yaml
+from azure_gpu.formats import bounded_yaml, located_yaml
 from azure_gpu.formats.bounded_yaml import BoundedYamlError
+from tests.support.container_group_files import FILES
 from tests.support.container_group_templates import PASSWORD
 
 DOUBLED = "x0: &a0 [1, 2, 3]\n" + "".join(f"x{n}: &a{n} [*a{n - 1}, *a{n - 1}]\n" for n in range(1, 36))
@@ -117,3 +118,16 @@ def test_nodes_have_their_places_and_empty_documents_are_left_out() -> None:
 def test_no_text_raises_anything_else_and_what_is_read_can_be_written(text: str) -> None:
     with contextlib.suppress(BoundedYamlError):
         yaml.safe_dump(bounded_yaml.load(text), allow_unicode=True).encode()
+
+
+@pytest.mark.parametrize("file", sorted(FILES))
+def test_libyaml_reads_the_same_at_the_same_lines(file: str) -> None:
+    assert located_yaml.read(FILES[file], file, fast=True) == located_yaml.read(FILES[file], file)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a: [", "a: !x 1", "[" * 20_000, "[" * 5_000, "- " * 20_000, "- " * 4_000 + "a", "a: &x [*x]", 'a: "\\ud83d"', "a:\n\t- b"],
+)
+def test_what_libyaml_would_refuse_is_refused_in_the_same_words(text: str) -> None:
+    assert located_yaml.read(text, "f", fast=True) == located_yaml.read(text, "f")

@@ -128,3 +128,17 @@ def test_a_problem_shows_no_word_of_the_file() -> None:
 def test_no_text_makes_it_raise(text: str) -> None:
     document, problems = located_yaml.read(text, "f.yaml")
     assert document is not None or problems
+
+
+def test_values_of_a_template_engine_are_text_where_yaml_refuses_them() -> None:
+    text = "{{- if .Values.gpu }}\nname: {{ .Values.name }}\nimage: {{REGISTRY}}.azurecr.io/a:1 \nlist:\n- {{a}}/b\n{{ end }}\n"
+    document, found = located_yaml.read(text, "f.yaml", above=10)
+    assert document is not None
+    assert document.value == {"name": "{{ .Values.name }}", "image": "{{REGISTRY}}.azurecr.io/a:1", "list": ["{{a}}/b"]}
+    assert document.line_of("image") == 13
+    assert [problem.path for problem in found] == ["f.yaml:11", "f.yaml:16"]
+
+
+def test_what_yaml_reads_is_left_as_it_is() -> None:
+    document, found = located_yaml.read("a: |\n  {{ b }}\nc: {{d}}\n", "f.yaml")
+    assert (document and document.value, found) == ({"a": "{{ b }}\n", "c": located_yaml.PLACEHOLDER}, [])

