@@ -455,6 +455,32 @@ def test_the_device_plugins_configuration_becomes_the_sharing_of_pools(capsys: C
     assert "set size of the pool" in told
 
 
+def test_a_folder_of_several_tools_is_read_file_by_file(capsys: Capture) -> None:
+    group = {
+        "type": "Microsoft.ContainerInstance/containerGroups",
+        "apiVersion": "2023-05-01",
+        "name": "g",
+        "properties": {
+            "containers": [{"name": "c", "properties": {"resources": {"requests": {"gpu": {"count": 2, "sku": "V100"}}}}}]
+        },
+    }
+    files = {"a.yaml": DEPLOYMENT, "b.json": template(POOL), "c.json": template(group), "d.yaml": "hello: world\n"}
+    code, out, err = run(capsys, files, file="all")
+    assert code == 0, err
+    config = yaml.safe_load(out)
+    assert set(config["azure-gpu:pools"]) | set(config["azure-gpu:clusters"]) == {"train", "gpu"}
+    told = words_of(out)
+    assert "a container group is imported by itself; run python -m operations import all/c.json" in told
+    assert "requests.gpu: 2 V100 isn't taken" in told
+    assert "left out, all/d.yaml:1: not a file that is read" in told
+
+
+def test_a_compute_as_the_ml_extension_of_az_prints_it(capsys: Capture) -> None:
+    body = {"name": "g", "type": "amlcompute", "size": T4.upper(), "min_instances": 0, "max_instances": 2, "identity": None}
+    compute = taken(capsys, json.dumps(body), file="c.json")["azure-gpu:ml_workspace"]["computes"]["g"]
+    assert (compute["size"], compute["max_nodes"]) == (T4, 2)
+
+
 PLACEHOLDERS = {
     "endpoint.yml": ENDPOINT.replace("digits", "<endpoint-name>"),
     "blue.yml": BLUE.replace("endpoint_name: digits", "endpoint_name: <endpoint-name>"),

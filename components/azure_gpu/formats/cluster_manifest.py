@@ -61,6 +61,7 @@ _SIZES = {"Ki": 1 / 1024**2, "Mi": 1 / 1024, "Gi": 1.0, "Ti": 1024.0, "K": 1e3 /
 _QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]+)?)(m|Ki|Mi|Gi|Ti|[KkMGT]?)")
 _MIG = re.compile(r"(\d)g\.\d+gb")
 _SEES = "sees a GPU"  # until the container's own requests are read
+_SHARE = ("active_thread_percentage", "pinned_memory_limit")  # of a GPU
 _LIMIT = re.compile(r"0=(\d+[GM])")
 
 
@@ -228,8 +229,8 @@ def _jobs_of(
         key = fitting(own)
         settings = {**job, **_container(container, manifest, section, key)}
         count, refused = _gpus(container, manifest, key)
-        settings["gpus"] = count or (1 if settings.pop(_SEES, False) else 0)
-        settings.pop(_SEES, None)
+        shares = settings.pop(_SEES, False) or not settings.keys().isdisjoint(_SHARE)
+        settings["gpus"] = count or int(shares)
         if refused:
             manifest.refused.setdefault(section, {})[key] = {name: value for name, value in settings.items() if name != "gpus"}
         elif serves:
@@ -285,7 +286,7 @@ def _container(of: BodyReader, manifest: Manifest, section: str, key: str) -> di
             manifest.secrets.append((f"{section}.{key}", name))
         elif name:
             environment[name] = one.text("value", free=True) or ""
-    for variable in ("active_thread_percentage", "pinned_memory_limit"):
+    for variable in _SHARE:
         if section == "services" and variable in settings:
             of.leave(
                 "env", f"{variable} {settings.pop(variable)}: a service has no share of its own", "set it in sharing of the pool"

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from azure_gpu.catalog import offers
 from azure_gpu.catalog.prices import packaged
@@ -20,11 +20,13 @@ from azure_gpu.catalog.size_use import Service, SizeUse
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.formats import arm_settings, arm_template, cluster_manifest, ml_yaml
 from azure_gpu.formats.body_reader import Reading, mapping
+from azure_gpu.formats.container_group_shape import ARM_TYPE
 from azure_gpu.formats.container_group_template import others_in
 from azure_gpu.formats.dates import days_later
 from azure_gpu.formats.document import Document
 from azure_gpu.formats.gpu_mentions import mentions
 from azure_gpu.formats.left import Left
+from azure_gpu.formats.lenient_json import member
 from azure_gpu.formats.part_in_file import PartInFile
 from azure_gpu.formats.tags import PROPOSED_DAYS
 from azure_gpu.shared.installation import COMMAND
@@ -79,12 +81,18 @@ class TakenDocuments:
 
 
 def take(
-    options: argparse.Namespace, context: Context, parameters: Mapping[str, Any], scope: arm_template.Scope
+    options: argparse.Namespace,
+    context: Context,
+    parameters: Mapping[str, Any],
+    scope: arm_template.Scope,
+    *,
+    with_groups: bool = False,
 ) -> tuple[TakenDocuments, list[Problem]]:
-    """Of a file or a folder. Problems: what can't be read at all, and what Azure refuses."""
+    """Of a file or a folder. Problems: what can't be read at all, and what Azure refuses. `with_groups`: the container groups of
+    a template are read beside this."""
     taken = TakenDocuments(options.file)
     problems: list[Problem] = []
-    found = _Found()
+    found = _Found(with_groups)
     for file in files_of(Path(options.file)):
         text, wrong = text_of(str(file))
         problems += wrong
@@ -109,7 +117,8 @@ def take(
 class _Found:
     """What the documents hold, before it is put together."""
 
-    def __init__(self) -> None:
+    def __init__(self, with_groups: bool) -> None:
+        self._with_groups = with_groups
         self.readings: list[Reading] = []
         self.manifests: list[Reading] = []
         self.commands: list[ml_yaml.Command] = []
@@ -134,7 +143,7 @@ class _Found:
             for path, one in listed or [("", body)]:
                 self._resource(mapping(one), path, reading)
         elif kind is Format.CONTAINER_GROUP:
-            reading.leave("", "a container group is imported by itself", f"run {COMMAND} import {document.file}")
+            self._group("", reading)
         else:
             reading.leave("", "not a file that is read", "see `import --help` for those that are")
 
@@ -171,10 +180,16 @@ class _Found:
             self.readings.append(inner)
             self._mentioned.append((inner, one.body, one.path))
             self._resource(one.body, one.path, inner)
+        for path, entry in [] if self._with_groups else _groups_in(document.value, ""):
+            self._group(path, reading)
+            self._mentioned.append((reading, entry, path))
         told = {left.at for each in self.readings for left in each.left}
         for problem in problems:
             if problem.path not in told and problem.severity is Severity.ERROR:
                 reading.left.append(Left(problem.path, problem.message, problem.fix))
+
+    def _group(self, path: str, reading: Reading) -> None:
+        reading.leave(path, "a container group is imported by itself", f"run {COMMAND} import {reading.document.file}")
 
     def left(self) -> list[Left]:
         """Everything that isn't taken, with the GPUs that no reader has seen."""
@@ -185,6 +200,20 @@ class _Found:
                 if mention.path not in reading.read and at not in told:
                     reading.leave(mention.path, f"{mention.text} isn't taken", "set the GPUs that replace it")
         return list(dict.fromkeys(left for reading in self.readings for left in reading.left))
+
+
+def _groups_in(value: object, path: str) -> Iterator[tuple[str, object]]:
+    """The container groups of a template, those of nested deployments included."""
+    if isinstance(value, dict):
+        body = mapping(value)
+        if str(body.get("type", "")).lower() == ARM_TYPE.lower():
+            yield path, body
+            return
+        for key, inner in body.items():
+            yield from _groups_in(inner, member(path, key))
+    elif isinstance(value, list):
+        for index, inner in enumerate(cast(list[object], value)):
+            yield from _groups_in(inner, f"{path}[{index}]")
 
 
 def _warned(problem: Problem) -> Problem:

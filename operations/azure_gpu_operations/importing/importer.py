@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
         return _run_documents(options, Context(location, as_of, own_day), subscription)
     if old_machine_learning.is_old_machine_learning(path):
         return _run_old_machine_learning(options, location, as_of, own_day)
-    if shipyard.is_shipyard(path):
+    if shipyard.is_shipyard(path) or (path.is_dir() and not recognition.has_documents(path)):
         return _run_shipyard(options, location, as_of, own_day)
     if path.is_dir():
         return _run_documents(options, Context(location, as_of, own_day), subscription)
@@ -244,7 +244,7 @@ def _read(
     groups, wrong = container_group_file.read(text, options.file, parameters, scope)
     others = None
     if any(is_not_taken(problem) for problem in wrong):
-        others, told = documents.take(options, context, parameters, scope)
+        others, told = documents.take(options, context, parameters, scope, with_groups=True)
         wrong = [problem for problem in wrong if not is_not_taken(problem)]
         known = {(problem.path, problem.message) for problem in wrong}
         wrong += [problem for problem in told if (problem.path, problem.message) not in known]

@@ -18,10 +18,11 @@ from azure_gpu.formats.document import Document
 from azure_gpu_operations.importing.texts import text_of
 
 ENDINGS = (".yaml", ".yml", ".json")
+_OF_RETIRED_CLIENTS = (".py", ".ipynb", ".md", ".compute", ".runconfig")
 _MOST_FILES = 200
 _LARGE = 30_000  # characters, from which on a file takes noticeably long to parse
 _OF_ML = re.compile(
-    r"azureml|\.schema\.json|^[ \t]*\"?(?:endpoint_name|auth_mode|m(?:in|ax)_instances|command|resource_id|size)\"?:"
+    r"azureml|\.schema\.json|(?:^|[{,])[ \t]*\"?(?:endpoint_name|auth_mode|m(?:in|ax)_instances|command|resource_id|size)\"?:"
     r"|^type: *(?:pipeline|sweep|automl|finetuning)\b",
     re.MULTILINE,
 )
@@ -89,7 +90,15 @@ def has_documents_only(path: Path) -> bool:
     Azure ML's YAML. A glance at the text comes first, since most files are neither."""
     if path.is_dir():
         return any(_is_ml(file) for file in files_of(path))
+    if path.suffix.lower() in _OF_RETIRED_CLIENTS:
+        return False
     return _is_ml(path) or _is_resource(path)
+
+
+def has_documents(folder: Path) -> bool:
+    """Whether a folder has any file of a known format."""
+    texts = ((file, text_of(str(file))[0]) for file in files_of(folder))
+    return any(set(_formats(text, file)) - {Format.OTHER} for file, text in texts if text is not None)
 
 
 def _is_ml(file: Path) -> bool:

@@ -34,9 +34,9 @@ _FOUNDATION = ("resource_group", "identity", "storage")
 
 
 def is_shipyard(path: Path) -> bool:
-    """A folder is one; a file where it begins like one of its files."""
+    """Whether a folder has a pool or jobs, or a file begins like one of Batch Shipyard."""
     if path.is_dir():
-        return True
+        return bool(_files(path))
     text, _ = text_of(str(path))
     return text is not None and bool(files.kind_of(text))
 
