@@ -1,7 +1,7 @@
 """Table of the commands of `python -m operations`: name, description and module.
 
-`--help`, the table in docs/commands.md and the command line are generated from it. Only the module of the requested command is loaded.
-`python -m azure_gpu_operations.verbs docs/commands.md` updates the table in docs/commands.md.
+`--help`, the table in docs/commands.md and the command line are generated from it. Only the module of the requested command is
+loaded. `python -m azure_gpu_operations.verbs docs/commands.md` updates the table in docs/commands.md.
 """
 
 import argparse

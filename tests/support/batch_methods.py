@@ -6,10 +6,11 @@ In: a size and what else is asked. Out: the way that is chosen, and everything a
 from datetime import date
 from typing import Any
 
+from azure_gpu.catalog.services.batch.ways import Wanted, Way, choose
+
 from azure_gpu.catalog.problems import Problem, errors
 from azure_gpu.catalog.services.batch.pools import problems
 from azure_gpu.catalog.services.batch.request import Mpi, PoolRequest
-from azure_gpu.catalog.services.batch.ways import Wanted, Way, choose
 from azure_gpu.catalog.sizes import SIZES
 
 TODAY = date(2026, 11, 20)

@@ -3,13 +3,13 @@
 from datetime import date
 
 import pytest
+from azure_gpu.catalog.services.batch.ways import Wanted, WayKind, choose
 from hypothesis import given, strategies as st
 
 from azure_gpu.catalog.problems import Code, errors
 from azure_gpu.catalog.services.batch.driver_package import driver_command
 from azure_gpu.catalog.services.batch.pools import problems
 from azure_gpu.catalog.services.batch.request import ContainerTasks, ImageKind, Mpi, PackageReference, PoolRequest, StartTask
-from azure_gpu.catalog.services.batch.ways import Wanted, WayKind, choose
 from azure_gpu.catalog.services.vm_image_table import IMAGES
 from azure_gpu.catalog.services.vm_images import ImageReference
 from azure_gpu.catalog.size_use import OperatingSystem

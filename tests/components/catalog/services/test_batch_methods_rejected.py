@@ -4,11 +4,11 @@ from datetime import date
 from typing import Any
 
 import pytest
+from azure_gpu.catalog.services.batch.ways import Wanted, WayKind
 
 from azure_gpu.catalog.problems import Code, Severity, errors
 from azure_gpu.catalog.services.batch.installs import installs_driver
 from azure_gpu.catalog.services.batch.request import ContainerTasks, ImageKind, Mpi, PoolRequest, StartTask
-from azure_gpu.catalog.services.batch.ways import Wanted, WayKind
 from azure_gpu.catalog.services.vm_images import ImageReference
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes.model import Driver
