@@ -1,7 +1,7 @@
-"""The program: settings in, components, exports out.
+"""The Pulumi program: reads the stack file, declares the components and exports the outputs.
 
-It reads the configuration and today's date once and decides nothing: `azure_gpu.stack` makes the plan, the components
-declare from it. All problems are raised together, before anything is declared.
+`azure_gpu.stack` makes the plan from the configuration and today's date, and the components declare from it. All problems are
+raised together, before anything is declared.
 """
 
 import gc
@@ -33,13 +33,12 @@ from azure_gpu.stack.plan import plan as make_plan
 from azure_gpu.stack.settings import read
 from azure_gpu.vm.vm import GpuVm
 
-# What a program declares stays until it ends, and Pulumi's SDK makes millions of objects of it. To look through them for garbage
-# as often as Python does by itself takes three fifths of the CPU time of 250 groups; looking rarely costs 3 MiB of 235.
+# Declared resources live until the program ends, and Pulumi's SDK creates millions of objects for them. Garbage collection with
+# Python's default thresholds takes three fifths of the CPU time for 250 groups; these thresholds cost 3 MiB of 235.
 gc.set_threshold(100_000, 50, 1000)
 
 refuse(written_by.newer())
-# All keys there are, which `pulumi.Config` doesn't list: a misspelt key can't be found by asking for the right ones. Behind them,
-# what the provider takes from the environment.
+# All keys, to find misspelt ones; `pulumi.Config` can't list keys. The provider's environment variables have lower precedence.
 configuration = {**login_from(os.environ), **get_config_env(), **CONFIG.get()}
 encrypted = secret_values.of_engine(os.environ, pulumi.get_stack(), pulumi.get_project())
 today = datetime.now(UTC).date().isoformat()
@@ -60,7 +59,7 @@ own_source.announce(settings.own_source)
 
 
 def opts_of(section: str, name: str = "") -> pulumi.ResourceOptions | None:
-    """The engine's options of a part: those that the settings give, and none of its changes after its last day."""
+    """Returns the engine's options of a part: those of the settings, and those that keep it unchanged after its last day."""
     return ended.options(plan.ended, section, name, settings.opts_of(section, name))
 
 

@@ -6,12 +6,12 @@
 
 Constructors take keywords or one object, and raise `Refused` with every problem before anything is declared.
 
-A component and its arguments load when they are asked for, so that `import azure_gpu` and `azure_gpu.catalog` load no Pulumi.
+A component and its arguments are loaded on first access, so that `import azure_gpu` and `azure_gpu.catalog` don't load Pulumi.
 
-Every component has the same two steps: `resolve`, pure, fills in defaults and finds every problem; then it is declared.
-azure-native is some hundred thousand lines, and each of its services loads when it is first touched. Modules that declare with
-it leave their annotations unevaluated (`from __future__ import annotations`) and touch no service at their top, so that a stack
-loads the services that it has and no other.
+Every component has two steps: `resolve`, a pure function, fills in defaults and finds every problem; then resources are declared.
+azure-native has several hundred thousand lines, and each of its services is loaded on first access. Modules that declare with it
+leave annotations unevaluated (`from __future__ import annotations`) and access no service at import, so that a stack loads only
+the services that it uses.
 """
 
 import importlib
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
     __version__: str
 else:
-    # The module of each name, for the running program; the lines above tell type checkers the same.
+    # The module of each name at run time; the imports above are for type checkers.
     _MODULES = {
         "BatchAccount": "batch.account.account",
         "BatchAccountArgs": "batch.account.args",
@@ -81,7 +81,7 @@ else:
 
     def __getattr__(name: str) -> Any:
         if name == "__version__":
-            from importlib.metadata import version  # here: it takes as long as everything else together
+            from importlib.metadata import version  # here, as this import takes as long as everything else together
 
             return version("azure-gpu")
         if name not in _MODULES:

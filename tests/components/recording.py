@@ -82,7 +82,7 @@ KEYS: dict[str, Any] = {
 }
 # What fails where nothing is prepared: look-ups whose failure decides nothing.
 REFUSED = {
-    "azure-native:authorization:getClientToken": "nobody is logged in",
+    "azure-native:authorization:getClientToken": "not logged in",
     "pulumi:pulumi:readStackOutputs": "there is no backend",
     # About what the program creates itself: before it did, nothing is there.
     "azure-native:app:getManagedEnvironment": "Status=404 Code=ResourceNotFound Message=The Resource was not found.",

@@ -166,9 +166,9 @@ def test_every_bad_argument_is_refused_at_its_place_before_anything_is_declared(
 # Problems that a stack file and a program solve in different ways: arguments beside the good ones, and what is told of them.
 IN_A_PROGRAM: list[tuple[str, dict[str, Any], str, str]] = [
     ("Foundation", {"tags": {"team": "x"}}, "tags.team", "choose another key"),
-    ("Foundation", {"as_of": "yesterday"}, "as_of", "this is no day"),
+    ("Foundation", {"as_of": "yesterday"}, "as_of", "not a valid date"),
     ("Foundation", {"registry": "create", "workloads": ["vector_add"]}, "image_source", "add image_source: https://"),
-    ("BatchPool", {"gallery_image": "trained"}, "gallery_image", "fix: give the component"),
+    ("BatchPool", {"gallery_image": "trained"}, "gallery_image", "fix: pass the component"),
     ("BatchPool", {"mounts": {"data": {"azure_blob": {"container": "data"}}}}, "mounts.data.azure_blob", "add identity_id or"),
     ("EdgeSharing", {"kubeconfig_file": "none"}, "kubeconfig", "fix: remove one of the two"),
     (
@@ -181,7 +181,7 @@ IN_A_PROGRAM: list[tuple[str, dict[str, Any], str, str]] = [
     ("MlWorkspace", {"computes": {"on": {"cluster": "shared"}}}, "computes.on.cluster", "allowed: a GpuCluster, or the ARM id"),
     ("MlWorkspace", {"computes": {"on": {"vm": "trainer", "private_key": "x"}}}, "computes.on.vm", "allowed: a GpuVm; fix: give"),
     ("MlEndpoint", {"identity": "stack"}, "identity", "add identity_id or foundation, or write identity: system"),
-    ("ContainerGroup", {"team": "-"}, "team", "give another, or leave it out"),
+    ("ContainerGroup", {"team": "-"}, "team", "set another, or remove it"),
 ]
 
 

@@ -35,7 +35,7 @@ def planned(today: str, **more: Any) -> Plan:
 
 def decided(of: Plan) -> dict[str, Any]:
     """What images, drivers and GPUs were chosen."""
-    pools = {name: (each.immutable, each.request.image, each.way.extension_version) for name, each in of.pools.items()}
+    pools = {name: (each.immutable, each.request.image, each.install_method.extension_version) for name, each in of.pools.items()}
     vms = {name: (each.image, each.driver) for name, each in of.vms.items()}
     return {**pools, **vms, "environments": {region: spec.declared for region, (spec, _) in of.environments.items()}}
 

@@ -94,10 +94,10 @@ def test_a_newer_size_goes_through_however_it_is_used(says: dict[str, Any], path
 
 
 def test_on_a_newer_size_batch_installs_what_is_requested_and_says_when_that_is_nothing() -> None:
-    way = planned(pools(size=NEWER[0], driver="extension")).pools["p"].way
+    way = planned(pools(size=NEWER[0], driver="extension")).pools["p"].install_method
     assert way.extension is not None
     assert way.extension.type == "NvidiaGpuDriverLinux"
-    assert "nothing puts a driver on" in planned(pools(size=NEWER[0])).pools["p"].way.why
+    assert "nothing puts a driver on" in planned(pools(size=NEWER[0])).pools["p"].install_method.why
 
 
 @pytest.mark.parametrize("path", list(sizes_of(T4)))

@@ -134,8 +134,8 @@ def test_all_problems_of_a_stack_file_are_told_as_preview_tells_them(tmp_path: P
     told = capsys.readouterr()
     assert told.out == ""
     assert told.err.startswith("error: 2 problems in the configuration, nothing was created:\n")
-    assert "\n  - edge: there is no such key" in told.err
-    assert "\n  - jobs.tonight.gpu: this isn't one of the choices; given: 'T5'; allowed: T4, A100" in told.err
+    assert "\n  - edge: unknown key" in told.err
+    assert "\n  - jobs.tonight.gpu: invalid value; given: 'T5'; allowed: T4, A100" in told.err
     assert "Traceback" not in told.err
     assert not (tmp_path / "x.svg").exists()
 

@@ -140,7 +140,7 @@ OWN = {
     "vms": ("azure-native:compute:VirtualMachine",),
 }
 # What is said where nothing is prepared for a look-up: by the provider without an Azure, and by the program that asked it.
-_UNANSWERED = ("no resource", "there is no such")
+_UNANSWERED = ("no resource", "not found")
 
 
 def own_types(argument: str) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ def test_a_part_that_has_ended_stays_as_it_is_and_the_rest_goes_on(azure: Embedd
         stack.configure(says("2026-12-05", first={**FIRST, "cpu": 8}, second={**SECOND, "cpu": 8}))
         done = stack.pulumi("preview", "--diff")
         assert done.returncode == 0, done.stdout + done.stderr
-        assert "jobs.first.expires_after: its last day has passed: nothing of it is changed until that is a later one" in (
+        assert "jobs.first.expires_after: its last day has passed: the part stays unchanged until a later one is set" in (
             done.stdout + done.stderr
         )
         assert {step.name for step in stack.steps() if step.type == JOB} == {"second-job"}
@@ -38,7 +38,7 @@ def test_a_part_that_has_ended_stays_as_it_is_and_the_rest_goes_on(azure: Embedd
         stack.configure(says("2026-12-05", third=FIRST, second={**SECOND, "cpu": 8}))
         done = stack.up()
         assert done.returncode != 0
-        assert "jobs.third.expires_after: the last day has to lie after 2026-12-05" in done.stdout + done.stderr
+        assert "jobs.third.expires_after: must be after 2026-12-05" in done.stdout + done.stderr
 
         stack.configure(says("2026-12-05", first={"expires_after": "2027-01-31", "cpu": 8}, second={**SECOND, "cpu": 8}))
         assert {(step.operation, step.name) for step in stack.steps()} == {("update", "first-job")}

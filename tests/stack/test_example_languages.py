@@ -166,7 +166,7 @@ BAD = {
         },
         {
             None: (
-                'MlEndpoint("digits").workspace has a problem: there is no such Azure Machine Learning workspace',
+                'MlEndpoint("digits").workspace has a problem: Azure Machine Learning workspace not found',
                 'MlEndpoint("digits").traffic.green has a problem: there is no such deployment',
                 'MlEndpoint("digits").traffic has a problem: the traffic of an endpoint\'s deployments adds up to 90 percent',
             )
@@ -188,7 +188,7 @@ BAD = {
     "what is known later": Bad(
         {**BATCH, "train": ("BatchPool", {**POOL, "size": "${base.resourceGroupName}"})},
         {
-            None: ('BatchPool("train").size has a problem: this decides what is declared and has to be known',),
+            None: ('BatchPool("train").size has a problem: must be known when the program runs, got an output',),
             "typescript": ("Type 'Output<string>' is not assignable to type 'string'",),
         },
     ),

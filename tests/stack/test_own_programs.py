@@ -282,7 +282,7 @@ ROWS = {
         'autoscal={"max_nodes": 3}, tag={}',
         ['BatchPool("x").autoscal', 'BatchPool("x").tag', "did you mean autoscale?"],
     ),
-    "missing": ("", ['BatchPool("x").size: this is needed', 'BatchPool("x").batch_account: this is needed']),
+    "missing": ("", ['BatchPool("x").size: required', 'BatchPool("x").batch_account: required']),
     "wrong type": ('size="Standard_NC4as_T4_v3", batch_account=ACCOUNT, task_slots="two"', ['BatchPool("x").task_slots']),
     "misspelt below": (
         'size="Standard_NC4as_T4_v3", batch_account=ACCOUNT, autoscale={"max_node": 2}',

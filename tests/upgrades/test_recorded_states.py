@@ -134,7 +134,7 @@ def test_a_state_of_a_newer_version_is_refused_in_one_line(tmp_path: Path, engin
     stack["outputs"][written_by.OUTPUT] = "99.1.0"
     with pytest.raises(EngineFailedError) as refused:
         plans.over(record, tmp_path, engine_bin)
-    assert "stack: a newer version of azure-gpu has updated this stack last" in str(refused.value)
+    assert "stack: this stack was last updated by a newer version of azure-gpu" in str(refused.value)
     assert "run azure-gpu 99.1.0 or a newer one" in str(refused.value)
     assert "Traceback" not in str(refused.value)
 

@@ -59,7 +59,7 @@ def test_everything_ends_and_nothing_is_protected_or_kept(folder: Path) -> None:
     [
         (FILE.replace("vision", "{secure: v1:abc}"), "has encrypted values, which only its stack can decrypt: azure-gpu:team"),
         ("[", "Pulumi.dev.yaml"),
-        (FILE.replace("common", "missing"), "the file isn't there"),
+        (FILE.replace("common", "missing"), "file not found"),
     ],
 )
 def test_a_file_that_another_stack_can_t_have_is_refused_in_a_line(

@@ -1,1 +1,1 @@
-"""A budget of a stack: what its month may cost, and who is told."""
+"""A monthly budget of a stack, with notifications."""

@@ -1,14 +1,14 @@
-"""A budget: what a month of the stack may cost, after which Azure tells people. It stops nothing.
+"""A monthly budget of the stack, at which Azure notifies people. It stops nothing.
 
-It is a Consumption budget of the stack's resource group and of all that is in it; of a group that exists, what others have there
-counts too. Nodes of a cluster lie in another group, which has to be named; then the budget is the subscription's, filtered by
-these groups. What services make beside it in groups of their own doesn't count.
+It is a Consumption budget of the stack's resource group with everything in it, including resources of others in an existing
+group. Nodes of a cluster are in another group, which must be listed; the budget's scope is then the subscription, filtered by
+these groups. Resources that services create in further groups aren't included.
 
-It starts with the month in which it is created, and keeps that start: Azure refuses an earlier one, and any other one afterwards.
-Whoever deploys needs `Microsoft.Consumption/budgets/write` on the group or the subscription, as Owner, Contributor and Cost
-Management Contributor have. Azure has budgets for Enterprise Agreements, Microsoft Customer Agreements and what is bought on the
-web; a subscription of another offer is refused, and a new one may be for 48 hours. Azure compares every 24 hours, with costs that
-are hours old themselves. Left out: budgets of a quarter or a year, filters by tags, which not every cost carries.
+It starts with the month in which it is created, and keeps that start: Azure rejects an earlier one, and any later change.
+Deploying it requires `Microsoft.Consumption/budgets/write` on the group or the subscription, which Owner, Contributor and Cost
+Management Contributor have. Azure supports budgets for Enterprise Agreements, Microsoft Customer Agreements and web purchases; it
+rejects them for subscriptions of other offers, and for new ones possibly for 48 hours. Azure evaluates budgets every 24 hours,
+with costs that are hours old. Not included: budgets of a quarter or a year, and filters by tags, which not every cost has.
 """
 
 # Sources of the above: Microsoft Learn, cost-management-billing/costs/tutorial-acm-create-budgets (2020-05-27, and as quoted on
@@ -35,7 +35,7 @@ _Wired = Wired[BudgetWiring, BudgetSpec]
 
 
 class Budget(pulumi.ComponentResource):
-    """A budget. Raises `Refused` where its arguments can't be had."""
+    """A budget. Raises `Refused` for invalid arguments."""
 
     budget_id: pulumi.Output[str]
     """ARM id of the budget."""
@@ -58,7 +58,7 @@ class Budget(pulumi.ComponentResource):
         opts: pulumi.ResourceOptions | None = None,
         **kw: Any,
     ) -> None:
-        """`args`, or its keys as keywords. Every problem of theirs is raised as one `Refused`, before anything is declared."""
+        """`args`, or its keys as keywords. All problems are raised as one `Refused`, before anything is declared."""
         wired = args if isinstance(args, Wired) else _wired(name, together(args, kw), opts)
         spec = wired.spec or _decided(wired)
         super().__init__("azuregpu:index:Budget", name, None, opts)
@@ -72,11 +72,11 @@ class Budget(pulumi.ComponentResource):
             category=consumption.CategoryType.COST,
             amount=spec.amount,
             time_grain=consumption.TimeGrainType.MONTHLY,
-            # Without an end: Azure sets one, ten years later.
+            # Without an end, Azure sets one ten years later.
             time_period=consumption.BudgetTimePeriodArgs(start_date=f"{spec.start.isoformat()}T00:00:00Z"),
             filter=_filter([group, *spec.beside]) if spec.of_subscription else None,
             notifications={_key(each): _notification(each, spec) for each in spec.thresholds},
-            # The month of the first `up`. A new budget, for another scope or name, starts with the month of its own.
+            # Keeps the month of the first `up`. A new budget, for another scope or name, starts with its own month.
             opts=pulumi.ResourceOptions(
                 parent=self,
                 ignore_changes=["timePeriod.startDate"],
@@ -95,8 +95,8 @@ def _filter(groups: list[pulumi.Input[str]]) -> consumption.BudgetFilterArgs:
 
 
 def _key(threshold: Threshold) -> str:
-    """As the portal names them. Azure makes the first letter a small one, and never changes the type of a threshold that is
-    there: Azure/azure-powershell, the recorded session TestBudgetAtResourceGroupLevel (2018-06-12);
+    """Returns the key of a notification, as the portal names it. Azure lowercases the first letter, and never changes the type of
+    an existing threshold: Azure/azure-powershell, the recorded session TestBudgetAtResourceGroupLevel (2018-06-12);
     Azure/azure-rest-api-specs issue 16240 (2021-09-30)."""
     return f"{'forecasted' if threshold.forecast else 'actual'}_GreaterThan_{threshold.percent}_Percent"
 
@@ -107,19 +107,19 @@ def _notification(threshold: Threshold, spec: BudgetSpec) -> consumption.Notific
         operator=consumption.OperatorType.GREATER_THAN,
         threshold=threshold.percent,
         threshold_type=consumption.ThresholdType.FORECASTED if threshold.forecast else consumption.ThresholdType.ACTUAL,
-        contact_emails=list(spec.emails),  # Azure wants the list, also where roles alone are told
+        contact_emails=list(spec.emails),  # Azure requires the list, even if it is empty
         contact_roles=list(spec.contact_roles),
         contact_groups=list(spec.action_groups),
     )
 
 
 def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wired:
-    """What a program describes."""
+    """Checks the arguments of a component in a program."""
     return common.take(Budget, name, BudgetArgs, given, opts)
 
 
 def _decided(wired: _Wired) -> BudgetSpec:
-    """What the arguments ask for. Raises `Refused` with every reason against it."""
+    """Resolves the arguments. Raises `Refused` with all problems."""
     args = wired.args
     context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
     spec, problems = resolve(args, context)

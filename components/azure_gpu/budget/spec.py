@@ -1,4 +1,4 @@
-"""What is decided of a budget, and how: `BudgetSpec`, `resolve` and its problems."""
+"""`BudgetSpec`: the resolved arguments of a budget, with their validation."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,20 +15,20 @@ from azure_gpu.formats import arm_ids, azure_types
 from azure_gpu.formats.mail_address import is_address
 from azure_gpu.shared.context import Context, known
 
-PATH = "budget"  # where a stack file has it
+PATH = "budget"  # in a stack file
 ACTION_GROUP = "Microsoft.Insights/actionGroups"
 
 
 class Threshold(NamedTuple):
-    """When Azure tells."""
+    """A threshold for a notification."""
 
     percent: int  # of the budget
-    forecast: bool  # by what the month is expected to cost, or by what it has cost
+    forecast: bool  # by forecasted cost; else by actual cost
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetSpec:
-    """What is declared."""
+    """The resolved arguments."""
 
     context: Context
     name: str
@@ -42,17 +42,17 @@ class BudgetSpec:
 
     @property
     def of_subscription(self) -> bool:
-        """Whether the budget is the subscription's, filtered; else it is the resource group's."""
+        """Whether the budget's scope is the subscription, filtered by groups; else it is the resource group."""
         return bool(self.beside)
 
     @property
     def start(self) -> date:
-        """The first day of the month: Azure takes no earlier one for a new budget, and never changes it afterwards."""
+        """The first day of the month: Azure rejects an earlier one for a new budget, and any later change."""
         return self.context.today.replace(day=1)
 
 
 def resolve(args: BudgetSettings, context: Context) -> tuple[BudgetSpec, list[Problem]]:
-    """What is declared, and what is wrong with the arguments. Pure."""
+    """Resolves and validates the arguments. Pure."""
     path = context.path(PATH)
     told = "emails" in args or "action_groups" in args
     thresholds = (
@@ -82,10 +82,10 @@ def _amounts(args: BudgetSettings, path: str) -> Iterator[Problem]:
         if amount <= 0:
             yield Problem(
                 path=f"{path}.{key}",
-                message="a budget is an amount of money",
+                message="must be above 0",
                 value=amount,
                 allowed="a number above 0",
-                fix="write what a month may cost, or remove the budget",
+                fix="set the amount for a month, or remove the budget",
             )
 
 
@@ -96,11 +96,9 @@ def _percentages(args: BudgetSettings, spec: BudgetSpec, path: str) -> Iterator[
             here = f"{path}.{key}[{index}]"
             if not 1 <= percent <= MOST_PERCENT:
                 allowed, fix = f"1 to {MOST_PERCENT}", "write a percentage of the budget, such as 80"
-                yield Problem(
-                    here, "this is no percentage that Azure compares with", percent, allowed, fix, source=str(SPECIFICATION)
-                )
+                yield Problem(here, "not a valid percentage", percent, allowed, fix, source=str(SPECIFICATION))
             elif percent in given[:index]:
-                yield Problem(here, "this percentage is in the list already", percent, "each once", "remove it")
+                yield Problem(here, "duplicate percentage", percent, "each once", "remove it")
     if len(spec.thresholds) > MOST_NOTIFICATIONS:
         yield Problem(
             path=f"{path}.{'warn_at' if 'warn_at' in args else 'forecast_at'}",
@@ -117,10 +115,10 @@ def _contacts(spec: BudgetSpec, path: str) -> Iterator[Problem]:
         if len(given) > MOST_CONTACTS:
             yield Problem(
                 path=f"{path}.{key}",
-                message="more than a notification takes",
+                message="too many recipients for a notification",
                 value=len(given),
                 allowed=f"{MOST_CONTACTS} at most",
-                fix="write one address for several people, such as a list's" if key == "emails" else "remove some",
+                fix="use the address of a mailing list" if key == "emails" else "remove some",
                 source=str(SPECIFICATION),
             )
     for index, address in enumerate(spec.emails):
@@ -128,7 +126,7 @@ def _contacts(spec: BudgetSpec, path: str) -> Iterator[Problem]:
         if text is not None and not is_address(text):
             here = f"{path}.emails[{index}]"
             yield Problem(
-                here, "this is no mail address", text, "one address, such as team@example.com", "write one address an entry"
+                here, "not a valid mail address", text, "one address, such as team@example.com", "write one address per entry"
             )
     for index, group in enumerate(spec.action_groups):
         text = known(group)
@@ -136,20 +134,20 @@ def _contacts(spec: BudgetSpec, path: str) -> Iterator[Problem]:
         if text is not None and (found is None or not found.is_type(ACTION_GROUP)):
             yield Problem(
                 path=f"{path}.action_groups[{index}]",
-                message="this is no id of an action group",
+                message="not a valid action group id",
                 value=text,
                 allowed=f"/subscriptions/<id>/resourceGroups/<group>/providers/{ACTION_GROUP}/<name>",
-                fix="`az monitor action-group list --query [].id` shows them",
+                fix="copy one from `az monitor action-group list --query [].id`",
             )
     for index, role in enumerate(spec.contact_roles):
         if not role.strip():
-            yield Problem(f"{path}.contact_roles[{index}]", "a role has a name", role, "a role, such as Owner", "write one")
+            yield Problem(f"{path}.contact_roles[{index}]", "must not be empty", role, "a role, such as Owner", "write one")
     if spec.thresholds and not (spec.emails or spec.action_groups or spec.contact_roles):
         yield Problem(
             path=path,
-            message="nobody is told: every list of recipients that is written is empty",
-            allowed="emails, contact_roles or action_groups with an entry; without any of the three, owners are told",
-            fix="remove the empty lists, or write warn_at: [] and forecast_at: [] for a budget that tells nobody",
+            message="no recipients: every list that is set is empty",
+            allowed="emails, contact_roles or action_groups with an entry; with none of the three, owners are notified",
+            fix="remove the empty lists, or write warn_at: [] and forecast_at: [] for a budget without notifications",
         )
 
 

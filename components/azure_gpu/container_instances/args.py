@@ -26,7 +26,7 @@ OsTypeName = OsType | Literal["Linux", "Windows"]
 
 
 class RestartPolicy(StrEnum):
-    """What the service does when a container ends."""
+    """Whether the service restarts a container that ends."""
 
     ALWAYS = "Always"
     ON_FAILURE = "OnFailure"  # until it ends with 0
@@ -37,17 +37,17 @@ RestartPolicyName = RestartPolicy | Literal["Always", "OnFailure", "Never"]
 
 
 class Priority(StrEnum):
-    """Whether Azure may take the machine back."""
+    """Whether Azure may evict the group."""
 
     REGULAR = "Regular"
-    SPOT = "Spot"  # at any time, for less money
+    SPOT = "Spot"  # at any time, at a lower price
 
 
 PriorityName = Priority | Literal["Regular", "Spot"]
 
 
 class Sku(StrEnum):
-    """What the group runs on."""
+    """The kind of hardware."""
 
     STANDARD = "Standard"
     DEDICATED = "Dedicated"  # hardware that no other customer uses
@@ -57,65 +57,64 @@ class Sku(StrEnum):
 SkuName = Sku | Literal["Standard", "Dedicated", "Confidential"]
 
 DEFAULT_OS_TYPE = OsType.LINUX
-DEFAULT_RESTART_POLICY = RestartPolicy.ON_FAILURE  # what runs here is a job that ends
+DEFAULT_RESTART_POLICY = RestartPolicy.ON_FAILURE  # as for a job
 DEFAULT_PRIORITY = Priority.REGULAR
 DEFAULT_SKU = Sku.STANDARD
 
 
 class ContainerGroupSettings(ContainerBasics, NetworkSettings):
-    """A container group, as a stack file says it: one container, or several in `containers`. Plain, but for what is called
-    wired."""
+    """Settings of a container group: one container, or several in `containers`. Plain, except where marked as wired."""
 
     container_name: NotRequired[str]
-    """Name of the one container in the group. Default: the group's name here."""
+    """Name of the single container. Default: the group's name here."""
     containers: NotRequired[Mapping[str, ContainerSettings]]
-    """Several containers, by name, in place of the keys of one. They share address, volumes and machine. Default: the one that
-    the keys beside it describe."""
+    """Several containers, by name, in place of the keys of a single one. They share address, volumes and machine. Default: a
+    single container by the other keys."""
     init_containers: NotRequired[Mapping[str, InitContainerSettings]]
-    """Containers that run to their end before the others start, one after the other, by name. Default: none."""
+    """Init containers, by name, which run one after the other before the others start. Default: none."""
     init_order: NotRequired[Sequence[str]]
-    """The names of all init containers in the order in which they run. Default: the order of their names, in which the engine
-    hands over the keys of a stack file; of a `file`, its own order."""
+    """The names of all init containers in the order in which they run. Default: sorted by name, as the engine sorts the keys of a
+    stack file; with a `file`, its order."""
     volumes: NotRequired[Mapping[str, VolumeArgs | Literal["empty"]]]
     """Volumes that containers mount, by name. Default: none."""
     registries: NotRequired[Sequence[RegistryLoginArgs]]
-    """Registries that ask for a name and a password. The stack's own is pulled from as the stack's identity. Default: none."""
+    """Registries with a user name and a password. The stack's registry is accessed as the stack's identity. Default: none."""
     restart_policy: NotRequired[RestartPolicyName]
-    """What happens when a container ends. Default: OnFailure, because what runs here is a job that ends."""
+    """Whether a container that ends is restarted. Default: OnFailure, as for a job."""
     send_logs: NotRequired[bool]
-    """Whether the logs go to the log workspace, where there is one. Azure restarts a new group once, when its diagnostic setting
-    is created: false is for what must not start twice; `az container logs` shows its logs. Default: true."""
+    """Whether logs are sent to the log workspace, if there is one. Azure restarts a new group once when its diagnostic setting is
+    created: set false for a group that must not start twice; `az container logs` shows its logs. Default: true."""
     os_type: NotRequired[OsTypeName]
     """Operating system. Default: Linux."""
     zones: NotRequired[Sequence[str]]
     """The availability zone that the group is pinned to, 1, 2 or 3; impossible with a GPU. Default: Azure's choice."""
     priority: NotRequired[PriorityName]
-    """Spot is cheaper, can be stopped at any time, and goes with neither a GPU nor inbound ports. Default: Regular."""
+    """Spot is cheaper, can be evicted at any time, and supports neither GPUs nor inbound ports. Default: Regular."""
     sku: NotRequired[SkuName]
-    """What the group runs on. Default: Standard."""
+    """The kind of hardware. Default: Standard."""
     group_name: NotRequired[OpenInput[str]]
-    """Name of the group in Azure. Default: made of project, team, stack and the group's name here."""
+    """Name of the group in Azure. Default: built from project, team, stack and the group's name here."""
     location: NotRequired[OpenInput[str]]
     """Azure region. Default: the stack's."""
     tags: NotRequired[Mapping[str, OpenInput[str]]]
-    """Tags beside the stack's, over which they win. Default: none."""
+    """Additional tags, which override the stack's. Default: none."""
     as_of: NotRequired[str]
-    """The day at which the group is judged, YYYY-MM-DD, and its tag `as-of`. Default: the stack's."""
+    """The date at which the group is evaluated, YYYY-MM-DD, and its tag `as-of`. Default: the stack's."""
     expires_after: NotRequired[str]
-    """The last day of the group, YYYY-MM-DD; the tag `expires-at` holds the instant at which that day ends in UTC. Tools and
-    people keep it: Azure itself deletes nothing by it. Needed with a GPU. Default: none."""
+    """The last day of the group, YYYY-MM-DD; the tag `expires-at` holds the end of that day in UTC. It is for people and tools:
+    Azure deletes nothing by it. Required with a GPU. Default: none."""
     file: NotRequired[str]
-    """A file that describes the group: the YAML of `az container create --file`, or an ARM template; its path from the project's
-    folder on. Keys beside it override what the file says; secrets are given beside it. Default: none."""
+    """A file with the group's settings: the YAML of `az container create --file`, or an ARM template; its path is relative to the
+    project's folder. Keys here override those of the file; secrets must be set here. Default: none."""
     file_parameters: NotRequired[Mapping[str, Any]]
     """Values for the parameters of a template in `file`, by name. Default: the template's own."""
     overrides: NotRequired[Annotated[Overrides, OverridesOf(azure_types.CONTAINER_GROUP)]]
-    """azure-native properties of the container group, set last and judged only by Azure; null removes one. Default: none."""
+    """azure-native properties of the container group, set last and validated only by Azure; null removes one. Default: none."""
 
 
 class ContainerGroupArgs(ContainerGroupSettings, CommonArgs):
-    """A container group, and where it belongs."""
+    """Arguments of ContainerGroup."""
 
 
 class ContainerGroupWiring(ContainerGroupSettings, OfStack):
-    """The same, wired to what it needs."""
+    """Arguments of ContainerGroup, including the foundation's outputs."""

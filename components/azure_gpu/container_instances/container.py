@@ -1,8 +1,4 @@
-"""What can be asked of one container of a group, or of one that runs before the others: its arguments, their defaults, problems.
-
-In: `ContainerSettings` or `InitContainerSettings`. Out: a `ContainerSpec` or an `InitContainerSpec`, and problems. What concerns
-several containers is for the group's own modules to say.
-"""
+"""Arguments, specs and validation of one container or init container of a group."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,55 +21,55 @@ class GpuArgs(TypedDict):
     """GPUs of a container. All of it is plain."""
 
     count: int
-    """How many: 1, 2 or 4."""
+    """The number: 1, 2 or 4."""
     sku: str
-    """Which: K80, P100 or V100, each until its retirement."""
+    """The SKU: K80, P100 or V100, each until its retirement."""
 
 
 class MountArgs(TypedDict):
-    """Where a container finds a volume. All of it is plain."""
+    """A mount of a volume in a container. All of it is plain."""
 
     path: str
-    """Folder in the container, such as /data. What the image has there is hidden while the volume is mounted."""
+    """Folder in the container, such as /data. It hides the image's files there."""
     read_only: NotRequired[bool]
-    """True keeps the container from writing. Default: false."""
+    """Whether the mount is read-only. Default: false."""
 
 
 class InitContainerSettings(TypedDict):
-    """A container that runs to its end before the others start. Plain, but for what is called wired."""
+    """An init container. Plain, except where marked as wired."""
 
     image: NotRequired[OpenInput[str]]
-    """Image to run, by tag or better by digest. Exactly one of `image` and `workload` is needed."""
+    """Image to run, by tag or preferably by digest. Exactly one of `image` and `workload` is required."""
     workload: NotRequired[WorkloadName]
     """Workload of this repository to run, built by the stack's registry."""
     command: NotRequired[Sequence[str]]
     """Program and arguments in place of the image's own. Default: the image's."""
     environment: NotRequired[Mapping[str, OpenInput[str]]]
-    """Environment variables that everybody may read. Default: none."""
+    """Environment variables in plain text. Default: none."""
     secret_environment: NotRequired[Mapping[str, pulumi.Input[str]]]
-    """Wired: environment variables that nobody may read: encrypted in the stack file by `pulumi config set --secret --path`,
-    encrypted in the state, never shown by Azure. Default: none."""
+    """Wired: secret environment variables: encrypted in the stack file by `pulumi config set --secret --path`, encrypted in the
+    state, never shown by Azure. Default: none."""
     mounts: NotRequired[Mapping[str, MountArgs]]
-    """Where the group's volumes appear in this container, by the volume's name. Default: none."""
+    """Mounts of the group's volumes in this container, by the volume's name. Default: none."""
 
 
 class ContainerBasics(InitContainerSettings):
-    """What every container that runs can say, but for its ports. Plain, but for what is called wired."""
+    """Settings of a container, except its ports. Plain, except where marked as wired."""
 
     cpu: NotRequired[float]
     """CPU cores. Default: 1."""
     memory_in_gb: NotRequired[float]
     """Memory in GB. Default: 1.5."""
     gpu: NotRequired[GpuArgs]
-    """GPUs; they need `expires_after`. Default: none."""
+    """GPUs, which require `expires_after`. Default: none."""
     liveness: NotRequired[ProbeArgs]
-    """The check that the container is alive; one that isn't is started again. Default: none."""
+    """The liveness probe; a container that fails it is restarted. Default: none."""
     readiness: NotRequired[ProbeArgs]
-    """The check that the container is ready; one that isn't gets no requests. Default: none."""
+    """The readiness probe; a container that fails it gets no requests. Default: none."""
 
 
 class ContainerSettings(ContainerBasics):
-    """One container of several. Plain, but for what is called wired."""
+    """One container of several. Plain, except where marked as wired."""
 
     ports: NotRequired[Sequence[int]]
     """Ports that the container opens, to the other containers too. Default: none."""
@@ -98,21 +94,21 @@ class Mount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InitContainerSpec:
-    """What is declared of a container. Wired values stay in `said`."""
+    """A resolved init container. Outputs and secrets stay in `settings`."""
 
     name: str
-    path: str  # where its settings are written
-    said: InitContainerSettings
+    path: str  # of its settings
+    settings: InitContainerSettings
     image: ImageReference | None  # None where a workload is run
     workload: Workload | None
-    command: tuple[str, ...]  # empty: the image's own
+    command: tuple[str, ...]  # empty: the image's
     environment: Mapping[str, pulumi.Input[str]]
     mounts: tuple[Mount, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContainerSpec(InitContainerSpec):
-    """The same of one that runs with the others."""
+    """A resolved container."""
 
     cpu: float
     memory_in_gb: float
@@ -122,42 +118,42 @@ class ContainerSpec(InitContainerSpec):
     readiness: ProbeSpec | None
 
 
-def resolve_init(name: str, said: InitContainerSettings, path: str) -> tuple[InitContainerSpec, list[Problem]]:
-    """What is declared for a container that Azure knows as `name` and whose settings are at `path`, and what is wrong. Pure."""
+def resolve_init(name: str, settings: InitContainerSettings, path: str) -> tuple[InitContainerSpec, list[Problem]]:
+    """Resolves and validates an init container. `name`: its name in Azure; `path`: of its settings. Pure."""
     spec = InitContainerSpec(
         name=name,
         path=path,
-        said=said,
-        image=image_reference.parse(known(said.get("image")) or ""),
-        workload=Workload(said["workload"]) if "workload" in said else None,
-        command=tuple(said.get("command", [])),
-        environment=dict(said.get("environment", {})),
+        settings=settings,
+        image=image_reference.parse(known(settings.get("image")) or ""),
+        workload=Workload(settings["workload"]) if "workload" in settings else None,
+        command=tuple(settings.get("command", [])),
+        environment=dict(settings.get("environment", {})),
         mounts=tuple(
             Mount(volume=volume, path=mount["path"], read_only=mount.get("read_only", False))
-            for volume, mount in said.get("mounts", {}).items()
+            for volume, mount in settings.get("mounts", {}).items()
         ),
     )
-    of_image = image_problems(said.get("image"), said.get("workload"), path)
-    return spec, [*of_image, *_variable_problems(said, path), *_mount_problems(spec)]
+    of_image = image_problems(settings.get("image"), settings.get("workload"), path)
+    return spec, [*of_image, *_variable_problems(settings, path), *_mount_problems(spec)]
 
 
-def resolve(name: str, said: ContainerBasics, ports: tuple[int, ...], path: str) -> tuple[ContainerSpec, list[Problem]]:
-    """The same for one that runs with the others and opens `ports`."""
-    common, problems = resolve_init(name, said, path)
-    liveness, liveness_problems = _probe(said.get("liveness"), f"{path}.liveness")
-    readiness, readiness_problems = _probe(said.get("readiness"), f"{path}.readiness")
+def resolve(name: str, settings: ContainerBasics, ports: tuple[int, ...], path: str) -> tuple[ContainerSpec, list[Problem]]:
+    """Resolves and validates a container that opens `ports`. Pure."""
+    common, problems = resolve_init(name, settings, path)
+    liveness, liveness_problems = _probe(settings.get("liveness"), f"{path}.liveness")
+    readiness, readiness_problems = _probe(settings.get("readiness"), f"{path}.readiness")
     spec = ContainerSpec(
         name=name,
         path=path,
-        said=said,
+        settings=settings,
         image=common.image,
         workload=common.workload,
         command=common.command,
         environment=common.environment,
         mounts=common.mounts,
-        cpu=said.get("cpu", container_instances.DEFAULT_CPU),
-        memory_in_gb=said.get("memory_in_gb", container_instances.DEFAULT_MEMORY_GB),
-        gpu=Gpu(count=int(said["gpu"]["count"]), sku=said["gpu"]["sku"]) if "gpu" in said else None,
+        cpu=settings.get("cpu", container_instances.DEFAULT_CPU),
+        memory_in_gb=settings.get("memory_in_gb", container_instances.DEFAULT_MEMORY_GB),
+        gpu=Gpu(count=int(settings["gpu"]["count"]), sku=settings["gpu"]["sku"]) if "gpu" in settings else None,
         ports=ports,
         liveness=liveness,
         readiness=readiness,
@@ -169,10 +165,10 @@ def _probe(args: ProbeArgs | None, path: str) -> tuple[ProbeSpec | None, list[Pr
     return (None, []) if args is None else probes.resolve(args, path)
 
 
-def _variable_problems(said: InitContainerSettings, path: str) -> list[Problem]:
+def _variable_problems(settings: InitContainerSettings, path: str) -> list[Problem]:
     kinds: Mapping[str, Mapping[str, object]] = {
-        "environment": said.get("environment", {}),
-        "secret_environment": said.get("secret_environment", {}),
+        "environment": settings.get("environment", {}),
+        "secret_environment": settings.get("secret_environment", {}),
     }
     misnamed = [
         problem
@@ -186,7 +182,7 @@ def _variable_problems(said: InitContainerSettings, path: str) -> list[Problem]:
         *(
             Problem(
                 path=f"{path}.environment.{variable}",
-                message="this variable is given as plain and as secret",
+                message="set both as plain and as secret",
                 allowed="one of environment and secret_environment",
                 fix="remove it from environment",
             )
@@ -207,7 +203,7 @@ def _mount_problems(spec: InitContainerSpec) -> list[Problem]:
                     path=path,
                     message="a volume can't be mounted here",
                     value=mount.path,
-                    allowed="a folder from the root on, not the root itself, without a colon, such as /data",
+                    allowed="an absolute path without a colon, other than /, such as /data",
                     fix=f"write /mnt/{mount.volume}",
                     source="Microsoft's API description of VolumeMount.mountPath, 2024-05-01-preview",
                 )

@@ -1,8 +1,7 @@
-"""A container group whose settings stand in a file: the YAML of `az container create --file`, or a template.
+"""Merges the `file` of a container group under its settings: the YAML of `az container create --file`, or a template.
 
-In: the settings of a group, one of which is `file`, and a function that reads it: this is all that resolving a group reads, and
-a test gives a function of its own. Out: the same settings with what the file says behind them, and problems. A secret is never
-taken from a file: where the file has one, the stack file has to.
+Secrets are never read from the file: where the file has one, the stack file must set it. The file is read by a function that
+tests can replace.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +19,7 @@ from azure_gpu.shared.wording import a_secret, give_secret
 
 Settings = Mapping[str, Any]
 
-# What takes the place of what: where the stack file says one of a set, the file's others are left out.
+# Mutually exclusive keys: where the stack file sets one of a set, the file's others are dropped.
 _ALTERNATIVES = (
     {"image", "workload"},
     {"command", "http"},
@@ -30,17 +29,17 @@ _ALTERNATIVES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filled:
-    """A group's settings with its file's behind them."""
+    """A group's settings, merged with its file."""
 
-    said: Settings
+    settings: Settings
     file: str = ""
     problems: list[Problem] = field(default_factory=list[Problem])
-    own: Settings = field(default_factory=dict[str, Any])  # what the stack file itself says
+    own: Settings = field(default_factory=dict[str, Any])  # of the stack file itself
     missing: tuple[str, ...] = ()  # paths of secrets that the file has and the stack file lacks
-    found: bool = True  # False where the file has no group, so that all of it is missing
+    found: bool = True  # False where the file has no group
 
     def together(self, found: Sequence[Problem], path: str) -> list[Problem]:
-        """All problems. One that `missing` explains is left out; one about a value of the file says so."""
+        """Combines all problems, without those that `missing` explains; problems of the file's values name the file."""
         if not self.file:
             return list(found)
         told: list[Problem] = []
@@ -49,37 +48,37 @@ class Filled:
             if problem.value is None and (explained or not self.found):
                 continue
             from_file = not _has(self.own, problem.path.removeprefix(f"{path}.")) and problem.path.startswith(f"{path}.")
-            said_by = f"; the value stands in {self.file}" if from_file and problem.value is not None else ""
-            told.append(problem._replace(message=f"{problem.message}{said_by}"))
+            set_in = f"; the value is set in {self.file}" if from_file and problem.value is not None else ""
+            told.append(problem._replace(message=f"{problem.message}{set_in}"))
         return [*self.problems, *told]
 
 
 def fill(own: Settings, wanted: Any, path: str, context: Context, read: Reader) -> Filled:
-    """The settings at `path` with those of their file, if they name one. `wanted` is the TypedDict that both have to fit."""
+    """Merges the settings at `path` with their file, if there is one. `wanted`: the TypedDict of both."""
     if "file" not in own:
-        return Filled(said=own)
+        return Filled(settings=own)
     file = own["file"]
     group, problems = _group(file, own, path, context, read)
     if group is None:
-        return Filled(said=own, file=file, problems=problems, own=own, found=False)
-    says, left, secrets = container_group_settings.settings_of(group)
-    checked = check(says, wanted, path)
+        return Filled(settings=own, file=file, problems=problems, own=own, found=False)
+    from_file, left, secrets = container_group_settings.settings_of(group)
+    checked = check(from_file, wanted, path)
     of_file = cast(dict[str, Any], checked.value or {})
     if "dns_label" in of_file:
-        of_file.setdefault("dns_label_scope", "Unsecure")  # what Azure does with a file that says nothing: the name stays
+        of_file.setdefault("dns_label_scope", "Unsecure")  # Azure's default for such a file
     missing = [key for key in secrets if not _has(own, key)]
-    problems += [problem._replace(message=f"{problem.message}; the value stands in {file}") for problem in checked.problems]
+    problems += [problem._replace(message=f"{problem.message}; the value is set in {file}") for problem in checked.problems]
     problems += [_left_out(group, one) for one in left]
     problems += [_missing(group, f"{path}.{key}") for key in missing]
     return Filled(
-        said=merged(of_file, own), file=file, problems=problems, own=own, missing=tuple(f"{path}.{key}" for key in missing)
+        settings=merged(of_file, own), file=file, problems=problems, own=own, missing=tuple(f"{path}.{key}" for key in missing)
     )
 
 
 def _group(file: str, own: Settings, path: str, context: Context, read: Reader) -> tuple[GroupInFile | None, list[Problem]]:
     try:
         text = read(file)
-    except (OSError, ValueError) as error:  # a ValueError: text that isn't UTF-8, or a path that no file can have
+    except (OSError, ValueError) as error:  # ValueError: not UTF-8, or an invalid path
         reason = getattr(error, "strerror", None) or ("it isn't UTF-8" if isinstance(error, UnicodeDecodeError) else str(error))
         return None, [
             Problem(
@@ -105,10 +104,10 @@ def _group(file: str, own: Settings, path: str, context: Context, read: Reader) 
         problems.append(
             Problem(
                 path=f"{path}.file",
-                message=f"there are {len(groups)} container groups in this file, and one is declared here",
+                message=f"expected one container group in the file, found {len(groups)}",
                 value=file,
                 allowed=", ".join(group.name for group in groups),
-                fix=f"add group_name: {groups[0].name}, and another group of the stack for each of the others",
+                fix=f"add group_name: {groups[0].name}, and another container group for each of the others",
             )
         )
         return None, problems
@@ -128,7 +127,7 @@ def _left_out(group: GroupInFile, left: container_group_settings.Left) -> Proble
 def _missing(group: GroupInFile, path: str) -> Problem:
     return Problem(
         path=path,
-        message=f"there is a secret in {group.document.file}, and none is taken from a file",
+        message=f"{group.document.file} has a secret here, and secrets aren't read from files",
         allowed=a_secret(path),
         fix=give_secret(path),
     )
@@ -139,7 +138,7 @@ def _is_at_or_below(path: str, place: str) -> bool:
 
 
 def _has(settings: Any, key: str) -> bool:
-    """Whether something is said at `key`, such as `containers.web.secret_environment.TOKEN` or `registries[0].password`."""
+    """Whether `key` is set, such as `containers.web.secret_environment.TOKEN` or `registries[0].password`."""
     if not key:
         return True
     if isinstance(settings, list):
@@ -157,8 +156,8 @@ def _has(settings: Any, key: str) -> bool:
 
 
 def merged(below: Settings, above: Settings) -> dict[str, Any]:
-    """Both, key by key; where both say something, what `above` says. A list is taken whole, but for registries of which only the
-    password is said."""
+    """Merges both key by key; `above` takes precedence. Lists are replaced, except registries for which only the password is
+    set."""
     result = {
         key: value
         for key, value in below.items()

@@ -1,7 +1,7 @@
 """A group of Azure Container Instances: containers on one machine, with GPUs or without.
 
-The service took GPUs until 2025-07-14; groups without them go on. Left out: policies of confidential computing, encryption with
-an own key, standby pools, security contexts.
+The service supported GPUs until 2025-07-14; groups without GPUs are still supported. Not included: policies of confidential
+computing, customer-managed keys, standby pools, security contexts.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from azure_gpu.shared import log_settings, overrides, patience, renewal
 from azure_gpu.shared.context import declared, resolve_stack
 from azure_gpu.shared.wired import Wired, together
 
-# What the service can't change on a group that exists; everything else it updates in place, by starting the containers again:
-# image, command, variables, volumes, ports and DNS label, tags. How many containers there are changes CPU and memory too, and has
-# no path of its own: it is the resource's `replacement_trigger`.
+# Properties that the service can't change on an existing group; it updates everything else in place by restarting the containers:
+# image, command, variables, volumes, ports and DNS label, tags. The number of containers changes CPU and memory too, and has no
+# path: it is the resource's `replacement_trigger`.
 # Sources: Microsoft Learn, container-instances/container-instances-update (2024-08-29: OS type; CPU, memory and GPU; restart
 # policy; network profile; availability zone), the service's refusal InvalidContainerGroupUpdate, and
 # pulumi/pulumi-azure-native issue 918.
 REPLACING = ["containers[*].resources", "location", "osType", "restartPolicy", "subnetIds", "zones"]
-REPLACING_WITHOUT_PATH = ["the number of containers, without those that run before the others"]
+REPLACING_WITHOUT_PATH = ["the number of containers, without init containers"]
 
-# What the containers print, and what the service says about them, in tables of the same names: Microsoft Learn, azure-monitor,
+# Container output, and messages of the service about containers, in tables of the same names: Microsoft Learn, azure-monitor,
 # supported-logs/microsoft-containerinstance-containergroups-logs; the built-in policy 41ebf9df-66cb-48e9-a8d0-98afb4e150ce
-# (Azure/azure-policy) sends both. No key of the workspace is needed: container-instances-log-analytics (2026-07-25). The setting
-# restarts the group: monitor-azure-container-instances-reference (2025-11-17).
+# (Azure/azure-policy) sends both. A key of the workspace isn't needed: container-instances-log-analytics (2026-07-25). The
+# setting restarts the group: monitor-azure-container-instances-reference (2025-11-17).
 LOG_CATEGORIES = ("ContainerInstanceLog", "ContainerEvent")
 
 
@@ -41,18 +41,18 @@ _Wired = Wired[ContainerGroupWiring, ContainerGroupSpec]
 
 
 class ContainerGroup(pulumi.ComponentResource):
-    """One container group. Raises `Refused` where its arguments can't be had."""
+    """A container group. Raises `Refused` for invalid arguments."""
 
     group_id: pulumi.Output[str]
     """ARM id of the group."""
     group_name: pulumi.Output[str]
     """Its name in Azure."""
     expires_at: pulumi.Output[str] | None
-    """The instant at which the group should be gone, RFC 3339 in UTC; None where it has no end."""
+    """The end of the group's last day, RFC 3339 in UTC; None without one."""
     hourly_cost: pulumi.Output[float] | None
-    """List price of the running group in USD an hour; None where it isn't known, which is never the same as free."""
+    """List price of the running group in USD per hour; None where it isn't known, which doesn't mean free."""
     group: containerinstance.ContainerGroup
-    """The group itself, for what this component doesn't offer. Not an output."""
+    """The azure-native resource. Not an output."""
 
     @overload
     def __init__(self, name: str, args: ContainerGroupArgs, opts: pulumi.ResourceOptions | None = None) -> None: ...
@@ -70,7 +70,7 @@ class ContainerGroup(pulumi.ComponentResource):
         opts: pulumi.ResourceOptions | None = None,
         **kw: Any,
     ) -> None:
-        """`args`, or its keys as keywords. Every problem of theirs is raised as one `Refused`, before anything is declared."""
+        """`args`, or its keys as keywords. All problems are raised as one `Refused`, before anything is declared."""
         wired = args if isinstance(args, Wired) else _wired(name, together(args, kw), opts)
         spec = wired.spec or _decided(name, wired)
         super().__init__("azuregpu:index:ContainerGroup", name, None, opts)
@@ -93,19 +93,19 @@ class ContainerGroup(pulumi.ComponentResource):
             dns_config=inputs.dns_config(spec.network),
             subnet_ids=_subnets(spec),
             zones=list(spec.zones) or None,
-            priority=spec.said.get("priority"),  # left out where nothing is said, as is the SKU: Azure's defaults are ours
-            sku=spec.said.get("sku"),
+            priority=spec.settings.get("priority"),  # omitted where it isn't set, like the SKU: Azure has the same defaults
+            sku=spec.settings.get("sku"),
             tags=spec.tags,
             opts=pulumi.ResourceOptions(
                 parent=self,
                 replace_on_changes=REPLACING,
                 replacement_trigger=renewed.trigger,
-                delete_before_replace=True,  # its name is fixed, so the old one has to be gone before its replacement comes
+                delete_before_replace=True,  # its name is fixed, so the old one must be deleted before its replacement is created
                 transformations=overrides.applied(wiring.get("overrides"), self),
                 hooks=patience.hooks(self),
             ),
         )
-        if spec.said.get("send_logs", True):
+        if spec.settings.get("send_logs", True):
             log_settings.declare(name, self.group.id, wiring.get("logs"), LOG_CATEGORIES, pulumi.ResourceOptions(parent=self))
         self.group_id = self.group.id
         self.group_name = self.group.name.apply(lambda name: name or "")
@@ -122,8 +122,8 @@ class ContainerGroup(pulumi.ComponentResource):
         )
 
     def _announce(self, spec: ContainerGroupSpec) -> None:
-        """What a preview can't show of a group with GPUs: how long it takes, and from when on it costs. In a preview alone, as an
-        update shows its preview first."""
+        """Logs how long deploying a group with GPUs takes and from when on it is billed, only in a preview, as an update shows
+        its preview first."""
         if gpus(spec) and pulumi.runtime.is_dry_run():
             time, billed = (facts.one("container_instances", name) for name in ("time to deploy", "billed time"))
             pulumi.log.info(
@@ -134,12 +134,12 @@ class ContainerGroup(pulumi.ComponentResource):
 
 
 def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wired:
-    """What a program describes."""
+    """Checks the arguments of a component in a program."""
     return common.take(ContainerGroup, name, ContainerGroupArgs, given, opts)
 
 
 def _decided(name: str, wired: _Wired) -> ContainerGroupSpec:
-    """What the arguments ask for. Raises `Refused` with every reason against it."""
+    """Resolves the arguments. Raises `Refused` with all problems."""
     args = wired.args
     context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
     spec, problems = resolve(name, args, context)
@@ -148,6 +148,6 @@ def _decided(name: str, wired: _Wired) -> ContainerGroupSpec:
 
 
 def _subnets(spec: ContainerGroupSpec) -> list[containerinstance.ContainerGroupSubnetIdArgs] | None:
-    if "subnet_id" not in spec.said:
+    if "subnet_id" not in spec.settings:
         return None
-    return [containerinstance.ContainerGroupSubnetIdArgs(id=spec.said["subnet_id"])]
+    return [containerinstance.ContainerGroupSubnetIdArgs(id=spec.settings["subnet_id"])]

@@ -1,7 +1,7 @@
-"""A resolved container group in the provider's words: containers, volumes, address, credentials.
+"""Converts a `ContainerGroupSpec` to inputs of the provider's resource.
 
-In: a `ContainerGroupSpec` and what the group stands on. Out: arguments of the provider's resource. Whatever may be a secret is
-marked as one here, so that the engine encrypts it also where the settings gave it in clear.
+Values that may be secrets are marked as secret here, so that the engine encrypts them even if the settings have them in plain
+text.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def container(spec: ContainerSpec, network: NetworkSpec, around: Surroundings) -
         name=spec.name,
         image=_image(spec, around),
         command=list(spec.command) or None,
-        environment_variables=_variables(spec.said, spec.environment) or None,
+        environment_variables=_variables(spec.settings, spec.environment) or None,
         ports=[containerinstance.ContainerPortArgs(port=port.port, protocol=port.protocol) for port in ports] or None,
         volume_mounts=_mounts(spec.mounts),
         liveness_probe=_probe(spec.liveness),
@@ -45,13 +45,13 @@ def init_container(spec: InitContainerSpec, around: Surroundings) -> containerin
         name=spec.name,
         image=_image(spec, around),
         command=list(spec.command) or None,
-        environment_variables=_variables(spec.said, spec.environment) or None,
+        environment_variables=_variables(spec.settings, spec.environment) or None,
         volume_mounts=_mounts(spec.mounts),
     )
 
 
 def missing(spec: ContainerGroupSpec, around: Surroundings) -> list[Problem]:
-    """What the group needs of its surroundings and doesn't find there."""
+    """Returns problems for dependencies that the group requires and that are missing."""
     images = _workload_images(around)
     every: Sequence[InitContainerSpec] = [*spec.init_containers, *spec.containers]
     return [
@@ -62,7 +62,7 @@ def missing(spec: ContainerGroupSpec, around: Surroundings) -> list[Problem]:
 
 
 def _image(spec: InitContainerSpec, around: Surroundings) -> pulumi.Input[str]:
-    return spec.said.get("image", "") if spec.workload is None else _workload_images(around)[spec.workload]
+    return spec.settings.get("image", "") if spec.workload is None else _workload_images(around)[spec.workload]
 
 
 def _workload_images(around: Surroundings) -> Mapping[str, pulumi.Input[str]]:
@@ -70,13 +70,13 @@ def _workload_images(around: Surroundings) -> Mapping[str, pulumi.Input[str]]:
 
 
 def _variables(
-    said: InitContainerSettings, environment: Mapping[str, pulumi.Input[str]]
+    settings: InitContainerSettings, environment: Mapping[str, pulumi.Input[str]]
 ) -> Sequence[containerinstance.EnvironmentVariableArgs]:
-    """In the order of their names, so that writing them in another order changes nothing."""
+    """Returns the variables sorted by name, so that their order in the settings has no effect."""
     plain = {name: containerinstance.EnvironmentVariableArgs(name=name, value=value) for name, value in environment.items()}
     secret = {
         name: containerinstance.EnvironmentVariableArgs(name=name, secure_value=pulumi.Output.secret(value))
-        for name, value in said.get("secret_environment", {}).items()
+        for name, value in settings.get("secret_environment", {}).items()
     }
     return [variable for _, variable in sorted({**plain, **secret}.items())]
 
@@ -103,43 +103,44 @@ def _probe(spec: ProbeSpec | None) -> containerinstance.ContainerProbeArgs | Non
     )
 
 
-def volumes(said: Mapping[str, VolumeArgs]) -> list[containerinstance.VolumeArgs] | None:
-    """In the order of their names."""
-    return [_volume(name, volume) for name, volume in sorted(said.items())] or None
+def volumes(settings: Mapping[str, VolumeArgs]) -> list[containerinstance.VolumeArgs] | None:
+    """Returns the volumes sorted by name."""
+    return [_volume(name, volume) for name, volume in sorted(settings.items())] or None
 
 
-def _volume(name: str, said: VolumeArgs) -> containerinstance.VolumeArgs:
+def _volume(name: str, settings: VolumeArgs) -> containerinstance.VolumeArgs:
     return containerinstance.VolumeArgs(
         name=name,
-        empty_dir={} if "empty_dir" in said else None,
-        secret={file: _base64(text) for file, text in said["secret"].items()} if "secret" in said else None,
-        azure_file=_share(said["azure_file"]) if "azure_file" in said else None,
-        git_repo=_repository(said["git_repo"]) if "git_repo" in said else None,
+        empty_dir={} if "empty_dir" in settings else None,
+        secret={file: _base64(text) for file, text in settings["secret"].items()} if "secret" in settings else None,
+        azure_file=_share(settings["azure_file"]) if "azure_file" in settings else None,
+        git_repo=_repository(settings["git_repo"]) if "git_repo" in settings else None,
     )
 
 
 def _base64(text: pulumi.Input[str]) -> pulumi.Output[str]:
-    """The service takes the files of a secret volume in Base64, and writes them out decoded."""
+    """Encodes the file of a secret volume, which the service expects in Base64 and mounts decoded."""
     return pulumi.Output.secret(text).apply(lambda known: base64.b64encode(known.encode()).decode())
 
 
-def _share(said: AzureFileArgs) -> containerinstance.AzureFileVolumeArgs:
+def _share(settings: AzureFileArgs) -> containerinstance.AzureFileVolumeArgs:
     return containerinstance.AzureFileVolumeArgs(
-        share_name=said.get("share", ""),
-        storage_account_name=said.get("account", ""),
-        storage_account_key=pulumi.Output.secret(said.get("key", "")),
-        read_only=said.get("read_only"),
+        share_name=settings.get("share", ""),
+        storage_account_name=settings.get("account", ""),
+        storage_account_key=pulumi.Output.secret(settings.get("key", "")),
+        read_only=settings.get("read_only"),
     )
 
 
-def _repository(said: GitRepoArgs) -> containerinstance.GitRepoVolumeArgs:
+def _repository(settings: GitRepoArgs) -> containerinstance.GitRepoVolumeArgs:
     return containerinstance.GitRepoVolumeArgs(
-        repository=said.get("repository", ""), directory=said.get("directory"), revision=said.get("revision")
+        repository=settings.get("repository", ""), directory=settings.get("directory"), revision=settings.get("revision")
     )
 
 
 def address(spec: NetworkSpec) -> containerinstance.IpAddressArgs | None:
-    """None for a group that nobody reaches; one in a subnet without ports has an address of its own accord."""
+    """Returns the address; None for a group without inbound access. In a subnet, a group without ports has an address by
+    default."""
     if spec.network is Network.NONE or not spec.ports:
         return None
     public = containerinstance.ContainerGroupIpAddressType.PUBLIC
@@ -171,13 +172,13 @@ def identity(around: Surroundings) -> containerinstance.ContainerGroupIdentityAr
 
 
 def credentials(spec: ContainerGroupSpec, around: Surroundings) -> list[containerinstance.ImageRegistryCredentialArgs] | None:
-    """The identity where an image comes from the stack's registry; names and passwords for the registries that want them."""
+    """Returns the identity for images of the stack's registry, and user names and passwords for other registries."""
     found: list[containerinstance.ImageRegistryCredentialArgs] = []
     every = [*spec.init_containers, *spec.containers]
     if "registry" in around and "identity_id" in around and any(_is_from(around["registry"], one) for one in every):
         server = around["registry"]["server"]
         found.append(containerinstance.ImageRegistryCredentialArgs(server=server, identity=around["identity_id"]))
-    for login in spec.said.get("registries", []):
+    for login in spec.settings.get("registries", []):
         found.append(
             containerinstance.ImageRegistryCredentialArgs(
                 server=login.get("server", ""),
@@ -189,5 +190,5 @@ def credentials(spec: ContainerGroupSpec, around: Surroundings) -> list[containe
 
 
 def _is_from(registry: RegistryArgs, spec: InitContainerSpec) -> bool:
-    # A login server is `name.azurecr.io`, or `name-<hash>.azurecr.io` where the registry's own name may be taken elsewhere.
+    # A login server is `name.azurecr.io`, or `name-<hash>.azurecr.io` with a DNS name label scope.
     return spec.image is None or spec.image.registry.split(".")[0].split("-")[0] == registry["name"].lower()

@@ -1,7 +1,4 @@
-"""How the service finds out whether a container is alive, and whether it is ready: by a command inside it or by a request.
-
-In: `ProbeArgs`. Out: a `ProbeSpec`, and problems.
-"""
+"""Liveness and readiness probes of a container: a command or an HTTP request."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +10,7 @@ from azure_gpu.catalog.services import container_instances_parts
 
 
 class Scheme(StrEnum):
-    """How a request is made."""
+    """The scheme of a request."""
 
     HTTP = "http"
     HTTPS = "https"  # the certificate isn't checked
@@ -23,33 +20,33 @@ SchemeName = Scheme | Literal["http", "https"]
 
 
 class HttpProbeArgs(TypedDict):
-    """A request to the container; an answer from 200 to 399 is good. All of it is plain."""
+    """An HTTP request to the container; a status from 200 to 399 succeeds. All of it is plain."""
 
     port: int
     """Port that the container listens on."""
     path: NotRequired[str]
     """Path of the request. Default: /."""
     scheme: NotRequired[SchemeName]
-    """How the request is made; the certificate of https isn't checked. Default: http."""
+    """The scheme of the request; certificates of https aren't checked. Default: http."""
 
 
 class ProbeArgs(TypedDict):
-    """One check of a container. Exactly one of `command` and `http`. All of it is plain."""
+    """A probe of a container. Exactly one of `command` and `http`. All of it is plain."""
 
     command: NotRequired[Sequence[str]]
-    """Program and arguments, run inside the container; 0 is good."""
+    """Program and arguments, run inside the container; exit code 0 succeeds."""
     http: NotRequired[HttpProbeArgs]
-    """A request to the container; an answer from 200 to 399 is good."""
+    """An HTTP request to the container; a status from 200 to 399 succeeds."""
     initial_delay_seconds: NotRequired[int]
-    """How long after the container's start the first check is. Default: Azure's."""
+    """Seconds from the container's start to the first probe. Default: Azure's."""
     period_seconds: NotRequired[int]
-    """How long after one check the next is. Default: Azure's."""
+    """Seconds between probes. Default: Azure's."""
     failure_threshold: NotRequired[int]
-    """How many checks in a row have to fail. Default: Azure's."""
+    """Number of consecutive failures. Default: Azure's."""
     success_threshold: NotRequired[int]
-    """How many checks in a row have to succeed after a failure. Default: Azure's."""
+    """Number of consecutive successes after a failure. Default: Azure's."""
     timeout_seconds: NotRequired[int]
-    """After how long a check without an answer has failed. Default: Azure's."""
+    """Seconds after which a probe times out. Default: Azure's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +60,7 @@ class HttpProbe:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeSpec:
-    """Resolved `ProbeArgs`. Of command and request one is there; a number that is None is left to Azure."""
+    """Resolved `ProbeArgs`, with either a command or a request; None: Azure's default."""
 
     command: tuple[str, ...]
     http: HttpProbe | None
@@ -75,7 +72,7 @@ class ProbeSpec:
 
 
 def resolve(args: ProbeArgs, path: str) -> tuple[ProbeSpec, list[Problem]]:
-    """The check that is declared, and what is wrong with it. Pure."""
+    """Resolves and validates a probe. Pure."""
     http = args.get("http")
     spec = ProbeSpec(
         command=tuple(args.get("command", [])),
@@ -88,30 +85,30 @@ def resolve(args: ProbeArgs, path: str) -> tuple[ProbeSpec, list[Problem]]:
         success_threshold=args.get("success_threshold"),
         timeout_seconds=args.get("timeout_seconds"),
     )
-    return spec, [*_way_problems(args, spec, path), *_number_problems(spec, path)]
+    return spec, [*_kind_problems(args, spec, path), *_number_problems(spec, path)]
 
 
-def _way_problems(args: ProbeArgs, spec: ProbeSpec, path: str) -> list[Problem]:
+def _kind_problems(args: ProbeArgs, spec: ProbeSpec, path: str) -> list[Problem]:
     problems: list[Problem] = []
     if ("command" in args) == ("http" in args):
         problems.append(
             Problem(
                 path=path,
-                message="exactly one of command and http has to be said",
+                message="set exactly one of `command` and `http`",
                 value="command and http" if "http" in args else None,
                 allowed="command: [program, …], or http: {port: …}",
                 fix="remove one of the two" if "http" in args else "add one of the two",
             )
         )
     if "command" in args and not spec.command:
-        problems.append(Problem(path=f"{path}.command", message="this runs nothing", value=[], fix="write [program, …]"))
+        problems.append(Problem(path=f"{path}.command", message="must not be empty", value=[], fix="write [program, …]"))
     if spec.http:
         problems += container_instances_parts.check_port(spec.http.port, f"{path}.http.port")
     if spec.http and not spec.http.path.startswith("/"):
         problems.append(
             Problem(
                 path=f"{path}.http.path",
-                message="the path of a request starts with a slash",
+                message="must start with a slash",
                 value=spec.http.path,
                 allowed="a path, such as /healthy",
                 fix=f"write /{spec.http.path}",
@@ -131,10 +128,10 @@ def _number_problems(spec: ProbeSpec, path: str) -> list[Problem]:
     return [
         Problem(
             path=f"{path}.{key}",
-            message="this number is too small",
+            message="too small",
             value=number,
             allowed=f"{least} or more",
-            fix=f"write {least} or more, or leave it to Azure",
+            fix=f"write {least} or more, or remove it for Azure's default",
         )
         for key, number, least in numbers
         if number is not None and number < least

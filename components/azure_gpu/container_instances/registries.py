@@ -1,7 +1,4 @@
-"""Registries that a group's images come from, beside the stack's own: with a name and a password, because they know no identity.
-
-In: `RegistryLoginArgs`. Out: problems.
-"""
+"""Logins for registries of a container group that don't support Azure identities."""
 
 from collections.abc import Sequence
 from typing import NotRequired, TypedDict
@@ -13,18 +10,18 @@ from azure_gpu.shared.wording import give_secret
 
 
 class RegistryLoginArgs(TypedDict):
-    """How a registry knows who pulls. Plain, but for the password. The stack's own needs none of it: the identity pulls."""
+    """A login for a registry. Plain, except the password. The stack's registry needs none: the identity pulls."""
 
     server: NotRequired[str]
-    """Host name of the registry, without https://, such as index.docker.io. Needed."""
+    """Host name of the registry, without https://, such as index.docker.io. Required."""
     username: NotRequired[str]
-    """The name to log in with. Needed."""
+    """The user name. Required."""
     password: NotRequired[pulumi.Input[str]]
-    """Wired: the password or token, encrypted in the stack file and in the state. Needed."""
+    """Wired: the password or token, encrypted in the stack file and in the state. Required."""
 
 
 def problems_of(registries: Sequence[RegistryLoginArgs], path: str) -> list[Problem]:
-    """What is wrong with the registries of the group at `path`."""
+    """Validates the registries of the group at `path`."""
     problems: list[Problem] = []
     seen: set[str] = set()
     for index, registry in enumerate(registries):
@@ -37,7 +34,7 @@ def problems_of(registries: Sequence[RegistryLoginArgs], path: str) -> list[Prob
             problems.append(
                 Problem(
                     path=f"{here}.server",
-                    message="this is no host name of a registry",
+                    message="not a valid host name of a registry",
                     value=server,
                     allowed="a host name, such as ghcr.io or index.docker.io",
                     fix=f"write {server.split('://')[-1].split('/')[0] or 'the host name'}",
@@ -47,7 +44,7 @@ def problems_of(registries: Sequence[RegistryLoginArgs], path: str) -> list[Prob
         if server.lower() in seen:
             fix = "remove one of them"
             problems.append(
-                Problem(path=f"{here}.server", message="this registry is here twice", value=server, allowed="each once", fix=fix)
+                Problem(path=f"{here}.server", message="duplicate registry", value=server, allowed="each once", fix=fix)
             )
         seen.add(server.lower())
     return problems
@@ -55,15 +52,15 @@ def problems_of(registries: Sequence[RegistryLoginArgs], path: str) -> list[Prob
 
 def _missing(registry: RegistryLoginArgs, path: str) -> list[Problem]:
     problems = [
-        Problem(path=f"{path}.{key}", message=f"the {what} is needed and not given", fix=f"add {key}")
-        for key, what in (("server", "registry's host name"), ("username", "name to log in with"))
+        Problem(path=f"{path}.{key}", message="required, but not set", fix=f"add {key}")
+        for key in ("server", "username")
         if key not in registry
     ]
     if "password" not in registry:
         problems.append(
             Problem(
                 path=f"{path}.password",
-                message="the password is needed and not given",
+                message="required, but not set",
                 allowed="a secret",
                 fix=give_secret(f"{path}.password"),
             )

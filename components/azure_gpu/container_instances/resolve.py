@@ -1,4 +1,4 @@
-"""Resolves the arguments of a container group: every default filled in, and every problem found. Pure."""
+"""Resolves and validates the arguments of a container group. Pure, except for reading its `file`."""
 
 from collections.abc import Sequence
 from datetime import date
@@ -38,7 +38,7 @@ from azure_gpu.shared.workloads import Workload
 
 
 def workloads(args: ContainerGroupSettings) -> set[Workload]:
-    """The workloads whose images the group's containers run."""
+    """Returns the workloads of the group's containers."""
     inside: list[InitContainerSettings] = [*args.get("containers", {}).values(), *args.get("init_containers", {}).values()]
     return {Workload(one["workload"]) for one in (args, *inside) if "workload" in one}
 
@@ -46,68 +46,69 @@ def workloads(args: ContainerGroupSettings) -> set[Workload]:
 def resolve(
     name: str, args: ContainerGroupSettings, context: Context, read: Reader = files.read_text
 ) -> tuple[ContainerGroupSpec, list[Problem]]:
-    """What is declared for the group that the stack file calls `name`, and what is wrong with the arguments. Pure, but for
-    `read`, which is asked for the text of the group's `file` where the arguments name one."""
+    """Resolves and validates the group `name`. Pure, except for `read`, which reads the group's `file`, if there is one."""
     path = context.path("container_groups", name)
     filled = group_file.fill(args, ContainerGroupSettings, path, context, read)
-    spec, problems = _resolve(name, cast(ContainerGroupSettings, filled.said), context)
+    spec, problems = _resolve(name, cast(ContainerGroupSettings, filled.settings), context)
     return spec, filled.together(problems, path)
 
 
-def _resolve(name: str, said: ContainerGroupSettings, context: Context) -> tuple[ContainerGroupSpec, list[Problem]]:
+def _resolve(name: str, settings: ContainerGroupSettings, context: Context) -> tuple[ContainerGroupSpec, list[Problem]]:
     path = context.path("container_groups", name)
-    as_of, problems = resolve_day(said.get("as_of"), f"{path}.as_of")
+    as_of, problems = resolve_day(settings.get("as_of"), f"{path}.as_of")
     day = as_of or context.day
-    containers, container_problems = _containers(name, said, path)
-    init_containers, init_problems = _init_containers(said, path)
-    expires_at, expiry_problems = _end(said, any(one.gpu for one in containers), day, path)
-    own_tags = said.get("tags", {})
+    containers, container_problems = _containers(name, settings, path)
+    init_containers, init_problems = _init_containers(settings, path)
+    expires_at, expiry_problems = _end(settings, any(one.gpu for one in containers), day, path)
+    own_tags = settings.get("tags", {})
     end_tag = {EXPIRES_AT: expires_at} if expires_at else {}
     spec = ContainerGroupSpec(
-        said=said,
-        group_name=known(said.get("group_name")) or context.name(azure_types.CONTAINER_GROUP.arm_type, name),
+        settings=settings,
+        group_name=known(settings.get("group_name")) or context.name(azure_types.CONTAINER_GROUP.arm_type, name),
         containers=containers,
         init_containers=init_containers,
-        network=group_network.resolve(said),
-        restart_policy=RestartPolicy(said.get("restart_policy", DEFAULT_RESTART_POLICY)),
-        os_type=OsType(said.get("os_type", DEFAULT_OS_TYPE)),
-        zones=tuple(said.get("zones", [])),
-        priority=Priority(said.get("priority", DEFAULT_PRIORITY)),
-        sku=Sku(said.get("sku", DEFAULT_SKU)),
-        location=context.region(said.get("location")),
-        location_path=f"{path}.location" if "location" in said else context.own_path("location"),
+        network=group_network.resolve(settings),
+        restart_policy=RestartPolicy(settings.get("restart_policy", DEFAULT_RESTART_POLICY)),
+        os_type=OsType(settings.get("os_type", DEFAULT_OS_TYPE)),
+        zones=tuple(settings.get("zones", [])),
+        priority=Priority(settings.get("priority", DEFAULT_PRIORITY)),
+        sku=Sku(settings.get("sku", DEFAULT_SKU)),
+        location=context.region(settings.get("location")),
+        location_path=f"{path}.location" if "location" in settings else context.own_path("location"),
         tags={**context.tags(as_of), **own_tags, **end_tag},
         expires_at=expires_at,
         hourly_cost=None,  # prices of container groups aren't known to the catalog
     )
     all_containers: Sequence[InitContainerSpec] = [*init_containers, *containers]
-    alone = "containers" not in said
+    one_container = "containers" not in settings
     problems += [
         *expiry_problems,
         *container_problems,
         *init_problems,
-        *_name_problems(said, path),
-        *group_network.problems_of(said, spec.network, containers, path, context.subscription_id, alone=alone),
+        *_name_problems(settings, path),
+        *group_network.problems_of(
+            settings, spec.network, containers, path, context.subscription_id, one_container=one_container
+        ),
         *group_volumes.problems_of(spec.volumes, all_containers, path),
-        *group_registries.problems_of(said.get("registries", []), path),
+        *group_registries.problems_of(settings.get("registries", []), path),
         *group_rules.zone_problems(spec.zones, path),
         *check_tags(own_tags, f"{path}.tags"),
-        *check_region(said.get("location"), f"{path}.location"),
-        *lifecycle.through(lambda on: group_rules.problems_of(spec, path, on), day, last_day(said.get("expires_after"))),
+        *check_region(settings.get("location"), f"{path}.location"),
+        *lifecycle.through(lambda on: group_rules.problems_of(spec, path, on), day, last_day(settings.get("expires_after"))),
     ]
     return spec, problems
 
 
-def _containers(name: str, said: ContainerGroupSettings, path: str) -> tuple[tuple[ContainerSpec, ...], list[Problem]]:
-    """The containers of `containers`, or the one that the group's own keys describe."""
-    if "containers" not in said:
-        physical = said.get("container_name") or physical_name(names.CONTAINER, [name])
-        ports = tuple(dict.fromkeys(port["port"] for port in said.get("ports", [])))
-        container, problems = group_container.resolve(physical, said, ports, path)
+def _containers(name: str, settings: ContainerGroupSettings, path: str) -> tuple[tuple[ContainerSpec, ...], list[Problem]]:
+    """Resolves the containers of `containers`, or the single one that the group's own keys set."""
+    if "containers" not in settings:
+        physical = settings.get("container_name") or physical_name(names.CONTAINER, [name])
+        ports = tuple(dict.fromkeys(port["port"] for port in settings.get("ports", [])))
+        container, problems = group_container.resolve(physical, settings, ports, path)
         return (container,), problems
-    problems = _form_problems(said, path)
+    problems = _form_problems(settings, path)
     containers: list[ContainerSpec] = []
-    for key, one in said["containers"].items():
+    for key, one in settings["containers"].items():
         here = f"{path}.containers.{key}"
         container, more = group_container.resolve(key, one, tuple(one.get("ports", [])), here)
         containers.append(container)
@@ -115,30 +116,30 @@ def _containers(name: str, said: ContainerGroupSettings, path: str) -> tuple[tup
     return tuple(containers), problems
 
 
-def _form_problems(said: ContainerGroupSettings, path: str) -> list[Problem]:
-    """`containers` and the keys of one container exclude each other."""
-    of_one = [key for key in said if key in ContainerBasics.__annotations__ or key == "container_name"]
+def _form_problems(settings: ContainerGroupSettings, path: str) -> list[Problem]:
+    """Rejects `containers` together with keys of a single container."""
+    of_one = [key for key in settings if key in ContainerBasics.__annotations__ or key == "container_name"]
     problems: list[Problem] = []
     if of_one:
         problems.append(
             Problem(
                 path=f"{path}.containers",
-                message=f"there are containers, and beside them keys of one container: {', '.join(of_one)}",
-                value=", ".join(said.get("containers", {})),
+                message=f"can't be combined with keys of one container: {', '.join(of_one)}",
+                value=", ".join(settings.get("containers", {})),
                 allowed="containers, or the keys of one container",
                 fix=f"write {', '.join(of_one)} into one of the containers",
             )
         )
-    if not said.get("containers"):
-        fix = "add <name>: {image: …}, or leave containers out and describe one beside it"
-        problems.append(Problem(path=f"{path}.containers", message="a group needs at least one container", fix=fix))
+    if not settings.get("containers"):
+        fix = "add <name>: {image: …}, or remove containers and describe one in the group itself"
+        problems.append(Problem(path=f"{path}.containers", message="at least one container is required", fix=fix))
     return problems
 
 
-def _init_containers(said: ContainerGroupSettings, path: str) -> tuple[tuple[InitContainerSpec, ...], list[Problem]]:
+def _init_containers(settings: ContainerGroupSettings, path: str) -> tuple[tuple[InitContainerSpec, ...], list[Problem]]:
     containers: list[InitContainerSpec] = []
-    given = said.get("init_containers", {})
-    order = said.get("init_order", list(given))
+    given = settings.get("init_containers", {})
+    order = settings.get("init_order", list(given))
     problems = _order_problems(order, list(given), path)
     for key in order if sorted(order) == sorted(given) else given:
         one = given[key]
@@ -146,9 +147,11 @@ def _init_containers(said: ContainerGroupSettings, path: str) -> tuple[tuple[Ini
         container, more = group_container.resolve_init(key, one, here)
         containers.append(container)
         problems += [*names.check(names.CONTAINER, key, here), *more]
-        if key in said.get("containers", {}):
+        if key in settings.get("containers", {}):
             fix = "rename one of them"
-            problems.append(Problem(path=here, message="a container of the group has this name too", value=key, fix=fix))
+            problems.append(
+                Problem(path=here, message="this name is already used by a container of the group", value=key, fix=fix)
+            )
     return tuple(containers), problems
 
 
@@ -158,25 +161,25 @@ def _order_problems(order: Sequence[str], given: Sequence[str], path: str) -> li
     return [
         Problem(
             path=f"{path}.init_order",
-            message="the order has to name each init container once",
+            message="must name each init container once",
             value=", ".join(order),
             allowed=", ".join(given) or "none: there are no init containers",
-            fix=f"write [{', '.join(given)}] in the order that they need, or leave init_order out",
+            fix=f"write [{', '.join(given)}] in the order that they need, or remove init_order",
         )
     ]
 
 
-def _end(said: ContainerGroupSettings, has_gpu: bool, day: date, path: str) -> tuple[str | None, list[Problem]]:
-    if "expires_after" not in said and not has_gpu:
+def _end(settings: ContainerGroupSettings, has_gpu: bool, day: date, path: str) -> tuple[str | None, list[Problem]]:
+    if "expires_after" not in settings and not has_gpu:
         return None, []
-    return resolve_end(said.get("expires_after"), day, f"{path}.expires_after", "a group")
+    return resolve_end(settings.get("expires_after"), day, f"{path}.expires_after", "a group")
 
 
-def _name_problems(said: ContainerGroupSettings, path: str) -> list[Problem]:
+def _name_problems(settings: ContainerGroupSettings, path: str) -> list[Problem]:
     problems: list[Problem] = []
-    group_name = known(said.get("group_name"))
+    group_name = known(settings.get("group_name"))
     if group_name is not None:
         problems += names.check(azure_types.CONTAINER_GROUP.arm_type, group_name, f"{path}.group_name")
-    if "container_name" in said:
-        problems += names.check(names.CONTAINER, said["container_name"], f"{path}.container_name")
+    if "container_name" in settings:
+        problems += names.check(names.CONTAINER, settings["container_name"], f"{path}.container_name")
     return problems

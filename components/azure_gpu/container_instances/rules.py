@@ -1,7 +1,4 @@
-"""What Container Instances says to a whole group at a date: its GPUs, amounts, region, priority, zone and SKU.
-
-In: the resolved group and the day. Out: the catalog's problems, each at the place where the value was written.
-"""
+"""Validates a container group against the catalog at a date: GPUs, CPU and memory, region, priority, zone and SKU."""
 
 from collections.abc import Sequence
 from datetime import date
@@ -19,20 +16,20 @@ ZONES = ("1", "2", "3")
 
 
 def problems_of(spec: ContainerGroupSpec, path: str, day: date) -> list[Problem]:
-    """What the service refuses of the group at `path` on that day."""
-    # Of a workload's image no CUDA version is known.
-    images = [container_groups.Image(known(one.said.get("image")) or "", f"{one.path}.image") for one in spec.containers]
+    """Returns the catalog's problems of the group at `path` at that date."""
+    # The CUDA version of a workload's image isn't known.
+    images = [container_groups.Image(known(one.settings.get("image")) or "", f"{one.path}.image") for one in spec.containers]
     problems = container_groups.check(_request(spec, path), images, day, packaged())
     if spec.location in regions.known():
         return problems
-    return [problem for problem in problems if problem.code is not Code.NOT_IN_REGION]  # the region itself is refused elsewhere
+    return [problem for problem in problems if problem.code is not Code.NOT_IN_REGION]  # an unknown region is reported elsewhere
 
 
 def _request(spec: ContainerGroupSpec, path: str) -> GroupRequest:
     return GroupRequest(
         location=spec.location,
         os_type=spec.os_type.value,
-        in_virtual_network="subnet_id" in spec.said,
+        in_virtual_network="subnet_id" in spec.settings,
         containers=tuple(_container_request(container) for container in spec.containers),
         location_path=spec.location_path,
         os_type_path=f"{path}.os_type",
@@ -46,7 +43,7 @@ def _request(spec: ContainerGroupSpec, path: str) -> GroupRequest:
         init_containers=len(spec.init_containers),
         volumes=len(spec.volumes),
         ports=len(spec.network.ports),
-        containers_path=f"{path}.containers" if "containers" in spec.said else f"{path}.init_containers",
+        containers_path=f"{path}.containers" if "containers" in spec.settings else f"{path}.init_containers",
         volumes_path=f"{path}.volumes",
         ports_path=f"{path}.ports",
     )
@@ -67,16 +64,16 @@ def _container_request(container: ContainerSpec) -> ContainerRequest:
 
 
 def zone_problems(zones: Sequence[str], path: str) -> list[Problem]:
-    """A group is in one zone, which has a number."""
+    """Validates the zones: exactly one of 1, 2 and 3."""
     if not zones or (len(zones) == 1 and zones[0] in ZONES):
         return []
     return [
         Problem(
             path=f"{path}.zones",
-            message="a group is pinned to one zone",
+            message="must be exactly one zone",
             value=", ".join(zones),
             allowed=f"one of {', '.join(ZONES)}",
-            fix='write zones: ["1"], or leave them out and Azure chooses',
+            fix='write zones: ["1"], or remove zones for Azure to choose',
             source="Microsoft Learn, container-instances-overview, 2024-08-29",
         )
     ]

@@ -1,4 +1,4 @@
-"""What is decided of a container group: `ContainerGroupSpec`, from which the component declares."""
+"""`ContainerGroupSpec`: the resolved arguments of a container group."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from azure_gpu.shared.validation import written
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GpusOfContainer:
-    """The GPUs of one container and where they are written."""
+    """The GPUs of one container, with the path of their settings."""
 
     count: int
     sku: str
@@ -23,9 +23,9 @@ class GpusOfContainer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContainerGroupSpec:
-    """What is declared. Wired values stay in `said`."""
+    """The resolved arguments. Outputs and secrets stay in `settings`."""
 
-    said: ContainerGroupSettings  # the arguments, with those of a file behind them
+    settings: ContainerGroupSettings  # the arguments, merged with those of a file
     group_name: str
     containers: tuple[ContainerSpec, ...]
     init_containers: tuple[InitContainerSpec, ...]
@@ -36,24 +36,24 @@ class ContainerGroupSpec:
     priority: Priority
     sku: Sku
     location: str
-    location_path: str  # where it is written
+    location_path: str  # of the setting
     tags: Tags
     expires_at: str | None  # instant in UTC, RFC 3339
     hourly_cost: float | None  # in USD; None: not known
 
     @property
     def gpu(self) -> group_container.Gpu | None:
-        """The GPUs of all containers together; they are of one SKU, as anything else is a problem."""
+        """The GPUs of all containers in total; their SKUs are equal, as anything else is a problem."""
         found = gpus(self)
         return group_container.Gpu(count=sum(one.count for one in found), sku=found[0].sku) if found else None
 
     @property
     def volumes(self) -> Mapping[str, VolumeArgs]:
-        return {name: written(volume) for name, volume in self.said.get("volumes", {}).items()}
+        return {name: written(volume) for name, volume in self.settings.get("volumes", {}).items()}
 
 
 def gpus(spec: ContainerGroupSpec) -> tuple[GpusOfContainer, ...]:
-    """The GPUs of each container that has some."""
+    """Returns the GPUs of each container with GPUs."""
     return tuple(
         GpusOfContainer(count=container.gpu.count, sku=container.gpu.sku, path=f"{container.path}.gpu")
         for container in spec.containers

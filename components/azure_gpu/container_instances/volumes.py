@@ -1,8 +1,7 @@
-"""The volumes of a container group: an empty folder, secret files, a share of Azure Files, a git repository.
+"""Arguments and validation of a container group's volumes: an empty folder, secret files, an Azure Files share, a git repository.
 
-In: `VolumeArgs` by name, and the containers that mount them. Out: problems. Nothing is decided here: a volume is declared as it
-is said. A share is reached with the storage account's key, an exception to identities over keys: Azure Files can't be mounted as
-an identity (Microsoft Learn, container-instances-volume-azure-files).
+A share requires the storage account's key, an exception to using identities: Azure Files can't be mounted as an identity
+(Microsoft Learn, container-instances-volume-azure-files).
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,40 +16,40 @@ from azure_gpu.shared.wording import give_secret
 
 
 class AzureFileArgs(TypedDict):
-    """A share of Azure Files. Plain, but for the key."""
+    """A share of Azure Files. Plain, except the key."""
 
     share: NotRequired[str]
-    """Name of the share. Needed."""
+    """Name of the share. Required."""
     account: NotRequired[str]
-    """Name of the storage account that holds it. Needed."""
+    """Name of its storage account. Required."""
     key: NotRequired[pulumi.Input[str]]
-    """Wired: a key of the storage account, encrypted in the stack file and in the state. Needed: Azure Files can't be mounted as
-    an identity. The account has to allow shared keys, which the stack's own doesn't."""
+    """Wired: a key of the storage account, encrypted in the stack file and in the state. Required, as Azure Files can't be
+    mounted as an identity. The account must allow shared keys, which the stack's own doesn't."""
     read_only: NotRequired[bool]
-    """True keeps all containers from writing. Default: false."""
+    """Whether the volume is read-only for all containers. Default: false."""
 
 
 class GitRepoArgs(TypedDict):
     """A git repository that is cloned when the group starts. All of it is plain."""
 
     repository: NotRequired[str]
-    """Address of the repository, https://…; no password in it, as everybody who may read the group reads it. Needed."""
+    """URL of the repository, https://…, without a password, as it is visible to everybody who may read the group. Required."""
     directory: NotRequired[str]
     """Folder in the volume to clone into; `.` is the volume itself. Default: the repository's name."""
     revision: NotRequired[str]
-    """Commit to take. Default: the newest, which is another one every day."""
+    """Commit to check out. Default: the newest."""
 
 
 class VolumeArgs(TypedDict):
-    """A volume that containers of the group mount. Exactly one of the keys."""
+    """A volume for containers of the group. Exactly one of the keys."""
 
     empty_dir: NotRequired[bool]
-    """Plain: true makes an empty folder that lives as long as the group, so that containers can pass files on."""
+    """Plain: true creates an empty folder with the lifetime of the group, by which containers can share files."""
     secret: NotRequired[Mapping[str, pulumi.Input[str]]]
-    """Wired: files that nobody may read outside of the containers, by the file's name, each with its text. They are kept in
-    memory; encrypted in the stack file and in the state, never shown by Azure."""
+    """Wired: secret files, the text by the file's name. They are kept in memory, encrypted in the stack file and in the state,
+    and never shown by Azure."""
     azure_file: NotRequired[AzureFileArgs]
-    """A share of Azure Files, which outlives the group. With the account's key: an exception to identities over keys."""
+    """A share of Azure Files, which outlives the group. It requires the account's key."""
     git_repo: NotRequired[GitRepoArgs]
     """A git repository that is cloned when the group starts."""
 
@@ -59,7 +58,7 @@ KINDS = ("empty_dir", "secret", "azure_file", "git_repo")
 
 
 def problems_of(volumes: Mapping[str, VolumeArgs], containers: Sequence[InitContainerSpec], path: str) -> list[Problem]:
-    """What is wrong with the volumes of the group at `path`, and with what its containers mount."""
+    """Validates the volumes of the group at `path`, and the mounts of its containers."""
     problems: list[Problem] = []
     for name, volume in volumes.items():
         here = f"{path}.volumes.{name}"
@@ -71,27 +70,29 @@ def problems_of(volumes: Mapping[str, VolumeArgs], containers: Sequence[InitCont
 
 
 def _kind_problems(volume: VolumeArgs, path: str) -> list[Problem]:
-    said = [kind for kind in KINDS if kind in volume]
-    if said == ["empty_dir"] and not volume.get("empty_dir"):
-        fix = "write true, or leave the volume out"
-        return [Problem(path=f"{path}.empty_dir", message="false makes no volume", value=False, allowed="true", fix=fix)]
-    if len(said) == 1:
+    given = [kind for kind in KINDS if kind in volume]
+    if given == ["empty_dir"] and not volume.get("empty_dir"):
+        fix = "write true, or remove the volume"
+        return [Problem(path=f"{path}.empty_dir", message="must be true", value=False, allowed="true", fix=fix)]
+    if len(given) == 1:
         return []
     return [
         Problem(
             path=path,
-            message="a volume is exactly one of these",
-            value=", ".join(said) or None,
+            message="set exactly one kind of volume",
+            value=", ".join(given) or None,
             allowed=", ".join(KINDS),
-            fix="keep one, and give the others a volume of their own" if said else "write empty_dir: true, or another one",
+            fix="keep one, and add a separate volume for each of the others"
+            if given
+            else "write empty_dir: true, or another one",
         )
     ]
 
 
 def _share_problems(share: AzureFileArgs, path: str) -> list[Problem]:
     problems = [
-        Problem(path=f"{path}.{key}", message=f"the {what} is needed and not given", fix=f"add {key}")
-        for key, what in (("share", "share's name"), ("account", "storage account's name"))
+        Problem(path=f"{path}.{key}", message="required, but not set", fix=f"add {key}")
+        for key in ("share", "account")
         if not share.get(key)
     ]
     if "account" in share:
@@ -100,7 +101,7 @@ def _share_problems(share: AzureFileArgs, path: str) -> list[Problem]:
         problems.append(
             Problem(
                 path=f"{path}.key",
-                message="a share is mounted with a key of its storage account, and there is none",
+                message="required: a share is mounted with a key of its storage account",
                 allowed="a secret",
                 fix=f"{give_secret(f'{path}.key')}; `az storage account keys list` shows the keys",
                 source="Microsoft Learn, container-instances-volume-azure-files: no mount as an identity, 2024-08-29",
@@ -112,12 +113,12 @@ def _share_problems(share: AzureFileArgs, path: str) -> list[Problem]:
 def _repository_problems(repository: GitRepoArgs, path: str) -> list[Problem]:
     problems: list[Problem] = []
     address = repository.get("repository", "")
-    shown = None if "@" in address else address or None  # a password may be in it
+    shown = None if "@" in address else address or None  # it may contain a password
     if not address.startswith(("https://", "http://")):
         problems.append(
             Problem(
                 path=f"{path}.repository",
-                message="this is no address of a git repository" if address else "the repository is needed and not given",
+                message="not a valid URL of a git repository" if address else "required, but not set",
                 value=shown,
                 allowed="https://<host>/<repository>",
                 fix="write the address that `git clone` takes over HTTPS",
@@ -128,8 +129,8 @@ def _repository_problems(repository: GitRepoArgs, path: str) -> list[Problem]:
         problems.append(
             Problem(
                 path=f"{path}.repository",
-                message="there is a name or password in the address, and everybody who may read the group would read it",
-                allowed="an address without one",
+                message="the URL holds a user name or a password, which everybody who may read the group could read",
+                allowed="a URL without them",
                 fix="clone in an init container that gets the password in secret_environment, into a volume that is empty_dir",
             )
         )
@@ -138,10 +139,10 @@ def _repository_problems(repository: GitRepoArgs, path: str) -> list[Problem]:
         problems.append(
             Problem(
                 path=f"{path}.directory",
-                message="the folder has to lie in the volume",
+                message="must be a folder in the volume",
                 value=directory,
                 allowed="a folder's name, or . for the volume itself; never ..",
-                fix="leave it out, or write a name",
+                fix="remove it, or write a name",
                 source="Microsoft Learn, container-instances-volume-gitrepo, 2024-08-29",
             )
         )
@@ -153,15 +154,15 @@ def _secret_problems(files: Mapping[str, object], path: str) -> list[Problem]:
     problems = [
         Problem(
             path=f"{path}.{file}",
-            message="this can't be the name of a file in the volume",
+            message="not a valid file name",
             value=file,
             allowed="a name without a slash",
-            fix="write the name alone; where the volume is mounted says in which folder",
+            fix="write only the name; the folder is set by `path` of the mount",
         )
         for file in misnamed
     ]
     if not files:
-        problems.append(Problem(path=path, message="there is no file in this volume", fix="add <file>: <secret text>"))
+        problems.append(Problem(path=path, message="at least one file is required", fix="add <file>: <secret text>"))
     return problems
 
 
@@ -173,7 +174,7 @@ def _mount_problems(volumes: Mapping[str, VolumeArgs], containers: Sequence[Init
             message="the group has no volume of this name",
             value=mount.volume,
             allowed=", ".join(volumes) or "none: the group has no volumes",
-            fix=f"add {path}.volumes.{mount.volume}, or name another volume",
+            fix=f"add {path}.volumes.{mount.volume}, or mount another volume",
             code=Code.NOT_FOUND,
         )
         for container, mount in mounts

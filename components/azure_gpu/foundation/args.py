@@ -14,97 +14,97 @@ from azure_gpu.shared.workloads import WorkloadName
 
 
 class ResourceGroupArgs(NamedPartArgs):
-    """The resource group. `create` alone stands for all defaults."""
+    """The resource group. `create` is short for all defaults."""
 
     overrides: NotRequired[Annotated[Overrides, OverridesOf(azure_types.RESOURCE_GROUP)]]
-    """azure-native properties of the resource group, set last and judged only by Azure; null removes one. Default: none."""
+    """azure-native properties of the resource group, set last and validated only by Azure; null removes one. Default: none."""
 
 
 class IdentityArgs(NamedPartArgs):
-    """The identity. `create` alone stands for all defaults."""
+    """The identity. `create` is short for all defaults."""
 
     overrides: NotRequired[Annotated[Overrides, OverridesOf(azure_types.USER_ASSIGNED_IDENTITY)]]
-    """azure-native properties of the identity, set last and judged only by Azure; null removes one. Default: none."""
+    """azure-native properties of the identity, set last and validated only by Azure; null removes one. Default: none."""
 
 
 class FoundationRegistryArgs(NamedPartArgs):
-    """The registry. `create` alone stands for all defaults."""
+    """The registry. `create` is short for all defaults."""
 
     overrides: NotRequired[Annotated[Overrides, OverridesOf(azure_types.REGISTRY)]]
-    """azure-native properties of the registry, set last and judged only by Azure; null removes one. Default: none."""
+    """azure-native properties of the registry, set last and validated only by Azure; null removes one. Default: none."""
 
 
 class LogWorkspaceArgs(NamedPartArgs):
-    """The log workspace. `create` alone stands for all defaults."""
+    """The log workspace. `create` is short for all defaults."""
 
     overrides: NotRequired[Annotated[Overrides, OverridesOf(azure_types.LOG_WORKSPACE)]]
-    """azure-native properties of the log workspace, set last and judged only by Azure; null removes one. Default: none."""
+    """azure-native properties of the log workspace, set last and validated only by Azure; null removes one. Default: none."""
 
 
 class StorageAccountArgs(NamedPartArgs):
-    """The storage account. `create` alone stands for all defaults."""
+    """The storage account. `create` is short for all defaults."""
 
     data_access: NotRequired[PrincipalsArgs]
-    """Who gets the role Storage Blob Data Contributor on it, which owners of a subscription don't have by that: whoever runs
-    scripts on its services, fetches their files or pushes packages. Default: nobody but the stack's identity."""
+    """Principals that get the role Storage Blob Data Contributor on it, which owners of a subscription don't have automatically;
+    it is required to run scripts on the stack's services, fetch their files or push packages. Default: only the stack's
+    identity."""
     overrides: NotRequired[Annotated[Overrides, OverridesOf(azure_types.STORAGE_ACCOUNT)]]
-    """azure-native properties of the storage account, set last and judged only by Azure; null removes one. Default: none."""
+    """azure-native properties of the storage account, set last and validated only by Azure; null removes one. Default: none."""
 
 
 class FoundationSettings(TypedDict):
-    """The parts of a foundation, as a stack file says them."""
+    """Settings of a foundation's parts."""
 
     resource_group: NotRequired[ResourceGroupArgs | Literal["create"]]
-    """The group that everything of the stack goes into. Default: create."""
+    """The group for all resources of the stack. Default: create."""
     identity: NotRequired[IdentityArgs | Literal["create"]]
     """The user-assigned identity that containers run as and pull images as. Default: none."""
     serving_identity: NotRequired[IdentityArgs | Literal["create"]]
-    """A second user-assigned identity, for what answers requests. Endpoints of Azure Machine Learning, unless they have an
-    identity of their own, and services on clusters that fetch a model speak as it in place of `identity`. It gets the role to
-    pull from the registry and Storage Blob Data Reader on the storage account, so that it reads every blob there and writes
-    none, unless `assign_roles` is false. Services need a created one. An endpoint that exists is replaced when its identity
-    changes, which `operations up` refuses without `--replace`. Default: none; these speak as `identity`."""
+    """A second user-assigned identity, for serving. Endpoints of Azure Machine Learning without a separate identity, and services
+    on clusters that fetch a model, run as it in place of `identity`. Unless `assign_roles` is false, it gets the role to pull
+    from the registry and Storage Blob Data Reader on the storage account: read access to every blob, but no write access.
+    Services require a created one. An existing endpoint is replaced when its identity changes, which `operations up` rejects
+    without `--replace`. Default: none; these run as `identity`."""
     registry: NotRequired[FoundationRegistryArgs | Literal["create"]]
-    """The container registry; a created one builds the workloads, an existing one doesn't. Needs `identity`, which gets the role
-    AcrPull on either while the stack is there, or Container Registry Repository Reader where an existing registry honours only
-    that, unless it has it already or `assign_roles` is false. Default: none."""
+    """The container registry; only a created one builds workloads. Requires `identity`, which gets the role AcrPull on it while
+    the stack exists, or Container Registry Repository Reader where an existing registry supports only that, unless it has it
+    already or `assign_roles` is false. Default: none."""
     log_workspace: NotRequired[LogWorkspaceArgs | Literal["create"]]
     """The Log Analytics workspace that containers send their logs to. Default: none."""
     storage: NotRequired[StorageAccountArgs | Literal["create"]]
-    """The storage account for data and models. Where the stack has a Batch account, jobs, an Azure Machine Learning workspace,
-    virtual machines or a cluster whose pods speak as the identity, the identity gets the role Storage Blob Data Contributor on
-    it, unless `assign_roles` is false. Default: none."""
+    """The storage account for data and models. If the stack has a Batch account, jobs, an Azure Machine Learning workspace,
+    virtual machines or a cluster whose pods run as the identity, the identity gets the role Storage Blob Data Contributor on it,
+    unless `assign_roles` is false. Default: none."""
 
 
 class _Workloads(TypedDict):
-    """What is built, and who may do what."""
+    """Workloads to build, and role assignments."""
 
     workloads: NotRequired[Sequence[WorkloadName]]
     """Plain: the workloads whose images the registry builds. Default: none."""
     image_source: NotRequired[str]
-    """Plain: where the sources of `workloads` are: `https://…/repository.git#<commit>`. Default: nowhere."""
+    """Plain: the sources of `workloads`: `https://…/repository.git#<commit>`. Default: none."""
     assign_roles: NotRequired[bool]
     """Plain: false leaves the role assignments to an administrator and prints the commands. Default: true."""
 
 
 class FoundationArgs(FoundationSettings, _Workloads, OwnerArgs):
-    """The parts of a foundation, which all components share that are given it."""
+    """Arguments of Foundation, whose parts are shared by the components that get it."""
 
     location: NotRequired[OpenInput[str]]
-    """Azure region of what it creates, such as westeurope. Needed where it creates the resource group; else that group's."""
+    """Azure region of its resources, such as westeurope. Required where it creates the resource group; else that group's."""
     tags: NotRequired[Mapping[str, OpenInput[str]]]
-    """Tags on everything that takes tags, also of the components that are given this foundation. Default: none."""
+    """Tags on everything that takes tags, also of the components that get this foundation. Default: none."""
     protect_data: NotRequired[bool]
-    """Plain: false protects neither storage account nor key vault and workspace from deletion and replacement, and keeps no
-    deleted blobs for 7 days. Default: true."""
+    """Plain: whether storage account, key vault and workspace are protected from deletion and replacement, and deleted blobs are
+    kept for 7 days. Default: true."""
     write_blobs: NotRequired[bool]
-    """Plain: false doesn't give the identity the role Storage Blob Data Contributor on the storage account, which Batch, Azure
-    Machine Learning, virtual machines and runs with files need. What the identity that serves gets is to read, either way.
-    Default: true."""
+    """Plain: whether the identity gets the role Storage Blob Data Contributor on the storage account, which Batch, Azure Machine
+    Learning, virtual machines and runs with files require. The serving identity gets read access in both cases. Default: true."""
 
 
 class FoundationWiring(FoundationSettings, _Workloads):
-    """The parts of a foundation, with whom it belongs to."""
+    """Arguments of Foundation, including the stack's."""
 
     stack: StackArgs
     """What all components of the stack share."""

@@ -1,8 +1,8 @@
-"""Builds of workloads in a registry: a deployment that runs one build, and is over when the image is there.
+"""Builds workloads in a registry by a deployment that runs one build and ends when the image exists.
 
-A task run that is sent by itself may never be seen to end, for the address of its state is written twice: pulumi-azure-native
-issue 1713, Azure/azure-rest-api-specs issue 19159, both open on 2026-11-24. A deployment of it ends with the build: Microsoft
-Learn, container-registry/container-registry-task-run-template (2020-04-22); Azure/acr, docs/tasks/run-as-deployment (2026-05-28).
+The end of a separate task run may never be reported, as the address of its state is written twice: pulumi-azure-native issue
+1713, Azure/azure-rest-api-specs issue 19159, both open on 2026-11-24. A deployment of it ends with the build: Microsoft Learn,
+container-registry/container-registry-task-run-template (2020-04-22); Azure/acr, docs/tasks/run-as-deployment (2026-05-28).
 """
 
 from typing import Any
@@ -26,9 +26,9 @@ def template(
     made_at: pulumi.Input[str],
     location: pulumi.Input[str] | None,
 ) -> dict[str, Any]:
-    """`tag`: hash of the workload's sources, and the image's tag. `source`: git URL with a commit. `name`: of the task run in
-    `registry`. `made_at`: when the registry was created; another one of the same name has none of its images. `location`: None
-    for the resource group's."""
+    """Builds the template. `tag`: hash of the workload's sources, and the image's tag. `source`: git URL with a commit. `name`:
+    of the task run in `registry`. `made_at`: when the registry was created, as a new one of the same name needs a new build.
+    `location`: None for the resource group's."""
     run = {
         "type": azure_types.TASK_RUN.arm_type,
         "apiVersion": API_VERSION,
@@ -44,7 +44,7 @@ def template(
                     "imageNames": [f"{workload}:{tag}"],
                     "isPushEnabled": True,
                     "platform": {"os": "Linux", "architecture": "amd64"},
-                    # The build fails where the sources at `source` aren't the ones that the tag was computed from.
+                    # The build fails if the sources at `source` differ from those of the tag.
                     "arguments": [{"name": "CONTEXT_HASH", "value": tag}],
                 }
             ),

@@ -1,7 +1,4 @@
-"""What every component of a program takes beside its own arguments: its resource group, and the parts that it shares with others.
-
-In: arguments as a program gives them. Out: what the component is wired to, and every problem of the arguments' shape.
-"""
+"""Arguments that every component of a program takes: its resource group, and the parts of a foundation that it uses."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple, NotRequired, cast
@@ -23,18 +20,18 @@ from azure_gpu.shared.wired import Wired
 
 
 class CommonArgs(OwnerArgs):
-    """Where a component of a program belongs, and what it shares with others."""
+    """Resource group and shared parts of a component in a program."""
 
     foundation: NotRequired[Foundation]
-    """The foundation that it belongs to: resource group, identity, registry, log workspace, storage account, team and tags.
-    Any of the keys here comes before the foundation's. Default: none."""
+    """The foundation that it uses: resource group, identity, registry, log workspace, storage account, team and tags. Each key
+    here overrides the foundation's. Default: none."""
     resource_group_name: NotRequired[OpenInput[str]]
-    """The resource group that it goes into. Default: the foundation's; needed without one."""
+    """The resource group to create it in. Default: the foundation's; required without one."""
     identity_id: NotRequired[OpenInput[str]]
-    """ARM id of the user-assigned identity that containers run as and images are pulled as. It needs its roles beforehand.
-    Default: the foundation's, else none."""
+    """ARM id of the user-assigned identity that containers run as and that pulls images. It must have its roles already. Default:
+    the foundation's, else none."""
     registry_id: NotRequired[OpenInput[str]]
-    """ARM id of the container registry that images are pulled from as that identity. Default: the foundation's, else none."""
+    """ARM id of the container registry that this identity pulls images from. Default: the foundation's, else none."""
     log_workspace_id: NotRequired[OpenInput[str]]
     """ARM id of the Log Analytics workspace that logs go to. Default: the foundation's, else none."""
     storage_account_id: NotRequired[OpenInput[str]]
@@ -43,7 +40,7 @@ class CommonArgs(OwnerArgs):
     """Plain: false leaves role assignments to an administrator and prints the commands. Default: the foundation's, else true."""
 
 
-# `as_of` is the component's own, where it has one.
+# A component may have a separate `as_of`.
 _COMMON = frozenset({*CommonArgs.__annotations__, *OwnerArgs.__annotations__} - {"as_of"})
 
 
@@ -54,14 +51,15 @@ def take(
     given: object,
     opts: pulumi.ResourceOptions | None,
 ) -> Wired[Any, Any]:
-    """The arguments of a component by what a program gives it. Raises `Refused` where nothing can be made of them."""
+    """Checks the arguments of a component in a program and adds its dependencies. Raises `Refused` where they can't be used."""
     return wire(describe(kind, name, wanted, given, opts))
 
 
 def wire(
     described: Described, of: Around | None = None, group: pulumi.Input[str] | None = None, *, needs_group: bool = True
 ) -> Wired[Any, Any]:
-    """What a component is wired to. `of`: around what it is put into; `group`: the resource group of that."""
+    """Adds the dependencies of a component. `of`: those of the component that it is put into; `group`: the resource group of
+    that."""
     args, component, asked_by = described.args, described.component, described.asked_by
     foundation = cast(Foundation | None, args.get("foundation"))
     around = foundation.around if foundation is not None else of
@@ -74,7 +72,7 @@ def wire(
         surroundings["resource_group"] = known(into) or "<resource-group>"
     if "assign_roles" in args:
         surroundings["assign_roles"] = args["assign_roles"]
-    if "identity_id" in args:  # comes before the foundation's identities, of which one serves
+    if "identity_id" in args:  # overrides both identities of the foundation
         surroundings.pop("serving", None)
     for key, part in _PARTS.items():
         if key in args:
@@ -155,7 +153,7 @@ def _storage(given: pulumi.Input[str], _: pulumi.InvokeOptions) -> Surroundings:
 
 
 class _Part(NamedTuple):
-    """A part of a foundation that a program gives by its id."""
+    """A part of a foundation that is given by its id."""
 
     azure_type: AzureType
     resolve: Callable[[pulumi.Input[str], pulumi.InvokeOptions], Surroundings]

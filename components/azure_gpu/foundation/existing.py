@@ -1,4 +1,4 @@
-"""Reads what a foundation takes from elsewhere: existing parts, and the hashes of the workloads."""
+"""Look-ups of a foundation: existing parts, role assignments, and the hashes of the workloads' sources."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -23,24 +23,24 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """What had to be read: Azure's answers for the existing parts, None where there is none, and the state of the sources."""
+class FoundationLookup:
+    """Results of the look-ups: Azure's data of the existing parts, None where there is none, and the hashes of the sources."""
 
     image_tags: dict[Workload, str]  # the hash of each workload's sources
     identity: "managedidentity.GetUserAssignedIdentityResult | None" = None
     serving_identity: "managedidentity.GetUserAssignedIdentityResult | None" = None
     registry: "containerregistry.GetRegistryResult | None" = None
     log_workspace: "operationalinsights.GetWorkspaceResult | None" = None
-    pull_role: str = roles.ACR_PULL  # by which the registry lets pull
-    pulls_already: bool = False  # somebody else has given the identity that role
+    pull_role: str = roles.ACR_PULL  # allows pulling from the registry
+    pulls_already: bool = False  # the identity has that role by an assignment outside of the stack
     writes_already: bool = False  # the same of its role on the storage account
-    serving_pulls_already: bool = False  # the same of the roles of the identity that serves
+    serving_pulls_already: bool = False  # the same of the roles of the serving identity
     serving_reads_already: bool = False
-    have_data_access: frozenset[str] = frozenset()  # object ids of those in `data_access` to whom somebody else has given it
+    have_data_access: frozenset[str] = frozenset()  # object ids of those in `data_access` with such an assignment
 
 
-def look_up(spec: FoundationSpec, asked_by: AskedBy = OF_STACK) -> tuple[Found, list[Problem]]:
-    """Azure's answers for the existing parts and the hashes of the workloads' sources, with a problem for what isn't there."""
+def look_up(spec: FoundationSpec, asked_by: AskedBy = OF_STACK) -> tuple[FoundationLookup, list[Problem]]:
+    """Looks up the existing parts and the hashes of the workloads' sources, with a problem for each missing one."""
     problems: list[Problem] = []
 
     def read(
@@ -83,7 +83,7 @@ def look_up(spec: FoundationSpec, asked_by: AskedBy = OF_STACK) -> tuple[Found, 
         )
 
     tags, tag_problems = _image_tags(spec.workloads)
-    found = Found(
+    found = FoundationLookup(
         image_tags=tags,
         identity=read_identity("identity", spec.identity),
         serving_identity=read_identity("serving_identity", spec.serving_identity),
@@ -105,8 +105,8 @@ def look_up(spec: FoundationSpec, asked_by: AskedBy = OF_STACK) -> tuple[Found, 
     return _with_roles(found, spec, asked_by), [*problems, *tag_problems]
 
 
-def _with_roles(found: Found, spec: FoundationSpec, asked_by: AskedBy) -> Found:
-    """`found` with the roles that are to be assigned to an identity that exists, on what exists."""
+def _with_roles(found: FoundationLookup, spec: FoundationSpec, asked_by: AskedBy) -> FoundationLookup:
+    """Adds which roles of existing identities on existing resources are assigned already."""
     own = spec.context.subscription_id
     registry = spec.registry.existing if spec.registry else None
     storage = spec.storage.existing if spec.storage else None
@@ -123,7 +123,7 @@ def _with_roles(found: Found, spec: FoundationSpec, asked_by: AskedBy) -> Found:
 
     identity, writes = found.identity.principal_id if found.identity is not None else None, roles.STORAGE_BLOB_DATA_CONTRIBUTOR
     serving = found.serving_identity.principal_id if found.serving_identity is not None else None
-    # Of people one may have it on an account of the stack, too: by hand, before the stack file named him.
+    # People may also have it on an account of the stack, assigned by hand before the stack file listed them.
     account = arm_ids.parse(spec.storage_id)
     return replace(
         found,

@@ -1,7 +1,7 @@
 """The foundation of a stack: resource group, identities, registry with image builds, log workspace, storage account.
 
-Each part is created or is one that the company already has; what exists is looked up, never changed and never deleted.
-Left out: key vault, network, budget. One foundation a stack: its parts are named after the stack.
+Each part is created, or an existing one is used, which is looked up and never changed or deleted. Not included: key vault,
+network, budget. Use one foundation per stack, as its parts are named after the stack.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats import arm_ids, azure_types
 from azure_gpu.foundation import builds
 from azure_gpu.foundation.args import FoundationArgs, FoundationWiring
-from azure_gpu.foundation.existing import Found, look_up
+from azure_gpu.foundation.existing import FoundationLookup, look_up
 from azure_gpu.foundation.role_commands import role_commands
 from azure_gpu.foundation.spec import FoundationSpec, resolve
 from azure_gpu.shared import overrides, patience, program, role_of_identity
@@ -37,23 +37,23 @@ from azure_gpu.shared.validation import written
 from azure_gpu.shared.wired import Wired, together
 from azure_gpu.shared.workloads import Workload
 
-# Deleted blobs and containers can be restored for as long; of overwritten ones the older versions stay. Microsoft Learn,
+# Deleted blobs and containers can be restored during this time; overwritten ones keep older versions. Microsoft Learn,
 # articles/storage/blobs/soft-delete-blob-overview.md (1 to 365 days, 7 where the portal turns it on) and versioning-overview.md,
 # which recommends both together.
 BLOB_RETENTION_DAYS = 7
-LOG_RETENTION_DAYS = 30  # the service's own default, said so that nobody has to look it up
+LOG_RETENTION_DAYS = 30  # the service's default, made explicit
 
 
-_OF_STACK = frozenset({"team", "tags", "protect_data", "other_subscriptions"})  # what becomes arguments of the stack
+_OF_STACK = frozenset({"team", "tags", "protect_data", "other_subscriptions"})  # keys that become arguments of the stack
 _Part = Literal["resource_group", "identity", "serving_identity", "registry", "log_workspace", "storage"]
-_Wired = Wired[FoundationWiring, tuple[FoundationSpec, Found]]
+_Wired = Wired[FoundationWiring, tuple[FoundationSpec, FoundationLookup]]
 
 
 class Foundation(pulumi.ComponentResource):
-    """The foundation of a stack. Raises `Refused` where its arguments can't be had."""
+    """The foundation of a stack. Raises `Refused` for invalid arguments."""
 
     resource_group_name: pulumi.Output[str]
-    """The resource group that everything of the stack is in."""
+    """The resource group of the stack."""
     identity_id: pulumi.Output[str] | None
     """ARM id of the identity; None without one."""
     identity_name: pulumi.Output[str] | None
@@ -63,13 +63,13 @@ class Foundation(pulumi.ComponentResource):
     identity_client_id: pulumi.Output[str] | None
     """Client id of the identity, by which programs that run as it name it; None without one."""
     serving_identity_id: pulumi.Output[str] | None
-    """ARM id of the identity that serves; None without one."""
+    """ARM id of the serving identity; None without one."""
     serving_identity_name: pulumi.Output[str] | None
     """Its name in Azure; None without one."""
     serving_identity_principal_id: pulumi.Output[str] | None
-    """Object id of the identity that serves, which roles are assigned to; None without one."""
+    """Object id of the serving identity, which roles are assigned to; None without one."""
     serving_identity_client_id: pulumi.Output[str] | None
-    """Client id of the identity that serves, by which programs that run as it name it; None without one."""
+    """Client id of the serving identity, by which programs that run as it name it; None without one."""
     registry_id: pulumi.Output[str] | None
     """ARM id of the registry; None without one."""
     registry_name: pulumi.Output[str] | None
@@ -77,7 +77,7 @@ class Foundation(pulumi.ComponentResource):
     registry_server: pulumi.Output[str] | None
     """Login server of the registry; None without one."""
     workload_images: dict[str, pulumi.Output[str]]
-    """The images that the registry builds, by the workload."""
+    """The images that the registry builds, by workload."""
     log_workspace_id: pulumi.Output[str] | None
     """ARM id of the log workspace; None without one."""
     log_workspace_name: pulumi.Output[str] | None
@@ -87,9 +87,9 @@ class Foundation(pulumi.ComponentResource):
     storage_account_name: pulumi.Output[str] | None
     """Its name in Azure; None without one."""
     surroundings: Surroundings
-    """The same as arguments of the components that stand on this foundation. Not an output."""
+    """The same as arguments of other components. Not an output."""
     around: Around
-    """What the components share that a program gives this foundation. Not an output."""
+    """Context and dependencies for components of a program that get this foundation. Not an output."""
 
     @overload
     def __init__(self, name: str, args: FoundationArgs, opts: pulumi.ResourceOptions | None = None) -> None: ...
@@ -107,7 +107,7 @@ class Foundation(pulumi.ComponentResource):
         opts: pulumi.ResourceOptions | None = None,
         **kw: Any,
     ) -> None:
-        """`args`, or its keys as keywords. Every problem of theirs is raised as one `Refused`, before anything is declared."""
+        """`args`, or its keys as keywords. All problems are raised as one `Refused`, before anything is declared."""
         wired = args if isinstance(args, Wired) else _wired(name, together(args, kw), opts)
         spec, found = wired.spec or _decided(wired)
         super().__init__("azuregpu:index:Foundation", name, None, opts)
@@ -182,9 +182,9 @@ class Foundation(pulumi.ComponentResource):
         )
 
     def _with(self, part: _Part) -> pulumi.ResourceOptions:
-        """The options of a part that is created, with its overrides."""
-        said: Mapping[str, Any] = written(self._args.get(part, {}))
-        return pulumi.ResourceOptions(parent=self, transformations=overrides.applied(said.get("overrides"), self))
+        """Returns the options of a created part, with its overrides."""
+        settings: Mapping[str, Any] = written(self._args.get(part, {}))
+        return pulumi.ResourceOptions(parent=self, transformations=overrides.applied(settings.get("overrides"), self))
 
     def _resource_group(self) -> pulumi.Output[str]:
         part = self._spec.resource_group
@@ -205,7 +205,7 @@ class Foundation(pulumi.ComponentResource):
         part: Part,
         found: managedidentity.GetUserAssignedIdentityResult | None,
     ) -> tuple[pulumi.Output[str], pulumi.Output[str], pulumi.Output[str]]:
-        """ARM id, principal id and client id."""
+        """Returns ARM id, principal id and client id."""
         if found:
             return (
                 pulumi.Output.from_input(found.id),
@@ -229,10 +229,10 @@ class Foundation(pulumi.ComponentResource):
         principal_id: pulumi.Output[str],
         client_id: pulumi.Output[str],
     ) -> ServingArgs:
-        """What speaks as the identity that serves waits for its roles.
+        """Returns the serving identity; its users wait for its roles.
 
-        They are on the whole account: Azure takes a single container as the scope too, but an endpoint also reads the container
-        that Azure Machine Learning makes for the workspace's default datastore, and code at an address of the user's. Sources:
+        These are on the whole account: a single container would be a valid scope too, but an endpoint also reads the container of
+        the workspace's default datastore, which Azure Machine Learning creates, and code at an address of the user's. Sources:
         Microsoft Learn, storage/blobs/assign-azure-role-data-access; MicrosoftDocs/azure-ai-docs,
         concept-endpoints-online-auth.md (2023-12-15), by which Azure assigns no role to a user-assigned identity of an endpoint.
         """
@@ -262,7 +262,7 @@ class Foundation(pulumi.ComponentResource):
     def _registry(
         self, part: Part, found: containerregistry.GetRegistryResult | None, principal_id: pulumi.Output[str]
     ) -> tuple[pulumi.Output[str], pulumi.Output[str]]:
-        """ARM id and login server. Adds the registry, with the images built in it, to the surroundings."""
+        """Returns ARM id and login server. Adds the registry, with the images built in it, to the surroundings."""
         registry: containerregistry.Registry | None = None
         if found:
             registry_id, server = pulumi.Output.from_input(found.id), pulumi.Output.from_input(found.login_server)
@@ -273,7 +273,7 @@ class Foundation(pulumi.ComponentResource):
                 resource_group_name=self.resource_group_name,
                 location=declared(self._spec.context.location, self._args.get("location")),
                 sku=containerregistry.SkuArgs(name=containerregistry.SkuName.BASIC),  # the cheapest
-                admin_user_enabled=False,  # one password for everybody; the identity pulls instead
+                admin_user_enabled=False,  # a shared password; the identity pulls instead
                 tags=self._spec.context.tags(),
                 opts=self._with("registry"),
             )
@@ -284,11 +284,11 @@ class Foundation(pulumi.ComponentResource):
         images: dict[str, pulumi.Input[str]] = {}
         built = {each: self._build(each, registry) for each in self._spec.workloads} if registry is not None else {}
         for workload, (build, image) in built.items():
-            # The reference is known before its image is built; the two URNs make whoever uses it wait for image and role.
+            # The reference is known before its image is built; with the URNs, its users wait for image and role.
             images[workload] = pulumi.Output.all(server, build.urn, *before_pulling).apply(
                 lambda values, image=image: f"{values[0]}/{image}"
             )
-        # Whoever pulls from it, whatever the image, waits for the right to.
+        # Users of the registry wait for the role, for any image.
         pulled_from = pulumi.Output.all(server, *before_pulling).apply(lambda values: values[0])
         offered = RegistryArgs(name=part.name, id=registry_id, server=pulled_from, workload_images=images, pull_role=pull_role)
         if part.existing and part.existing.subscription.lower() != self._spec.context.subscription_id.lower():
@@ -307,12 +307,13 @@ class Foundation(pulumi.ComponentResource):
         there: bool,
         whose: str = "identity",
     ) -> list[authorization.RoleAssignment]:
-        """The identity's role on a part, whose id is `scope`; none where an administrator assigns roles, or somebody has."""
+        """Assigns the identity's role on a part, whose id is `scope`, unless an administrator assigns roles or it is assigned
+        already."""
         if not self._spec.assign_roles:
             return []
         if there:
             name = roles.NAMES[role]
-            pulumi.log.info(f"the {whose} has the role {name} on {part.name} by somebody else, who may take it away", self)
+            pulumi.log.info(f"the {whose} already has the role {name} on {part.name}, assigned outside of this stack", self)
             return []
         assigned = role_of_identity.assign(
             f"{self._name}-{suffix}",
@@ -325,7 +326,8 @@ class Foundation(pulumi.ComponentResource):
         return [assigned]
 
     def _build(self, workload: Workload, registry: containerregistry.Registry) -> tuple[resources.Deployment, str]:
-        """The registry's build of one workload, and its repository and tag. It runs again when the workload's sources change."""
+        """Declares the registry's build of one workload; returns it with repository and tag. It runs again when the sources
+        change."""
         tag = self._found.image_tags[workload]
         run = self._spec.context.name(azure_types.TASK_RUN.arm_type, workload)
         build = resources.Deployment(
@@ -349,7 +351,7 @@ class Foundation(pulumi.ComponentResource):
         return build, f"{workload}:{tag}"
 
     def _log_workspace(self, part: Part, found: operationalinsights.GetWorkspaceResult | None) -> pulumi.Output[str]:
-        """ARM id. Adds the workspace to the surroundings."""
+        """Returns the ARM id. Adds the workspace to the surroundings."""
         if found:
             workspace_id = pulumi.Output.from_input(found.id)
         else:
@@ -368,7 +370,7 @@ class Foundation(pulumi.ComponentResource):
         return workspace_id
 
     def _storage(self, part: Part, principal_id: pulumi.Output[str]) -> pulumi.Output[str]:
-        """ARM id. Adds the account to the surroundings; whoever uses it waits for the identity's role on it."""
+        """Returns the ARM id. Adds the account to the surroundings; its users wait for the identity's role on it."""
         storage_id = pulumi.Output.from_input(part.existing.text) if part.existing else self._new_storage(part)
         assigned: list[authorization.RoleAssignment] = []
         if self._spec.identity_writes_blobs:
@@ -382,7 +384,7 @@ class Foundation(pulumi.ComponentResource):
         return storage_id
 
     def _data_access(self, part: Part, storage_id: pulumi.Output[str]) -> None:
-        """The role of people and programs on the account. Nothing of the stack waits for it."""
+        """Assigns the role of people and programs on the account. Nothing of the stack waits for it."""
         for each in self._spec.data_access if self._spec.assign_roles else ():
             if each.object_id in self._found.have_data_access:
                 continue
@@ -404,10 +406,10 @@ class Foundation(pulumi.ComponentResource):
             location=declared(self._spec.context.location, self._args.get("location")),
             kind=storage.Kind.STORAGE_V2,
             sku=storage.SkuArgs(name=storage.SkuName.STANDARD_LRS),  # the cheapest
-            allow_shared_key_access=False,  # a key opens everything to whoever holds it; identities are used instead
-            allow_blob_public_access=False,  # nobody makes a container public by mistake
+            allow_shared_key_access=False,  # a key gives full access; identities are used instead
+            allow_blob_public_access=False,  # prevents public containers
             minimum_tls_version=storage.MinimumTlsVersion.TLS1_2,  # older versions are broken
-            enable_https_traffic_only=True,  # Azure's own default, kept where somebody looks for it
+            enable_https_traffic_only=True,  # Azure's default, made explicit
             tags=self._spec.context.tags(),
             opts=pulumi.ResourceOptions.merge(self._with("storage"), pulumi.ResourceOptions(protect=self._spec.context.protect)),
         )
@@ -415,7 +417,7 @@ class Foundation(pulumi.ComponentResource):
         return account.id
 
     def _blob_service(self, account: storage.StorageAccount) -> None:
-        """Declared either way: what is protected can be switched off, and not be left out."""
+        """Declared in both cases: a protected resource can be changed, but not removed."""
         keeps = self._spec.context.protect_data
         kept = storage.DeleteRetentionPolicyArgs(enabled=keeps, days=BLOB_RETENTION_DAYS if keeps else None)
         storage.BlobServiceProperties(
@@ -431,7 +433,7 @@ class Foundation(pulumi.ComponentResource):
 
 
 def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wired:
-    """What a program describes."""
+    """Checks the arguments of a component in a program."""
     described = program.describe(Foundation, name, FoundationArgs, given, opts)
     group = arm_ids.parse(described.args.get("resource_group", {}).get("existing", ""))
     stack = program.stack_of(described, None, program.location_of(group.name if group else None, described.asked_by))
@@ -446,14 +448,14 @@ def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wi
 def _no_location(component: ComponentOfProgram) -> Problem:
     return Problem(
         path=f"{component}.location",
-        message="a resource group is created, and its region isn't set",
+        message="required where the resource group is created",
         allowed="a region, such as westeurope, or resource_group: {existing: <id>}",
         fix="add location",
     )
 
 
-def _decided(wired: _Wired) -> tuple[FoundationSpec, Found]:
-    """What the arguments ask for. Raises `Refused` with every reason against it."""
+def _decided(wired: _Wired) -> tuple[FoundationSpec, FoundationLookup]:
+    """Resolves the arguments. Raises `Refused` with all problems."""
     args = wired.args
     context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
     spec, problems = resolve(args, context)

@@ -1,4 +1,4 @@
-"""What an administrator runs where a foundation assigns no roles."""
+"""Commands for an administrator, where a foundation assigns no roles."""
 
 from azure_gpu.catalog import roles
 from azure_gpu.formats import azure_types
@@ -9,7 +9,7 @@ from azure_gpu.shared.part import Part
 
 
 def role_commands(spec: FoundationSpec, pull_role: str = roles.ACR_PULL) -> list[str]:
-    """Commands in place of the role assignments, complete before anything exists. `pull_role`: as the registry honours it."""
+    """Returns the commands in place of the role assignments, complete before anything exists. `pull_role`: for the registry."""
     commands: list[str] = []
     registry, storage = azure_types.REGISTRY, azure_types.STORAGE_ACCOUNT
     commands += _role_command(spec, spec.identity, pull_role, registry, spec.registry)

@@ -1,7 +1,4 @@
-"""What is decided of a foundation, and how: `FoundationSpec`, `resolve` and its problems.
-
-Existing parts are read in `existing`.
-"""
+"""`FoundationSpec`: the resolved arguments of a foundation, with their validation. Existing parts are read in `existing`."""
 
 import re
 from dataclasses import dataclass
@@ -18,18 +15,18 @@ from azure_gpu.shared.principals import Principal, PrincipalsArgs
 from azure_gpu.shared.validation import written
 from azure_gpu.shared.workloads import Workload
 
-PATH = "foundation"  # where a stack file describes it
+PATH = "foundation"  # in a stack file
 _IMAGE_SOURCE = re.compile(r"https://[^\s#]+\.git#[\w./-]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundationSpec:
-    """What is declared. A part is None where the stack does without it."""
+    """The resolved arguments. A part is None where the stack doesn't have it."""
 
     context: Context
     resource_group: Part
     identity: Part | None
-    serving_identity: Part | None  # what answers requests speaks as it; None: as the identity above
+    serving_identity: Part | None  # for serving; None: the identity above is used
     registry: Part | None
     log_workspace: Part | None
     storage: Part | None
@@ -37,11 +34,11 @@ class FoundationSpec:
     image_source: str
     assign_roles: bool
     write_blobs: bool
-    data_access: tuple[Principal, ...]  # who reads and writes blobs in the storage account beside the identity
+    data_access: tuple[Principal, ...]  # principals with write access to blobs, beside the identity
 
     @property
     def storage_id(self) -> str:
-        """The ARM id of the storage account, said before it is there; empty without one."""
+        """The ARM id of the storage account, known before it exists; empty without one."""
         if self.storage is None or self.storage.existing:
             return self.storage.existing.text if self.storage and self.storage.existing else ""
         inputs = {"resourceGroupName": self.resource_group.name, azure_types.STORAGE_ACCOUNT.name_parameter: self.storage.name}
@@ -49,28 +46,28 @@ class FoundationSpec:
 
     @property
     def group_is_within(self) -> bool:
-        """Whether the resource group lies in the subscription that everything is created in."""
+        """Whether the resource group is in the provider's subscription."""
         group = self.resource_group.existing
         return group is None or group.subscription.lower() == self.context.subscription_id.lower()
 
     @property
     def identity_name(self) -> str:
-        """What tells the identity from another: its group and its name, or its whole id where the stack didn't make it."""
-        return self._told_by(self.identity)
+        """Identifies the identity: its group and its name, or its whole id where the stack didn't create it."""
+        return self._key_of(self.identity)
 
     @property
     def serving_identity_name(self) -> str:
-        """The same of the identity that serves."""
-        return self._told_by(self.serving_identity)
+        """The same of the serving identity."""
+        return self._key_of(self.serving_identity)
 
-    def _told_by(self, identity: Part | None) -> str:
+    def _key_of(self, identity: Part | None) -> str:
         if identity is None:
             return ""
         return identity.existing.key if identity.existing else f"{self.resource_group.name}/{identity.name}"
 
     @property
     def identity_pulls(self) -> bool:
-        """Whether the identity has a registry to pull from."""
+        """Whether the identity pulls from a registry."""
         return self.identity is not None and self.registry is not None
 
     @property
@@ -80,25 +77,25 @@ class FoundationSpec:
 
     @property
     def serving_identity_pulls(self) -> bool:
-        """Whether the identity that serves has a registry to pull from."""
+        """Whether the serving identity pulls from a registry."""
         return self.serving_identity is not None and self.registry is not None
 
     @property
     def serving_identity_reads_blobs(self) -> bool:
-        """Whether the identity that serves reads blobs in the storage account."""
+        """Whether the serving identity reads blobs in the storage account."""
         return self.serving_identity is not None and self.storage is not None
 
 
 def resolve(args: FoundationWiring, context: Context) -> tuple[FoundationSpec, list[Problem]]:
-    """What is declared, and what is wrong with the arguments. Pure; whether existing parts are there is for `look_up` to say."""
+    """Resolves and validates the arguments. Pure; `look_up` checks whether existing parts exist."""
     problems: list[Problem] = []
     create: NamedPartArgs = {"create": True}
 
     def part(key: str, azure_type: AzureType, what: str, given: NamedPartArgs | Literal["create"]) -> Part:
-        said, path = written(given), f"{context.path(PATH)}.{key}"
-        named = Named(said["name"], f"{path}.name") if "name" in said else None
-        found, more = resolve_part(said, azure_type, what, context, path, named)
-        problems.extend([*more, *not_changed(said, path)])
+        settings, path = written(given), f"{context.path(PATH)}.{key}"
+        named = Named(settings["name"], f"{path}.name") if "name" in settings else None
+        found, more = resolve_part(settings, azure_type, what, context, path, named)
+        problems.extend([*more, *not_changed(settings, path)])
         return found
 
     def optional(key: str, azure_type: AzureType, what: str, given: NamedPartArgs | Literal["create"] | None) -> Part | None:
@@ -131,23 +128,23 @@ def _group_problems(spec: FoundationSpec) -> list[Problem]:
     return [
         Problem(
             path=f"{spec.context.path(PATH)}.resource_group.existing",
-            message="this resource group lies in another subscription than everything that is created in it",
+            message="the resource group must be in the provider's subscription",
             value=group.text,
-            allowed=f"a resource group of subscription {spec.context.subscription_id}, which is the provider's",
-            fix="name one of that subscription, or set azure-native:subscriptionId to the group's",
+            allowed=f"a resource group of subscription {spec.context.subscription_id}",
+            fix="use one of that subscription, or set azure-native:subscriptionId to the group's",
         )
     ]
 
 
 def _identity_problems(spec: FoundationSpec) -> list[Problem]:
-    """Azure refuses a role that the same identity gets twice, and one identity that does both separates nothing."""
+    """Rejects one identity for both purposes: Azure rejects assigning it a role twice, and it wouldn't separate anything."""
     serving = spec.serving_identity.existing if spec.serving_identity else None
     if serving is None or spec.serving_identity_name != spec.identity_name:
         return []
     return [
         Problem(
             path=f"{spec.context.path(PATH)}.serving_identity.existing",
-            message="this is the stack's identity too, so that what serves could do all that what trains can",
+            message="must differ from `identity`, or serving gets the roles of training",
             value=serving.text,
             allowed="create, or another identity than `identity`",
             fix="write serving_identity: create, or remove it",
@@ -161,7 +158,7 @@ def _registry_problems(spec: FoundationSpec) -> list[Problem]:
         problems.append(
             Problem(
                 path=f"{spec.context.path(PATH)}.identity",
-                message="a registry is pulled from as an identity, and there is none",
+                message="`registry` requires `identity`, by which images are pulled",
                 allowed="create, or existing: <id>",
                 fix="add identity: create",
             )
@@ -171,19 +168,19 @@ def _registry_problems(spec: FoundationSpec) -> list[Problem]:
         problems.append(
             Problem(
                 path=f"{spec.context.path(PATH)}.registry",
-                message=f"there is no registry to build the workloads in that groups or jobs use: {names}",
+                message=f"a registry is required to build these workloads: {names}",
                 allowed="create",
-                fix="add registry: create, or give these an image instead of a workload",
+                fix="add registry: create, or set an image in place of each workload",
             )
         )
     if spec.workloads and spec.registry and spec.registry.existing:
         problems.append(
             Problem(
                 path=f"{spec.context.path(PATH)}.registry",
-                message=f"the program doesn't build into a registry that it didn't create; groups or jobs use: {names}",
+                message=f"workloads are built only in a registry that the stack creates; in use: {names}",
                 value=spec.registry.existing.text,
                 allowed="create, where a workload is used",
-                fix="build these workloads into the registry yourself and give their image by digest",
+                fix="build these workloads into the registry yourself and set their images by digest",
             )
         )
     return problems
@@ -193,16 +190,16 @@ def _image_source_problems(spec: FoundationSpec) -> list[Problem]:
     if not spec.workloads or _IMAGE_SOURCE.fullmatch(spec.image_source):
         return []
     form = "https://<host>/<repository>.git#<commit>"
-    what = "this isn't one" if spec.image_source else "there is none"
+    what = "not a git URL with a commit" if spec.image_source else "required to build the workloads"
     component = spec.context.component
     return [
         Problem(
             path=spec.context.own_path("image_source"),
-            message=f"the registry builds the workloads from a git URL with a commit, and {what}",
+            message=what,
             value=spec.image_source or None,
             allowed=f"{form}; without a commit a build could take other sources than the ones that were previewed",
-            fix=f"run: pulumi config set image_source {form}; a stack's file without it takes the checkout's `origin`, once "
-            "that has the workloads as they are here"
+            fix=f"run: pulumi config set image_source {form}; or push the workloads as they are here to the checkout's `origin`, "
+            "which is used where it isn't set"
             if component is None
             else f"push a checkout of azure-gpu to a fork and add image_source: {form}",
         )

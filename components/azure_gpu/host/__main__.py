@@ -1,4 +1,4 @@
-"""The provider; with `--schema`, it prints the package schema of the components as they are now."""
+"""Starts the provider; with `--schema`, prints the current package schema of the components."""
 
 import sys
 

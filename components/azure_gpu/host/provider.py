@@ -1,8 +1,8 @@
-"""The provider that the engine runs: gives the schema, and constructs components for programs in other languages.
+"""The provider that the engine runs: serves the schema, and constructs components for programs in other languages.
 
-What a component refuses reaches the program as it does in Python, every problem at once and each in one line, under the names of
-the schema. A component that is given to another is the one that this process has constructed, by its URN: the engine runs one
-process for all components of a deployment.
+Problems reach the program as in Python, all at once and each in one line, with the names of the schema. A component that is
+passed to another one is found by its URN among those that this process has constructed: the engine runs one process for all
+components of a deployment.
 """
 
 import argparse
@@ -29,14 +29,14 @@ from pulumi.runtime.proto import provider_pb2_grpc
 import azure_gpu
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.host.names import PACKAGE, camel, of_keys, respelt
-from azure_gpu.host.values import Given, Reader
+from azure_gpu.host.values import Argument, Reader
 from azure_gpu.shared.refusal import SPELLING, Refused
 from azure_gpu.shared.validation import below, check, form, key_hints
 
 SCHEMA = files("azure_gpu.host") / "schema.json"
 _PROVIDER_OF = "pulumi:providers:"
-# A registration holds a thread until its resource is there, and before that the engine may want the answer of a hook, which takes
-# another one: with asyncio's own number, a few more than there are cores, all would wait for each other for ever.
+# A registration blocks a thread until its resource exists, and before that the engine may call a hook, which takes another
+# thread: with asyncio's default, a few more than there are cores, they could deadlock.
 _THREADS = 1024
 _ANY_SIZE = {"grpc.max_send_message_length": -1, "grpc.max_receive_message_length": -1}
 
@@ -53,14 +53,14 @@ class Host(Provider):
     def construct(
         self, name: str, resource_type: str, inputs: Mapping[str, Any], options: pulumi.ResourceOptions | None = None
     ) -> ConstructResult:
-        """`inputs`: what the engine sends, each as `Given`. Raises `InputPropertiesError` with whatever is wrong."""
+        """Constructs a component. `inputs`: each an `Argument`. Raises `InputPropertiesError` with all problems."""
         if resource_type not in self._spec["resources"]:
             raise pulumi.RunError(f"{PACKAGE} {self.version} has no component {resource_type}")
         kind = resource_type.rpartition(":")[2]
         wanted = getattr(azure_gpu, f"{kind}Args")
         path = f'{kind}("{name}")'
         reader = Reader(path, self._resource)
-        args = reader.arguments(cast(Mapping[str, Given], inputs), wanted)
+        args = reader.arguments(cast(Mapping[str, Argument], inputs), wanted)
         if reader.problems:
             unread = {each.path for each in reader.problems}
             others = (each for each in check(args, wanted, path).problems if each.path not in unread)
@@ -76,7 +76,8 @@ class Host(Provider):
         return ConstructResult(self._kept(component), state)
 
     def _refuse(self, problems: Sequence[Problem], path: str, wanted: Any) -> NoReturn:
-        """One line for each problem. No property is named as the engine finds it, who would show its value, also a secret's."""
+        """Raises one line for each problem. It doesn't use the engine's property paths, with which the engine would show values,
+        also secret ones."""
         count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
         errors = [
             InputPropertyErrorDetails(property_path=property_path(each.path, path, wanted), reason=self._reason(each))
@@ -85,7 +86,7 @@ class Host(Provider):
         raise InputPropertiesError(f"{count} in {path}, nothing of it was declared:", errors)
 
     def _reason(self, problem: Problem) -> str:
-        """A problem without its path, under the names of the schema."""
+        """Formats a problem without its path, with the names of the schema."""
         message, allowed, fix = (respelt(each, self._names) for each in (problem.message, problem.allowed, problem.fix))
         return str(problem._replace(path="", message=message, allowed=allowed, fix=fix)).removeprefix(": ")
 
@@ -109,12 +110,12 @@ class Host(Provider):
                 message=f"this {kind.rpartition(':')[2]} belongs to another stack, or to another provider of {PACKAGE}",
                 value=urn,
                 allowed="a component that this program declares, with the same provider",
-                fix="give its parts by their ids",
+                fix="pass its parts by their ids",
             )
-        return Problem(path=path, message=f"a {kind} isn't taken here", value=urn, fix="give its id")
+        return Problem(path=path, message=f"a {kind} isn't accepted here", value=urn, fix="pass its id")
 
     def _on_wire(self, value: Any, spec: Mapping[str, Any]) -> Any:
-        """An output under the names of the schema."""
+        """Converts an output to the names of the schema."""
         if isinstance(value, pulumi.Output):
             return cast("pulumi.Output[Any]", value).apply(lambda known: self._on_wire(known, spec))
         if isinstance(value, Mapping):
@@ -128,9 +129,9 @@ class Host(Provider):
 
 
 def property_path(place: str, path: str, wanted: Any) -> str:
-    """Where a problem is, under the names of the schema. What a user has named stays as it is."""
+    """Converts the path of a problem to the names of the schema, except user-defined names."""
     if not place.startswith(f"{path}."):
-        return place  # the component itself, or another one that it is given
+        return place  # the component itself, or another one that is passed to it
     annotation, found = wanted, [path]
     for step in place.removeprefix(f"{path}.").split("."):
         key, bracket, rest = step.partition("[")
@@ -146,19 +147,19 @@ def _keys(annotation: Any) -> Mapping[str, Any]:
 
 
 class Servicer(ProviderServicer):
-    """The SDK's, which leaves reading the arguments to `Host`, and whose failures are one line."""
+    """The SDK's servicer, with arguments read by `Host` and failures in one line."""
 
     async def Construct(self, request: Any, context: Any) -> Any:  # noqa: N802  the protocol's name
         try:
             return await super()._construct(request, context)  # pyright: ignore[reportUnknownMemberType]
         except InputPropertiesError as error:
             await context.abort_with_status(self.create_grpc_invalid_properties_status(error.message, error.errors))
-        except Exception as error:  # noqa: BLE001  whatever it is, no call of Python is the program's business
+        except Exception as error:  # noqa: BLE001  a Python traceback doesn't help the program's user
             pulumi.log.debug("".join(traceback.format_exception(error)))
             await context.abort(grpc.StatusCode.UNKNOWN, _failure(error))
 
     async def _construct_response(self, result: ConstructResult) -> Any:
-        """With null for what there isn't: what is missing is unknown to a program in every preview."""
+        """Adds null for missing outputs, as a preview would treat omitted ones as unknown."""
         response = await super()._construct_response(result)
         for name, value in result.state.items():
             if value is None:
@@ -168,20 +169,20 @@ class Servicer(ProviderServicer):
     @staticmethod
     async def _construct_inputs(inputs: Struct, input_dependencies: Any) -> dict[str, Any]:
         return {
-            key: Given(value, frozenset(input_dependencies[key].urns) if key in input_dependencies else frozenset())
+            key: Argument(value, frozenset(input_dependencies[key].urns) if key in input_dependencies else frozenset())
             for key, value in inputs.fields.items()
         }
 
 
 def _failure(error: Exception) -> str:
-    """What a user reads of a failure that is no refusal."""
-    if isinstance(error, pulumi.RunError) or type(error) is Exception:  # whose name says nothing
+    """Formats an unexpected error for the user."""
+    if isinstance(error, pulumi.RunError) or type(error) is Exception:  # whose type name is meaningless
         return str(error)
     return f"{type(error).__name__}: {error}"
 
 
 async def serve(host: Host, engine: str) -> None:
-    """Answers the engine at this address until it ends the process. Prints the port first."""
+    """Serves the engine at this address until it ends the process. Prints the port first."""
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(_THREADS))
     server = grpc.aio.server(options=list(_ANY_SIZE.items()))
     provider_pb2_grpc.add_ResourceProviderServicer_to_server(Servicer(host, [], engine_address=engine), server)
@@ -192,10 +193,10 @@ async def serve(host: Host, engine: str) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """What the engine runs."""
+    """Entry point for the engine."""
     parser = argparse.ArgumentParser(prog=f"pulumi-resource-{PACKAGE}", description="The components for the Pulumi engine.")
     parser.add_argument("engine", help="address of the engine")
     given, _ = parser.parse_known_args(sys.argv[1:] if arguments is None else list(arguments))  # the engine adds flags for logs
     host = Host(SCHEMA.read_text(encoding="utf-8"))
-    with contextlib.suppress(KeyboardInterrupt):  # the engine's way to end it
+    with contextlib.suppress(KeyboardInterrupt):  # the engine ends it by an interrupt
         asyncio.run(serve(host, given.engine))

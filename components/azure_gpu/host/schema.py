@@ -1,13 +1,13 @@
-"""The package schema of the components, from which every language's SDK is generated, made of the TypedDicts of their arguments.
+"""Generates the package schema, from which the SDKs of all languages are generated, from the TypedDicts of the arguments.
 
-In: the components of the library. Out: a schema as https://www.pulumi.com/docs/iac/extending-pulumi/schema/ describes it:
+See https://www.pulumi.com/docs/iac/extending-pulumi/schema/:
 
-- a TypedDict is an object type, an enum or a literal is an enum type, a shorthand beside an object is a `oneOf`;
-- a component beside an ARM id is a `oneOf` of the resource and text;
-- what isn't an input is `plain`, as it decides what is declared; `secret` is what the state never shows. SDKs make a secret of
-  the whole of such a property, and so a map by names, which have to be known, isn't marked: the component marks its values.
+- a TypedDict is an object type, an enum or a literal is an enum type, a shorthand of an object is a `oneOf`;
+- a component or an ARM id is a `oneOf` of the resource and a string;
+- a value that isn't an input is `plain`, as it must be known; a value that the state must not show is `secret`. SDKs make the
+  whole property secret, so a map by name, whose keys must be known, isn't marked: the component marks its values.
 
-Defaults are in the descriptions alone, so that no language has one of its own.
+Defaults are only in the descriptions, so that no language has a separate one.
 """
 
 import inspect
@@ -37,7 +37,7 @@ from azure_gpu.shared.validation import (
 from azure_gpu.stack.component_reference import Component, arguments, attributes, found, paragraphs
 
 Spec = dict[str, Any]
-# All types of a package are in one place, so that a name says whose it is: what it begins with, by the package of the library.
+# All types of a package share one namespace: the prefix of their names, by the package of the library.
 _WHOSE = {
     "aks": "Cluster",
     "batch": "Batch",
@@ -48,7 +48,7 @@ _WHOSE = {
     "ml.workspace": "Workspace",
     "vm": "Vm",
 }
-# Names that say something else beside all others.
+# Names that would be misleading or ambiguous.
 _NAMES = {
     "azure_gpu.aks.cluster.PoolOfCluster": "ClusterPool",
     "azure_gpu.catalog.services.batch.way.Wanted": "BatchDriver",
@@ -57,8 +57,8 @@ _NAMES = {
 _SCALARS: Mapping[Any, str] = {str: "string", int: "integer", float: "number", bool: "boolean"}
 _ANY = "pulumi.json#/Any"
 _SECRET_OUTPUTS = {("GpuCluster", "kubeconfig")}
-# Each SDK has the version of the schema. Go's generator leaves out types of what is plain in a map or a list unless it is asked
-# for all (pkg v3.259.0, codegen/go/gen.go, populateDetailsForTypes).
+# Each SDK has the version of the schema. Go's generator omits types of plain values in maps and lists without this option (pkg
+# v3.259.0, codegen/go/gen.go, populateDetailsForTypes).
 _LANGUAGES: Mapping[str, Spec] = {
     **{each: {"respectSchemaVersion": True} for each in ("csharp", "java", "nodejs", "python")},
     "go": {"respectSchemaVersion": True, "generateExtraInputTypes": True},
@@ -67,7 +67,7 @@ _PLAINNESS = re.compile(r"^(Plain|Wired): (\w)")
 
 
 def package() -> Spec:
-    """The schema of the whole package."""
+    """Generates the schema of the whole package."""
     components = found()
     written = _Types(components)
     resources = {token(each.name): written.resource(each) for each in components}
@@ -87,7 +87,7 @@ def package() -> Spec:
 
 
 def _described(spec: Any, names: frozenset[str]) -> Any:
-    """A schema whose descriptions name keys as it does."""
+    """Converts the keys in a schema's descriptions to its names."""
     if isinstance(spec, list):
         return [_described(each, names) for each in cast(list[Any], spec)]
     if not isinstance(spec, dict):
@@ -99,7 +99,7 @@ def _described(spec: Any, names: frozenset[str]) -> Any:
 
 
 def text() -> str:
-    """The same as it is committed."""
+    """Returns the text of schema.json."""
     return json.dumps(package(), indent=1, ensure_ascii=False) + "\n"
 
 
@@ -108,7 +108,7 @@ def _is_choice(kind: Any) -> bool:
 
 
 class _Types:
-    """The named types of the package, each written when it is first met."""
+    """The named types of the package, each generated on first use."""
 
     def __init__(self, components: list[Component]) -> None:
         self.types: dict[str, Spec] = {}
@@ -153,7 +153,7 @@ class _Types:
         }
 
     def _type(self, annotation: Any, *, as_output: bool = False) -> Spec:
-        """The type of an annotation; plain, and so is what is in it, down to what is an input."""
+        """Returns the type of an annotation; plain at any depth, except inputs."""
         plain = {} if as_output or takes_outputs(annotation) else {"plain": True}
         forms = list(self._forms(annotation, as_output=as_output))
         if len(forms) == 1:
@@ -188,7 +188,7 @@ class _Types:
     def _object(self, kind: Any, *, as_output: bool) -> str:
         name = self._name(kind)
         if name not in self.types:
-            self.types[name] = {}  # it may hold itself
+            self.types[name] = {}  # it may be recursive
             self.types[name] = {
                 "type": "object",
                 "description": " ".join(inspect.cleandoc(kind.__doc__ or "").split()),
@@ -207,11 +207,11 @@ class _Types:
         return f"#/types/{name}"
 
     def _word(self, word: str) -> str:
-        """The type of one word that stands for a whole object."""
+        """Returns the enum type of a shorthand word."""
         name = token(_pascal(word))
         self.types[name] = {
             "type": "string",
-            "description": f"The word that stands for an object with all defaults: {word}.",
+            "description": f"The shorthand for an object with all defaults: {word}.",
             "enum": [{"name": _pascal(word), "value": word}],
         }
         self._claim(name, word)
@@ -229,7 +229,7 @@ class _Types:
 
 
 def _type_name(kind: type) -> str:
-    """The name of a type, which begins with whose it is."""
+    """Returns the name of a type with its prefix."""
     if (given := _NAMES.get(f"{kind.__module__}.{kind.__name__}")) is not None:
         return given
     name = re.sub("(Args|Settings)$", "", kind.__name__)
@@ -239,20 +239,20 @@ def _type_name(kind: type) -> str:
 
 
 def _of_output(annotation: Any) -> Any:
-    """What a language shows of an output: `T` of `pulumi.Output[T]`, of `T | None` and of both."""
+    """Returns the type of an output: `T` of `pulumi.Output[T]`, of `T | None` and of both."""
     [kind] = [each for each in alternatives(annotation) if each is not type(None)]
     return _of_output(get_args(kind)[0]) if get_origin(kind) is pulumi.Output else kind
 
 
 def _words(annotation: Any) -> set[str]:
-    """Literals that stand beside an object."""
+    """Returns literals that are alternatives to an object."""
     if get_origin(annotation) not in (Union, type(int | str)):
         return set()
     return {word for each in get_args(annotation) if get_origin(each) is Literal for word in get_args(each)}
 
 
 def _is_secret(annotation: Any) -> bool:
-    """Whether the state never shows what is there: text, or what each name of a map holds."""
+    """Whether a string, or each value of a map, is secret."""
     return may_be_secret(annotation) or (is_map(annotation) and may_be_secret(get_args(form(annotation))[1]))
 
 

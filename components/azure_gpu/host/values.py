@@ -1,10 +1,9 @@
-"""What the engine sends for a component's arguments, as a program in Python would give it.
+"""Converts the arguments that the engine sends to values of a program in Python.
 
-In: protobuf structs with the engine's marks for secrets, outputs, unknown values and resources
-(https://pulumi-developer-docs.readthedocs.io/latest/docs/references/types-and-values.html), and the annotation of the arguments.
-Out: values under the names of Python. Where an input is taken, what is known later or secret is a `pulumi.Output`; anywhere else
-it is one, too, so that the component refuses it in its own words. An output that is known, open and of no resource is a value
-like any other: it is the same in a preview and in an update.
+The engine sends protobuf structs with marks for secrets, outputs, unknown values and resources
+(https://pulumi-developer-docs.readthedocs.io/latest/docs/references/types-and-values.html). Unknown and secret values become a
+`pulumi.Output`, even where an input isn't allowed, so that the component reports the problem. An output that is known, not secret
+and without dependencies is an ordinary value: it is the same in a preview and in an update.
 """
 
 import asyncio
@@ -32,22 +31,22 @@ _SIGNATURE, _SECRET, _OUTPUT, _RESOURCE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class Argument:
     """One argument as the engine sends it."""
 
     value: Value
     dependencies: frozenset[str] = frozenset()
-    """URNs of what it depends on, by languages that don't say it of the values in it."""
+    """URNs of its dependencies, from languages that don't mark them in the value."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Around:
-    """What holds of a value by what it is in."""
+class _Inherited:
+    """Properties that a value inherits from the values around it."""
 
     urns: frozenset[str] = frozenset()
     secret: bool = False
     known: bool = True
-    marked: bool = False  # that it is an output is said of the value itself, not of the whole argument
+    marked: bool = False  # the value itself is marked as an output, not the whole argument
 
     @property
     def is_output(self) -> bool:
@@ -59,54 +58,54 @@ class Reader:
     """Reads the arguments of one component."""
 
     path: str
-    """Where they are, such as `BatchPool("train")`."""
+    """The component's path, such as `BatchPool("train")`."""
     resource: Callable[[Struct, str], pulumi.Resource | Problem]
-    """The resource that a reference means, by where it is given."""
+    """Resolves a resource reference at a path."""
     problems: list[Problem] = field(default_factory=list[Problem])
-    """What can't be given to a component at all."""
+    """Problems of values that can't be passed to a component."""
 
-    def arguments(self, given: Mapping[str, Given], wanted: Any) -> dict[str, Any]:
-        """`wanted`: the TypedDict of the component's arguments."""
+    def arguments(self, given: Mapping[str, Argument], wanted: Any) -> dict[str, Any]:
+        """Reads the arguments. `wanted`: their TypedDict."""
         names, hints, found = by_wire_name(key_hints(wanted)), key_hints(wanted), dict[str, Any]()
         for name, each in given.items():
             key = names.get(name, name)
             hint = hints.get(key, Any)
-            around = _Around(each.dependencies) if not _says_what_it_depends_on(each.value) else _Around()
-            value = self._read(each.value, hint, f"{self.path}.{key}", around)
+            inherited = _Inherited(each.dependencies) if not _has_dependencies(each.value) else _Inherited()
+            value = self._read(each.value, hint, f"{self.path}.{key}", inherited)
             if value is not None:
-                found[key] = _without_sdks_mark(each.value, hint, value)
+                found[key] = _without_mark_of_sdk(each.value, hint, value)
         return found
 
-    def _read(self, value: Value, annotation: Any, path: str, around: _Around) -> Any:
+    def _read(self, value: Value, annotation: Any, path: str, inherited: _Inherited) -> Any:
         match value.WhichOneof("kind"):
             case "struct_value":
-                return self._read_struct(value.struct_value, annotation, path, around)
+                return self._read_struct(value.struct_value, annotation, path, inherited)
             case "list_value":
-                if around.is_output and self._whole(annotation, around):
-                    return _flat(self._read(value, annotation, path, _Around()), around)
+                if inherited.is_output and self._whole(annotation, inherited):
+                    return _flat(self._read(value, annotation, path, _Inherited()), inherited)
                 each = below(annotation, 0)
-                return [self._read(item, each, f"{path}[{at}]", around) for at, item in enumerate(value.list_value.values)]
+                return [self._read(item, each, f"{path}[{at}]", inherited) for at, item in enumerate(value.list_value.values)]
             case "number_value":
                 number = value.number_value
-                return self._leaf(int(number) if number.is_integer() else number, annotation, around)
+                return self._leaf(int(number) if number.is_integer() else number, annotation, inherited)
             case "string_value" if value.string_value == rpc.UNKNOWN:
-                return _output(None, replace(around, known=False))
+                return _output(None, replace(inherited, known=False))
             case "string_value":
-                return self._leaf(value.string_value, annotation, around)
+                return self._leaf(value.string_value, annotation, inherited)
             case "bool_value":
-                return self._leaf(value.bool_value, annotation, around)
+                return self._leaf(value.bool_value, annotation, inherited)
             case _:
                 return None
 
-    def _read_struct(self, struct: Struct, annotation: Any, path: str, around: _Around) -> Any:
+    def _read_struct(self, struct: Struct, annotation: Any, path: str, inherited: _Inherited) -> Any:
         mark = struct.fields[_SIGNATURE].string_value if _SIGNATURE in struct.fields else ""
         if not mark:
-            return self._read_object(struct, annotation, path, around)
+            return self._read_object(struct, annotation, path, inherited)
         if mark == _SECRET:
-            return self._read(struct.fields["value"], annotation, path, replace(around, secret=True, marked=True))
+            return self._read(struct.fields["value"], annotation, path, replace(inherited, secret=True, marked=True))
         if mark == _OUTPUT:
             urns = {each.string_value for each in struct.fields["dependencies"].list_value.values}
-            inner = _Around(around.urns | urns, around.secret or struct.fields["secret"].bool_value, marked=True)
+            inner = _Inherited(inherited.urns | urns, inherited.secret or struct.fields["secret"].bool_value, marked=True)
             if "value" not in struct.fields:
                 return _output(None, replace(inner, known=False))
             return self._read(struct.fields["value"], annotation, path, inner)
@@ -116,48 +115,48 @@ class Reader:
                 self.problems.append(found)
                 return None
             return found
-        return rpc.deserialize_property(struct)  # a file or an archive, which no argument takes
+        return rpc.deserialize_property(struct)  # an asset or an archive, which no argument allows
 
-    def _read_object(self, struct: Struct, annotation: Any, path: str, around: _Around) -> Any:
-        if around.is_output and self._whole(annotation, around):
-            return _flat(self._read_object(struct, annotation, path, _Around()), around)
+    def _read_object(self, struct: Struct, annotation: Any, path: str, inherited: _Inherited) -> Any:
+        if inherited.is_output and self._whole(annotation, inherited):
+            return _flat(self._read_object(struct, annotation, path, _Inherited()), inherited)
         kind = form(annotation)
         names = by_wire_name(key_hints(kind)) if is_typeddict(kind) else {}
         found: dict[str, Any] = {}
         for name, value in struct.fields.items():
             key = names.get(name, name)
-            read = self._read(value, below(kind, key), f"{path}.{key}", around)
-            if read is not None or not is_typeddict(kind):  # null of a key is as good as none
+            read = self._read(value, below(kind, key), f"{path}.{key}", inherited)
+            if read is not None or not is_typeddict(kind):  # null of a key means that it isn't set
                 found[key] = read
         return found
 
-    def _whole(self, annotation: Any, around: _Around) -> bool:
-        """Whether the whole of an object or a list is the output: it is taken as one, or what is in it is known only later."""
-        return takes_outputs(annotation) or (around.marked and bool(around.urns))
+    def _whole(self, annotation: Any, inherited: _Inherited) -> bool:
+        """Whether an object or a list as a whole becomes an output."""
+        return takes_outputs(annotation) or (inherited.marked and bool(inherited.urns))
 
-    def _leaf(self, value: Any, annotation: Any, around: _Around) -> Any:
-        if not around.is_output or not (takes_outputs(annotation) or around.marked):
+    def _leaf(self, value: Any, annotation: Any, inherited: _Inherited) -> Any:
+        if not inherited.is_output or not (takes_outputs(annotation) or inherited.marked):
             return value
-        return _output(value, around)
+        return _output(value, inherited)
 
 
-def _says_what_it_depends_on(value: Value) -> bool:
-    """Whether an output or a resource is in it, which say it by themselves."""
+def _has_dependencies(value: Value) -> bool:
+    """Whether the value contains an output or a resource, which have their dependencies themselves."""
     match value.WhichOneof("kind"):
         case "struct_value":
             fields = value.struct_value.fields
             if _SIGNATURE in fields:
-                return fields[_SIGNATURE].string_value in (_OUTPUT, _RESOURCE) or _says_what_it_depends_on(fields["value"])
-            return any(_says_what_it_depends_on(each) for each in fields.values())
+                return fields[_SIGNATURE].string_value in (_OUTPUT, _RESOURCE) or _has_dependencies(fields["value"])
+            return any(_has_dependencies(each) for each in fields.values())
         case "list_value":
-            return any(_says_what_it_depends_on(each) for each in value.list_value.values)
+            return any(_has_dependencies(each) for each in value.list_value.values)
         case _:
             return False
 
 
-def _without_sdks_mark(value: Value, annotation: Any, read: Any) -> Any:
-    """An argument that the schema calls secret comes as a secret from every SDK, also where the program gives text, which the
-    component checks. It keeps the text secret by itself."""
+def _without_mark_of_sdk(value: Value, annotation: Any, read: Any) -> Any:
+    """Unwraps a string argument that the SDK has marked as secret because of the schema, so that the component can validate it;
+    the component keeps it secret."""
     fields = value.struct_value.fields
     if _SIGNATURE not in fields or not may_be_secret(annotation) or fields["dependencies"].list_value.values:
         return read
@@ -165,14 +164,14 @@ def _without_sdks_mark(value: Value, annotation: Any, read: Any) -> Any:
     return text if text and text != rpc.UNKNOWN else read
 
 
-def _output(value: T, around: _Around) -> pulumi.Output[T]:
-    resources: set[pulumi.Resource] = {DependencyResource(urn) for urn in sorted(around.urns)}
-    return pulumi.Output(_done(resources), _done(value), _done(around.known), _done(around.secret))
+def _output(value: T, inherited: _Inherited) -> pulumi.Output[T]:
+    resources: set[pulumi.Resource] = {DependencyResource(urn) for urn in sorted(inherited.urns)}
+    return pulumi.Output(_done(resources), _done(value), _done(inherited.known), _done(inherited.secret))
 
 
-def _flat(held: Any, around: _Around) -> pulumi.Output[Any]:
-    """The output of an object or a list in which there may be others."""
-    return pulumi.Output.all(_output(None, around), pulumi.Output.from_input(held)).apply(lambda both: both[1])
+def _flat(held: Any, inherited: _Inherited) -> pulumi.Output[Any]:
+    """Returns the output of an object or a list that may contain outputs."""
+    return pulumi.Output.all(_output(None, inherited), pulumi.Output.from_input(held)).apply(lambda both: both[1])
 
 
 def _done(value: T) -> "asyncio.Future[T]":

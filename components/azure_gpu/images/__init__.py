@@ -1,1 +1,1 @@
-"""Images that nodes and machines start from: of the Marketplace, of a gallery, or built for the stack."""
+"""Images of nodes and machines: from the Marketplace, from a gallery, or built for the stack."""

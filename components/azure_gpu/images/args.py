@@ -1,4 +1,4 @@
-"""The arguments of a gallery image, with their defaults, and what it offers to pools and machines."""
+"""The arguments of a gallery image, with their defaults, and its data for pools and machines."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, NotRequired, TypedDict
@@ -16,78 +16,79 @@ from azure_gpu.shared.validation import OpenInput
 DEFAULT_VERSION = "1.0.0"
 DEFAULT_GENERATION = VmGeneration.GEN2
 DEFAULT_SYSTEM = OperatingSystem.LINUX
-DEFAULT_REPLICAS = 1  # the service's own
+DEFAULT_REPLICAS = 1  # the service's default
 
 
 class GalleryImageSettings(TypedDict):
-    """An image of one's own, as a stack file says it. All of it is plain."""
+    """Settings of a custom image. All of it is plain."""
 
     source_id: NotRequired[str]
-    """ARM id of what the version is made from: a generalized virtual machine, a snapshot or a disk of its operating system, a
-    managed image, or a version in another gallery. Default: none, and no version yet: gallery and definition alone."""
+    """ARM id of the version's source: a generalized virtual machine, a snapshot or a disk of its operating system, a managed
+    image, or a version in another gallery. Default: none, which declares only gallery and definition, without a version."""
     version: NotRequired[str]
-    """The version's name, three numbers. A new one beside a new `source_id` makes a new version. Default: 1.0.0."""
+    """The version's name, three numbers. Set a new one with a new `source_id` for a new version. Default: 1.0.0."""
     os_type: NotRequired[OperatingSystemName]
-    """The operating system in it. Default: Linux."""
+    """Its operating system. Default: Linux."""
     generation: NotRequired[VmGenerationName]
     """The generation of virtual machines that boot it. Default: Gen2."""
     node_agent: NotRequired[str]
-    """The node agent of Batch that fits what runs in it, in any letter case. Default: none; then each pool says its own."""
+    """The node agent of Batch for its operating system, case-insensitive. Default: none; then each pool sets it."""
     regions: NotRequired[Sequence[str]]
-    """Azure regions that the version is copied to, beside the stack's. Default: none."""
+    """Azure regions that the version is replicated to, beside the stack's. Default: none."""
     replicas: NotRequired[int]
-    """Copies of the version in each region; more let more machines start at once. Default: 1."""
+    """Replicas of the version per region; more replicas let more machines start at the same time. Default: 1."""
     description: NotRequired[str]
-    """What people read. Default: none."""
+    """A description for people. Default: none."""
     tags: NotRequired[Mapping[str, OpenInput[str]]]
-    """Tags beside the stack's, over which they win. Default: none."""
+    """Additional tags, which override the stack's. Default: none."""
     overrides: NotRequired[Annotated[Overrides, OverridesOf(azure_types.GALLERY_IMAGE)]]
-    """azure-native properties of the image's definition, set last and judged only by Azure; null removes one. Default: none."""
+    """azure-native properties of the image's definition, set last and validated only by Azure; null removes one. Default:
+    none."""
 
 
 class GalleryImageArgs(GalleryImageSettings, CommonArgs):
-    """An image of one's own, and where it belongs."""
+    """Arguments of GalleryImage."""
 
     location: NotRequired[OpenInput[str]]
-    """Azure region of gallery and version. Needed where the resource group's isn't known before it is there. Default: that."""
+    """Azure region of gallery and version. Required where the resource group's isn't known before it exists. Default: that."""
 
 
 class GalleryImageWiring(GalleryImageSettings, OfStack):
-    """The same, wired to what it needs."""
+    """Arguments of GalleryImage, including the foundation's outputs."""
 
     location: NotRequired[OpenInput[str]]
     """Azure region of gallery and version. Default: the stack's."""
 
 
 class ImageComponent(pulumi.ComponentResource):
-    """A component that is an image: a `GalleryImage`."""
+    """Base class of the image component, `GalleryImage`."""
 
     KIND = "GalleryImage"
     of_pool: "ImageOfPool"
-    """The image as pools and machines use it. Not an output."""
+    """The image for pools and machines. Not an output."""
 
 
 class ImageOfPool(TypedDict):
-    """An image of the stack's own that nodes can start from."""
+    """A custom image of the stack for nodes and machines."""
 
     id: pulumi.Input[str]
     """Wired: ARM id of the version; empty without one."""
     name: str
-    """Plain: what tells the version from every other: gallery, definition and version."""
+    """Plain: identifies the version: gallery, definition and version."""
     has_version: bool
-    """Plain: whether there is a version to start from."""
+    """Plain: whether it has a version."""
     os_type: OperatingSystem
-    """Plain: the operating system in it."""
+    """Plain: its operating system."""
     generation: VmGeneration
     """Plain: the generation of virtual machines that boot it."""
     node_agent: str
-    """Plain: the node agent that fits; empty where that isn't said."""
+    """Plain: its node agent; empty where it isn't set."""
     regions: Sequence[str]
-    """Plain: the regions that the version is in; empty where its own isn't known before it is there."""
+    """Plain: the regions of the version; empty where they aren't known before it exists."""
 
 
 def images_of(args: dict[str, Any]) -> dict[str, ImageOfPool]:
-    """The image that the arguments of a program name as a component, by a name that then stands in its place."""
+    """Replaces an image component in the arguments of a program by a name, and returns the image by that name."""
     image = args.get("gallery_image")
     if not isinstance(image, ImageComponent):
         return {}

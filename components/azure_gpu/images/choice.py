@@ -1,6 +1,6 @@
-"""The image that nodes and machines start from, as a stack file names it: of the Marketplace, of a gallery, or managed.
+"""Resolves the image of nodes and machines: from the Marketplace, from a gallery, or managed.
 
-Whether a service takes the image on that day is for the catalog to say.
+The catalog checks whether a service supports the image at a date.
 """
 
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ _IDS = (
 
 
 class NamedImage(TypedDict):
-    """The keys that name an image, at most one of them."""
+    """The keys that set an image, at most one of them."""
 
     image: NotRequired[str]
     image_id: NotRequired[str]
@@ -37,37 +37,37 @@ class NamedImage(TypedDict):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImageChoice:
-    """What is said about the image. All empty: nothing, and the catalog picks one."""
+    """The configured image. All empty: none, and the catalog chooses one."""
 
-    key: str  # under which it is written; "image" where nothing is
+    key: str  # of the setting; "image" where none is set
     kind: ImageKind = ImageKind.MARKETPLACE
     reference: ImageReference | None = None
     version: str = LATEST
     image_id: str = ""  # of `image_id`
     gallery_image: str = ""  # the stack's name for it
     of_gallery: ImageOfPool | None = None
-    operating_system: OperatingSystem | None = None  # in it, where that is known
-    node_agent: str = ""  # that it says for itself
+    operating_system: OperatingSystem | None = None  # where known
+    node_agent: str = ""  # set for the image
 
 
-def choose(said: NamedImage, images: Mapping[str, ImageOfPool], path: str) -> tuple[ImageChoice, list[Problem]]:
-    """The image that is named, and what is wrong with its name. `images` are the stack's own."""
-    given = [key for key in KEYS if key in said]
+def choose(settings: NamedImage, images: Mapping[str, ImageOfPool], path: str) -> tuple[ImageChoice, list[Problem]]:
+    """Resolves the configured image. `images`: those of the stack."""
+    given = [key for key in KEYS if key in settings]
     if len(given) > 1:
         problem = Problem(
             path=f"{path}.{given[1]}",
-            message="nodes start from one image, and several are said",
+            message="more than one image is set",
             value=", ".join(given),
             allowed=f"at most one of {', '.join(KEYS)}",
             fix="keep one",
         )
         return ImageChoice(key=given[0]), [problem]
-    if "image" in said:
-        return _marketplace(said["image"], f"{path}.image")
-    if "image_id" in said:
-        return _by_id(said["image_id"], f"{path}.image_id")
-    if "gallery_image" in said:
-        return _of_stack(str(said["gallery_image"]), images, f"{path}.gallery_image")
+    if "image" in settings:
+        return _marketplace(settings["image"], f"{path}.image")
+    if "image_id" in settings:
+        return _by_id(settings["image_id"], f"{path}.image_id")
+    if "gallery_image" in settings:
+        return _of_stack(str(settings["gallery_image"]), images, f"{path}.gallery_image")
     return ImageChoice(key="image"), []
 
 
@@ -76,10 +76,10 @@ def _marketplace(text: str, path: str) -> tuple[ImageChoice, list[Problem]]:
     if len(parts) not in (3, 4) or not all(part.strip() == part and part for part in parts):
         problem = Problem(
             path=path,
-            message="this is no image of the Marketplace",
+            message="not a valid Marketplace image",
             value=text,
             allowed=_FORM,
-            fix="`az vm image list --all` shows them as urn, or name your own with image_id",
+            fix="copy a urn from `az vm image list --all`, or set image_id for your own image",
         )
         return ImageChoice(key="image"), [problem]
     reference = ImageReference(*parts[:3])
@@ -97,10 +97,10 @@ def _by_id(text: str, path: str) -> tuple[ImageChoice, list[Problem]]:
     if found is None or not any(found.is_type(each) for each in _IDS):
         problem = Problem(
             path=path,
-            message="this is no id of an image",
+            message="not a valid image id",
             value=text,
             allowed=f"ids of {', '.join(_IDS)}",
-            fix="copy the id of a version in a Compute Gallery whole",
+            fix="copy the whole id of a version in a Compute Gallery",
         )
         return ImageChoice(key="image_id"), [problem]
     return ImageChoice(key="image_id", kind=kind_of(found.text), image_id=found.text), []
@@ -122,9 +122,11 @@ def _of_stack(name: str, images: Mapping[str, ImageOfPool], path: str) -> tuple[
 
 def _without_version(name: str, image: ImageOfPool | None, images: Mapping[str, ImageOfPool], path: str) -> Problem:
     if is_in_program(path):
-        what = "this is no gallery image" if image is None else "this gallery image has no version"
+        what = "not a gallery image" if image is None else "this gallery image has no version"
         allowed = "a GalleryImage with a version"
-        fix = "give the component, or the id of a version as image_id" if image is None else "add source_id to the GalleryImage"
+        fix = (
+            "pass the component, or set image_id to the id of a version" if image is None else "add source_id to the GalleryImage"
+        )
     else:
         what = "the stack has no gallery image of this name" if image is None else "this gallery image has no version"
         allowed = ", ".join(each for each, of in images.items() if of["has_version"]) or "none"

@@ -1,8 +1,8 @@
-"""An image of one's own in a Compute Gallery, for pools whose software no image of the Marketplace has.
+"""A custom image in a Compute Gallery, for pools with software that no Marketplace image has.
 
-It declares the gallery, the image's definition and, made from a machine, a snapshot or another image, one version of it. How such
-a machine is prepared is in examples/gallery-image. Left out: building it, sharing it, specialized images, which Batch doesn't
-take.
+It declares the gallery, the image's definition and one version of it, created from a machine, a snapshot or another image.
+examples/gallery-image shows how to prepare such a machine. Not included: building it, sharing it, specialized images, which Batch
+doesn't support.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from azure_gpu.shared.context import declared, resolve_stack
 from azure_gpu.shared.overrides import Overrides
 from azure_gpu.shared.wired import Wired, together
 
-# What makes a new definition and a new version. Source: hashicorp/terraform-provider-azurerm, the documentation of
-# azurerm_shared_image and azurerm_shared_image_version, which name what forces a new one.
+# Properties that replace definition and version. Source: hashicorp/terraform-provider-azurerm, the documentation of
+# azurerm_shared_image and azurerm_shared_image_version, which lists what forces a new one.
 REPLACING_DEFINITION = ["architecture", "hyperVGeneration", "identifier", "location", "osState", "osType"]
 REPLACING_VERSION = ["location", "storageProfile"]
 REPLACING = [
@@ -38,12 +38,12 @@ _Wired = Wired[GalleryImageWiring, GalleryImageSpec]
 
 
 class GalleryImage(ImageComponent):
-    """An image of one's own. Raises `Refused` where its arguments can't be had."""
+    """A custom image in a Compute Gallery. Raises `Refused` for invalid arguments."""
 
     version_id: pulumi.Output[str] | None
     """ARM id of the version; None without one."""
     definition_id: pulumi.Output[str]
-    """ARM id of the definition, under which versions are."""
+    """ARM id of the definition, which contains the versions."""
     definition_name: pulumi.Output[str]
     """Its name in the gallery."""
     gallery_name: pulumi.Output[str]
@@ -67,7 +67,7 @@ class GalleryImage(ImageComponent):
         opts: pulumi.ResourceOptions | None = None,
         **kw: Any,
     ) -> None:
-        """`args`, or its keys as keywords. Every problem of theirs is raised as one `Refused`, before anything is declared."""
+        """`args`, or its keys as keywords. All problems are raised as one `Refused`, before anything is declared."""
         wired = args if isinstance(args, Wired) else _wired(name, together(args, kw), opts)
         spec = wired.spec or _decided(name, wired)
         super().__init__("azuregpu:index:GalleryImage", name, None, opts)
@@ -101,12 +101,12 @@ class GalleryImage(ImageComponent):
         )
 
     def _regions(self, spec: GalleryImageSpec) -> list[pulumi.Input[str]]:
-        """Its own region is among those of a version."""
+        """Returns the regions of the version, which include its own."""
         own = [self._location] if self._location is not None and not spec.location else []
         return [*own, *spec.regions]
 
     def _options(self, replacing: list[str], given: Overrides | None = None) -> pulumi.ResourceOptions:
-        """All names are fixed, so an old one has to be gone before its replacement comes. `given`: overrides."""
+        """Names are fixed, so the old resource is deleted before its replacement is created. `given`: overrides."""
         return pulumi.ResourceOptions(
             parent=self,
             replace_on_changes=replacing,
@@ -123,9 +123,9 @@ class GalleryImage(ImageComponent):
             location=self._location,
             identifier=compute.GalleryImageIdentifierArgs(publisher=spec.publisher, offer=spec.offer, sku=spec.sku),
             os_type=compute.OperatingSystemTypes(spec.os_type.value),
-            os_state=compute.OperatingSystemStateTypes.GENERALIZED,  # Batch takes no other
+            os_state=compute.OperatingSystemStateTypes.GENERALIZED,  # the only state that Batch supports
             hyper_v_generation=_GENERATIONS[spec.generation],
-            architecture=compute.Architecture.X64,  # as every size with a GPU that Batch is known to take
+            architecture=compute.Architecture.X64,  # of every size with a GPU that Batch is known to support
             description=spec.description,
             tags=spec.tags,
             opts=self._options(REPLACING_DEFINITION, self._overrides),
@@ -150,12 +150,12 @@ class GalleryImage(ImageComponent):
 
 
 def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wired:
-    """What a program describes."""
+    """Checks the arguments of a component in a program."""
     return common.take(GalleryImage, name, GalleryImageArgs, given, opts)
 
 
 def _decided(name: str, wired: _Wired) -> GalleryImageSpec:
-    """What the arguments ask for. Raises `Refused` with every reason against it."""
+    """Resolves the arguments. Raises `Refused` with all problems."""
     args = wired.args
     context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
     spec, problems = resolve(name, args, context)
@@ -166,7 +166,7 @@ def _decided(name: str, wired: _Wired) -> GalleryImageSpec:
 
 
 def _storage_profile(source: ArmId) -> compute.GalleryImageVersionStorageProfileArgs:
-    """A machine and an image are a source whole, a disk and a snapshot are that of the operating system's disk."""
+    """Machines and images are sources of the whole version, disks and snapshots of the operating system's disk."""
     if any(source.is_type(each) for each in DISKS):
         disk = compute.GalleryOSDiskImageArgs(source=compute.GalleryDiskImageSourceArgs(id=source.text))
         return compute.GalleryImageVersionStorageProfileArgs(os_disk_image=disk)
@@ -179,7 +179,7 @@ def _storage_profile(source: ArmId) -> compute.GalleryImageVersionStorageProfile
 def _no_location(path: str) -> Problem:
     return Problem(
         path=path,
-        message="a version is kept in regions by name, and that of the resource group isn't known before it is there",
+        message="required while the region of the resource group isn't known",
         allowed="a region, such as westeurope, or an output",
         fix="add location",
     )

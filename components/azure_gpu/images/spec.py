@@ -1,4 +1,4 @@
-"""What is decided of a gallery image, and how: `GalleryImageSpec`, `resolve` and its problems."""
+"""`GalleryImageSpec`: the resolved arguments of a gallery image, with their validation."""
 
 from dataclasses import dataclass
 
@@ -30,7 +30,7 @@ _SOURCE = "Microsoft Learn, virtual-machines/shared-image-galleries, read 2026-1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GalleryImageSpec:
-    """What is declared."""
+    """The resolved arguments."""
 
     gallery_name: str
     image_name: str
@@ -38,8 +38,8 @@ class GalleryImageSpec:
     source: ArmId | None  # None: no version is declared
     os_type: OperatingSystem
     generation: VmGeneration
-    node_agent: str  # empty: not said
-    publisher: str  # with the next two what tells it from others in its gallery, which Azure wants
+    node_agent: str  # empty: not set
+    publisher: str  # with the next two fields unique in the gallery, as Azure requires
     offer: str
     sku: str
     location: str
@@ -50,7 +50,7 @@ class GalleryImageSpec:
 
 
 def of_pool(spec: GalleryImageSpec, version_id: pulumi.Input[str] = "") -> ImageOfPool:
-    """The image as pools take it. Without an id, to judge by."""
+    """Returns the image for pools; without an id, for validation."""
     return ImageOfPool(
         id=version_id,
         name=f"{spec.gallery_name}/{spec.image_name}/{spec.version}",
@@ -63,7 +63,7 @@ def of_pool(spec: GalleryImageSpec, version_id: pulumi.Input[str] = "") -> Image
 
 
 def resolve(name: str, args: GalleryImageSettings, context: Context) -> tuple[GalleryImageSpec, list[Problem]]:
-    """What is declared for the image that the stack file calls `name`, and what is wrong with the arguments. Pure."""
+    """Resolves and validates the arguments of the image `name`. Pure."""
     path = context.path("gallery_images", name)
     problems: list[Problem] = []
     source = None
@@ -107,13 +107,13 @@ def _source(text: str, path: str) -> tuple[ArmId | None, list[Problem]]:
     found = arm_ids.parse(text)
     if found is not None and any(found.is_type(each) for each in (VIRTUAL_MACHINE, *DISKS, *IMAGES)):
         return found, []
-    what = "this is no Azure resource id" if found is None else f"no image is made from {found.type}"
+    what = "not a valid Azure resource id" if found is None else f"images can't be created from {found.type}"
     problem = Problem(
         path=path,
         message=what,
         value=text,
         allowed=f"ids of {allowed}",
-        fix="copy the id of the machine, snapshot, disk or image whole",
+        fix="copy the whole id of the machine, snapshot, disk or image",
         source=_SOURCE,
     )
     return None, [problem]
@@ -122,7 +122,7 @@ def _source(text: str, path: str) -> tuple[ArmId | None, list[Problem]]:
 def _replicas(number: int, path: str) -> Problem:
     return Problem(
         path=path,
-        message="a version has one copy in a region at least",
+        message="must be at least 1",
         value=number,
         allowed="1 or more",
         fix="write 1",

@@ -1,1 +1,1 @@
-"""What several services need: names, tags, end dates, existing parts, roles, validation of arguments."""
+"""Shared by several services: names, tags, end dates, existing parts, roles, validation of arguments."""

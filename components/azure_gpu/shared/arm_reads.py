@@ -1,7 +1,6 @@
-"""Reads of Azure Resource Manager that azure-native has no function for: lists, and API versions other than its own.
+"""GET requests to Azure Resource Manager for which azure-native has no function: lists, and API versions other than its own.
 
-In: a path, and who asks. Out: what Azure answers. The token is the provider's own, and goes nowhere else than to the Resource
-Manager that the provider's configuration names.
+The token is the provider's, and is sent only to the Resource Manager in the provider's configuration.
 """
 
 import json
@@ -25,31 +24,31 @@ PUBLIC = "https://management.azure.com"
 _HOST, _CLOUD = f"{PROVIDER}:metadataHost", f"{PROVIDER}:environment"
 _METADATA_VERSION = "2022-09-01"
 _SECONDS = 30.0
-_PAUSES_SECONDS = (1.0, 2.0, 5.0)  # where Azure throttles: as many tries more
+_PAUSES_SECONDS = (1.0, 2.0, 5.0)  # before each retry where Azure throttles
 
 
 class UnreadableError(Exception):
-    """Nothing can be read. The text is for the user."""
+    """The resource can't be read. The text is for the user."""
 
 
-def get(path: str, api_version: str, asks: pulumi.InvokeOptions, query: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """What a GET of an ARM path answers, as whoever the provider of `asks` logs in as."""
-    asked = urlencode({**(query or {}), "api-version": api_version}, quote_via=quote)
+def get(path: str, api_version: str, opts: pulumi.InvokeOptions, query: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Returns the response to a GET of an ARM path, with the login of the provider in `opts`."""
+    query_text = urlencode({**(query or {}), "api-version": api_version}, quote_via=quote)
     try:
-        token = authorization.get_client_token(opts=asks).token
-        if not token:  # a picture of a stack asks no cloud
-            raise UnreadableError("nobody is logged in")
-        return _json(f"{_endpoint()}{quote(path)}?{asked}", {"Authorization": f"Bearer {token}"})
+        token = authorization.get_client_token(opts=opts).token
+        if not token:  # such as under mocks
+            raise UnreadableError("not logged in")
+        return _json(f"{_endpoint()}{quote(path)}?{query_text}", {"Authorization": f"Bearer {token}"})
     except UnreadableError:
         raise
     except HTTPError as error:
-        raise UnreadableError(f"Azure answers {error.code}") from None
-    except Exception as error:  # noqa: BLE001  of the SDK's call, the network and JSON; a look-up that fails decides nothing
+        raise UnreadableError(f"Azure returned {error.code}") from None
+    except Exception as error:  # noqa: BLE001  of the SDK's call, the network and JSON; callers go on without the answer
         raise UnreadableError(existing.reason_of(error)) from None
 
 
 def _endpoint() -> str:
-    """Where the provider's cloud has its Resource Manager."""
+    """Returns the Resource Manager endpoint of the provider's cloud."""
     configured = {**get_config_env(), **CONFIG.get()}
     host = configured.get(_HOST) or os.environ.get(PROVIDER_VARIABLES[_HOST], "")
     if host:
@@ -57,7 +56,7 @@ def _endpoint() -> str:
         return str(found["resourceManager"]).rstrip("/")
     cloud = configured.get(_CLOUD) or os.environ.get(PROVIDER_VARIABLES[_CLOUD], "")
     if cloud.lower() not in ("", "public", "azurecloud"):
-        raise UnreadableError(f"where the cloud {cloud} has its Resource Manager isn't known here")
+        raise UnreadableError(f"the Resource Manager endpoint of the cloud {cloud} isn't known")
     return PUBLIC
 
 
@@ -80,7 +79,7 @@ def _answer(opener: urllib.request.OpenerDirector, request: urllib.request.Reque
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """A token isn't carried elsewhere."""
+    """Follows no redirect, so that the token reaches no other host."""
 
     def redirect_request(self, *_: Any, **__: Any) -> None:
         return None

@@ -1,8 +1,8 @@
-"""Whether a role that a stack would assign is somebody else's assignment already.
+"""Finds role assignments that exist outside of the stack, which the stack then doesn't declare.
 
-Azure refuses the same role for the same principal on the same scope again with 409, and who deletes an assignment takes it from
-everybody. So what is there under another name than this stack's isn't declared. What the stack's own state has stays declared,
-whatever its name: before, names were the provider's.
+Azure rejects a second assignment of the same role to the same principal on the same scope with 409, and deleting the assignment
+would take the role from everybody who relies on it. Assignments in the stack's own state stay declared under any name: earlier
+versions left names to the provider.
 """
 
 from collections.abc import Mapping
@@ -21,10 +21,11 @@ API_VERSION = "2022-04-01"
 
 
 def by_somebody_else(role: str, scope: ArmId, principal_id: str, asked_by: AskedBy, own: str, *, of_stack_file: bool) -> bool:
-    """Whether it is there, and neither under this stack's name nor in its state. False where that can't be told. `own`: the
-    subscription of the component that asks. `of_stack_file`: whether it is a stack file's, which always has outputs."""
+    """Whether the assignment exists, neither under this stack's name nor in its state; False where that can't be determined.
+    `own`: the subscription of the component. `of_stack_file`: whether the component is from a stack file, whose stack always has
+    outputs."""
     if not asked_by.as_configured:
-        return False  # where the component's own provider logs in isn't known here
+        return False  # the component has its own provider, whose login isn't known here
     try:
         found = arm_reads.get(
             f"{scope.text}/providers/{azure_types.ROLE_ASSIGNMENT.arm_type}",
@@ -50,7 +51,7 @@ def _grants(assignment: Mapping[str, Any], role: str) -> bool:
 
 
 def _in_state(*, of_stack_file: bool) -> frozenset[str] | None:
-    """The names of the role assignments in the state of the stack; None where they can't be read."""
+    """Returns the names of the role assignments in the stack's state; None where they can't be read."""
     found = own_state.resources(of_stack_file=of_stack_file)
     if found is None:
         return None

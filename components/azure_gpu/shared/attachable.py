@@ -1,4 +1,4 @@
-"""What clusters and virtual machines offer to an Azure ML workspace that attaches them."""
+"""Data of clusters and virtual machines that an Azure ML workspace can attach."""
 
 from typing import TypedDict
 
@@ -6,7 +6,7 @@ import pulumi
 
 
 class AttachableVm(pulumi.ComponentResource):
-    """A component that is a virtual machine: a `GpuVm`."""
+    """Base class of the virtual machine component, `GpuVm`."""
 
     KIND = "GpuVm"
     of_workspace: "VmOfWorkspace"
@@ -14,7 +14,7 @@ class AttachableVm(pulumi.ComponentResource):
 
 
 class AttachableCluster(pulumi.ComponentResource):
-    """A component that is a cluster: a `GpuCluster`."""
+    """Base class of the cluster component, `GpuCluster`."""
 
     KIND = "GpuCluster"
     of_workspace: "ClusterOfWorkspace"
@@ -22,7 +22,7 @@ class AttachableCluster(pulumi.ComponentResource):
 
 
 class VmOfWorkspace(TypedDict):
-    """A virtual machine that the workspace may attach."""
+    """A virtual machine for a workspace to attach."""
 
     id: pulumi.Input[str]
     """Wired: its ARM id."""
@@ -37,35 +37,35 @@ class VmOfWorkspace(TypedDict):
     ubuntu: bool
     """Plain: true where its image is known to be Ubuntu."""
     admin_user: str
-    """Plain: the user that one signs on as by SSH."""
+    """Plain: the user for SSH logins."""
     open_to_service: bool
-    """Plain: whether Azure Machine Learning's own addresses reach it by SSH."""
+    """Plain: whether SSH is open to the addresses of Azure Machine Learning."""
 
 
 class ClusterOfWorkspace(TypedDict):
-    """An AKS cluster that the workspace may attach."""
+    """An AKS cluster for a workspace to attach."""
 
     id: pulumi.Input[str]
-    """Wired: its ARM id, known once everything that the stack puts onto it is there."""
+    """Wired: its ARM id, known once everything that the stack puts onto it exists."""
     name: pulumi.Input[str]
     """Wired: its name in Azure."""
     resource_group_name: pulumi.Input[str]
     """Wired: the resource group that it is in."""
     path: str
-    """Plain: where it is written in the stack file."""
+    """Plain: its path in the stack file."""
     existing: bool
-    """Plain: true where it isn't the stack's own; then little is known of it."""
+    """Plain: true where the stack didn't create it; then little is known about it."""
     namespace: str
     """Plain: the namespace of its jobs; empty where the stack puts nothing onto it."""
     local_accounts: bool
-    """Plain: whether AKS's local administrator may log in."""
+    """Plain: whether local accounts are enabled."""
     open_to_everybody: bool
-    """Plain: whether its API answers to every address."""
+    """Plain: whether its API server accepts every address."""
     nodes: int
-    """Plain: how many nodes without a GPU stay."""
+    """Plain: the number of nodes without a GPU."""
     vcpus: int
-    """Plain: how many vCPUs these have together; 0: not known."""
+    """Plain: their vCPUs in total; 0: not known."""
     gpus: dict[str, int]
-    """Plain: by GPU pool, how many GPUs, or shares of GPUs, a pod can get on one of its nodes; 0: not known."""
+    """Plain: by GPU pool, the most GPUs, or shares of GPUs, that a pod can get on one of its nodes; 0: not known."""
     taints: dict[str, list[str]]
-    """Plain: by GPU pool, what keeps pods without a toleration away."""
+    """Plain: the taints by GPU pool."""

@@ -1,7 +1,4 @@
-"""The last day of what costs money: what a setting `expires_after` says, as the instant that the tag `expires-at` holds.
-
-In: the setting and the day at which it is judged. Out: the instant at which the last day ends in UTC, and problems; or the day.
-"""
+"""Converts the setting `expires_after` (a date) to the tag `expires-at` (the end of that day, RFC 3339 in UTC)."""
 
 from datetime import date
 
@@ -14,11 +11,11 @@ from azure_gpu.shared.context import resolve_day
 def resolve_end(
     text: str | None, day: date, path: str, what: str, with_what: str = "with a GPU"
 ) -> tuple[str | None, list[Problem]]:
-    """The end of `what`, such as "a job", which has a GPU and so needs one. `path` is where `expires_after` is written."""
+    """Resolves the required end of `what`, such as "a job". `path`: of `expires_after`."""
     allowed = f"a day after {day.isoformat()}, as YYYY-MM-DD"
     fix = f'expires_after: "{days_later(day, PROPOSED_DAYS).isoformat()}"'
     if text is None:
-        return None, [Problem(path=path, message=f"{what} {with_what} needs a last day", allowed=allowed, fix=f"add {fix}")]
+        return None, [Problem(path=path, message=f"required for {what} {with_what}", allowed=allowed, fix=f"add {fix}")]
     last, problems = resolve_day(text, path)
     if last is None:
         return None, problems
@@ -27,7 +24,7 @@ def resolve_end(
         return expires_at, []
     past = Problem(
         path=path,
-        message=f"the last day has to lie after {day.isoformat()}, at which this is judged",
+        message=f"must be after {day.isoformat()}, the date that it is checked against",
         value=text,
         allowed=allowed,
         fix=f"write {fix}, or remove the {what.removeprefix('a ')}",
@@ -37,5 +34,5 @@ def resolve_end(
 
 
 def last_day(text: str | None) -> date | None:
-    """The last day that the setting gives; None without one, or where it gives none."""
+    """Returns the date of the setting; None where it is absent or not valid."""
     return parse_day(text) if text is not None else None

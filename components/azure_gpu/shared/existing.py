@@ -1,7 +1,6 @@
-"""Reading what a company already has, which is never changed and never deleted: it doesn't even enter the stack's state.
+"""Reads existing resources, which are never changed or deleted and don't enter the stack's state.
 
-In: the id that the settings name, checked by its spelling alone. Out: what Azure answers for it, or one clear problem where it
-isn't there. Each read is one lookup through the provider, made while the program runs, so that preview finds what is missing.
+Each read is one look-up through the provider while the program runs, so that a preview finds what is missing.
 """
 
 import re
@@ -18,7 +17,7 @@ from azure_gpu.shared.look_up import AskedBy
 
 T = TypeVar("T")
 LookUp = Callable[[str, str, pulumi.InvokeOptions], T]
-"""What Azure answers for a resource group, a name and options of the call."""
+"""A look-up by resource group, name and options of the call."""
 _NOUNS = {
     azure_types.RESOURCE_GROUP: "resource group",
     azure_types.USER_ASSIGNED_IDENTITY: "user-assigned identity",
@@ -34,35 +33,35 @@ _NOUNS = {
     azure_types.KEY_VAULT: "key vault",
     azure_types.INSIGHTS_COMPONENT: "Application Insights component",
 }
-_MISSING = re.compile(r"not ?found|no resource|\b404\b", re.IGNORECASE)  # how lookups say that Azure answered 404
+_MISSING = re.compile(r"not ?found|no resource|\b404\b", re.IGNORECASE)  # the look-up's error text where Azure returned 404
 
 
 def parts(given: pulumi.Input[str]) -> pulumi.Output[ArmId]:
-    """What an id is made of, which may be an output; all of it empty where it is no id."""
+    """Parses an id, which may be an output; all parts are empty where it isn't valid."""
     return pulumi.Output.from_input(given).apply(lambda text: arm_ids.parse(text) or ArmId(text, "", "", "", "", ""))
 
 
 def check_id(text: str, wanted: AzureType, path: str, subscription_id: str = "") -> list[Problem]:
-    """The problem of a text that is no id, or one of another type."""
+    """Checks that a text is an ARM id of the expected type."""
     example = wanted.path.replace("{subscriptionId}", subscription_id or "<subscription>").replace("{", "<").replace("}", ">")
     found = arm_ids.parse(text)
     if found is None:
-        return [Problem(path=path, message="this is no Azure resource id", value=text, allowed=example, fix="copy the id whole")]
+        return [Problem(path=path, message="not a valid Azure resource id", value=text, allowed=example, fix="copy the whole id")]
     if not found.is_type(wanted.arm_type):
-        message = f"this id is of type {found.type}, {wanted.arm_type} is wanted"
+        message = f"expected an id of type {wanted.arm_type}, got {found.type}"
         return [Problem(path=path, message=message, value=text, allowed=example, fix=f"give the id of a {_NOUNS[wanted]}")]
     return []
 
 
 def resolve_id(text: str, wanted: AzureType, subscription_id: str, path: str) -> tuple[ArmId | None, list[Problem]]:
-    """The id that `text` spells; None with a problem where it isn't one or is of another type. `subscription_id`: for the example
-    of one."""
+    """Parses an ARM id; None with a problem where it isn't valid or of another type. `subscription_id`: for the example in the
+    problem."""
     problems = check_id(text, wanted, path, subscription_id)
     return (None if problems else arm_ids.parse(text)), problems
 
 
 def reason_of(error: Exception) -> str:
-    """Why a look-up failed: the last line of what the SDK says."""
+    """Returns the reason of a failed look-up: the last line of the SDK's message."""
     return (str(error).strip().splitlines() or [type(error).__name__])[-1]
 
 
@@ -74,8 +73,8 @@ def read(
     asked_by: AskedBy,
     own: str,
 ) -> tuple[T | None, list[Problem]]:
-    """What `lookup` answers for a resource group and a name, or None with one problem where it answers nothing. `own`: the
-    subscription of the component that asks."""
+    """Looks up an existing resource; None with one problem where it doesn't exist or can't be read. `own`: the subscription of
+    the component."""
     problems = asked_by.unreachable(resource_id, own, path)
     if problems:
         return None, problems
@@ -87,10 +86,10 @@ def read(
     return None, [
         Problem(
             path=path,
-            message=f"there is no such {_NOUNS[wanted]}" if missing else f"this {_NOUNS[wanted]} can't be read: {reason}",
+            message=f"{_NOUNS[wanted]} not found" if missing else f"this {_NOUNS[wanted]} can't be read: {reason}",
             value=resource_id.text,
             allowed=f"the id of a {_NOUNS[wanted]} that exists and that you may read",
-            fix=f"`az resource show --ids {resource_id.text}` says whether it is there; or write `create` instead",
+            fix=f"check it with `az resource show --ids {resource_id.text}`, or write `create` instead",
             code=Code.NOT_FOUND if missing else Code.INVALID,
         )
     ]
@@ -99,8 +98,8 @@ def read(
 def find(
     lookup: Callable[[pulumi.InvokeOptions], T], wanted: AzureType, name: str, path: str, asked_by: AskedBy
 ) -> tuple[T | None, list[Problem]]:
-    """What `lookup` answers for what the stack itself creates, None where it isn't there yet. Where it can't be read, the stack
-    goes on as if it weren't there, with a warning."""
+    """Looks up a resource that the stack itself creates; None where it doesn't exist yet. Where it can't be read, the result is
+    None with a warning."""
     try:
         return lookup(asked_by.opts), []
     except Exception as error:  # noqa: BLE001  the SDK raises nothing narrower for a failed lookup
@@ -110,9 +109,9 @@ def find(
     return None, [
         Problem(
             path=path,
-            message=f"whether this {_NOUNS[wanted]} is there already can't be read: {reason}",
+            message=f"whether this {_NOUNS[wanted]} exists can't be read: {reason}",
             value=name,
-            allowed=f"the right to read the {_NOUNS[wanted]}s of the stack's resource group",
+            allowed=f"permission to read the {_NOUNS[wanted]}s of the stack's resource group",
             code=Code.UNKNOWN,
             severity=Severity.WARNING,
         )

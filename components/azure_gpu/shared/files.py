@@ -1,4 +1,4 @@
-"""Reads a file that a stack file names."""
+"""Reads files that a stack file names."""
 
 import errno
 from collections.abc import Callable
@@ -8,8 +8,8 @@ Reader = Callable[[str], str]
 
 
 def read_text(file: str) -> str:
-    """The text of a file. A relative path starts at the project's folder, in which the engine runs the program."""
+    """Returns the text of a file. A relative path starts at the project's folder, in which the engine runs the program."""
     path = Path(file)
-    if path.exists() and not path.is_file():  # a device or a pipe may never end
-        raise OSError(errno.EINVAL, "it is no file")
+    if path.exists() and not path.is_file():  # reading a device or a pipe may not end
+        raise OSError(errno.EINVAL, "not a regular file")
     return path.read_text(encoding="utf-8")

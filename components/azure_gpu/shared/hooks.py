@@ -1,4 +1,4 @@
-"""Hooks of resources: whether anybody calls them, the server that they are called by, and what is unique in their names."""
+"""Support for resource hooks: whether they are available, the server that they are called by, and unique names."""
 
 import asyncio
 from typing import cast
@@ -9,12 +9,12 @@ from pulumi.runtime._callbacks import _CallbackServicer  # pyright: ignore[repor
 from pulumi.runtime.mocks import MockMonitor
 from pulumi.runtime.proto.resource_pb2_grpc import ResourceMonitorStub
 
-_starting: set[asyncio.Future[None]] = set()  # asyncio itself keeps no task
+_starting: set[asyncio.Future[None]] = set()  # asyncio holds only weak references to tasks
 
 
 def called() -> bool:
-    """Not in a unit test with Pulumi's mocks, where the SDK has no place to register a hook and fails. Elsewhere the program has
-    its server of hooks afterwards, and so this is asked before every hook."""
+    """Whether hooks are available; starts their server if needed, so call this before each hook. Under Pulumi's mocks the SDK
+    can't register hooks and would fail."""
     server = cast(object, settings.SETTINGS.callbacks)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType] - no type
     monitor = settings.get_monitor()
     if server is None and isinstance(monitor, ResourceMonitorStub):
@@ -23,16 +23,16 @@ def called() -> bool:
 
 
 def _start_server(monitor: ResourceMonitorStub) -> None:
-    """One server for all hooks. The SDK starts one for a hook as long as none is ready, and registers hooks at the same time: a
-    program with a thousand of them got a thousand servers, each with a port and an open file of its own, and many systems let a
-    process have no more (pulumi 3.259.0, `runtime/settings.py`, `_get_callbacks`)."""
+    """Starts one server for all hooks. The SDK starts another one for each hook until one is ready, and registers hooks
+    concurrently: a program with a thousand hooks got a thousand servers, each with a port and an open file, which exceeds the
+    limit of many systems (pulumi 3.259.0, `runtime/settings.py`, `_get_callbacks`)."""
     server = _CallbackServicer(monitor)
     settings.SETTINGS.callbacks = server  # pyright: ignore[reportAttributeAccessIssue] - the SDK's property has no type
-    task = asyncio.ensure_future(server.serve())  # before any hook is registered: their tasks come after this one
+    task = asyncio.ensure_future(server.serve())  # before any hook is registered, whose tasks then run after this one
     _starting.add(task)
     task.add_done_callback(_starting.discard)
 
 
 def kind(component: pulumi.Resource) -> str:
-    """Its class, which tells the hooks of two components of one name apart."""
+    """Returns the component's class name, which makes hook names unique among components of one name."""
     return component.pulumi_resource_type.rsplit(":", 1)[-1]

@@ -1,4 +1,4 @@
-"""How the library is installed: in a checkout of its repository, or as a package that brings along what lies beside it there."""
+"""Paths of the installation: a checkout of the repository, or a package that contains the workloads' sources."""
 
 from pathlib import Path
 
@@ -9,5 +9,5 @@ _PACKAGED_WORKLOADS = _LIBRARY / "workload_sources"  # as components/build_hook.
 CHECKOUT = None if _PACKAGED_WORKLOADS.is_dir() else _LIBRARY.parents[1]
 WORKLOADS = CHECKOUT / "workloads" if CHECKOUT else _PACKAGED_WORKLOADS
 COMMAND_IN_A_CHECKOUT = "python -m operations"
-# What a user types before a verb.
+# The command line before a verb.
 COMMAND = COMMAND_IN_A_CHECKOUT if CHECKOUT else "azure-gpu"

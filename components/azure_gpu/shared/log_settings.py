@@ -1,7 +1,4 @@
-"""Sends the logs of a service to the stack's log workspace, by the service's own right and without a key.
-
-In: the resource whose logs they are, and the workspace. Out: the setting, or nothing where the stack has no workspace.
-"""
+"""Declares diagnostic settings, which send the logs of a resource to the log workspace without a key."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ from azure_gpu.catalog.providers import INSIGHTS
 from azure_gpu.shared.context import LogsArgs
 from azure_gpu.shared.hooks import called, kind
 
-# All that the provider shows of the refusal of a subscription that isn't registered: pulumi-azure-native issue 3479 (2024-08-01),
+# What the provider shows where the subscription isn't registered: pulumi-azure-native issue 3479 (2024-08-01),
 # the body of Azure/azure-sdk-for-net issue 17836 (2021-01-07) through pulumi-azure-native 3.29.
 _UNREGISTERED = 'status=409 code="serviceerror" message="conflict"'
 
@@ -22,7 +19,7 @@ _UNREGISTERED = 'status=409 code="serviceerror" message="conflict"'
 def declare(
     name: str, of: pulumi.Output[str], logs: LogsArgs | None, categories: Sequence[str], opts: pulumi.ResourceOptions
 ) -> monitor.DiagnosticSetting | None:
-    """The setting of the resource with the ARM id `of`."""
+    """Declares the setting of the resource with the ARM id `of`; None without a log workspace."""
     if logs is None:
         return None
     return monitor.DiagnosticSetting(
@@ -36,7 +33,7 @@ def declare(
 
 
 def _hooks(name: str, parent: pulumi.Resource | None) -> pulumi.ResourceHookBinding | None:
-    """Says what a refusal without a reason may mean. A hook's name is unique in a program, `name` among those of `parent`."""
+    """Explains an error without a reason. A hook's name is unique in a program, `name` among those of `parent`."""
     if parent is None or not called():
         return None
 

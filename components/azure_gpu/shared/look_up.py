@@ -1,6 +1,5 @@
-"""With which provider a component looks things up, and declares what it puts into existing parts: its own, or one of the
-subscription that a part lies in.
-"""
+"""Selects the provider for look-ups and for resources in existing parts: the component's own, or one for the part's
+subscription."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
@@ -19,39 +18,39 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedBy:
-    """Who looks something up before its component is declared. By default it is a component of a stack file."""
+    """The providers of a component, known before it is declared. The default is that of a stack file's components."""
 
     opts: pulumi.InvokeOptions = field(default_factory=pulumi.InvokeOptions)
     others: Mapping[str, pulumi.ProviderResource] = field(default_factory=dict[str, pulumi.ProviderResource])
     """Providers of other subscriptions, by the subscription's id."""
     as_configured: bool = True
-    """Whether its provider is the one that logs in as the configuration says."""
+    """Whether the component uses the default provider, which logs in by the configuration."""
 
     def at(self, part: ArmId | None, own: str) -> pulumi.InvokeOptions:
-        """For a look-up of a part. `own`: the subscription of the component; None: the part lies there, as far as is known."""
+        """Returns the options of a look-up of `part`; None: it is taken to be in `own`, the subscription of the component."""
         provider = self.provider_at(part, own)
         return self.opts if provider is None else pulumi.InvokeOptions(provider=provider)
 
     def provider_at(self, part: ArmId | None, own: str) -> pulumi.ProviderResource | None:
-        """The provider of the subscription that a part lies in; None where it is the component's own."""
+        """Returns the provider for the subscription of a part; None where that is the component's own."""
         if part is None or part.subscription.lower() == own.lower():
             return None
         given = self._given(part)
         return given if given is not None else subscriptions.as_configured(part.subscription.lower())
 
     def unreachable(self, part: ArmId, own: str, path: str) -> list[Problem]:
-        """The problem of a part in another subscription, for a component whose own login isn't known here."""
+        """Returns a problem where the part is in another subscription and the component's explicit provider has no login for
+        it."""
         if self.as_configured or part.subscription.lower() == own.lower() or self._given(part) is not None:
             return []
         component = path.split(".", 1)[0]
         return [
             Problem(
                 path=path,
-                message="this lies in another subscription, and how to log in there isn't known: the component has a provider of"
-                " its own",
+                message="in another subscription, which the component's own provider isn't for",
                 value=part.text,
                 allowed=f"ids in subscription {own}, or in one of other_subscriptions",
-                fix=f'add {component}.other_subscriptions: {{"{part.subscription}": <a provider of it>}}',
+                fix=f'add {component}.other_subscriptions: {{"{part.subscription}": <a provider for it>}}',
             )
         ]
 
@@ -63,7 +62,7 @@ OF_STACK = AskedBy()
 
 
 def before(opts: pulumi.ResourceOptions | None, others: Mapping[str, pulumi.ProviderResource]) -> AskedBy:
-    """Who asks, by the options that a component of a program is given. `others`: providers of other subscriptions."""
+    """Returns the providers by the options of a component in a program. `others`: providers of other subscriptions."""
     if opts is None:
         return AskedBy(others=others)
     for provider in _providers(opts):
@@ -74,7 +73,7 @@ def before(opts: pulumi.ResourceOptions | None, others: Mapping[str, pulumi.Prov
 
 
 def _providers(opts: pulumi.ResourceOptions) -> Iterable[pulumi.ProviderResource]:
-    """Those that an option names, in each of its forms."""
+    """Yields the providers in the options, in each of their forms."""
     if opts.provider is not None:
         yield opts.provider
     given = opts.providers
@@ -87,7 +86,7 @@ def _providers(opts: pulumi.ResourceOptions) -> Iterable[pulumi.ProviderResource
 
 
 def answered(look_up: Callable[[], T]) -> T:
-    """What a look-up that the program waits for answers; RunError, which is one line to a user, where it fails."""
+    """Returns the result of a blocking look-up; raises RunError, which is shown as one line, where it fails."""
     try:
         return look_up()
     except Exception as error:  # noqa: BLE001  the SDK raises nothing narrower for a failed look-up
@@ -95,7 +94,7 @@ def answered(look_up: Callable[[], T]) -> T:
 
 
 def told(found: pulumi.Output[T]) -> pulumi.Output[T]:
-    """A look-up whose failure is one line: what the SDK raises for it ends the program with a trace."""
+    """Wraps a look-up so that its failure is shown as one line; the SDK's error would end the program with a traceback."""
     resources: asyncio.Future[set[pulumi.Resource]] = asyncio.Future()
     value: asyncio.Future[T] = asyncio.Future()
     is_known: asyncio.Future[bool] = asyncio.Future()

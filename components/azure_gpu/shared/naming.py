@@ -1,8 +1,7 @@
-"""Physical names: who owns a resource and what it is for, within the limits of each service.
+"""Builds physical names of resources from words such as project, team, stack and purpose, within the limits of each service.
 
-In: the words that a name carries (project, team, stack, and what the resource is). Out: one name that the type's rule in
-`catalog.names` takes. The same words always lead to the same name; different words to different names, also after cutting, except
-that a hyphen inside a word can't be told from one between words.
+The result is valid by the type's rule in `catalog.names`. The same words always give the same name; different words give
+different names, also after cutting, except that hyphens inside and between words are the same.
 """
 
 import hashlib
@@ -12,16 +11,16 @@ from collections.abc import Sequence
 from azure_gpu.catalog.names import RULES, NameRule
 
 HASH_LENGTH = 8  # hex digits: two of a million names collide with a chance of about 1 in 10,000; within one stack far less
-LETTER_FIRST = "n"  # put before a name that would begin with a digit, where the type wants a letter
+LETTER_FIRST = "n"  # prefix of a name that would begin with a digit, where the type requires a letter
 
 
 def physical_name(arm_type: str, words: Sequence[str], *, subscription_id: str = "") -> str:
-    """The name of a resource of `arm_type` from its `words`, the most general first, what it is last.
+    """Builds the name of a resource of `arm_type` from `words`, the most general first, the purpose last.
 
-    Words are lowercased and other characters become hyphens, or nothing where the type takes none. Where that or the type's limit
-    changes a name, it ends in a hash of all words, and the most general words are left out until the rest has room. Where a name
-    would begin with a digit and may not, it begins with an n. A name that has to be unique in all of Azure always ends in a hash,
-    over the subscription too, so that two companies with equal words don't meet.
+    Words are lowercased and other characters become hyphens, or are removed where the type allows none. Where that or the type's
+    limit changes a name, it ends in a hash of all words, and the most general words are dropped until the rest fits. A name that
+    would begin with a digit where the type doesn't allow it begins with an n. A globally unique name always ends in a hash, which
+    includes the subscription, so that two companies with equal words get different names.
     KeyError for a type without a rule.
     """
     rule = RULES[arm_type]
@@ -36,7 +35,7 @@ def physical_name(arm_type: str, words: Sequence[str], *, subscription_id: str =
 
 
 def cleaned(arm_type: str, word: str) -> str:
-    """The word as it is where the rule takes it, else with hyphens for what it doesn't take; "" where nothing is left of it."""
+    """Returns the word if the rule allows it, else with hyphens in place of invalid characters; "" where nothing is left."""
     rule = RULES[arm_type]
     return word if _fits(rule, word) else re.sub(r"[^A-Za-z0-9._-]+", "-", word)[: rule.longest].strip("-.")
 
@@ -48,7 +47,7 @@ def _fits(rule: NameRule, name: str) -> bool:
 def _with_hash(rule: NameRule, separator: str, cleaned: Sequence[str], hashed: Sequence[str]) -> str:
     digest = hashlib.sha256("\0".join(hashed).encode()).hexdigest()[:HASH_LENGTH]
     room = rule.longest - len(separator) - len(digest)
-    # Of 43 hashes one is of digits alone, which some types don't take after the last hyphen.
+    # One of 43 hashes has only digits, which some types don't allow after the last hyphen.
     ends = (digest, LETTER_FIRST + digest[1:])
     names = [name for end in ends for name in _variants(separator, cleaned, room, end)]
     return next((name for name in names if rule.pattern.fullmatch(name)), names[1])

@@ -1,4 +1,4 @@
-"""Properties of azure-native that a user sets on a resource beside what its component declares, applied last.
+"""Applies `overrides`: azure-native properties that a user sets on a resource beside those that its component declares.
 
 An argument is annotated `Annotated[Overrides, OverridesOf(<type>)]`, by which its properties are checked before anything is
 declared; the resource is declared with `transformations=applied(...)`. Names are azure-native's: `vmSize`, as its documentation
@@ -17,7 +17,7 @@ from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.shared import sdk_types
 from azure_gpu.shared.validation import OpenInput, is_output
 
-_WORDS: Mapping[Any, str] = {str: "text", bool: "true or false", int: "a number", float: "a number"}
+_WORDS: Mapping[Any, str] = {str: "a string", bool: "true or false", int: "a number", float: "a number"}
 Overrides = Mapping[str, OpenInput[Any]]
 """Properties by name. An object is merged with what is declared, anything else replaces it, and null removes it."""
 
@@ -29,14 +29,14 @@ class OverridesOf:
     azure_type: AzureType
 
     def check(self, given: object, path: str) -> list[Problem]:
-        """Properties that the type doesn't have, or that make up the resource's id. Values are Azure's to judge."""
+        """Rejects properties that the type doesn't have, or that are part of the resource's id. Azure validates the values."""
         if not isinstance(given, Mapping):
-            return []  # its type is a problem of its own
+            return []  # the wrong type is already a problem
         return list(_below(cast(Mapping[str, object], given), sdk_types.args_class(self.azure_type.token), path, self.azure_type))
 
 
 def applied(given: Overrides | None, component: pulumi.Resource) -> list[pulumi.ResourceTransformation] | None:
-    """The option of a resource that sets `given` on it. `component`: where a preview says so."""
+    """Returns the resource option that sets `given`. A preview logs it at `component`."""
     if not given:
         return None
 
@@ -50,17 +50,17 @@ def applied(given: Overrides | None, component: pulumi.Resource) -> list[pulumi.
 
 
 def properties(azure_type: AzureType) -> list[str]:
-    """The names of what a resource of this type has beside its id, sorted."""
+    """Returns the sorted names of the properties of this type that aren't part of its id."""
     return sorted(sdk_types.kinds(sdk_types.args_class(azure_type.token)).keys() - set(azure_type.path_parameters))
 
 
 def in_body(body: Mapping[str, Any], given: Overrides | None, azure_type: AzureType) -> dict[str, Any]:
-    """The body of a resource that is sent in a template, too, with the same set in it."""
+    """Applies the overrides to the body of a resource that is sent in a template, too."""
     return _merged(body, given or {}, sdk_types.args_class(azure_type.token))
 
 
 def _set_on(declared: Mapping[str, Any], given: Overrides, kind: Any) -> dict[str, Any]:
-    """A resource's properties, under the names in Python, by which its outputs are found."""
+    """Returns the resource's properties under their Python names, by which its outputs are found."""
     wire, kinds = sdk_types.wire_names(kind), sdk_types.kinds(kind)
     python = {name: key for key, name in wire.items()}
     changed = {wire.get(key, key): value for key, value in given.items()}
@@ -75,7 +75,7 @@ def _merged(declared: object, given: object, kind: Any) -> Any:
     if isinstance(declared, pulumi.Output):
         return cast("pulumi.Output[Any]", declared).apply(lambda value: _merged(value, values, kind))
     if sdk_types.is_object(type(declared)):
-        kind = type(declared)  # of a property that may be one of several, the one that it is
+        kind = type(declared)  # the actual one, where a property allows several types
     wire, kinds = sdk_types.wire_names(kind), sdk_types.kinds(kind)
     kept: dict[str, Any] = {
         wire.get(key, key): value for key, value in sdk_types.properties_of(declared).items() if value is not None
@@ -87,7 +87,7 @@ def _merged(declared: object, given: object, kind: Any) -> Any:
 
 
 def _paths(given: Mapping[str, object], kind: Any, before: str = "") -> Iterator[str]:
-    """What is set, down to the first thing that isn't an object whose properties are known."""
+    """Yields the paths of what is set, down to the first value that isn't an object with known properties."""
     wire, kinds = sdk_types.wire_names(kind), sdk_types.kinds(kind)
     for key, value in given.items():
         name = wire.get(key, key)
@@ -98,7 +98,7 @@ def _paths(given: Mapping[str, object], kind: Any, before: str = "") -> Iterator
 
 
 def _below(given: Mapping[str, object], kind: Any, path: str, of: AzureType | None = None) -> Iterator[Problem]:
-    """`of`: the resource whose properties these are; None for an object in one of them."""
+    """Checks properties. `of`: the resource that they belong to; None for an object inside of it."""
     wire, kinds = sdk_types.wire_names(kind), sdk_types.kinds(kind)
     for key, value in given.items():
         here, name = f"{path}.{key}", wire.get(key, key)
@@ -129,7 +129,7 @@ def _value(value: object, kind: Any, path: str) -> Iterator[Problem]:
 
 
 def _item_kinds(kind: Any) -> list[Any]:
-    """The type of a list's items, where it is one."""
+    """Returns the type of a list's items; empty where `kind` isn't a list."""
     if getattr(kind, "__origin__", None) is not Sequence:
         return []
     return [sdk_types.plain(each) for each in kind.__args__]
@@ -139,7 +139,7 @@ def _unknown(path: str, key: str, names: list[str], kind: Any) -> Problem:
     close = difflib.get_close_matches(key, names, n=1)
     return Problem(
         path=path,
-        message=f"azure-native has no such property of {kind.__name__.removesuffix('Args')}",
+        message=f"not a property of {kind.__name__.removesuffix('Args')} in azure-native",
         value=key,
         allowed=", ".join(names),
         fix=f"did you mean {close[0]}?" if close else "remove it",
@@ -157,4 +157,4 @@ def _of_id(path: str, key: str) -> Problem:
 
 
 def _wrong(path: str, value: object, wanted: str) -> Problem:
-    return Problem(path=path, message=f"{wanted} is required here", value=value, allowed=wanted, fix=f"write {wanted}")
+    return Problem(path=path, message=f"expected {wanted}", value=value, allowed=wanted, fix=f"write {wanted}")

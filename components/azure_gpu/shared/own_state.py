@@ -1,4 +1,4 @@
-"""What the state of the stack has by now, as its last update left it: asked of the engine that runs the program."""
+"""Reads the stack's own state, as the last update left it, from the engine that runs the program."""
 
 from collections.abc import Mapping
 from typing import Any, TypedDict, cast
@@ -7,7 +7,7 @@ from weakref import WeakKeyDictionary
 import pulumi
 from pulumi.runtime.settings import get_monitor
 
-# What StackReference calls, and a sibling of it (pulumi/pulumi, pkg/resource/deploy/builtins.go).
+# The call of StackReference, and a sibling of it (pulumi/pulumi, pkg/resource/deploy/builtins.go).
 READ_OUTPUTS, _READ_RESOURCES = "pulumi:pulumi:readStackOutputs", "pulumi:pulumi:readStackResourceOutputs"
 
 
@@ -20,18 +20,18 @@ class OwnResource(TypedDict):
     """By wire name."""
 
 
-# By program: all of it is read once.
+# By program: the state is read once.
 _read: WeakKeyDictionary[object, Mapping[str, OwnResource] | None] = WeakKeyDictionary()
 _exported: WeakKeyDictionary[object, Mapping[str, Any] | None] = WeakKeyDictionary()
 
 
 def resources(*, of_stack_file: bool) -> Mapping[str, OwnResource] | None:
-    """By URN; None where they can't be read. `of_stack_file`: whether the program declares a stack file.
+    """Returns the resources by URN; None where they can't be read. `of_stack_file`: whether the program declares a stack file.
 
-    A stack that has never been up has no state, of which the engine can't list the resources. It has no outputs either, which
-    tells it where the program is a stack file's; somebody's own program may have none at any time.
+    The engine can't list the resources of a stack that has never been up. Such a stack has no outputs; without outputs, a stack
+    file's program is new, while a custom program may never have any.
     """
-    program = get_monitor()  # each program has one of its own, under mocks too
+    program = get_monitor()  # each program has a separate one, under mocks too
     if program is None:
         return None
     if program not in _read:
@@ -41,7 +41,7 @@ def resources(*, of_stack_file: bool) -> Mapping[str, OwnResource] | None:
 
 
 def outputs() -> Mapping[str, Any] | None:
-    """What the stack exported with its last update; empty where there was none, None where that can't be read."""
+    """Returns the stack's outputs after its last update; empty where there was none, None where they can't be read."""
     program = get_monitor()
     if program is None:
         return None
@@ -56,7 +56,7 @@ def outputs() -> Mapping[str, Any] | None:
 
 
 def _asked() -> Mapping[str, OwnResource] | None:
-    """What the engine answers; empty where the stack has no outputs."""
+    """Reads the resources from the engine; empty where the stack has no outputs."""
     exported = outputs()
     if not exported:
         return exported
@@ -72,6 +72,6 @@ def _stack() -> str:
 
 
 def named(found: Mapping[str, OwnResource], token: str, name: str) -> Mapping[str, Any]:
-    """The outputs of the one of this type and logical name; empty where there is none."""
+    """Returns the outputs of the resource with this type and logical name; empty where there is none."""
     ours = (each for urn, each in found.items() if each["type"] == token and urn.rsplit("::", 1)[-1] == name)
     return next(ours, OwnResource(type=token, outputs={}))["outputs"]

@@ -1,4 +1,4 @@
-"""A part that a stack creates or that a company already has."""
+"""Arguments and resolution of parts that a stack creates or that exist already."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,47 +15,47 @@ from azure_gpu.shared.context import Context
 
 
 class PartArgs(TypedDict):
-    """A part that a company may already have. Exactly one of the two keys; the word `create` alone stands for `create: true`."""
+    """A part that is created or exists already. Exactly one of the two keys; `create` is short for `create: true`."""
 
     create: NotRequired[bool]
     """Plain: true creates the part and deletes it with the stack."""
     existing: NotRequired[str]
-    """Plain: ARM id of the one to use, in any subscription. It is looked up, never changed and never deleted."""
+    """Plain: ARM id of an existing one, in any subscription. It is looked up, never changed and never deleted."""
 
 
 class NamedPartArgs(PartArgs):
-    """A part whose name in Azure can be said; the name alone stands for `create: true`, too."""
+    """A part whose name in Azure can be set; `name` without `create` implies `create: true`."""
 
     name: NotRequired[str]
     """Plain: the name in Azure of one that is created, such as that of one which the stack takes over; another name is another
-    resource. Default: made of project, stack and team."""
+    resource. Default: built from project, stack and team."""
 
 
 class Named(NamedTuple):
-    """The name in Azure that a part is given."""
+    """The name in Azure that is set for a part."""
 
     name: str
     path: str
-    """Where it is written."""
+    """The path of the setting."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """One resolved part: an existing one, or one to create where there is none."""
+    """A resolved part: existing, or to be created."""
 
     name: str
     existing: ArmId | None
 
 
-def not_changed(said: Mapping[str, object], path: str) -> list[Problem]:
-    """The problem of a part that exists and is given overrides."""
-    if not {"existing", "overrides"} <= said.keys():
+def not_changed(settings: Mapping[str, object], path: str) -> list[Problem]:
+    """Rejects overrides of an existing part."""
+    if not {"existing", "overrides"} <= settings.keys():
         return []
     return [
         Problem(
             path=f"{path}.overrides",
             message="an existing part is never changed",
-            allowed="overrides of what is created",
+            allowed="overrides of a part that the stack creates",
             fix="remove it, or have the owner of the part set it",
         )
     ]
@@ -64,22 +64,22 @@ def not_changed(said: Mapping[str, object], path: str) -> list[Problem]:
 def _named_already(existing_id: str, named: Named) -> Problem:
     return Problem(
         path=named.path,
-        message="an existing part has its name in its id",
+        message="the name of an existing part is in its id",
         value=named.name,
-        allowed="the name of what is created",
-        fix=f"remove it, or remove existing: {existing_id} where the stack is to have the part as its own",
+        allowed="the name of a part that the stack creates",
+        fix=f"remove it, or remove existing: {existing_id} to have the stack create the part",
     )
 
 
 def name_of(resource_id: pulumi.Output[str] | None, part: Part | None) -> pulumi.Output[str] | None:
-    """The name of a part as an output, which is known once the part is there; None without one."""
+    """Returns the name of a part as an output, known once the part exists; None without a part."""
     return resource_id.apply(lambda _: part.name) if resource_id is not None and part is not None else None
 
 
 def resolve_part(
     given: PartArgs, azure_type: AzureType, what: str, context: Context, path: str, named: Named | None = None
 ) -> tuple[Part, list[Problem]]:
-    """The part that `given` asks for; `what` tells it from the stack's others of its type, `path` is where it is written."""
+    """Resolves a part; `what` distinguishes it from others of its type in the stack, `path` is the path of its settings."""
     new = Part(name=named.name if named else context.name(azure_type.arm_type, what), existing=None)
     if named is not None and "existing" in given:
         return new, [_named_already(given["existing"], named)]
@@ -90,10 +90,10 @@ def resolve_part(
     if given.get("create", False) == ("existing" in given):
         problem = Problem(
             path=path,
-            message="exactly one of the two has to be said",
+            message="set exactly one of `create` and `existing`",
             value=dict(given),
             allowed="create, or existing: <id>",
-            fix="write create, or leave the part out if the stack needs none",
+            fix="write create, or remove the part",
         )
         return new, [problem]
     if "existing" not in given:

@@ -1,7 +1,6 @@
-"""What Azure refuses for a while and then takes: a hook by which the engine tries such a resource again.
+"""Error hooks that retry resources which Azure rejects only temporarily, such as before a new role is in effect.
 
-Waiting is paid only where Azure refuses, and only once: what is there isn't created again. Everything else that Azure refuses
-fails at once, as it does without the hook.
+They wait only after such an error. Any other error fails at once, as without the hook.
 """
 
 import asyncio
@@ -13,19 +12,19 @@ from azure_gpu.catalog.passing_refusals import Passing, find, pause
 from azure_gpu.catalog.roles import DELAY_MINUTES
 from azure_gpu.shared.hooks import called, kind
 
-# What a refusal says where somebody lacks a right. That services say one of these of an identity whose role is new is assumed, so
-# that it is asked only of a component whose roles were assigned in the same run.
+# Parts of messages about missing permissions. That services use one of them for an identity with a new role is assumed, so they
+# are considered only for a component whose roles were assigned in the same run.
 _NO_RIGHT = ("authorization", "forbidden", "permission", "unauthorized", "access denied")
-_NEW_ROLES = Passing((), "its roles are new, and don't work yet", DELAY_MINUTES)
+_NEW_ROLES = Passing((), "its role assignments are new and not in effect yet", DELAY_MINUTES)
 
 
 class NewRoles:
-    """Whether a run has assigned roles for `component`: before they work, what needs them is refused for want of a right."""
+    """Notes whether this run has assigned roles for `component`, which aren't in effect at once."""
 
     def __init__(self, component: pulumi.Resource) -> None:
         self.assigned = False
         self.hooks: pulumi.ResourceHookBinding | None = None
-        """For the assignments."""
+        """To set on the role assignments."""
         if called():
             name = f"{kind(component)}-{component.pulumi_resource_name}-assigned"
             self.hooks = pulumi.ResourceHookBinding(after_create=[pulumi.ResourceHook(name, self._note)])
@@ -35,7 +34,8 @@ class NewRoles:
 
 
 def hooks(component: pulumi.Resource, roles: NewRoles | None = None) -> pulumi.ResourceHookBinding | None:
-    """For resources of `component`, which calls this once: its hook has a name. `roles`: those that its resources need."""
+    """Returns the hooks for resources of `component`; call it once per component, as a hook's name is unique. `roles`: those that
+    its resources require."""
     if not called():
         return None
 
@@ -49,7 +49,7 @@ def hooks(component: pulumi.Resource, roles: NewRoles | None = None) -> pulumi.R
         if passing is None:
             return False
         if passing.is_over(tried):
-            text = f"{args.name}: {passing.why}, after {passing.most_minutes} minutes; the next up goes on"
+            text = f"{args.name}: {passing.why}, after {passing.most_minutes} minutes; run `pulumi up` again to continue"
             pulumi.log.warn(text, component)
             return False
         if tried == 1:
@@ -63,7 +63,7 @@ def hooks(component: pulumi.Resource, roles: NewRoles | None = None) -> pulumi.R
 
 
 def wants_a_right(error: str) -> bool:
-    """Whether somebody lacks a right, by what the error says. A policy that denies names its assignment, whose type holds one of
+    """Whether the error is about missing permissions. A denial by Azure Policy names its assignment, whose type contains one of
     the words, and no role changes that."""
     text = error.lower().replace("microsoft.authorization", "")
     return any(part in text for part in _NO_RIGHT)

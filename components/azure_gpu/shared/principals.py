@@ -1,4 +1,4 @@
-"""People, groups and programs that a setting names by their object ids in Entra."""
+"""Users, groups and service principals in settings, by their object ids in Entra."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ _OBJECT_ID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
 class PrincipalsArgs(TypedDict):
-    """Who gets something, by their object ids in Entra. All of it is plain."""
+    """Principals by their object ids in Entra. All of it is plain."""
 
     users: NotRequired[Sequence[str]]
     """People: `az ad signed-in-user show --query id`. Default: none."""
@@ -25,21 +25,21 @@ class PrincipalsArgs(TypedDict):
 
 
 class Principal(NamedTuple):
-    """One of them."""
+    """One principal."""
 
     object_id: str
-    kind: str  # as a role assignment spells it, which Azure refuses where it is another; empty: not known
+    kind: str  # as role assignments spell it, which Azure checks; empty: not known
 
 
 def resolve(given: PrincipalsArgs) -> tuple[Principal, ...]:
-    """Each once."""
+    """Resolves the principals, without duplicates."""
     return tuple(dict.fromkeys(Principal(each.lower(), kind) for key, kind in _KINDS for each in given.get(key, [])))
 
 
 def check(given: PrincipalsArgs, path: str) -> Iterator[Problem]:
-    """The problem of each that is no object id."""
+    """Yields a problem for each invalid object id."""
     for kind, ids in cast(Mapping[str, Sequence[str]], given).items():
         for index, each in enumerate(ids):
             if _OBJECT_ID.fullmatch(each) is None:
-                fix = "`az ad signed-in-user show --query id`, or `az ad group show --group <name> --query id`, says it"
-                yield Problem(f"{path}.{kind}[{index}]", "this is no object id of Entra", each, "a GUID", fix)
+                fix = "get it with `az ad signed-in-user show --query id` or `az ad group show --group <name> --query id`"
+                yield Problem(f"{path}.{kind}[{index}]", "not a valid Entra object id", each, "a GUID", fix)

@@ -1,4 +1,4 @@
-"""A component that a program describes: its arguments checked by their shape, and who it belongs to.
+"""Components that a program declares itself: checks the shape of their arguments and derives `StackArgs`.
 
 Subscription and region come from the provider and the resource group, the date from the clock.
 """
@@ -21,21 +21,21 @@ from azure_gpu.shared.wired import Wired
 
 
 class OwnerArgs(TypedDict):
-    """Who a component of a program belongs to, and at which date it is judged."""
+    """Owner and date of evaluation of a component in a program."""
 
     team: NotRequired[str]
-    """Plain: who owns it; part of every name, and the tag `team`. Default: the foundation's, else none."""
+    """Plain: the owner; part of every name, and the tag `team`. Default: the foundation's, else none."""
     as_of: NotRequired[str]
-    """Plain: the day at which services, sizes and dates are judged, YYYY-MM-DD, and the tag `as-of`. Default: the foundation's,
-    else today, and no tag."""
+    """Plain: the date at which services, sizes and dates are evaluated, YYYY-MM-DD, and the tag `as-of`. Default: the
+    foundation's, else today, and no tag."""
     other_subscriptions: NotRequired[Mapping[str, pulumi.ProviderResource]]
-    """Providers of other subscriptions, by the subscription's id, for existing parts that lie there. Default: ones that log in as
-    the configuration says, where the component's own provider does."""
+    """Providers of other subscriptions, by the subscription's id, for existing parts there. Default: providers with the
+    configured login, where the component's own provider uses it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Around:
-    """What a component is in, for those that are put into it."""
+    """Context and dependencies of a component, for components inside of it."""
 
     context: Context
     surroundings: Surroundings
@@ -43,7 +43,7 @@ class Around:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Described:
-    """A component's arguments as a program gave them, checked by their shape."""
+    """The arguments of a component in a program, with their shape checked."""
 
     component: ComponentOfProgram
     args: dict[str, Any]  # without what is wrong
@@ -55,7 +55,7 @@ class Described:
 def describe(
     kind: type[pulumi.ComponentResource], name: str, wanted: Any, given: object, opts: pulumi.ResourceOptions | None
 ) -> Described:
-    """`wanted`: the TypedDict of the component's arguments. Raises `Refused` where nothing can be made of them."""
+    """Checks the shape of arguments. `wanted`: their TypedDict. Raises `Refused` where they can't be used at all."""
     component = ComponentOfProgram(kind.__name__, name)
     checked = check(given, wanted, str(component))
     if not checked.usable:
@@ -72,7 +72,7 @@ def describe(
 
 
 def _subscription(component: ComponentOfProgram, asked_by: AskedBy) -> str:
-    """The provider's. Raises `Refused` where the provider can't tell: nobody is logged in, or Azure doesn't answer."""
+    """Returns the provider's subscription. Raises `Refused` where it can't be read, such as without a login."""
     try:
         return authorization.get_client_config(opts=asked_by.opts).subscription_id
     except Exception as error:  # noqa: BLE001  the SDK raises nothing narrower for a failed look-up
@@ -86,7 +86,7 @@ def _subscription(component: ComponentOfProgram, asked_by: AskedBy) -> str:
 
 
 def stack_of(described: Described, context: Context | None, location: str) -> StackArgs:
-    """Who the component belongs to. `context`: of what it is put into; `location`: where it goes unless it says so."""
+    """Derives the stack's arguments. `context`: of the component around it; `location`: the default region."""
     args = described.args
     stack = StackArgs(
         subscription_id=described.subscription_id,
@@ -108,7 +108,7 @@ def stack_of(described: Described, context: Context | None, location: str) -> St
 
 
 def location_of(group: pulumi.Input[str] | None, asked_by: AskedBy) -> str:
-    """The region of a resource group that is there; empty where it isn't known yet, and the provider finds it by itself."""
+    """Returns the region of an existing resource group; empty where it isn't known yet: the provider then determines it."""
     if not isinstance(group, str):
         return ""
     try:
@@ -118,7 +118,7 @@ def location_of(group: pulumi.Input[str] | None, asked_by: AskedBy) -> str:
 
 
 def wired(described: Described, of_others: frozenset[str], surroundings: Mapping[str, Any], stack: StackArgs) -> Wired[Any, Any]:
-    """`of_others`: the arguments that became `surroundings`, and aren't the component's own."""
+    """Combines the arguments. `of_others`: those that became `surroundings` and aren't the component's own."""
     own = {key: value for key, value in described.args.items() if key not in of_others}
     return Wired(
         {**own, **surroundings, "stack": stack},

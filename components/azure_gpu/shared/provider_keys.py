@@ -1,9 +1,9 @@
-"""The provider's own keys of a stack file, and the variables of the environment that stand in for them."""
+"""The provider's keys in a stack file, and the environment variables that replace them."""
 
 PROVIDER = "azure-native"
 SUBSCRIPTION_ID, TENANT_ID = f"{PROVIDER}:subscriptionId", f"{PROVIDER}:tenantId"
-# Where the provider looks when its configuration says nothing, for those of its keys that are read here, too. Source: Pulumi
-# Registry, Azure Native, installation and configuration.
+# The provider's fallbacks for keys without a value, for those keys that are read here, too. Source: Pulumi Registry, Azure
+# Native, installation and configuration.
 PROVIDER_VARIABLES = {
     SUBSCRIPTION_ID: "ARM_SUBSCRIPTION_ID",
     TENANT_ID: "ARM_TENANT_ID",

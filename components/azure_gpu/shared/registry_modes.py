@@ -1,4 +1,4 @@
-"""By which role an existing registry lets pull."""
+"""Determines the role that allows pulling from an existing registry."""
 
 from collections.abc import Mapping
 from typing import Any, cast
@@ -14,13 +14,13 @@ from azure_gpu.shared.look_up import AskedBy
 
 
 def pull_role(registry: ArmId, asked_by: AskedBy, own: str) -> str:
-    """The GUID of the role; AcrPull where the mode can't be read. `own`: the subscription of the component that asks."""
+    """Returns the GUID of the role; AcrPull where the mode can't be read. `own`: the subscription of the component."""
     if not asked_by.as_configured:
-        return roles.ACR_PULL  # where the component's own provider logs in isn't known here
+        return roles.ACR_PULL  # the component has its own provider, whose login isn't known here
     try:
         found = arm_reads.get(registry.text, API_VERSION, asked_by.at(registry, own))
     except UnreadableError as error:
-        pulumi.log.debug(f"the mode of {registry.text} can't be read, so that it is taken for the ordinary one: {error}")
+        pulumi.log.debug(f"the mode of {registry.text} can't be read, AcrPull is assumed: {error}")
         return roles.ACR_PULL
     properties = cast(Mapping[str, Any], found.get("properties") or {})
     return roles.REPOSITORY_READER if properties.get(PROPERTY) == ABAC else roles.ACR_PULL

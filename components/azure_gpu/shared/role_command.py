@@ -1,4 +1,4 @@
-"""What somebody runs with the Azure CLI in place of a role assignment. Pure."""
+"""Builds Azure CLI commands for an administrator to run in place of role assignments. Pure."""
 
 import shlex
 
@@ -7,8 +7,8 @@ from azure_gpu.shared.principals import SERVICE_PRINCIPAL
 
 
 def command(role: str, *, scope: str, principal_id: str, kind: str = SERVICE_PRINCIPAL) -> str:
-    """What an administrator runs in place of an assignment. `principal_id` and `scope` may be commands in $( ); `kind` may be
-    empty, and is looked up then."""
+    """Builds the command of one assignment. `principal_id` and `scope` may be commands in $( ); an empty `kind` is looked up by
+    the CLI."""
     of_kind = f" --assignee-principal-type {kind}" if kind else ""
     return (
         f"az role assignment create --assignee-object-id {_quoted(principal_id)}{of_kind}"
@@ -17,7 +17,7 @@ def command(role: str, *, scope: str, principal_id: str, kind: str = SERVICE_PRI
 
 
 def principal_of(identity_id: str) -> str:
-    """For `command`: the object id of a user-assigned identity."""
+    """Builds the command that prints the object id of a user-assigned identity, for `command`."""
     return f"$(az identity show --ids {identity_id} --query principalId --output tsv)"
 
 

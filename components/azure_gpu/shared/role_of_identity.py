@@ -1,9 +1,7 @@
-"""A role that somebody gets.
+"""Declares role assignments.
 
-In: whose it is, which role, and on what. Out: the assignment, declared.
-
-Its name follows from these and from the stack, so that it is the same whenever it is made, and two stacks that give the same role
-give it under two names. An assignment that is there keeps the name that it has: the same one under another is refused with 409.
+The name of an assignment is derived from role, scope, principal and stack: it is stable, and two stacks that assign the same role
+use two names. An existing assignment keeps its name: Azure rejects the same assignment under another one with 409.
 """
 
 from __future__ import annotations
@@ -30,9 +28,9 @@ def assign(
     opts: pulumi.ResourceOptions,
     kind: str = SERVICE_PRINCIPAL,
 ) -> authorization.RoleAssignment:
-    """`name`: the resource's. `role`: the GUID of a built-in role. `principal_id`: the object id of who gets it.
-    `subscription_id`: of `scope`, where that is an output. `kind`: the principal's, which spares a wait for the directory to
-    know it."""
+    """Declares one assignment. `name`: the resource's. `role`: the GUID of a built-in role. `principal_id`: object id of the
+    principal. `subscription_id`: of `scope`, where that is an output. `kind`: the principal's type, with which Azure doesn't wait
+    for the directory to replicate a new principal."""
     plain = arm_ids.parse(scope) if isinstance(scope, str) else None
     return authorization.RoleAssignment(
         name,
@@ -45,11 +43,11 @@ def assign(
     )
 
 
-# Before, names were made by the provider. A replacement is of somebody or something else, and so has another name.
+# Earlier versions left names to the provider. A replacement is for another principal or scope, and so has another name.
 _NAMED = pulumi.ResourceOptions(ignore_changes=["roleAssignmentName"], delete_before_replace=False)
 
 
 def name_of(role: str, scope: str, principal_id: str) -> str:
-    """The name of the assignment that this stack makes."""
+    """Returns the name of the assignment in this stack."""
     stack = f"{pulumi.get_organization()}/{pulumi.get_project()}/{pulumi.get_stack()}"
     return str(uuid.uuid5(_NAMES, "\n".join((stack, role, scope.lower(), principal_id.lower()))))

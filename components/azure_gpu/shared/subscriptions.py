@@ -1,4 +1,4 @@
-"""A provider for each other subscription in which a stack has an existing part, which logs in as the configuration says."""
+"""Providers for other subscriptions with existing parts of a stack, with the configured login."""
 
 import asyncio
 import json
@@ -13,12 +13,12 @@ from pulumi.runtime.config import is_config_secret
 from azure_gpu.shared import sdk_types
 from azure_gpu.shared.provider_keys import PROVIDER
 
-# By the stack, for a process may run more than one. The provider for other languages has no stack, and runs for one in one loop.
+# By stack, as a process may run several. The provider for other languages has no stack, and runs for one in one event loop.
 _made: WeakKeyDictionary[object, dict[str, pulumi.ProviderResource]] = WeakKeyDictionary()
 
 
 def as_configured(subscription: str) -> pulumi.ProviderResource:
-    """The provider of a subscription, declared once a stack. What the environment says, it reads by itself."""
+    """Returns the provider of a subscription, declared once per stack. It reads environment variables itself."""
     providers = _made.setdefault(get_root_resource() or asyncio.get_running_loop(), {})
     if subscription not in providers:
         login = azure_native.ProviderArgs(**_login())
@@ -28,7 +28,7 @@ def as_configured(subscription: str) -> pulumi.ProviderResource:
 
 
 def _login() -> dict[str, Any]:
-    """The configuration of the default provider, as arguments of another."""
+    """Returns the configuration of the default provider, as arguments of another one."""
     config, found = pulumi.Config(PROVIDER), dict[str, Any]()
     kinds = sdk_types.kinds(azure_native.ProviderArgs)
     for key, name in sdk_types.wire_names(azure_native.ProviderArgs).items():

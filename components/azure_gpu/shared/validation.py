@@ -1,12 +1,12 @@
-"""Values against type annotations: what is wrong with an argument, and the JSON Schema of what is right.
+"""Validates values against type annotations, and generates JSON Schemas from them.
 
-In: a value as a stack file or a program gives it, and an annotation: a TypedDict, `Mapping[str, …]`, `Sequence[…]`, a `str` enum,
-`str`, `int`, `float`, `bool`, `Any`, which takes everything, a component, `pulumi.Input[…]` or `OpenInput[…]` of one of them, a
-union of them, or `Annotated[…]` with a check of its own, which takes a value and its path and returns problems. Out: the value
-without what is wrong in it, and one problem for each thing left out.
-An output is taken where the annotation is an input. Everywhere else the value decides what is declared, and has to be known.
-What is annotated `pulumi.Input[…]` may hold a secret, so no problem shows its value, nor that of an object, a map or a list
-around it, in whatever shape it was written. What is annotated `OpenInput[…]` is kept in plain text and may be shown.
+An annotation is a TypedDict, `Mapping[str, …]`, `Sequence[…]`, a `str` enum, `str`, `int`, `float`, `bool`, `Any`, a component,
+`pulumi.Input[…]` or `OpenInput[…]` of one of them, a union of them, or `Annotated[…]` with an object whose method `check` takes a
+value and its path and returns problems. `check` returns the value without its invalid parts, and one problem for each of these.
+
+An output is valid where the annotation is an input. Everywhere else the value must be known when the program runs.
+A value that is annotated `pulumi.Input[…]` may be a secret, so no problem shows it, or an object, a map or a list around it. A
+value that is annotated `OpenInput[…]` is kept in plain text and may be shown.
 """
 
 import ast
@@ -42,21 +42,21 @@ from azure_gpu.catalog.problems import Problem
 T = TypeVar("T")
 _OPEN = "kept in plain text"
 OpenInput = Annotated[pulumi.Input[T], _OPEN]
-"""An input that everybody may read: a tag, a name, an image. A stack file gives it in plain text."""
-_WORDS: dict[type, str] = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
+"""An input that isn't secret: a tag, a name, an image. A stack file has it in plain text."""
+_WORDS: dict[type, str] = {str: "a string", int: "an integer", float: "a number", bool: "true or false"}
 
 
 @dataclass(slots=True)
 class Checked:
-    """What is left of a value, and why the rest isn't."""
+    """A value without its invalid parts, with the problems of these."""
 
     value: Any
     problems: list[Problem] = field(default_factory=list[Problem])
-    usable: bool = True  # False where the value as a whole is of a wrong type, or lacks a key that is needed
+    usable: bool = True  # False where the whole value has a wrong type, or a required key is missing
 
 
 def check(value: object, annotation: Any, path: str) -> Checked:
-    """`value` against `annotation`. `path` is where the user wrote it."""
+    """Validates `value` against `annotation`. `path`: the user's path of the value."""
     checked = _check(value, annotation, path)
     own = [problem for each in _own_checks(annotation) for problem in each.check(value, path)]
     if own:
@@ -65,7 +65,7 @@ def check(value: object, annotation: Any, path: str) -> Checked:
 
 
 def _own_checks(annotation: Any) -> list[Any]:
-    """What an annotation says that a value of it has to be beside its form: objects with a method `check`."""
+    """Returns the custom checks of an annotation: objects with a method `check`."""
     return [each for each in get_args(annotation)[1:] if hasattr(each, "check")] if get_origin(annotation) is Annotated else []
 
 
@@ -101,17 +101,17 @@ Object = TypeVar("Object", bound=Mapping[str, object])
 
 
 def written(given: Object | bool | str) -> Object:
-    """An object that may be given as a shorthand, such as `true`. `check` has written it out before anything reads it."""
+    """Casts an object that may be a shorthand, such as `true`, to its type: `check` has expanded it already."""
     return cast(Any, given)
 
 
 def is_map(annotation: Any) -> bool:
-    """Whether a map by names of the user's own is wanted."""
+    """Whether the annotation is a map with user-defined keys."""
     return get_origin(form(annotation)) in _MAPS
 
 
 def below(annotation: Any, step: str | int) -> Any:
-    """The annotation of a key or an entry; `Any` where there is none."""
+    """Returns the annotation of a key or an entry; `Any` where there is none."""
     kind = form(annotation)
     if kind is Any:
         return annotation
@@ -122,25 +122,25 @@ def below(annotation: Any, step: str | int) -> Any:
 
 
 def is_output(value: object) -> bool:
-    """Whether a value is known only while resources are created."""
+    """Whether a value is an output, known only while resources are created."""
     return isinstance(value, pulumi.Output | Awaitable)
 
 
 def form(annotation: Any) -> Any:
-    """The form in which a stack file gives what is annotated, and to which the other forms of a union are short or beside it:
-    `T` of `pulumi.Input[T]`, the object of `Object | bool`, the enum of `Enum | Literal[…]`, the text of `Component | str`."""
+    """Returns the main form of an annotation, as in a stack file: `T` of `pulumi.Input[T]`, the object of `Object | bool`, the
+    enum of `Enum | Literal[…]`, the string of `Component | str`."""
     kinds = [each for each in alternatives(annotation) if not _is_output_type(each) and get_origin(each) is not Literal]
     plain = [each for each in kinds if not _is_class(each, pulumi.Resource)]
     return next((each for each in plain if each is Any or not _is_scalar(each)), (plain or kinds)[0])
 
 
 def may_be_secret(annotation: Any) -> bool:
-    """Whether it is a `pulumi.Input`, whose value is kept secret where it is one."""
+    """Whether the annotation is a `pulumi.Input`, whose value may be a secret."""
     return annotation is not Any and takes_outputs(annotation) and not _is_open(annotation)
 
 
 def alternatives(annotation: Any) -> list[Any]:
-    """What a union is made of, at any depth; anything else by itself."""
+    """Returns the members of a union, at any depth; for anything else, itself."""
     if get_origin(annotation) is Annotated:
         return alternatives(get_args(annotation)[0])
     if get_origin(annotation) in (Union, UnionType):
@@ -155,7 +155,7 @@ def _is_open(annotation: Any) -> bool:
 
 
 def _is_output_type(annotation: Any) -> bool:
-    named = getattr(annotation, "__forward_arg__", "")  # as `pulumi.Input` holds it, which is evaluated in a TypedDict alone
+    named = getattr(annotation, "__forward_arg__", "")  # as `pulumi.Input` holds it, which is evaluated only in a TypedDict
     return named.startswith("Output[") or get_origin(annotation) in (pulumi.Output, Awaitable)
 
 
@@ -169,18 +169,18 @@ def _is_scalar(annotation: Any) -> bool:
 
 @functools.cache
 def takes_outputs(annotation: Any) -> bool:
-    """Whether a value that is known only while resources are created may stand there."""
+    """Whether the annotation allows outputs."""
     return any(each is Any or _is_output_type(each) for each in alternatives(annotation))
 
 
 @functools.cache
 def components_of(annotation: Any) -> tuple[type, ...]:
-    """The components that an annotation takes."""
+    """Returns the components that an annotation allows."""
     return tuple(each for each in alternatives(annotation) if _is_class(each, pulumi.Resource))
 
 
 def kind_name(component: type) -> str:
-    """What people call a component. One that is taken by a class below it says so."""
+    """Returns the public name of a component; a base class has it in `KIND`."""
     return getattr(component, "KIND", component.__name__)
 
 
@@ -189,9 +189,9 @@ def _unknown_value(path: str, annotation: Any) -> Checked:
     is_component = _is_class(kind, pulumi.Resource)
     problem = Problem(
         path=path,
-        message="this decides what is declared and has to be known, and an output isn't",
+        message="must be known when the program runs, got an output",
         allowed=_components(annotation) if is_component else _description(kind),
-        fix="give the component itself" if is_component else "give the value itself, such as one of pulumi.Config",
+        fix="pass the component itself" if is_component else "pass the value itself, such as one of pulumi.Config",
     )
     return Checked(None, [problem], usable=False)
 
@@ -204,8 +204,8 @@ def _wrong_resource(path: str, value: pulumi.Resource, annotation: Any) -> Check
     words = [_components(annotation)] if components_of(annotation) else []
     if takes_outputs(annotation) or not words:
         words.append(_description(form(annotation)))
-    fix = "give its id" if takes_outputs(annotation) else ""
-    problem = Problem(path=path, message=f"a {type(value).__name__} isn't taken here", allowed=" or ".join(words), fix=fix)
+    fix = "pass its id" if takes_outputs(annotation) else ""
+    problem = Problem(path=path, message=f"a {type(value).__name__} isn't accepted here", allowed=" or ".join(words), fix=fix)
     return Checked(None, [problem], usable=False)
 
 
@@ -223,7 +223,7 @@ def _description(kind: Any) -> str:
 
 @functools.cache
 def key_hints(wanted: Any) -> dict[str, Any]:
-    """The annotation of each key of a TypedDict."""
+    """Returns the annotations of a TypedDict's keys."""
     names = {"Output": pulumi.Output, "T": T}  # names that `pulumi.Input` holds as text
     hints = get_type_hints(wanted, localns=names, include_extras=True)
     return {key: _of_key(hint) for key, hint in hints.items()}
@@ -235,7 +235,7 @@ def _of_key(annotation: Any) -> Any:
 
 @functools.cache
 def _may_hold_secrets(annotation: Any) -> bool:
-    """Whether something secret, or anything at all, may stand there or below."""
+    """Whether the value, or one inside of it, may be a secret."""
     if may_be_secret(annotation):
         return True
     kind = form(annotation)
@@ -250,25 +250,25 @@ def _is_a(value: object, wanted: type) -> bool:
     if isinstance(value, bool):
         return wanted is bool
     if wanted in (int, float):
-        return isinstance(value, int if wanted is int else int | float) and _is_counted(value)
-    return isinstance(value, wanted) and not (isinstance(value, str) and _is_halved(value))
+        return isinstance(value, int if wanted is int else int | float) and _is_in_range(value)
+    return isinstance(value, wanted) and not (isinstance(value, str) and _has_lone_surrogate(value))
 
 
-def _is_halved(text: str) -> bool:
-    r"""Whether half of a surrogate pair is in it, as in `"\ud800"`, which nothing can write or send."""
+def _has_lone_surrogate(text: str) -> bool:
+    r"""Whether the text has half of a surrogate pair, as in `"\ud800"`, which can't be encoded."""
     return not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text)
 
 
-def _is_counted(value: float) -> bool:
-    """NaN, which compares with nothing, and what is larger than a number may be aren't numbers to anybody."""
+def _is_in_range(value: float) -> bool:
+    """Whether a number is finite: not NaN or infinite, and not above the largest float."""
     return abs(value) <= sys.float_info.max
 
 
 def _wrong_type(path: str, shown: object, value: object, wanted: str) -> Checked:
-    if isinstance(value, str) and _is_halved(value):
+    if isinstance(value, str) and _has_lone_surrogate(value):
         shown = None
-    message = "nothing is written here" if value is None else f"{wanted} is wanted here, this is {_kind(value)}"
-    fix = f'write it in quotes: "{shown}"' if wanted == "text" and isinstance(shown, int | float) else f"write {wanted}"
+    message = "value is missing" if value is None else f"expected {wanted}, got {_kind(value)}"
+    fix = f'write it in quotes: "{shown}"' if wanted == _WORDS[str] and isinstance(shown, int | float) else f"write {wanted}"
     return Checked(None, [Problem(path=path, message=message, value=shown, allowed=wanted, fix=fix)], usable=False)
 
 
@@ -277,16 +277,18 @@ def _kind(value: object) -> str:
         return "an object"
     if isinstance(value, list | tuple):
         return "a list"
-    if isinstance(value, int | float) and not _is_counted(value):
-        return "one that nobody counts to"
-    if isinstance(value, str) and _is_halved(value):
-        return "one that holds half of a character"
+    if isinstance(value, bool):
+        return "a boolean"
+    if isinstance(value, int | float) and not _is_in_range(value):
+        return "a number out of range"
+    if isinstance(value, str) and _has_lone_surrogate(value):
+        return "a string with half of a surrogate pair"
     return _WORDS.get(type(value), type(value).__name__)
 
 
 def _written_out(value: object, wanted: Any) -> object:
-    """The two shorthands: `create` stands for `{create: true}`, where `create` is the first key and no other is needed; `true`
-    stands for `{enabled: true}`, where `enabled` is."""
+    """Expands the two shorthands: `create` to `{create: true}`, where `create` is the first key and no other is required; `true`
+    to `{enabled: true}`, where `enabled` is."""
     [shorthand] = shorthands(wanted) or [None]
     if shorthand == SWITCH:
         return {shorthand: value} if isinstance(value, bool) else value
@@ -297,7 +299,7 @@ SWITCH = "enabled"
 
 
 def shorthands(wanted: Any) -> list[str]:
-    """The word that may stand for a whole object, or the key that true and false stand for; none for most."""
+    """Returns the key of an object's shorthand, such as `create` or `enabled`; empty for most objects."""
     return [] if wanted.__required_keys__ else [key for key, hint in list(key_hints(wanted).items())[:1] if hint is bool]
 
 
@@ -315,7 +317,7 @@ def _check_object(value: object, shown: object, wanted: Any, path: str) -> Check
             if checked.usable:
                 kept[key] = checked.value
         elif key in wanted.__required_keys__:
-            problems.append(Problem(path=_below(path, key), message="this is needed and not given", fix=f"add {key}"))
+            problems.append(Problem(path=_below(path, key), message="required, but not set", fix=f"add {key}"))
     return Checked(kept, problems, usable=wanted.__required_keys__ <= kept.keys())
 
 
@@ -326,14 +328,14 @@ def _below(path: str, key: str) -> str:
 def _unknown_key(path: str, key: str, known: list[str]) -> Problem:
     close = difflib.get_close_matches(key, known, n=1)
     fix = f"did you mean {close[0]}?" if close else "remove it"
-    return Problem(path=path, message="there is no such key", value=key, allowed=", ".join(known), fix=fix)
+    return Problem(path=path, message="unknown key", value=key, allowed=", ".join(known), fix=fix)
 
 
 def _check_map(value: object, shown: object, wanted: Any, path: str) -> Checked:
     if not isinstance(value, Mapping):
         return _wrong_type(path, shown, value, "an object")
-    if any(_is_halved(str(key)) for key in cast(Mapping[object, object], value)):
-        problem = Problem(path=path, message="a key here holds half of a character", fix="write the character itself")
+    if any(_has_lone_surrogate(str(key)) for key in cast(Mapping[object, object], value)):
+        problem = Problem(path=path, message="a key has half of a surrogate pair", fix="write the character itself")
         return Checked(None, [problem], usable=False)
     entries = {str(key): check(entry, wanted, f"{path}.{key}") for key, entry in cast(Mapping[object, object], value).items()}
     kept = {key: entry.value for key, entry in entries.items() if entry.usable}
@@ -354,7 +356,7 @@ def _check_choice(value: object, shown: object, wanted: type[Enum], path: str) -
         return Checked(value)
     close = difflib.get_close_matches(str(value), choices, n=1, cutoff=0.5)
     fix = f"did you mean {close[0]}?" if close else f"write one of {', '.join(choices)}"
-    problem = Problem(path=path, message="this isn't one of the choices", value=shown, allowed=", ".join(choices), fix=fix)
+    problem = Problem(path=path, message="invalid value", value=shown, allowed=", ".join(choices), fix=fix)
     return Checked(None, [problem], usable=False)
 
 
@@ -368,8 +370,8 @@ _ENCRYPTED = {  # how the engine writes a secret into a stack file
 
 
 def schema(annotation: Any, *, in_program: bool = False) -> dict[str, Any]:
-    """The JSON Schema of an annotation, as a stack file is written; `in_program`: of what a program gives, where components and
-    outputs, which no JSON is, are named by a title. Docstrings of a TypedDict's keys become descriptions."""
+    """Generates the JSON Schema of an annotation in a stack file; `in_program`: in a program, where components and outputs, which
+    JSON doesn't have, are forms with a title. Docstrings of a TypedDict's keys become descriptions."""
     kind = form(annotation)
     if kind is Any:
         return {}
@@ -408,12 +410,13 @@ def _object_schema(wanted: Any, in_program: bool) -> dict[str, Any]:
 
 
 def key_docstrings(wanted: Any) -> dict[str, str]:
-    """The docstring below each key of a TypedDict and of its bases, read from the source: Python doesn't keep them."""
+    """Returns the docstrings below the keys of a TypedDict and of its bases, read from the source, as Python doesn't keep
+    them."""
     [definition] = ast.parse(textwrap.dedent(inspect.getsource(wanted))).body
     written = cast(ast.ClassDef, definition)
     module = vars(sys.modules[wanted.__module__])
     found: dict[str, str] = {}
-    for base in written.bases:  # by name, because a TypedDict's class remembers none of them before Python 3.12
+    for base in written.bases:  # by name, because a TypedDict's class doesn't keep its bases before Python 3.12
         if isinstance(base, ast.Name) and is_typeddict(module.get(base.id)):
             found |= key_docstrings(module[base.id])
     for statement, following in itertools.pairwise(written.body):

@@ -1,7 +1,7 @@
-"""Arguments of a component that are checked and wired: what a constructor declares from, whoever described it.
+"""The checked arguments that a component's constructor declares from.
 
-A plan hands a component its arguments with the spec that it decided; a program's own arguments become the same by
-`shared.program` and `foundation.common`.
+For a stack file, the plan passes the arguments with the resolved spec; for a program, `shared.program` and `foundation.common`
+build them from the program's own arguments.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,24 +18,24 @@ Spec = TypeVar("Spec")
 
 @dataclass(frozen=True, slots=True)
 class Wired(Generic[Args, Spec]):
-    """Arguments with what the component is wired to, and what was decided of them."""
+    """The arguments of a component with its dependencies, and the resolved spec."""
 
     args: Args
-    spec: Spec | None = None  # None: the component decides by itself
-    problems: Sequence[Problem] = ()  # of the arguments' shape; what is wrong isn't among them
-    component: str = ""  # that a program describes, such as `BatchPool("train")`; empty: a stack file does
+    spec: Spec | None = None  # None: the component resolves it itself
+    problems: Sequence[Problem] = ()  # of the arguments' shape; `args` doesn't contain the invalid ones
+    component: str = ""  # path in a program, such as `BatchPool("train")`; empty: from a stack file
     asked_by: AskedBy = field(default_factory=AskedBy)
 
     def refuse(self, found: Sequence[Problem]) -> None:
-        """Raises `Refused` where a problem of the shape or one of `found` forbids going on. Shows warnings of a component that a
-        program describes; those of a stack file are shown with the plan."""
+        """Raises `Refused` where a problem of the shape or one of `found` is an error. Logs the warnings of a component in a
+        program; those of a stack file are logged with the plan."""
         refusal.refuse(refusal.without_explained(self.problems, found), self.component)
         if self.component:
             refusal.warn(found)
 
 
 def together(args: object, keywords: Mapping[str, Any]) -> object:
-    """The arguments of a constructor that takes them as one object, as keywords, or both; of what is in both, the keyword."""
+    """Merges the arguments of a constructor, given as one object, as keywords, or both; keywords take precedence."""
     if args is None:
         return dict(keywords)
     return {**cast(Mapping[str, Any], args), **keywords} if isinstance(args, Mapping) else args

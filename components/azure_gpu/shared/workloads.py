@@ -1,4 +1,4 @@
-"""The workloads that this repository holds, as components name them, and where their sources lie."""
+"""The workloads of this repository, with the paths of their sources."""
 
 from __future__ import annotations
 
@@ -29,32 +29,32 @@ class Workload(StrEnum):
 
     @property
     def context(self) -> Path:
-        """The folder whose files its image is built from, and whose hash is the image's tag."""
+        """The build context of its image, whose hash is the image's tag."""
         return WORKLOADS if self in _OF_SEVERAL else self.folder
 
     @property
     def source(self) -> str:
-        """The same folder in the repository."""
+        """The path of the build context in the repository."""
         return "workloads" if self in _OF_SEVERAL else f"workloads/{self}"
 
     @property
     def dockerfile(self) -> str:
         """Its path in the context."""
-        # Not called Dockerfile, which would mean that its folder is the whole context.
+        # Not named Dockerfile, as its folder isn't the whole context.
         return f"{self}/image.Dockerfile" if self in _OF_SEVERAL else "Dockerfile"
 
 
-_OF_SEVERAL = (Workload.DIGITS,)  # built from the code of other workloads too; workloads/.dockerignore says from which files
+_OF_SEVERAL = (Workload.DIGITS,)  # built from the code of other workloads too; workloads/.dockerignore lists the files
 WorkloadName = Workload | Literal["mnist", "vector_add", "scoring", "digits"]
 
 
 def image_problems(image: pulumi.Input[str] | None, workload: WorkloadName | None, path: str) -> list[Problem]:
-    """What is wrong with the image of a container at `path`, which is said itself or as a workload; None: not said."""
+    """Checks the image of the container at `path`, which is set by `image` or `workload`; None: not set."""
     if (image is None) == (workload is None):
         return [
             Problem(
                 path=f"{path}.image",
-                message="exactly one of image and workload has to be said",
+                message="set exactly one of `image` and `workload`",
                 value=image if isinstance(image, str) else None,
                 allowed=f"an image reference, or one of the workloads {', '.join(Workload)}",
                 fix="remove one of the two" if image is not None else "add image: <reference> or workload: <name>",
@@ -64,11 +64,11 @@ def image_problems(image: pulumi.Input[str] | None, workload: WorkloadName | Non
 
 
 def not_built(workload: Workload, built: Iterable[str], path: str) -> Problem:
-    """The problem of a workload that isn't among those that the stack's registry has built."""
+    """A problem for a workload that no registry of the stack builds."""
     return Problem(
         path=path,
-        message="no registry has built this workload",
+        message="no registry builds this workload",
         value=workload.value,
         allowed=", ".join(built) or "none",
-        fix="give the foundation a registry, and this workload to build",
+        fix="add a registry to the foundation, with this workload in `workloads`",
     )

@@ -1,1 +1,1 @@
-"""The stack file: its keys, what becomes of them, the reference and the schema."""
+"""The stack file: its keys, the plan that is made from them, the reference and the schema."""

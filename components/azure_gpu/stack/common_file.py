@@ -1,12 +1,10 @@
-"""What several stack files have in common: `extends` names a file whose sections lie under those of the stack's own.
+"""Merges the common file that a stack file names in `extends` under the stack's own configuration.
 
-In: a stack's configuration, the folder in which its paths begin. Out: the configuration with both, and problems. Mappings are
-merged key by key at any depth, so that a stack file has only what is its own; any other value takes the other's place, lists too,
-and `null` takes it away.
+Mappings are merged key by key at any depth; any other value, lists too, replaces the common one, and `null` removes it.
 
-The program merges, on every backend. The engine can't: it replaces an object of Pulumi.yaml by the stack's as a whole
-(pulumi.com, docs/iac/concepts/config, project level configuration), and environments of Pulumi ESC, which are merged, need Pulumi
-Cloud.
+The program merges, so it works on every backend. The engine can't: it replaces an object of Pulumi.yaml by the stack's as a whole
+(pulumi.com, docs/iac/concepts/config, project level configuration), and environments of Pulumi ESC, which are merged, require
+Pulumi Cloud.
 """
 
 import json
@@ -29,7 +27,7 @@ class Extended(NamedTuple):
 
 
 def extended(configuration: Mapping[str, str], project: str = PROJECT, folder: Path = Path()) -> Extended:
-    """The configuration itself where it extends nothing."""
+    """Merges the configuration with the file that it extends, if any. `folder`: where its path begins."""
     key = config_key(EXTENDS, project)
     name = configuration.get(key, "")
     if not name:
@@ -40,8 +38,8 @@ def extended(configuration: Mapping[str, str], project: str = PROJECT, folder: P
         encrypted = stack_file.encrypted(text)
     except FileNotFoundError:
         fix = "write a path that begins in the folder of Pulumi.yaml"
-        return Extended(dict(configuration), [Problem(EXTENDS, "the file isn't there", name, fix=fix, code=Code.NOT_FOUND)])
-    except (OSError, ValueError, stack_file.StackFileError) as error:  # ValueError: no text, or no path
+        return Extended(dict(configuration), [Problem(EXTENDS, "file not found", name, fix=fix, code=Code.NOT_FOUND)])
+    except (OSError, ValueError, stack_file.StackFileError) as error:  # ValueError: not UTF-8, or not a valid path
         return Extended(dict(configuration), [Problem(EXTENDS, f"the file can't be read: {error}", name)])
     problems = _problems(common, [str(steps[0]) for steps in encrypted], project, name)
     ours = {each: value for each, value in common.items() if each.startswith(config_key("", project)) and each != key}
@@ -60,7 +58,7 @@ def _merged(common: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]
 
 
 def merge(under: Mapping[str, object], over: Mapping[str, object]) -> dict[str, object]:
-    """Both mappings. Where both have a mapping it is merged too; `null` in `over` takes away what `under` has."""
+    """Merges two mappings at any depth; `null` in `over` removes the value of `under`."""
     found = dict(under)
     for key, value in over.items():
         below = found.get(key)
@@ -85,9 +83,9 @@ def _problems(common: Mapping[str, str], encrypted: list[str], project: str, nam
     for key in common:
         if key == config_key(EXTENDS, project):
             fix = "leave it out, and name one file in each stack"
-            problems.append(Problem(f"{EXTENDS}.{key}", f"{name} extends another file itself", fix=fix))
+            problems.append(Problem(f"{EXTENDS}.{key}", f"{name} must not extend another file", fix=fix))
         elif not key.startswith(config_key("", project)):
-            message = f"{name} has a key that the engine reads, and the engine doesn't read that file"
+            message = f"{name} has a key that the engine reads only in the stack's own file"
             fix = "write it in each stack's own file"
             problems.append(Problem(f"{EXTENDS}.{key}", message, allowed=f"keys of the project {project}", fix=fix))
     return problems

@@ -1,4 +1,4 @@
-"""A reference page for each component, for people: docs/components/, made from docstrings and types.
+"""Generates the reference page of each component in docs/components/ from docstrings and types.
 
 `python -m azure_gpu.stack.component_reference docs/components` writes all pages again.
 """
@@ -26,7 +26,7 @@ EXAMPLES = LIBRARY.parents[1] / "docs" / "components" / "programs"
 INDEX = "README.md"
 _INDEX_HEAD = """# The components
 
-What `__main__.py` declares is made of these, and a Pulumi program of your own can declare them too:
+`__main__.py` declares these components, and any Pulumi program can use them:
 
 ```python
 import pulumi_azure_native as azure
@@ -37,33 +37,34 @@ pools = {"t4": {"size": "Standard_NC4as_T4_v3", "max_nodes": 2}}
 GpuCluster("gpu", resource_group_name=rg.name, gpu_pools=pools, expires_after="2026-12-31")
 ```
 
-- **Arguments** are keywords, or one object: `GpuCluster("gpu", {...})`. A type checker knows every key of both, at any depth.
-  Each constructor checks all of them before it declares anything, and raises every problem as one `azure_gpu.Refused`.
-- **Outputs** are taken where a page says so: wiring, regions, tags, names, images, variables. What decides what is declared has
-  to be known. Where a region is an output, or that of a resource group made by the same program, nothing is checked against it.
-- **Surroundings** come from a `foundation`, or one by one by their ARM ids. Subscription and login are the provider's, also an
-  explicit one's; the date is today's. Names in Azure are made of project, team, stack and the component's name.
-- **Options** of Pulumi work: `providers`, `aliases`, `protect`, transforms, `--target` and `--replace`. An alias keeps what a
-  renamed component has only where its name in Azure is set, as that follows the component's name.
+- **Arguments** are keywords, or one object: `GpuCluster("gpu", {...})`. Both are typed, at any depth. Each constructor validates
+  all of them before it declares anything, and raises every problem as one `azure_gpu.Refused`.
+- **Outputs** are accepted where a page says so: ids, regions, tags, names, images, variables. Values that determine what is
+  declared must be known when the program runs. Where a region is an output, or that of a resource group in the same program,
+  nothing is checked against it.
+- **Dependencies** come from a `foundation`, or one by one by their ARM ids. Subscription and login are the provider's, also an
+  explicit one's; the date is today's. Names in Azure are built from project, team, stack and the component's name.
+- **Options** of Pulumi work: `providers`, `aliases`, `protect`, transforms, `--target` and `--replace`. An alias keeps the
+  resources of a renamed component only where its name in Azure is set, as that follows the component's name.
 - **Other languages** have the same names in camel case, `gpuPools` for `gpu_pools`, by `pulumi package add`.
 - **Not in a program**: a default of `image_source`, `operations` and their checks before an `up`.
 
-The pages are made from the docstrings of the components by `make docs`. What a stack file says to them is in
+The pages are generated from the docstrings of the components by `make docs`. The keys of a stack file are in
 [settings.md](../settings.md).
 
 | component | |
 | --- | --- |"""
 _REPLACED = """
-## What makes a new one
+## Replacement
 
-Azure can't change its name, its resource group, or these on one that exists. Preview then shows a replacement, {how}:
+Azure can't change its name, its resource group, or these properties. Preview then shows a replacement, {how}:
 """
 _OLD_FIRST = "and the old one is\ndeleted first, because its name is fixed"
 
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """A component with its module."""
+    """A component class with its module."""
 
     module: ModuleType
     of: type[pulumi.ComponentResource]
@@ -78,7 +79,7 @@ class Component:
 
 
 def found() -> list[Component]:
-    """The components of the library, in the order of their names."""
+    """Returns the components of the library, sorted by name."""
     names = [each.name for each in pkgutil.walk_packages([str(LIBRARY)], "azure_gpu.")]
     modules = [importlib.import_module(name) for name in names]
     every = [
@@ -88,19 +89,19 @@ def found() -> list[Component]:
         if inspect.isclass(each)
         and issubclass(each, pulumi.ComponentResource)
         and each.__module__ == module.__name__
-        and "KIND" not in vars(each)  # what other components take one by
+        and "KIND" not in vars(each)  # a base class
     ]
     return sorted(every, key=lambda component: component.name)
 
 
 def pages(every: Sequence[Component]) -> dict[str, str]:
-    """The text of every page by its file's name, the index included."""
+    """Returns the text of every page by file name, the index included."""
     lines = [f"| [{each.name}]({each.page}) | {paragraphs(each)[0]} |" for each in every]
     return {INDEX: "\n".join([_INDEX_HEAD, *lines]) + "\n", **{each.page: page(each) for each in every}}
 
 
 def page(component: Component) -> str:
-    """The page of one component."""
+    """Builds the page of one component."""
     module = component.module.__name__.replace(".", "/")
     args = arguments(component.of)
     rows = {output: [_row(each) for each in attributes(component.of) if each.is_output is output] for output in (True, False)}
@@ -116,7 +117,7 @@ def page(component: Component) -> str:
         *rows[True],
     ]
     if rows[False]:
-        parts += ["\nFor Python alone, and no outputs:\n", "| attribute | type | |\n| --- | --- | --- |", *rows[False]]
+        parts += ["\nOnly in Python, not outputs:\n", "| attribute | type | |\n| --- | --- | --- |", *rows[False]]
     replacing = cast(Sequence[str], getattr(component.module, "REPLACING", ()))
     others_replacing = cast(Sequence[str], getattr(component.module, "REPLACING_WITHOUT_PATH", ()))
     if replacing:
@@ -126,18 +127,18 @@ def page(component: Component) -> str:
 
 
 def example(component: Component) -> str:
-    """A program with the component."""
+    """Returns the example program of the component."""
     return (EXAMPLES / component.page.replace(".md", ".py")).read_text(encoding="utf-8")
 
 
 def arguments(of: type[pulumi.ComponentResource]) -> Any:
-    """The TypedDict of a component's arguments."""
+    """Returns the TypedDict of a component's arguments."""
     given = get_type_hints(of.__init__)["args"]
     return next(each for each in get_args(given) if is_typeddict(each))
 
 
 def paragraphs(component: Component) -> list[str]:
-    """What the component's module says of it, each paragraph in one line."""
+    """Returns the paragraphs of the module's docstring, each in one line."""
     text = inspect.cleandoc(component.module.__doc__ or "")
     return [_flowing(paragraph) for paragraph in text.split("\n\n")]
 
@@ -147,7 +148,7 @@ def _flowing(text: str) -> str:
 
 
 class Attribute(NamedTuple):
-    """What a component's object has: an output, or what is for Python alone."""
+    """An attribute of a component: an output, or one only for Python."""
 
     name: str
     annotation: str
@@ -156,7 +157,7 @@ class Attribute(NamedTuple):
 
 
 def attributes(of: type[Any]) -> list[Attribute]:
-    """The attributes of a component's class that have a docstring, in its order."""
+    """Returns the attributes of a component's class that have a docstring, in their order."""
     [definition] = ast.parse(inspect.getsource(of)).body
     found: list[Attribute] = []
     for statement, following in itertools.pairwise(cast(ast.ClassDef, definition).body):

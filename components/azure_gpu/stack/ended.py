@@ -1,7 +1,7 @@
-"""Parts whose last day has passed: they stay as they are, and the rest of the stack goes on.
+"""Handles deployed parts whose last day has passed: they stay unchanged, and the rest of the stack can be updated.
 
-In: the problems of a plan. Out: the same, where a part that is up already only warns; and the options by which nothing of it is
-changed until its last day is a later one, or it is removed. A part that isn't up is refused, as before.
+For a deployed part, the problem becomes a warning, and resource options keep it unchanged until a later last day is set or the
+part is removed. For a part that isn't deployed, the problem stays an error.
 """
 
 import re
@@ -22,23 +22,23 @@ TOKENS = {
     "vms": "azuregpu:index:GpuVm",
     "ml_endpoints": "azuregpu:index:MlEndpoint",
 }
-_NOT_OURS = "pulumi:providers:"  # logs in as whoever runs the program
+_NOT_OURS = "pulumi:providers:"  # its login may change with each run
 
 
 def ended(problems: Iterable[Problem]) -> list[str]:
-    """The paths of the parts that ended, such as `pools.train`."""
+    """Returns the paths of the parts whose last day has passed, such as `pools.train`."""
     return [each.path.removesuffix(".expires_after") for each in problems if each.code is Code.EXPIRED]
 
 
-def standing(parts: Sequence[str]) -> frozenset[str]:
-    """Those of them that the stack has."""
+def deployed(parts: Sequence[str]) -> frozenset[str]:
+    """Returns those of the parts that are in the stack's state."""
     state = own_state.resources(of_stack_file=True) if parts else None
     there = {(each["type"], urn.rsplit("::", 1)[-1]) for urn, each in (state or {}).items()}
     return frozenset(part for part in parts if _declared_as(part) in there)
 
 
 def _declared_as(part: str) -> tuple[str, str]:
-    """The token and the logical name of what a part is declared as."""
+    """Returns the token and the logical name of a part's resource."""
     compute = _COMPUTE.fullmatch(part)
     if compute:
         return "azure-native:machinelearningservices:Compute", f"ml-compute-{compute['name']}"
@@ -46,11 +46,11 @@ def _declared_as(part: str) -> tuple[str, str]:
     return (TOKENS.get(found["section"], ""), found["name"]) if found else ("", "")
 
 
-def told(problems: Iterable[Problem], parts: Collection[str]) -> list[Problem]:
-    """The problems, where the end of one of these parts is a warning."""
+def downgraded(problems: Iterable[Problem], parts: Collection[str]) -> list[Problem]:
+    """Returns the problems, with the ends of these parts as warnings."""
     return [
         each._replace(
-            severity=Severity.WARNING, message="its last day has passed: nothing of it is changed until that is a later one"
+            severity=Severity.WARNING, message="its last day has passed: the part stays unchanged until a later one is set"
         )
         if each.code is Code.EXPIRED and each.path.removesuffix(".expires_after") in parts
         else each
@@ -61,14 +61,14 @@ def told(problems: Iterable[Problem], parts: Collection[str]) -> list[Problem]:
 def options(
     parts: Collection[str], section: str, name: str, opts: pulumi.ResourceOptions | None
 ) -> pulumi.ResourceOptions | None:
-    """The options of a part's component, with which its resources stay as they are where it has ended."""
-    left_alone: Mapping[str, str] = {_declared_as(part)[1]: part for part in parts if part.startswith(f"{section}.")}
+    """Extends the options of a component so that resources of its ended parts stay unchanged."""
+    unchanged: Mapping[str, str] = {_declared_as(part)[1]: part for part in parts if part.startswith(f"{section}.")}
     whole = f"{section}.{name}" in parts
-    if not whole and (name or not left_alone):
+    if not whole and (name or not unchanged):
         return opts
 
     def stay(args: pulumi.ResourceTransformationArgs) -> pulumi.ResourceTransformationResult | None:
-        part = f"{section}.{name}" if whole else left_alone.get(args.name, "")
+        part = f"{section}.{name}" if whole else unchanged.get(args.name, "")
         if not part or args.type_.startswith(_NOT_OURS) or isinstance(args.resource, pulumi.ComponentResource):
             return None
         more = pulumi.ResourceOptions(ignore_changes=["*"], hooks=_nothing_new(part))
@@ -79,7 +79,7 @@ def options(
 
 def _nothing_new(part: str) -> pulumi.ResourceHookBinding:
     async def refuse(_: pulumi.ResourceHookArgs) -> None:
-        raise pulumi.RunError(f"{part}.expires_after: its last day has passed; write a later one, or remove it")
+        raise pulumi.RunError(f"{part}.expires_after: its last day has passed; set a later one, or remove the part")
 
     hook = pulumi.ResourceHook(f"{part}-has-ended", refuse, pulumi.ResourceHookOptions(on_dry_run=True))
     return pulumi.ResourceHookBinding(before_create=[hook])

@@ -1,7 +1,4 @@
-"""The engine's options of an entry of a stack file: what `pulumi.ResourceOptions` is to a component of a program.
-
-In: `opts` of an entry, such as `pools.train.opts`. Out: problems of it, and the options of the entry's component.
-"""
+"""The key `opts` of a stack file's entries: validates the engine's options and converts them to `pulumi.ResourceOptions`."""
 
 import difflib
 import re
@@ -17,7 +14,7 @@ from azure_gpu.shared import overrides
 
 _DURATION = re.compile(r"(\d+(\.\d+)?(ms|s|m|h))+")
 _AZURE = "azure-native:"
-# What an entry is in Azure. `ignore_changes` is about these; what stands beside them, such as roles, is the program's own matter.
+# The resource types of each entry. `ignore_changes` applies to these, and not to others of the entry, such as roles.
 _TYPES: Mapping[str, tuple[AzureType, ...]] = {
     "foundation": (
         azure_types.RESOURCE_GROUP,
@@ -39,78 +36,78 @@ _TYPES: Mapping[str, tuple[AzureType, ...]] = {
     "vms": (azure_types.VIRTUAL_MACHINE,),
 }
 
-SECTIONS = _TYPES.keys()  # those with entries in Azure; the clusters of `edges` are elsewhere
+SECTIONS = _TYPES.keys()  # those with resources in Azure, which `edges` doesn't have
 
 
 class TimeoutsArgs(TypedDict):
-    """How long the engine waits for each resource in Azure, such as 90m or 1h30m."""
+    """Timeouts of the engine for each resource in Azure, such as 90m or 1h30m."""
 
     create: NotRequired[str]
-    """While it is created. Default: the provider's own."""
+    """For its creation. Default: the provider's."""
     update: NotRequired[str]
-    """While it is updated. Default: the provider's own."""
+    """For its update. Default: the provider's."""
     delete: NotRequired[str]
-    """While it is deleted. Default: the provider's own."""
+    """For its deletion. Default: the provider's."""
 
 
 class EntryOptions(TypedDict):
-    """Options of the engine for all that an entry declares in Azure."""
+    """Options of the engine for all resources of an entry in Azure."""
 
     protect: NotRequired[bool]
-    """True has the engine refuse to delete or replace it, until it is false or `pulumi state unprotect` lets go. Default: false,
-    and `protect_data` for what holds data."""
+    """True keeps the engine from deleting or replacing it, until it is false or `pulumi state unprotect` was run. Default: false,
+    and `protect_data` for resources that hold data."""
     ignore_changes: NotRequired[Sequence[str]]
-    """Properties by azure-native's names whose differences an update leaves alone, such as `scaleSettings.fixedScale`; they are
-    set once, when the resource is created. Default: none."""
+    """Properties by azure-native's names whose differences an update ignores, such as `scaleSettings.fixedScale`; they are set
+    only when the resource is created. Default: none."""
     custom_timeouts: NotRequired[TimeoutsArgs]
-    """How long the engine waits. Default: as long as the provider does."""
+    """Timeouts of the engine. Default: the provider's."""
 
 
 class Entry(TypedDict):
-    """What every entry has beside its own keys."""
+    """Keys that every entry has."""
 
     opts: NotRequired[EntryOptions]
-    """The engine's own options for what it declares. Default: none."""
+    """The engine's options for its resources. Default: none."""
 
 
-def problems(said: EntryOptions, section: str, path: str) -> Iterator[Problem]:
-    """What is wrong with the options at `path`."""
-    for operation, text in cast(Mapping[str, str], said.get("custom_timeouts", {})).items():
+def problems(options: EntryOptions, section: str, path: str) -> Iterator[Problem]:
+    """Validates the options at `path`."""
+    for operation, text in cast(Mapping[str, str], options.get("custom_timeouts", {})).items():
         if not _DURATION.fullmatch(text):
             yield Problem(
                 path=f"{path}.custom_timeouts.{operation}",
-                message="this is no duration",
+                message="not a valid duration",
                 value=text,
                 allowed="numbers with h, m or s, such as 1h30m",
                 fix="write it as 90m",
             )
     what = " or ".join(each.token.split(":")[-1] for each in _TYPES[section])
     names = sorted({name for each in _TYPES[section] for name in overrides.properties(each)})
-    for index, given in enumerate(said.get("ignore_changes", [])):
+    for index, given in enumerate(options.get("ignore_changes", [])):
         first = re.split(r"[.\[]", given, maxsplit=1)[0]
         if first not in names:
             close = difflib.get_close_matches(first, names, n=1)
             yield Problem(
                 path=f"{path}.ignore_changes[{index}]",
-                message=f"azure-native has no such property of {what}",
+                message=f"not a property of {what} in azure-native",
                 value=given,
                 allowed=", ".join(names),
                 fix=f"did you mean {close[0]}?" if close else "remove it",
             )
 
 
-def of(said: EntryOptions | None, section: str) -> pulumi.ResourceOptions | None:
-    """The options of an entry's component, from which its resources have theirs."""
-    if not said:
+def of(options: EntryOptions | None, section: str) -> pulumi.ResourceOptions | None:
+    """Converts the options of an entry to those of its component, which its resources inherit."""
+    if not options:
         return None
     ignored = {each.token: set(overrides.properties(each)) for each in _TYPES[section]}
-    timeouts = pulumi.CustomTimeouts(**said["custom_timeouts"]) if "custom_timeouts" in said else None
+    timeouts = pulumi.CustomTimeouts(**options["custom_timeouts"]) if "custom_timeouts" in options else None
 
     def handed_down(args: pulumi.ResourceTransformationArgs) -> pulumi.ResourceTransformationResult | None:
         if not args.type_.startswith(_AZURE):
             return None
-        own = [path for path in said.get("ignore_changes", []) if re.split(r"[.\[]", path)[0] in ignored.get(args.type_, ())]
+        own = [path for path in options.get("ignore_changes", []) if re.split(r"[.\[]", path)[0] in ignored.get(args.type_, ())]
         more = pulumi.ResourceOptions(ignore_changes=own or None, custom_timeouts=timeouts)
         return pulumi.ResourceTransformationResult(args.props, pulumi.ResourceOptions.merge(args.opts, more))
 
-    return pulumi.ResourceOptions(protect=said.get("protect") or None, transformations=[handed_down])
+    return pulumi.ResourceOptions(protect=options.get("protect") or None, transformations=[handed_down])

@@ -1,7 +1,7 @@
-"""Everything that a stack file, `Pulumi.<stack>.yaml`, can say to this program.
+"""`StackFile`: the schema of a stack file, `Pulumi.<stack>.yaml`.
 
-`StackFile`. How it is read is in `settings`; what is below its keys, in the components' own settings. `opts` and `enabled` are a
-stack file's only: no component takes them.
+It is read in `settings`; the keys below its sections are in the settings of the components. `opts` and `enabled` exist only in a
+stack file.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,57 +30,57 @@ from azure_gpu.vm.args import GpuVmSettings
 
 
 class FoundationEntry(FoundationSettings, Entry):
-    """The foundation, and the engine's options for it."""
+    """The foundation, with the engine's options for it."""
 
 
 class BudgetEntry(BudgetSettings, Entry, Switched):
-    """What a month may cost, who is told, and the engine's options for it."""
+    """The budget of a month with its recipients, and the engine's options for it."""
 
     in_azure: NotRequired[bool]
-    """False makes no budget in Azure, such as where the subscription's offer has none or the right to make one is missing: the
-    amount counts for `operations review` alone. Default: true."""
+    """False creates no budget in Azure, such as where the subscription's offer has none or the permission is missing: the amount
+    is then only used by `operations review`. Default: true."""
 
 
 class ContainerGroupEntry(ContainerGroupSettings, Entry, Switched):
-    """A container group, and the engine's options for it."""
+    """A container group, with the engine's options for it."""
 
 
 class JobEntry(ServerlessGpuJobSettings, Entry, Switched):
-    """A job, and the engine's options for it."""
+    """A job, with the engine's options for it."""
 
 
 class JobEnvironmentEntry(PartArgs, Entry, Kept):
-    """The environment of jobs, and the engine's options for it."""
+    """The environment of jobs, with the engine's options for it."""
 
     gpus: NotRequired[Sequence[GpuModelName]]
-    """GPUs that an environment which is created has beside those that jobs name, T4 and A100: its quota of a GPU can be requested
-    before a job uses it. Default: none."""
+    """GPUs of a created environment beside those of its jobs, T4 and A100, so that quota can be requested before a job uses one.
+    Default: none."""
     overrides: NotRequired[Annotated[Overrides, OverridesOf(azure_types.MANAGED_ENVIRONMENT)]]
-    """azure-native properties of the environment, set last and judged only by Azure; null removes one. Default: none."""
+    """azure-native properties of the environment, set last and validated only by Azure; null removes one. Default: none."""
 
 
 class BatchAccountEntry(BatchAccountSettings, Entry, Switched, Kept):
-    """The Batch account, and the engine's options for it."""
+    """The Batch account, with the engine's options for it."""
 
 
 class GalleryImageEntry(GalleryImageSettings, Entry, Switched):
-    """An image, and the engine's options for it."""
+    """An image, with the engine's options for it."""
 
 
 class PoolEntry(BatchPoolSettings, Entry, Switched):
-    """A pool, and the engine's options for it."""
+    """A pool, with the engine's options for it."""
 
 
 class GpuPoolEntry(GpuPoolArgs, Switched):
-    """A pool of GPU nodes, an agent pool of its own. Plain, all of it."""
+    """A pool of GPU nodes, a separate agent pool. Plain, all of it."""
 
 
 class ClusterEntry(GpuClusterSettings, Entry, Switched):
-    """A cluster, and the engine's options for it."""
+    """A cluster, with the engine's options for it."""
 
     gpu_pools: NotRequired[Mapping[str, GpuPoolEntry]]  # pyright: ignore[reportIncompatibleVariableOverride] - with switches
-    """GPU pools by name, at most 12 lower-case letters and digits. Each is a resource of its own: changing one replaces that one
-    alone. Default: none."""
+    """GPU pools by name, at most 12 lower-case letters and digits. Each is a separate resource: a change replaces only that one.
+    Default: none."""
 
 
 class EdgeEntry(EdgeSharingSettings, Switched):
@@ -88,16 +88,16 @@ class EdgeEntry(EdgeSharingSettings, Switched):
 
 
 class ComputeEntry(ComputeArgs, Switched):
-    """A compute: machines of the workspace's own, said by `size`; or a cluster of the stack, said by `cluster`; or a virtual
-    machine of the stack, said by `vm`. Exactly one of the three."""
+    """A compute: machines of the workspace, set by `size`; a cluster of the stack, set by `cluster`; or a virtual machine of the
+    stack, set by `vm`. Exactly one of the three."""
 
 
 class EnvironmentEntry(EnvironmentArgs, Switched):
-    """A version of an environment, which never changes: another content is another version. All of it is plain."""
+    """A version of an environment, which is immutable: another content is another version. All of it is plain."""
 
 
 class MlWorkspaceEntry(MlWorkspaceSettings, Entry, Switched):
-    """The workspace, and the engine's options for it."""
+    """The workspace, with the engine's options for it."""
 
     computes: NotRequired[Mapping[str, ComputeEntry]]  # pyright: ignore[reportIncompatibleVariableOverride] - with switches
     """Computes by name: clusters of machines, Kubernetes clusters and virtual machines. Default: none."""
@@ -110,72 +110,73 @@ class DeploymentEntry(MlDeploymentArgs, Switched):
 
 
 class MlEndpointEntry(MlEndpointSettings, Entry, Switched):
-    """An endpoint, and the engine's options for it."""
+    """An endpoint, with the engine's options for it."""
 
     deployments: Mapping[str, DeploymentEntry]  # pyright: ignore[reportIncompatibleVariableOverride] - with switches
-    """Deployments by name, at most 20. One that is taken out or is off is deleted after its share has gone to the others."""
+    """Deployments by name, at most 20. A removed or disabled one is deleted after its traffic has moved to the others."""
 
 
 class VmEntry(GpuVmSettings, Entry, Switched):
-    """A virtual machine, and the engine's options for it."""
+    """A virtual machine, with the engine's options for it."""
 
 
 class StackFile(TypedDict):
-    """Everything that a stack file can say to this program."""
+    """The keys of this project in a stack file."""
 
     team: str
-    """Who owns the stack; part of every name, and the tag `team`."""
+    """The owner of the stack; part of every name, and the tag `team`."""
     location: str
-    """Azure region of everything that isn't given its own, such as westeurope."""
+    """Azure region of everything without its own, such as westeurope."""
     extends: NotRequired[str]
-    """A file with what several stacks have in common, from the project's folder on, such as `Pulumi.common.yaml`: its keys below
-    `config` lie under the stack's own. Mappings are merged key by key, any other value is replaced, `null` takes one away. Keys
-    of providers, `team` and `location` are the stack's own. Default: none."""
+    """A common file of several stacks, relative to the project's folder, such as `Pulumi.common.yaml`: its keys below `config`
+    are defaults for the stack's own. Mappings are merged key by key, any other value is replaced, `null` removes one. Keys of
+    providers, `team` and `location` belong in the stack's own file. Default: none."""
     stacks: NotRequired[Mapping[str, str]]
-    """Other stacks of the same backend by names of one's own, each as `organization/project/stack`. With
+    """Other stacks of the same backend by a name of your choice, each as `organization/project/stack`. With
     `network: acme/network/prod`, `${stacks.network.gpu_subnet}` in a text below a part is that stack's output `gpu_subnet`, read
-    before anything is checked; a dot leads into an output that is a mapping. Secret outputs aren't taken. Default: none."""
+    before validation; a dot selects a key of an output that is a mapping. Secret outputs aren't accepted. Default: none."""
     tags: NotRequired[Mapping[str, OpenInput[str]]]
     """Tags on everything that takes tags, beside the program's own. Default: none."""
     as_of: NotRequired[str]
-    """The day at which services, sizes and dates are judged, YYYY-MM-DD, and the tag `as-of`. Default: today, and no tag."""
+    """The date at which services, sizes and dates are evaluated, YYYY-MM-DD, and the tag `as-of`. Default: today, and no tag."""
     image_source: NotRequired[str]
-    """Where the workloads' sources are, without a login: `https://…/repository.git#<commit>`. Default: `origin` of the checkout,
-    at the last commit that changed the workloads, or the repository that pip has installed this package from."""
+    """The workloads' sources, readable without a login: `https://…/repository.git#<commit>`. Default: `origin` of the checkout,
+    at the last commit that changed the workloads, or the repository from which pip installed this package."""
     assign_roles: NotRequired[bool]
     """False leaves the role assignments to an administrator and prints the commands. Default: true."""
     protect_data: NotRequired[bool]
-    """Whether what holds data is protected: `pulumi` then deletes and replaces no storage account, key vault and Azure Machine
-    Learning workspace that the stack created, and the storage account keeps deleted blobs for 7 days and older versions of
-    overwritten ones. False for a stack that lives for a day. Default: true."""
+    """Whether resources that hold data are protected: `pulumi` then doesn't delete or replace a storage account, key vault or
+    Azure Machine Learning workspace that the stack created, and the storage account keeps deleted blobs for 7 days and older
+    versions of overwritten ones. False suits a stack for a day. Default: true."""
     foundation: NotRequired[FoundationEntry]
-    """What everything stands on, each part `create` or `existing: <id>`. Default: a resource group."""
+    """The resources that other parts depend on, each `create` or `existing: <id>`. Default: a resource group."""
     budget: NotRequired[BudgetEntry]
-    """What a month of the stack may cost, as `monthly_usd: 500`, and who is told when it is more: a budget in Azure, which
-    notifies and stops nothing. Default: none."""
+    """The budget of the stack for a month, as `monthly_usd: 500`, with recipients of notifications: a budget in Azure, which
+    stops nothing. Default: none."""
     container_groups: NotRequired[Mapping[str, ContainerGroupEntry]]
     """Container groups by name. Default: none."""
     jobs: NotRequired[Mapping[str, JobEntry]]
-    """GPU jobs of Container Apps by name; nothing else that runs has the same one. Default: none."""
+    """GPU jobs of Container Apps by name, unique across container groups, jobs, pools, clusters, edges, endpoints and virtual
+    machines. Default: none."""
     job_environment: NotRequired[JobEnvironmentEntry]
-    """The Container Apps environment that jobs run in: `create` makes one for each region that they are in, `existing: <id>` uses
-    one that has a workload profile with their GPU. Default: create."""
+    """The Container Apps environment of the jobs: `create` creates one in each of their regions, `existing: <id>` uses one that
+    has a workload profile with their GPU. Default: create."""
     batch_account: NotRequired[BatchAccountEntry]
-    """The Batch account of all pools: `create`, with applications or without, or `existing: <id>`. One that is created needs
+    """The Batch account of all pools: `create`, with applications or without, or `existing: <id>`. A created one requires
     `identity` and `storage` of the foundation. Default: none."""
     gallery_images: NotRequired[Mapping[str, GalleryImageEntry]]
-    """Images of one's own by name, for pools. Default: none."""
+    """Custom images by name, for pools and virtual machines. Default: none."""
     pools: NotRequired[Mapping[str, PoolEntry]]
-    """Batch pools by name; nothing else that runs has the same one. Default: none."""
+    """Batch pools by name, unique as for `jobs`. Default: none."""
     clusters: NotRequired[Mapping[str, ClusterEntry]]
-    """AKS clusters with GPU pools by name; nothing else that runs has the same one. Default: none."""
+    """AKS clusters with GPU pools by name, unique as for `jobs`. Default: none."""
     edges: NotRequired[Mapping[str, EdgeEntry]]
-    """Clusters given by their kubeconfig, such as Azure Stack Edge, whose GPUs jobs share, by name; nothing else that runs has
-    the same one. Default: none."""
+    """Clusters given by their kubeconfig, such as Azure Stack Edge, whose GPUs jobs share, by name, unique as for `jobs`.
+    Default: none."""
     ml_workspace: NotRequired[MlWorkspaceEntry]
     """The Azure Machine Learning workspace of all endpoints: `create`, with computes and models or without, or `existing: <id>`.
-    One that is created needs `storage` and `log_workspace` of the foundation, its computes `identity`. Default: none."""
+    A created one requires `storage` and `log_workspace` of the foundation, its computes `identity`. Default: none."""
     ml_endpoints: NotRequired[Mapping[str, MlEndpointEntry]]
-    """Online endpoints with their deployments and traffic by name; nothing else that runs has the same one. Default: none."""
+    """Online endpoints with their deployments and traffic by name, unique as for `jobs`. Default: none."""
     vms: NotRequired[Mapping[str, VmEntry]]
-    """Virtual machines with a GPU by name; nothing else that runs has the same one. Default: none."""
+    """Virtual machines with a GPU by name, unique as for `jobs`. Default: none."""

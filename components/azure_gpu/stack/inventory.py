@@ -1,8 +1,4 @@
-"""What a stack file would declare, without declaring it: what `preflight` asks about.
-
-In: a configuration and the day. Out: an `Inventory`: every problem that can be known without asking Azure, and what Azure will be
-asked for.
-"""
+"""Inventory of the resources that a stack file requests, for `preflight`, made without declaring them or reading Azure."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,7 +22,7 @@ from azure_gpu.ml.endpoint.spec import identity_of
 from azure_gpu.ml.workspace.args import MlWorkspaceSettings
 from azure_gpu.stack import other_stacks
 from azure_gpu.stack.look_ups import ASSUMED
-from azure_gpu.stack.own_source import nowhere
+from azure_gpu.stack.own_source import no_source
 from azure_gpu.stack.plan import Plan, plan as make_plan
 from azure_gpu.stack.secret_values import NOTHING_ENCRYPTED, Encrypted
 from azure_gpu.stack.settings import Settings, read
@@ -34,17 +30,17 @@ from azure_gpu.stack.settings import Settings, read
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Name:
-    """A name that the stack will take in Azure."""
+    """A name that the stack uses in Azure."""
 
     arm_type: str
     name: str
     path: str
-    kept: bool = False  # an earlier end of the stack may have left what has it
+    kept: bool = False  # an earlier destroy of the stack may have kept the resource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackageUse:
-    """An application package that the nodes of a pool get."""
+    """An application package for the nodes of a pool."""
 
     application: str
     version: str
@@ -53,20 +49,19 @@ class PackageUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MachinesUse:
-    """Machines without a GPU, which so aren't among the catalog's sizes: of a cluster's system pool, or of Azure Machine
-    Learning."""
+    """Machines without a GPU, whose sizes aren't in the catalog: of a cluster's system pool, or of Azure Machine Learning."""
 
     size: str
     region: str
-    nodes: int  # that there can be
-    family: str  # the quota that their vCPUs count against; empty: not known
+    nodes: int  # maximum
+    family: str  # of their vCPU quota; empty: not known
     vcpus: int | None  # of one; None: not known
     path: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnvironmentUse:
-    """GPUs of one kind that jobs use at once in one environment of Container Apps, which has a quota of its own for them."""
+    """GPUs of one kind that jobs use at the same time in one environment of Container Apps, which has a separate quota."""
 
     environment: str  # ARM id
     profile: str  # the type of the workload profile
@@ -76,15 +71,15 @@ class EnvironmentUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inventory:
-    day: date  # at which the stack is judged
+    day: date  # at which the stack is evaluated
     location: str
     subscription_id: str
     problems: tuple[Problem, ...]
-    # Machines by service: of a container group one a GPU, by its SKU; of a job one a replica, by its workload profile; of a pool,
-    # Batch's or a cluster's, all nodes that there can be.
+    # Machines by service: one per GPU of a container group, by its SKU; one per replica of a job, by its workload profile; the
+    # maximum number of nodes of a Batch or cluster pool.
     uses: tuple[SizeUse, ...]
     system_pools: tuple[MachinesUse, ...]  # of clusters that are created
-    ml_machines: tuple[MachinesUse, ...]  # of computes and managed deployments, with a fifth for the upgrades of the latter
+    ml_machines: tuple[MachinesUse, ...]  # of computes and managed deployments, whose upgrades reserve 20 % more
     environments: tuple[EnvironmentUse, ...]
     names: tuple[Name, ...]  # of what is created
     batch_account: str  # name of the account of the pools; empty where there is none
@@ -93,10 +88,10 @@ class Inventory:
     log_workspace: str  # ARM id of the one that is created; empty where none is
     assigns_roles: bool
     clusters: tuple[str, ...]  # ARM ids of existing ones
-    group: str  # name of the existing resource group that everything goes into; empty where one is created
+    group: str  # name of the existing resource group; empty where one is created
     ml_workspace: str  # ARM id of an existing one; empty where it is created, or there is none
     monthly_budget: float | None  # USD; None: the stack has no budget
-    budget_in_azure: bool  # whether there is more of the budget than its amount
+    budget_in_azure: bool  # whether a budget is created in Azure
     budget_of_subscription: bool  # whether the budget is the subscription's; else it is the resource group's
 
 
@@ -106,17 +101,17 @@ def take(
     stack: str,
     today: str,
     encrypted: Encrypted = NOTHING_ENCRYPTED,
-    outputs_of: other_stacks.Reader = other_stacks.by_nobody,
-    own_source: Callable[[], str] = nowhere,
+    outputs_of: other_stacks.Reader = other_stacks.unavailable,
+    own_source: Callable[[], str] = no_source,
 ) -> Inventory:
-    """The inventory of a stack with this configuration, without asking Azure. `encrypted`: which of its values are secrets;
-    `outputs_of` reads other stacks, `own_source` finds the sources of the workloads."""
+    """Returns the inventory of a stack with this configuration. `encrypted`: which of its values are secrets; `outputs_of` reads
+    other stacks, `own_source` finds the sources of the workloads."""
     settings = read(configuration, today, encrypted, project, outputs_of=outputs_of, own_source=own_source)
     return of_plan(settings, make_plan(settings, ASSUMED, project, stack))
 
 
 def of_plan(settings: Settings, plan: Plan) -> Inventory:
-    """What a plan would take in Azure."""
+    """Returns the inventory of a plan."""
     foundation = plan.foundation[0]
     clusters = {name: spec for name, (spec, _) in plan.clusters.items()}
     account = plan.batch_account[0] if plan.batch_account else None
@@ -200,7 +195,7 @@ def _job_uses(settings: Settings, jobs: Mapping[str, ServerlessGpuJobSpec]) -> l
 
 
 def _environment_uses(settings: Settings, plan: Plan) -> Iterator[EnvironmentUse]:
-    """All jobs of an environment may run at once."""
+    """Adds up the GPUs of all jobs of an environment, as they may run at the same time."""
     for region, (spec, _) in plan.environments.items():
         names = {"resourceGroupName": plan.foundation[0].resource_group.name, "environmentName": spec.name}
         own = azure_types.MANAGED_ENVIRONMENT.id_of(plan.context.subscription_id, names)
@@ -221,7 +216,7 @@ def _with_kept(plan: Plan, *names: Name) -> tuple[Name, ...]:
 
 
 def _pool_uses(pools: Mapping[str, BatchPoolSpec]) -> list[SizeUse]:
-    """A formula of one's own may ask for any number: then one node is asked about."""
+    """A custom formula may request any number of nodes; it counts as one."""
     uses: list[SizeUse] = []
     for name, spec in pools.items():
         dedicated, spot = spec.scale.most or (1, 0)
@@ -275,7 +270,7 @@ def _cluster_names(settings: Settings, clusters: Mapping[str, GpuClusterSpec]) -
     for name, spec in clusters.items():
         if spec.existing is None:
             names.append(_name(azure_types.MANAGED_CLUSTER, spec.name, spec.path))
-        subnet = str(settings.clusters[name].get("subnet_id", ""))  # in a stack file, what is wired is text
+        subnet = str(settings.clusters[name].get("subnet_id", ""))  # in a stack file, inputs are strings
         names += [
             _name(azure_types.AGENT_POOL, pool.azure_name(subnet), f"{spec.path}.gpu_pools.{each}")
             for each, pool in spec.pools.items()
@@ -290,7 +285,7 @@ def _batch_names(settings: Settings, plan: Plan) -> list[Name]:
     for name, image in plan.gallery_images.items():
         names.append(_name(azure_types.GALLERY, image.gallery_name, f"gallery_images.{name}"))
     for name, spec in plan.pools.items():
-        # In a stack file, what is wired is text.
+        # In a stack file, inputs are strings.
         names.append(_name(azure_types.BATCH_POOL, spec.name(str(settings.pools[name].get("subnet_id", ""))), f"pools.{name}"))
     return names
 
@@ -336,15 +331,14 @@ def _job_names(jobs: Mapping[str, ServerlessGpuJobSpec], environments: Sequence[
 
 
 def _ml_uses(plan: Plan) -> Iterator[SizeUse]:
-    """Machines whose sizes have a GPU: of a compute and of a deployment all that there can be."""
+    """Yields machines with a GPU: the maximum number of a compute and of a deployment."""
     yield from (use for use in _of_ml(plan) if SIZES.find(use.size) is not None)
     for vm in plan.vms.values():
         yield from vm.uses
 
 
 def _without_gpu(plan: Plan) -> Iterator[MachinesUse]:
-    """Machines of the workspace and its endpoints without a GPU, with those that upgrades of a deployment have to have room
-    for."""
+    """Yields machines of the workspace and its endpoints without a GPU, with the reserve for upgrades of deployments."""
     for use in _of_ml(plan):
         if SIZES.find(use.size) is None:
             known = endpoints.managed_cpu(use.size)
@@ -360,15 +354,15 @@ def _of_ml(plan: Plan) -> Iterator[SizeUse]:
         yield from endpoint.uses
 
 
-def _ml_names(said: MlWorkspaceSettings | None, plan: Plan) -> Iterator[tuple[AzureType, str, str]]:
-    """Type, name, and where it is written. A workspace or a vault without a name of its own takes none beforehand."""
+def _ml_names(settings: MlWorkspaceSettings | None, plan: Plan) -> Iterator[tuple[AzureType, str, str]]:
+    """Yields type, name and path. A workspace or a vault without a configured name has none beforehand."""
     workspace = plan.ml_workspace
-    if workspace is not None and said is not None:
+    if workspace is not None and settings is not None:
         if workspace.existing is None and workspace.name:
             yield azure_types.ML_WORKSPACE, workspace.name, "ml_workspace.workspace_name"
         for name, spec in workspace.computes.items():
-            # In a stack file, what is wired is text.
-            subnet = str(said.get("computes", {})[name].get("subnet_id", ""))
+            # In a stack file, inputs are strings.
+            subnet = str(settings.get("computes", {})[name].get("subnet_id", ""))
             own = workspace.machines.get(name)
             yield azure_types.ML_COMPUTE, own.azure_name(subnet) if own is not None else name, spec.path
     for name, endpoint in plan.ml_endpoints.items():
@@ -380,8 +374,8 @@ def _ml_names(said: MlWorkspaceSettings | None, plan: Plan) -> Iterator[tuple[Az
 
 
 def _ml_assigns_roles(plan: Plan, *, identity: bool) -> bool:
-    """Whether an identity that the stack creates gets roles: a workspace's, or of machines and endpoints that don't speak as
-    the stack's. `identity`: whether the stack has one."""
+    """Whether an identity that the stack creates gets roles: a workspace's, or that of machines and endpoints which don't use the
+    stack's. `identity`: whether the stack has one."""
     created = plan.ml_workspace is not None and plan.ml_workspace.existing is None
     has_one = identity or plan.foundation[0].serving_identity is not None
     speaking = {identity_of(endpoint, stack_has_one=has_one) for endpoint in plan.ml_endpoints.values()}
@@ -389,7 +383,7 @@ def _ml_assigns_roles(plan: Plan, *, identity: bool) -> bool:
 
 
 def _existing_workspace(plan: Plan) -> str:
-    """ARM id of the existing workspace; empty where there is none."""
+    """Returns the ARM id of the existing workspace; empty where there is none."""
     return plan.ml_workspace.existing.text if plan.ml_workspace is not None and plan.ml_workspace.existing is not None else ""
 
 

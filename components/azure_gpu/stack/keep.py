@@ -1,11 +1,11 @@
-"""Parts that stay in Azure when their stack ends: `keep: true` of the job environment or of the Batch account.
+"""Keeps parts in Azure when their stack is destroyed: `keep: true` of the job environment or of the Batch account.
 
-A quota that support grants belongs to one environment or one account and goes with it. With a part stays what it can't be used
-without: its resource group; of a Batch account also the identity and the storage account, which it has by their ids, and its
-applications. The rest goes, and comes again with the next `up`: roles, logs, pools, jobs.
+Quota that support grants belongs to one environment or one account and is lost with it. A kept part keeps what it depends on: its
+resource group; for a Batch account also its identity, storage account and applications. Everything else is deleted and created
+again with the next `up`: roles, logs, pools, jobs.
 
-In: which parts are kept, with their names, and what the stack had after its last update. Out: the engine's options, by which a
-part is left in Azure and by which the next stack of the same name takes it in. azure-native creates nothing that is there.
+The engine's options leave a part in Azure, and the next stack of the same name adopts it by an import, as azure-native doesn't
+create a resource that exists.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,33 +32,33 @@ _STORAGE = azure_types.STORAGE_ACCOUNT.token
 
 
 class Kept(TypedDict):
-    """A part of a stack file that can outlive its stack."""
+    """A part that can be kept when its stack is destroyed."""
 
     keep: NotRequired[bool]
-    """True leaves it in Azure, with its resource group and what it can't be used without, when the stack is destroyed; the next
-    `up` of the stack takes it in again. Its quota belongs to it alone, and would go with it. Default: false."""
+    """True keeps it in Azure, with its resource group and everything that it depends on, when the stack is destroyed; the next
+    `up` of the stack adopts it again. Its quota would be lost with it. Default: false."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptPart:
-    """A part that is declared, and stays."""
+    """A declared part that is kept."""
 
-    section: str  # of the stack file, which has its location
+    section: str  # of the stack file, which sets its location
     component: str  # the component's name in the program
     azure_type: AzureType
-    names: Mapping[str, str]  # what its id is made of, by wire name
-    location: str  # empty where it has none of its own
-    output: tuple[str, ...]  # which of the stack's outputs tells that the stack has it
+    names: Mapping[str, str]  # the parameters of its id, by wire name
+    location: str  # empty where it has none
+    output: tuple[str, ...]  # path of the stack's output that is set while the stack has it
     resource: str = ""  # the end of the resource's name in the program, where the component has several of the type
-    taken_in: str = ""  # ARM id of what an earlier end of the stack has left; empty: there is nothing, or the stack has it
+    taken_in: str = ""  # ARM id of the kept resource to adopt; empty: there is none, or the stack has it
 
     @property
     def name(self) -> str:
-        """In Azure."""
+        """Its name in Azure."""
         return self.names[self.azure_type.name_parameter]
 
 
-# How each is read, by the names that its id is made of.
+# The look-ups, by the parameters of the resource's id.
 _READ: Mapping[AzureType, Callable[[Mapping[str, str], pulumi.InvokeOptions], Any]] = {
     azure_types.RESOURCE_GROUP: lambda names, opts: resources.get_resource_group(
         resource_group_name=names["resourceGroupName"], opts=opts
@@ -85,25 +85,25 @@ _READ: Mapping[AzureType, Callable[[Mapping[str, str], pulumi.InvokeOptions], An
 
 
 def taken_out(sections: Mapping[str, Any]) -> tuple[dict[str, Any], frozenset[str], list[Problem]]:
-    """The sections without the key, which of them are kept, and what is wrong with that."""
+    """Returns the sections without the key `keep`, the names of those that are kept, and problems."""
     left = dict(sections)
     kept: set[str] = set()
     problems: list[Problem] = []
     for section in SECTIONS:
-        said = left.get(section)
-        if not isinstance(said, Mapping) or "keep" not in said:
+        part = left.get(section)
+        if not isinstance(part, Mapping) or "keep" not in part:
             continue
-        said = cast(Mapping[str, Any], said)
-        left[section] = {key: value for key, value in said.items() if key != "keep"}
-        if said["keep"]:
+        part = cast(Mapping[str, Any], part)
+        left[section] = {key: value for key, value in part.items() if key != "keep"}
+        if part["keep"]:
             kept.add(section)
-        if said["keep"] and "existing" in said:
+        if part["keep"] and "existing" in part:
             problems.append(
                 Problem(
                     path=f"{section}.keep",
                     message="an existing part is never deleted",
                     value=True,
-                    allowed="true of what the stack creates",
+                    allowed="only for a part that the stack creates",
                     fix="remove it",
                 )
             )
@@ -116,7 +116,7 @@ def parts(
     environments: Mapping[str, JobEnvironmentSpec],
     account: BatchAccountSpec | None,
 ) -> list[KeptPart]:
-    """What stays of a stack, outermost first. Parts that exist aren't the stack's, and stay anyway."""
+    """Returns the parts to keep, outermost first. Existing parts aren't managed by the stack, and stay anyway."""
     group, home = foundation.resource_group, foundation.context.location
     within = {"resourceGroupName": group.name}
     of_environments = [
@@ -175,15 +175,15 @@ def _of_account(account: BatchAccountSpec, foundation: FoundationSpec, within: M
 def look_up(
     stays: Sequence[KeptPart], project: str, stack: str, outputs_of: other_stacks.Reader = other_stacks.by_engine
 ) -> tuple[list[KeptPart], list[Problem]]:
-    """The same parts, with the ids of those to take in, and a problem for one that is kept elsewhere. What the stack has by now
-    is in its own outputs."""
+    """Returns the parts with the ids of those to adopt, and problems of those that can't be adopted. Parts that the stack has
+    already are found by its outputs."""
     if not stays:
         return [], []
     outputs: Mapping[str, object] = {}
     try:
         outputs = outputs_of(f"{pulumi.get_organization()}/{project}/{stack}").values
     except other_stacks.OutputsError as error:
-        # Harmless where it had them: the engine takes in only what isn't in its state.
+        # Harmless: the engine imports only what isn't in its state.
         pulumi.log.debug(f"the stack's own outputs can't be read: {error}")
     problems: list[Problem] = []
     found: list[KeptPart] = []
@@ -212,7 +212,7 @@ def _read(part: KeptPart, opts: pulumi.InvokeOptions) -> Any:
 
 
 def _has(outputs: Mapping[str, object], output: tuple[str, ...]) -> bool:
-    """Whether the stack has the part, by its outputs. A program that knew no such output had what it declared."""
+    """Whether the stack has the part, by its outputs; for a state without such outputs, whether it has any."""
     first, *steps = output
     if "job_environments" not in outputs:
         return bool(outputs)
@@ -223,17 +223,17 @@ def _has(outputs: Mapping[str, object], output: tuple[str, ...]) -> bool:
 
 
 def _is_of(given: Mapping[str, str] | None, project: str, stack: str) -> bool:
-    """Whether tags are those of the stack; nothing else is taken in, because whatever the stack has it may delete one day."""
+    """Whether the tags are the stack's. Nothing else is adopted, as the stack may delete later what it has."""
     return given is not None and (given.get(tags.PROJECT), given.get(tags.STACK)) == (project, stack)
 
 
 def _of_others(part: KeptPart, id_: str) -> Problem:
     return Problem(
         path=part.section,
-        message=f"{part.name} is there already, and its tags aren't this stack's, so it isn't taken in",
+        message=f"{part.name} already exists without this stack's tags, so it isn't adopted",
         value=id_,
         allowed=f"nothing of this name, or what has the tags {tags.PROJECT} and {tags.STACK} of this stack",
-        fix="give the stack another name or team, or name what is there as `existing`",
+        fix="change the name or the team of the stack, or use what exists by `existing: <id>`",
     )
 
 
@@ -248,8 +248,8 @@ def _elsewhere(part: KeptPart, location: str) -> Problem:
 
 
 def options(stays: Sequence[KeptPart], component: str, opts: pulumi.ResourceOptions | None) -> pulumi.ResourceOptions | None:
-    """`opts` of a component of the program, with what keeps its parts and takes them in. What stays loses nothing by `destroy`,
-    so it isn't protected, unless `opts` protect it."""
+    """Extends `opts` of a component so that its parts are kept and adopted. Kept parts survive `destroy`, so they aren't
+    protected unless `opts` protect them."""
     own = [each for each in stays if each.component == component]
     if not own:
         return opts

@@ -4,5 +4,5 @@ PROJECT = "azure-gpu"  # the name of this project, and so its namespace
 
 
 def config_key(section: str, project: str = PROJECT) -> str:
-    """How a stack file of a project spells a key of `StackFile`, such as `azure-gpu:edges`."""
+    """Returns a key of `StackFile` with its namespace, such as `azure-gpu:edges`."""
     return f"{project}:{section}"

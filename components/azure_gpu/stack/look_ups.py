@@ -1,9 +1,8 @@
-"""What a plan reads beside the settings: existing parts in Azure, clusters that have to answer, the workloads' folders.
+"""Look-ups of a plan: existing parts in Azure, clusters that must respond, the workloads' folders.
 
-Each look-up takes what was resolved, and returns what was read and the problems of it. Each is called once for each part of a
-plan, only by `stack.plan.plan`, as a plain call of the provider that blocks: what it reads decides or is checked, and so has to
-be known.
-Components that are used without a plan call the same functions themselves.
+Each look-up takes a spec and returns what it read, with problems. `stack.plan.plan` calls it once for each part, as a blocking
+call of the provider, because the values must be known for validation and for what is declared. Components without a plan call the
+same functions themselves.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +20,7 @@ from azure_gpu.container_apps.environment.spec import JobEnvironmentSpec
 from azure_gpu.edge import resolve as edge_resolve
 from azure_gpu.edge.spec import EdgeSharingSpec
 from azure_gpu.foundation import existing as foundation_existing
-from azure_gpu.foundation.existing import Found
+from azure_gpu.foundation.existing import FoundationLookup
 from azure_gpu.foundation.spec import FoundationSpec
 from azure_gpu.ml.endpoint import drift as endpoint_drift
 from azure_gpu.ml.endpoint.spec import MlEndpointSpec
@@ -33,18 +32,18 @@ from azure_gpu.stack.keep import KeptPart
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LookUps:
-    """One function for each part that may have to be read."""
+    """One look-up for each kind of part."""
 
-    foundation: Callable[[FoundationSpec], tuple[Found, list[Problem]]]
+    foundation: Callable[[FoundationSpec], tuple[FoundationLookup, list[Problem]]]
     environment: Callable[[JobEnvironmentSpec], tuple[dict[str, str], list[Problem]]]  # workload profiles by GPU
     account: Callable[[BatchAccountSpec], tuple[AccountFacts, list[Problem]]]
     cluster: Callable[[GpuClusterSpec], tuple[ClusterFacts, list[Problem]]]
     pools: Callable[[Sequence[str]], Mapping[str, InState]]  # of clusters that the stack has, by their names
     runner: Callable[[str, GpuClusterSpec, ClusterFacts], tuple[str, list[Problem]]]  # the default administrator in the state
-    edge: Callable[[EdgeSharingSpec], list[Problem]]  # a cluster that doesn't answer
+    edge: Callable[[EdgeSharingSpec], list[Problem]]  # problems of a cluster that doesn't respond
     workspace: Callable[[MlWorkspaceSpec], tuple[MlWorkspaceSpec, list[Problem]]]
     endpoints: Callable[[Mapping[str, MlEndpointSpec]], tuple[dict[str, MlEndpointSpec], list[Problem]]]
-    standing: Callable[[Sequence[str]], frozenset[str]]  # parts that the stack has, of those whose last day has passed
+    deployed: Callable[[Sequence[str]], frozenset[str]]  # the deployed ones of parts whose last day has passed
     kept: Callable[[Sequence[KeptPart], str, str], tuple[list[KeptPart], list[Problem]]]  # with project and stack
 
 
@@ -58,12 +57,12 @@ BY_PROVIDER = LookUps(
     edge=edge_resolve.unanswered,
     workspace=workspace_existing.look_up,
     endpoints=endpoint_drift.look_up,
-    standing=ended.standing,
+    deployed=ended.deployed,
     kept=keep.look_up,
 )
-# For a plan without Azure: what exists is taken to be as the settings expect it.
+# For a plan without Azure: existing parts are assumed to be as the settings expect.
 ASSUMED = LookUps(
-    foundation=lambda _: (Found(image_tags={}), []),
+    foundation=lambda _: (FoundationLookup(image_tags={}), []),
     environment=lambda spec: ({gpu.value: gpu.profile_name for gpu in spec.declared}, []),
     account=lambda spec: (spec.assumed, []),
     cluster=lambda _: (ClusterFacts(), []),
@@ -72,6 +71,6 @@ ASSUMED = LookUps(
     edge=lambda _: [],
     workspace=lambda spec: (spec, []),
     endpoints=lambda specs: (dict(specs), []),
-    standing=lambda _: frozenset(),
+    deployed=lambda _: frozenset(),
     kept=lambda parts, _project, _stack: (list(parts), []),
 )

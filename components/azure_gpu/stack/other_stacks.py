@@ -1,8 +1,6 @@
-"""Values of other stacks: in a text below a part, `${stacks.network.gpu_subnet}` is an output of a stack that `stacks` names.
+"""Replaces references to outputs of other stacks, such as `${stacks.network.gpu_subnet}`, in the texts of a stack file.
 
-In: a stack file's sections and a reader of outputs. Out: the sections with the outputs in their places, and a problem for each
-one that isn't there. Names, sizes and dates are checked before anything is declared, so outputs are read before as well: a plain
-call that waits, and no `Output`.
+Outputs are read by a blocking call before validation, as names, sizes and dates are validated before anything is declared.
 """
 
 import json
@@ -21,11 +19,11 @@ _REFERENCE = re.compile(r"\$\{stacks\.([^.{}]+)\.([^{}]+)\}")
 
 
 class OutputsError(Exception):
-    """The outputs of a stack that can't be read. The text is for the user."""
+    """The outputs of a stack can't be read. The text is for the user."""
 
 
 class Outputs(NamedTuple):
-    """What a stack exports."""
+    """The outputs of a stack."""
 
     values: Mapping[str, object]
     secret: frozenset[str] = frozenset()  # names
@@ -35,7 +33,7 @@ Reader = Callable[[str], Outputs]  # by a stack's name as the backend knows it; 
 
 
 def by_engine(stack: str) -> Outputs:
-    """Asks the engine that runs the program."""
+    """Reads outputs from the engine that runs the program."""
     try:
         answer = cast(Mapping[str, Any], pulumi.runtime.invoke(READ_OUTPUTS, {"name": stack}).value)
     except Exception as error:  # noqa: BLE001  the SDK raises nothing narrower for a failed call
@@ -43,13 +41,13 @@ def by_engine(stack: str) -> Outputs:
     return Outputs(answer.get("outputs") or {}, frozenset(answer.get("secretOutputNames") or ()))
 
 
-def by_nobody(_: str) -> Outputs:
-    """Where no engine can be asked."""
+def unavailable(_: str) -> Outputs:
+    """A reader for use without an engine: always fails."""
     raise OutputsError("there is no engine to read them")
 
 
 def resolved(sections: Mapping[str, object], outputs_of: Reader) -> tuple[dict[str, object], list[Problem]]:
-    """The sections with every reference replaced. One that has a problem stays as it is written."""
+    """Returns the sections with all references replaced, except those with a problem."""
     reading = _Reading(sections.get(SECTION), outputs_of)
     found: dict[str, object] = {}
     for key, value in sections.items():
@@ -68,10 +66,10 @@ class _Reading:
         self.problems: dict[object, Problem] = {}
 
     def kept(self, value: object, path: str) -> object:
-        """A value that names the stack or everything in it, and so can't come from elsewhere."""
+        """Returns a value outside of the parts, in which references aren't allowed."""
         if isinstance(value, str) and _REFERENCE.search(value):
             fix = "write the value itself"
-            self.problems[path] = Problem(path, "only parts take values of other stacks", value, fix=fix)
+            self.problems[path] = Problem(path, "outputs of other stacks can't be used here", value, fix=fix)
         return value
 
     def value(self, value: object, path: str) -> object:
@@ -92,17 +90,17 @@ class _Reading:
         for found in self._found(match, path):
             if isinstance(found, (str, int, float)):
                 return json.dumps(found) if isinstance(found, bool) else str(found)
-            message = "this output is neither a text nor a number, and the value has more text than the reference"
-            self.problems[path, match[0]] = Problem(path, message, match[0], fix="write nothing beside the reference")
+            message = "an output inside a longer text must be a string or a number"
+            self.problems[path, match[0]] = Problem(path, message, match[0], fix="write only the reference")
         return match[0]
 
     def _found(self, match: re.Match[str], path: str) -> Iterator[object]:
-        """The output, or a problem and nothing."""
+        """Yields the output; adds a problem and yields nothing where it can't be used."""
         name, output = match[1], match[2]
         if name not in self.stacks:
             self.problems[path, match[0]] = Problem(
                 path,
-                f"{SECTION} has no stack of this name",
+                f"no stack of this name in `{SECTION}`",
                 match[0],
                 allowed=", ".join(sorted(self.stacks)),
                 fix=f"add `{SECTION}: {{{name}: organization/project/stack}}`, as `pulumi stack ls --all` shows it",
@@ -143,5 +141,5 @@ class _Reading:
 
 
 def _items(value: object) -> Mapping[str, object]:
-    """A mapping's; none of anything else."""
+    """Returns the items of a mapping; empty for anything else."""
     return {str(key): each for key, each in cast(Mapping[object, object], value).items()} if isinstance(value, Mapping) else {}

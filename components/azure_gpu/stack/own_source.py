@@ -1,11 +1,10 @@
-"""Where in git the sources of this installation are: the registry builds workloads from there where a stack file sets no
-`image_source`.
+"""Determines the default of `image_source`: the git address of this installation, from which the registry builds workloads.
 
-In: the checkout, or what pip has recorded of the package. Out: `https://….git#<commit>`; "" where nobody else could fetch it. Of
-a checkout it is the last commit that changed the workloads, so that other commits change nothing that is declared; `origin` has
-to have it, and the workloads have to be as it has them. A package names the commit that it was installed from in direct_url.json
-(Python Packaging User Guide, specification "Recording the Direct URL Origin of installed distributions"). Whether the repository
-is public isn't known: where it isn't, the registry's build fails and says so.
+The result is `https://….git#<commit>`; "" where it isn't available remotely. For a checkout, the commit is the last one that
+changed the workloads, so that other commits don't change what is declared; it must be on `origin`, and the workloads must have no
+other changes. For a package, it is the commit that it was installed from, in direct_url.json (Python Packaging User Guide,
+specification "Recording the Direct URL Origin of installed distributions"). Whether the repository is public isn't known: if it
+isn't, the registry's build fails with a message.
 """
 
 import json
@@ -23,21 +22,21 @@ from azure_gpu.shared.installation import CHECKOUT, WORKLOADS
 _DISTRIBUTION = "azure-gpu"
 _RECORD = "direct_url.json"
 _GIT_SECONDS = 10
-# Without anything before the host: what stands there may be a token, and would be in the state.
+# Without user info before the host, which may be a token and would be in the state.
 _HTTPS = re.compile(r"https://[^\s@#?]+")
-# The two addresses of one repository of GitHub (docs.github.com, "About remote repositories").
+# The SSH address of a repository on GitHub, which has an HTTPS one too (docs.github.com, "About remote repositories").
 _SSH = re.compile(r"(?:ssh://)?git@github\.com[:/]([^\s:#?]+)")
 
 
 class OwnSource(NamedTuple):
-    """The address that was taken for `image_source`, and what uses it."""
+    """The address used for `image_source`, and the workloads built from it."""
 
     address: str
     workloads: tuple[str, ...]
 
 
 def find() -> str:
-    """Of this installation."""
+    """Returns the address of this installation."""
     if CHECKOUT is not None:
         return of_checkout(CHECKOUT, WORKLOADS)
     try:
@@ -46,19 +45,20 @@ def find() -> str:
         return ""
 
 
-def nowhere() -> str:
-    """For whoever reads a stack file without an installation behind it."""
+def no_source() -> str:
+    """For reading a stack file without the default of `image_source`."""
     return ""
 
 
 def announce(source: OwnSource | None) -> None:
-    """One line in a preview that names the address."""
+    """Logs the address in a preview."""
     if source is not None and pulumi.runtime.is_dry_run():
         pulumi.log.info(f"image_source isn't set: {', '.join(source.workloads)} is built from {source.address}")
 
 
 def of_checkout(checkout: Path, workloads: Path) -> str:
-    """ "" where there is no git, the workloads have changes that aren't committed, or `origin` hasn't their last commit."""
+    """Returns the address of a checkout; "" without git, with uncommitted changes of the workloads, or where `origin` doesn't
+    have their last commit."""
     address = public(_git(checkout, "remote", "get-url", "origin"))
     commit = _git(checkout, "log", "-1", "--format=%H", "--", str(workloads))
     if not address or not commit or _git(checkout, "status", "--porcelain", "--", str(workloads)) != "":
@@ -68,7 +68,7 @@ def of_checkout(checkout: Path, workloads: Path) -> str:
 
 
 def of_package(record: str) -> str:
-    """`record`: the content of the package's direct_url.json; "" where it has none, as one from an index."""
+    """Returns the address of a package. `record`: its direct_url.json; "" where it has none, such as from an index."""
     try:
         told: Mapping[str, Any] = json.loads(record)
         address, commit = public(str(told["url"])), str(told["vcs_info"]["commit_id"])
@@ -78,7 +78,7 @@ def of_package(record: str) -> str:
 
 
 def public(address: str | None) -> str:
-    """An address of git as somebody without a key fetches from it; "" where there is none."""
+    """Converts a git address to the HTTPS one for access without a key; "" where there is none."""
     if address is None:
         return ""
     if found := _SSH.fullmatch(address):
@@ -89,7 +89,7 @@ def public(address: str | None) -> str:
 
 
 def _git(checkout: Path, *words: str) -> str | None:
-    """What git says; None where it refuses, or isn't there."""
+    """Returns the output of git; None where it fails or isn't installed."""
     try:
         done = subprocess.run(
             ["git", "-C", str(checkout), *words], capture_output=True, text=True, check=False, timeout=_GIT_SECONDS

@@ -1,7 +1,7 @@
-"""A plan: everything that a stack file asks for, resolved once, with what was read and every problem of it.
+"""Makes the plan of a stack: all specs of a stack file, resolved once, with the results of the look-ups and every problem.
 
-The program declares from it, and `preflight` asks about it through the inventory. Nothing here declares; with the same settings,
-the same answers of the look-ups and the same files that the settings name, a plan is the same.
+The program declares from it, and `preflight` uses it through the inventory. Nothing is declared here; the plan depends only on
+the settings, the results of the look-ups and the files that the settings name.
 """
 
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ from azure_gpu.batch.account import spec as account_spec
 from azure_gpu.batch.account.spec import AccountFacts, BatchAccountSpec
 from azure_gpu.batch.pool import rules as pool_rules
 from azure_gpu.batch.pool.resolve import resolve as resolve_pool
-from azure_gpu.batch.pool.spec import BatchPoolSpec, PoolPlace
+from azure_gpu.batch.pool.spec import BatchPoolSpec, PoolDependencies
 from azure_gpu.budget import spec as budget_spec
 from azure_gpu.budget.args import BudgetSettings
 from azure_gpu.budget.spec import BudgetSpec
@@ -31,7 +31,7 @@ from azure_gpu.container_instances.spec import ContainerGroupSpec
 from azure_gpu.edge.resolve import resolve as resolve_edge
 from azure_gpu.edge.spec import EdgeSharingSpec
 from azure_gpu.foundation import spec as foundation_spec
-from azure_gpu.foundation.existing import Found
+from azure_gpu.foundation.existing import FoundationLookup
 from azure_gpu.foundation.spec import FoundationSpec
 from azure_gpu.images import spec as image_spec
 from azure_gpu.images.args import ImageOfPool
@@ -53,10 +53,10 @@ from azure_gpu.vm.workspace_offer import of_workspace
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What is declared, by the names of the stack file. Where something is read, what was read stands beside it."""
+    """The specs of all parts, by their names in the stack file, with the results of their look-ups."""
 
     context: Context
-    foundation: tuple[FoundationSpec, Found]
+    foundation: tuple[FoundationSpec, FoundationLookup]
     budget: BudgetSpec | None
     container_groups: dict[str, ContainerGroupSpec]
     environments: dict[str, tuple[JobEnvironmentSpec, dict[str, str]]]  # by region; workload profiles by GPU
@@ -69,14 +69,14 @@ class Plan:
     vms: dict[str, GpuVmSpec]
     ml_workspace: MlWorkspaceSpec | None
     ml_endpoints: dict[str, MlEndpointSpec]
-    kept: tuple[KeptPart, ...]  # what stays when the stack is destroyed
-    ended: frozenset[str]  # paths of parts that stay as they are, because their last day has passed
+    kept: tuple[KeptPart, ...]  # stay in Azure when the stack is destroyed
+    ended: frozenset[str]  # paths of parts that stay unchanged, because their last day has passed
     problems: tuple[Problem, ...]
 
 
 def plan(settings: Settings, look_ups: LookUps, project: str, stack: str) -> Plan:
-    """The plan of the stack with these settings. Its problems are all that there are, so that nothing is declared before all of
-    it can be had."""
+    """Makes the plan of the stack with these settings. It has all problems, so that nothing is declared unless all of it is
+    valid."""
     context, problems = resolve_stack(settings.stack, project, stack)
     planner = _Planner(settings, look_ups, context, problems)
     foundation = planner.foundation()
@@ -108,7 +108,7 @@ def plan(settings: Settings, look_ups: LookUps, project: str, stack: str) -> Pla
     kept = planner.kept(of_foundation, environments, account, project, stack)
     planner.add(rules.between_parts(settings))
     planner.add(rules.nothing_serves(of_foundation, clusters, endpoints))
-    standing = look_ups.standing(ended.ended(planner.problems))
+    deployed = look_ups.deployed(ended.ended(planner.problems))
     return Plan(
         context=context,
         foundation=foundation,
@@ -125,17 +125,17 @@ def plan(settings: Settings, look_ups: LookUps, project: str, stack: str) -> Pla
         ml_workspace=workspace,
         ml_endpoints=endpoints,
         kept=kept,
-        ended=standing,
+        ended=deployed,
         problems=tuple(
             rules.with_warnings(
-                rules.without_explained(settings.problems, ended.told(planner.problems, standing)), settings.warnings
+                rules.without_explained(settings.problems, ended.downgraded(planner.problems, deployed)), settings.warnings
             )
         ),
     )
 
 
 class _Planner:
-    """Resolves one kind of part after the other, and adds what is wrong to `problems`; the same problem once."""
+    """Resolves one kind of part after the other, and collects `problems` without duplicates."""
 
     def __init__(self, settings: Settings, look_ups: LookUps, context: Context, problems: list[Problem]) -> None:
         self._settings = settings
@@ -146,7 +146,7 @@ class _Planner:
     def add(self, problems: list[Problem]) -> None:
         self.problems += [problem for problem in problems if problem not in self.problems]
 
-    def foundation(self) -> tuple[FoundationSpec, Found]:
+    def foundation(self) -> tuple[FoundationSpec, FoundationLookup]:
         spec, problems = foundation_spec.resolve(self._settings.foundation, self._context)
         found, more = self._look_ups.foundation(spec)
         self.add([*problems, *more])
@@ -154,28 +154,28 @@ class _Planner:
 
     def container_groups(self) -> dict[str, ContainerGroupSpec]:
         specs: dict[str, ContainerGroupSpec] = {}
-        for name, said in self._settings.container_groups.items():
-            specs[name], problems = resolve_group(name, said, self._context)
+        for name, settings in self._settings.container_groups.items():
+            specs[name], problems = resolve_group(name, settings, self._context)
             self.add(problems)
         return specs
 
     def jobs(self) -> dict[str, ServerlessGpuJobSpec]:
         specs: dict[str, ServerlessGpuJobSpec] = {}
-        for name, said in self._settings.jobs.items():
+        for name, settings in self._settings.jobs.items():
             existing = "existing" in self._settings.job_environments[self._settings.environment_of(name)]
-            specs[name], problems = resolve_job(name, said, self._context, in_existing_environment=existing)
+            specs[name], problems = resolve_job(name, settings, self._context, in_existing_environment=existing)
             self.add(problems)
         return specs
 
     def environments(self, foundation: FoundationSpec) -> dict[str, tuple[JobEnvironmentSpec, dict[str, str]]]:
         planned: dict[str, tuple[JobEnvironmentSpec, dict[str, str]]] = {}
-        for region, said in self._settings.job_environments.items():
-            spec, problems = environment_spec.resolve(said, self._context, foundation.resource_group.name)
+        for region, settings in self._settings.job_environments.items():
+            spec, problems = environment_spec.resolve(settings, self._context, foundation.resource_group.name)
             profiles, more = self._look_ups.environment(spec)
             planned[region] = spec, profiles
             of_jobs = {
                 GpuModel(job.get("gpu", DEFAULT_GPU)) for job in self._settings.jobs.values()
-            }  # these are judged as theirs
+            }  # problems of these are reported at the jobs
             self.add([*problems, *environment_spec.not_sold(spec, set(spec.needed) - of_jobs), *more])
         return planned
 
@@ -195,8 +195,8 @@ class _Planner:
 
     def gallery_images(self) -> dict[str, GalleryImageSpec]:
         specs: dict[str, GalleryImageSpec] = {}
-        for name, said in self._settings.gallery_images.items():
-            specs[name], problems = image_spec.resolve(name, said, self._context)
+        for name, settings in self._settings.gallery_images.items():
+            specs[name], problems = image_spec.resolve(name, settings, self._context)
             self.add(problems)
         return specs
 
@@ -219,7 +219,7 @@ class _Planner:
         account: tuple[BatchAccountSpec, AccountFacts] | None,
         images: dict[str, ImageOfPool],
     ) -> dict[str, BatchPoolSpec]:
-        place = PoolPlace(
+        dependencies = PoolDependencies(
             account=account[1] if account else AccountFacts(location=self._context.location),
             identity=foundation.identity_name,
             registry=foundation.registry.name if foundation.registry else "",
@@ -229,44 +229,44 @@ class _Planner:
         )
         there = {"identity": foundation.identity is not None, "storage": foundation.storage is not None}
         specs: dict[str, BatchPoolSpec] = {}
-        for name, said in self._settings.pools.items():
-            specs[name], problems = resolve_pool(name, said, self._context, place)
-            self.add([*problems, *pool_rules.surroundings_problems(f"pools.{name}", said, **there)])
+        for name, settings in self._settings.pools.items():
+            specs[name], problems = resolve_pool(name, settings, self._context, dependencies)
+            self.add([*problems, *pool_rules.surroundings_problems(f"pools.{name}", settings, **there)])
         return specs
 
     def clusters(self, foundation: FoundationSpec) -> dict[str, tuple[GpuClusterSpec, ClusterFacts]]:
         planned: dict[str, tuple[GpuClusterSpec, ClusterFacts]] = {}
         in_state = self._look_ups.pools(list(self._settings.clusters))
-        for name, said in self._settings.clusters.items():
-            spec, problems = resolve_cluster(name, said, self._context)
+        for name, settings in self._settings.clusters.items():
+            spec, problems = resolve_cluster(name, settings, self._context)
             facts, more = self._look_ups.cluster(spec)
             admin, of_runner = self._look_ups.runner(name, spec, facts)
             planned[name] = spec, replace(facts, pools=in_state.get(name, facts.pools), admin=admin)
-            self.add([*problems, *rules.missing_for_cluster(name, said, spec, foundation), *more, *of_runner])
+            self.add([*problems, *rules.missing_for_cluster(name, settings, spec, foundation), *more, *of_runner])
         return planned
 
     def budget(self, clusters: dict[str, tuple[GpuClusterSpec, ClusterFacts]]) -> BudgetSpec | None:
-        """Machines of clusters that the stack creates cost in groups of their own."""
-        said = self._settings.budget
-        if said is None:
+        """Includes the node resource groups of clusters that the stack creates, where their machines are billed."""
+        settings = self._settings.budget
+        if settings is None:
             return None
         of_nodes = [spec.node_resource_group for spec, _ in clusters.values() if spec.existing is None]
-        whole = {"resource_groups": of_nodes, **said}
+        whole = {"resource_groups": of_nodes, **settings}
         spec, problems = budget_spec.resolve(cast(BudgetSettings, whole), self._context)
         self.add(problems)
         return spec
 
     def edges(self) -> dict[str, EdgeSharingSpec]:
         specs: dict[str, EdgeSharingSpec] = {}
-        for name, said in self._settings.edges.items():
-            specs[name], problems = resolve_edge(name, said, self._context)
+        for name, settings in self._settings.edges.items():
+            specs[name], problems = resolve_edge(name, settings, self._context)
             self.add([*problems, *self._look_ups.edge(specs[name])])
         return specs
 
     def vms(self, images: dict[str, ImageOfPool]) -> dict[str, GpuVmSpec]:
         specs: dict[str, GpuVmSpec] = {}
-        for name, said in self._settings.vms.items():
-            specs[name], problems = resolve_vm(name, said, self._context, images)
+        for name, settings in self._settings.vms.items():
+            specs[name], problems = resolve_vm(name, settings, self._context, images)
             self.add(problems)
         return specs
 
@@ -302,8 +302,8 @@ class _Planner:
 
     def ml_endpoints(self, foundation: FoundationSpec, workspace: WorkspaceOfEndpoint | None) -> dict[str, MlEndpointSpec]:
         specs: dict[str, MlEndpointSpec] = {}
-        for name, said in self._settings.ml_endpoints.items():
-            spec, problems = endpoint_resolve.resolve(name, said, self._context, workspace)
+        for name, settings in self._settings.ml_endpoints.items():
+            spec, problems = endpoint_resolve.resolve(name, settings, self._context, workspace)
             specs[name] = spec
             missing = endpoint_rules.surroundings_problems(spec, identity=rules.speaks_as(foundation) is not None)
             self.add([*problems, *missing])

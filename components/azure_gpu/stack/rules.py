@@ -1,4 +1,4 @@
-"""Every reason to refuse that shows only between the parts of a stack file."""
+"""Validates relations between the parts of a stack file."""
 
 from collections.abc import Mapping, Sequence
 
@@ -19,8 +19,8 @@ from azure_gpu.stack.settings import Settings
 
 
 def names_taken_twice(named: Mapping[str, Mapping[str, str]]) -> list[Problem]:
-    """Two groups, or two jobs, of one name in Azure would be one there. `named`: for each kind, by the path at which such a name
-    is written, the names in Azure by those in the stack file."""
+    """Rejects two parts of one kind with the same name in Azure. `named`: for each kind, by the path of such a name, the names in
+    Azure by those in the stack file."""
     problems: list[Problem] = []
     for path, names in named.items():
         first: dict[str, str] = {}
@@ -30,9 +30,9 @@ def names_taken_twice(named: Mapping[str, Mapping[str, str]]) -> list[Problem]:
                 problems.append(
                     Problem(
                         path=path.format(key),
-                        message=f"{taken} has this name in Azure too",
+                        message=f"this name in Azure is already used by {taken}",
                         value=name,
-                        allowed="a name that nothing else of its kind has in the stack",
+                        allowed="a name that is unique among its kind in the stack",
                         fix="rename one of the two",
                     )
                 )
@@ -40,7 +40,7 @@ def names_taken_twice(named: Mapping[str, Mapping[str, str]]) -> list[Problem]:
 
 
 def between_parts(settings: Settings) -> list[Problem]:
-    """Names that two parts have, and what jobs need of the foundation."""
+    """Rejects names that two parts share, and jobs without an identity that they require."""
     problems: list[Problem] = []
     taken: dict[str, str] = {}
     kinds = (
@@ -52,9 +52,9 @@ def between_parts(settings: Settings) -> list[Problem]:
         ("ml_endpoints", "an endpoint"),
         ("vms", "a virtual machine"),
     )
-    # A compute of the workspace has a cost and an end of its own where it has machines of its own.
+    # A compute of the workspace has a separate cost and end where it has separate machines.
     workspace = settings.ml_workspace or MlWorkspaceSettings()
-    machines = {name: said for name, said in workspace.get("computes", {}).items() if "size" in said}
+    machines = {name: compute for name, compute in workspace.get("computes", {}).items() if "size" in compute}
     named: list[tuple[str, str, Mapping[str, object]]] = [(key, what, getattr(settings, key)) for key, what in kinds]
     for key, what, names in [*named, ("ml_workspace.computes", "a compute", machines)]:
         problems += [_named_like(f"{key}.{name}", taken[name]) for name in names if name in taken]
@@ -67,24 +67,24 @@ def between_parts(settings: Settings) -> list[Problem]:
 def _named_like(path: str, other: str) -> Problem:
     return Problem(
         path=path,
-        message=f"{other} has this name too, and outputs and commands go by it",
-        allowed=f"a name that no {other.split(' ', 1)[1]} has",
+        message=f"this name is already used by {other}, and outputs and commands identify parts by it",
+        allowed=f"a name that isn't used by {other}",
         fix="rename one of the two",
     )
 
 
-# Keys below which names of the user's own stand.
+# Sections with user-defined names.
 _BY_NAME = ("container_groups", "jobs", "gallery_images", "pools", "clusters", "edges", "ml_endpoints", "vms")
 
 
 def _component(path: str) -> str:
-    """`container_groups.train` of `container_groups.train.gpu.count`, `foundation` of `foundation.registry`."""
+    """Returns the part of a path: `container_groups.train` of `container_groups.train.gpu.count`."""
     parts = path.split(".")
     return ".".join(parts[:2]) if parts[0] in _BY_NAME else parts[0]
 
 
 def speaks_as(foundation: FoundationSpec) -> Part | None:
-    """The identity of what answers requests; None: the stack has none."""
+    """Returns the identity for serving; None: the stack has none."""
     return foundation.serving_identity or foundation.identity
 
 
@@ -93,7 +93,7 @@ def nothing_serves(
     clusters: Mapping[str, tuple[GpuClusterSpec, ClusterFacts]],
     endpoints: Mapping[str, MlEndpointSpec],
 ) -> list[Problem]:
-    """The warning of an identity that nothing would speak as."""
+    """Warns of a serving identity that nothing uses."""
     fetching = any(service.has_model for cluster, _ in clusters.values() for service in cluster.objects.services.values())
     speaking = any(endpoint.identity is not EndpointIdentity.SYSTEM for endpoint in endpoints.values())
     if foundation.serving_identity is None or fetching or speaking:
@@ -101,9 +101,9 @@ def nothing_serves(
     return [
         Problem(
             path="foundation.serving_identity",
-            message="nothing of the stack answers requests as this identity",
-            allowed="with an endpoint that has no identity of its own, or a service with a `model` on a cluster",
-            fix="remove it, or add what serves",
+            message="no endpoint or service of the stack uses this identity",
+            allowed="with an endpoint without a separate identity, or a service with a `model` on a cluster",
+            fix="remove it, or add an endpoint or a service that uses it",
             severity=Severity.WARNING,
         )
     ]
@@ -121,15 +121,15 @@ def _missing_for_services(spec: GpuClusterSpec, foundation: FoundationSpec) -> l
 
 
 def _missing_for_settings(name: str, cluster: GpuClusterSettings, foundation: FoundationSpec) -> list[Problem]:
-    """What the cluster asks of the foundation and doesn't find there."""
+    """Returns problems for parts of the foundation that the cluster's settings require and that are missing."""
     missing: list[Problem] = []
     if cluster.get("monitoring") == Monitoring.LOGS and foundation.log_workspace is None:
         missing.append(
             Problem(
                 path=f"clusters.{name}.monitoring",
-                message="logs go to the stack's log workspace, and there is none",
+                message="`monitoring: logs` requires `foundation.log_workspace`",
                 value=Monitoring.LOGS.value,
-                allowed="with foundation.log_workspace alone",
+                allowed="only with foundation.log_workspace",
                 fix="add log_workspace: create to the foundation",
             )
         )
@@ -139,9 +139,9 @@ def _missing_for_settings(name: str, cluster: GpuClusterSettings, foundation: Fo
         missing.append(
             Problem(
                 path=f"clusters.{name}.workload_identity",
-                message="pods can speak as an identity that the stack has made, and there is none; another's isn't changed",
+                message="requires an identity that the stack creates; an existing one isn't changed",
                 value=True,
-                allowed="with foundation.identity: create alone",
+                allowed="only with foundation.identity: create",
                 fix="add identity: create to the foundation, or remove it",
             )
         )
@@ -151,7 +151,7 @@ def _missing_for_settings(name: str, cluster: GpuClusterSettings, foundation: Fo
 def no_batch_account() -> Problem:
     return Problem(
         path=account_spec.PATH,
-        message="pools are in a Batch account, and none is said",
+        message="`pools` requires a Batch account",
         allowed="create, or existing: <id>",
         fix="add batch_account: create",
     )
@@ -160,20 +160,22 @@ def no_batch_account() -> Problem:
 def no_ml_workspace() -> Problem:
     return Problem(
         path=workspace_spec.PATH,
-        message="endpoints are in an Azure Machine Learning workspace, and none is said",
+        message="`ml_endpoints` requires an Azure Machine Learning workspace",
         allowed="create, or existing: <id>",
         fix="add ml_workspace: create",
     )
 
 
-def missing_for_cluster(name: str, said: GpuClusterSettings, spec: GpuClusterSpec, foundation: FoundationSpec) -> list[Problem]:
-    """What a cluster needs of the foundation and doesn't find there."""
-    return [*_missing_for_settings(name, said, foundation), *_missing_for_services(spec, foundation)]
+def missing_for_cluster(
+    name: str, settings: GpuClusterSettings, spec: GpuClusterSpec, foundation: FoundationSpec
+) -> list[Problem]:
+    """Returns problems for parts of the foundation that a cluster requires and that are missing."""
+    return [*_missing_for_settings(name, settings, foundation), *_missing_for_services(spec, foundation)]
 
 
 def without_explained(of_settings: Sequence[Problem], found: Sequence[Problem]) -> list[Problem]:
-    """All problems, without those that an earlier one explains: at the same place, and about something missing where a key was
-    misspelt or of a wrong type."""
+    """Combines all problems, without those that an earlier one explains: at the same path, or about a missing value where a key
+    of the part was misspelt or of a wrong type."""
     paths = {problem.path for problem in of_settings}
     unclear = {_component(path) for path in paths}
     explained = [
@@ -183,6 +185,6 @@ def without_explained(of_settings: Sequence[Problem], found: Sequence[Problem]) 
 
 
 def with_warnings(problems: Sequence[Problem], warnings: Sequence[Problem]) -> list[Problem]:
-    """All of them, without warnings of a place that has a problem already."""
+    """Combines both, without warnings at paths with a problem."""
     paths = {problem.path for problem in problems}
     return [*problems, *(warning for warning in warnings if warning.path not in paths)]

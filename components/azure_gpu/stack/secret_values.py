@@ -1,8 +1,7 @@
-"""Secrets of a stack file that wouldn't stay secret, and plain values that look like secrets.
+"""Finds secrets of a stack file that wouldn't stay secret, and plain values that look like secrets.
 
-The engine gives a program every value decrypted. Only keys that are made for secrets keep them encrypted in the state and hidden
-in Azure; at any other key an encrypted value becomes plain text without a word. In: where the file's encrypted values are, and
-what was read. Out: problems.
+The engine passes every value decrypted to the program. Only keys for secrets keep them encrypted in the state and hidden in
+Azure; at any other key an encrypted value would silently become plain text.
 """
 
 import json
@@ -19,31 +18,31 @@ from azure_gpu.shared.validation import below, form, is_map, key_hints, may_be_s
 from azure_gpu.stack.file import StackFile
 from azure_gpu.stack.keys import PROJECT, config_key
 
-FILE_VARIABLE = "AZURE_GPU_STACK_FILE"  # where the stack's file is, if it isn't in the folder of the program
+FILE_VARIABLE = "AZURE_GPU_STACK_FILE"  # path of the stack file, if it isn't in the folder of the program
 _FLAGGED_VARIABLE = "PULUMI_CONFIG_SECRET_KEYS"  # written by the engine: the top-level keys with a secret in them, as JSON
 _FOR_SECRETS = "secret_environment"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Encrypted:
-    """What of a stack's configuration is encrypted."""
+    """The encrypted values of a stack's configuration."""
 
     places: tuple[Steps, ...] = ()
-    """Each value, from the section on: `("jobs", "train", "environment", "TOKEN")`."""
+    """The path of each value, from the section on: `("jobs", "train", "environment", "TOKEN")`."""
     unplaced: frozenset[str] = frozenset()
-    """Sections that hold one, at a place that isn't known: their values come from elsewhere than the file."""
+    """Sections with an encrypted value at an unknown path: their values don't come from the file."""
 
 
 NOTHING_ENCRYPTED = Encrypted()
 
 
 def in_text(text: str, project: str = PROJECT) -> Encrypted:
-    """What a stack file of a project encrypts. StackFileError."""
+    """Finds the encrypted values of a stack file. StackFileError."""
     return Encrypted(places=tuple(_of_program(stack_file.encrypted(text), project)))
 
 
 def of_engine(environment: Mapping[str, str], stack: str, project: str = PROJECT) -> Encrypted:
-    """What the engine flagged as secret, placed by the stack's file where it can be read."""
+    """Finds the values that the engine flagged as secret, with their paths in the stack file where it can be read."""
     flagged = {key.removeprefix(config_key("", project)) for key in json.loads(environment.get(_FLAGGED_VARIABLE) or "[]")}
     if not flagged:
         return Encrypted()
@@ -59,8 +58,8 @@ def of_engine(environment: Mapping[str, str], stack: str, project: str = PROJECT
 
 
 def problems(encrypted: Encrypted, given: Mapping[str, object]) -> list[Problem]:
-    """A problem for each encrypted value at a key that is kept in plain text, a warning where that isn't known. `given`: the
-    sections as they were read."""
+    """Returns a problem for each encrypted value at a plain text key, a warning where its path isn't known. `given`: the sections
+    as they were read."""
     found: list[Problem] = []
     for steps in encrypted.places:
         keeps, prefix = _keeps_secrets(steps)
@@ -71,9 +70,9 @@ def problems(encrypted: Encrypted, given: Mapping[str, object]) -> list[Problem]
             found.append(
                 Problem(
                     path=section,
-                    message="a value in this section is encrypted, and it isn't known which; only keys that are made for secrets"
-                    " keep it encrypted",
-                    fix=f"preview it with `{COMMAND} preview`, which reads the stack's file",
+                    message="a value in this section is encrypted, but it isn't known which; only keys for secrets keep it"
+                    " encrypted",
+                    fix=f"preview with `{COMMAND} preview`, which reads the stack file",
                     severity=Severity.WARNING,
                 )
             )
@@ -83,15 +82,15 @@ def problems(encrypted: Encrypted, given: Mapping[str, object]) -> list[Problem]
                     path=section,
                     message="a value in this section is encrypted, but every key that is set in it is kept in plain text, in the"
                     " state and in Azure",
-                    allowed=f"secrets in keys that are made for them, such as {_FOR_SECRETS}",
-                    fix="move the value to such a key, or write it in plain text if it is none",
+                    allowed=f"secrets in keys for them, such as {_FOR_SECRETS}",
+                    fix="move the value to such a key, or write it in plain text if it isn't a secret",
                 )
             )
     return found
 
 
 def likely(given: Mapping[str, object], encrypted: Encrypted) -> list[Problem]:
-    """A warning for each value in plain text that is likely to be a secret, by its name or by itself."""
+    """Returns a warning for each plain text value that is likely a secret, by its name or its form."""
     placed = set(encrypted.places)
     return [
         _warned(each)
@@ -102,7 +101,8 @@ def likely(given: Mapping[str, object], encrypted: Encrypted) -> list[Problem]:
 
 
 def _of_program(found: list[Steps], project: str) -> Iterator[Steps]:
-    """A key without a namespace is the project's, and `azure-gpu:config:jobs` is an old way to write `azure-gpu:jobs`."""
+    """Yields the paths in this project. A key without a namespace is the project's; `azure-gpu:config:jobs` is an old form of
+    `azure-gpu:jobs`."""
     for first, *rest in found:
         namespace, colon, key = str(first).partition(":")
         if not colon or namespace == project:
@@ -114,8 +114,8 @@ class Text(NamedTuple):
 
     steps: Steps
     value: str
-    is_kept: bool  # encrypted in the state and hidden in Azure, if it is encrypted here
-    is_named: bool  # by the user, as an environment variable is
+    is_kept: bool  # stays encrypted in the state and hidden in Azure
+    is_named: bool  # has a user-defined name, such as an environment variable
 
     @property
     def name(self) -> str:
@@ -123,7 +123,7 @@ class Text(NamedTuple):
 
 
 def texts(value: object, section: str) -> Iterator[Text]:
-    """Every text below a section."""
+    """Yields every text below a section."""
     yield from _below_texts(value, key_hints(StackFile).get(section, Any), (section,), is_named=False)
 
 
@@ -140,7 +140,8 @@ def _below_texts(value: object, annotation: Any, steps: Steps, *, is_named: bool
 
 
 def _keeps_secrets(steps: Steps) -> tuple[bool, Steps]:
-    """Whether an encrypted value stays secret at this place; where not, the innermost object around it that takes secrets."""
+    """Whether an encrypted value stays secret at this path; if not, also the innermost object around it that has a key for
+    secrets."""
     annotation: Any = key_hints(StackFile).get(str(steps[0]), Any)
     nearest: Steps = ()
     for at, step in enumerate(steps[1:], 1):
@@ -152,7 +153,7 @@ def _keeps_secrets(steps: Steps) -> tuple[bool, Steps]:
 
 
 def _looks_secret(text: Text) -> bool:
-    """By the name that a user gave it, by a key that is made for secrets, or by what it is."""
+    """Whether a text looks like a secret, by its user-defined name, by a key for secrets, or by its form."""
     if not text.value or text.value == stack_file.SECRET:
         return False
     by_name = (text.is_named or text.is_kept) and likely_secrets.is_secret_name(text.name)
@@ -160,7 +161,7 @@ def _looks_secret(text: Text) -> bool:
 
 
 def _refused(steps: Steps, nearest: Steps) -> Problem:
-    plain = "write it in plain text if it is none"
+    plain = "write it in plain text if it isn't a secret"
     return Problem(
         path=_path(steps),
         message="this value is encrypted in the stack file, but this key is kept in plain text, in the state and in Azure",
@@ -184,7 +185,7 @@ def _warned(text: Text) -> Problem:
 
 
 def _moved(steps: Steps, nearest: Steps) -> Steps:
-    """Where the value belongs: under the same name, among the secrets of the object around it."""
+    """Returns the path where the value belongs: the same name, in the secrets of the object around it."""
     name = steps[-1] if isinstance(steps[-1], str) and len(steps) > len(nearest) + 1 else "<NAME>"
     return (*nearest, _FOR_SECRETS, name)
 

@@ -1,7 +1,7 @@
-"""What services change by themselves on resources that the program declares, so that a refresh shows it and nothing is to repair.
+"""Properties that Azure services change themselves, so that a refresh shows differences that need no repair.
 
-The provider doesn't read `ignore_changes` when it refreshes. Components leave the same paths alone, so that a preview after a
-refresh is empty; `operations drift` leaves them out.
+The provider doesn't apply `ignore_changes` to a refresh. Components ignore the same paths, so that a preview after a refresh is
+empty; `operations drift` omits them.
 """
 
 import re
@@ -17,10 +17,10 @@ DEPLOYMENT = "azure-native:machinelearningservices:OnlineDeployment"
 
 
 class ServiceChange(NamedTuple):
-    """A property, and who changes it."""
+    """A property, and what changes it."""
 
     path: str
-    """As a preview has it; whatever is below it, too."""
+    """As in a preview; includes everything below it."""
     why: str
 
 
@@ -29,7 +29,7 @@ _STOPPED = "stopping and starting"
 # Sources: Microsoft Learn, REST reference of Microsoft.ContainerService 2025-09-01, Managed Clusters and Agent Pools: `count`,
 # `powerState`; azure/machine-learning/how-to-autoscale-endpoints: `sku.capacity`.
 CHANGES: Mapping[str, tuple[ServiceChange, ...]] = {
-    # Every pool is in this list, also one that is a resource of its own: see `aks.read_pools`.
+    # Every pool is in this list, also separate resources: see `aks.read_pools`.
     CLUSTER: (ServiceChange("agentPoolProfiles", "the pools"),),
     POOL: (ServiceChange("count", _SCALED), ServiceChange("powerState", _STOPPED)),
     ENDPOINT: tuple(ServiceChange(path, "the template of its traffic, see `ml.endpoint.drift`") for path in LEFT_TO_TEMPLATE),
@@ -38,7 +38,7 @@ CHANGES: Mapping[str, tuple[ServiceChange, ...]] = {
 
 
 def why(token: str, path: str) -> str:
-    """Who changes this property of a resource of this type by itself; "" where nobody does."""
+    """Returns what changes this property of a resource of this type; "" where nothing does."""
     return next((each.why for each in CHANGES.get(token, ()) if _covers(each.path, path)), "")
 
 

@@ -1,7 +1,6 @@
-"""What a stack file says, read into the arguments of components.
+"""Reads a stack file from the engine's configuration into the arguments of components.
 
-In: the engine's configuration, every value as text. Out: `Settings`, with a problem for each key that isn't known and each value
-of a wrong type; what is wrong is left out of the arguments.
+Unknown keys and values of a wrong type become problems, and are omitted from the arguments.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -40,21 +39,21 @@ from azure_gpu.stack import common_file, entry_options, keep, other_stacks, secr
 from azure_gpu.stack.entry_options import EntryOptions
 from azure_gpu.stack.file import StackFile
 from azure_gpu.stack.keys import PROJECT, config_key
-from azure_gpu.stack.own_source import OwnSource, nowhere
+from azure_gpu.stack.own_source import OwnSource, no_source
 from azure_gpu.stack.secret_values import NOTHING_ENCRYPTED, Encrypted
 from azure_gpu.vm.args import GpuVmSettings
 
-_WRITE_BLOBS = ("batch_account", "jobs", "ml_workspace", "vms")  # what has the stack's identity read and write blobs
+_WRITE_BLOBS = ("batch_account", "jobs", "ml_workspace", "vms")  # sections for which the stack's identity reads and writes blobs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """A stack file as arguments. `problems` says what isn't in them and why."""
+    """A stack file as arguments of components, without the invalid parts that `problems` lists."""
 
     stack: StackArgs
     foundation: FoundationWiring
     budget: BudgetSettings | None
-    budget_in_azure: bool  # else there is no more of it than its amount
+    budget_in_azure: bool  # whether it is created in Azure
     container_groups: Mapping[str, ContainerGroupSettings]
     jobs: Mapping[str, ServerlessGpuJobSettings]
     job_environments: Mapping[str, JobEnvironmentSettings]  # by region
@@ -67,19 +66,21 @@ class Settings:
     ml_endpoints: Mapping[str, MlEndpointSettings]
     vms: Mapping[str, GpuVmSettings]
     opts: Mapping[str, EntryOptions]  # of entries, by their paths
-    own_source: OwnSource | None = None  # None: the file sets `image_source`, or nothing is built
+    own_source: OwnSource | None = None  # None: the file sets `image_source`, or no workload is built
     kept: frozenset[str] = frozenset()  # sections whose parts stay when the stack is destroyed
-    off: tuple[str, ...] = ()  # paths of what `enabled: false` switches off, which is in none of the above
-    taken_down: Mapping[str, str] = field(default_factory=dict[str, str])  # paths of ended parts that are up no more, as well
+    off: tuple[str, ...] = ()  # paths of parts with `enabled: false`, which aren't in the fields above
+    taken_down: Mapping[str, str] = field(
+        default_factory=dict[str, str]
+    )  # the same of parts that were taken down after their last day
     problems: list[Problem]
     warnings: list[Problem]  # of secrets, and of parts that were taken down
 
     def opts_of(self, section: str, name: str = "") -> pulumi.ResourceOptions | None:
-        """The engine's options of an entry's component, such as `pools`, `train`; no name where the section is the entry."""
+        """Returns the engine's options of an entry, such as `pools`, `train`; without a name where the section is the entry."""
         return entry_options.of(self.opts.get(f"{section}.{name}" if name else section), section)
 
     def environment_of(self, job: str) -> str:
-        """The region, and so the environment, that a job runs in."""
+        """Returns the region of a job, which identifies its environment."""
         return _region_of(self.jobs[job], self.stack["location"])
 
 
@@ -89,14 +90,14 @@ def read(
     encrypted: Encrypted = NOTHING_ENCRYPTED,
     project: str = PROJECT,
     folder: Path = Path(),
-    outputs_of: other_stacks.Reader = other_stacks.by_nobody,
-    own_source: Callable[[], str] = nowhere,
-    ended_of: taken_down.Reader = taken_down.by_nobody,
+    outputs_of: other_stacks.Reader = other_stacks.unavailable,
+    own_source: Callable[[], str] = no_source,
+    ended_of: taken_down.Reader = taken_down.unavailable,
 ) -> Settings:
-    """The settings in the engine's configuration, whose keys are `namespace:key`; those of `project` are read, with the file that
-    they extend. `today` is the day of the run, YYYY-MM-DD; `encrypted`: which of the values are secrets; `folder`: where paths
-    begin; `outputs_of` reads other stacks, where a value refers to one; `own_source` finds the workloads'
-    sources, where the file doesn't set them; `ended_of` tells which past parts were taken down."""
+    """Reads the settings of `project` from the engine's configuration, whose keys are `namespace:key`, with the file that they
+    extend. `today`: the date of the run, YYYY-MM-DD; `encrypted`: which of the values are secrets; `folder`: where paths begin;
+    `outputs_of` reads other stacks; `own_source` finds the workloads' sources, where the file doesn't set them; `ended_of` finds
+    past parts that were taken down."""
     given: dict[str, object] = {}
     whole = common_file.extended(configuration, project, folder)
     for key, text in whole.configuration.items():
@@ -105,7 +106,7 @@ def read(
             given[name] = _decoded(text, key_hints(StackFile).get(name, str))
     given, of_stacks = other_stacks.resolved(given, outputs_of)
     checked = check(given, StackFile, "")
-    # What is needed and missing has its problem; left empty, it doesn't keep the rest from being judged.
+    # Missing required keys have a problem already; an empty value allows validating the rest.
     entries, opts = _without_options({"team": "", "location": "", **(checked.value or {})})
     gone = ended_of(taken_down.past(entries, today))
     left = switches.without_off(taken_down.without(entries, gone), StackFile)
@@ -113,8 +114,8 @@ def read(
     file = cast(StackFile, sections)
     of_secrets = secret_values.problems(encrypted, given)
     problems = [*whole.problems, *of_stacks, *errors(of_secrets), *checked.problems, *_of_another_project(configuration, project)]
-    for path, said in opts.items():
-        problems += entry_options.problems(said, path.partition(".")[0], f"{path}.opts")
+    for path, options in opts.items():
+        problems += entry_options.problems(options, path.partition(".")[0], f"{path}.opts")
     problems += [*switches.problems(left, gone), *of_kept]
     warnings = [each for each in of_secrets if each.severity is Severity.WARNING]
     warnings += [*secret_values.likely(given, encrypted), *taken_down.warnings(gone)]
@@ -124,7 +125,7 @@ def read(
 
 
 def _with_sources(settings: Settings, own_source: Callable[[], str]) -> Settings:
-    """Built from this installation's own sources, where workloads are built and the file doesn't set from what."""
+    """Sets `image_source` to this installation's sources, where workloads are built and the file doesn't set it."""
     workloads = settings.foundation.get("workloads")
     if not workloads or "image_source" in settings.foundation or not (address := own_source()):
         return settings
@@ -134,7 +135,7 @@ def _with_sources(settings: Settings, own_source: Callable[[], str]) -> Settings
 
 
 def _of_another_project(configuration: Mapping[str, str], project: str) -> list[Problem]:
-    """Keys as this project's examples spell them, in a project of another name, where nothing would read them."""
+    """Rejects keys in this project's default namespace where the project has another name, as they would be ignored."""
     return [
         Problem(
             path=key,
@@ -148,12 +149,13 @@ def _of_another_project(configuration: Mapping[str, str], project: str) -> list[
 
 
 def _decoded(text: str, wanted: Any) -> object:
-    """The engine gives every value as text, with JSON in it for what isn't text. Anything else stays text, and is refused."""
+    """Decodes a value of the engine: a string, with JSON for other types. Invalid JSON stays a string, which validation
+    rejects."""
     return text if wanted is str else stack_file.decoded(text)
 
 
 def _without_options(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, EntryOptions]]:
-    """The sections without the options of their entries, and these by the entries' paths."""
+    """Splits the options of entries, by their paths, from the sections."""
     found: dict[str, EntryOptions] = {}
 
     def rest(entry: Mapping[str, Any], path: str) -> dict[str, Any]:
@@ -213,7 +215,7 @@ def _arguments(
         batch_account=file.get("batch_account"),
         gallery_images=file.get("gallery_images", {}),
         pools=file.get("pools", {}),
-        clusters={name: login.with_login(said, configuration) for name, said in clusters.items()},
+        clusters={name: login.with_login(cluster, configuration) for name, cluster in clusters.items()},
         edges=file.get("edges", {}),
         ml_workspace=workspace,
         ml_endpoints=endpoints,
@@ -225,24 +227,24 @@ def _arguments(
 
 
 def _budget(file: StackFile) -> tuple[BudgetSettings | None, bool]:
-    """As its component takes it, and whether Azure gets it."""
+    """Returns the arguments of the budget's component, and whether it is created in Azure."""
     if "budget" not in file:
         return None, False
-    said: dict[str, Any] = dict(file["budget"])
-    in_azure = bool(said.pop("in_azure", True))
-    return cast(BudgetSettings, said), in_azure
+    budget: dict[str, Any] = dict(file["budget"])
+    in_azure = bool(budget.pop("in_azure", True))
+    return cast(BudgetSettings, budget), in_azure
 
 
 def _of_library(
     file: StackFile,
 ) -> tuple[Mapping[str, GpuClusterSettings], MlWorkspaceSettings | None, Mapping[str, MlEndpointSettings]]:
-    """Clusters, workspace and endpoints as their components take them: without the switches, their parts are the components' own,
-    which no type checker can see of a key of another type."""
+    """Casts clusters, workspace and endpoints to the arguments of their components: the switches of their parts are removed,
+    which a type checker can't see."""
     return cast(Any, (file.get("clusters", {}), file.get("ml_workspace"), file.get("ml_endpoints", {})))
 
 
 def _workloads(file: StackFile) -> list[WorkloadName]:
-    """The workloads that the registry builds, whatever runs them."""
+    """Returns the workloads that the registry builds for all parts."""
     of_groups = {each for group in file.get("container_groups", {}).values() for each in group_resolve.workloads(group)}
     of_jobs = {Workload(job["workload"]) for job in file.get("jobs", {}).values() if "workload" in job}
     in_pools = [
@@ -259,13 +261,13 @@ def _workloads(file: StackFile) -> list[WorkloadName]:
 
 
 def _job_environments(jobs: Mapping[str, ServerlessGpuJobSettings], file: StackFile) -> dict[str, JobEnvironmentSettings]:
-    """One environment for the jobs of each region, with the GPUs that they use and those that the file adds."""
+    """Returns one environment per region of the jobs, with their GPUs and those that the file adds."""
     gpus: dict[str, list[GpuModelName]] = {}
     for job in jobs.values():
         gpus.setdefault(_region_of(job, file["location"]), []).append(job.get("gpu", DEFAULT_GPU))
-    said = dict(file.get("job_environment", PartArgs()))
-    more = cast(Sequence[GpuModelName], said.pop("gpus", ()))
-    given = cast(PartArgs, said if "existing" in said else {"create": True, **said})  # and its overrides
+    environment = dict(file.get("job_environment", PartArgs()))
+    more = cast(Sequence[GpuModelName], environment.pop("gpus", ()))
+    given = cast(PartArgs, environment if "existing" in environment else {"create": True, **environment})  # and its overrides
     return {
         region: JobEnvironmentSettings(**given, location=region, gpus=[*of_region, *more]) for region, of_region in gpus.items()
     }
@@ -276,7 +278,7 @@ def _region_of(job: ServerlessGpuJobSettings, stacks: str) -> str:
 
 
 def _pods_have_an_identity(file: StackFile, clusters: Mapping[str, GpuClusterSettings]) -> bool:
-    """Whether pods may speak as the stack's identity: they carry the files of runs, and fetch the models of services."""
+    """Whether pods may run as the stack's identity, by which they transfer files of runs and fetch models of services."""
     identity: PartArgs = written(cast(FoundationSettings, file.get("foundation", {})).get("identity", PartArgs()))
     return "existing" not in identity and any(
         "existing" not in cluster

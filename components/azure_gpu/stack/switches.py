@@ -1,8 +1,6 @@
-"""Parts of a stack file that are switched off: `enabled: false` keeps a part in the file, and nothing of it is declared.
+"""Removes parts with `enabled: false` from the sections of a stack file.
 
-In: the sections of a stack file, whose keys and types were checked. Out: the sections without what is off, the paths of what is
-off, and a problem for each part that is on and needs one that is off. Dates, sizes, quotas and what parts need of each other are
-judged by what is left, so a part that is off is refused for its keys and types alone.
+Only the keys and types of such a part are validated. A part that is on and requires one that is off is a problem.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -15,37 +13,37 @@ from azure_gpu.shared.validation import below, form, is_map, key_hints
 
 _SWITCH = "switches a part of a stack file"
 _WORKSPACE = "ml_workspace"
-_HELD = {"batch_account": "pools", _WORKSPACE: "ml_endpoints"}  # what is in what
+_HELD = {"batch_account": "pools", _WORKSPACE: "ml_endpoints"}  # sections that require the other
 Sections = Mapping[str, Any]
 
 
 class Switched(TypedDict):
-    """A part of a stack file that can be switched off."""
+    """A part that can be switched off."""
 
     enabled: NotRequired[Annotated[bool, _SWITCH]]
-    """False declares nothing of it: its keys and types are checked, its dates, sizes and quotas aren't. `pulumi up` deletes what
-    was declared before. Default: true."""
+    """False declares nothing of it: only its keys and types are validated. `pulumi up` deletes what was declared before. Default:
+    true."""
 
 
-class Left(NamedTuple):
-    """What of a stack file is declared."""
+class EnabledParts(NamedTuple):
+    """The sections without the parts that are off."""
 
     sections: dict[str, Any]
-    off: tuple[str, ...]  # paths, such as `clusters.shared`, in the order of the file; none below another
+    off: tuple[str, ...]  # paths, such as `clusters.shared`, in the order of the file, without paths below another
 
 
-def without_off(sections: Sections, annotation: Any) -> Left:
-    """`sections` without what is off, and without the switches. `annotation`: the TypedDict that they were checked against."""
+def without_off(sections: Sections, annotation: Any) -> EnabledParts:
+    """Removes parts that are off, and the switches. `annotation`: the TypedDict of the sections."""
     off: list[str] = []
     left = _left(sections, annotation, "", off)
     for name, endpoint in left.get("ml_endpoints", {}).items():
         shares = {key: _shares(endpoint[key], name, off) for key in ("traffic", "mirror") if key in endpoint}
         left["ml_endpoints"][name] = {**endpoint, **shares}
-    return Left(left, tuple(off))
+    return EnabledParts(left, tuple(off))
 
 
-def problems(left: Left, ended: Collection[str] = ()) -> Iterator[Problem]:
-    """What is on and needs what is off. `ended`: which of that is off because it was taken down after its last day."""
+def problems(left: EnabledParts, ended: Collection[str] = ()) -> Iterator[Problem]:
+    """Yields a problem for each part that requires one that is off. `ended`: those that were taken down after their last day."""
     sections, off = left
     for key, section in _HELD.items():
         if key in off and sections.get(section):
@@ -56,13 +54,13 @@ def problems(left: Left, ended: Collection[str] = ()) -> Iterator[Problem]:
 
 
 def announce(off: Sequence[str]) -> None:
-    """One line in a preview that names what is off."""
+    """Logs the parts that are off in a preview."""
     if off and pulumi.runtime.is_dry_run():
         pulumi.log.info(f"switched off by enabled: false, not declared: {', '.join(off)}")
 
 
 def _left(value: Any, annotation: Any, path: str, off: list[str]) -> Any:
-    """`value` without what is off in it; the paths of that are added to `off`."""
+    """Removes parts that are off from `value`, and adds their paths to `off`."""
     kind = form(annotation)
     by_name = is_map(annotation)
     if not isinstance(value, Mapping) or not (by_name or is_typeddict(kind)):
@@ -76,7 +74,7 @@ def _left(value: Any, annotation: Any, path: str, off: list[str]) -> Any:
             off.append(here)
             continue
         kept[key] = _left(entry, inner, here, off)
-        # A section whose parts are all off is as one that isn't written: what other parts do by it doesn't happen.
+        # A section whose parts are all off is removed, so that it has no effect on other parts.
         if is_map(inner) and entry and not kept[key] and not by_name and key not in kind.__required_keys__:
             del kept[key]
     return kept
@@ -95,7 +93,7 @@ def _is_off(value: Any, annotation: Any) -> bool:
 
 
 def _shares(shares: Mapping[str, int], endpoint: str, off: Sequence[str]) -> dict[str, int]:
-    """Without deployments that are off and get nothing anyway."""
+    """Removes shares of 0 for deployments that are off."""
     return {name: share for name, share in shares.items() if share or _deployment(endpoint, name) not in off}
 
 
@@ -104,42 +102,42 @@ def _deployment(endpoint: str, name: str) -> str:
 
 
 class _Reference(NamedTuple):
-    """A place at which one part needs another."""
+    """A reference by which one part requires another."""
 
     path: str
-    value: object  # what is written there; None: nothing, and the part is meant nevertheless
-    part: str  # the path of the other
+    value: object  # None: the reference is implicit
+    part: str  # the path of the required part
 
 
 def _references(sections: Sections, off: Sequence[str]) -> Iterator[_Reference]:
     for section in ("pools", "vms"):
-        for name, said in sections.get(section, {}).items():
-            if "gallery_image" in said:
-                image = said["gallery_image"]
+        for name, part in sections.get(section, {}).items():
+            if "gallery_image" in part:
+                image = part["gallery_image"]
                 yield _Reference(f"{section}.{name}.gallery_image", image, f"gallery_images.{image}")
-    for name, said in sections.get(_WORKSPACE, {}).get("computes", {}).items():
+    for name, part in sections.get(_WORKSPACE, {}).get("computes", {}).items():
         for key in ("cluster", "vm"):
-            if key in said:
-                yield _Reference(f"{_WORKSPACE}.computes.{name}.{key}", said[key], f"{key}s.{said[key]}")
-    for name, said in sections.get("ml_endpoints", {}).items():
-        if "compute" in said:
-            yield _Reference(f"ml_endpoints.{name}.compute", said["compute"], f"{_WORKSPACE}.computes.{said['compute']}")
-        for deployment, served in said.get("deployments", {}).items():
+            if key in part:
+                yield _Reference(f"{_WORKSPACE}.computes.{name}.{key}", part[key], f"{key}s.{part[key]}")
+    for name, part in sections.get("ml_endpoints", {}).items():
+        if "compute" in part:
+            yield _Reference(f"ml_endpoints.{name}.compute", part["compute"], f"{_WORKSPACE}.computes.{part['compute']}")
+        for deployment, served in part.get("deployments", {}).items():
             if "environment" in served:
                 environment = f"{_WORKSPACE}.environments.{served['environment']}"
                 yield _Reference(f"{_deployment(name, deployment)}.environment", served["environment"], environment)
         for key in ("traffic", "mirror"):
-            for deployment, share in said.get(key, {}).items():
+            for deployment, share in part.get(key, {}).items():
                 yield _Reference(f"ml_endpoints.{name}.{key}.{deployment}", share, _deployment(name, deployment))
-    for name, said in sections.get("clusters", {}).items():
-        yield from _of_cluster(f"clusters.{name}", said, off)
+    for name, part in sections.get("clusters", {}).items():
+        yield from _of_cluster(f"clusters.{name}", part, off)
 
 
-def _of_cluster(path: str, said: Mapping[str, Any], off: Sequence[str]) -> Iterator[_Reference]:
-    """The GPU pools of jobs and services. Work that names none runs on the only one, which is off where none is left."""
-    only = [each for each in off if each.startswith(f"{path}.gpu_pools.")] if not said.get("gpu_pools") else []
+def _of_cluster(path: str, part: Mapping[str, Any], off: Sequence[str]) -> Iterator[_Reference]:
+    """Yields references of jobs and services to GPU pools. Without `pool` they run on the only pool."""
+    only = [each for each in off if each.startswith(f"{path}.gpu_pools.")] if not part.get("gpu_pools") else []
     for key in ("jobs", "services"):
-        for name, work in said.get(key, {}).items():
+        for name, work in part.get(key, {}).items():
             here = f"{path}.{key}.{name}.pool"
             if "pool" in work:
                 yield _Reference(here, work["pool"], f"{path}.gpu_pools.{work['pool']}")
@@ -150,9 +148,9 @@ def _of_cluster(path: str, said: Mapping[str, Any], off: Sequence[str]) -> Itera
 def _holds_others(key: str, section: str, others: Sequence[str]) -> Problem:
     return Problem(
         path=f"{key}.enabled",
-        message=f"{', '.join(others)} {'is' if len(others) == 1 else 'are'} in it, and it is switched off",
+        message=f"switched off, but required by {', '.join(others)}",
         value=False,
-        allowed=f"true while one of {section} is on",
+        allowed=f"true while any of {section} is on",
         fix=f"remove it, or write enabled: false for {' and '.join(others)} too",
     )
 
@@ -160,10 +158,10 @@ def _holds_others(key: str, section: str, others: Sequence[str]) -> Problem:
 def _needs_ended(reference: _Reference) -> Problem:
     return Problem(
         path=reference.path,
-        message=f"this needs {reference.part}, whose last day has passed and which was taken down",
+        message=f"requires {reference.part}, which was taken down after its last day",
         value=reference.value,
         allowed="parts that are up",
-        fix=f"write a later {reference.part}.expires_after, or remove what needs it",
+        fix=f"set a later {reference.part}.expires_after, or remove what requires it",
         code=Code.NOT_FOUND,
     )
 
@@ -171,9 +169,9 @@ def _needs_ended(reference: _Reference) -> Problem:
 def _needs_another(reference: _Reference) -> Problem:
     return Problem(
         path=reference.path,
-        message=f"this needs {reference.part}, which is switched off",
+        message=f"requires {reference.part}, which is switched off",
         value=reference.value,
         allowed="parts that are on",
-        fix=f"remove enabled: false from {reference.part}, or switch off what needs it",
+        fix=f"remove enabled: false from {reference.part}, or switch off what requires it",
         code=Code.NOT_FOUND,
     )

@@ -1,10 +1,8 @@
-"""Parts that were taken down after their last day: no `up` brings them back while their day is a past one, and the rest goes on.
+"""Switches off parts that were taken down after their last day, so that no `up` creates them again until a later day is set.
 
-`operations end --past` deletes a part and leaves the stack file as it is, which may lie in somebody's pull request. A part that
-the stack had until its last day, and has no more, is left out as by `enabled: false`; a new part with a past day is refused, as
-before. That the stack had it is in its outputs: in `expires_at` after the deletion, and in `taken_down` from the next `up` on.
-
-In: the sections of a stack file, the day, what the stack exported. Out: the sections with those parts switched off, and warnings.
+`operations end --past` deletes a part and leaves the stack file unchanged, which may be under review in a pull request. A part
+that the stack had until its last day, and no longer has, is treated like `enabled: false`; a new part with a past day stays an
+error. The stack's outputs show that it had the part: `expires_at` after the deletion, and `taken_down` from the next `up` on.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -17,27 +15,26 @@ from azure_gpu.shared import own_state
 from azure_gpu.stack import ended
 
 OUTPUT = "taken_down"
-"""The stack's output: by paths such as `pools.train` the instants at which their last days ended; only where there are any."""
-Reader = Callable[[Mapping[str, str]], Mapping[str, str]]  # of past parts those that were taken down
+"""The stack's output: the ends of taken-down parts (RFC 3339) by paths such as `pools.train`; omitted where there are none."""
+Reader = Callable[[Mapping[str, str]], Mapping[str, str]]  # selects the taken-down parts of past ones
 
 
 def by_engine(past: Mapping[str, str]) -> Mapping[str, str]:
-    """Asks the engine that runs the program."""
+    """Selects the taken-down parts by the stack's outputs and state, from the engine that runs the program."""
     exported = own_state.outputs() if past else None
     if not exported:
         return {}
     had = {path for path, instant in past.items() if _had(exported, path, instant)}
-    return {path: past[path] for path in sorted(had - ended.standing(sorted(had)))}
+    return {path: past[path] for path in sorted(had - ended.deployed(sorted(had)))}
 
 
-def by_nobody(_: Mapping[str, str]) -> Mapping[str, str]:
-    """Where no engine can be asked."""
+def unavailable(_: Mapping[str, str]) -> Mapping[str, str]:
+    """A reader for use without an engine: finds none."""
     return {}
 
 
 def past(sections: Mapping[str, Any], today: str) -> dict[str, str]:
-    """The parts whose last day has passed, each with the instant at which it ended. Days that can't be read are for others to
-    refuse."""
+    """Returns the parts whose last day has passed, with the end of that day (RFC 3339). Invalid dates are reported elsewhere."""
     found: dict[str, str] = {}
     for path, part in _parts(sections):
         last = parse_day(str(part.get("expires_after") or ""))
@@ -48,7 +45,7 @@ def past(sections: Mapping[str, Any], today: str) -> dict[str, str]:
 
 
 def without(sections: Mapping[str, Any], paths: Mapping[str, str]) -> dict[str, Any]:
-    """The sections in which these parts are switched off."""
+    """Returns the sections with these parts switched off."""
     return {key: _off(value, key, paths) for key, value in sections.items()}
 
 
@@ -56,8 +53,8 @@ def warnings(paths: Mapping[str, str]) -> list[Problem]:
     return [
         Problem(
             f"{path}.expires_after",
-            "its last day has passed and it was taken down: it isn't declared until that is a later one",
-            fix="write a later one, or remove the part",
+            "it was taken down after its last day: it isn't declared until a later one is set",
+            fix="set a later one, or remove the part",
             severity=Severity.WARNING,
         )
         for path in paths
@@ -65,7 +62,7 @@ def warnings(paths: Mapping[str, str]) -> list[Problem]:
 
 
 def _parts(sections: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """What may have an end of its own."""
+    """Yields the parts that may have `expires_after`."""
     for section in ended.TOKENS:
         for name, part in _items(sections.get(section)):
             yield f"{section}.{name}", part

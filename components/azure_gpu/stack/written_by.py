@@ -1,7 +1,7 @@
-"""Which version of the package wrote a stack's state, so that an older one doesn't change what it doesn't know.
+"""Rejects a stack that was last updated by a newer version of the package.
 
-The program exports its version. A program of an older version would plan to delete what a newer one has added, and rename what
-that has renamed; so it stops before it reads anything else. Versions before 0.2.0 exported none, and can't tell.
+The program exports its version. An older version would delete what a newer one has added, and rename what it has renamed, so it
+stops before it reads anything else. Versions before 0.2.0 exported none.
 """
 
 import re
@@ -17,32 +17,32 @@ _RELEASE = re.compile(r"\d+(?:\.\d+)*")
 
 
 def own_version() -> str:
-    """Of the package that runs."""
+    """Returns the version of the running package."""
     return version("azure-gpu")
 
 
 def newer() -> list[Problem]:
-    """The problem of a stack that a newer version has updated last; none where that isn't known."""
+    """Returns a problem if a newer version updated the stack last; none where that isn't known."""
     return check(own_state.outputs() or {}, own_version())
 
 
 def check(outputs: Mapping[str, object], own: str) -> list[Problem]:
-    """The same of a stack's outputs. `own`: the version that runs."""
+    """The same by a stack's outputs. `own`: the running version."""
     written = outputs.get(OUTPUT)
     if not isinstance(written, str) or _release(written) <= _release(own):
         return []
     return [
         Problem(
             path="stack",
-            message="a newer version of azure-gpu has updated this stack last, and may have added what this one would delete",
+            message="this stack was last updated by a newer version of azure-gpu, whose additions this one would delete",
             value=written,
-            allowed=f"{own}, which runs here, or an older one",
+            allowed=f"{own}, which runs here, or older",
             fix=f"run azure-gpu {written} or a newer one",
         )
     ]
 
 
 def _release(text: str) -> tuple[int, ...]:
-    """The numbers of a version, without what follows them; none of a text that is no version."""
+    """Returns the leading numbers of a version; empty for an invalid one."""
     found = _RELEASE.match(text)
     return tuple(int(each) for each in found[0].split(".")) if found else ()

@@ -1,7 +1,4 @@
-"""Secrets that stand in plain text in the environment of what runs.
-
-In: a resource that runs containers. Out: problems, which never show a value.
-"""
+"""Finds secrets in plain text among environment variables. Problems never show values."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -13,13 +10,13 @@ from azure_gpu.formats.likely_secrets import holds_secret, is_secret_name
 from azure_gpu_policies import origins
 from azure_gpu_policies.known import UNKNOWN, at, entries, mapping, text
 from azure_gpu_policies.machines import CONTAINER_APP
-from azure_gpu_policies.model import Given, Level, Policy, Severity, texts
+from azure_gpu_policies.model import Level, Policy, PolicySettings, Severity, texts
 from azure_gpu_policies.pods import pod_of
 from azure_gpu_policies.resources import Resource
 
 
 class Variable(NamedTuple):
-    """A variable with a plain value."""
+    """An environment variable with a plain value."""
 
     name: str
     value: str
@@ -29,29 +26,30 @@ class Variable(NamedTuple):
 
 
 def _variables(resource: Resource) -> Iterator[Variable]:
-    """Whether the program keeps the value secret doesn't count: the service shows it to whoever may read the resource."""
+    """Yields variables, also those that are secret in the program: the service shows them to everybody who may read the
+    resource."""
     found = resource.properties
     pod = pod_of(resource)
     if pod is not None:
-        instead = "put it into a Secret, and write valueFrom with secretKeyRef"
+        instead = "store it in a Secret, and set valueFrom with secretKeyRef"
         for container in pod.containers:
             yield from _listed(container.properties, "env", container.path, instead, origins.POD_SECRETS)
     if resource.type == azure_types.CONTAINER_GROUP.token:
-        instead, page = "write secureValue in place of value", origins.GROUP_VARIABLE
+        instead, page = "set secureValue in place of value", origins.GROUP_VARIABLE
         for key in ("initContainers", "containers"):
             for index, each in entries(found, key):
                 yield from _listed(each, "environmentVariables", resource.path(f"{key}[{index}]"), instead, page)
     if resource.type in (azure_types.JOB.token, CONTAINER_APP):
-        instead = "put it among configuration.secrets, and write secretRef in place of value"
+        instead = "store it in configuration.secrets, and set secretRef in place of value"
         for key in ("initContainers", "containers"):
             for index, each in entries(found, "template", key):
                 here = resource.path(f"template.{key}[{index}]")
                 yield from _listed(each, "env", here, instead, origins.APP_SECRET)
     if resource.type == azure_types.ML_ONLINE_DEPLOYMENT.token:
-        given = mapping(found, "properties", "environmentVariables") or {}
+        variables = mapping(found, "properties", "environmentVariables") or {}
         instead = "write ${{keyvault:…}} or ${{azureml://connections/…}}, or read it by the endpoint's identity"
-        for name, value in given.items():
-            # One that isn't known may be such a reference: it names a vault that the same update makes.
+        for name, value in variables.items():
+            # An unknown value may be such a reference, to a vault that the same update creates.
             if isinstance(value, str) and value and not value.startswith("${{"):
                 path = resource.path(f"properties.environmentVariables.{name}")
                 yield Variable(name, value, path, instead, origins.ML_SECRETS)
@@ -66,18 +64,18 @@ def _listed(container: Any, key: str, path: str, instead: str, source: Source) -
         value = at(each, "value")
         if isinstance(value, str) and value:
             yield Variable(text(each, "name"), value, f"{path}.{key}[{index}].value", instead, source)
-        elif value is UNKNOWN and text(each, "name"):  # such as a password that the same update makes up
+        elif value is UNKNOWN and text(each, "name"):  # such as a password that the same update generates
             yield Variable(text(each, "name"), "", f"{path}.{key}[{index}].value", instead, source)
 
 
-def _plain_secrets(resource: Resource, given: Given) -> Iterator[Problem]:
-    allowed = given.words("variables")
+def _plain_secrets(resource: Resource, settings: PolicySettings) -> Iterator[Problem]:
+    allowed = settings.words("variables")
     for each in _variables(resource):
         if each.name.lower() in allowed or not (is_secret_name(each.name) or holds_secret(each.value)):
             continue
         yield Problem(
             path=each.path,
-            message=f"the variable {each.name} is likely to be a secret, and everybody who may read the resource reads it",
+            message=f"the variable {each.name} is likely a secret, and everybody who may read the resource can read it",
             allowed="a reference to a secret",
             fix=each.instead,
             source=str(each.source),
@@ -88,11 +86,11 @@ POLICIES = (
     Policy(
         name="plain-text-secret",
         title="No secret in plain text",
-        description="Passwords, keys and tokens don't stand in plain text among the environment variables of what runs.",
+        description="Environment variables hold no passwords, keys or tokens in plain text.",
         level=Level.MANDATORY,
         severity=Severity.CRITICAL,
-        fix="Put the value where the service keeps secrets, and refer to it; then renew it, for it was read.",
+        fix="Store the value as a secret of the service and refer to it; then renew it, as it may have been read.",
         of_resource=_plain_secrets,
-        own_settings=(texts("variables", "Names of variables that look like secrets and are none"),),
+        own_settings=(texts("variables", "Names of variables that look like secrets but aren't"),),
     ),
 )

@@ -1,7 +1,7 @@
-"""What everybody in the internet reaches.
+"""Finds resources that are reachable from the internet.
 
-In: a resource. Out: problems. An endpoint that takes identities only is no fault by default, since nobody gets in without one;
-the setting `identity_is_enough` decides. What answers to everybody always is one.
+A public endpoint that accepts only identities isn't a violation by default; the setting `identity_is_enough` changes that. A
+public endpoint without authentication always is one.
 """
 
 import ipaddress
@@ -15,22 +15,22 @@ from azure_gpu.formats import azure_types
 from azure_gpu_policies import keys, origins
 from azure_gpu_policies.known import UNKNOWN, at, entries, is_open, is_word, text
 from azure_gpu_policies.machines import CONTAINER_APP
-from azure_gpu_policies.model import Given, Level, Policy, Severity, switch
+from azure_gpu_policies.model import Level, Policy, PolicySettings, Severity, switch
 from azure_gpu_policies.resources import Resource
 
 _NETWORK_ACCESS = "publicNetworkAccess"
 
 
-def _address(resource: Resource, _: Given) -> Iterator[Problem]:
-    """What runs answers at a public address, to whoever asks."""
+def _address(resource: Resource, _: PolicySettings) -> Iterator[Problem]:
+    """Finds workloads with a public address and without authentication."""
     found = resource.properties
     if resource.type == azure_types.CONTAINER_GROUP.token and is_word(at(found, "ipAddress", "type"), "Public"):
         yield Problem(
             path=resource.path("ipAddress.type"),
-            message="everybody in the internet reaches the containers' ports, and Container Instances checks nobody",
+            message="the containers' ports are reachable from the internet, and Container Instances authenticates nobody",
             value="Public",
             allowed="Private with subnetIds, or no ipAddress",
-            fix="leave ipAddress out where nobody calls in, or put the group into a subnet and a gateway in front",
+            fix="remove ipAddress, or put the group into a subnet behind a gateway",
             source=str(origins.GROUP_ADDRESS),
         )
     if resource.type == azure_types.ML_COMPUTE.token:
@@ -38,7 +38,7 @@ def _address(resource: Resource, _: Given) -> Iterator[Problem]:
         if is_word(access, "Enabled") or _has_open_ssh(found, access):
             yield Problem(
                 path=resource.path("properties.properties.remoteLoginPortPublicAccess"),
-                message="the SSH port of each node is open to everybody in the internet",
+                message="the SSH port of each node is open to the internet",
                 value=access,
                 allowed="Disabled",
                 fix="write Disabled",
@@ -51,26 +51,26 @@ def _address(resource: Resource, _: Given) -> Iterator[Problem]:
         if known and not _restricts(rules) and not is_word(certificates, "require"):
             yield Problem(
                 path=resource.path("configuration.ingress.external"),
-                message="everybody in the internet reaches the app, unless it checks callers by itself",
+                message="the app is reachable from the internet, unless it authenticates callers itself",
                 value=True,
                 allowed="false, or true with ipSecurityRestrictions that allow some addresses",
-                fix="write external: false, or name the addresses that may call under ipSecurityRestrictions",
+                fix="write external: false, or list the allowed addresses in ipSecurityRestrictions",
                 source=str(origins.APP_INGRESS),
             )
 
 
 def _has_open_ssh(cluster: object, access: object) -> bool:
-    """Where neither word is written, which is what the SDK's NotSpecified means, the port of a cluster in no network is open."""
+    """Whether the SSH port is open by default: without a setting, or with NotSpecified, for a cluster without a network."""
     inner = at(cluster, "properties", "properties")
     by_default = access is None or is_word(access, "NotSpecified")
-    # Without a word on public addresses nodes have them.
+    # By default nodes have public addresses.
     addresses = at(inner, "enableNodePublicIp")
     is_cluster = is_word(at(cluster, "properties", "computeType"), compute.CLUSTER)
     return by_default and is_cluster and at(inner, "subnet") is None and (addresses is None or addresses is True)
 
 
 def _restricts(rules: object) -> bool:
-    """Whether an app's rules keep anybody out but a few: those that allow, by keeping out all others."""
+    """Whether an app's rules restrict access; rules that allow addresses deny all others."""
     ranges = {
         action: [text(each, "ipAddressRange") for _, each in entries(rules) if is_word(at(each, "action"), action)]
         for action in ("Allow", "Deny")
@@ -79,16 +79,16 @@ def _restricts(rules: object) -> bool:
     return allows_some or any(_is_everybody(each) for each in ranges["Deny"])
 
 
-def _anonymous(resource: Resource, _: Given) -> Iterator[Problem]:
-    """Data that is read without any proof of who asks."""
+def _anonymous(resource: Resource, _: PolicySettings) -> Iterator[Problem]:
+    """Finds data with anonymous read access."""
     found = resource.properties
     if resource.type == azure_types.STORAGE_ACCOUNT.token and at(found, "allowBlobPublicAccess") is True:
         yield Problem(
             path=resource.path("allowBlobPublicAccess"),
-            message="containers of this account can be made readable by everybody",
+            message="containers of this account can be made publicly readable",
             value=True,
             allowed="false",
-            fix="write false, and give readers the role Storage Blob Data Reader",
+            fix="write false, and assign the role Storage Blob Data Reader to readers",
             source=str(origins.BLOB_ACCESS),
         )
     if resource.type == azure_types.BLOB_CONTAINER.token:
@@ -96,41 +96,41 @@ def _anonymous(resource: Resource, _: Given) -> Iterator[Problem]:
         if access and not is_word(access, "None"):
             yield Problem(
                 path=resource.path("publicAccess"),
-                message="everybody reads what is in this container",
+                message="the container is publicly readable",
                 value=access,
                 allowed="None",
-                fix="write None, and give readers the role Storage Blob Data Reader",
+                fix="write None, and assign the role Storage Blob Data Reader to readers",
                 source=str(origins.BLOB_ACCESS),
             )
     if resource.type == azure_types.REGISTRY.token and at(found, "anonymousPullEnabled") is True:
         yield Problem(
             path=resource.path("anonymousPullEnabled"),
-            message="everybody pulls the images of this registry",
+            message="the images of this registry are publicly readable",
             value=True,
             allowed="false",
-            fix="write false, and give whoever pulls the role AcrPull",
+            fix="write false, and assign the role AcrPull",
             source=str(origins.REGISTRY_PULL),
         )
 
 
-def _ml_endpoint(resource: Resource, given: Given) -> Iterator[Problem]:
+def _ml_endpoint(resource: Resource, settings: PolicySettings) -> Iterator[Problem]:
     access = at(resource.properties, "properties", _NETWORK_ACCESS)
     if resource.type != azure_types.ML_ONLINE_ENDPOINT.token or not _is_public(access):
         return
-    if given["identity_is_enough"] and not any(True for _ in keys.ml_endpoint(resource)):
+    if settings["identity_is_enough"] and not any(True for _ in keys.ml_endpoint(resource)):
         return
     yield _public(resource, f"properties.{_NETWORK_ACCESS}", access, "the endpoint", origins.ML_ENDPOINT_NETWORK)
 
 
-def _ml_workspace(resource: Resource, given: Given) -> Iterator[Problem]:
-    """A workspace takes identities only. What it has where nothing is written, its API doesn't say."""
+def _ml_workspace(resource: Resource, settings: PolicySettings) -> Iterator[Problem]:
+    """Checks workspaces, which accept only identities. The API doesn't document the default, so only an explicit value counts."""
     access = at(resource.properties, _NETWORK_ACCESS)
     is_one = resource.type == azure_types.ML_WORKSPACE.token
-    if is_one and is_word(access, "Enabled") and not given["identity_is_enough"]:
+    if is_one and is_word(access, "Enabled") and not settings["identity_is_enough"]:
         yield _public(resource, _NETWORK_ACCESS, access, "the workspace", origins.ML_WORKSPACE_NETWORK)
 
 
-def _kubernetes_api(resource: Resource, given: Given) -> Iterator[Problem]:
+def _kubernetes_api(resource: Resource, settings: PolicySettings) -> Iterator[Problem]:
     found = resource.properties
     profile = at(found, "apiServerAccessProfile")
     ranges, private = at(profile, "authorizedIPRanges"), at(profile, "enablePrivateCluster")
@@ -143,61 +143,61 @@ def _kubernetes_api(resource: Resource, given: Given) -> Iterator[Problem]:
     everybody = [(index, each) for index, each in named if _is_everybody(each)]
     if (named or has_unknown) and not everybody:
         return
-    if given["identity_is_enough"] and not everybody and not any(True for _ in keys.cluster(resource)):
+    if settings["identity_is_enough"] and not everybody and not any(True for _ in keys.cluster(resource)):
         return
     index, value = everybody[0] if everybody else (0, None)
     yield Problem(
         path=resource.path(f"apiServerAccessProfile.authorizedIPRanges{f'[{index}]' if everybody else ''}"),
-        message="everybody in the internet reaches the cluster's API server",
+        message="the cluster's API server is reachable from the internet",
         value=value,
         allowed="addresses of your own, such as 203.0.113.0/24, or enablePrivateCluster: true",
-        fix="name the addresses of your people and pipelines, or make the cluster private",
+        fix="list the addresses of your people and pipelines, or make the cluster private",
         source=str(network.RANGES_PAGE),
     )
 
 
-def _storage(resource: Resource, given: Given) -> Iterator[Problem]:
+def _storage(resource: Resource, settings: PolicySettings) -> Iterator[Problem]:
     found = resource.properties
     access, action = at(found, _NETWORK_ACCESS), at(found, "networkRuleSet", "defaultAction")
     if resource.type != azure_types.STORAGE_ACCOUNT.token or not _is_public(access) or action is UNKNOWN:
         return
-    if is_word(action, "Deny") or (given["identity_is_enough"] and not any(True for _ in keys.storage(resource))):
+    if is_word(action, "Deny") or (settings["identity_is_enough"] and not any(True for _ in keys.storage(resource))):
         return
     yield _public(
         resource, _NETWORK_ACCESS, access, "the storage account", origins.STORAGE_NETWORK, "networkRuleSet.defaultAction: Deny"
     )
 
 
-def _registry(resource: Resource, given: Given) -> Iterator[Problem]:
+def _registry(resource: Resource, settings: PolicySettings) -> Iterator[Problem]:
     found = resource.properties
     access, action = at(found, _NETWORK_ACCESS), at(found, "networkRuleSet", "defaultAction")
     if resource.type != azure_types.REGISTRY.token or not _is_public(access) or action is UNKNOWN or is_word(action, "Deny"):
         return
-    if given["identity_is_enough"] and not any(True for _ in keys.registry(resource)):
+    if settings["identity_is_enough"] and not any(True for _ in keys.registry(resource)):
         return
     yield _public(
         resource, _NETWORK_ACCESS, access, "the registry", origins.REGISTRY_NETWORK, "networkRuleSet.defaultAction: Deny"
     )
 
 
-def _batch(resource: Resource, given: Given) -> Iterator[Problem]:
+def _batch(resource: Resource, settings: PolicySettings) -> Iterator[Problem]:
     found = resource.properties
     access, action = at(found, _NETWORK_ACCESS), at(found, "networkProfile", "accountAccess", "defaultAction")
     if resource.type != azure_types.BATCH_ACCOUNT.token or not _is_public(access) or action is UNKNOWN or is_word(action, "Deny"):
         return
-    if given["identity_is_enough"] and not any(True for _ in keys.batch_account(resource)):
+    if settings["identity_is_enough"] and not any(True for _ in keys.batch_account(resource)):
         return
     what = "networkProfile.accountAccess.defaultAction: Deny"
     yield _public(resource, _NETWORK_ACCESS, access, "the Batch account", origins.BATCH_NETWORK, what)
 
 
-def _endpoint(resource: Resource, given: Given) -> Iterator[Problem]:
+def _endpoint(resource: Resource, settings: PolicySettings) -> Iterator[Problem]:
     for rule in (_ml_endpoint, _ml_workspace, _storage, _registry, _batch):
-        yield from rule(resource, given)
+        yield from rule(resource, settings)
 
 
 def _is_public(access: object) -> bool:
-    """Azure's services have it where nothing else is written."""
+    """Whether network access is public, which is the default of Azure's services."""
     return access is not UNKNOWN and not _is_word_disabled(access) and not is_word(access, "SecuredByPerimeter")
 
 
@@ -216,7 +216,7 @@ def _public(resource: Resource, path: str, value: object, what: str, source: Sou
     or_else = f", or {instead} with the networks that may" if instead else ""
     return Problem(
         path=resource.path(path),
-        message=f"everybody in the internet reaches {what}",
+        message=f"{what} is reachable from the internet",
         value=value,
         allowed=f"Disabled{or_else}",
         fix=f"write Disabled and add a private endpoint{or_else}",
@@ -226,7 +226,7 @@ def _public(resource: Resource, path: str, value: object, what: str, source: Sou
 
 _IDENTITY = switch(
     "identity_is_enough",
-    "Whether an endpoint may be public that takes identities of Entra only and no keys; false: private networks only",
+    "Whether an endpoint may be public if it accepts only Entra identities and no keys; false: private networks only",
     True,
 )
 
@@ -234,38 +234,38 @@ POLICIES = (
     Policy(
         name="public-address",
         title="No open ports",
-        description="Container groups, clusters of Azure ML and Container Apps have no port that all the internet reaches.",
+        description="Container groups, clusters of Azure ML and Container Apps have no port that is open to the internet.",
         level=Level.MANDATORY,
         severity=Severity.HIGH,
-        fix="Leave the address out, or put a network and a gateway in front.",
+        fix="Remove the public address, or put a network and a gateway in front.",
         of_resource=_address,
     ),
     Policy(
         name="anonymous-read",
-        title="Nothing read by everybody",
-        description="Files and images are read by whoever has a role, and by nobody else.",
+        title="No anonymous read access",
+        description="Files and images can be read only with a role.",
         level=Level.MANDATORY,
         severity=Severity.HIGH,
-        fix="Turn anonymous access off, and give readers a role.",
+        fix="Turn anonymous access off, and assign readers a role.",
         of_resource=_anonymous,
     ),
     Policy(
         name="public-endpoint",
-        title="No public endpoint that takes keys",
-        description="Endpoints and workspaces of Azure ML, storage, registries and Batch accounts aren't reached by everybody.",
+        title="No public endpoint with keys",
+        description="Endpoints and workspaces of Azure ML, storage, registries and Batch accounts aren't open to the internet.",
         level=Level.MANDATORY,
         severity=Severity.HIGH,
-        fix="Take identities only, or turn public network access off and add a private endpoint.",
+        fix="Accept only identities, or turn public network access off and add a private endpoint.",
         of_resource=_endpoint,
         own_settings=(_IDENTITY,),
     ),
     Policy(
         name="public-kubernetes-api",
-        title="No API server that is open to everybody",
-        description="The API server of a cluster answers to known addresses or in its network only.",
+        title="No public API server",
+        description="The API server of a cluster is reachable only from listed addresses or in its network.",
         level=Level.MANDATORY,
         severity=Severity.HIGH,
-        fix="Name the addresses that may reach it, or make the cluster private.",
+        fix="List the addresses that may reach it, or make the cluster private.",
         of_resource=_kubernetes_api,
         own_settings=(_IDENTITY,),
     ),

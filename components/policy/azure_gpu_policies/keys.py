@@ -1,7 +1,4 @@
-"""Keys and passwords where an identity would do: whoever has one is let in, and nobody sees who it was.
-
-In: a resource. Out: problems.
-"""
+"""Finds keys and passwords where an identity could be used: they are shared, and don't identify their user."""
 
 from collections.abc import Callable, Iterator
 
@@ -11,7 +8,7 @@ from azure_gpu.formats import azure_types
 from azure_gpu_policies import origins
 from azure_gpu_policies.known import UNKNOWN, at, entries, is_word, mapping, text
 from azure_gpu_policies.machines import CONTAINER_APP
-from azure_gpu_policies.model import Given, Level, OfResource, Policy, Severity
+from azure_gpu_policies.model import Level, OfResource, Policy, PolicySettings, Severity
 from azure_gpu_policies.resources import Resource
 
 _SHARED_KEY = "SharedKey"
@@ -21,24 +18,24 @@ def registry(resource: Resource) -> Iterator[Problem]:
     if at(resource.properties, "adminUserEnabled") is True:
         yield Problem(
             path=resource.path("adminUserEnabled"),
-            message="one user name and password let everybody push and pull who has them",
+            message="anyone with the admin user's password can push and pull",
             value=True,
             allowed="false",
-            fix="write false, and give identities the roles AcrPull and AcrPush",
+            fix="write false, and assign identities the roles AcrPull and AcrPush",
             source=str(origins.REGISTRY_ADMIN),
         )
 
 
 def storage(resource: Resource) -> Iterator[Problem]:
-    """Azure takes keys where nothing else is written."""
+    """Checks storage accounts, which allow keys by default."""
     allowed = at(resource.properties, "allowSharedKeyAccess")
     if allowed is not UNKNOWN and allowed is not False:
         yield Problem(
             path=resource.path("allowSharedKeyAccess"),
-            message="the account's two keys let everybody read and delete everything who has one",
+            message="anyone with one of the account's two keys can read and delete everything",
             value=allowed,
             allowed="false",
-            fix="write false, and give identities roles such as Storage Blob Data Contributor",
+            fix="write false, and assign identities roles such as Storage Blob Data Contributor",
             source=str(origins.STORAGE_KEYS),
         )
 
@@ -48,30 +45,30 @@ def ml_endpoint(resource: Resource) -> Iterator[Problem]:
     if is_word(mode, "Key"):
         yield Problem(
             path=resource.path("properties.authMode"),
-            message="the endpoint answers to everybody who has one of its two keys, which never expire",
+            message="anyone with one of the endpoint's two keys, which never expire, can call it",
             value=mode,
             allowed="AADToken, AMLToken",
-            fix="write AADToken, and give callers a role with onlineEndpoints/score/action",
+            fix="write AADToken, and assign callers a role with onlineEndpoints/score/action",
             source=str(origins.ML_KEYS),
         )
 
 
 def cluster(resource: Resource) -> Iterator[Problem]:
-    """AKS has local accounts where nothing else is written."""
+    """Checks clusters, which have local accounts by default."""
     disabled = at(resource.properties, "disableLocalAccounts")
     if disabled is not UNKNOWN and disabled is not True:
         yield Problem(
             path=resource.path("disableLocalAccounts"),
-            message="the cluster's own certificates make everybody its administrator who has one, whatever Entra says",
+            message="anyone with the cluster's local administrator certificate bypasses Entra",
             value=disabled,
             allowed="true, with aadProfile",
-            fix="write true, and log people in by Entra: aadProfile with managed and enableAzureRBAC",
+            fix="write true, and set aadProfile with managed and enableAzureRBAC",
             source=str(origins.LOCAL_ACCOUNTS),
         )
 
 
 def batch_account(resource: Resource) -> Iterator[Problem]:
-    """Batch takes all three modes where nothing else is written, and Entra alone where pools lie in the user's subscription."""
+    """Checks Batch accounts, which allow all three modes by default, and only Entra in user subscription mode."""
     allocation = at(resource.properties, "poolAllocationMode")
     if allocation is UNKNOWN or is_word(allocation, "UserSubscription"):
         return
@@ -81,10 +78,10 @@ def batch_account(resource: Resource) -> Iterator[Problem]:
         return
     yield Problem(
         path=resource.path("allowedAuthenticationModes"),
-        message="the account's two keys let everybody run anything on its pools who has one",
+        message="anyone with one of the account's two keys can run anything on its pools",
         value=", ".join(map(str, named)) or None,
         allowed="AAD, TaskAuthenticationToken",
-        fix="write the two, and give identities the role Azure Batch Data Contributor",
+        fix="write these two, and assign identities the role Azure Batch Data Contributor",
         source=str(origins.BATCH_KEYS),
     )
 
@@ -114,7 +111,7 @@ def _pool(resource: Resource) -> Iterator[Problem]:
 def _password(resource: Resource, path: str, instead: str, source: Source) -> Problem:
     return Problem(
         path=resource.path(path),
-        message="images are pulled by a password, which somebody has to keep and renew",
+        message="images are pulled with a password, which has to be kept and renewed",
         allowed="an identity with the role AcrPull",
         fix=f"remove it, and set {instead.rpartition('.')[2]} to the id of a user-assigned identity",
         source=str(source),
@@ -128,18 +125,18 @@ def _machine(resource: Resource) -> Iterator[Problem]:
     if linux is not None and disabled is not UNKNOWN and disabled is not True and has_password:
         yield Problem(
             path=resource.path("osProfile.linuxConfiguration.disablePasswordAuthentication"),
-            message="people log in to the machine by a password",
+            message="the machine allows login with a password",
             value=disabled,
             allowed="true, with linuxConfiguration.ssh.publicKeys",
-            fix="write true, and give the public keys of those who log in",
+            fix="write true, and set the public keys of those who log in",
             source=str(origins.LINUX_PASSWORD),
         )
 
 
 def _of(azure_type: azure_types.AzureType, rule: Callable[[Resource], Iterator[Problem]]) -> OfResource:
-    """The rule, for resources of that type."""
+    """Applies the rule to resources of that type."""
 
-    def judged(resource: Resource, _: Given) -> Iterator[Problem]:
+    def judged(resource: Resource, _: PolicySettings) -> Iterator[Problem]:
         if resource.type == azure_type.token:
             yield from rule(resource)
 
@@ -155,7 +152,7 @@ _PASSWORDS: dict[str, Callable[[Resource], Iterator[Problem]]] = {
 }
 
 
-def _passwords(resource: Resource, _: Given) -> Iterator[Problem]:
+def _passwords(resource: Resource, _: PolicySettings) -> Iterator[Problem]:
     rule = _PASSWORDS.get(resource.type)
     if rule is not None:
         yield from rule(resource)
@@ -165,34 +162,34 @@ POLICIES = (
     Policy(
         name="registry-admin-user",
         title="No registry with an admin user",
-        description="A registry is used by identities and has no admin user.",
+        description="A registry has no admin user; identities use it.",
         level=Level.MANDATORY,
         severity=Severity.HIGH,
-        fix="Turn the admin user off, and give identities the roles AcrPull and AcrPush.",
+        fix="Turn the admin user off, and assign identities the roles AcrPull and AcrPush.",
         of_resource=_of(azure_types.REGISTRY, registry),
     ),
     Policy(
         name="storage-shared-key",
-        title="No storage by keys",
-        description="A storage account takes identities and no account keys.",
+        title="No storage access with keys",
+        description="A storage account accepts identities and no account keys.",
         level=Level.MANDATORY,
         severity=Severity.HIGH,
-        fix="Set allowSharedKeyAccess to false, and give identities roles.",
+        fix="Set allowSharedKeyAccess to false, and assign identities roles.",
         of_resource=_of(azure_types.STORAGE_ACCOUNT, storage),
     ),
     Policy(
         name="ml-endpoint-keys",
-        title="No ML endpoint by keys",
-        description="An online endpoint of Azure ML takes tokens of Entra and no keys.",
+        title="No ML endpoint with keys",
+        description="An online endpoint of Azure ML accepts tokens of Entra and no keys.",
         level=Level.MANDATORY,
         severity=Severity.HIGH,
-        fix="Set authMode to AADToken, and give callers a role.",
+        fix="Set authMode to AADToken, and assign callers a role.",
         of_resource=_of(azure_types.ML_ONLINE_ENDPOINT, ml_endpoint),
     ),
     Policy(
         name="aks-local-accounts",
         title="No cluster with local accounts",
-        description="People and programs log in to a cluster by Entra, and there are no local accounts.",
+        description="A cluster has no local accounts; people and programs log in by Entra.",
         level=Level.MANDATORY,
         severity=Severity.HIGH,
         fix="Set disableLocalAccounts to true, and configure aadProfile.",
@@ -200,8 +197,8 @@ POLICIES = (
     ),
     Policy(
         name="batch-shared-key",
-        title="No Batch account by keys",
-        description="A Batch account takes tokens of Entra and no account keys.",
+        title="No Batch account with keys",
+        description="A Batch account accepts tokens of Entra and no account keys.",
         level=Level.MANDATORY,
         severity=Severity.HIGH,
         fix="Set allowedAuthenticationModes to AAD and TaskAuthenticationToken.",
@@ -210,7 +207,7 @@ POLICIES = (
     Policy(
         name="passwords",
         title="Identities in place of passwords",
-        description="Images are pulled by an identity, and people log in to Linux machines by SSH keys.",
+        description="Images are pulled by an identity, and people log in to Linux machines with SSH keys.",
         level=Level.ADVISORY,
         severity=Severity.MEDIUM,
         fix="Use an identity with the role AcrPull, and SSH keys.",

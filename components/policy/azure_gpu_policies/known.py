@@ -1,7 +1,4 @@
-"""Reads properties of which some aren't known before an update.
-
-In: a property map as plain values, with `UNKNOWN` where an output stands that a preview can't tell. Out: values.
-"""
+"""Reads properties, some of which aren't known before an update: those are `UNKNOWN`."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
@@ -16,7 +13,7 @@ UNKNOWN = _Unknown.UNKNOWN
 
 
 def at(value: object, *keys: str) -> Any:
-    """What is at the end of the path; None where nothing is, UNKNOWN where it or anything on the way isn't known."""
+    """Returns the value at the path; None where it isn't set, UNKNOWN where it or a value around it isn't known."""
     for key in keys:
         if value is UNKNOWN:
             return UNKNOWN
@@ -25,37 +22,37 @@ def at(value: object, *keys: str) -> Any:
 
 
 def text(value: object, *keys: str) -> str:
-    """ "" where nothing is, or it isn't known."""
+    """Returns the string at the path; "" where it isn't set or known."""
     found = at(value, *keys)
     return found if isinstance(found, str) else ""
 
 
 def number(value: object, *keys: str) -> int | None:
-    """None where nothing is, or it isn't known."""
+    """Returns the number at the path; None where it isn't set or known."""
     found = at(value, *keys)
     return int(found) if isinstance(found, int | float) and not isinstance(found, bool) else None
 
 
 def mapping(value: object, *keys: str) -> Mapping[str, Any] | None:
-    """None where no object is, or it isn't known."""
+    """Returns the object at the path; None where it isn't set or known."""
     found = at(value, *keys)
     return cast(Mapping[str, Any], found) if isinstance(found, Mapping) else None
 
 
 def is_word(value: object, word: str) -> bool:
-    """Whether it is this word of an enum, in whatever letter case."""
+    """Whether the value is this enum value, case-insensitive."""
     return isinstance(value, str) and value.lower() == word.lower()
 
 
 def entries(value: object, *keys: str) -> Iterator[tuple[int, Any]]:
-    """The entries of a list with their index, without those that aren't known; none where there is no list."""
+    """Yields the known entries of a list with their index."""
     found = at(value, *keys)
     if isinstance(found, Sequence) and not isinstance(found, str):
         yield from ((index, each) for index, each in enumerate(cast(Sequence[Any], found)) if each is not UNKNOWN)
 
 
 def is_open(value: object) -> bool:
-    """Whether anything in it isn't known."""
+    """Whether the value, or any value inside of it, isn't known."""
     if isinstance(value, Mapping):
         return any(is_open(each) for each in cast(Mapping[str, object], value).values())
     if isinstance(value, Sequence) and not isinstance(value, str):

@@ -1,7 +1,4 @@
-"""The machines that a resource declares: which size, for which service, how many stay and how many there can be.
-
-In: a `Resource`. Out: `Machines`, with the places where its values are written. None where a number isn't known.
-"""
+"""Reads the machines of a resource: size, service, minimum and maximum number, with the paths of these values."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -24,19 +21,19 @@ class Machines(NamedTuple):
     resource: Resource
     service: Service
     size: str  # of a virtual machine; a GPU SKU, or a workload profile's type
-    path: str  # where the size is written
-    idle: int | None  # that stay while nothing runs
-    most: int | None
-    idle_path: str = ""  # where that is written; empty: the service can't scale it to zero
+    path: str  # of the size
+    idle: int | None  # minimum number, while nothing runs; None: not known
+    most: int | None  # maximum number; None: not known
+    idle_path: str = ""  # of that number; empty: the service can't scale to zero
     most_path: str = ""
-    scales: bool = False  # by itself
-    open: bool = False  # its numbers, or one of them, aren't known before an update
+    scales: bool = False  # automatically
+    open: bool = False  # a number isn't known before an update
     spot: bool | None = False  # None: not known
     windows: bool = False
 
     @property
     def has_gpu(self) -> bool:
-        """Whether it is known that they have GPUs."""
+        """Whether they are known to have GPUs."""
         if self.service in (Service.CONTAINER_INSTANCES, Service.CONTAINER_APPS):
             return True
         return endpoints.has_gpu(self.size) is True
@@ -55,7 +52,7 @@ class Machines(NamedTuple):
 
 
 def machines_of(resource: Resource) -> tuple[Machines, ...]:
-    """Those whose size is known; none for what has no machines of its own."""
+    """Returns the machines of known size; empty for a resource without machines."""
     read = _READERS.get(resource.type)
     return tuple(each for each in read(resource) if each.size) if read is not None else ()
 
@@ -99,7 +96,7 @@ def _agent_pool(resource: Resource) -> Iterator[Machines]:
 
 
 def _node_pool(resource: Resource, pool: Any, at_: str) -> Machines:
-    """A pool without a word on scaling has the nodes that `count` says. A system pool can't have none."""
+    """Reads a node pool. Without autoscaling it has `count` nodes. A system pool can't scale to zero."""
     scales = at(pool, "enableAutoScaling")
     idle, most = ("minCount", "maxCount") if scales is True else ("count", "count")
     known = scales is not UNKNOWN
@@ -152,7 +149,7 @@ def _batch_pool(resource: Resource) -> Iterator[Machines]:
 
 
 def _all_spot(idle: tuple[int, int] | None, formula: str) -> bool | None:
-    """A formula may ask for nodes of both kinds, and how many of each isn't told."""
+    """Whether all nodes are Spot nodes; None for a formula that may use both kinds."""
     if formula:
         return False if "$TargetLowPriorityNodes" not in formula else None
     return None if idle is None else idle[0] == 0 and idle[1] > 0
@@ -162,7 +159,7 @@ def _ml_compute(resource: Resource) -> Iterator[Machines]:
     found = at(resource.properties, "properties")
     inner = at(found, "properties")
     kind = text(found, "computeType")
-    if kind not in (compute.CLUSTER, compute.INSTANCE):  # attached: its machines are another resource's
+    if kind not in (compute.CLUSTER, compute.INSTANCE):  # attached: the machines belong to another resource
         return
     is_cluster = kind == compute.CLUSTER
     scale = at(inner, "scaleSettings")
@@ -183,7 +180,7 @@ def _ml_compute(resource: Resource) -> Iterator[Machines]:
 
 
 def _ml_deployment(resource: Resource) -> Iterator[Machines]:
-    """Instances of a managed endpoint never go to zero."""
+    """Reads a managed deployment, which can't scale to zero."""
     if not is_word(at(resource.properties, "properties", "endpointComputeType"), "Managed"):
         return
     capacity = at(resource.properties, "sku", "capacity")
@@ -212,7 +209,7 @@ def _container_group(resource: Resource) -> Iterator[Machines]:
 
 
 def _environment(resource: Resource) -> Iterator[Machines]:
-    """Profiles with GPUs. A dedicated one bills its nodes; a serverless one, what its jobs and apps run on it."""
+    """Reads profiles with GPUs. A dedicated one is billed by its nodes; a serverless one by its jobs and apps."""
     for index, each in entries(resource.properties, "workloadProfiles"):
         kind = text(each, "workloadProfileType")
         if kind not in PROFILES and "gpu" not in kind.lower():
@@ -246,7 +243,7 @@ _READERS = {
 
 
 def _spot(priority: object) -> bool | None:
-    """LowPriority of Azure ML, and Low of virtual machines, mean Spot machines today."""
+    """Whether the priority is Spot, which includes LowPriority of Azure ML and Low of virtual machines."""
     return None if priority is UNKNOWN else any(is_word(priority, each) for each in ("Spot", "Low", compute.LOW_PRIORITY))
 
 

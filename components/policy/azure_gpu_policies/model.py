@@ -1,6 +1,6 @@
-"""What a policy is: a rule over one resource or over the stack, with a name, a level and settings.
+"""Defines `Policy`: a rule for one resource or for the stack, with a name, a level and settings.
 
-`Policy`, `Setting`, `Given`. Pure; `pack` makes Pulumi's policies of them.
+Pure; `pack` converts them to Pulumi's policies.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,15 +17,15 @@ from azure_gpu_policies.resources import Resource, Stack
 
 
 class Level(StrEnum):
-    """What a violation does, in Pulumi's words."""
+    """Pulumi's enforcement level."""
 
-    ADVISORY = "advisory"  # it is told
-    MANDATORY = "mandatory"  # the preview or update fails
+    ADVISORY = "advisory"  # a violation is reported
+    MANDATORY = "mandatory"  # a violation fails the preview or update
     DISABLED = "disabled"
 
 
 class Severity(StrEnum):
-    """How much a violation matters, in Pulumi's words."""
+    """Pulumi's severity."""
 
     LOW = "low"
     MEDIUM = "medium"
@@ -34,7 +34,7 @@ class Severity(StrEnum):
 
 
 class Setting(NamedTuple):
-    """One setting of a policy: JSON Schema, with a description and a default."""
+    """A setting of a policy: JSON Schema, with a description and a default."""
 
     name: str
     schema: Mapping[str, Any]
@@ -63,22 +63,22 @@ DATED = (
         "as_of",
         {
             "type": "string",
-            "description": "The day that resources are judged at, YYYY-MM-DD; empty: today",
+            "description": "The date at which resources are evaluated, YYYY-MM-DD; empty: today",
             "pattern": r"^(\d{4}-\d{2}-\d{2})?$",
             "default": "",
         },
     ),
     switch(
         "as_of_tag",
-        f"Whether a resource with the tag `{AS_OF}`, which the library writes where a stack is judged at another day, is judged "
-        "at that day",
+        f"Whether a resource with the tag `{AS_OF}`, which the library sets where a stack has another date of evaluation, is "
+        "evaluated at that date",
         True,
     ),
 )
 
 
-class Given:
-    """The settings of a policy as somebody configured them, and the day."""
+class PolicySettings:
+    """The configured settings of a policy, and the date."""
 
     def __init__(self, settings: Sequence[Setting], configured: Mapping[str, Any], today: date) -> None:
         self._values = {each.name: configured.get(each.name, each.default) for each in settings}
@@ -88,11 +88,11 @@ class Given:
         return self._values[name]
 
     def words(self, name: str) -> frozenset[str]:
-        """A list of words, letter case aside."""
+        """Returns a list setting in lower case."""
         return frozenset(str(each).lower() for each in self._values[name])
 
     def day(self, *resources: Resource) -> date:
-        """At which a resource is judged: the first that has a day of its own tells it, if that is allowed to."""
+        """Returns the date of evaluation: the setting, else the first resource's tag, where tags are allowed, else today."""
         set_day = parse_day(str(self._values["as_of"]))
         if set_day is not None:
             return set_day
@@ -106,20 +106,20 @@ class Given:
         return any(fnmatchcase(urn, str(pattern)) for pattern in self._values[EXCEPTIONS.name])
 
     def problem(self) -> Problem | None:
-        """A day that the calendar doesn't have: its form is right, so the engine lets it through."""
+        """Rejects a date that isn't in the calendar; the engine checks only its form."""
         as_of = str(self._values.get("as_of", ""))
         if not as_of or parse_day(as_of) is not None:
             return None
-        fix = "write a day of the calendar, or leave it out to judge at today"
-        return Problem("the setting as_of", "the calendar has no such day", as_of, "a day as YYYY-MM-DD", fix)
+        fix = "set a valid date, or remove it to use today"
+        return Problem("the setting as_of", "not a valid date", as_of, "a day as YYYY-MM-DD", fix)
 
 
-OfResource = Callable[[Resource, Given], Iterable[Problem]]
-OfStack = Callable[[Stack, Given], Iterable[tuple[Resource | None, Problem]]]
+OfResource = Callable[[Resource, PolicySettings], Iterable[Problem]]
+OfStack = Callable[[Stack, PolicySettings], Iterable[tuple[Resource | None, Problem]]]
 
 
 class Policy(NamedTuple):
-    """One policy. It has one of the two rules: that of a stack is asked once, when all resources are declared."""
+    """A policy, with one of the two rules: that of a stack is evaluated once, when all resources are declared."""
 
     name: str
     title: str
@@ -135,26 +135,26 @@ class Policy(NamedTuple):
     def settings(self) -> tuple[Setting, ...]:
         return (*self.own_settings, EXCEPTIONS)
 
-    def given(self, configured: Mapping[str, Any], today: date) -> Given:
-        return Given(self.settings, configured, today)
+    def configured(self, values: Mapping[str, Any], today: date) -> PolicySettings:
+        return PolicySettings(self.settings, values, today)
 
     def judge(self, resource: Resource, configured: Mapping[str, Any], today: date) -> list[Problem]:
-        """What speaks against one resource; nothing, for a policy of a stack."""
-        given = self.given(configured, today)
-        if self.of_resource is None or given.excepts(resource.urn):
+        """Returns the problems of one resource; empty for a policy of a stack."""
+        settings = self.configured(configured, today)
+        if self.of_resource is None or settings.excepts(resource.urn):
             return []
-        wrong = given.problem()
+        wrong = settings.problem()
         if wrong is not None:
             return [wrong]
-        return list({str(each): each for each in self.of_resource(resource, given)}.values())
+        return list({str(each): each for each in self.of_resource(resource, settings)}.values())
 
     def judge_stack(self, stack: Stack, configured: Mapping[str, Any], today: date) -> list[tuple[Resource | None, Problem]]:
-        """What speaks against the stack, with the resource that it is about; nothing, for a policy of resources."""
-        given = self.given(configured, today)
+        """Returns the problems of the stack, each with its resource; empty for a policy of resources."""
+        settings = self.configured(configured, today)
         if self.of_stack is None:
             return []
-        wrong = given.problem()
+        wrong = settings.problem()
         if wrong is not None:
             return [(None, wrong)]
-        kept = [each for each in self.of_stack(stack, given) if each[0] is None or not given.excepts(each[0].urn)]
+        kept = [each for each in self.of_stack(stack, settings) if each[0] is None or not settings.excepts(each[0].urn)]
         return list({(each.urn if each else "", str(problem)): (each, problem) for each, problem in kept}.values())

@@ -1,7 +1,7 @@
-"""Where the rules were read that the catalog has no use for itself.
+"""Sources of the rules that aren't in the catalog.
 
-What a property means is the provider's own description of it, which is Azure's specification of the API. Pages of Microsoft have
-the day that they bear.
+Meanings of properties come from the provider's descriptions, which are those of Azure's API specifications. Pages of Microsoft
+have their publication date.
 """
 
 from azure_gpu.catalog.sources import Source, observed
@@ -28,7 +28,7 @@ STORAGE_NETWORK = _property("storage StorageAccount, publicNetworkAccess and net
 REGISTRY_PULL = _property("containerregistry Registry, anonymousPullEnabled")
 REGISTRY_ADMIN = _property("containerregistry Registry, adminUserEnabled")
 REGISTRY_NETWORK = _property("containerregistry Registry, publicNetworkAccess and networkRuleSet.defaultAction")
-# That an account has all modes which names none is assumed; the embedded Azure takes it so too.
+# That an account without a list has all modes is assumed; the embedded Azure does the same.
 BATCH_KEYS = _property("batch BatchAccount, allowedAuthenticationModes; all of them where none is named is assumed")
 BATCH_NETWORK = _property("batch BatchAccount, publicNetworkAccess and networkProfile.accountAccess")
 BATCH_SCALE = _property("batch Pool, scaleSettings")

@@ -1,7 +1,4 @@
-"""The policies as Pulumi's: `serve` answers the engine until it goes.
-
-In: what the engine tells of each resource. Out: violations, one for each problem.
-"""
+"""Converts the policies to Pulumi's: `serve` runs the pack until the engine ends it. Each problem is a violation."""
 
 import importlib
 from collections.abc import Mapping, Sequence
@@ -18,15 +15,15 @@ NAME = "azure-gpu"
 
 
 def serve() -> None:
-    """Runs the pack. pulumi-policy is in the pack's own environment, and nothing else here needs it."""
+    """Runs the pack. pulumi-policy is installed only in the pack's environment."""
     sdk: Any = importlib.import_module("pulumi_policy")
     declared = _Declared(importlib.import_module("pulumi_policy.proxy").UnknownValueError)
     sdk.PolicyPack(name=NAME, policies=[_pulumi_policy(sdk, each, declared) for each in ALL])
 
 
 class _Declared:
-    """The inputs of resources, which the engine gives to policies of a resource only. Those of a stack get outputs from it, and
-    by those nobody sees in which account a pool lies."""
+    """Stores the inputs of resources, which the engine passes only to policies of a resource. Policies of a stack get outputs,
+    which don't show the account of a pool."""
 
     def __init__(self, unknown_error: type[Exception]) -> None:
         self._unknown_error = unknown_error
@@ -41,7 +38,7 @@ class _Declared:
         return Stack(self._of_stack(each) for each in args.resources)
 
     def plain(self, value: Any) -> Any:
-        """Without the SDK's wrappers, which raise an error where a value isn't known."""
+        """Removes the SDK's wrappers, which raise an error for unknown values."""
         if isinstance(value, Mapping):
             given = cast(Mapping[str, Any], value)
             return {key: self._entry(given, key) for key in given}
@@ -59,7 +56,7 @@ class _Declared:
             return UNKNOWN
 
     def _of_stack(self, found: Any) -> Resource:
-        """By its inputs: in a preview, outputs are open that a program leaves out."""
+        """Uses the inputs, as in a preview outputs of unset properties aren't known."""
         inputs = self._inputs.get(found.urn)
         properties = inputs if inputs is not None else cast(dict[str, Any], self.plain(found.props))
         depends = {key: tuple(each.urn for each in of_key) for key, of_key in found.property_dependencies.items()}

@@ -1,4 +1,4 @@
-"""docs/policies.md: `python -m azure_gpu_policies.page` writes it to standard output, from the policies and what holds of all."""
+"""Generates docs/policies.md: `python -m azure_gpu_policies.page` prints it."""
 
 import json
 import sys
@@ -13,10 +13,10 @@ _BEGIN = """\
 
 <!-- Written by `make docs` from components/policy/azure_gpu_policies. -->
 
-What the library refuses in its own components, a policy pack holds any program against: one in TypeScript that declares an AKS
-cluster by itself, one in YAML, one that was there before. It reads the resources of pulumi-azure-native, in each of its API
-versions, and of pulumi-kubernetes, and says of each fault where it is written, what is allowed, and what to write instead. Sizes,
-dates and prices are [the catalog's](catalog.md), so that an end that the catalog learns of is one that the pack tells.
+A policy pack applies the library's rules to any Pulumi program: one in TypeScript that declares an AKS cluster directly, one in
+YAML, an existing one. It reads the resources of pulumi-azure-native, in each of its API versions, and of pulumi-kubernetes, and
+reports each problem with its place, what is allowed and a fix. Sizes, dates and prices come from [the catalog](catalog.md), so
+the pack reports each retirement that the catalog knows.
 
 ```sh
 git clone --depth 1 <repository> azure-gpu                                # once; or --branch <version>
@@ -28,14 +28,14 @@ pulumi preview --policy-pack azure-gpu/components/policy                  # in y
 Policies:
     ❌ azure-gpu@v0.2.0 (local: azure-gpu/components/policy)
         - [mandatory] [severity: high]  gpu-retired  (azure-native:batch:Pool: train)
-          Sizes, GPU SKUs, images, Kubernetes versions and parts of services are used until the day of their end.
+          Sizes, GPU SKUs, images, Kubernetes versions and parts of services aren't used after their retirement.
           Pool("train").vmSize: Standard_NC6 retired on 2023-09-06; asked as of 2026-11-26; given: 'Standard_NC6';
           fix: choose Standard_NC4as_T4_v3 (0.526 USD/hour (list price of 2026-06-18)), or …; source: …
 ```
 
-An advisory policy tells and lets go on. A mandatory one fails the preview, and the update before it creates the resource; a
-policy of the whole stack is asked when all resources are declared, so in an update it comes last. Run `preview` first, as `up`
-does by itself.
+An advisory policy only reports. A mandatory one fails the preview, and the update before it creates the resource; a policy of the
+whole stack is evaluated when all resources are declared, so in an update it comes last. Run `preview` first, as `up` does by
+default.
 
 ## Levels, settings, exceptions
 A file of JSON, for `--policy-pack-config`:
@@ -49,9 +49,9 @@ CONFIGURED: dict[str, Any] = {
     "gpu-scale-to-zero": "disabled",
 }
 _AFTER = """
-`all` in place of a policy's name sets the level of all. Every policy has `exceptions`. Those that judge by a day have `as_of`,
-the day, and `as_of_tag`, whether a resource's tag `as-of` may tell another one: stacks of this project that are judged at a day
-have it.
+`all` in place of a policy's name sets the level of all policies. Every policy has `exceptions`. Policies that depend on a date
+have `as_of`, the date, and `as_of_tag`, whether a resource's tag `as-of` may set another one: stacks of this project with an
+`as_of` have it.
 
 | setting of many | default | |
 | --- | --- | --- |
@@ -59,7 +59,7 @@ have it.
 _LIST = """
 ## The policies
 
-| policy | level | severity | of | what holds |
+| policy | level | severity | scope | rule |
 | --- | --- | --- | --- | --- |
 """
 _OWN = """
@@ -78,8 +78,8 @@ In GitHub Actions, with Pulumi's own action:
   with: {command: preview, stack-name: dev, policyPacks: azure-gpu/components/policy, policyPackConfigs: policies.json}
 ```
 
-In Pulumi Cloud a pack is published, and then runs wherever the organization's stacks are previewed or updated. What is published
-is one folder, so the library goes into it:
+In Pulumi Cloud a pack is published, and then runs wherever the organization's stacks are previewed or updated. A pack is
+published as one folder, so copy the library into it:
 
 ```sh
 cp -r azure-gpu/components/azure_gpu azure-gpu/components/policy/
@@ -87,26 +87,27 @@ cd azure-gpu/components/policy && pulumi policy publish <organization>
 pulumi policy enable <organization>/azure-gpu latest --config policies.json
 ```
 
-That such a folder is whole, a test proves; publishing itself needs an account and wasn't tried.
+A test checks that such a folder is complete; publishing needs an account and wasn't tried.
 
 `python -m operations review --policy-pack components/policy` shows what a change breaks on the lines of the stack file:
 [pull requests](pull-requests.md).
 
-## What it doesn't see
-- A value that only the update knows is no fault in a preview. Where a key is there and that is the fault, such as `password`, its
-  value doesn't matter. An update judges each resource again, with what is known then.
-- The region of a pool is that of the cluster or the account that it lies in, where the same stack declares it; of anything else,
-  its own, its resource group's or the provider's. Where none is known, nothing is said of regions and prices there.
-- Public addresses of virtual machines, and Services of Kubernetes.
-- What a program hands on whole: values of Helm charts, Resource Manager templates, and resources of other providers.
-- A price is the list price of Linux machines on the day beside it. Container groups have none; what isn't known is told beside
-  a price that breaks a limit, and breaks none by itself. Machines of which some may be Spot are priced as if none were.
-- Images, Kubernetes versions and sizes that are newer than the catalog are let through.
-- Secrets are told by a variable's name or by their form, and never shown.
+## Limits
+- A value that is known only during the update isn't a violation in a preview. Where the key itself is the violation, such as
+  `password`, its value doesn't matter. An update evaluates each resource again, with the values known then.
+- The region of a pool is that of its cluster or account, where the same stack declares it; of anything else, its own, its
+  resource group's or the provider's. Where none is known, regions and prices aren't checked.
+- Public addresses of virtual machines and Services of Kubernetes aren't checked.
+- Values of Helm charts, Resource Manager templates, and resources of other providers aren't checked.
+- A price is the list price of Linux machines on the date beside it. Container groups have none; unknown prices are reported
+  beside a price that exceeds a limit, and never exceed one by themselves. Machines of which some may be Spot are priced as if
+  none were.
+- Images, Kubernetes versions and sizes that are newer than the catalog pass.
+- Secrets are recognized by a variable's name or by their form, and never shown.
 
-The shipped stacks of this project break one of these, on purpose and advisory: `gpu-scale-to-zero`. A pool and the cluster of
-the documents' stack have fixed numbers of nodes, as the pages of 2018 and 2019 have them, and the production stack keeps one T4,
-so that a first request doesn't wait for a node; `idle_machines` allows some.
+The shipped stacks of this project violate one policy on purpose, an advisory one: `gpu-scale-to-zero`. A pool and the cluster of
+the documents' stack have fixed numbers of nodes, as in the pages of 2018 and 2019, and the production stack keeps one T4, so that
+a first request doesn't wait for a node; `idle_machines` allows some.
 """
 _COMMON = (EXCEPTIONS, *DATED)
 

@@ -1,7 +1,4 @@
-"""What a pod may do to its node, and how it asks for GPUs.
-
-In: a resource of Kubernetes that has or makes pods. Out: problems.
-"""
+"""Checks the permissions of pods on their node, and how they request GPUs."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -10,10 +7,10 @@ from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services.aks import device_plugin
 from azure_gpu_policies import origins
 from azure_gpu_policies.known import UNKNOWN, at, entries, is_open, mapping, text
-from azure_gpu_policies.model import Given, Level, Policy, Severity, texts
+from azure_gpu_policies.model import Level, Policy, PolicySettings, Severity, texts
 from azure_gpu_policies.resources import Resource
 
-# Where the pod's own properties are, by kind.
+# Path of the pod's spec, by kind.
 _SPECS: dict[str, tuple[str, ...]] = {
     "Pod": ("spec",),
     "CronJob": ("spec", "jobTemplate", "spec", "template", "spec"),
@@ -27,14 +24,14 @@ _NO_DEVICES = ("void", "none", "")
 
 
 class Container(NamedTuple):
-    """A container of a pod, and where it is written."""
+    """A container of a pod, with its path."""
 
     properties: Any
     path: str
 
 
 class Pod(NamedTuple):
-    """A pod, or what a controller makes pods from."""
+    """A pod, or the pod template of a controller."""
 
     properties: Any
     path: str
@@ -47,22 +44,22 @@ class Pod(NamedTuple):
 
 
 def pod_of(resource: Resource) -> Pod | None:
-    """None for what has no pods."""
+    """Returns the pod of a resource; None where it has none."""
     keys = _SPECS.get(resource.kind) if resource.is_kubernetes else None
     if keys is None:
         return None
     return Pod(at(resource.properties, *keys), resource.path(".".join(keys)))
 
 
-def _privileged(resource: Resource, given: Given) -> Iterator[Problem]:
+def _privileged(resource: Resource, settings: PolicySettings) -> Iterator[Problem]:
     pod = pod_of(resource)
-    if pod is None or _is_of_the_nodes(resource, given):
+    if pod is None or _is_of_the_nodes(resource, settings):
         return
     for key in _HOST_NAMESPACES:
         if at(pod.properties, key) is True:
             yield Problem(
                 path=f"{pod.path}.{key}",
-                message="the pod sees the node's network, processes or memory as its own",
+                message="the pod shares the node's network, processes or memory",
                 value=True,
                 allowed="false",
                 fix="remove it",
@@ -72,36 +69,36 @@ def _privileged(resource: Resource, given: Given) -> Iterator[Problem]:
         if at(container.properties, "securityContext", "privileged") is True:
             yield Problem(
                 path=f"{container.path}.securityContext.privileged",
-                message="the container may do anything on its node, and use each of its GPUs without asking for one",
+                message="the container has full access to its node, with all of its GPUs",
                 value=True,
                 allowed="false",
-                fix=f"remove it; a pod gets a GPU by resources.limits with {device_plugin.GPU_RESOURCE}",
+                fix=f"remove it; request GPUs by resources.limits with {device_plugin.GPU_RESOURCE}",
                 source=str(origins.POD_STANDARDS),
             )
 
 
-def _host_paths(resource: Resource, given: Given) -> Iterator[Problem]:
+def _host_paths(resource: Resource, settings: PolicySettings) -> Iterator[Problem]:
     pod = pod_of(resource)
-    if pod is None or _is_of_the_nodes(resource, given):
+    if pod is None or _is_of_the_nodes(resource, settings):
         return
-    allowed = [str(each).rstrip("/") for each in given["paths"]]
+    allowed = [str(each).rstrip("/") for each in settings["paths"]]
     for index, each in entries(pod.properties, "volumes"):
         host = at(each, "hostPath", "path")
         if not isinstance(host, str) or any(host.rstrip("/") == one or host.startswith(f"{one}/") for one in allowed):
             continue
         yield Problem(
             path=f"{pod.path}.volumes[{index}].hostPath.path",
-            message="the pod reads and writes files of its node",
+            message="the pod has access to files of its node",
             value=host,
             allowed=", ".join(allowed) or "no host path",
-            fix="use emptyDir for what goes with the pod, and a persistentVolumeClaim for what stays",
+            fix="use emptyDir for temporary files, and a persistentVolumeClaim for lasting ones",
             source=str(origins.POD_STANDARDS),
         )
 
 
-def _gpu_limits(resource: Resource, given: Given) -> Iterator[Problem]:
+def _gpu_limits(resource: Resource, settings: PolicySettings) -> Iterator[Problem]:
     pod = pod_of(resource)
-    if pod is None or _is_of_the_nodes(resource, given):
+    if pod is None or _is_of_the_nodes(resource, settings):
         return
     for container in pod.containers:
         resources = at(container.properties, "resources")
@@ -114,7 +111,7 @@ def _gpu_limits(resource: Resource, given: Given) -> Iterator[Problem]:
             if str(limits.get(key)) != str(requests[key]):
                 yield Problem(
                     path=f"{container.path}.resources.limits.{key}",
-                    message="Kubernetes takes a request for GPUs with an equal limit only, and makes no pod otherwise",
+                    message="a request for GPUs must have an equal limit, or Kubernetes rejects the pod",
                     value=limits.get(key),
                     allowed=str(requests[key]),
                     fix=f"write limits: {{{key}: {requests[key]}}}, and leave requests out",
@@ -125,13 +122,13 @@ def _gpu_limits(resource: Resource, given: Given) -> Iterator[Problem]:
 
 
 def _unasked(container: Container) -> Iterator[Problem]:
-    """NVIDIA's runtime shows each GPU of the node to a container with this variable, whatever was asked for."""
+    """Finds containers with the variable by which NVIDIA's runtime exposes the node's GPUs without a request."""
     for index, each in entries(container.properties, "env"):
         value = at(each, "value")
         if text(each, "name") == _VISIBLE and isinstance(value, str) and value not in _NO_DEVICES:
             yield Problem(
                 path=f"{container.path}.env[{index}].value",
-                message="the container uses GPUs without asking for one, so that Kubernetes gives the same ones to others",
+                message="the container uses GPUs without requesting them, so Kubernetes may assign the same ones to others",
                 value=value,
                 allowed=f"resources.limits with {device_plugin.GPU_RESOURCE}",
                 fix=f"remove the variable, and write limits: {{{device_plugin.GPU_RESOURCE}: 1}}",
@@ -140,21 +137,20 @@ def _unasked(container: Container) -> Iterator[Problem]:
 
 
 def _is_gpu(resource: str) -> bool:
-    """NVIDIA's, whole, shared or cut, and those of other vendors' plugins."""
+    """Whether a resource is a GPU: NVIDIA's, also shared or partitioned, or AMD's."""
     vendor, _, name = resource.partition("/")
     return (vendor == "nvidia.com" and name.startswith(("gpu", "mig-"))) or (vendor == "amd.com" and name == "gpu")
 
 
-def _is_of_the_nodes(resource: Resource, given: Given) -> bool:
-    """Whether it is among what serves the nodes, such as device plugins: in a namespace that is theirs, or one not known."""
+def _is_of_the_nodes(resource: Resource, settings: PolicySettings) -> bool:
+    """Whether it serves the nodes, such as a device plugin: in one of their namespaces, or in an unknown one."""
     namespace = at(resource.properties, "metadata", "namespace")
-    return namespace is UNKNOWN or (isinstance(namespace, str) and namespace.lower() in given.words("node_namespaces"))
+    return namespace is UNKNOWN or (isinstance(namespace, str) and namespace.lower() in settings.words("node_namespaces"))
 
 
 _NAMESPACES = texts(
     "node_namespaces",
-    "Namespaces of what serves the nodes, such as drivers and device plugins, whose pods may do more: Kubernetes' own, AKS's for "
-    "GPUs, NVIDIA's for its operator",
+    "Namespaces of pods that serve the nodes, such as drivers and device plugins, to which these policies don't apply",
     ("kube-system", "gpu-resources", "gpu-operator"),
 )
 
@@ -171,7 +167,7 @@ POLICIES = (
     ),
     Policy(
         name="kubernetes-host-path",
-        title="No files of the node",
+        title="No host paths",
         description="Pods don't mount folders of their node.",
         level=Level.MANDATORY,
         severity=Severity.HIGH,
@@ -180,7 +176,7 @@ POLICIES = (
         own_settings=(
             texts(
                 "paths",
-                "Folders of a node that pods may mount, with what is below them: programs of the Multi-Process "
+                "Folders of a node that pods may mount, with everything below them: clients of the Multi-Process "
                 "Service need its pipes",
                 (device_plugin.MPS_ROOT,),
             ),
@@ -189,8 +185,8 @@ POLICIES = (
     ),
     Policy(
         name="kubernetes-gpu-limits",
-        title="GPUs by limits",
-        description="A container gets GPUs by its limits, which are equal to its requests.",
+        title="GPUs requested by limits",
+        description="A container requests GPUs by its limits, which are equal to its requests.",
         level=Level.MANDATORY,
         severity=Severity.MEDIUM,
         fix=f"Write resources.limits with {device_plugin.GPU_RESOURCE}.",

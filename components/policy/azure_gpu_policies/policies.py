@@ -1,4 +1,4 @@
-"""All policies, in the order of the page that lists them."""
+"""All policies, in the order of docs/policies.md."""
 
 from azure_gpu_policies import ends, environments, exposure, keys, pods, prices, scaling, sold
 from azure_gpu_policies.model import Policy

@@ -1,7 +1,7 @@
-"""What the machines with GPUs that are declared cost an hour, held against a limit: each resource's, and all of them together.
+"""Checks the hourly price of machines with GPUs against a limit, per resource and for the stack.
 
-In: the stack. Out: problems, with the day of the prices. A price that isn't known is never taken for 0: it is told beside the
-rest, and a limit is broken by what is known alone.
+Problems have the date of the prices. An unknown price doesn't count as 0: it is reported, and only known prices can exceed a
+limit.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,14 +20,14 @@ from azure_gpu.formats import azure_types
 from azure_gpu_policies.ends import profile_of
 from azure_gpu_policies.known import at, mapping, number, text
 from azure_gpu_policies.machines import CONTAINER_APP, Machines, machines_of
-from azure_gpu_policies.model import DATED, Given, Level, Policy, Severity, number as a_number
+from azure_gpu_policies.model import DATED, Level, Policy, PolicySettings, Severity, number as a_number
 from azure_gpu_policies.resources import Resource, Stack
 
 _WITHOUT_SIZES = (Service.CONTAINER_INSTANCES, Service.CONTAINER_APPS)
 
 
 class Cost(NamedTuple):
-    """What one resource costs at most: what is known, and what isn't."""
+    """The maximum cost of a resource: the known part, and what isn't known."""
 
     resource: Resource
     known: HourlyCost
@@ -36,7 +36,7 @@ class Cost(NamedTuple):
 
 
 def cost_of(resource: Resource, stack: Stack) -> Cost | None:
-    """None for what has no machines."""
+    """Returns the maximum cost; None for a resource without machines."""
     if resource.type in (azure_types.JOB.token, CONTAINER_APP):
         return _serverless(resource, stack)
     if resource.type == azure_types.MANAGED_ENVIRONMENT.token:
@@ -54,9 +54,9 @@ def cost_of(resource: Resource, stack: Stack) -> Cost | None:
 
 
 def _of(machines: Machines, region: str) -> HourlyCost:
-    """At most: machines that may be Spot cost what others do."""
+    """Returns the maximum cost; machines that may be Spot have the regular price."""
     if machines.most is None:
-        return HourlyCost(None, (f"as many {machines.size} as {machines.resource.path('')} can have",))
+        return HourlyCost(None, (f"an unknown number of {machines.size} in {machines.resource.path('')}",))
     if not region:
         return HourlyCost(None, (f"{machines.size} in a region that isn't known",))
     if machines.windows:
@@ -66,7 +66,7 @@ def _of(machines: Machines, region: str) -> HourlyCost:
 
 
 def _dedicated(environment: Resource, stack: Stack) -> Cost | None:
-    """No price list has the nodes of its profiles. Serverless ones have none."""
+    """Returns the cost of dedicated profiles, whose nodes have no list price. Serverless ones have no nodes."""
     found = [each for each in machines_of(environment) if each.most != 0]
     if not found:
         return None
@@ -75,7 +75,7 @@ def _dedicated(environment: Resource, stack: Stack) -> Cost | None:
 
 
 def _serverless(resource: Resource, stack: Stack) -> Cost | None:
-    """While as many replicas run as can run at once. What runs on a dedicated profile is paid with the environment's nodes."""
+    """Returns the cost at the maximum number of replicas; None on a dedicated profile, which is billed by its nodes."""
     profile = PROFILES.get(profile_of(resource, stack))
     if profile is None or profile.kind is not Kind.SERVERLESS:
         return None
@@ -90,7 +90,7 @@ def _serverless(resource: Resource, stack: Stack) -> Cost | None:
 
 
 def _amounts(resource: Resource) -> tuple[Decimal, Decimal] | None:
-    """vCPUs, and memory in GiB, of all containers of one replica; None where they aren't all known."""
+    """Returns vCPUs and memory (GiB) of one replica; None where they aren't all known."""
     containers: Any = at(resource.properties, "template", "containers")
     if not isinstance(containers, Sequence) or not containers:
         return None
@@ -105,7 +105,7 @@ def _amounts(resource: Resource) -> tuple[Decimal, Decimal] | None:
 
 
 def _replicas(resource: Resource) -> int | None:
-    """That run at once; None where that isn't known."""
+    """Returns the maximum number of replicas; None where it isn't known."""
     if resource.type == CONTAINER_APP:
         most = at(resource.properties, "template", "scale", "maxReplicas")
         return number(resource.properties, "template", "scale", "maxReplicas") if most is not None else None
@@ -120,28 +120,28 @@ def _replicas(resource: Resource) -> int | None:
 _TRIGGERS = ("manualTriggerConfig", "scheduleTriggerConfig", "eventTriggerConfig")
 
 
-def _of_each(stack: Stack, given: Given) -> Iterator[tuple[Resource, Problem]]:
-    limit = Decimal(str(given["usd_hour"]))
+def _of_each(stack: Stack, settings: PolicySettings) -> Iterator[tuple[Resource, Problem]]:
+    limit = Decimal(str(settings["usd_hour"]))
     for resource in stack.resources:
         cost = cost_of(resource, stack)
         if cost is not None and cost.known.usd_hour is not None and cost.known.usd_hour > limit:
-            day = given.day(resource, *stack.around(resource))
+            day = settings.day(resource, *stack.around(resource))
             yield (
                 resource,
                 Problem(
                     path=cost.path,
-                    message=f"at most it costs {cost.known.text(day)}{_beside(cost.unknown)}",
+                    message=f"the maximum cost is {cost.known.text(day)}{_beside(cost.unknown)}",
                     value=float(cost.known.usd_hour),
                     allowed=f"at most {plain(limit)} USD/hour",
-                    fix="declare fewer machines, smaller ones, or Spot",
-                    source="list prices of Azure, by the catalog",
+                    fix="declare fewer machines, smaller ones, or Spot machines",
+                    source="Azure list prices in the catalog",
                 ),
             )
 
 
-def _of_all(stack: Stack, given: Given) -> Iterator[tuple[None, Problem]]:
-    limit = Decimal(str(given["usd_hour"]))
-    kept = [each for each in stack.resources if not given.excepts(each.urn)]
+def _of_all(stack: Stack, settings: PolicySettings) -> Iterator[tuple[None, Problem]]:
+    limit = Decimal(str(settings["usd_hour"]))
+    kept = [each for each in stack.resources if not settings.excepts(each.urn)]
     costs = [cost for each in kept if (cost := cost_of(each, stack)) is not None]
     total, unknown = NOTHING, list[str]()
     for cost in costs:
@@ -151,43 +151,43 @@ def _of_all(stack: Stack, given: Given) -> Iterator[tuple[None, Problem]]:
         return
     largest = sorted(costs, key=lambda each: each.known.usd_hour or Decimal(0), reverse=True)[:3]
     named = ", ".join(f"{each.resource.path('')} {plain(each.known.usd_hour)}" for each in largest if each.known.usd_hour)
+    day = settings.day(*(each.resource for each in costs))
     yield (
         None,
         Problem(
             path="the stack",
-            message=f"all machines with GPUs together cost at most {total.text(given.day(*(each.resource for each in costs)))}"
-            f"{_beside(unknown)}; most of it: {named}",
+            message=f"the maximum cost of all machines with GPUs is {total.text(day)}{_beside(unknown)}; largest: {named}",
             value=float(total.usd_hour),
             allowed=f"at most {plain(limit)} USD/hour",
-            fix="declare fewer machines, smaller ones, or Spot",
-            source="list prices of Azure, by the catalog",
+            fix="declare fewer machines, smaller ones, or Spot machines",
+            source="Azure list prices in the catalog",
         ),
     )
 
 
 def _beside(unknown: tuple[str, ...] | list[str]) -> str:
-    return f", and no price is known of {' and of '.join(dict.fromkeys(unknown))}" if unknown else ""
+    return f", and no price is known for {' and '.join(dict.fromkeys(unknown))}" if unknown else ""
 
 
 POLICIES = (
     Policy(
         name="gpu-price-resource",
         title="A price limit for each resource",
-        description="The machines with GPUs that one resource can have cost at most so much an hour.",
+        description="The machines with GPUs of one resource stay below a price per hour, counted at their maximum number.",
         level=Level.ADVISORY,
         severity=Severity.MEDIUM,
-        fix="Declare fewer machines, smaller ones, or Spot.",
+        fix="Declare fewer machines, smaller ones, or Spot machines.",
         of_stack=_of_each,
-        own_settings=(a_number("usd_hour", "USD an hour, with all the machines that there can be", 20), *DATED),
+        own_settings=(a_number("usd_hour", "USD per hour, at the maximum number of machines", 20), *DATED),
     ),
     Policy(
         name="gpu-price-stack",
         title="A price limit for the stack",
-        description="All machines with GPUs that the stack can have cost at most so much an hour.",
+        description="All machines with GPUs of the stack stay below a price per hour, counted at their maximum number.",
         level=Level.ADVISORY,
         severity=Severity.MEDIUM,
-        fix="Declare fewer machines, smaller ones, or Spot.",
+        fix="Declare fewer machines, smaller ones, or Spot machines.",
         of_stack=_of_all,
-        own_settings=(a_number("usd_hour", "USD an hour, with all the machines that there can be", 40), *DATED),
+        own_settings=(a_number("usd_hour", "USD per hour, at the maximum number of machines", 40), *DATED),
     ),
 )

@@ -1,8 +1,5 @@
-"""A resource as a policy sees it, and the stack that it lies in.
-
-In: what the engine tells of resources. Out: `Resource`, whose `type` is the same for each API version and each package of
-azure-native, and `Stack`, which finds what a resource lies in.
-"""
+"""Defines `Resource`, whose `type` is independent of API version and package of azure-native, and `Stack`, which finds
+parents."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,17 +16,17 @@ _AZURE = re.compile(r"azure-native(?:_\w+)?:(?P<module>[a-z0-9]+)(?:/v\w+)?:(?P<
 # `kubernetes:core/v1:Pod`, `kubernetes:apps/v1:DeploymentPatch`.
 _KUBERNETES = re.compile(r"kubernetes:(?:[\w.-]+/)?v\w+:(?P<kind>\w+?)(?:Patch)?")
 _AZURE_NATIVE, _PREFIX = "azure-native", "kubernetes:"
-_WHERE_ANOTHER_IS = (azure_types.AGENT_POOL.token, azure_types.BATCH_POOL.token)  # they have no region of their own
-# What version 2 of azure-native called what is `properties` today. Source: getOnlineEndpoint of its SDKs for
+_WHERE_ANOTHER_IS = (azure_types.AGENT_POOL.token, azure_types.BATCH_POOL.token)  # their region is that of their parent
+# Names that version 2 of azure-native used for `properties`. Source: getOnlineEndpoint of its SDKs for
 # TypeScript and Go, pulumi/pulumi-azure-native (read 2026-11-26).
 _RENAMED = {
     azure_types.ML_ONLINE_ENDPOINT.token: "onlineEndpointProperties",
     azure_types.ML_ONLINE_DEPLOYMENT.token: "onlineDeploymentProperties",
 }
-# What a resource lies in: the property that names it, the type of what is named, and the property by which that names itself.
+# Parents of resources: the property that refers to the parent, and the parent's type.
 _WITHIN = (
     ("environmentId", azure_types.MANAGED_ENVIRONMENT),
-    ("managedEnvironmentId", azure_types.MANAGED_ENVIRONMENT),  # deprecated, and what older API versions have alone
+    ("managedEnvironmentId", azure_types.MANAGED_ENVIRONMENT),  # deprecated; the only one in older API versions
     ("endpointName", azure_types.ML_ONLINE_ENDPOINT),
     ("resourceName", azure_types.MANAGED_CLUSTER),
     ("accountName", azure_types.BATCH_ACCOUNT),
@@ -39,7 +36,7 @@ _WITHIN = (
 
 
 def canonical(token: str) -> str:
-    """`azure-native:batch:Pool` for each API version of it; `kubernetes:Pod` for each version of it; any other as it is."""
+    """Removes API versions from a token: `azure-native:batch:Pool`, `kubernetes:Pod`; others stay unchanged."""
     azure = _AZURE.fullmatch(token)
     if azure is not None:
         return f"{_AZURE_NATIVE}:{azure['module']}:{azure['type']}"
@@ -48,7 +45,7 @@ def canonical(token: str) -> str:
 
 
 def renamed(kind: str, properties: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The properties under the names that azure-native has today. `kind`: canonical."""
+    """Returns the properties with the current names of azure-native. `kind`: canonical."""
     old = _RENAMED.get(kind, "")
     if old not in properties or "properties" in properties:
         return properties
@@ -56,14 +53,14 @@ def renamed(kind: str, properties: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 class Resource(NamedTuple):
-    """One resource."""
+    """A resource for policies."""
 
     urn: str
     type: str  # canonical
-    name: str  # as the program calls it
+    name: str  # logical name
     properties: Mapping[str, Any]  # plain values and UNKNOWN
     default_location: str = ""  # of its provider
-    depends: Mapping[str, tuple[str, ...]] = {}  # by property, the URNs that its value comes from
+    depends: Mapping[str, tuple[str, ...]] = {}  # by property, the URNs that its value depends on
 
     @property
     def is_azure(self) -> bool:
@@ -88,19 +85,19 @@ class Resource(NamedTuple):
         return "" if self.type in _WHERE_ANOTHER_IS else self.default_location
 
     def path(self, of: str) -> str:
-        """Where a property is written: `Pool("train").vmSize`."""
+        """Returns the path of a property: `Pool("train").vmSize`."""
         return f'{self.kind}("{self.name}").{of}' if of else f'{self.kind}("{self.name}")'
 
 
 class Stack:
-    """All resources, and what lies in what."""
+    """All resources, with their parents."""
 
     def __init__(self, resources: Iterable[Resource]) -> None:
         self.resources = tuple(resources)
         self._by_urn = {each.urn: each for each in self.resources}
 
     def around(self, resource: Resource) -> Iterator[Resource]:
-        """What it lies in, as far as the stack has it, the nearest first."""
+        """Yields the parents in the stack, the nearest first."""
         for key, azure_type in _WITHIN:
             if azure_type.token == resource.type:
                 continue
@@ -109,7 +106,7 @@ class Stack:
                 yield found
 
     def location(self, resource: Resource) -> str:
-        """Where it is: its own region, or that of what it lies in; "" where that isn't known."""
+        """Returns its region, else that of its parent; "" where it isn't known."""
         if "location" in resource.properties:
             return resource.location
         for each in self.around(resource):
@@ -134,5 +131,5 @@ class Stack:
 
 
 def _names(resource: Resource, azure_type: azure_types.AzureType) -> tuple[str, ...]:
-    """By its inputs, and by its outputs."""
+    """Returns its names by inputs and by outputs."""
     return tuple(text(resource.properties, key).lower() for key in (azure_type.name_parameter, "name"))

@@ -1,7 +1,4 @@
-"""What is no longer sold, not for long, not by that service or not there: sizes, GPU SKUs, and parts of services that end.
-
-In: a resource, and the day. Out: the catalog's problems, by their codes.
-"""
+"""Checks availability by the catalog: retired or retiring sizes, GPU SKUs and features, unsupported sizes, regions."""
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import date
@@ -21,14 +18,14 @@ from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.formats import azure_types
 from azure_gpu_policies.known import at, entries, is_word, mapping, number, text
 from azure_gpu_policies.machines import Machines, machines_of
-from azure_gpu_policies.model import DATED, Given, Level, Policy, Setting, Severity as Weight, number as a_number, texts
+from azure_gpu_policies.model import DATED, Level, Policy, PolicySettings, Setting, Severity as Weight, number as a_number, texts
 from azure_gpu_policies.resources import Resource, Stack
 
-_NOT_SOLD = (Code.NOT_OFFERED, Code.IMPOSSIBLE, Code.WRONG_DRIVER, Code.UNKNOWN)  # UNKNOWN: of errors, a name that is misspelt
+_NOT_SOLD = (Code.NOT_OFFERED, Code.IMPOSSIBLE, Code.WRONG_DRIVER, Code.UNKNOWN)  # UNKNOWN, as an error: a misspelt name
 
 
 def problems_of(resource: Resource, region: str, day: date) -> list[Problem]:
-    """All that the catalog says of what the resource declares. `region`: "" where it isn't known."""
+    """Returns all problems of the catalog for the resource. `region`: "" where it isn't known."""
     found = [problem for each in machines_of(resource) for problem in _of_machines(each, region, day)]
     if resource.type == azure_types.CONTAINER_GROUP.token:
         found += _container_group(resource, region, day)
@@ -36,14 +33,14 @@ def problems_of(resource: Resource, region: str, day: date) -> list[Problem]:
     return [*found, *read(resource, day)] if read is not None else found
 
 
-def _retired(resource: Resource, given: Given) -> Iterator[Problem]:
-    day = given.day(resource)
+def _retired(resource: Resource, settings: PolicySettings) -> Iterator[Problem]:
+    day = settings.day(resource)
     yield from _of_code(problems_of(resource, resource.location, day), Code.RETIRED)
 
 
-def _retiring(resource: Resource, given: Given) -> Iterator[Problem]:
-    """Asked about the last of the days too: an end before it is one that comes."""
-    day, days = given.day(resource), int(given["days"])
+def _retiring(resource: Resource, settings: PolicySettings) -> Iterator[Problem]:
+    """Finds ends within the configured number of days."""
+    day, days = settings.day(resource), int(settings["days"])
 
     def rules(on: date) -> Iterable[Problem]:
         return _of_code(problems_of(resource, resource.location, on), Code.RETIRED, Code.RETIRING)
@@ -58,31 +55,31 @@ def _retiring(resource: Resource, given: Given) -> Iterator[Problem]:
                 yield problem
 
 
-def _not_offered(resource: Resource, given: Given) -> Iterator[Problem]:
-    """What has ended is told as that, and nothing else of it."""
-    found = problems_of(resource, resource.location, given.day(resource))
+def _not_offered(resource: Resource, settings: PolicySettings) -> Iterator[Problem]:
+    """Finds unsupported sizes, except retired ones."""
+    found = problems_of(resource, resource.location, settings.day(resource))
     ended = {problem.path for problem in _of_code(found, Code.RETIRED)}
     for problem in found:
         if problem.code in _NOT_SOLD and problem.severity is Severity.ERROR and problem.path not in ended:
             yield problem
 
 
-def _not_in_region(stack: Stack, given: Given) -> Iterator[tuple[Resource, Problem]]:
+def _not_in_region(stack: Stack, settings: PolicySettings) -> Iterator[tuple[Resource, Problem]]:
     for resource in stack.resources:
         region = stack.location(resource)
         if region and machines_of(resource):
-            day = given.day(resource, *stack.around(resource))
+            day = settings.day(resource, *stack.around(resource))
             for problem in _of_code(problems_of(resource, region, day), Code.NOT_IN_REGION):
                 yield resource, problem._replace(value=problem.value or region)
 
 
-def _allowed_regions(resource: Resource, given: Given) -> Iterator[Problem]:
+def _allowed_regions(resource: Resource, settings: PolicySettings) -> Iterator[Problem]:
     region = text(resource.properties, "location")
-    allowed = {regions.normalise(str(each)) for each in given["regions"]}
+    allowed = {regions.normalise(str(each)) for each in settings["regions"]}
     if resource.is_azure and region and allowed and regions.normalise(region) not in allowed | {"global"}:
         yield Problem(
             path=resource.path("location"),
-            message="the organization doesn't use this region",
+            message="not a region of the organization",
             value=region,
             allowed=", ".join(sorted(allowed)),
             fix="choose one of those allowed",
@@ -94,13 +91,13 @@ def _of_code(problems: Iterable[Problem], *codes: Code) -> Iterator[Problem]:
 
 
 def _of_machines(machines: Machines, region: str, day: date) -> Iterator[Problem]:
-    if machines.service is Service.CONTAINER_INSTANCES:  # judged as a whole group below
+    if machines.service is Service.CONTAINER_INSTANCES:  # checked as a whole group below
         return
     size = SIZES.find(machines.size) if machines.service is not Service.CONTAINER_APPS else None
     later = size.lifecycle.end_elsewhere.values() if size is not None and not region else ()
     for problem in offers.check(machines.use(region), day, prices=packaged()):
         if problem.code is Code.RETIRED and any(end.day >= day for end in later):
-            continue  # some regions still have it, and which one this is in isn't known
+            continue  # some regions still have it, and this one isn't known
         yield problem
 
 
@@ -141,7 +138,7 @@ def _container_group(resource: Resource, region: str, day: date) -> Iterable[Pro
     )
     found = container_groups.check(request, images, day, packaged())
     ended = any(each.code is Code.RETIRED for each in found)
-    # What the service had where, and how much, helps nobody once it has ended.
+    # Regions and amounts don't matter after the retirement.
     return [
         each for each in found if (each.code is Code.RETIRED or not ended) and (region or each.code is not Code.NOT_IN_REGION)
     ]
@@ -175,8 +172,8 @@ def _machine(resource: Resource, day: date) -> Iterator[Problem]:
         yield from _image(at(resource.properties, "storageProfile", "imageReference"), day, resource.path(where), in_batch=False)
 
 
-def _image(given: Any, day: date, path: str, *, in_batch: bool) -> Iterator[Problem]:
-    reference = ImageReference(text(given, "publisher"), text(given, "offer"), text(given, "sku"))
+def _image(image: Any, day: date, path: str, *, in_batch: bool) -> Iterator[Problem]:
+    reference = ImageReference(text(image, "publisher"), text(image, "offer"), text(image, "sku"))
     if all(reference) and find(reference, IMAGES) is not None:
         yield from image_problems(reference, day, path, IMAGES, in_batch=in_batch)
 
@@ -195,7 +192,7 @@ def _cluster(resource: Resource, day: date) -> Iterator[Problem]:
 
 
 def _agent_pool(resource: Resource, day: date) -> Iterator[Problem]:
-    """Whether its cluster has the long-term support plan, the pool doesn't say: it is judged as if it had."""
+    """Checks a pool as if its cluster had the long-term support plan, which isn't known here."""
     version = text(resource.properties, "orchestratorVersion")
     yield from _version(version, day, resource.path("orchestratorVersion"), lts=True)
     yield from _system(text(resource.properties, "osSKU"), day, resource.path("osSKU"))
@@ -227,43 +224,45 @@ _READERS: dict[str, Callable[[Resource, date], Iterable[Problem]]] = {
     azure_types.AGENT_POOL.token: _agent_pool,
     azure_types.ML_COMPUTE.token: _ml_compute,
 }
-_DAYS: Setting = a_number("days", "How near the end of a size or of a part of a service is told", lifecycle.WARNING_DAYS, 1)
+_DAYS: Setting = a_number(
+    "days", "How many days before the end of a size or of a part of a service it is reported", lifecycle.WARNING_DAYS, 1
+)
 
 POLICIES = (
     Policy(
         name="gpu-retired",
-        title="Nothing that has ended",
-        description="Sizes, GPU SKUs, images, Kubernetes versions and parts of services are used until the day of their end.",
+        title="Nothing retired",
+        description="Sizes, GPU SKUs, images, Kubernetes versions and parts of services aren't used after their retirement.",
         level=Level.MANDATORY,
         severity=Weight.HIGH,
-        fix="Use what the message names in its place; it is sold there and runs the same code, as far as that is known.",
+        fix="Use a replacement that the message names; it is sold there and runs the same code, as far as is known.",
         of_resource=_retired,
         own_settings=DATED,
     ),
     Policy(
         name="gpu-retiring",
-        title="Ends that are near",
-        description="Sizes, GPU SKUs, images, Kubernetes versions and parts of services don't end soon.",
+        title="Nothing that retires soon",
+        description="Sizes, GPU SKUs, images, Kubernetes versions and parts of services don't retire soon.",
         level=Level.ADVISORY,
         severity=Weight.MEDIUM,
-        fix="Move to what the message names before that day.",
+        fix="Move to a replacement that the message names before that day.",
         of_resource=_retiring,
         own_settings=(_DAYS, *DATED),
     ),
     Policy(
         name="gpu-not-offered",
-        title="Only what the service takes",
-        description="A size is one that the service takes, with a driver for what runs on it.",
+        title="Only supported sizes",
+        description="The service supports the size, with a driver for what runs on it.",
         level=Level.MANDATORY,
         severity=Weight.MEDIUM,
-        fix="Use what the message names in its place, or another service.",
+        fix="Use a replacement that the message names, or another service.",
         of_resource=_not_offered,
         own_settings=DATED,
     ),
     Policy(
         name="gpu-region",
-        title="Only where it is sold",
-        description="A size is sold in the region where it is declared, as far as price lists tell.",
+        title="Only where the size is sold",
+        description="The size is sold in its region, as far as price lists show.",
         level=Level.ADVISORY,
         severity=Weight.MEDIUM,
         fix="Choose a region with a price, or a size that is sold there.",
@@ -272,12 +271,12 @@ POLICIES = (
     ),
     Policy(
         name="allowed-regions",
-        title="Regions that the organization uses",
-        description="Resources are in regions that the organization uses.",
+        title="Only allowed regions",
+        description="Resources are in regions that the organization allows.",
         level=Level.DISABLED,
         severity=Weight.MEDIUM,
         fix="Choose one of the regions in the policy's setting.",
         of_resource=_allowed_regions,
-        own_settings=(texts("regions", "Regions as ARM or the portal spell them; empty: every one"),),
+        own_settings=(texts("regions", "Regions as ARM or the portal spell them; empty: all"),),
     ),
 )

@@ -13,7 +13,7 @@ from azure_gpu.batch.pool.image import fit_problems
 from azure_gpu.batch.pool.mounts import MountArgs
 from azure_gpu.batch.pool.pool import REPLACING, BatchPool
 from azure_gpu.batch.pool.resolve import resolve
-from azure_gpu.batch.pool.spec import BatchPoolSpec, PoolPlace
+from azure_gpu.batch.pool.spec import BatchPoolSpec, PoolDependencies
 from azure_gpu.catalog.problems import Code, Severity
 from azure_gpu.catalog.services.batch.mpi_commands import Mpi
 from azure_gpu.catalog.size_use import OperatingSystem
@@ -54,7 +54,7 @@ def pool(**changed: Any) -> Registration:
 def resolved(**changed: Any) -> BatchPoolSpec:
     context, _ = resolve_stack(ARGS["stack"], PROJECT, STACK)
     said = args_of(BatchPoolSettings, {"size": "Standard_NC4as_T4_v3", "expires_after": "2026-12-31"}, changed)
-    return resolve("gpus", said, context, PoolPlace(account=AccountFacts(location="eastus")))[0]
+    return resolve("gpus", said, context, PoolDependencies(account=AccountFacts(location="eastus")))[0]
 
 
 @pytest.mark.parametrize("preview", [False, True], ids=["up", "preview"])
@@ -158,7 +158,7 @@ def test_a_pool_has_a_name_that_batch_takes_whatever_it_is_called_here(name: str
     context, _ = resolve_stack(ARGS["stack"], PROJECT, STACK)
     said: BatchPoolSettings = {"size": "NC4as_T4_v3", "expires_after": "2026-12-31", "replace": replace}
     for existing in (False, True):
-        place = PoolPlace(account=AccountFacts(location="eastus", existing=existing))
+        place = PoolDependencies(account=AccountFacts(location="eastus", existing=existing))
         spec, problems = resolve(name, said, context, place)
         assert problems == []
         assert re.fullmatch(r"[A-Za-z0-9_-]{1,64}", spec.name(""))
@@ -252,7 +252,7 @@ def test_all_that_a_pool_misses_in_its_surroundings_is_said_at_once() -> None:
 @pytest.mark.parametrize("command", ["apt-get -y upgrade", "pip install torch", "git clone https://a/b", "docker pull a/b"])
 def test_a_long_start_task_is_warned_of_and_a_short_one_is_not(command: str) -> None:
     context, _ = resolve_stack(ARGS["stack"], PROJECT, STACK)
-    place = PoolPlace(account=AccountFacts(location="eastus"))
+    place = PoolDependencies(account=AccountFacts(location="eastus"))
     for line, number in ((command, 1), ("/bin/mkdir -p /mnt/scratch", 0)):
         said: BatchPoolSettings = {
             "size": "NC4as_T4_v3",

@@ -93,7 +93,7 @@ def test_an_environment_that_may_not_be_read_is_declared_with_a_warning() -> Non
     recorded = declare(lambda: JobEnvironment("one", Wired(ARGS, component="JobEnvironment")), lookups=lookups)
     assert [profile["name"] for profile in recorded.one(ENVIRONMENT).inputs["workloadProfiles"]] == ["Consumption", "gpu-t4"]
     [warning] = recorded.log
-    assert "whether this Container Apps environment is there already can't be read" in warning
+    assert "whether this Container Apps environment exists can't be read" in warning
     assert "AuthorizationFailed" in warning
 
 

@@ -121,9 +121,9 @@ def test_all_that_a_job_misses_in_its_surroundings_is_said_at_once() -> None:
         declare(lambda: ServerlessGpuJob("one", Wired(args)))
     message = str(refused.value)
     assert message.startswith("3 problems in the configuration, nothing was created:")
-    assert "jobs.one.workload: no registry has built this workload; given: 'mnist'" in message
+    assert "jobs.one.workload: no registry builds this workload; given: 'mnist'" in message
     assert "jobs.one.gpu: the environment has no workload profile with this GPU; given: 'A100'; allowed: T4" in message
-    assert "jobs.one.event.rules.queue.use_identity: this rule authenticates as the stack's identity" in message
+    assert "jobs.one.event.rules.queue.use_identity: `use_identity` requires the stack's identity" in message
 
 
 def test_a_workload_waits_for_its_build_and_for_the_right_to_pull_and_runs_in_the_environment() -> None:

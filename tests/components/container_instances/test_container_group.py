@@ -93,7 +93,7 @@ def test_a_group_that_cannot_be_had_registers_nothing_in_azure_and_says_why_in_o
 
 def test_a_workload_that_no_registry_has_built_is_refused() -> None:
     args: ContainerGroupWiring = {"stack": STACK_ARGS, "resource_group_name": "group", "workload": Workload.MNIST}
-    with pytest.raises(Refused, match=r"container_groups\.one\.workload: no registry has built this workload; given: 'mnist'"):
+    with pytest.raises(Refused, match=r"container_groups\.one\.workload: no registry builds this workload; given: 'mnist'"):
         declare(lambda: ContainerGroup("one", Wired(args)))
 
 

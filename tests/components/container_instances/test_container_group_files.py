@@ -98,7 +98,7 @@ def test_the_documents_file_is_the_whole_group_but_for_its_last_day() -> None:
     assert spec.group_name == "gpucontainergroup"
     [container] = spec.containers
     assert container.name == "gpucontainer"
-    assert container.said.get("image") == "k8s-gcrio.azureedge.net/cuda-vector-add:v0.1"
+    assert container.settings.get("image") == "k8s-gcrio.azureedge.net/cuda-vector-add:v0.1"
     assert (container.cpu, container.memory_in_gb) == (1.0, 1.5)
     assert spec.gpu is not None
     assert (spec.gpu.count, spec.gpu.sku) == (1, "K80")
@@ -141,8 +141,10 @@ def test_a_missing_secret_hides_nothing_else_that_is_missing() -> None:
 def test_secrets_beside_the_file_complete_it() -> None:
     spec, problems = resolved(EVERYTHING, **SECRETS)
     assert errors(problems) == []
-    assert spec.said.get("registries") == [{"server": "ghcr.io", "username": "someone", "password": "four"}]
-    assert spec.said.get("volumes", {})["share"] == {"azure_file": {"share": "data", "account": "someonesdata", "key": "three"}}
+    assert spec.settings.get("registries") == [{"server": "ghcr.io", "username": "someone", "password": "four"}]
+    assert spec.settings.get("volumes", {})["share"] == {
+        "azure_file": {"share": "data", "account": "someonesdata", "key": "three"}
+    }
     assert spec.containers[0].environment == {"PLAIN": "a"}
     assert [container.name for container in spec.containers] == ["server", "sidecar"]
 
@@ -162,7 +164,7 @@ def test_a_value_of_the_file_that_cannot_be_had_says_where_it_comes_from() -> No
     _, problems = resolved(GPU_YAML, expires_after="2026-12-31")
     [retired] = errors(problems)
     assert retired.path == "container_groups.train.gpu.sku"
-    assert "the value stands in group.yaml" in retired.message
+    assert "the value is set in group.yaml" in retired.message
     _, problems = resolved(GPU_YAML, expires_after="2026-12-31", gpu={"count": 1, "sku": "V100"})
     assert "group.yaml" not in errors(problems)[0].message
 
@@ -201,7 +203,7 @@ def test_a_file_that_is_no_container_group_is_told_alone(text: str, said: str) -
 
 def test_a_file_that_is_not_there_or_is_no_text_is_one_problem(tmp_path: Path) -> None:
     (tmp_path / "binary").write_bytes(b"\xff\xfe\xfa")
-    for file, reason in (("none.yaml", "No such file"), ("binary", "isn't UTF-8"), (".", "it is no file"), ("a\0b", "null")):
+    for file, reason in (("none.yaml", "No such file"), ("binary", "isn't UTF-8"), (".", "not a regular file"), ("a\0b", "null")):
         _, [problem] = resolve("train", {"file": str(tmp_path / file)}, context())
         assert problem.path == "container_groups.train.file"
         assert f"can't be read: {reason}" in problem.message or reason in problem.message
@@ -215,7 +217,7 @@ def test_a_file_with_several_groups_needs_the_name_of_one() -> None:
     parameters = {"name": "unused"}
     _, problems = resolved(text, file_parameters=parameters)
     [problem] = [problem for problem in errors(problems) if problem.path == "container_groups.train.file"]
-    assert "2 container groups" in problem.message
+    assert "found 2" in problem.message
     assert problem.allowed == "one, two"
     spec, problems = resolved(text, file_parameters=parameters, group_name="two")
     assert errors(problems) == []

@@ -136,17 +136,15 @@ def test_all_problems_are_told_at_once_under_the_names_of_the_schema(refusing: E
     told = refused(refusing, "GpuCluster", {**inputs, "startTask": 1})
     assert told.message == '6 problems in GpuCluster("mine"), nothing of it was declared:'
     found = {place.removeprefix('GpuCluster("mine").'): reason for place, reason in told.properties}
-    assert found["gpuPools.a_pool.maxnodes"].startswith(
-        "there is no such key; given: 'maxnodes'; allowed: size, minNodes, maxNodes,"
-    )
+    assert found["gpuPools.a_pool.maxnodes"].startswith("unknown key; given: 'maxnodes'; allowed: size, minNodes, maxNodes,")
     assert found["gpuPools.a_pool.maxnodes"].endswith("; fix: did you mean maxNodes?")
     assert found["gpuPools.a_pool.spot.eviction"] == (
-        "this isn't one of the choices; given: 'keep'; allowed: delete, deallocate; fix: write one of delete, deallocate"
+        "invalid value; given: 'keep'; allowed: delete, deallocate; fix: write one of delete, deallocate"
     )
-    assert found["devicePlugin"].startswith("an object with enabled, ")
-    assert found["tier"].startswith("this isn't one of the choices; given: 3; allowed: free, standard, premium; ")
+    assert found["devicePlugin"].startswith("expected an object with enabled, ")
+    assert found["tier"].startswith("invalid value; given: 3; allowed: free, standard, premium; ")
     assert found["gpuPools.a_pool"].startswith("AKS takes no Linux pool of this name")
-    assert found["startTask"].startswith("there is no such key; given: 'startTask'; allowed: ")
+    assert found["startTask"].startswith("unknown key; given: 'startTask'; allowed: ")
 
 
 @pytest.mark.parametrize("kind", sorted(GOOD))
@@ -172,13 +170,13 @@ def test_what_decides_has_to_be_known(refusing: Engine, value: Any) -> None:
     told = refused(refusing, "BatchPool", {**given("BatchPool", alone(GOOD["BatchPool"])), "size": value})
     [(place, reason)] = told.properties
     assert place == 'BatchPool("mine").size'
-    assert reason.startswith("this decides what is declared and has to be known, and an output isn't; allowed: text; fix: give")
+    assert reason.startswith("must be known when the program runs, got an output; allowed: a string; fix: pass")
 
 
 def test_a_component_that_is_not_known_is_asked_for_itself(refusing: Engine) -> None:
     told = refused(refusing, "BatchPool", {**given("BatchPool", alone(GOOD["BatchPool"])), "foundation": output(known=False)})
     [reason] = [reason for place, reason in told.properties if place == 'BatchPool("mine").foundation']
-    assert reason.endswith("; allowed: a Foundation; fix: give the component itself")
+    assert reason.endswith("; allowed: a Foundation; fix: pass the component itself")
 
 
 def test_an_output_that_is_known_and_of_nothing_is_a_value() -> None:
@@ -277,12 +275,12 @@ def test_null_of_overrides_removes_a_property() -> None:
         (
             "urn:pulumi:other::azure-gpu::azuregpu:index:BatchAccount::theirs",
             "this BatchAccount belongs to another stack, or to another provider of azuregpu",
-            "give its parts by their ids",
+            "pass its parts by their ids",
         ),
         (
             "urn:pulumi:test::azure-gpu::azure-native:batch:BatchAccount::theirs",
-            "a azure-native:batch:BatchAccount isn't taken here",
-            "give its id",
+            "a azure-native:batch:BatchAccount isn't accepted here",
+            "pass its id",
         ),
     ],
 )
@@ -300,7 +298,7 @@ def test_a_component_of_another_kind_is_refused_in_the_words_of_the_library() ->
         inputs = {**given("BatchPool", alone(GOOD["BatchPool"])), "batchAccount": reference(base)}
         told = refused_of(engine, "BatchPool", inputs)
     [reason] = [reason for place, reason in told.properties if place == 'BatchPool("other").batchAccount']
-    assert reason == "a Foundation isn't taken here; allowed: a BatchAccount or text; fix: give its id"
+    assert reason == "a Foundation isn't accepted here; allowed: a BatchAccount or a string; fix: pass its id"
 
 
 def test_what_is_warned_of_is_shown_under_the_names_of_the_schema() -> None:

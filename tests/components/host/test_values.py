@@ -8,7 +8,7 @@ from google.protobuf.struct_pb2 import Struct
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 import azure_gpu
-from azure_gpu.host.values import Given, Reader
+from azure_gpu.host.values import Argument, Reader
 from azure_gpu.shared.validation import check, key_hints
 from tests.components.host.engine import output
 from tests.components.host.spelling import in_schema
@@ -40,7 +40,7 @@ def read(inputs: dict[str, Any], wanted: Any) -> dict[str, Any]:
     async def reading() -> dict[str, Any]:
         reader = Reader("here", no_resource)
         sent = ParseDict(inputs, Struct()).fields
-        found = reader.arguments({key: Given(value) for key, value in sent.items()}, wanted)
+        found = reader.arguments({key: Argument(value) for key, value in sent.items()}, wanted)
         assert reader.problems == []
         return found
 

@@ -104,8 +104,8 @@ def test_shared_gpus_from_zero_nodes_to_several_are_warned_about(strategy: Strat
 @pytest.mark.parametrize(
     ("job", "sharing", "path", "part"),
     [
-        ({}, {}, "image", "exactly one of image and workload"),
-        ({"image": "a/b:1", "workload": "mnist"}, {}, "image", "exactly one of image and workload"),
+        ({}, {}, "image", "set exactly one of `image` and `workload`"),
+        ({"image": "a/b:1", "workload": "mnist"}, {}, "image", "set exactly one of `image` and `workload`"),
         ({"image": "a/b:1", "gpus": 0}, {}, "gpus", "too small"),
         ({"image": "a/b:1", "gpus": 2}, {}, "gpus", "fewer of nvidia.com/gpu"),
         ({"image": "a/b:1", "gpus": 2}, {"strategy": "time-slicing", "replicas": 4}, "gpus", "use only one share"),

@@ -88,7 +88,7 @@ def test_a_last_day_is_an_instant_that_comes(end: str, code: str | None) -> None
     assert [each.code for each in judged("gpu-end-date", in_group("g", tags={"expires-at": end}))] == ([code] if code else [])
 
 
-@pytest.mark.parametrize(("end", "message"), [("2026-11-25", "has passed"), ("2026-11-26T23:00:00Z", "is the one that")])
+@pytest.mark.parametrize(("end", "message"), [("2026-11-25", "has passed"), ("2026-11-26T23:00:00Z", "must be after")])
 def test_a_last_day_that_is_this_one_has_not_passed(end: str, message: str) -> None:
     [problem] = judged("gpu-end-date", in_group("g", tags={"expires-at": end}))
     assert message in problem.message
@@ -134,7 +134,7 @@ def test_the_stack_costs_what_all_its_parts_do_and_what_is_not_known_is_told_bes
     unknown = batch_pool(**scaled("$TargetDedicatedNodes = nothing;"))
     [problem] = judged("gpu-price-stack", *pools, unknown)
     assert problem.value == pytest.approx(44.076)
-    assert "no price is known of as many Standard_NC4as_T4_v3 as Pool" in problem.message
+    assert "no price is known for an unknown number of Standard_NC4as_T4_v3 in Pool" in problem.message
     assert judged("gpu-price-stack", *pools, usd_hour=50) == []
 
 
@@ -164,7 +164,7 @@ def test_nodes_of_a_dedicated_profile_are_named_where_a_limit_is_broken_and_what
     dedicated = environment(("fast", "NC24-A100"), environmentName="env", location="westeurope")
     assert judged("gpu-price-resource", app((8, "56Gi")), dedicated, usd_hour=0) == []
     [problem] = judged("gpu-price-stack", agent_pool(A100, location="eastus", count=20), dedicated)
-    assert "no price is known of NC24-A100 in westeurope" in problem.message
+    assert "no price is known for NC24-A100 in westeurope" in problem.message
 
 
 def test_what_may_be_spot_is_priced_as_if_it_were_not() -> None:

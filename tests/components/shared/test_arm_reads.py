@@ -37,9 +37,9 @@ def read(monkeypatch: pytest.MonkeyPatch, *codes: int) -> tuple[list[Any], list[
 
 def test_it_is_tried_again_three_times_where_azure_throttles(monkeypatch: pytest.MonkeyPatch) -> None:
     assert read(monkeypatch, 429, 429, 429) == ([FOUND], [1, 2, 5])
-    assert read(monkeypatch, 429, 429, 429, 429) == (["Azure answers 429"], [1, 2, 5])
+    assert read(monkeypatch, 429, 429, 429, 429) == (["Azure returned 429"], [1, 2, 5])
 
 
 def test_another_refusal_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert read(monkeypatch, 403) == (["Azure answers 403"], [])
-    assert read(monkeypatch, 429, 404) == (["Azure answers 404"], [1])
+    assert read(monkeypatch, 403) == (["Azure returned 403"], [])
+    assert read(monkeypatch, 429, 404) == (["Azure returned 404"], [1])

@@ -119,7 +119,7 @@ def on_the_company_s(monkeypatch: pytest.MonkeyPatch, mode: str, *listed: dict[s
 def test_a_foundation_leaves_another_s_role_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     recorded = on_the_company_s(monkeypatch, "LegacyRegistryPermissions", assignment())
     assert recorded.roles == []
-    assert "the identity has the role AcrPull on images by somebody else, who may take it away" in recorded.log
+    assert "the identity already has the role AcrPull on images, assigned outside of this stack" in recorded.log
     assert [role.role for role in on_the_company_s(monkeypatch, "LegacyRegistryPermissions").roles] == ["AcrPull"]
 
 
@@ -168,7 +168,7 @@ def test_a_token_goes_to_the_cloud_of_the_configuration(monkeypatch: pytest.Monk
         ("https://management.azure.com/a%20b?%24filter=x%20eq%20%27y%27&api-version=1", "Bearer one"),
         ("https://meta.local/metadata/endpoints?api-version=2022-09-01", ""),
         ("https://arm.local/a%20b?%24filter=x%20eq%20%27y%27&api-version=1", "Bearer one"),
-        ("where the cloud china has its Resource Manager isn't known here", ""),
+        ("the Resource Manager endpoint of the cloud china isn't known", ""),
     ]
 
 
@@ -176,7 +176,7 @@ def test_nothing_is_asked_without_a_token(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(arm_reads, "_json", lambda *_: pytest.fail("Azure was asked"))
 
     def build() -> None:
-        with pytest.raises(arm_reads.UnreadableError, match="nobody is logged in"):
+        with pytest.raises(arm_reads.UnreadableError, match="not logged in"):
             arm_reads.get("/a", "1", pulumi.InvokeOptions())
 
     declare(build)

@@ -11,7 +11,7 @@ def test_a_file_is_read_and_what_is_none_is_an_error(tmp_path: Path) -> None:
     file = tmp_path / "group.yaml"
     file.write_text("größer", encoding="utf-8")
     assert read_text(str(file)) == "größer"
-    with pytest.raises(OSError, match="it is no file"):
+    with pytest.raises(OSError, match="not a regular file"):
         read_text(str(tmp_path))
     with pytest.raises(FileNotFoundError):
         read_text(str(tmp_path / "other.yaml"))

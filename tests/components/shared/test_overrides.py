@@ -184,11 +184,11 @@ def test_an_object_that_is_an_output_is_merged_once_it_is_known() -> None:
         ({"pool_name": "x"}, ".pool_name", "part of the resource's id"),
         ({"accountName": "x"}, ".accountName", "part of the resource's id"),
         ({"scaleSettings": {"fixedScal": {}}}, ".scaleSettings.fixedScal", "did you mean fixedScale?"),
-        ({"scaleSettings": 3}, ".scaleSettings", "an object is required here"),
-        ({"metadata": "x"}, ".metadata", "a list is required here"),
-        ({"mountConfiguration": [{"nfs": {}}]}, ".mountConfiguration[0].nfs", "no such property of MountConfiguration"),
-        ({"taskSlotsPerNode": []}, ".taskSlotsPerNode", "a number is required here"),
-        ({"vmSize": {}}, ".vmSize", "text is required here"),
+        ({"scaleSettings": 3}, ".scaleSettings", "expected an object"),
+        ({"metadata": "x"}, ".metadata", "expected a list"),
+        ({"mountConfiguration": [{"nfs": {}}]}, ".mountConfiguration[0].nfs", "not a property of MountConfiguration"),
+        ({"taskSlotsPerNode": []}, ".taskSlotsPerNode", "expected a number"),
+        ({"vmSize": {}}, ".vmSize", "expected a string"),
     ],
 )
 def test_what_azure_native_does_not_have_is_refused_before_anything_is_declared(

@@ -68,7 +68,7 @@ def test_a_try_is_given_up_when_azure_has_had_its_time(monkeypatch: pytest.Monke
         assert len(errors) < 100, "the engine tries no more than a hundred times"
     assert 15 * 60 <= sum(slept) <= 15 * 60 + passing_refusals.PAUSE_SECONDS[1]
     assert recorded.log[-1] == (
-        "adder-group: the role by which its image is pulled doesn't work yet, after 15 minutes; the next up goes on"
+        "adder-group: the role by which its image is pulled doesn't work yet, after 15 minutes; run `pulumi up` again to continue"
     )
     assert slept[:3] == [pause(1), pause(2), pause(3)] == [5, 10, 15]
     assert not asyncio.run(_asked(hook, ["the sum of it all", NO_PULL]))
@@ -117,7 +117,9 @@ def test_a_want_of_rights_passes_where_the_roles_are_new_and_nowhere_else() -> N
     passed = [*[LACKS] * 100]  # its time is over by then, so that nobody waits here
     before = len(recorded.log)
     assert not asyncio.run(_asked(hook, passed))
-    assert recorded.log[before:] == ["adder-group: its roles are new, and don't work yet, after 15 minutes; the next up goes on"]
+    assert recorded.log[before:] == [
+        "adder-group: its role assignments are new and not in effect yet, after 15 minutes; run `pulumi up` again to continue"
+    ]
     assert not asyncio.run(_asked(hook, ['Code="QuotaExceeded" Message="too many"', LACKS]))
     denied = f"RequestDisallowedByPolicy: /subscriptions/s/providers/Microsoft.Authorization/policyAssignments/{'a' * 8}"
     assert not asyncio.run(_asked(hook, [denied, LACKS]))

@@ -131,7 +131,7 @@ def test_a_program_with_a_provider_of_its_own_says_how_to_log_in_elsewhere(key: 
     with pytest.raises(Refused) as refused:
         build_with(own=True, **{"batch_account": GOOD["BatchPool"]["batch_account"], key: f"{THERE}/{given}"})
     said = str(refused.value)
-    assert f'BatchPool("t4").{key}: this lies in another subscription' in said
+    assert f'BatchPool("t4").{key}: in another subscription' in said
     assert f'add BatchPool("t4").other_subscriptions: {{"{HUB}"' in said
 
 

@@ -87,7 +87,7 @@ def test_anything_goes_where_anything_is_wanted() -> None:
 def test_half_of_a_character_is_no_text() -> None:
     for given, path in (({"name": "west\ud800"}, "g.name"), ({"name": "g", "volumes": {"\udfff": {}}}, "g.volumes")):
         [problem] = check(given, Group, "g").problems
-        assert (problem.path, "half of a character" in problem.message) == (path, True)
+        assert (problem.path, "half of a surrogate pair" in problem.message) == (path, True)
         assert str(problem).encode()
 
 
@@ -198,7 +198,7 @@ def test_an_output_is_taken_where_an_input_is_annotated() -> None:
 def test_an_output_is_refused_where_the_value_decides(key: str) -> None:
     [problem] = check({key: pulumi.Output.from_input("x")}, Machine, "m").problems
     assert problem.path == f"m.{key}"
-    assert "has to be known" in problem.message
+    assert "must be known" in problem.message
     assert "<pulumi" not in str(problem)
 
 
@@ -208,8 +208,8 @@ def test_a_component_is_taken_where_it_is_annotated_and_no_other() -> None:
     other = pulumi.ComponentResource.__new__(pulumi.ComponentResource)
     messages = [str(problem) for problem in check({"network": other, "only": other, "count": other}, Machine, "m").problems]
     assert [message.split(":")[0] for message in messages] == ["m.network", "m.only", "m.count"]
-    assert all("ComponentResource isn't taken here" in message for message in messages)
-    assert "a Network or text" in messages[0]
+    assert all("ComponentResource isn't accepted here" in message for message in messages)
+    assert "a Network or a string" in messages[0]
 
 
 def test_a_list_may_be_a_tuple() -> None:

@@ -91,7 +91,7 @@ def assert_told(problems: list[Problem]) -> None:
     assert all(problem.path and problem.message and str(problem) for problem in problems)
 
 
-PLACE = pool_spec.PoolPlace(account=account_spec.AccountFacts(location="eastus"))
+PLACE = pool_spec.PoolDependencies(account=account_spec.AccountFacts(location="eastus"))
 RESOLVED = {
     group_args.ContainerGroupSettings: lambda said, context: group_resolve.resolve("one", said, context)[1],
     job_args.ServerlessGpuJobSettings: lambda said, context: job_resolve.resolve("one", said, context)[1],

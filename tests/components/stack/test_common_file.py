@@ -62,10 +62,10 @@ def test_the_settings_are_those_of_both(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (None, "extends: the file isn't there; given: 'common.yaml'"),
+        (None, "extends: file not found; given: 'common.yaml'"),
         ("config: [", "extends: the file can't be read: line 1: this is not YAML"),
         ("config: {azure-native:location: x}", "extends.azure-native:location: common.yaml has a key that the engine reads"),
-        ("config: {azure-gpu:extends: b.yaml}", "extends.azure-gpu:extends: common.yaml extends another file itself"),
+        ("config: {azure-gpu:extends: b.yaml}", "extends.azure-gpu:extends: common.yaml must not extend another file"),
         ("config: {azure-gpu:jobs: {a: {secure: v1}}}", "extends.azure-gpu:jobs: common.yaml has an encrypted value"),
     ],
 )

@@ -10,16 +10,16 @@ from azure_gpu.shared import own_state
 from azure_gpu.shared.own_state import OwnResource
 from azure_gpu.stack import ended
 
-PAST = Problem("pools.train.expires_after", "the last day has to lie after 2026-11-20", "2026-11-01", code=Code.EXPIRED)
+PAST = Problem("pools.train.expires_after", "must be after 2026-11-20", "2026-11-01", code=Code.EXPIRED)
 OTHER = Problem("pools.train.size", "no such size", "x")
 
 
 def test_only_a_part_that_the_stack_has_warns() -> None:
     assert ended.ended([OTHER, PAST]) == ["pools.train"]
-    [kept, warned] = ended.told([OTHER, PAST], {"pools.train"})
+    [kept, warned] = ended.downgraded([OTHER, PAST], {"pools.train"})
     assert kept is OTHER
     assert (warned.severity, warned.path, warned.value) == (Severity.WARNING, PAST.path, PAST.value)
-    assert ended.told([OTHER, PAST], set()) == [OTHER, PAST]
+    assert ended.downgraded([OTHER, PAST], set()) == [OTHER, PAST]
 
 
 @pytest.mark.parametrize(
@@ -40,9 +40,9 @@ def test_a_part_is_there_by_its_type_and_name(part: str, token: str, name: str, 
         monkeypatch.setattr(own_state, "resources", lambda of_stack_file: state)
 
     has((token, name))
-    assert ended.standing([part, f"{part}-2"]) == {part}
+    assert ended.deployed([part, f"{part}-2"]) == {part}
     has((token, f"{name}-2"), ("azure-native:other:Type", name))
-    assert ended.standing([part]) == frozenset()
+    assert ended.deployed([part]) == frozenset()
 
 
 def test_the_state_is_not_read_where_nothing_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,7 +50,7 @@ def test_the_state_is_not_read_where_nothing_has_ended(monkeypatch: pytest.Monke
         raise AssertionError(of_stack_file)
 
     monkeypatch.setattr(own_state, "resources", unasked)
-    assert ended.standing([]) == frozenset()
+    assert ended.deployed([]) == frozenset()
 
 
 def test_other_parts_keep_their_options() -> None:

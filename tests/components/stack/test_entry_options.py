@@ -70,11 +70,11 @@ def keys_of_entries(hint: Any) -> dict[str, Any]:
     ("options", "path", "part"),
     [
         ({"ignore_changes": ["scaleSetings.fixedScale"]}, "ignore_changes[0]", "did you mean scaleSettings?"),
-        ({"ignore_changes": ["poolName"]}, "ignore_changes[0]", "no such property of Pool"),
+        ({"ignore_changes": ["poolName"]}, "ignore_changes[0]", "not a property of Pool"),
         ({"custom_timeouts": {"create": "90"}}, "custom_timeouts.create", "1h30m"),
         ({"custom_timeouts": {"created": "90m"}}, "custom_timeouts.created", "did you mean create?"),
         ({"protect": "yes"}, "protect", "true or false"),
-        ({"retain": True}, "retain", "there is no such key"),
+        ({"retain": True}, "retain", "unknown key"),
     ],
 )
 def test_what_the_engine_could_not_do_is_refused(options: dict[str, Any], path: str, part: str) -> None:

@@ -44,7 +44,7 @@ def test_a_reference_becomes_the_output_of_its_own_type(value: object, becomes: 
     [
         (
             "${stacks.other.subnet}",
-            "jobs.train.args: stacks has no stack of this name; given: '${stacks.other.subnet}'; allowed: net; ",
+            "jobs.train.args: no stack of this name in `stacks`; given: '${stacks.other.subnet}'; allowed: net; ",
         ),
         ("${stacks.net.nothing}", "has no output nothing; given: '${stacks.net.nothing}'; allowed: key, names, subnet"),
         (
@@ -53,7 +53,7 @@ def test_a_reference_becomes_the_output_of_its_own_type(value: object, becomes: 
         ),
         ("${stacks.net.subnet.deeper}", "has no output subnet.deeper"),
         ("${stacks.net.key}", "the output key of stack acme/network/prod is a secret"),
-        ("a ${stacks.net.names}", "neither a text nor a number"),
+        ("a ${stacks.net.names}", "must be a string or a number"),
     ],
 )
 def test_a_reference_to_what_is_not_there_stays_and_is_a_problem(value: str, said: str) -> None:
@@ -79,14 +79,17 @@ def test_a_stack_is_read_once_and_what_fails_there_is_one_problem() -> None:
 
 
 def test_no_stack_is_read_where_nothing_refers_to_it() -> None:
-    assert resolved({"stacks": STACKS, "jobs": {"a": {}}}, other_stacks.by_nobody) == ({"stacks": STACKS, "jobs": {"a": {}}}, [])
+    assert resolved({"stacks": STACKS, "jobs": {"a": {}}}, other_stacks.unavailable) == (
+        {"stacks": STACKS, "jobs": {"a": {}}},
+        [],
+    )
 
 
 def test_what_names_the_stack_takes_no_output() -> None:
-    found, problems = resolved({"stacks": STACKS, "team": "${stacks.net.subnet}"}, other_stacks.by_nobody)
+    found, problems = resolved({"stacks": STACKS, "team": "${stacks.net.subnet}"}, other_stacks.unavailable)
     assert found["team"] == "${stacks.net.subnet}"
     assert [str(each) for each in problems] == [
-        "team: only parts take values of other stacks; given: '${stacks.net.subnet}'; fix: write the value itself"
+        "team: outputs of other stacks can't be used here; given: '${stacks.net.subnet}'; fix: write the value itself"
     ]
 
 

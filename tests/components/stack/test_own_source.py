@@ -117,5 +117,5 @@ def test_a_file_that_sets_no_source_takes_it_and_one_that_sets_its_own_keeps_it(
 
 def test_where_there_is_none_the_problem_names_both_fixes() -> None:
     [problem] = [each for each in pure_problems(settings(""), PROJECT, STACK) if each.path == "image_source"]
-    assert "takes the checkout's `origin`" in problem.fix
+    assert "push the workloads as they are here to the checkout's `origin`" in problem.fix
     assert "pulumi config set image_source" in problem.fix

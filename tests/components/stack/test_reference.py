@@ -38,11 +38,11 @@ def test_a_page_is_what_its_component_says_today(page: str) -> None:
 def test_a_page_has_every_argument_with_its_default_and_every_output() -> None:
     text = pages(found())["serverless_gpu_job.md"]
     assert "| `gpu` | `T4`, `A100` | T4 | The GPU of each replica, which has one. |" in text
-    assert "| `event.rules.<name>.secrets` | by name: text or an output | none |" in text
-    assert "| `job_environment` | a `JobEnvironment`, text or an output | needed |" in text
+    assert "| `event.rules.<name>.secrets` | by name: string or an output | none |" in text
+    assert "| `job_environment` | a `JobEnvironment`, string or an output | required |" in text
     assert "| `hourly_cost` | `pulumi.Output[float] \\| None` |" in text
     assert "- `environmentId`" in text
     assert "- the number of containers" in pages(found())["container_group.md"]
-    outputs, _, others = text.partition("For Python alone")
+    outputs, _, others = text.partition("Only in Python")
     assert "`job` | `app.Job`" in others
     assert "`job` | `app.Job`" not in outputs

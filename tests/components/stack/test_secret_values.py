@@ -97,12 +97,12 @@ def test_the_key_to_use_is_named_with_its_command() -> None:
         "jobs.train.environment.DB_PASSWORD: this value is encrypted in the stack file, but this key is kept in plain text, in "
         "the state and in Azure; allowed: a secret in jobs.train.secret_environment; fix: set it with `pulumi config set "
         "--secret --path 'jobs.train.secret_environment.DB_PASSWORD'` and remove it here, or write it in plain text "
-        "if it is none"
+        "if it isn't a secret"
     )
     (problem,) = refused(("container_groups", "web", "containers", "web", "command", 2))
     assert "--path 'container_groups.web.containers.web.secret_environment.<NAME>'`" in problem.fix
     (problem,) = refused(("tags", "token"))
-    assert (problem.allowed, problem.fix) == ("plain text", "write it in plain text if it is none")
+    assert (problem.allowed, problem.fix) == ("plain text", "write it in plain text if it isn't a secret")
 
 
 @pytest.mark.parametrize("section", ["jobs", "team"])

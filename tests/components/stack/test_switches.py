@@ -105,7 +105,7 @@ def test_a_part_that_is_off_is_refused_for_its_keys_and_types_alone() -> None:
 def test_what_is_in_a_part_that_is_off_is_refused_with_two_fixes() -> None:
     account = problems(batch_account=OFF, pools={"train": POOL, "other": {**POOL, **OFF}})
     assert account.keys() == {"batch_account.enabled"}
-    assert "pools.train is in it" in account["batch_account.enabled"]
+    assert "required by pools.train" in account["batch_account.enabled"]
     assert "enabled: false for pools.train too" in account["batch_account.enabled"]
     assert problems(batch_account=OFF, pools={"train": {**POOL, **OFF}}) == {}
     assert problems(batch_account={"create": True}, pools={"train": {**POOL, **OFF}}) == {}
@@ -176,7 +176,7 @@ def test_what_is_in_a_part_that_is_off_is_refused_with_two_fixes() -> None:
 def test_what_names_a_part_that_is_off_is_refused_in_one_line(said: dict[str, Any], path: str, needed: str) -> None:
     found = problems(**said)
     assert found.keys() == {path}
-    assert f"this needs {needed}, which is switched off" in found[path]
+    assert f"requires {needed}, which is switched off" in found[path]
     assert f"remove enabled: false from {needed}" in found[path]
 
 

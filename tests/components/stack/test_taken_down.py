@@ -87,6 +87,6 @@ def test_what_needs_a_part_that_was_taken_down_is_refused_in_one_line() -> None:
     found = settings({"clusters.gpu": END}, clusters={"gpu": PAST}, ml_workspace=workspace)
     told = [str(each) for each in found.problems]
     assert told == [
-        "ml_workspace.computes.shared.cluster: this needs clusters.gpu, whose last day has passed and which was taken down; "
-        "given: 'gpu'; allowed: parts that are up; fix: write a later clusters.gpu.expires_after, or remove what needs it"
+        "ml_workspace.computes.shared.cluster: requires clusters.gpu, which was taken down after its last day; "
+        "given: 'gpu'; allowed: parts that are up; fix: set a later clusters.gpu.expires_after, or remove what requires it"
     ]

@@ -1,1 +1,1 @@
-"""A Batch account: its component, its arguments, and every reason to refuse them."""
+"""A Batch account: its component, its arguments and their validation."""

@@ -1,9 +1,9 @@
-"""A Batch account: what GPU and RDMA pools are in, with applications whose packages their nodes get.
+"""A Batch account for GPU and RDMA pools, with applications whose packages are installed on their nodes.
 
-It is created, with the stack's storage account behind it and no shared keys, or is one that the company already has, which is
-looked up and never changed. Its storage is reached as the stack's identity, by the account as by its nodes. Left out: accounts
-whose machines are in the user's own subscription, keys of one's own, private endpoints, packages, which a program can't declare
-whole: `python -m operations package push` brings them in.
+It is created with the stack's storage account and without shared keys, or an existing one is used, which is looked up and never
+changed. The account and its nodes access the storage as the stack's identity. Not included: accounts in user subscription mode,
+customer-managed keys, private endpoints, and packages, which a program can't declare completely: upload them with
+`python -m operations package push`.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from azure_gpu.shared.context import StorageArgs, declared, resolve_stack, surro
 from azure_gpu.shared.program import Around
 from azure_gpu.shared.wired import Wired, together
 
-# Who did what, and what became of pools, jobs and tasks. Source: Microsoft Learn, azure-monitor/reference/supported-logs,
-# Microsoft.Batch/batchAccounts; its third category, ServiceLogs, is called deprecated there.
+# Audit events, and events of pools, jobs and tasks. Source: Microsoft Learn, azure-monitor/reference/supported-logs,
+# Microsoft.Batch/batchAccounts; its third category, ServiceLogs, is marked as deprecated there.
 LOG_CATEGORIES = ("AuditLog", "ServiceLog")
-# Source: hashicorp/terraform-provider-azurerm, batch_account_resource.go, which makes a new account when one of them changes.
+# Source: hashicorp/terraform-provider-azurerm, batch_account_resource.go, which replaces the account when one of them changes.
 REPLACING = ["location", "poolAllocationMode"]
 
 
@@ -33,16 +33,16 @@ _Wired = Wired[BatchAccountWiring, tuple[BatchAccountSpec, AccountFacts]]
 
 
 class BatchAccount(pulumi.ComponentResource):
-    """A Batch account. Raises `Refused` where its arguments can't be had."""
+    """A Batch account. Raises `Refused` for invalid arguments."""
 
     account_id: pulumi.Output[str]
     """ARM id of the account."""
     account_name: pulumi.Output[str]
     """Its name in Azure."""
     surroundings: BatchSurroundings
-    """The same as arguments of the pools in it. Not an output."""
+    """The same as arguments of its pools. Not an output."""
     around: Around
-    """What it shares with what a program puts into it. Not an output."""
+    """Context and dependencies for its pools in a program. Not an output."""
 
     @overload
     def __init__(self, name: str, args: BatchAccountArgs, opts: pulumi.ResourceOptions | None = None) -> None: ...
@@ -65,7 +65,7 @@ class BatchAccount(pulumi.ComponentResource):
         opts: pulumi.ResourceOptions | None = None,
         **kw: Any,
     ) -> None:
-        """`args`, or its keys as keywords. Every problem of theirs is raised as one `Refused`, before anything is declared."""
+        """`args`, or its keys as keywords. All problems are raised as one `Refused`, before anything is declared."""
         wired = args if isinstance(args, Wired) else _wired(name, together(args, kw), opts)
         spec, facts = wired.spec or _decided(wired)
         super().__init__("azuregpu:index:BatchAccount", name, None, opts)
@@ -81,7 +81,7 @@ class BatchAccount(pulumi.ComponentResource):
             log_settings.declare(name, account.id, wiring.get("logs"), LOG_CATEGORIES, self._child)
             applications = self._applications(spec, account, wiring["resource_group_name"])
             self.account_id = account.id
-            # A pool waits for the applications, whose packages it may name.
+            # A pool waits for the applications, whose packages it may use.
             ready = pulumi.Output.all(account.name, *(each.urn for each in applications)).apply(lambda values: values[0])
             of_pool = _of_pool(facts, ready, wiring["resource_group_name"])
         self.surroundings = BatchSurroundings(account=of_pool)
@@ -97,7 +97,7 @@ class BatchAccount(pulumi.ComponentResource):
             resource_group_name=args["resource_group_name"],
             location=declared(spec.location, args.get("location")),
             pool_allocation_mode=batch.PoolAllocationMode.BATCH_SERVICE,
-            # No keys: one opens all jobs to whoever holds it. A task may still speak for itself while it runs.
+            # No shared keys, which give access to all jobs. A task can still authenticate itself while it runs.
             allowed_authentication_modes=[
                 batch.AuthenticationMode.AAD,
                 batch.AuthenticationMode.TASK_AUTHENTICATION_TOKEN,
@@ -110,9 +110,9 @@ class BatchAccount(pulumi.ComponentResource):
             identity=batch.BatchAccountIdentityArgs(
                 type=batch.ResourceIdentityType.USER_ASSIGNED, user_assigned_identities=[identity]
             ),
-            public_network_access=batch.PublicNetworkAccessType.ENABLED,  # jobs are sent from outside; said, as it is the default
+            public_network_access=batch.PublicNetworkAccessType.ENABLED,  # for submitting jobs; the default, made explicit
             tags=spec.context.tags(),
-            # Its name is fixed, so the old one has to be gone before its replacement comes.
+            # Its name is fixed, so the old one must be deleted before its replacement is created.
             opts=pulumi.ResourceOptions(
                 parent=self,
                 replace_on_changes=REPLACING,
@@ -125,7 +125,7 @@ class BatchAccount(pulumi.ComponentResource):
     def _applications(
         self, spec: BatchAccountSpec, account: batch.BatchAccount, resource_group_name: pulumi.Input[str]
     ) -> list[batch.Application]:
-        # Azure deletes no application that has packages, which aren't the stack's own; with the account all of them go.
+        # Azure can't delete an application with packages, which the stack doesn't manage; the account's deletion includes all.
         opts = pulumi.ResourceOptions(parent=self, deleted_with=account)
         return [
             batch.Application(
@@ -135,7 +135,7 @@ class BatchAccount(pulumi.ComponentResource):
                 resource_group_name=resource_group_name,
                 display_name=application.display_name,
                 default_version=application.default_version,
-                allow_updates=False,  # a version that a pool names is always the same one
+                allow_updates=False,  # versions are immutable
                 opts=opts,
             )
             for application in spec.applications
@@ -143,12 +143,12 @@ class BatchAccount(pulumi.ComponentResource):
 
 
 def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wired:
-    """What a program describes."""
+    """Checks the arguments of a component in a program."""
     return common.take(BatchAccount, name, BatchAccountArgs, given, opts)
 
 
 def _decided(wired: _Wired) -> tuple[BatchAccountSpec, AccountFacts]:
-    """What the arguments ask for. Raises `Refused` with every reason against it."""
+    """Resolves the arguments. Raises `Refused` with all problems."""
     args = wired.args
     context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
     spec, problems = resolve(args, context)

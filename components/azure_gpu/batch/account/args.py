@@ -1,4 +1,4 @@
-"""The arguments of a Batch account, with their defaults, and what it offers to its pools."""
+"""The arguments of a Batch account, with their defaults, and its data for pools."""
 
 from collections.abc import Mapping
 from typing import Annotated, NotRequired, TypedDict
@@ -14,58 +14,58 @@ from azure_gpu.shared.validation import OpenInput
 
 
 class ApplicationArgs(TypedDict):
-    """An application, whose packages are zip files that nodes get. All of it is plain."""
+    """An application, whose packages are zip files for nodes. All of it is plain."""
 
     display_name: NotRequired[str]
-    """What people read. Default: its id."""
+    """The display name. Default: its id."""
     default_version: NotRequired[str]
-    """The version that a pool or a task gets that names none. Azure refuses one that isn't there yet, so push the package first:
+    """The version for pools and tasks that set none. Azure rejects one that doesn't exist yet, so push the package first:
     `python -m operations package push`. Default: none."""
 
 
 class BatchAccountSettings(PartArgs):
-    """A Batch account that is created, or the existing one to use; `applications` alone is enough to create one."""
+    """A Batch account that is created, or the existing one to use; `applications` without `create` implies it."""
 
     account_name: NotRequired[str]
-    """Plain: the name in Azure of one that is created, such as that of one which the stack takes over; another name is another
-    account. Default: made of project, stack and team."""
+    """Plain: the name in Azure of a created one, such as that of one which the stack takes over; another name is another account.
+    Default: built from project, stack and team."""
     location: NotRequired[OpenInput[str]]
-    """Plain: the Azure region of the account, which all its pools are in. Default: the stack's."""
+    """Plain: the Azure region of the account and all its pools. Default: the stack's."""
     applications: NotRequired[Mapping[str, ApplicationArgs]]
-    """Applications by id, for packages that nodes get. Not in an existing account, which is never changed. Default: none."""
+    """Applications by id, for packages on nodes. Not in an existing account, which is never changed. Default: none."""
     overrides: NotRequired[Annotated[Overrides, OverridesOf(azure_types.BATCH_ACCOUNT)]]
-    """azure-native properties of the Batch account, set last and judged only by Azure; null removes one. Default: none."""
+    """azure-native properties of the Batch account, set last and validated only by Azure; null removes one. Default: none."""
 
 
 class BatchAccountArgs(BatchAccountSettings, CommonArgs):
-    """A Batch account, and where it belongs. One that is created keeps its data in the storage account, as the identity."""
+    """Arguments of BatchAccount. A created one keeps its data in the storage account, which it accesses as the identity."""
 
 
 class BatchAccountWiring(BatchAccountSettings, OfStack):
-    """The same, wired to what it needs. One that is created keeps its data in `storage`, as `identity_id`."""
+    """Arguments of BatchAccount, including the foundation's outputs. A created one keeps its data in `storage`."""
 
 
 class AccountOfPool(TypedDict):
-    """The account that a pool is in."""
+    """The account of a pool."""
 
     name: pulumi.Input[str]
     """Wired: its name."""
     resource_group_name: pulumi.Input[str]
-    """Wired: the resource group that it is in."""
+    """Wired: its resource group."""
     location: str
     """Plain: its region."""
     allocation_mode: str
-    """Plain: in whose subscription its machines are, BatchService or UserSubscription."""
+    """Plain: its pool allocation mode, BatchService or UserSubscription."""
     auto_storage: bool
     """Plain: whether a storage account is linked to it."""
     existing: bool
-    """Plain: true where the account isn't the stack's own and others may have pools in it."""
+    """Plain: true for an existing account, in which others may have pools."""
     provider: NotRequired[pulumi.ProviderResource | None]
-    """Wired: the provider of the subscription that it is in, where that is another. Default: the pool's own."""
+    """Wired: the provider for its subscription, where that is another. Default: the pool's own."""
 
 
 class BatchSurroundings(TypedDict):
-    """What a Batch account offers to the pools in it."""
+    """Data of a Batch account for its pools."""
 
     account: AccountOfPool
     """The account."""

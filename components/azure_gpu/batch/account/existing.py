@@ -18,7 +18,7 @@ from azure_gpu.shared.look_up import OF_STACK, AskedBy
 
 
 def look_up(spec: BatchAccountSpec, asked_by: AskedBy = OF_STACK) -> tuple[AccountFacts, list[Problem]]:
-    """What pools are judged by, read from an existing account, with a problem where it isn't there or lies elsewhere."""
+    """Reads the facts of an existing account for its pools; a problem where it doesn't exist or is in another region."""
     if spec.existing is None:
         return spec.assumed, []
     path = f"{spec.context.path(PATH)}.existing"
@@ -45,16 +45,16 @@ def look_up(spec: BatchAccountSpec, asked_by: AskedBy = OF_STACK) -> tuple[Accou
 def _elsewhere(spec: BatchAccountSpec, account: ArmId, location: str, path: str) -> Problem:
     return Problem(
         path=path,
-        message=f"this account is in {location}, and pools are to be in {spec.location}",
+        message=f"the account is in {location}, but its pools are set to {spec.location}",
         value=account.text,
         allowed="an account in the region of its pools",
-        fix=f"add {spec.context.path(PATH)}.location: {regions.normalise(location)}, or name an account in {spec.location}",
+        fix=f"add {spec.context.path(PATH)}.location: {regions.normalise(location)}, or use an account in {spec.location}",
     )
 
 
 def of_id(given: pulumi.Input[str], path: str, asked_by: AskedBy, own: str) -> tuple[AccountOfPool, list[Problem]]:
-    """The account that a program names by its id. What an output is the id of isn't read: it is taken for one as this library
-    creates them."""
+    """Returns the account that a program sets by its id. With an output as the id it can't be read, and is assumed to be like one
+    that this library creates."""
     text = known(given)
     parsed = arm_ids.parse(text) if text is not None else None
     parts = existing.parts(given)

@@ -1,7 +1,4 @@
-"""What is decided of a Batch account, and how: `BatchAccountSpec`, `resolve` and its problems.
-
-An existing one is read in `existing`.
-"""
+"""`BatchAccountSpec`: the resolved arguments of a Batch account, with their validation. An existing one is read in `existing`."""
 
 from dataclasses import dataclass
 
@@ -14,7 +11,7 @@ from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.shared.context import Context, check_region
 from azure_gpu.shared.part import Named, PartArgs, not_changed, resolve_part
 
-PATH = "batch_account"  # where a stack file says it
+PATH = "batch_account"  # in a stack file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,34 +25,35 @@ class Application:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchAccountSpec:
-    """What is declared, or used."""
+    """The resolved arguments."""
 
     context: Context
     name: str
     existing: ArmId | None
     location: str
-    location_path: str  # where it is written
+    location_path: str  # of the setting
     applications: tuple[Application, ...]
 
     @property
     def assumed(self) -> "AccountFacts":
-        """What can be assumed of the account without looking it up."""
+        """The facts that are assumed without a look-up."""
         return AccountFacts(location=self.location, existing=self.existing is not None, location_path=self.location_path)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccountFacts:
-    """What pools are judged by. Of an existing account it is known by looking; until then it is taken for one of the stack's."""
+    """Facts of an account for validating its pools. Those of an existing account are looked up; the defaults are those of a
+    created one."""
 
     location: str
     allocation_mode: AllocationMode = AllocationMode.BATCH_SERVICE
     auto_storage: bool = True
     existing: bool = False
-    location_path: str = "location"  # where the region is written
+    location_path: str = "location"  # of the region's setting
 
     @staticmethod
     def of(account: AccountOfPool) -> "AccountFacts":
-        """The same of an account that is there."""
+        """Returns the facts of a declared account."""
         return AccountFacts(
             location=account["location"],
             allocation_mode=AllocationMode(account["allocation_mode"]),
@@ -65,7 +63,7 @@ class AccountFacts:
 
 
 def resolve(args: BatchAccountSettings, context: Context) -> tuple[BatchAccountSpec, list[Problem]]:
-    """What is declared, and what is wrong with the arguments. Pure; what an existing account has is for `look_up` to say."""
+    """Resolves and validates the arguments. Pure; `look_up` reads an existing account."""
     path = context.path(PATH)
     given = PartArgs(existing=args["existing"]) if "existing" in args else PartArgs(create=True)
     if "create" in args:
@@ -85,13 +83,15 @@ def resolve(args: BatchAccountSettings, context: Context) -> tuple[BatchAccountS
         existing=part.existing,
         location=context.region(args.get("location")),
         location_path=f"{path}.location" if "location" in args else context.own_path("location"),
-        applications=tuple(_application(name, said) for name, said in sorted(applications.items())),
+        applications=tuple(_application(name, settings) for name, settings in sorted(applications.items())),
     )
     return spec, problems
 
 
-def _application(name: str, said: ApplicationArgs) -> Application:
-    return Application(name=name, display_name=said.get("display_name", name), default_version=said.get("default_version"))
+def _application(name: str, settings: ApplicationArgs) -> Application:
+    return Application(
+        name=name, display_name=settings.get("display_name", name), default_version=settings.get("default_version")
+    )
 
 
 def _not_in_existing(account: ArmId, path: str) -> Problem:
@@ -100,18 +100,18 @@ def _not_in_existing(account: ArmId, path: str) -> Problem:
     )
     return Problem(
         path=f"{path}.applications",
-        message="an existing account is never changed, so no application is declared in it",
+        message="applications can't be declared in an existing account, which is never changed",
         value=account.text,
         allowed="applications in an account that the stack creates",
-        fix=f"leave them out, and have its owner run: {create}",
+        fix=f"remove them, and have the owner of the account run: {create}",
     )
 
 
 def surroundings_problems(spec: BatchAccountSpec, *, identity: bool, storage: bool) -> list[Problem]:
-    """What an account that is created needs of the foundation and doesn't find there."""
+    """Returns problems for parts of the foundation that a created account requires and that are missing."""
     missing = [part for part, there in (("identity", identity), ("storage", storage)) if not there]
     why = {
-        "identity": "a Batch account reaches its storage as an identity, and there is none",
-        "storage": "a Batch account keeps packages and files in a storage account, and there is none",
+        "identity": "a Batch account requires an identity to access its storage",
+        "storage": "a Batch account requires a storage account for packages and files",
     }
     return [spec.context.missing_part(part, why[part]) for part in missing]

@@ -1,1 +1,1 @@
-"""A Batch pool: its component, its arguments, and what it refuses by itself. What Batch refuses is in the catalog."""
+"""A Batch pool: its component, its arguments and their validation. The rules of Batch are in the catalog."""

@@ -1,7 +1,7 @@
-"""What a stack file can say about a Batch pool, with the defaults of its keys.
+"""The arguments of a Batch pool, with their defaults.
 
-`BatchPoolSettings`. What becomes of it is in `batch.pool.resolve`, what is refused in `batch.pool.rules`; how
-nodes mount storage is in `batch.pool.mounts`. Numbers that the service or a scenario has by itself are in the catalog.
+They are resolved in `batch.pool.resolve` and validated in `batch.pool.rules`; mounts are in `batch.pool.mounts`. Defaults of the
+service and of scenarios are in the catalog.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ DEFAULT_RETRIES = 0
 
 
 class Replace(StrEnum):
-    """What becomes of a pool whose immutable properties change."""
+    """How a pool whose immutable properties change is replaced."""
 
     SIDE_BY_SIDE = "side-by-side"
     DRAIN_FIRST = "drain-first"
@@ -40,7 +40,7 @@ ReplaceName = Replace | Literal["side-by-side", "drain-first"]
 
 
 class Communication(StrEnum):
-    """How Batch and the nodes of a pool talk to each other."""
+    """The communication mode between Batch and the nodes of a pool."""
 
     SIMPLIFIED = "Simplified"
     CLASSIC = "Classic"
@@ -50,176 +50,179 @@ class Communication(StrEnum):
 CommunicationName = Communication | Literal["Simplified", "Classic", "Default"]
 
 
+DEFAULT_COMMUNICATION = Communication.SIMPLIFIED
+DEFAULT_PUBLIC_ADDRESSES = True
+
+
 class AutoscaleArgs(TypedDict):
-    """A formula by which the pool changes its size, by name or whole. All of it is plain."""
+    """Autoscaling by a formula: a predefined scenario or a custom formula. All of it is plain."""
 
     scenario: NotRequired[ScenarioName]
-    """The formula by name: by the tasks that wait, by the hours of a workday, in nights and at weekends, on Spot nodes with
-    dedicated ones where there are too few, or a fixed number. At most one of `scenario` and `formula`. Default: pending_tasks."""
+    """A predefined formula: by pending tasks, by the hours of a workday, at nights and weekends, on Spot nodes with dedicated
+    ones as a fallback, or a fixed number. At most one of `scenario` and `formula`. Default: pending_tasks."""
     formula: NotRequired[str]
-    """A formula of one's own, which then says everything. Default: none."""
+    """A custom formula, which can't be combined with keys of a scenario. Default: none."""
     interval_minutes: NotRequired[int]
-    """After how many minutes it is evaluated again, 5 at least. Default: 15."""
+    """Minutes between evaluations, at least 5. Default: 15."""
     max_nodes: NotRequired[int]
-    """How many nodes it asks for at most. Default: 1."""
+    """The maximum number of nodes. Default: 1."""
     min_nodes: NotRequired[int]
-    """How many nodes stay when nothing is to do; each costs. Default: 0."""
+    """The minimum number of nodes, which are billed while idle. Default: 0."""
     spot: NotRequired[bool]
-    """True: the nodes are Spot nodes, which Azure may take back at any time. Default: false."""
+    """Whether the nodes are Spot nodes, which Azure may evict at any time. Default: false."""
     nodes_per_task: NotRequired[int]
-    """Nodes that each task runs on: a task of several nodes counts as one that waits. Default: 1."""
+    """Nodes per task; a multi-instance task counts as one pending task. Default: 1."""
     utc_offset_hours: NotRequired[int]
-    """Hours between the workday's clock and UTC, whose summer time a formula doesn't know. Default: 0."""
+    """UTC offset of the workday in hours; formulas don't support daylight saving time. Default: 0."""
     day_begins: NotRequired[int]
-    """The hour at which a workday begins. Default: 8."""
+    """The hour at which the workday begins. Default: 8."""
     day_ends: NotRequired[int]
-    """The hour at which it ends. Default: 18."""
+    """The hour at which the workday ends. Default: 18."""
 
 
 class ResourceFileArgs(TypedDict):
-    """Files that a node fetches before its start task. Exactly one of the first three keys."""
+    """Files that a node downloads before its start task. Exactly one of the first three keys."""
 
     url: NotRequired[pulumi.Input[str]]
-    """Wired: web address of one file; one with a signature is kept secret."""
+    """Wired: URL of one file; one with a signature is kept secret."""
     container_url: NotRequired[pulumi.Input[str]]
-    """Wired: web address of a container of blobs; one with a signature is kept secret."""
+    """Wired: URL of a blob container; one with a signature is kept secret."""
     auto_storage_container: NotRequired[str]
-    """Plain: name of a container in the account's own storage."""
+    """Plain: name of a container in the account's auto-storage."""
     prefix: NotRequired[str]
     """Plain: only the blobs of a container whose names begin with this. Default: all."""
     path: NotRequired[str]
-    """Plain: where on the node they go, below the task's working folder; with `url` the file's own name, which is needed."""
+    """Plain: target path on the node, below the task's working directory; with `url` the file's name, which is required."""
     mode: NotRequired[str]
-    """Plain: the file's rights on Linux, such as 0755. Default: 0770."""
+    """Plain: the file mode on Linux, such as 0755. Default: 0770."""
     use_identity: NotRequired[bool]
-    """Plain: true fetches as the stack's identity, without a signature in the address. Default: false."""
+    """Plain: whether files are downloaded as the stack's identity, without a signature in the URL. Default: false."""
 
 
 class StartTaskArgs(TypedDict):
-    """What runs on each node before any task, and again after each restart. Plain, but for what is called wired."""
+    """A command that runs on each node before any task, and again after each restart. Plain, except where marked as wired."""
 
     command: str
     """The command line. It doesn't run in a shell: write /bin/sh -c '…' or cmd /c "…" for variables and pipes."""
     elevated: NotRequired[bool]
-    """True: as administrator, as drivers are installed. Default: false."""
+    """Whether it runs as administrator, as required to install drivers. Default: false."""
     wait_for_success: NotRequired[bool]
-    """True: no task starts on a node before this has succeeded. Default: true."""
+    """Whether tasks wait on a node until this has succeeded. Default: true."""
     retries: NotRequired[int]
-    """How often it is tried again after a failure, -1 for ever. Default: 0."""
+    """Retries after a failure; -1: no limit. Default: 0."""
     environment: NotRequired[Mapping[str, OpenInput[str]]]
-    """Environment variables that everybody may read. Default: none."""
+    """Environment variables in plain text. Default: none."""
     secret_environment: NotRequired[Mapping[str, pulumi.Input[str]]]
-    """Wired: environment variables that nobody may read in the state; whoever may read the pool in Azure reads them. Default:
-    none."""
+    """Wired: environment variables that are encrypted in the state; users with read access to the pool in Azure can read them.
+    Default: none."""
     resource_files: NotRequired[Sequence[ResourceFileArgs]]
-    """Files that it needs. Default: none."""
+    """Files to download before it runs. Default: none."""
 
 
 class ContainersArgs(TypedDict):
-    """Tasks that run in containers. `true` alone stands for all defaults."""
+    """Tasks in containers. `true` is short for all defaults."""
 
     enabled: NotRequired[bool]
     """Plain: whether tasks run in containers. Default: true."""
     images: NotRequired[Sequence[str]]
-    """Plain: images that each node fetches as it comes up, so that no task waits for them. Default: none."""
+    """Plain: images that each node pulls at start, so that tasks don't wait for them. Default: none."""
     workloads: NotRequired[Sequence[WorkloadName]]
-    """Plain: workloads of this repository that the stack's registry builds for tasks here. Nodes fetch them with the first task
-    and not before, so that a new build needs no new pool. Default: none."""
+    """Plain: workloads of this repository that the stack's registry builds for tasks. Nodes pull them with the first task, so a
+    new build doesn't require a new pool. Default: none."""
 
 
 class BatchPoolSettings(TypedDict):
-    """A pool of GPU or RDMA nodes, as a stack file says it. Plain, but for what is called wired."""
+    """Settings of a pool of GPU or RDMA nodes. Plain, except where marked as wired."""
 
     size: str
     """The virtual machine size of its nodes, such as Standard_NC4as_T4_v3."""
     os_type: NotRequired[OperatingSystemName]
     """The operating system of its nodes. Default: Linux."""
     image: NotRequired[str]
-    """Image of the Marketplace as publisher:offer:sku or publisher:offer:sku:version; at most one of `image`, `image_id` and
-    `gallery_image`. Default: one that suits size, operating system and containers."""
+    """Marketplace image as publisher:offer:sku or publisher:offer:sku:version; at most one of `image`, `image_id` and
+    `gallery_image`. Default: one for the size, operating system and containers."""
     image_id: NotRequired[str]
     """ARM id of a version in a Compute Gallery; before 2026-03-31 also of a managed image. Default: none."""
     gallery_image: NotRequired[ImageComponent | str]
-    """One of the stack's own images that has a version: its name under `gallery_images`; in a program, the component.
-    Default: none."""
+    """A custom image of the stack with a version: its name under `gallery_images`; in a program, the component. Default: none."""
     node_agent: NotRequired[str]
-    """Batch's agent for the image's operating system, such as batch.node.ubuntu 24.04, in any letter case. Default: the image's;
-    an `image_id` has none."""
+    """Batch's node agent for the image's operating system, such as batch.node.ubuntu 24.04, case-insensitive. Default: the
+    image's; required with `image_id`."""
     driver: NotRequired[WantedName]
-    """How the GPU's or the network's software comes onto the nodes: with the image, by the driver extension, from an application
-    package with a start task, by the start task alone, or not at all. Default: auto, which chooses and says why."""
+    """How the drivers of GPU and network are installed: with the image, by the driver extension, from an application package with
+    a start task, by the start task only, or not at all. Default: auto, which chooses and shows the reason in a preview."""
     driver_version: NotRequired[str]
     """The driver's version, such as 411.82. Default: the newest."""
     driver_package: NotRequired[str]
-    """The application whose package has the driver's installer. Default: none."""
+    """The application whose package contains the driver's installer. Default: none."""
     dedicated_nodes: NotRequired[int]
-    """A fixed number of nodes that stay; not with `autoscale`. Default: none."""
+    """A fixed number of dedicated nodes; not with `autoscale`. Default: none."""
     spot_nodes: NotRequired[int]
-    """A fixed number of Spot nodes, which Azure may take back at any time; not with `autoscale`. Default: none."""
+    """A fixed number of Spot nodes, which Azure may evict at any time; not with `autoscale`. Default: none."""
     resize_timeout_minutes: NotRequired[int]
-    """After how many minutes Batch gives up to reach a fixed number. Default: 15."""
+    """Minutes after which Batch gives up reaching a fixed number. Default: 15."""
     autoscale: NotRequired[AutoscaleArgs]
-    """A number of nodes by a formula. Default: where no fixed number is said, pending_tasks from 0 to 1 node."""
+    """Autoscaling by a formula. Default: without a fixed number, pending_tasks with 0 to 1 node."""
     task_slots: NotRequired[int]
-    """Tasks that run on a node at the same time. Default: 1."""
+    """Concurrent tasks per node. Default: 1."""
     inter_node: NotRequired[bool]
-    """True: nodes talk to each other, as tasks over several nodes need it. Default: false, and true with `mpi`."""
+    """Whether nodes can communicate with each other, as required by multi-instance tasks. Default: false, and true with `mpi`."""
     mpi: NotRequired[MpiName]
-    """The MPI that starts tasks on several nodes at once. Default: none; each node runs the program, told of the others by
+    """The MPI that starts a task on several nodes. Default: none; each node runs the program, which gets the others by
     `TF_CONFIG`."""
     rdma: NotRequired[bool]
-    """Whether MPI goes over InfiniBand, which the size must have. Default: false, and true with `mpi`."""
+    """Whether MPI uses InfiniBand, which the size must have. Default: false, and true with `mpi`."""
     start_task: NotRequired[StartTaskArgs]
-    """What runs on each node before any task. Default: none."""
+    """A command that runs on each node before any task. Default: none."""
     packages: NotRequired[Mapping[str, str]]
-    """Application packages that each node gets: the version by the application's id. They have to be active, which
-    `python -m operations package push` makes them. Default: none."""
+    """Application packages for each node: the version by the application's id. They must be active: push them with
+    `python -m operations package push`. Default: none."""
     containers: NotRequired[ContainersArgs | bool]
-    """Tasks in containers, whose images come from the stack's registry as its identity, or from anywhere. Default: none; tasks
+    """Tasks in containers, with images from the stack's registry, pulled as its identity, or from elsewhere. Default: none; tasks
     are programs on the node."""
     mounts: NotRequired[Mapping[str, MountArgs]]
-    """Storage on each node, by its path below AZ_BATCH_NODE_MOUNTS_DIR. Default: none."""
+    """Storage mounted on each node, by the path below AZ_BATCH_NODE_MOUNTS_DIR. Default: none."""
     subnet_id: NotRequired[OpenInput[str]]
-    """Wired: ARM id of the subnet of its nodes. Default: one of Batch's own."""
+    """Wired: ARM id of the subnet of its nodes. Default: a network of Batch."""
     public_addresses: NotRequired[bool]
-    """False: nodes have no public addresses; they need `subnet_id`, and the subnet has to lead out. Default: true."""
+    """Whether nodes have public addresses; false requires `subnet_id` of a subnet with outbound access. Default: true."""
     explicit_outbound: NotRequired[bool]
-    """True says that the subnet has a way out of its own, such as a NAT gateway. Default: false."""
+    """True declares that the subnet has explicit outbound access, such as a NAT gateway. Default: false."""
     communication: NotRequired[CommunicationName]
-    """How Batch reaches the nodes; Simplified needs no way in. Default: Simplified."""
+    """The communication mode of Batch with the nodes; Simplified requires no inbound access. Default: Simplified."""
     metadata: NotRequired[Mapping[str, str]]
-    """What programs read about the pool in Batch itself. Default: its name here, and its MPI."""
+    """Metadata of the pool in Batch, for programs. Default: its name here, and its MPI."""
     tags: NotRequired[Mapping[str, OpenInput[str]]]
-    """Tags beside the stack's, over which they win. Default: none."""
+    """Additional tags, which override the stack's. Default: none."""
     pool_name: NotRequired[str]
     """Name of the pool in Azure; with `replace: side-by-side` a hash follows. Default: the pool's name here."""
     as_of: NotRequired[str]
-    """The day at which the pool is judged, YYYY-MM-DD, and its tag `as-of`. Default: the stack's."""
+    """The date at which the pool is evaluated, YYYY-MM-DD, and its tag `as-of`. Default: the stack's."""
     expires_after: NotRequired[str]
-    """The last day of the pool, YYYY-MM-DD; the tag `expires-at` holds the instant at which that day ends in UTC. Tools and
-    people keep it: Azure itself deletes nothing by it. Every pool needs one. Default: none."""
+    """The last day of the pool, YYYY-MM-DD; the tag `expires-at` holds the end of that day in UTC. It is for people and tools:
+    Azure deletes nothing by it. Required. Default: none."""
     replace: NotRequired[ReplaceName]
-    """What becomes of the pool when something changes that Batch can't change on one with nodes: its size, image, network and
-    most others. side-by-side makes the new pool beside the old one, under another name, and needs twice the quota while both
-    stand; drain-first deletes the old one first, with whatever still runs on it: `python -m operations drain` waits for that.
+    """How the pool is replaced when a property changes that Batch can't change on a pool with nodes: size, image, network and
+    most others. side-by-side creates the new pool beside the old one, under another name, and needs twice the quota during the
+    overlap; drain-first deletes the old one first, including running tasks: `python -m operations drain` waits for these.
     Default: side-by-side."""
     cloud_services: NotRequired[bool]
-    """Pools of Cloud Services configuration, which ended on 2024-02-29: true is always refused, with what to do. Default:
+    """Pools of Cloud Services configuration, which were retired on 2024-02-29: true is always an error, with a fix. Default:
     false."""
     overrides: NotRequired[Annotated[Overrides, OverridesOf(azure_types.BATCH_POOL)]]
-    """azure-native properties of the pool, set last and judged only by Azure; null removes one. Default: none."""
+    """azure-native properties of the pool, set last and validated only by Azure; null removes one. Default: none."""
 
 
 class BatchPoolArgs(BatchPoolSettings, CommonArgs):
-    """A pool, and where it belongs."""
+    """Arguments of BatchPool."""
 
     batch_account: BatchAccount | OpenInput[str]
-    """The account that it is in: the component, or its ARM id. Identity, registry and storage account are the component's where
-    none are given here. What an output is the id of can't be read before it is there, so nothing is judged by it."""
+    """The account of the pool: the component, or its ARM id. Identity, registry and storage account default to the component's.
+    With an output as the id, the account can't be read, and nothing is validated against it."""
 
 
 class BatchPoolWiring(BatchPoolSettings, OfStack, BatchSurroundings):
-    """The same, wired to what it needs."""
+    """Arguments of BatchPool, including the outputs of account and foundation."""
 
     images: NotRequired[Mapping[str, ImageOfPool]]
-    """Images of the stack's own by name, for `gallery_image`. Default: none."""
+    """Custom images of the stack by name, for `gallery_image`. Default: none."""

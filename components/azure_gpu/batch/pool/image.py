@@ -1,4 +1,4 @@
-"""The image of a Batch pool beside its other arguments: the operating system, the node agent, the generation."""
+"""Validates the image of a Batch pool against its other arguments: operating system, node agent, generation, region."""
 
 from datetime import date
 
@@ -13,47 +13,49 @@ from azure_gpu.images.choice import ImageChoice
 _REPLICAS = Source("Microsoft Learn, azure-arm-batch: id of ImageReference", Dated.OBSERVED, date(2026, 11, 25))
 
 
-def system_of(said: BatchPoolSettings, choice: ImageChoice, size: Size | None) -> OperatingSystem:
-    """The operating system that is said, else the image's, else the only one that the size runs, else Linux."""
-    if "os_type" in said:
-        return OperatingSystem(said["os_type"])
+def system_of(settings: BatchPoolSettings, choice: ImageChoice, size: Size | None) -> OperatingSystem:
+    """Returns the configured operating system, else the image's, else the only one that the size supports, else Linux."""
+    if "os_type" in settings:
+        return OperatingSystem(settings["os_type"])
     if choice.operating_system is not None:
         return choice.operating_system
     return OperatingSystem.WINDOWS if size is not None and size.series.windows_only else DEFAULT_SYSTEM
 
 
-def fit_problems(said: BatchPoolSettings, choice: ImageChoice, size: Size | None, path: str, location: str = "") -> list[Problem]:
-    """What the image can't be beside the rest of the pool: what the catalog can't know of an image of one's own. `location`: the
-    account's region, empty where it isn't known."""
+def fit_problems(
+    settings: BatchPoolSettings, choice: ImageChoice, size: Size | None, path: str, location: str = ""
+) -> list[Problem]:
+    """Validates a custom image, which isn't in the catalog, against the rest of the pool. `location`: the account's region, empty
+    where it isn't known."""
     problems: list[Problem] = []
-    if choice.key == "image_id" and choice.image_id and not said.get("node_agent"):
+    if choice.key == "image_id" and choice.image_id and not settings.get("node_agent"):
         problems.append(
             Problem(
                 path=f"{path}.node_agent",
-                message="which node agent fits an image of one's own can't be known",
+                message="required for a custom image, whose node agent isn't known",
                 allowed="the agent for the operating system in it, such as batch.node.ubuntu 24.04",
                 fix="add node_agent",
             )
         )
     if choice.of_gallery is None:
         return problems
-    if not said.get("node_agent") and not choice.node_agent:
+    if not settings.get("node_agent") and not choice.node_agent:
         problems.append(
             Problem(
                 path=f"{path}.node_agent",
-                message="which node agent fits an image of one's own can't be known",
+                message="required for a custom image, whose node agent isn't known",
                 allowed="the agent for the operating system in it, such as batch.node.ubuntu 24.04",
                 fix=f"add gallery_images.{choice.gallery_image}.node_agent, or node_agent here",
             )
         )
-    if "os_type" in said and OperatingSystem(said["os_type"]) is not choice.operating_system:
+    if "os_type" in settings and OperatingSystem(settings["os_type"]) is not choice.operating_system:
         problems.append(
             Problem(
                 path=f"{path}.os_type",
-                message=f"gallery_images.{choice.gallery_image} is {choice.operating_system}",
-                value=str(said["os_type"]),
+                message=f"gallery_images.{choice.gallery_image} has {choice.operating_system}",
+                value=str(settings["os_type"]),
                 allowed=str(choice.operating_system),
-                fix="leave it out",
+                fix="remove it",
             )
         )
     there = choice.of_gallery["regions"]

@@ -1,8 +1,8 @@
-"""What Batch doesn't change on a pool that has nodes, and its hash, by which a pool and its replacement have two names.
+"""The properties that Batch can't change on a pool with nodes, and their hash, which distinguishes a pool from its replacement.
 
-In: what is resolved of a pool. Out: `REPLACING` for the engine, and plain data with its hash. The two agree: whatever changes a
-property that is listed here changes the data, and nothing else does. What is as Batch has it by itself isn't in the data, so that
-neither a default that is written out nor a property that a later version adds renames a pool.
+`REPLACING` lists them for the engine; `of_pool` returns them as plain data for the hash. The two agree: only changes of these
+properties change the data. Values equal to Batch's defaults aren't in the data, so that neither an explicit default nor a
+property that a later version adds renames a pool.
 """
 
 import hashlib
@@ -15,11 +15,11 @@ from azure_gpu.catalog.services.driver_extension import ExtensionRequest
 from azure_gpu.images.choice import LATEST, ImageChoice
 from azure_gpu.shared.naming import HASH_LENGTH
 
-# What Batch doesn't change on a pool that has nodes, answering PropertyCannotBeUpdated. What takes effect with nodes: packages,
-# metadata, scale and the start task. Source: Microsoft Learn, batch/batch-pool-update-properties, of API 2024-07-01, by which the
-# others need a pool of no nodes; the refusal is quoted in Azure/Batch issues 85 and 153. How nodes are reached is among what the
-# data plane's update changes. That tags can be changed is assumed. The provider itself makes a new pool for another name, account
-# or resource group alone.
+# Batch rejects changes of these on a pool with nodes with PropertyCannotBeUpdated. With nodes it can change packages, metadata,
+# scale and the start task. Source: Microsoft Learn, batch/batch-pool-update-properties, of API 2024-07-01, by which the others
+# require a pool without nodes; the error is quoted in Azure/Batch issues 85 and 153. The data plane's update can change the
+# communication mode. That tags can be changed is assumed. The provider itself replaces a pool only for another name, account or
+# resource group.
 _MACHINES = "deploymentConfiguration.virtualMachineConfiguration"
 IMAGE_NAMES = f"{_MACHINES}.containerConfiguration.containerImageNames"
 CONTAINERS = f"{_MACHINES}.containerConfiguration.type"
@@ -45,7 +45,7 @@ REPLACING = [
     TASK_SLOTS,
     SIZE,
 ]
-REGISTRY = "the registry that containers come from, by its name"
+REGISTRY = "the registry that containers come from, by its name"  # part of the hash, as is every key of the data
 REPLACING_WITHOUT_PATH = [REGISTRY, "whether tasks run in containers"]
 
 
@@ -61,10 +61,10 @@ def of_pool(
     identity: str,
     registry: str,
 ) -> dict[str, object]:
-    """The pool's own data, by the paths above where they have one; all as it is declared, or what tells it apart."""
+    """Returns the pool's immutable properties as plain data, by the paths above where they have one."""
     return given(
         {
-            "name": base_name,  # Batch takes a name in another letter case for the same
+            "name": base_name,  # Batch's names are case-insensitive
             SIZE: size,
             IMAGE: _image(request, image),
             NODE_AGENT: request.node_agent,
@@ -82,13 +82,13 @@ def of_pool(
 
 
 def digest(immutable: Mapping[str, object], subnet_id: str) -> str:
-    """The same for the same immutable properties, whatever else changes."""
+    """Returns a hash of the immutable properties."""
     whole = {**immutable, **given({NETWORK: subnet_id})}
     return hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()[:HASH_LENGTH]
 
 
 def given(data: Mapping[str, object]) -> dict[str, object]:
-    """Without what has the default of a property: nothing, empty or false."""
+    """Removes default values: None, empty or false."""
     return {key: value for key, value in data.items() if value}
 
 
@@ -98,7 +98,7 @@ def _image(request: PoolRequest, image: ImageChoice) -> dict[str, object]:
     if image.image_id:
         return {"id": image.image_id}
     if request.image is None:
-        return {}  # refused
+        return {}  # rejected elsewhere
     version = image.version if image.version != LATEST else ""
     return given({**request.image._asdict(), "version": version})
 

@@ -1,7 +1,4 @@
-"""A resolved Batch pool as the provider takes it.
-
-In: a `BatchPoolSpec`, and the arguments for what is wired. Out: inputs of `batch.Pool`.
-"""
+"""Converts a `BatchPoolSpec` to inputs of `batch.Pool`. Outputs and secrets are taken from the arguments."""
 
 from __future__ import annotations
 
@@ -21,12 +18,12 @@ from azure_gpu.catalog.services import driver_extension
 from azure_gpu.shared.context import Surroundings
 
 CONTAINERS = "DockerCompatible"
-_WITH_SECRET = re.compile("[?@]")  # what comes before a signature, and behind a password
-EXTENSION = "gpu-driver"  # what the extension is called on a node
+_WITH_SECRET = re.compile("[?@]")  # separators of a signature and of a password
+EXTENSION = "gpu-driver"  # the extension's name on a node
 
 
 def deployment(spec: BatchPoolSpec, args: BatchPoolWiring) -> batch.DeploymentConfigurationArgs:
-    """Machines, their image and what is installed with them."""
+    """Returns the configuration of the virtual machines: image, containers and extensions."""
     machines = batch.VirtualMachineConfigurationArgs(
         image_reference=_image(spec, args),
         node_agent_sku_id=spec.request.node_agent,
@@ -43,14 +40,14 @@ def _image(spec: BatchPoolSpec, args: BatchPoolWiring) -> batch.ImageReferenceAr
         return batch.ImageReferenceArgs(id=spec.image.image_id)
     reference = spec.request.image
     if reference is None:
-        return batch.ImageReferenceArgs()  # refused before
+        return batch.ImageReferenceArgs()  # rejected before
     return batch.ImageReferenceArgs(
         publisher=reference.publisher, offer=reference.offer, sku=reference.sku, version=spec.image.version
     )
 
 
 def _containers(spec: BatchPoolSpec, args: BatchPoolWiring) -> batch.ContainerConfigurationArgs | None:
-    """The stack's registry, as the identity and without a password, whatever the images: a task may bring another one along."""
+    """Returns the stack's registry, accessed as the identity, for any images: a task may use others."""
     if spec.container_images is None:
         return None
     registries = None
@@ -81,14 +78,14 @@ def _extensions(spec: BatchPoolSpec) -> list[batch.VMExtensionArgs] | None:
 
 
 def kept_as_made(spec: BatchPoolSpec) -> list[str]:
-    """What a pool that exists keeps: extensions on Windows were made without a version, and Batch doesn't change an extension."""
-    if spec.way.extension_version or not spec.request.extensions:
+    """Returns properties to ignore: extensions on Windows were created without a version, and Batch can't change them."""
+    if spec.install_method.extension_version or not spec.request.extensions:
         return []
     return [f"{EXTENSIONS}[0].typeHandlerVersion"]
 
 
 def scale_settings(scale: Scale) -> batch.ScaleSettingsArgs:
-    """A formula, or fixed numbers."""
+    """Returns the scale settings: a formula, or fixed numbers."""
     if scale.formula:
         formula = batch.AutoScaleSettingsArgs(formula=scale.formula, evaluation_interval=scale.text_of_interval)
         return batch.ScaleSettingsArgs(auto_scale=formula)
@@ -101,33 +98,33 @@ def scale_settings(scale: Scale) -> batch.ScaleSettingsArgs:
 
 
 def inter_node(spec: BatchPoolSpec) -> batch.InterNodeCommunicationState:
-    """Whether nodes talk to each other."""
+    """Returns whether nodes can communicate with each other."""
     states = batch.InterNodeCommunicationState
     return states.ENABLED if spec.inter_node else states.DISABLED
 
 
 def start_task(spec: BatchPoolSpec, args: BatchPoolWiring) -> batch.StartTaskArgs | None:
-    """What runs on each node before any task: what is said, or what the way to get the driver needs."""
+    """Returns the start task: the configured one, or the one that installs the driver."""
     task = spec.request.start_task
     if task is None:
         return None
-    said = args.get("start_task", StartTaskArgs(command=""))
+    settings = args.get("start_task", StartTaskArgs(command=""))
     level = batch.ElevationLevel.ADMIN if task.elevated else batch.ElevationLevel.NON_ADMIN
     account = batch.AutoUserSpecificationArgs(scope=batch.AutoUserScope.POOL, elevation_level=level)
     return batch.StartTaskArgs(
         command_line=task.command_line,
         user_identity=batch.UserIdentityArgs(auto_user=account),
         wait_for_success=task.wait_for_success,
-        max_task_retry_count=int(said.get("retries", DEFAULT_RETRIES)),
-        environment_settings=_variables(said) or None,
-        resource_files=[_file(file, args) for file in said.get("resource_files", [])] or None,
+        max_task_retry_count=int(settings.get("retries", DEFAULT_RETRIES)),
+        environment_settings=_variables(settings) or None,
+        resource_files=[_file(file, args) for file in settings.get("resource_files", [])] or None,
     )
 
 
-def _variables(said: StartTaskArgs) -> list[batch.EnvironmentSettingArgs]:
-    """In the order of their names, so that writing them in another order changes nothing."""
-    plain: Mapping[str, Any] = said.get("environment", {})
-    secret = {name: pulumi.Output.secret(value) for name, value in said.get("secret_environment", {}).items()}
+def _variables(settings: StartTaskArgs) -> list[batch.EnvironmentSettingArgs]:
+    """Returns the variables sorted by name, so that their order in the settings has no effect."""
+    plain: Mapping[str, Any] = settings.get("environment", {})
+    secret = {name: pulumi.Output.secret(value) for name, value in settings.get("secret_environment", {}).items()}
     return [batch.EnvironmentSettingArgs(name=name, value=value) for name, value in sorted({**plain, **secret}.items())]
 
 
@@ -147,14 +144,14 @@ def _file(file: ResourceFileArgs, args: Surroundings) -> batch.ResourceFileArgs:
 
 
 def _address(url: pulumi.Input[str] | None) -> pulumi.Input[str] | None:
-    """With a signature or a password in it, it is a secret; one that another resource gives may have one."""
+    """Marks a URL with a signature or a password as secret, and every output, which may have one."""
     if url is None or (isinstance(url, str) and not _WITH_SECRET.search(url)):
         return url
     return pulumi.Output.secret(url)
 
 
 def packages(spec: BatchPoolSpec, args: BatchPoolWiring) -> list[batch.ApplicationPackageReferenceArgs] | None:
-    """Application packages by the ARM ids of their applications."""
+    """Returns application packages by the ARM ids of their applications."""
     account = args["account"]
     root = pulumi.Output.concat(
         f"/subscriptions/{args['stack']['subscription_id']}/resourceGroups/",
@@ -170,12 +167,12 @@ def packages(spec: BatchPoolSpec, args: BatchPoolWiring) -> list[batch.Applicati
 
 
 def mounts(args: BatchPoolWiring) -> list[batch.MountConfigurationArgs] | None:
-    """Storage that nodes mount."""
+    """Returns the mounts of the nodes."""
     return pool_mounts.configuration(args.get("mounts", {}), args)
 
 
 def network(spec: BatchPoolSpec, args: BatchPoolWiring) -> batch.NetworkConfigurationArgs | None:
-    """The subnet, and whether nodes have public addresses; None where Batch's own defaults are meant."""
+    """Returns subnet and public addresses of the nodes; None for Batch's defaults."""
     addresses = None
     if not spec.public_addresses:
         addresses = batch.PublicIPAddressConfigurationArgs(provision=batch.IPAddressProvisioningType.NO_PUBLIC_IP_ADDRESSES)
@@ -185,7 +182,7 @@ def network(spec: BatchPoolSpec, args: BatchPoolWiring) -> batch.NetworkConfigur
 
 
 def identity(args: Surroundings) -> batch.BatchPoolIdentityArgs | None:
-    """The stack's identity, which nodes and tasks use."""
+    """Returns the stack's identity, which nodes and tasks use."""
     if "identity_id" not in args:
         return None
     return batch.BatchPoolIdentityArgs(type=batch.PoolIdentityType.USER_ASSIGNED, user_assigned_identities=[args["identity_id"]])

@@ -1,7 +1,4 @@
-"""Storage that the nodes of a Batch pool mount: blobs as the stack's identity, file shares by key, NFS by network.
-
-In: `MountArgs` by path on the node. Out: the configuration as the provider takes it, and every reason to refuse it.
-"""
+"""Mounts of a Batch pool's nodes: blobs as the stack's identity, file shares by key, NFS by network."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -29,18 +26,18 @@ class BlobMountArgs(TypedDict):
     """A container of blobs, mounted as the stack's identity. All of it is plain."""
 
     container: str
-    """Name of the container, which is made where the stack has made the account."""
+    """Name of the container, which is created if the stack creates the account."""
     account: NotRequired[str]
-    """Name of the storage account, on which the identity needs a role. Default: the stack's."""
+    """Name of the storage account, on which the identity must have a role. Default: the stack's."""
     options: NotRequired[str]
     """Options of blobfuse. Default: none."""
 
 
 class FileMountArgs(TypedDict):
-    """A share of Azure Files, which Batch mounts by key alone. Plain, but for the key."""
+    """A share of Azure Files, which Batch mounts only by key. Plain, except the key."""
 
     url: str
-    """Web address of the share: https://<account>.file.core.windows.net/<share>."""
+    """URL of the share: https://<account>.file.core.windows.net/<share>."""
     account: str
     """Name of the storage account."""
     key: pulumi.Input[str]
@@ -50,7 +47,7 @@ class FileMountArgs(TypedDict):
 
 
 class NfsMountArgs(TypedDict):
-    """An NFS share, which the pool's subnet reaches. All of it is plain."""
+    """An NFS share that the pool's subnet can reach. All of it is plain."""
 
     source: str
     """The share, such as account.blob.core.windows.net:/account/container."""
@@ -70,30 +67,29 @@ class MountArgs(TypedDict):
 
 
 def without_secrets(mounts: Mapping[str, MountArgs], storage: str) -> list[dict[str, object]]:
-    """The mounts as plain data, which tells one set of them from another: as they are declared, where `storage` is the stack's
-    account. Keys of shares aren't in it."""
+    """Returns the mounts as plain data without keys, for comparison. `storage`: the stack's account."""
     found: list[dict[str, object]] = []
     for place, mount in sorted(mounts.items()):
         for kind in KINDS:
             of_kind: dict[str, object] = dict(mount.get(kind) or {})
             if kind == "azure_blob" and of_kind:
                 of_kind.setdefault("account", storage)
-            said = {key: value for key, value in sorted(of_kind.items()) if value and key != "key"}
-            if said:
-                found.append({"place": place, "kind": kind, **said})
+            values = {key: value for key, value in sorted(of_kind.items()) if value and key != "key"}
+            if values:
+                found.append({"place": place, "kind": kind, **values})
     return found
 
 
 def own_containers(mounts: Mapping[str, MountArgs], storage: str) -> tuple[str, ...]:
-    """The containers that are mounted of the account `storage`, which is the stack's, without those that Azure makes itself."""
+    """Returns the mounted containers of the stack's account `storage`, without those that Azure creates."""
     blobs = [mount["azure_blob"] for mount in mounts.values() if "azure_blob" in mount]
     own = {blob["container"] for blob in blobs if blob.get("account", storage) == storage}
     return tuple(sorted(container for container in own if not container.startswith("$")))
 
 
 def template(account: pulumi.Input[str], containers: Sequence[str]) -> dict[str, Any]:
-    """What makes the containers of the account. A deployment may name a container that is there, by hand or by another pool, and
-    leaves it when the pool goes; a resource of the container itself would do neither."""
+    """Builds the deployment that creates the containers. It may include existing containers, created by hand or by another pool,
+    and keeps them when the pool is deleted; a resource for the container itself would do neither."""
     made = [
         {
             "type": azure_types.BLOB_CONTAINER.arm_type,
@@ -107,7 +103,7 @@ def template(account: pulumi.Input[str], containers: Sequence[str]) -> dict[str,
 
 
 def configuration(mounts: Mapping[str, MountArgs], args: Surroundings) -> "list[batch.MountConfigurationArgs] | None":
-    """In the order of their paths, so that writing them in another order changes nothing."""
+    """Returns the configuration sorted by path, so that the order in the settings has no effect."""
     return [_one(place, mount, args) for place, mount in sorted(mounts.items())] or None
 
 
@@ -143,7 +139,7 @@ def _one(place: str, mount: MountArgs, args: Surroundings) -> "batch.MountConfig
     )
 
 
-_LINUX_ALONE = "Microsoft Learn, batch/virtual-file-mount: blobs and NFS are mounted on Linux nodes alone, read 2026-11-20"
+_LINUX_ONLY = "Microsoft Learn, batch/virtual-file-mount: blobs and NFS are mounted on Linux nodes only, read 2026-11-20"
 
 
 _SHARE = re.compile(r"https://([^./\s]+)\.file\.[^/\s?#]+/[^\s?#]+")
@@ -153,14 +149,14 @@ _EXPORT = re.compile(r"(?:\[[0-9A-Fa-f:]+\]|[^\s:/\[\]]+):/\S*")
 
 
 def mount_problems(mounts: Mapping[str, MountArgs], system: OperatingSystem, path: str) -> Iterator[Problem]:
-    """What is wrong with the mounts by themselves. `path` is where they are written."""
+    """Validates the mounts at `path` by themselves."""
     for place, mount in mounts.items():
         here = f"{path}.{place}"
         kinds = [kind for kind in KINDS if kind in mount]
         if len(kinds) != 1:
             yield Problem(
                 path=here,
-                message="a mount is one kind of storage",
+                message="set exactly one kind of storage",
                 value=", ".join(kinds) or None,
                 allowed=f"exactly one of {', '.join(KINDS)}",
                 fix="keep one",
@@ -168,7 +164,7 @@ def mount_problems(mounts: Mapping[str, MountArgs], system: OperatingSystem, pat
         if not place or place.startswith(("/", "\\")) or ".." in place.replace("\\", "/").split("/"):
             yield Problem(
                 path=here,
-                message="this is no path below the node's folder of mounts",
+                message="must be a relative path without ..",
                 value=place,
                 allowed="a relative path, such as data",
                 fix="write data",
@@ -178,11 +174,11 @@ def mount_problems(mounts: Mapping[str, MountArgs], system: OperatingSystem, pat
                 if kind in mount:
                     yield Problem(
                         path=f"{here}.{kind}",
-                        message="nodes with Windows mount shares of Azure Files alone",
+                        message="Windows nodes can mount only Azure Files shares",
                         value=kind,
                         allowed="azure_file",
                         fix="use azure_file, or a Linux pool",
-                        source=_LINUX_ALONE,
+                        source=_LINUX_ONLY,
                         code=Code.IMPOSSIBLE,
                     )
         if "azure_blob" in mount:
@@ -207,16 +203,16 @@ def _share(mount: FileMountArgs, path: str) -> Iterator[Problem]:
         account = mount["account"] if not wrong else "<account>"
         yield Problem(
             path=f"{path}.url",
-            message="this is no web address of a share of Azure Files" if address is None else "this share is of another account",
+            message="not a valid Azure Files share URL" if address is None else "the share is in another account",
             value=mount["url"],
             allowed=f"https://{account}.file.core.windows.net/<share>",
-            fix="copy the share's URL whole, without a signature",
+            fix="copy the whole URL of the share, without a signature",
         )
     if isinstance(mount["key"], str) and not mount["key"].strip():
         yield Problem(
             path=f"{path}.key",
-            message="a share is mounted by a key of its account, and this is none",
-            allowed="a key, encrypted",
+            message="must not be empty",
+            allowed="a key of the storage account, encrypted",
             fix=give_secret(f"{path}.key"),
         )
 
@@ -225,7 +221,7 @@ def _export(mount: NfsMountArgs, path: str) -> Iterator[Problem]:
     if not _EXPORT.fullmatch(mount["source"]):
         yield Problem(
             path=f"{path}.source",
-            message="this is no NFS share",
+            message="not a valid NFS share",
             value=mount["source"],
             allowed="<host>:/<path>, such as account.blob.core.windows.net:/account/container",
             fix="write the host, a colon and the path",
@@ -233,28 +229,28 @@ def _export(mount: NfsMountArgs, path: str) -> Iterator[Problem]:
 
 
 def needs_problems(mounts: Mapping[str, MountArgs], path: str, *, identity: bool, storage: bool) -> Iterator[Problem]:
-    """What the mounts need of the foundation and don't find there."""
+    """Yields problems for parts of the foundation that the mounts require and that are missing."""
     for place, mount in mounts.items():
         if "azure_blob" not in mount:
             continue
         if not identity:
             yield Problem(
                 path=f"{path}.{place}.azure_blob",
-                message=f"blobs are mounted as {stacks(path, 'identity')}, and there is none",
+                message=f"mounting blobs requires {stacks(path, 'identity')}",
                 allowed=with_part(path, "identity"),
                 fix=give_part(path, "identity"),
             )
         if "account" not in mount["azure_blob"] and not storage:
             yield Problem(
                 path=f"{path}.{place}.azure_blob.account",
-                message=f"{has_no(path, 'storage account')}, and none is named here",
+                message=f"required where {has_no(path, 'storage account')}",
                 allowed="the name of a storage account",
-                fix=f"name one, or {give_part(path, 'storage')}",
+                fix=f"set account, or {give_part(path, 'storage')}",
             )
 
 
 def unmade_problems(mounts: Mapping[str, MountArgs], own: Collection[str], storage: str, path: str) -> Iterator[Problem]:
-    """Containers that nodes mount and that this program doesn't make. `own`: those that it makes in the account `storage`."""
+    """Warns of mounted containers that the program doesn't create. `own`: those that it creates in the account `storage`."""
     for place, mount in mounts.items():
         blob = mount.get("azure_blob")
         account = blob.get("account", storage) if blob is not None else ""
@@ -262,11 +258,11 @@ def unmade_problems(mounts: Mapping[str, MountArgs], own: Collection[str], stora
             continue
         yield Problem(
             path=f"{path}.{place}.azure_blob.container",
-            message=f"the storage account {account} isn't the stack's own, so the container has to be there already: nodes that "
-            "can't mount it become unusable, and are paid for",
+            message=f"must exist already, as the stack doesn't manage the storage account {account}: nodes that can't mount it "
+            "become unusable, but are billed",
             value=blob["container"],
-            fix=f"`az storage container create --auth-mode login --account-name {account} --name {blob['container']}`, where it "
-            "isn't there",
+            fix=f"`az storage container create --auth-mode login --account-name {account} --name {blob['container']}`, "
+            "unless it exists",
             source=str(_UNUSABLE),
             code=Code.UNKNOWN,
             severity=Severity.WARNING,
@@ -274,5 +270,5 @@ def unmade_problems(mounts: Mapping[str, MountArgs], own: Collection[str], stora
 
 
 def with_keys(mounts: Mapping[str, MountArgs]) -> list[str]:
-    """The paths of the mounts that have a key."""
+    """Returns the paths of mounts with a key."""
     return [place for place, mount in mounts.items() if "azure_file" in mount]

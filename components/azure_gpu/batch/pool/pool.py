@@ -1,9 +1,9 @@
-"""A pool of Azure Batch: nodes with GPUs or InfiniBand, Linux or Windows, with the software that they need, for tasks to run on.
+"""An Azure Batch pool of nodes with GPUs or InfiniBand, Linux or Windows, including the required drivers.
 
-How the GPU's driver comes onto the nodes is chosen by size, operating system and containers, and said in a preview: with the
-image, by the driver extension, or from an application package that a start task installs. Without other words the pool has no
-node and costs nothing until a task waits. Nodes have no keys: they reach registry and storage as the stack's identity. Left out:
-user accounts, certificates, which ended, inbound ports, data disks.
+The installation method of the GPU driver is chosen by size, operating system and containers, and shown in a preview: with the
+image, by the driver extension, or from an application package by a start task. By default the pool has no nodes and costs nothing
+until a task is pending. Nodes have no keys: they access registry and storage as the stack's identity. Not included: user
+accounts, certificates, which were retired, inbound ports, data disks.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from azure_gpu.batch.account.existing import of_id
 from azure_gpu.batch.pool import inputs, mounts, rules as pool_rules
 from azure_gpu.batch.pool.args import BatchPoolArgs, BatchPoolWiring, ContainersArgs, Replace
 from azure_gpu.batch.pool.immutable import REPLACING, REPLACING_WITHOUT_PATH
-from azure_gpu.batch.pool.resolve import of_surroundings, resolve
+from azure_gpu.batch.pool.resolve import dependencies_of, resolve
 from azure_gpu.batch.pool.spec import BatchPoolSpec
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services.batch.request import ImageKind
@@ -32,26 +32,26 @@ from azure_gpu.shared.workloads import Workload, not_built
 
 __all__ = ["HOW_REPLACED", "REPLACING", "REPLACING_WITHOUT_PATH", "BatchPool"]
 
-HOW_REPLACED = "and `replace` says\nwhether the new pool comes beside the old one or after it"
+HOW_REPLACED = "and `replace` sets\nwhether the new pool comes beside the old one or after it"
 
 
 _Wired = Wired[BatchPoolWiring, BatchPoolSpec]
 
 
 class BatchPool(pulumi.ComponentResource):
-    """A pool. Raises `Refused` where its arguments can't be had."""
+    """A pool. Raises `Refused` for invalid arguments."""
 
     pool_id: pulumi.Output[str]
-    """ARM id of the pool, with the name that it has now."""
+    """ARM id of the pool, with its current name."""
     pool_name: pulumi.Output[str]
-    """The name that it has now in the account."""
+    """Its current name in the account."""
     expires_at: pulumi.Output[str] | None
-    """The instant at which the pool should be gone, RFC 3339 in UTC."""
+    """The end of the pool's last day, RFC 3339 in UTC."""
     hourly_cost: pulumi.Output[float] | None
-    """List price in USD an hour of all the nodes that there can be: the fixed number, or the most that the formula asks for. None
-    where it isn't known, which is never the same as free."""
+    """List price in USD per hour at the maximum number of nodes: the fixed number, or the formula's maximum. None where it isn't
+    known, which doesn't mean free."""
     pool: batch.Pool
-    """The pool itself, for what this component doesn't offer. Not an output."""
+    """The azure-native resource. Not an output."""
 
     @overload
     def __init__(self, name: str, args: BatchPoolArgs, opts: pulumi.ResourceOptions | None = None) -> None: ...
@@ -69,7 +69,7 @@ class BatchPool(pulumi.ComponentResource):
         opts: pulumi.ResourceOptions | None = None,
         **kw: Any,
     ) -> None:
-        """`args`, or its keys as keywords. Every problem of theirs is raised as one `Refused`, before anything is declared."""
+        """`args`, or its keys as keywords. All problems are raised as one `Refused`, before anything is declared."""
         wired = args if isinstance(args, Wired) else _wired(name, together(args, kw), opts)
         spec = wired.spec or _decided(name, wired)
         super().__init__("azuregpu:index:BatchPool", name, None, opts)
@@ -77,7 +77,7 @@ class BatchPool(pulumi.ComponentResource):
         wiring = wired.args
         subnet = pulumi.Output.from_input(wiring.get("subnet_id", ""))
         drained, in_program = spec.replace is Replace.DRAIN_FIRST, bool(wired.component)
-        # A pool that comes beside the old one has another name for the same reasons.
+        # With side-by-side replacement, the name changes for the same reasons.
         by_name = in_program and not drained
         digest = subnet.apply(spec.digest)
         renewed = renewal.NOTHING if by_name else renewal.declare(f"{name}-pool", digest, self, in_program=in_program)
@@ -106,7 +106,7 @@ class BatchPool(pulumi.ComponentResource):
                 replace_on_changes=REPLACING,
                 ignore_changes=inputs.kept_as_made(spec),
                 replacement_trigger=renewed.trigger,
-                # Said either way: the provider would delete a pool of a name that is said before it makes another.
+                # Set in both cases: with a fixed name, azure-native deletes before it creates unless told otherwise.
                 delete_before_replace=drained,
                 transformations=overrides.applied(wiring.get("overrides"), self),
                 provider=wiring["account"].get("provider"),
@@ -123,7 +123,7 @@ class BatchPool(pulumi.ComponentResource):
         )
 
     def _containers(self, spec: BatchPoolSpec, args: BatchPoolWiring) -> list[resources.Deployment]:
-        """The containers of blobs that nodes mount, where the stack has made the account."""
+        """Declares the mounted containers, where the stack creates the account."""
         if "storage" not in args or not spec.own_containers:
             return []
         account = pulumi.Output.from_input(args["storage"]["id"]).apply(lambda found: found.rsplit("/", 1)[-1])
@@ -139,14 +139,14 @@ class BatchPool(pulumi.ComponentResource):
         return [made]
 
     def _announce(self, spec: BatchPoolSpec) -> None:
-        """Why the nodes are made as they are. In a preview alone, as an update shows its preview first."""
+        """Logs image and installation method, only in a preview, as an update shows its preview first."""
         if pulumi.runtime.is_dry_run():
             image = spec.request.image if spec.image.kind is ImageKind.MARKETPLACE else spec.image.key
-            pulumi.log.info(f"nodes start from {image} with {spec.request.node_agent}: {spec.way.why}", self)
+            pulumi.log.info(f"nodes start from {image} with {spec.request.node_agent}: {spec.install_method.why}", self)
 
 
 def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wired:
-    """What a program describes."""
+    """Checks the arguments of a component in a program."""
     described = program.describe(BatchPool, name, BatchPoolArgs, given, opts)
     own = described.args.pop("batch_account")
     around = own.around if isinstance(own, BatchAccount) else None
@@ -160,21 +160,21 @@ def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wi
 
 
 def _decided(name: str, wired: _Wired) -> BatchPoolSpec:
-    """What the arguments ask for. Raises `Refused` with every reason against it."""
+    """Resolves the arguments. Raises `Refused` with all problems."""
     args = wired.args
     context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
-    spec, problems = resolve(name, args, context, of_surroundings(args))
+    spec, problems = resolve(name, args, context, dependencies_of(args))
     wired.refuse([*stack_problems, *problems, *_missing(context.path("pools", name), args)])
     return spec
 
 
 def _missing(path: str, args: BatchPoolWiring) -> list[Problem]:
-    """What the pool needs of its surroundings and doesn't find there."""
+    """Returns problems for dependencies that the pool requires and that are missing."""
     images = args["registry"]["workload_images"] if "registry" in args else {}
-    wanted = written(args.get("containers", ContainersArgs())).get("workloads", [])
+    requested = written(args.get("containers", ContainersArgs())).get("workloads", [])
     unbuilt = [
         not_built(Workload(workload), images, f"{path}.containers.workloads[{index}]")
-        for index, workload in enumerate(wanted)
+        for index, workload in enumerate(requested)
         if workload not in images
     ]
     found = pool_rules.surroundings_problems(path, args, identity="identity_id" in args, storage="storage" in args)

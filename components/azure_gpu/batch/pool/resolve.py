@@ -1,20 +1,20 @@
-"""Resolves the arguments of a Batch pool: every default filled in, and every problem found. Pure."""
+"""Resolves and validates the arguments of a Batch pool. Pure."""
 
 import hashlib
 from datetime import date
 
 from azure_gpu.batch.account.spec import AccountFacts
 from azure_gpu.batch.pool import (
+    catalog_request,
     image as pool_image,
     immutable as pool_immutable,
     mounts,
-    request as pool_request,
     rules as pool_rules,
     scale as pool_scale,
 )
 from azure_gpu.batch.pool.args import BatchPoolSettings, BatchPoolWiring, Communication, Replace
 from azure_gpu.batch.pool.scale import Scale
-from azure_gpu.batch.pool.spec import BatchPoolSpec, PoolPlace
+from azure_gpu.batch.pool.spec import BatchPoolSpec, PoolDependencies
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services.batch import costs, pools, ways
@@ -29,11 +29,13 @@ from azure_gpu.shared.context import Context, known, resolve_day
 from azure_gpu.shared.end_dates import last_day, resolve_end
 from azure_gpu.shared.naming import HASH_LENGTH, physical_name
 
-LONGEST_BASE = 64 - 1 - HASH_LENGTH  # of a pool's name before its hash
+LONGEST_BASE = 64 - 1 - HASH_LENGTH  # longest pool name before its hash
 
 
-def resolve(name: str, args: BatchPoolSettings, context: Context, place: PoolPlace) -> tuple[BatchPoolSpec, list[Problem]]:
-    """What is declared for the pool that the stack file calls `name`, and what is wrong with the arguments. Pure."""
+def resolve(
+    name: str, args: BatchPoolSettings, context: Context, dependencies: PoolDependencies
+) -> tuple[BatchPoolSpec, list[Problem]]:
+    """Resolves and validates the pool `name`. Pure."""
     path = context.path("pools", name)
     as_of, problems = resolve_day(args.get("as_of"), f"{path}.as_of")
     day = as_of or context.day
@@ -41,25 +43,25 @@ def resolve(name: str, args: BatchPoolSettings, context: Context, place: PoolPla
         args.get("expires_after"), day, f"{path}.expires_after", "a pool", "of GPU or RDMA nodes"
     )
     size = SIZES.find(args["size"])
-    image, image_problems = image_choice.choose(args, place.images, path)
+    image, image_problems = image_choice.choose(args, dependencies.images, path)
     system = pool_image.system_of(args, image, size)
     scale, scale_problems = pool_scale.resolve(args, path)
-    asked = pool_request.build(args, path, size, system, image, scale, place.account)
-    way, way_problems = ways.choose(
-        asked,
+    requested = catalog_request.build(args, path, size, system, image, scale, dependencies.account)
+    install_method, method_problems = ways.choose(
+        requested,
         context.chosen_at(as_of),
         Wanted(args.get("driver", Wanted.AUTO)),
         driver_version=args.get("driver_version", ""),
         package=args.get("driver_package", ""),
     )
-    request = way.applied(asked)
-    containers = pool_request.containers_of(args)
+    request = install_method.applied(requested)
+    containers = catalog_request.containers_of(args)
     container_images = tuple(sorted(containers.get("images", []))) if containers is not None else None
-    base_name = _base_name(name, args, context, place.account)
+    base_name = _base_name(name, args, context, dependencies.account)
     size_name = size.name if size is not None else args["size"]
     spec = BatchPoolSpec(
         base_name=base_name,
-        own_containers=mounts.own_containers(args.get("mounts", {}), place.storage) if place.own_storage else (),
+        own_containers=mounts.own_containers(args.get("mounts", {}), dependencies.storage) if dependencies.own_storage else (),
         containers_name=context.name(azure_types.DEPLOYMENT.arm_type, f"{name}-containers"),
         replace=Replace(args.get("replace", Replace.SIDE_BY_SIDE)),
         immutable=pool_immutable.of_pool(
@@ -67,57 +69,57 @@ def resolve(name: str, args: BatchPoolSettings, context: Context, place: PoolPla
             size=size_name,
             request=request,
             image=image,
-            extension_version=way.extension_version,
+            extension_version=install_method.extension_version,
             container_images=container_images,
-            mounts=mounts.without_secrets(args.get("mounts", {}), place.storage),
-            identity=place.identity,
-            registry=place.registry,
+            mounts=mounts.without_secrets(args.get("mounts", {}), dependencies.storage),
+            identity=dependencies.identity,
+            registry=dependencies.registry,
         ),
         size=size_name,
         operating_system=system,
         image=image,
-        way=way,
+        install_method=install_method,
         request=request,
         scale=scale,
         task_slots=request.task_slots,
         inter_node=request.inter_node,
         container_images=container_images,
         packages=tuple((each.application, each.version) for each in request.package_references),
-        communication=Communication(args.get("communication", Communication.SIMPLIFIED)),
+        communication=Communication(request.communication),
         public_addresses=request.public_addresses,
         metadata=_metadata(name, args),
         tags={**context.tags(as_of), **args.get("tags", {}), **({EXPIRES_AT: expires_at} if expires_at else {})},
         expires_at=expires_at,
-        hourly_cost=_hourly_cost(args, scale, place.account.location, system),
+        hourly_cost=_hourly_cost(args, scale, dependencies.account.location, system),
     )
     problems += [
         *end_problems,
         *image_problems,
-        *pool_image.fit_problems(args, image, size, path, place.account.location),
+        *pool_image.fit_problems(args, image, size, path, dependencies.account.location),
         *scale_problems,
     ]
     problems += pool_rules.problems_of(path, args, request, spec.replace, spec.base_name)
-    problems += mounts.unmade_problems(args.get("mounts", {}), spec.own_containers, place.storage, f"{path}.mounts")
-    of_catalog = _of_catalog(request, way_problems, day, last_day(args.get("expires_after")), path)
+    problems += mounts.unmade_problems(args.get("mounts", {}), spec.own_containers, dependencies.storage, f"{path}.mounts")
+    of_catalog = _of_catalog(request, method_problems, day, last_day(args.get("expires_after")), path)
     problems += [*of_catalog, *pool_rules.cloud_services_problems(args, of_catalog, path)]
     return spec, problems
 
 
-def _of_catalog(request: PoolRequest, of_way: list[Problem], day: date, last: date | None, path: str) -> list[Problem]:
-    """What the catalog says, at the keys of a stack file."""
-    found = [*of_way, *(problem for problem in pools.problems(request, day, until=last) if problem not in of_way)]
-    return [problem._replace(path=pool_request.respelt(problem.path, path)) for problem in found]
+def _of_catalog(request: PoolRequest, of_method: list[Problem], day: date, last: date | None, path: str) -> list[Problem]:
+    """Returns the catalog's problems, with the paths of a stack file."""
+    found = [*of_method, *(problem for problem in pools.problems(request, day, until=last) if problem not in of_method)]
+    return [problem._replace(path=catalog_request.respelt(problem.path, path)) for problem in found]
 
 
 def _base_name(name: str, args: BatchPoolSettings, context: Context, account: AccountFacts) -> str:
-    """The account is the stack's own, so the pool's name needs nothing before it; in an account of others it does."""
+    """Returns the pool's name before its hash; in an existing account it has the stack's prefix."""
     if "pool_name" in args:
         return args["pool_name"]
     arm_type = azure_types.BATCH_POOL.arm_type
     whole = context.name(arm_type, name) if account.existing else physical_name(arm_type, [name])
     if len(whole) <= LONGEST_BASE:
         return whole
-    hashed = hashlib.sha256(whole.encode()).hexdigest()[:HASH_LENGTH]  # so that two names are two after cutting too
+    hashed = hashlib.sha256(whole.encode()).hexdigest()[:HASH_LENGTH]  # keeps cut names distinct
     return f"{whole[: LONGEST_BASE - 1 - HASH_LENGTH].rstrip('-')}-{hashed}"
 
 
@@ -127,7 +129,7 @@ def _metadata(name: str, args: BatchPoolSettings) -> dict[str, str]:
 
 
 def _hourly_cost(args: BatchPoolSettings, scale: Scale, location: str, system: OperatingSystem) -> float | None:
-    """The list price of all the nodes that there can be, in USD an hour; a formula of one's own may ask for any number."""
+    """Returns the list price at the maximum number of nodes, in USD per hour; None for a custom formula."""
     if scale.most is None:
         return None
     dedicated, spot = scale.most
@@ -135,9 +137,9 @@ def _hourly_cost(args: BatchPoolSettings, scale: Scale, location: str, system: O
     return float(cost.usd_hour) if cost.usd_hour is not None else None
 
 
-def of_surroundings(args: BatchPoolWiring) -> PoolPlace:
-    """What a pool stands on, of the arguments that its component gets."""
-    return PoolPlace(
+def dependencies_of(args: BatchPoolWiring) -> PoolDependencies:
+    """Returns the dependencies of a pool from the arguments of its component."""
+    return PoolDependencies(
         account=AccountFacts.of(args["account"]),
         identity=args.get("identity_name", ""),
         registry=args["registry"]["name"] if "registry" in args else "",

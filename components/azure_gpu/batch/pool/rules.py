@@ -1,14 +1,19 @@
-"""What the catalog can't know against a Batch pool: what contradicts itself, and what this program doesn't declare.
-
-In: the settings of a pool and what is resolved of them. Out: problems.
-"""
+"""Validates a Batch pool beyond the catalog: contradictions in its settings, and limits of this program."""
 
 import re
 from collections.abc import Iterator
 
-from azure_gpu.batch.pool.args import BatchPoolSettings, ContainersArgs, Replace, ResourceFileArgs, StartTaskArgs
+from azure_gpu.batch.pool.args import (
+    DEFAULT_PUBLIC_ADDRESSES,
+    DEFAULT_RETRIES,
+    BatchPoolSettings,
+    ContainersArgs,
+    Replace,
+    ResourceFileArgs,
+    StartTaskArgs,
+)
+from azure_gpu.batch.pool.catalog_request import SIZE_NAME
 from azure_gpu.batch.pool.mounts import mount_problems, needs_problems, with_keys
-from azure_gpu.batch.pool.request import SIZE_NAME
 from azure_gpu.catalog import names
 from azure_gpu.catalog.problems import Code, Problem, errors
 from azure_gpu.catalog.services.batch import sources
@@ -29,35 +34,35 @@ _SUBNET = "Microsoft.Network/virtualNetworks/subnets"
 _WITHOUT_ADDRESSES = "Microsoft Learn, batch/simplified-node-communication-pool-no-public-ip, of 2022-05-26: prerequisites"
 
 
-def problems_of(path: str, said: BatchPoolSettings, request: PoolRequest, replace: Replace, base_name: str) -> list[Problem]:
-    """What is wrong with the pool that is described at `path`."""
-    mounts = said.get("mounts", {})
+def problems_of(path: str, settings: BatchPoolSettings, request: PoolRequest, replace: Replace, base_name: str) -> list[Problem]:
+    """Validates the pool at `path`."""
+    mounts = settings.get("mounts", {})
     return [
-        *_size(said, request, path),
-        *_names(said, replace, base_name, path),
-        *_metadata(said, path),
-        *_start_task(said, path),
-        *_containers(said, path),
-        *_network(said, path),
+        *_size(settings, request, path),
+        *_names(settings, replace, base_name, path),
+        *_metadata(settings, path),
+        *_start_task(settings, path),
+        *_containers(settings, path),
+        *_network(settings, path),
         *mount_problems(mounts, request.operating_system, f"{path}.mounts"),
-        *_mounts_by_key(said, replace, path),
-        *check_tags(said.get("tags", {}), f"{path}.tags"),
+        *_mounts_by_key(settings, replace, path),
+        *check_tags(settings.get("tags", {}), f"{path}.tags"),
     ]
 
 
-def _size(said: BatchPoolSettings, request: PoolRequest, path: str) -> Iterator[Problem]:
-    if request.size is None and not SIZE_NAME.fullmatch(said["size"]):
+def _size(settings: BatchPoolSettings, request: PoolRequest, path: str) -> Iterator[Problem]:
+    if request.size is None and not SIZE_NAME.fullmatch(settings["size"]):
         yield Problem(
             path=f"{path}.size",
-            message="this is no name of a virtual machine size",
-            value=said["size"],
+            message="not a valid virtual machine size",
+            value=settings["size"],
             allowed="a size, such as Standard_NC4as_T4_v3",
-            fix=f"`{COMMAND} sizes --service batch` shows sizes with GPUs or InfiniBand",
+            fix=f"list sizes with GPUs or InfiniBand with `{COMMAND} sizes --service batch`",
         )
 
 
-def _names(said: BatchPoolSettings, replace: Replace, base_name: str, path: str) -> Iterator[Problem]:
-    if "pool_name" not in said:
+def _names(settings: BatchPoolSettings, replace: Replace, base_name: str, path: str) -> Iterator[Problem]:
+    if "pool_name" not in settings:
         return
     behind = f"-{'0' * HASH_LENGTH}" if replace is Replace.SIDE_BY_SIDE else ""
     whole = base_name + behind if base_name else ""
@@ -66,32 +71,30 @@ def _names(said: BatchPoolSettings, replace: Replace, base_name: str, path: str)
         yield problem._replace(value=base_name, allowed=problem.allowed + room, fix=problem.fix.replace(behind, ""))
 
 
-def _metadata(said: BatchPoolSettings, path: str) -> Iterator[Problem]:
-    for key in said.get("metadata", {}):
+def _metadata(settings: BatchPoolSettings, path: str) -> Iterator[Problem]:
+    for key in settings.get("metadata", {}):
         if key in (LOGICAL_NAME, POOL_MPI):
             yield Problem(
                 path=f"{path}.metadata.{key}",
-                message="the program writes this name itself",
+                message="this key is set by the program",
                 value=key,
-                allowed=f"any name but {LOGICAL_NAME} and {POOL_MPI}",
-                fix="choose another name",
+                allowed=f"any key except {LOGICAL_NAME} and {POOL_MPI}",
+                fix="choose another key",
             )
 
 
-def _start_task(said: BatchPoolSettings, path: str) -> Iterator[Problem]:
-    task = said.get("start_task")
+def _start_task(settings: BatchPoolSettings, path: str) -> Iterator[Problem]:
+    task = settings.get("start_task")
     if task is None:
         return
     here = f"{path}.start_task"
     if not task["command"].strip():
-        yield Problem(
-            path=f"{here}.command", message="a start task runs a command, and this is none", fix="write the command line"
-        )
-    retries = task.get("retries", 0)
+        yield Problem(path=f"{here}.command", message="must not be empty", fix="write the command line")
+    retries = task.get("retries", DEFAULT_RETRIES)
     if not -1 <= retries <= LARGEST_NUMBER:
         yield Problem(
             path=f"{here}.retries",
-            message="this is too small" if retries < 0 else "this is too large",
+            message="too small" if retries < 0 else "too large",
             value=retries,
             allowed=f"0 to {LARGEST_NUMBER}, or -1 for ever",
             fix="write 0",
@@ -102,7 +105,7 @@ def _start_task(said: BatchPoolSettings, path: str) -> Iterator[Problem]:
             if not variable or "=" in variable or "\0" in variable:
                 yield Problem(
                     path=f"{here}.{key}.{variable}",
-                    message="no environment variable can have this name",
+                    message="not a valid name of an environment variable",
                     value=variable,
                     allowed="any text without =, not empty",
                     fix="choose another name",
@@ -110,7 +113,7 @@ def _start_task(said: BatchPoolSettings, path: str) -> Iterator[Problem]:
     for variable in sorted(task.get("environment", {}).keys() & task.get("secret_environment", {}).keys()):
         yield Problem(
             path=f"{here}.environment.{variable}",
-            message="this variable is given as plain and as secret",
+            message="set both as plain and as secret",
             allowed="one of environment and secret_environment",
             fix="remove it from environment",
         )
@@ -123,7 +126,7 @@ def _resource_file(file: ResourceFileArgs, path: str) -> Iterator[Problem]:
     if len(given) != 1:
         yield Problem(
             path=path,
-            message="files come from one place",
+            message="set exactly one source of files",
             value=", ".join(given) or None,
             allowed=f"exactly one of {', '.join(_SOURCES_OF_FILES)}",
             fix="keep one",
@@ -135,63 +138,66 @@ def _resource_file(file: ResourceFileArgs, path: str) -> Iterator[Problem]:
         )
     if "url" in file and "path" not in file:
         yield Problem(
-            path=f"{path}.path", message="a single file needs a name on the node", fix="add path", source=str(sources.PROVIDER)
+            path=f"{path}.path",
+            message="required with `url`: the file's path on the node",
+            fix="add path",
+            source=str(sources.PROVIDER),
         )
     if "url" in file and "prefix" in file:
         yield Problem(
             path=f"{path}.prefix",
-            message="a single file has no prefix",
+            message="`prefix` can't be combined with `url`",
             value=file["prefix"],
-            allowed="with a container of blobs alone",
+            allowed="only with a container of blobs",
             fix="remove it",
             source=str(sources.PROVIDER),
         )
     if "mode" in file and not _MODE.fullmatch(file["mode"]):
         yield Problem(
             path=f"{path}.mode",
-            message="these are no rights of a file",
+            message="invalid file mode",
             value=file["mode"],
             allowed="an octal number, such as 0755",
             fix='write "0755"',
         )
 
 
-def _containers(said: BatchPoolSettings, path: str) -> Iterator[Problem]:
-    for index, image in enumerate(written(said.get("containers", ContainersArgs())).get("images", [])):
+def _containers(settings: BatchPoolSettings, path: str) -> Iterator[Problem]:
+    for index, image in enumerate(written(settings.get("containers", ContainersArgs())).get("images", [])):
         yield from image_reference.check(image, f"{path}.containers.images[{index}]")
 
 
-def _network(said: BatchPoolSettings, path: str) -> Iterator[Problem]:
-    subnet = said.get("subnet_id")
-    if isinstance(subnet, str):  # what another resource gives can't be looked at
+def _network(settings: BatchPoolSettings, path: str) -> Iterator[Problem]:
+    subnet = settings.get("subnet_id")
+    if isinstance(subnet, str):  # outputs can't be validated
         found = arm_ids.parse(subnet)
         if found is None or not found.is_type(_SUBNET):
             yield Problem(
                 path=f"{path}.subnet_id",
-                message="this is no id of a subnet",
+                message="not a valid subnet id",
                 value=subnet,
                 allowed=f"/subscriptions/<id>/resourceGroups/<name>/providers/{_SUBNET.replace('/s', '/<name>/s')}/<name>",
-                fix="`az network vnet subnet show --query id` says it",
+                fix="get it with `az network vnet subnet show --query id`",
             )
-    elif subnet is None and not said.get("public_addresses", True):
+    elif subnet is None and not settings.get("public_addresses", DEFAULT_PUBLIC_ADDRESSES):
         yield Problem(
             path=f"{path}.public_addresses",
-            message="nodes without public addresses are in a subnet, which leads out, and none is said",
+            message="`public_addresses: false` requires `subnet_id` of a subnet with outbound access",
             value=False,
-            allowed="with subnet_id alone",
+            allowed="only with subnet_id",
             fix="add subnet_id, or remove public_addresses",
             source=_WITHOUT_ADDRESSES,
             code=Code.IMPOSSIBLE,
         )
 
 
-def cloud_services_problems(said: BatchPoolSettings, of_catalog: list[Problem], path: str) -> Iterator[Problem]:
-    """What no day changes; where the catalog says of this pool that they ended, that is enough."""
+def cloud_services_problems(settings: BatchPoolSettings, of_catalog: list[Problem], path: str) -> Iterator[Problem]:
+    """Rejects Cloud Services pools at any date, unless the catalog reports their retirement already."""
     here = f"{path}.cloud_services"
-    if said.get("cloud_services", False) and here not in {problem.path for problem in errors(of_catalog)}:
+    if settings.get("cloud_services", False) and here not in {problem.path for problem in errors(of_catalog)}:
         yield Problem(
             path=here,
-            message="this program declares no pools of Cloud Services configuration: the API that it speaks has none",
+            message="pools of Cloud Services configuration aren't in the API that this program uses",
             value=True,
             allowed="pools of virtual machines",
             fix="remove it, and name an image",
@@ -200,32 +206,33 @@ def cloud_services_problems(said: BatchPoolSettings, of_catalog: list[Problem], 
         )
 
 
-def _mounts_by_key(said: BatchPoolSettings, replace: Replace, path: str) -> Iterator[Problem]:
-    """The hash in the name would have to hold a trace of the key; without it, a new key would ask for a pool of the same name."""
+def _mounts_by_key(settings: BatchPoolSettings, replace: Replace, path: str) -> Iterator[Problem]:
+    """Rejects mounts by key with side-by-side replacement: the hash in the name doesn't include the key, so a new key would keep
+    the name."""
     if replace is not Replace.SIDE_BY_SIDE:
         return
-    for place in with_keys(said.get("mounts", {})):
+    for place in with_keys(settings.get("mounts", {})):
         yield Problem(
             path=f"{path}.mounts.{place}.azure_file",
-            message="a share is mounted by key, and a pool with a new key can't stand beside the one with the old",
-            allowed=f"with replace: {Replace.DRAIN_FIRST}",
+            message="a share that is mounted by key can't be combined with side-by-side replacement",
+            allowed=f"only with replace: {Replace.DRAIN_FIRST}",
             fix=f"write replace: {Replace.DRAIN_FIRST}, or mount blobs as the identity",
         )
 
 
-def surroundings_problems(path: str, said: BatchPoolSettings, *, identity: bool, storage: bool) -> list[Problem]:
-    """What the pool at `path` needs of the foundation and doesn't find there."""
-    task = said.get("start_task", StartTaskArgs(command=""))
+def surroundings_problems(path: str, settings: BatchPoolSettings, *, identity: bool, storage: bool) -> list[Problem]:
+    """Returns problems for parts of the foundation that the pool at `path` requires and that are missing."""
+    task = settings.get("start_task", StartTaskArgs(command=""))
     files = enumerate(task.get("resource_files", []))
     problems = [
         Problem(
             path=f"{path}.start_task.resource_files[{index}].use_identity",
-            message=f"these files are fetched as {stacks(path, 'identity')}, and there is none",
+            message=f"`use_identity` requires {stacks(path, 'identity')}",
             allowed=with_part(path, "identity"),
             fix=give_part(path, "identity"),
         )
         for index, file in files
         if file.get("use_identity", False) and not identity
     ]
-    mounts = said.get("mounts", {})
+    mounts = settings.get("mounts", {})
     return [*problems, *needs_problems(mounts, f"{path}.mounts", identity=identity, storage=storage)]

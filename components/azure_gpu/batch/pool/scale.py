@@ -1,7 +1,6 @@
-"""How many nodes a Batch pool has: fixed numbers, or a formula by name or whole.
+"""Resolves the scale of a Batch pool: fixed numbers, or a formula.
 
-In: `BatchPoolSettings`. Out: a `Scale`, and problems. The formulas by name are in `catalog.services.batch.scenarios`; how a
-formula is written, `formats.autoscale_formula` knows.
+Predefined formulas are in `catalog.services.batch.scenarios`; `formats.autoscale_formula` validates custom ones.
 """
 
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from azure_gpu.catalog.services.batch.scale import DEFAULT_RESIZE_TIMEOUT
 from azure_gpu.catalog.services.batch.scenarios import Scenario, ScenarioRequest
 from azure_gpu.formats.autoscale_formula import formula_problems
 
-MOST_MINUTES = 10**9  # far more than the service takes, and less than a timedelta can hold
+MOST_MINUTES = 10**9  # above the service's limits, within timedelta's range
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +27,7 @@ class Scale:
     resize_timeout: timedelta = DEFAULT_RESIZE_TIMEOUT
     formula: str = ""  # empty: the numbers are fixed
     interval: timedelta = DEFAULT_INTERVAL
-    most: tuple[int, int] | None = None  # dedicated and Spot nodes that there can be; None: not known
+    most: tuple[int, int] | None = None  # maximum of dedicated and Spot nodes; None: not known
 
     @property
     def text_of_interval(self) -> str:
@@ -45,35 +44,35 @@ def iso(duration: timedelta) -> str:
 
 
 def minutes(number: int) -> timedelta:
-    """So many minutes, as far as a timedelta goes; anything beyond is refused anyway."""
+    """Converts minutes, clamped to timedelta's range; validation rejects larger values."""
     return timedelta(minutes=max(-MOST_MINUTES, min(number, MOST_MINUTES)))
 
 
-def is_fixed(said: BatchPoolSettings) -> bool:
-    return any(key in said for key in ("dedicated_nodes", "spot_nodes"))
+def is_fixed(settings: BatchPoolSettings) -> bool:
+    return any(key in settings for key in ("dedicated_nodes", "spot_nodes"))
 
 
-def resolve(said: BatchPoolSettings, path: str) -> tuple[Scale, list[Problem]]:
-    """How many nodes the pool at `path` has, and what is wrong with a formula."""
-    if is_fixed(said) and "autoscale" not in said:
-        dedicated, spot = int(said.get("dedicated_nodes", 0)), int(said.get("spot_nodes", 0))
-        timeout = minutes(said["resize_timeout_minutes"]) if "resize_timeout_minutes" in said else DEFAULT_RESIZE_TIMEOUT
+def resolve(settings: BatchPoolSettings, path: str) -> tuple[Scale, list[Problem]]:
+    """Resolves the scale of the pool at `path`, with problems of a formula."""
+    if is_fixed(settings) and "autoscale" not in settings:
+        dedicated, spot = int(settings.get("dedicated_nodes", 0)), int(settings.get("spot_nodes", 0))
+        timeout = minutes(settings["resize_timeout_minutes"]) if "resize_timeout_minutes" in settings else DEFAULT_RESIZE_TIMEOUT
         return Scale(dedicated=dedicated, spot=spot, resize_timeout=timeout, most=(max(dedicated, 0), max(spot, 0))), []
-    return _by_formula(said.get("autoscale", AutoscaleArgs()), said, f"{path}.autoscale")
+    return _by_formula(settings.get("autoscale", AutoscaleArgs()), settings, f"{path}.autoscale")
 
 
-def _by_formula(autoscale: AutoscaleArgs, said: BatchPoolSettings, path: str) -> tuple[Scale, list[Problem]]:
+def _by_formula(autoscale: AutoscaleArgs, settings: BatchPoolSettings, path: str) -> tuple[Scale, list[Problem]]:
     interval = minutes(autoscale["interval_minutes"]) if "interval_minutes" in autoscale else DEFAULT_INTERVAL
     if "formula" in autoscale:
         problems = [*_beside_a_formula(autoscale, path), *formula_problems(autoscale["formula"], f"{path}.formula")]
         return Scale(formula=autoscale["formula"], interval=interval), problems
-    # What isn't said is left to the scenario's own defaults.
+    # Other numbers have the scenario's defaults.
     numbers: dict[str, Any] = {key: value for key, value in autoscale.items() if key not in ("scenario", "interval_minutes")}
-    if "task_slots" in said:
-        numbers["task_slots"] = said["task_slots"]
+    if "task_slots" in settings:
+        numbers["task_slots"] = settings["task_slots"]
     request = ScenarioRequest(Scenario(autoscale.get("scenario", DEFAULT_SCENARIO)), path, **numbers)
     problems = scenarios.scenario_problems(request)
-    if errors(problems):  # such numbers make no formula
+    if errors(problems):  # the numbers are invalid: use the defaults
         return Scale(formula=scenarios.formula(ScenarioRequest(request.scenario, path)), interval=interval), problems
     return Scale(formula=scenarios.formula(request), interval=interval, most=scenarios.most_nodes(request)), problems
 
@@ -85,7 +84,7 @@ def _beside_a_formula(autoscale: AutoscaleArgs, path: str) -> list[Problem]:
     return [
         Problem(
             path=f"{path}.{beside[0]}",
-            message="a formula of one's own says everything, so nothing of a scenario stands beside it",
+            message="keys of a scenario can't be combined with `formula`",
             value=", ".join(beside),
             allowed="formula with interval_minutes, or scenario with its numbers",
             fix="remove one of the two",

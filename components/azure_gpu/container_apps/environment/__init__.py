@@ -1,1 +1,1 @@
-"""An environment for GPU jobs: its component, its arguments, and every reason to refuse them."""
+"""An environment for GPU jobs: its component, its arguments and their validation."""

@@ -1,4 +1,4 @@
-"""The arguments of an environment for GPU jobs, with their defaults, and what it offers to its jobs."""
+"""The arguments of an environment for GPU jobs, with their defaults, and its data for jobs."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -16,7 +16,7 @@ from azure_gpu.shared.validation import OpenInput
 
 
 class GpuModel(StrEnum):
-    """The GPUs that Container Apps rents by the second. A replica has one."""
+    """The GPUs of Container Apps, billed by the second. A replica has one."""
 
     T4 = "T4"  # 16 GB
     A100 = "A100"  # 80 GB, in fewer regions
@@ -28,7 +28,7 @@ class GpuModel(StrEnum):
 
     @property
     def profile_name(self) -> str:
-        """What that profile is called in an environment that is created; its type's own name is too long for one."""
+        """The name of that profile in a created environment; the type's name is too long."""
         return f"gpu-{self.value.lower()}"
 
 
@@ -36,39 +36,38 @@ GpuModelName = GpuModel | Literal["T4", "A100"]
 
 
 class JobEnvironmentSettings(PartArgs):
-    """An environment that is created, or the existing one to use, and what for."""
+    """Settings of a created or existing environment."""
 
     location: NotRequired[OpenInput[str]]
     """The Azure region of its jobs. Default: the resource group's."""
     gpus: NotRequired[Sequence[GpuModelName]]
-    """Plain: the GPUs that its jobs use. An environment that is created has a workload profile for each of them, and keeps those
-    that it has: Azure refuses an environment with a GPU for which there is no quota, and takes no profile away on which a job
-    runs. Default: every GPU that the region has."""
+    """Plain: the GPUs of its jobs. A created environment has a workload profile for each of them, and keeps those that it has:
+    Azure rejects an environment with a GPU without quota, and can't remove a profile in use. Default: every GPU in the region."""
     overrides: NotRequired[Annotated[Overrides, OverridesOf(azure_types.MANAGED_ENVIRONMENT)]]
-    """azure-native properties of the environment, set last and judged only by Azure; null removes one. Default: none."""
+    """azure-native properties of the environment, set last and validated only by Azure; null removes one. Default: none."""
 
 
 class JobEnvironmentArgs(JobEnvironmentSettings, CommonArgs):
-    """An environment, and where it belongs. One that is created is the default."""
+    """Arguments of JobEnvironment. By default it is created."""
 
 
 class JobEnvironmentWiring(JobEnvironmentSettings, OfStack):
-    """The same, wired to what it needs."""
+    """Arguments of JobEnvironment, including the foundation's outputs."""
 
 
 class EnvironmentOfJob(TypedDict):
-    """Where a job runs."""
+    """The environment of a job."""
 
     id: pulumi.Input[str]
     """Wired: ARM id of the environment."""
     profiles: dict[str, str]
     """Plain: the name of its workload profile for each GPU."""
     existing: bool
-    """Plain: true where the environment isn't the stack's own; what it offers is then known by looking and not by the catalog."""
+    """Plain: true for an existing environment, whose GPUs are looked up instead of taken from the catalog."""
 
 
 class JobSurroundings(TypedDict):
-    """What an environment offers to the jobs that run in it."""
+    """Data of an environment for its jobs."""
 
     runs_in: EnvironmentOfJob
     """The environment."""

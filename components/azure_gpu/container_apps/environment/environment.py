@@ -1,7 +1,7 @@
-"""Where GPU jobs run: an environment of Azure Container Apps with a workload profile for each GPU that its jobs use.
+"""An environment of Azure Container Apps for GPU jobs, with a workload profile for each GPU of its jobs.
 
-It is created, or is one that the company already has, which is looked up and never changed. Left out: a virtual network,
-dedicated profiles, ingress, which jobs have no use for. The profiles are serverless: they cost nothing while no job runs.
+It is created, or an existing one is used, which is looked up and never changed. The profiles are serverless: they cost nothing
+while no job runs. Not included: a virtual network, dedicated profiles, and ingress, which jobs don't use.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ from azure_gpu.shared.program import Around
 from azure_gpu.shared.wired import Wired, together
 
 CONSUMPTION = "Consumption"  # the profile without GPUs, by name and type; every environment with workload profiles has it
-# What the containers print, and what the service says about them. Source: the categories of Microsoft.App/managedEnvironments.
+# Container output, and messages of the service about containers. Source: the categories of Microsoft.App/managedEnvironments.
 LOG_CATEGORIES = ("ContainerAppConsoleLogs", "ContainerAppSystemLogs")
-# What replaces an environment when it changes and is Azure's to set. An environment that was taken in has them among its inputs,
-# and would be replaced because nothing here sets them. Source: the marks of azure-mgmt-appcontainers 5.1 (2026-07-01).
+# Properties that Azure sets and whose change replaces an environment. An imported environment has them in its inputs, and would
+# be replaced because nothing here sets them. Source: the marks of azure-mgmt-appcontainers 5.1 (2026-07-01).
 SET_BY_AZURE = ("infrastructureResourceGroup", "zoneRedundant")
 
 _Wired = Wired[JobEnvironmentWiring, tuple[JobEnvironmentSpec, dict[str, str]]]
 
 
 class JobEnvironment(pulumi.ComponentResource):
-    """An environment for GPU jobs. Raises `Refused` where its arguments can't be had."""
+    """An environment for GPU jobs. Raises `Refused` for invalid arguments."""
 
     environment_id: pulumi.Output[str]
     """ARM id of the environment."""
     environment_name: pulumi.Output[str]
     """Its name in Azure."""
     surroundings: JobSurroundings
-    """The same as arguments of the jobs that run in it. Not an output."""
+    """The same as arguments of its jobs. Not an output."""
     around: Around
-    """What it shares with what a program puts into it. Not an output."""
+    """Context and dependencies for its jobs in a program. Not an output."""
 
     @overload
     def __init__(self, name: str, args: JobEnvironmentArgs, opts: pulumi.ResourceOptions | None = None) -> None: ...
@@ -69,7 +69,7 @@ class JobEnvironment(pulumi.ComponentResource):
         opts: pulumi.ResourceOptions | None = None,
         **kw: Any,
     ) -> None:
-        """`args`, or its keys as keywords. Every problem of theirs is raised as one `Refused`, before anything is declared."""
+        """`args`, or its keys as keywords. All problems are raised as one `Refused`, before anything is declared."""
         wired = args if isinstance(args, Wired) else _wired(name, together(args, kw), opts)
         spec, profiles = wired.spec or _decided(wired)
         super().__init__("azuregpu:index:JobEnvironment", name, None, opts)
@@ -89,7 +89,7 @@ class JobEnvironment(pulumi.ComponentResource):
     def _environment(
         self, name: str, spec: JobEnvironmentSpec, args: JobEnvironmentWiring, of_gpus: dict[str, str]
     ) -> pulumi.Output[str]:
-        """ARM id. Logs go through Azure Monitor, which needs no key of the workspace."""
+        """Returns the ARM id. Logs go through Azure Monitor, which needs no key of the workspace."""
         logs = args.get("logs")
         profiles = [
             app.WorkloadProfileArgs(name=profile, workload_profile_type=GpuModel(gpu).profile_type)
@@ -100,7 +100,7 @@ class JobEnvironment(pulumi.ComponentResource):
             environment_name=spec.name,
             resource_group_name=args["resource_group_name"],
             location=declared(spec.location, args.get("location")),
-            # A serverless profile takes no counts, not even a minimum of 0.
+            # Serverless profiles don't allow counts, not even a minimum of 0.
             workload_profiles=[app.WorkloadProfileArgs(name=CONSUMPTION, workload_profile_type=CONSUMPTION), *profiles],
             app_logs_configuration=app.AppLogsConfigurationArgs(destination="azure-monitor") if logs else None,
             tags=spec.context.tags(),
@@ -115,14 +115,14 @@ class JobEnvironment(pulumi.ComponentResource):
 
 
 def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wired:
-    """What a program describes."""
+    """Checks the arguments of a component in a program."""
     return common.take(JobEnvironment, name, JobEnvironmentArgs, given, opts)
 
 
 def _decided(
     wired: _Wired,
 ) -> tuple[JobEnvironmentSpec, dict[str, str]]:
-    """What the arguments ask for. Raises `Refused` with every reason against it."""
+    """Resolves the arguments. Raises `Refused` with all problems."""
     args = wired.args
     context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
     group = known(args.get("resource_group_name")) or args.get("resource_group", "")

@@ -1,4 +1,4 @@
-"""Reads an environment for GPU jobs: an existing one, and what the stack's own one has already."""
+"""Look-ups of environments for GPU jobs: existing ones, and the workload profiles of the stack's own."""
 
 from __future__ import annotations
 
@@ -19,9 +19,8 @@ from azure_gpu.shared.look_up import OF_STACK, AskedBy
 
 
 def look_up(spec: JobEnvironmentSpec, asked_by: AskedBy = OF_STACK) -> tuple[dict[str, str], list[Problem]]:
-    """The name of the workload profile for each GPU, read from an existing environment, with a problem for what isn't there. One
-    that the stack creates keeps those that it has: Azure takes none away that a job runs on, and a job that changes its GPU
-    leaves its own only afterwards."""
+    """Returns the workload profile names by GPU, with problems for missing ones in an existing environment. A created environment
+    keeps the profiles that it has: Azure can't remove one in use, and a job that changes its GPU leaves the old one later."""
     if spec.existing is None:
         has, problems = _has_already(spec, asked_by)
         return {gpu.value: gpu.profile_name for gpu in sorted(GpuModel) if gpu in spec.declared or gpu in has}, problems
@@ -44,7 +43,7 @@ def look_up(spec: JobEnvironmentSpec, asked_by: AskedBy = OF_STACK) -> tuple[dic
 
 
 def _has_already(spec: JobEnvironmentSpec, asked_by: AskedBy) -> tuple[set[GpuModel], list[Problem]]:
-    """The GPUs of the stack's own environment, by the names that this library gives to their profiles."""
+    """Returns the GPUs of the stack's environment, by the names of their profiles."""
     if not spec.resource_group:
         return set(), []
     found, problems = existing.find(
@@ -59,8 +58,8 @@ def _has_already(spec: JobEnvironmentSpec, asked_by: AskedBy) -> tuple[set[GpuMo
 
 
 def of_id(given: pulumi.Input[str], path: str, asked_by: AskedBy, own: str) -> tuple[EnvironmentOfJob, list[Problem]]:
-    """The environment that a program names by its id. What an output is the id of isn't read: it is taken for one as this library
-    creates them."""
+    """Returns the environment that a program sets by its id. With an output as the id it can't be read, and is assumed to be like
+    one that this library creates."""
     text = known(given)
     if text is None:
         return EnvironmentOfJob(id=given, profiles={gpu.value: gpu.profile_name for gpu in GpuModel}, existing=True), []
@@ -81,7 +80,7 @@ def of_id(given: pulumi.Input[str], path: str, asked_by: AskedBy, own: str) -> t
 
 
 def _names(found: app.GetManagedEnvironmentResult) -> dict[str, str]:
-    """The names of its workload profiles by their types."""
+    """Returns the names of the workload profiles by type."""
     return {profile.workload_profile_type.lower(): profile.name for profile in found.workload_profiles or []}
 
 
@@ -93,10 +92,10 @@ def _profiles(found: app.GetManagedEnvironmentResult, needed: Iterable[GpuModel]
 def _elsewhere(spec: JobEnvironmentSpec, environment: ArmId, location: str, path: str) -> Problem:
     return Problem(
         path=path,
-        message=f"this environment is in {location}, and jobs are to run in {spec.location}",
+        message=f"the environment is in {location}, but its jobs are set to {spec.location}",
         value=environment.text,
         allowed="one environment, in the region of all its jobs",
-        fix=f"give the jobs location: {regions.normalise(location)}, or name an environment in {spec.location}",
+        fix=f"set location: {regions.normalise(location)} for the jobs, or use an environment in {spec.location}",
     )
 
 
@@ -106,11 +105,11 @@ def _without(environment: ArmId, gpu: GpuModel, names: dict[str, str], path: str
     has = ", ".join(sorted(names.values())) or "none, so it was made without workload profiles and can't have GPUs"
     return Problem(
         path=path,
-        message=f"this environment has no workload profile of type {gpu.profile_type}, which jobs here need",
+        message=f"the environment has no workload profile of type {gpu.profile_type}, which its jobs require",
         value=environment.text,
         allowed=f"an environment with such a profile; this one has: {has}",
         fix=f"{add} {where} --workload-profile-name {gpu.profile_name} --workload-profile-type {gpu.profile_type}"
         if names
-        else "name another environment, or write create",
+        else "use another environment, or write create",
         code=Code.NOT_FOUND,
     )

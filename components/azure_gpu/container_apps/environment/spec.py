@@ -1,7 +1,4 @@
-"""What is decided of an environment for GPU jobs, and how: `JobEnvironmentSpec` and `resolve`.
-
-An existing one is read in `existing`.
-"""
+"""`JobEnvironmentSpec`: the resolved arguments of an environment for GPU jobs. An existing one is read in `existing`."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,25 +13,25 @@ from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.shared.context import Context
 from azure_gpu.shared.part import PartArgs, not_changed, resolve_part
 
-PATH = "job_environment"  # where a stack file says which one
+PATH = "job_environment"  # in a stack file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobEnvironmentSpec:
-    """What is declared, or used."""
+    """The resolved arguments."""
 
     context: Context
     name: str
     existing: ArmId | None
-    resource_group: str  # of one that is created; empty where it isn't known yet
+    resource_group: str  # of a created one; empty where it isn't known yet
     location: str
     needed: tuple[GpuModel, ...]
-    declared: tuple[GpuModel, ...]  # the same; where none are given, all that the region has on the stack's day
+    declared: tuple[GpuModel, ...]  # `needed`, or without `gpus` all in the region at the stack's date
 
 
 def resolve(args: JobEnvironmentSettings, context: Context, resource_group: str = "") -> tuple[JobEnvironmentSpec, list[Problem]]:
-    """What is declared, and what is wrong with the arguments. Pure; what an environment has is for `look_up` to say.
-    `resource_group`: which one it goes into, where that is known."""
+    """Resolves and validates the arguments. Pure; `look_up` reads an existing environment. `resource_group`: of a created one,
+    where it is known."""
     location = context.region(args.get("location"))
     given = PartArgs(existing=args["existing"]) if "existing" in args else PartArgs(create=context.component is not None)
     if "create" in args:
@@ -56,7 +53,7 @@ def resolve(args: JobEnvironmentSettings, context: Context, resource_group: str 
 
 
 def not_sold(spec: JobEnvironmentSpec, gpus: Iterable[GpuModel]) -> list[Problem]:
-    """Those of the GPUs that an environment which is created can't have in its region."""
+    """Returns problems for GPUs that a created environment can't have in its region."""
     if spec.existing is not None or not spec.location:
         return []
     path = f"{spec.context.path(PATH)}.gpus"

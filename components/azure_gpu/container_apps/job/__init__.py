@@ -1,2 +1,1 @@
-"""A serverless GPU job: its component, its arguments, and what it refuses by itself. What Container Apps refuses is in the
-catalog."""
+"""A serverless GPU job: its component, its arguments and their validation. The rules of Container Apps are in the catalog."""

@@ -1,7 +1,7 @@
-"""A job of Azure Container Apps with a GPU: what replaces container groups with GPUs today.
+"""A GPU job of Azure Container Apps, the successor of container groups with GPUs.
 
-Each execution runs one container on a replica of its own, or on several side by side, each with one T4 or A100, and ends. It is
-billed by the second while it runs; between executions it costs nothing. Left out: volumes, probes, further containers.
+Each execution runs one container on one or several parallel replicas, each with one T4 or A100, and ends. It is billed by the
+second while it runs; between executions it costs nothing. Not included: volumes, probes, further containers.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from azure_gpu.shared.context import declared, resolve_stack
 from azure_gpu.shared.wired import Wired, together
 from azure_gpu.shared.workloads import not_built
 
-# What the service can't change on a job that exists; everything else it updates in place. Sources: location and environment make
-# a new job in hashicorp/terraform-provider-azurerm (container_app_job_resource.go), whose updates never send another trigger's
-# type; `az containerapp job update` has no option for one, and with a file that had one it was refused
-# (ContainerAppsJobTriggerConfigurationMissing, microsoft/azure-container-apps issue 1014). That no other client can change the
+# Properties that the service can't change on an existing job; it updates everything else in place. Sources: location and
+# environment replace the job in hashicorp/terraform-provider-azurerm (container_app_job_resource.go), whose updates never change
+# the trigger type; `az containerapp job update` has no option for it, and rejects a file with another one
+# (ContainerAppsJobTriggerConfigurationMissing, microsoft/azure-container-apps issue 1014). That other clients can't change the
 # type either is assumed.
 REPLACING = ["configuration.triggerType", "environmentId", "location"]
 
@@ -39,19 +39,19 @@ _Wired = Wired[ServerlessGpuJobWiring, ServerlessGpuJobSpec]
 
 
 class ServerlessGpuJob(pulumi.ComponentResource):
-    """One GPU job. Raises `Refused` where its arguments can't be had."""
+    """A GPU job. Raises `Refused` for invalid arguments."""
 
     job_id: pulumi.Output[str]
     """ARM id of the job."""
     job_name: pulumi.Output[str]
     """Its name in Azure."""
     expires_at: pulumi.Output[str] | None
-    """The instant at which the job should be gone, RFC 3339 in UTC."""
+    """The end of the job's last day, RFC 3339 in UTC."""
     hourly_cost: pulumi.Output[float] | None
-    """List price of an execution in USD for each hour that it runs, all its replicas together: no job costs anything while it
-    doesn't run. None where it isn't known, which is never the same as free."""
+    """List price of a running execution with all its replicas in USD per hour; a job that doesn't run costs nothing. None where
+    it isn't known, which doesn't mean free."""
     job: app.Job
-    """The job itself, for what this component doesn't offer. Not an output."""
+    """The azure-native resource. Not an output."""
 
     @overload
     def __init__(self, name: str, args: ServerlessGpuJobArgs, opts: pulumi.ResourceOptions | None = None) -> None: ...
@@ -69,8 +69,8 @@ class ServerlessGpuJob(pulumi.ComponentResource):
         opts: pulumi.ResourceOptions | None = None,
         **kw: Any,
     ) -> None:
-        """`args`, or its keys as keywords, of which one is called `args` too: the arguments of the job's program. Every
-        problem of theirs is raised as one `Refused`, before anything is declared."""
+        """`args`, or its keys as keywords, one of which is also called `args`: the arguments of the job's program. All problems
+        are raised as one `Refused`, before anything is declared."""
         given = {**kw, "args": args} if isinstance(args, Sequence) else together(args, kw)
         wired = args if isinstance(args, Wired) else _wired(name, given, opts)
         spec = wired.spec or _decided(name, wired)
@@ -90,7 +90,7 @@ class ServerlessGpuJob(pulumi.ComponentResource):
             template=app.JobTemplateArgs(containers=[_container(spec, wiring)]),
             identity=_identity(wiring),
             tags=spec.tags,
-            # The job's name is fixed, so the old one has to be gone before its replacement comes.
+            # The job's name is fixed, so the old one must be deleted before its replacement is created.
             opts=pulumi.ResourceOptions(
                 parent=self,
                 replace_on_changes=REPLACING,
@@ -109,7 +109,7 @@ class ServerlessGpuJob(pulumi.ComponentResource):
 
 
 def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wired:
-    """What a program describes."""
+    """Checks the arguments of a component in a program."""
     described = program.describe(ServerlessGpuJob, name, ServerlessGpuJobArgs, given, opts)
     own = described.args.pop("job_environment")
     around = own.around if isinstance(own, JobEnvironment) else None
@@ -126,7 +126,7 @@ def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wi
 
 
 def _decided(name: str, wired: _Wired) -> ServerlessGpuJobSpec:
-    """What the arguments ask for. Raises `Refused` with every reason against it."""
+    """Resolves the arguments. Raises `Refused` with all problems."""
     wiring = wired.args
     context, stack_problems = resolve_stack(wiring["stack"], pulumi.get_project(), pulumi.get_stack())
     spec, problems = resolve(name, wiring, context, in_existing_environment=wiring["runs_in"]["existing"])
@@ -135,7 +135,7 @@ def _decided(name: str, wired: _Wired) -> ServerlessGpuJobSpec:
 
 
 def _missing(path: str, spec: ServerlessGpuJobSpec, wiring: ServerlessGpuJobWiring) -> list[Problem]:
-    """What the job needs of its surroundings and doesn't find there."""
+    """Returns problems for dependencies that the job requires and that are missing."""
     problems: list[Problem] = []
     images = wiring["registry"]["workload_images"] if "registry" in wiring else {}
     if spec.workload is not None and spec.workload not in images:
@@ -148,7 +148,7 @@ def _missing(path: str, spec: ServerlessGpuJobSpec, wiring: ServerlessGpuJobWiri
                 message="the environment has no workload profile with this GPU",
                 value=spec.gpu.value,
                 allowed=", ".join(profiles) or "none",
-                fix="give the environment this GPU",
+                fix="add this GPU to the environment",
             )
         )
     if "identity_id" not in wiring:
@@ -157,7 +157,7 @@ def _missing(path: str, spec: ServerlessGpuJobSpec, wiring: ServerlessGpuJobWiri
 
 
 def _container(spec: ServerlessGpuJobSpec, wiring: ServerlessGpuJobWiring) -> app.ContainerArgs:
-    """The one container. Nothing asks for the GPU itself: the workload profile gives it to the first container of a replica."""
+    """Returns the container. It doesn't request the GPU: the workload profile assigns it to the first container of a replica."""
     return app.ContainerArgs(
         name=spec.container_name,
         image=_image(spec, wiring),
@@ -175,7 +175,7 @@ def _image(spec: ServerlessGpuJobSpec, wiring: ServerlessGpuJobWiring) -> pulumi
 
 
 def _variables(spec: ServerlessGpuJobSpec, wiring: ServerlessGpuJobWiring) -> list[app.EnvironmentVarArgs]:
-    """In the order of their names, so that writing them in another order changes nothing."""
+    """Returns the variables sorted by name, so that their order in the settings has no effect."""
     plain = {name: app.EnvironmentVarArgs(name=name, value=value) for name, value in spec.environment.items()}
     secret = {
         name: app.EnvironmentVarArgs(name=name, secret_ref=_secret_of_variable(name))
@@ -185,7 +185,7 @@ def _variables(spec: ServerlessGpuJobSpec, wiring: ServerlessGpuJobWiring) -> li
 
 
 def _secrets(spec: ServerlessGpuJobSpec, wiring: ServerlessGpuJobWiring) -> list[app.SecretArgs]:
-    """Secrets of the job, which its variables and rules refer to by name."""
+    """Returns the secrets of the job, to which its variables and rules refer by name."""
     values = {_secret_of_variable(name): value for name, value in wiring.get("secret_environment", {}).items()}
     for rule in spec.events.rules if spec.events else ():
         for parameter, value in _rule_secrets(wiring.get("event"), rule.name).items():
@@ -206,7 +206,7 @@ def _secret_of_rule(rule: str, parameter: str) -> str:
 
 
 def _secret_name(*words: str) -> str:
-    """Lowercase letters, digits and hyphens, as the service wants names of secrets; the hash keeps `Key` and `KEY` apart."""
+    """Builds a secret's name of lowercase letters, digits and hyphens; the hash distinguishes `Key` and `KEY`."""
     digest = hashlib.sha256("\0".join(words).encode()).hexdigest()[:8]
     readable = re.sub(r"[^a-z0-9]+", "-", "-".join(words).lower()).strip("-")
     return f"{readable[:40].strip('-')}-{digest}"
@@ -267,7 +267,7 @@ def _scale(events: Events, wiring: ServerlessGpuJobWiring) -> app.JobScaleArgs:
 
 
 def _registries(wiring: ServerlessGpuJobWiring) -> list[app.RegistryCredentialsArgs] | None:
-    """The stack's registry, as the identity and without a password, whatever the image: a start may bring another one along."""
+    """Returns the stack's registry, accessed as the identity, for any image: a start may set another one."""
     if "registry" not in wiring or "identity_id" not in wiring:
         return None
     return [app.RegistryCredentialsArgs(server=wiring["registry"]["server"], identity=wiring["identity_id"])]

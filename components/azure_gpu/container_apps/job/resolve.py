@@ -1,4 +1,4 @@
-"""Resolves the arguments of a GPU job: every default filled in, and every problem found. Pure."""
+"""Resolves and validates the arguments of a GPU job. Pure."""
 
 from decimal import Decimal
 
@@ -19,7 +19,7 @@ from azure_gpu.container_apps.job.args import (
     EventArgs,
     ServerlessGpuJobSettings,
 )
-from azure_gpu.container_apps.job.rules import Where, problems_of, service_problems
+from azure_gpu.container_apps.job.rules import JobPaths, problems_of, service_problems
 from azure_gpu.container_apps.job.spec import EventRule, Events, ServerlessGpuJobSpec
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.tags import EXPIRES_AT
@@ -32,14 +32,14 @@ from azure_gpu.shared.workloads import Workload
 def resolve(
     name: str, args: ServerlessGpuJobSettings, context: Context, *, in_existing_environment: bool = False
 ) -> tuple[ServerlessGpuJobSpec, list[Problem]]:
-    """What is declared for the job that the stack file calls `name`, and what is wrong with the arguments. Pure."""
+    """Resolves and validates the job `name`. Pure."""
     path = context.path("jobs", name)
-    where = Where(path, f"{path}.location" if "location" in args else context.own_path("location"))
-    as_of, problems = resolve_day(args.get("as_of"), where("as_of"))
+    paths = JobPaths(path, f"{path}.location" if "location" in args else context.own_path("location"))
+    as_of, problems = resolve_day(args.get("as_of"), paths("as_of"))
     day = as_of or context.day
     gpu = GpuModel(args.get("gpu", DEFAULT_GPU))
     profile = container_apps.PROFILES[gpu.profile_type]
-    expires_at, end_problems = resolve_end(args.get("expires_after"), day, where("expires_after"), "a job")
+    expires_at, end_problems = resolve_end(args.get("expires_after"), day, paths("expires_after"), "a job")
     cpu, memory = float(args.get("cpu", profile.vcpus)), float(args.get("memory_in_gib", profile.memory_gib))
     location = context.region(args.get("location"))
     parallelism = int(args.get("parallelism", DEFAULT_PARALLELISM))
@@ -66,10 +66,10 @@ def resolve(
         expires_at=expires_at,
         hourly_cost=_hourly_cost(gpu, cpu, memory, location, parallelism),
     )
-    problems += [*end_problems, *problems_of(args, where)]
+    problems += [*end_problems, *problems_of(args, paths)]
     problems += lifecycle.through(
         lambda on: service_problems(
-            gpu, spec.image, cpu, memory, location, where, on, in_existing_environment=in_existing_environment
+            gpu, spec.image, cpu, memory, location, paths, on, in_existing_environment=in_existing_environment
         ),
         day,
         last_day(args.get("expires_after")),
@@ -93,6 +93,6 @@ def _events(args: EventArgs) -> Events:
 
 
 def _hourly_cost(gpu: GpuModel, cpu: float, memory_in_gib: float, location: str, parallelism: int) -> float | None:
-    """The list price of an execution's replicas in USD an hour. Billed by the second while they run, and not at all otherwise."""
+    """Returns the list price of an execution's replicas in USD per hour, while they run."""
     one = prices.packaged_meters().hourly_cost(Decimal(str(cpu)), Decimal(str(memory_in_gib)), prices.Meter(gpu.value), location)
     return float(one.usd_hour * parallelism) if one else None

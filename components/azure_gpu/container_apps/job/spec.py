@@ -1,4 +1,4 @@
-"""What is decided of a GPU job on Container Apps: `ServerlessGpuJobSpec`, from which the component declares."""
+"""`ServerlessGpuJobSpec`: the resolved arguments of a GPU job on Container Apps."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -32,14 +32,14 @@ class Events:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerlessGpuJobSpec:
-    """What is declared. Wired values stay in the arguments."""
+    """The resolved arguments. Outputs and secrets stay in the arguments."""
 
     job_name: str
     container_name: str
     gpu: GpuModel
     image: str | None  # as written; None where a workload is run
     workload: Workload | None
-    command: tuple[str, ...]  # empty: the image's own
+    command: tuple[str, ...]  # empty: the image's
     args: tuple[str, ...]
     environment: Mapping[str, pulumi.Input[str]]
     cpu: float
