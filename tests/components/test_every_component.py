@@ -47,7 +47,7 @@ def outputs_on_page(component: str) -> set[str]:
     """The outputs that the reference page of a component lists, which is made from its annotations."""
     file = re.sub("(?<=[a-z])(?=[A-Z])", "_", component).lower()
     _, _, after = (PAGES / f"{file}.md").read_text().partition("## Outputs")
-    table = re.split(r"\n(?:## |For Python)", after)[0]
+    table = re.split(r"\n(?:## |Only in Python)", after)[0]
     return set(re.findall(r"^\| `(\w+)`", table, re.MULTILINE))
 
 

@@ -102,7 +102,7 @@ class ContainerGroupSettings(ContainerBasics, NetworkSettings):
     """The date at which the group is evaluated, YYYY-MM-DD, and its tag `as-of`. Default: the stack's."""
     expires_after: NotRequired[str]
     """The last day of the group, YYYY-MM-DD; the tag `expires-at` holds the end of that day in UTC. It is for people and tools:
-    Azure deletes nothing by it. Required with a GPU. Default: none."""
+    Azure deletes nothing by it. Default: none; required with a GPU."""
     file: NotRequired[str]
     """A file with the group's settings: the YAML of `az container create --file`, or an ARM template; its path is relative to the
     project's folder. Keys here override those of the file; secrets must be set here. Default: none."""

@@ -37,7 +37,7 @@ def rows(name: str, heading: str) -> list[str]:
     """The first cell of each row of a table on a component's page."""
     [component] = [each for each in component_reference.found() if each.name == name]
     _, _, after = (PAGES / component.page).read_text(encoding="utf-8").partition(f"\n## {heading}\n")
-    table = re.split(r"\n(?:## |For Python alone)", after)[0]
+    table = re.split(r"\n(?:## |Only in Python)", after)[0]
     return re.findall(r"^\| `([^`]+)`", table, re.MULTILINE)
 
 

@@ -200,7 +200,7 @@ class BatchPoolSettings(TypedDict):
     """The date at which the pool is evaluated, YYYY-MM-DD, and its tag `as-of`. Default: the stack's."""
     expires_after: NotRequired[str]
     """The last day of the pool, YYYY-MM-DD; the tag `expires-at` holds the end of that day in UTC. It is for people and tools:
-    Azure deletes nothing by it. Required. Default: none."""
+    Azure deletes nothing by it. Default: none; required."""
     replace: NotRequired[ReplaceName]
     """How the pool is replaced when a property changes that Batch can't change on a pool with nodes: size, image, network and
     most others. side-by-side creates the new pool beside the old one, under another name, and needs twice the quota during the

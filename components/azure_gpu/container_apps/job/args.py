@@ -104,7 +104,7 @@ class ServerlessGpuJobSettings(TypedDict):
     """The date at which the job is evaluated, YYYY-MM-DD, and its tag `as-of`. Default: the stack's."""
     expires_after: NotRequired[str]
     """The last day of the job, YYYY-MM-DD; the tag `expires-at` holds the end of that day in UTC. It is for people and tools:
-    Azure deletes nothing by it. Required. Default: none."""
+    Azure deletes nothing by it. Default: none; required."""
     overrides: NotRequired[Annotated[Overrides, OverridesOf(azure_types.JOB)]]
     """azure-native properties of the job, set last and validated only by Azure; null removes one. Default: none."""
 
