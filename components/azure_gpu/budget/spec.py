@@ -54,7 +54,7 @@ class BudgetSpec:
 def resolve(args: BudgetSettings, context: Context) -> tuple[BudgetSpec, list[Problem]]:
     """Resolves and validates the arguments. Pure."""
     path = context.path(PATH)
-    told = "emails" in args or "action_groups" in args
+    has_recipients = "emails" in args or "action_groups" in args
     thresholds = (
         *(Threshold(percent, forecast=False) for percent in args.get("warn_at", DEFAULT_WARN_AT)),
         *(Threshold(percent, forecast=True) for percent in args.get("forecast_at", DEFAULT_FORECAST_AT)),
@@ -66,7 +66,7 @@ def resolve(args: BudgetSettings, context: Context) -> tuple[BudgetSpec, list[Pr
         amount=args.get("billing_amount", args["monthly_usd"]),
         thresholds=thresholds,
         emails=tuple(args.get("emails", ())),
-        contact_roles=tuple(args.get("contact_roles", () if told else DEFAULT_ROLES)),
+        contact_roles=tuple(args.get("contact_roles", () if has_recipients else DEFAULT_ROLES)),
         action_groups=tuple(args.get("action_groups", ())),
         beside=tuple(dict.fromkeys(args.get("resource_groups", ()))),
     )

@@ -42,19 +42,19 @@ class Filled:
         """Combines all problems, without those that `missing` explains; problems of the file's values name the file."""
         if not self.file:
             return list(found)
-        told: list[Problem] = []
+        combined: list[Problem] = []
         for problem in found:
             explained = any(_is_at_or_below(secret, problem.path) for secret in self.missing)
             if problem.value is None and (explained or not self.found):
                 continue
             from_file = not _has(self.own, problem.path.removeprefix(f"{path}.")) and problem.path.startswith(f"{path}.")
             set_in = f"; the value is set in {self.file}" if from_file and problem.value is not None else ""
-            told.append(problem._replace(message=f"{problem.message}{set_in}"))
-        return [*self.problems, *told]
+            combined.append(problem._replace(message=f"{problem.message}{set_in}"))
+        return [*self.problems, *combined]
 
 
-def fill(own: Settings, wanted: Any, path: str, context: Context, read: Reader) -> Filled:
-    """Merges the settings at `path` with their file, if there is one. `wanted`: the TypedDict of both."""
+def fill(own: Settings, expected: Any, path: str, context: Context, read: Reader) -> Filled:
+    """Merges the settings at `path` with their file, if there is one. `expected`: the TypedDict of both."""
     if "file" not in own:
         return Filled(settings=own)
     file = own["file"]
@@ -62,7 +62,7 @@ def fill(own: Settings, wanted: Any, path: str, context: Context, read: Reader) 
     if group is None:
         return Filled(settings=own, file=file, problems=problems, own=own, found=False)
     from_file, left, secrets = container_group_settings.settings_of(group)
-    checked = check(from_file, wanted, path)
+    checked = check(from_file, expected, path)
     of_file = cast(dict[str, Any], checked.value or {})
     if "dns_label" in of_file:
         of_file.setdefault("dns_label_scope", "Unsecure")  # Azure's default for such a file

@@ -47,12 +47,12 @@ _COMMON = frozenset({*CommonArgs.__annotations__, *OwnerArgs.__annotations__} - 
 def take(
     kind: type[pulumi.ComponentResource],
     name: str,
-    wanted: Any,
+    expected: Any,
     given: object,
     opts: pulumi.ResourceOptions | None,
 ) -> Wired[Any, Any]:
     """Checks the arguments of a component in a program and adds its dependencies. Raises `Refused` where they can't be used."""
-    return wire(describe(kind, name, wanted, given, opts))
+    return wire(describe(kind, name, expected, given, opts))
 
 
 def wire(
@@ -98,9 +98,9 @@ def _no_group(component: ComponentOfProgram) -> Problem:
     )
 
 
-def _wrong_id(given: pulumi.Input[str], wanted: AzureType, path: str) -> list[Problem]:
+def _wrong_id(given: pulumi.Input[str], expected: AzureType, path: str) -> list[Problem]:
     text = known(given)
-    return existing.check_id(text, wanted, path) if text is not None else []
+    return existing.check_id(text, expected, path) if text is not None else []
 
 
 def _plain(given: pulumi.Input[str]) -> ArmId | None:

@@ -115,11 +115,11 @@ def _with_roles(found: FoundationLookup, spec: FoundationSpec, asked_by: AskedBy
     if not spec.assign_roles:
         return found
 
-    def there(role: str, scope: ArmId | None, principal_id: str | None) -> bool:
+    def is_assigned(role: str, scope: ArmId | None, principal_id: str | None) -> bool:
         if scope is None or not principal_id:
             return False
         of_stack_file = spec.context.component is None
-        return assigned_already.by_somebody_else(role, scope, principal_id, asked_by, own, of_stack_file=of_stack_file)
+        return assigned_already.outside_of_stack(role, scope, principal_id, asked_by, own, of_stack_file=of_stack_file)
 
     identity, writes = found.identity.principal_id if found.identity is not None else None, roles.STORAGE_BLOB_DATA_CONTRIBUTOR
     serving = found.serving_identity.principal_id if found.serving_identity is not None else None
@@ -127,11 +127,11 @@ def _with_roles(found: FoundationLookup, spec: FoundationSpec, asked_by: AskedBy
     account = arm_ids.parse(spec.storage_id)
     return replace(
         found,
-        pulls_already=there(found.pull_role, registry, identity),
-        writes_already=spec.identity_writes_blobs and there(writes, storage, identity),
-        serving_pulls_already=there(found.pull_role, registry, serving),
-        serving_reads_already=there(roles.STORAGE_BLOB_DATA_READER, storage, serving),
-        have_data_access=frozenset(each.object_id for each in spec.data_access if there(writes, account, each.object_id)),
+        pulls_already=is_assigned(found.pull_role, registry, identity),
+        writes_already=spec.identity_writes_blobs and is_assigned(writes, storage, identity),
+        serving_pulls_already=is_assigned(found.pull_role, registry, serving),
+        serving_reads_already=is_assigned(roles.STORAGE_BLOB_DATA_READER, storage, serving),
+        have_data_access=frozenset(each.object_id for each in spec.data_access if is_assigned(writes, account, each.object_id)),
     )
 
 

@@ -238,7 +238,7 @@ class Foundation(pulumi.ComponentResource):
         """
         spec, found = self._spec, self._found
         roles_of_it: list[authorization.RoleAssignment] = []
-        for suffix, role, scope, on, there in (
+        for suffix, role, scope, on, already in (
             ("serving-pull-role", found.pull_role, self.registry_id, spec.registry, found.serving_pulls_already),
             (
                 "serving-blob-role",
@@ -249,7 +249,7 @@ class Foundation(pulumi.ComponentResource):
             ),
         ):
             if scope is not None and on is not None:
-                roles_of_it += self._assigned(suffix, role, scope, principal_id, on, there=there, whose="serving identity")
+                roles_of_it += self._assigned(suffix, role, scope, principal_id, on, already=already, whose="serving identity")
         ready = pulumi.Output.all(identity_id, *(each.urn for each in roles_of_it)).apply(lambda values: str(values[0]))
         return ServingArgs(
             id=ready,
@@ -278,8 +278,8 @@ class Foundation(pulumi.ComponentResource):
                 opts=self._with("registry"),
             )
             registry_id, server = registry.id, registry.login_server
-        pull_role, there = self._found.pull_role, self._found.pulls_already
-        assigned = self._assigned("pull-role", pull_role, registry_id, principal_id, part, there=there)
+        pull_role, already = self._found.pull_role, self._found.pulls_already
+        assigned = self._assigned("pull-role", pull_role, registry_id, principal_id, part, already=already)
         before_pulling = [assignment.urn for assignment in assigned]
         images: dict[str, pulumi.Input[str]] = {}
         built = {each: self._build(each, registry) for each in self._spec.workloads} if registry is not None else {}
@@ -304,14 +304,14 @@ class Foundation(pulumi.ComponentResource):
         principal_id: pulumi.Output[str],
         part: Part,
         *,
-        there: bool,
+        already: bool,
         whose: str = "identity",
     ) -> list[authorization.RoleAssignment]:
         """Assigns the identity's role on a part, whose id is `scope`, unless an administrator assigns roles or it is assigned
         already."""
         if not self._spec.assign_roles:
             return []
-        if there:
+        if already:
             name = roles.NAMES[role]
             pulumi.log.info(f"the {whose} already has the role {name} on {part.name}, assigned outside of this stack", self)
             return []
@@ -374,8 +374,8 @@ class Foundation(pulumi.ComponentResource):
         storage_id = pulumi.Output.from_input(part.existing.text) if part.existing else self._new_storage(part)
         assigned: list[authorization.RoleAssignment] = []
         if self._spec.identity_writes_blobs:
-            role, there = roles.STORAGE_BLOB_DATA_CONTRIBUTOR, self._found.writes_already
-            assigned = self._assigned("blob-role", role, storage_id, principal_id, part, there=there)
+            role, already = roles.STORAGE_BLOB_DATA_CONTRIBUTOR, self._found.writes_already
+            assigned = self._assigned("blob-role", role, storage_id, principal_id, part, already=already)
         self._data_access(part, storage_id)
         ready = pulumi.Output.all(storage_id, *(assignment.urn for assignment in assigned)).apply(lambda values: values[0])
         self.surroundings["storage"] = StorageArgs(name=part.name, id=ready, is_own=part.existing is None)

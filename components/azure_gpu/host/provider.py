@@ -57,30 +57,30 @@ class Host(Provider):
         if resource_type not in self._spec["resources"]:
             raise pulumi.RunError(f"{PACKAGE} {self.version} has no component {resource_type}")
         kind = resource_type.rpartition(":")[2]
-        wanted = getattr(azure_gpu, f"{kind}Args")
+        args_type = getattr(azure_gpu, f"{kind}Args")
         path = f'{kind}("{name}")'
         reader = Reader(path, self._resource)
-        args = reader.arguments(cast(Mapping[str, Argument], inputs), wanted)
+        args = reader.arguments(cast(Mapping[str, Argument], inputs), args_type)
         if reader.problems:
             unread = {each.path for each in reader.problems}
-            others = (each for each in check(args, wanted, path).problems if each.path not in unread)
-            self._refuse([*reader.problems, *others], path, wanted)
-        SPELLING.set(lambda problem: f"{property_path(problem.path, path, wanted)}: {self._reason(problem)}")
+            others = (each for each in check(args, args_type, path).problems if each.path not in unread)
+            self._refuse([*reader.problems, *others], path, args_type)
+        SPELLING.set(lambda problem: f"{property_path(problem.path, path, args_type)}: {self._reason(problem)}")
         try:
             component = getattr(azure_gpu, kind)(name, args, options)
         except Refused as refused:
-            self._refuse(refused.problems, path, wanted)
+            self._refuse(refused.problems, path, args_type)
         outputs: dict[str, Any] = self._spec["resources"][resource_type]["properties"]
         attributes = {camel(each): each for each in type(component).__annotations__}
         state = {output: self._on_wire(getattr(component, attributes[output]), spec) for output, spec in outputs.items()}
         return ConstructResult(self._kept(component), state)
 
-    def _refuse(self, problems: Sequence[Problem], path: str, wanted: Any) -> NoReturn:
+    def _refuse(self, problems: Sequence[Problem], path: str, args_type: Any) -> NoReturn:
         """Raises one line for each problem. It doesn't use the engine's property paths, with which the engine would show values,
         also secret ones."""
         count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
         errors = [
-            InputPropertyErrorDetails(property_path=property_path(each.path, path, wanted), reason=self._reason(each))
+            InputPropertyErrorDetails(property_path=property_path(each.path, path, args_type), reason=self._reason(each))
             for each in problems
         ]
         raise InputPropertiesError(f"{count} in {path}, nothing of it was declared:", errors)
@@ -128,11 +128,11 @@ class Host(Provider):
         return cast(Any, value)
 
 
-def property_path(place: str, path: str, wanted: Any) -> str:
+def property_path(place: str, path: str, args_type: Any) -> str:
     """Converts the path of a problem to the names of the schema, except user-defined names."""
     if not place.startswith(f"{path}."):
         return place  # the component itself, or another one that is passed to it
-    annotation, found = wanted, [path]
+    annotation, found = args_type, [path]
     for step in place.removeprefix(f"{path}.").split("."):
         key, bracket, rest = step.partition("[")
         found.append(f"{camel(key)}{bracket}{rest}" if key in _keys(annotation) else step)

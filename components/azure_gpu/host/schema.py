@@ -116,16 +116,16 @@ class _Types:
         self._components = {each.name for each in components}
 
     def resource(self, component: Component) -> Spec:
-        wanted = arguments(component.of)
+        args_type = arguments(component.of)
         outputs = {
             camel(each.name): self._output(component, each.name, each.annotation, each.meaning)
             for each in attributes(component.of)
             if each.is_output
         }
         optional = {camel(each.name) for each in attributes(component.of) if "None" in each.annotation.split(" | ")}
-        inputs = self._properties(wanted)
+        inputs = self._properties(args_type)
         for key, spec in inputs.items():
-            if is_map(key_hints(wanted)[_snake(wanted, key)]):
+            if is_map(key_hints(args_type)[_snake(args_type, key)]):
                 spec.pop("secret", None)
         return {
             "description": "\n\n".join(paragraphs(component)),
@@ -133,7 +133,7 @@ class _Types:
             "properties": outputs,
             "required": [key for key in outputs if key not in optional],
             "inputProperties": inputs,
-            "requiredInputs": _required(wanted),
+            "requiredInputs": _required(args_type),
         }
 
     def _output(self, component: Component, name: str, annotation: str, meaning: str) -> Spec:
@@ -141,15 +141,15 @@ class _Types:
         secret = {"secret": True} if (component.name, name) in _SECRET_OUTPUTS else {}
         return {**spec, "description": meaning, **secret}
 
-    def _properties(self, wanted: Any, *, as_output: bool = False) -> dict[str, Spec]:
-        meanings = key_docstrings(wanted)
+    def _properties(self, args_type: Any, *, as_output: bool = False) -> dict[str, Spec]:
+        meanings = key_docstrings(args_type)
         return {
             camel(key): {
                 **self._type(hint, as_output=as_output),
                 "description": _PLAINNESS.sub(lambda found: found[2].upper(), " ".join(meanings[key].split())),
                 **({"secret": True} if not as_output and _is_secret(hint) else {}),
             }
-            for key, hint in key_hints(wanted).items()
+            for key, hint in key_hints(args_type).items()
         }
 
     def _type(self, annotation: Any, *, as_output: bool = False) -> Spec:
@@ -256,12 +256,12 @@ def _is_secret(annotation: Any) -> bool:
     return may_be_secret(annotation) or (is_map(annotation) and may_be_secret(get_args(form(annotation))[1]))
 
 
-def _required(wanted: Any) -> list[str]:
-    return [camel(key) for key in key_hints(wanted) if key in wanted.__required_keys__]
+def _required(args_type: Any) -> list[str]:
+    return [camel(key) for key in key_hints(args_type) if key in args_type.__required_keys__]
 
 
-def _snake(wanted: Any, key: str) -> str:
-    return next(each for each in key_hints(wanted) if camel(each) == key)
+def _snake(args_type: Any, key: str) -> str:
+    return next(each for each in key_hints(args_type) if camel(each) == key)
 
 
 def _pascal(name: str) -> str:

@@ -64,9 +64,9 @@ class Reader:
     problems: list[Problem] = field(default_factory=list[Problem])
     """Problems of values that can't be passed to a component."""
 
-    def arguments(self, given: Mapping[str, Argument], wanted: Any) -> dict[str, Any]:
-        """Reads the arguments. `wanted`: their TypedDict."""
-        names, hints, found = by_wire_name(key_hints(wanted)), key_hints(wanted), dict[str, Any]()
+    def arguments(self, given: Mapping[str, Argument], args_type: Any) -> dict[str, Any]:
+        """Reads the arguments. `args_type`: their TypedDict."""
+        names, hints, found = by_wire_name(key_hints(args_type)), key_hints(args_type), dict[str, Any]()
         for name, each in given.items():
             key = names.get(name, name)
             hint = hints.get(key, Any)

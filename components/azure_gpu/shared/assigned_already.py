@@ -20,7 +20,7 @@ from azure_gpu.shared.role_of_identity import name_of
 API_VERSION = "2022-04-01"
 
 
-def by_somebody_else(role: str, scope: ArmId, principal_id: str, asked_by: AskedBy, own: str, *, of_stack_file: bool) -> bool:
+def outside_of_stack(role: str, scope: ArmId, principal_id: str, asked_by: AskedBy, own: str, *, of_stack_file: bool) -> bool:
     """Whether the assignment exists, neither under this stack's name nor in its state; False where that can't be determined.
     `own`: the subscription of the component. `of_stack_file`: whether the component is from a stack file, whose stack always has
     outputs."""

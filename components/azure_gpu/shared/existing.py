@@ -41,22 +41,22 @@ def parts(given: pulumi.Input[str]) -> pulumi.Output[ArmId]:
     return pulumi.Output.from_input(given).apply(lambda text: arm_ids.parse(text) or ArmId(text, "", "", "", "", ""))
 
 
-def check_id(text: str, wanted: AzureType, path: str, subscription_id: str = "") -> list[Problem]:
+def check_id(text: str, azure_type: AzureType, path: str, subscription_id: str = "") -> list[Problem]:
     """Checks that a text is an ARM id of the expected type."""
-    example = wanted.path.replace("{subscriptionId}", subscription_id or "<subscription>").replace("{", "<").replace("}", ">")
+    example = azure_type.path.replace("{subscriptionId}", subscription_id or "<subscription>").replace("{", "<").replace("}", ">")
     found = arm_ids.parse(text)
     if found is None:
         return [Problem(path=path, message="not a valid Azure resource id", value=text, allowed=example, fix="copy the whole id")]
-    if not found.is_type(wanted.arm_type):
-        message = f"expected an id of type {wanted.arm_type}, got {found.type}"
-        return [Problem(path=path, message=message, value=text, allowed=example, fix=f"give the id of a {_NOUNS[wanted]}")]
+    if not found.is_type(azure_type.arm_type):
+        message = f"expected an id of type {azure_type.arm_type}, got {found.type}"
+        return [Problem(path=path, message=message, value=text, allowed=example, fix=f"give the id of a {_NOUNS[azure_type]}")]
     return []
 
 
-def resolve_id(text: str, wanted: AzureType, subscription_id: str, path: str) -> tuple[ArmId | None, list[Problem]]:
+def resolve_id(text: str, azure_type: AzureType, subscription_id: str, path: str) -> tuple[ArmId | None, list[Problem]]:
     """Parses an ARM id; None with a problem where it isn't valid or of another type. `subscription_id`: for the example in the
     problem."""
-    problems = check_id(text, wanted, path, subscription_id)
+    problems = check_id(text, azure_type, path, subscription_id)
     return (None if problems else arm_ids.parse(text)), problems
 
 
@@ -67,7 +67,7 @@ def reason_of(error: Exception) -> str:
 
 def read(
     lookup: LookUp[T],
-    wanted: AzureType,
+    azure_type: AzureType,
     resource_id: ArmId,
     path: str,
     asked_by: AskedBy,
@@ -86,9 +86,9 @@ def read(
     return None, [
         Problem(
             path=path,
-            message=f"{_NOUNS[wanted]} not found" if missing else f"this {_NOUNS[wanted]} can't be read: {reason}",
+            message=f"{_NOUNS[azure_type]} not found" if missing else f"this {_NOUNS[azure_type]} can't be read: {reason}",
             value=resource_id.text,
-            allowed=f"the id of a {_NOUNS[wanted]} that exists and that you may read",
+            allowed=f"the id of a {_NOUNS[azure_type]} that exists and that you may read",
             fix=f"check it with `az resource show --ids {resource_id.text}`, or write `create` instead",
             code=Code.NOT_FOUND if missing else Code.INVALID,
         )
@@ -96,7 +96,7 @@ def read(
 
 
 def find(
-    lookup: Callable[[pulumi.InvokeOptions], T], wanted: AzureType, name: str, path: str, asked_by: AskedBy
+    lookup: Callable[[pulumi.InvokeOptions], T], azure_type: AzureType, name: str, path: str, asked_by: AskedBy
 ) -> tuple[T | None, list[Problem]]:
     """Looks up a resource that the stack itself creates; None where it doesn't exist yet. Where it can't be read, the result is
     None with a warning."""
@@ -109,9 +109,9 @@ def find(
     return None, [
         Problem(
             path=path,
-            message=f"whether this {_NOUNS[wanted]} exists can't be read: {reason}",
+            message=f"whether this {_NOUNS[azure_type]} exists can't be read: {reason}",
             value=name,
-            allowed=f"permission to read the {_NOUNS[wanted]}s of the stack's resource group",
+            allowed=f"permission to read the {_NOUNS[azure_type]}s of the stack's resource group",
             code=Code.UNKNOWN,
             severity=Severity.WARNING,
         )

@@ -37,7 +37,7 @@ def _hooks(name: str, parent: pulumi.Resource | None) -> pulumi.ResourceHookBind
     if parent is None or not called():
         return None
 
-    def told(args: pulumi.ErrorHookArgs) -> bool:
+    def explain(args: pulumi.ErrorHookArgs) -> bool:
         if args.errors and (_UNREGISTERED in args.errors[0].lower() or "not registered to use" in args.errors[0]):
             pulumi.log.warn(
                 f"{args.name}: if the subscription isn't registered for {INSIGHTS}, run "
@@ -45,4 +45,4 @@ def _hooks(name: str, parent: pulumi.Resource | None) -> pulumi.ResourceHookBind
             )
         return False
 
-    return pulumi.ResourceHookBinding(on_error=[pulumi.ErrorHook(f"{kind(parent)}-{name}-logs-registered", told)])
+    return pulumi.ResourceHookBinding(on_error=[pulumi.ErrorHook(f"{kind(parent)}-{name}-logs-registered", explain)])

@@ -41,10 +41,10 @@ def applied(given: Overrides | None, component: pulumi.Resource) -> list[pulumi.
         return None
 
     def set_on(args: pulumi.ResourceTransformationArgs) -> pulumi.ResourceTransformationResult:
-        wanted = sdk_types.args_class(args.type_)
+        expected = sdk_types.args_class(args.type_)
         if pulumi.runtime.is_dry_run():
-            pulumi.log.info(f"overrides set {', '.join(_paths(given, wanted))} of {args.name}", component)
-        return pulumi.ResourceTransformationResult(_set_on(args.props, given, wanted), args.opts)
+            pulumi.log.info(f"overrides set {', '.join(_paths(given, expected))} of {args.name}", component)
+        return pulumi.ResourceTransformationResult(_set_on(args.props, given, expected), args.opts)
 
     return [set_on]
 
@@ -156,5 +156,5 @@ def _of_id(path: str, key: str) -> Problem:
     )
 
 
-def _wrong(path: str, value: object, wanted: str) -> Problem:
-    return Problem(path=path, message=f"expected {wanted}", value=value, allowed=wanted, fix=f"write {wanted}")
+def _wrong(path: str, value: object, expected: str) -> Problem:
+    return Problem(path=path, message=f"expected {expected}", value=value, allowed=expected, fix=f"write {expected}")

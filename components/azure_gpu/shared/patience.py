@@ -42,7 +42,7 @@ def hooks(component: pulumi.Resource, roles: NewRoles | None = None) -> pulumi.R
     async def again(args: pulumi.ErrorHookArgs) -> bool:
         tried = len(args.errors)
         passing = find(args.errors[0]) if tried else None
-        if tried and passing is None and roles is not None and roles.assigned and wants_a_right(args.errors[0]):
+        if tried and passing is None and roles is not None and roles.assigned and is_missing_permission(args.errors[0]):
             passing = _NEW_ROLES
         if tried == 1 and passing is None and (fix := refusals.fix(args.errors[0])):
             pulumi.log.warn(f"{args.name}: {fix}", component)
@@ -62,7 +62,7 @@ def hooks(component: pulumi.Resource, roles: NewRoles | None = None) -> pulumi.R
     )
 
 
-def wants_a_right(error: str) -> bool:
+def is_missing_permission(error: str) -> bool:
     """Whether the error is about missing permissions. A denial by Azure Policy names its assignment, whose type contains one of
     the words, and no role changes that."""
     text = error.lower().replace("microsoft.authorization", "")

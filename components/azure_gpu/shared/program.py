@@ -53,11 +53,11 @@ class Described:
 
 
 def describe(
-    kind: type[pulumi.ComponentResource], name: str, wanted: Any, given: object, opts: pulumi.ResourceOptions | None
+    kind: type[pulumi.ComponentResource], name: str, expected: Any, given: object, opts: pulumi.ResourceOptions | None
 ) -> Described:
-    """Checks the shape of arguments. `wanted`: their TypedDict. Raises `Refused` where they can't be used at all."""
+    """Checks the shape of arguments. `expected`: their TypedDict. Raises `Refused` where they can't be used at all."""
     component = ComponentOfProgram(kind.__name__, name)
-    checked = check(given, wanted, str(component))
+    checked = check(given, expected, str(component))
     if not checked.usable:
         raise Refused(checked.problems, str(component))
     args = cast(dict[str, Any], checked.value)

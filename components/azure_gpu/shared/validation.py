@@ -90,8 +90,8 @@ def _check(value: object, annotation: Any, path: str) -> Checked:
         return _wrong_type(path, shown, value, f"a {kind_name(kind)}")
     if _is_a(value, kind):
         return Checked(value)
-    wanted = " or ".join([f"a {kind_name(each)}" for each in components_of(annotation)] + [_WORDS[kind]])
-    return _wrong_type(path, shown, value, wanted)
+    expected = " or ".join([f"a {kind_name(each)}" for each in components_of(annotation)] + [_WORDS[kind]])
+    return _wrong_type(path, shown, value, expected)
 
 
 _MAPS, _LISTS = (dict, Mapping), (list, Sequence)
@@ -222,10 +222,10 @@ def _description(kind: Any) -> str:
 
 
 @functools.cache
-def key_hints(wanted: Any) -> dict[str, Any]:
+def key_hints(expected: Any) -> dict[str, Any]:
     """Returns the annotations of a TypedDict's keys."""
     names = {"Output": pulumi.Output, "T": T}  # names that `pulumi.Input` holds as text
-    hints = get_type_hints(wanted, localns=names, include_extras=True)
+    hints = get_type_hints(expected, localns=names, include_extras=True)
     return {key: _of_key(hint) for key, hint in hints.items()}
 
 
@@ -246,12 +246,12 @@ def _may_hold_secrets(annotation: Any) -> bool:
     return any(_may_hold_secrets(argument) for argument in get_args(kind))
 
 
-def _is_a(value: object, wanted: type) -> bool:
+def _is_a(value: object, expected: type) -> bool:
     if isinstance(value, bool):
-        return wanted is bool
-    if wanted in (int, float):
-        return isinstance(value, int if wanted is int else int | float) and _is_in_range(value)
-    return isinstance(value, wanted) and not (isinstance(value, str) and _has_lone_surrogate(value))
+        return expected is bool
+    if expected in (int, float):
+        return isinstance(value, int if expected is int else int | float) and _is_in_range(value)
+    return isinstance(value, expected) and not (isinstance(value, str) and _has_lone_surrogate(value))
 
 
 def _has_lone_surrogate(text: str) -> bool:
@@ -264,12 +264,12 @@ def _is_in_range(value: float) -> bool:
     return abs(value) <= sys.float_info.max
 
 
-def _wrong_type(path: str, shown: object, value: object, wanted: str) -> Checked:
+def _wrong_type(path: str, shown: object, value: object, expected: str) -> Checked:
     if isinstance(value, str) and _has_lone_surrogate(value):
         shown = None
-    message = "value is missing" if value is None else f"expected {wanted}, got {_kind(value)}"
-    fix = f'write it in quotes: "{shown}"' if wanted == _WORDS[str] and isinstance(shown, int | float) else f"write {wanted}"
-    return Checked(None, [Problem(path=path, message=message, value=shown, allowed=wanted, fix=fix)], usable=False)
+    message = "value is missing" if value is None else f"expected {expected}, got {_kind(value)}"
+    fix = f'write it in quotes: "{shown}"' if expected == _WORDS[str] and isinstance(shown, int | float) else f"write {expected}"
+    return Checked(None, [Problem(path=path, message=message, value=shown, allowed=expected, fix=fix)], usable=False)
 
 
 def _kind(value: object) -> str:
@@ -286,10 +286,10 @@ def _kind(value: object) -> str:
     return _WORDS.get(type(value), type(value).__name__)
 
 
-def _written_out(value: object, wanted: Any) -> object:
+def _written_out(value: object, expected: Any) -> object:
     """Expands the two shorthands: `create` to `{create: true}`, where `create` is the first key and no other is required; `true`
     to `{enabled: true}`, where `enabled` is."""
-    [shorthand] = shorthands(wanted) or [None]
+    [shorthand] = shorthands(expected) or [None]
     if shorthand == SWITCH:
         return {shorthand: value} if isinstance(value, bool) else value
     return {shorthand: True} if shorthand is not None and value == shorthand else value
@@ -298,13 +298,13 @@ def _written_out(value: object, wanted: Any) -> object:
 SWITCH = "enabled"
 
 
-def shorthands(wanted: Any) -> list[str]:
+def shorthands(expected: Any) -> list[str]:
     """Returns the key of an object's shorthand, such as `create` or `enabled`; empty for most objects."""
-    return [] if wanted.__required_keys__ else [key for key, hint in list(key_hints(wanted).items())[:1] if hint is bool]
+    return [] if expected.__required_keys__ else [key for key, hint in list(key_hints(expected).items())[:1] if hint is bool]
 
 
-def _check_object(value: object, shown: object, wanted: Any, path: str) -> Checked:
-    hints = key_hints(wanted)
+def _check_object(value: object, shown: object, expected: Any, path: str) -> Checked:
+    hints = key_hints(expected)
     if not isinstance(value, Mapping):
         return _wrong_type(path, shown, value, f"an object with {', '.join(hints)}")
     given = cast(Mapping[str, object], value)
@@ -316,9 +316,9 @@ def _check_object(value: object, shown: object, wanted: Any, path: str) -> Check
             problems += checked.problems
             if checked.usable:
                 kept[key] = checked.value
-        elif key in wanted.__required_keys__:
+        elif key in expected.__required_keys__:
             problems.append(Problem(path=_below(path, key), message="required, but not set", fix=f"add {key}"))
-    return Checked(kept, problems, usable=wanted.__required_keys__ <= kept.keys())
+    return Checked(kept, problems, usable=expected.__required_keys__ <= kept.keys())
 
 
 def _below(path: str, key: str) -> str:
@@ -331,27 +331,27 @@ def _unknown_key(path: str, key: str, known: list[str]) -> Problem:
     return Problem(path=path, message="unknown key", value=key, allowed=", ".join(known), fix=fix)
 
 
-def _check_map(value: object, shown: object, wanted: Any, path: str) -> Checked:
+def _check_map(value: object, shown: object, expected: Any, path: str) -> Checked:
     if not isinstance(value, Mapping):
         return _wrong_type(path, shown, value, "an object")
     if any(_has_lone_surrogate(str(key)) for key in cast(Mapping[object, object], value)):
         problem = Problem(path=path, message="a key has half of a surrogate pair", fix="write the character itself")
         return Checked(None, [problem], usable=False)
-    entries = {str(key): check(entry, wanted, f"{path}.{key}") for key, entry in cast(Mapping[object, object], value).items()}
+    entries = {str(key): check(entry, expected, f"{path}.{key}") for key, entry in cast(Mapping[object, object], value).items()}
     kept = {key: entry.value for key, entry in entries.items() if entry.usable}
     return Checked(kept, [problem for entry in entries.values() for problem in entry.problems])
 
 
-def _check_list(value: object, shown: object, wanted: Any, path: str) -> Checked:
+def _check_list(value: object, shown: object, expected: Any, path: str) -> Checked:
     if not isinstance(value, list | tuple):
         return _wrong_type(path, shown, value, "a list")
-    entries = [check(entry, wanted, f"{path}[{index}]") for index, entry in enumerate(cast(list[object], value))]
+    entries = [check(entry, expected, f"{path}[{index}]") for index, entry in enumerate(cast(list[object], value))]
     kept = [entry.value for entry in entries if entry.usable]
     return Checked(kept, [problem for entry in entries for problem in entry.problems])
 
 
-def _check_choice(value: object, shown: object, wanted: type[Enum], path: str) -> Checked:
-    choices = [str(member.value) for member in wanted]
+def _check_choice(value: object, shown: object, expected: type[Enum], path: str) -> Checked:
+    choices = [str(member.value) for member in expected]
     if value in choices:
         return Checked(value)
     close = difflib.get_close_matches(str(value), choices, n=1, cutoff=0.5)
@@ -393,28 +393,28 @@ def schema(annotation: Any, *, in_program: bool = False) -> dict[str, Any]:
     return forms[0] if len(forms) == 1 else {"anyOf": forms}
 
 
-def _object_schema(wanted: Any, in_program: bool) -> dict[str, Any]:
-    hints = key_hints(wanted)
-    descriptions = key_docstrings(wanted)
+def _object_schema(expected: Any, in_program: bool) -> dict[str, Any]:
+    hints = key_hints(expected)
+    descriptions = key_docstrings(expected)
     written = {
         "type": "object",
-        "description": inspect.cleandoc(wanted.__doc__ or ""),
+        "description": inspect.cleandoc(expected.__doc__ or ""),
         "properties": {
             key: {**schema(hint, in_program=in_program), "description": descriptions[key]} for key, hint in hints.items()
         },
-        "required": sorted(wanted.__required_keys__),
+        "required": sorted(expected.__required_keys__),
         "additionalProperties": False,
     }
-    short: list[Any] = [True, False] if shorthands(wanted) == [SWITCH] else shorthands(wanted)
+    short: list[Any] = [True, False] if shorthands(expected) == [SWITCH] else shorthands(expected)
     return {"anyOf": [{"enum": short}, written]} if short else written
 
 
-def key_docstrings(wanted: Any) -> dict[str, str]:
+def key_docstrings(expected: Any) -> dict[str, str]:
     """Returns the docstrings below the keys of a TypedDict and of its bases, read from the source, as Python doesn't keep
     them."""
-    [definition] = ast.parse(textwrap.dedent(inspect.getsource(wanted))).body
+    [definition] = ast.parse(textwrap.dedent(inspect.getsource(expected))).body
     written = cast(ast.ClassDef, definition)
-    module = vars(sys.modules[wanted.__module__])
+    module = vars(sys.modules[expected.__module__])
     found: dict[str, str] = {}
     for base in written.bases:  # by name, because a TypedDict's class doesn't keep its bases before Python 3.12
         if isinstance(base, ast.Name) and is_typeddict(module.get(base.id)):

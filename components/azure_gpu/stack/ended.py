@@ -33,8 +33,8 @@ def ended(problems: Iterable[Problem]) -> list[str]:
 def deployed(parts: Sequence[str]) -> frozenset[str]:
     """Returns those of the parts that are in the stack's state."""
     state = own_state.resources(of_stack_file=True) if parts else None
-    there = {(each["type"], urn.rsplit("::", 1)[-1]) for urn, each in (state or {}).items()}
-    return frozenset(part for part in parts if _declared_as(part) in there)
+    in_state = {(each["type"], urn.rsplit("::", 1)[-1]) for urn, each in (state or {}).items()}
+    return frozenset(part for part in parts if _declared_as(part) in in_state)
 
 
 def _declared_as(part: str) -> tuple[str, str]:

@@ -50,7 +50,7 @@ class KeptPart:
     location: str  # empty where it has none
     output: tuple[str, ...]  # path of the stack's output that is set while the stack has it
     resource: str = ""  # the end of the resource's name in the program, where the component has several of the type
-    taken_in: str = ""  # ARM id of the kept resource to adopt; empty: there is none, or the stack has it
+    adopted_id: str = ""  # ARM id of the kept resource to adopt; empty: there is none, or the stack has it
 
     @property
     def name(self) -> str:
@@ -173,11 +173,11 @@ def _of_account(account: BatchAccountSpec, foundation: FoundationSpec, within: M
 
 
 def look_up(
-    stays: Sequence[KeptPart], project: str, stack: str, outputs_of: other_stacks.Reader = other_stacks.by_engine
+    kept_parts: Sequence[KeptPart], project: str, stack: str, outputs_of: other_stacks.Reader = other_stacks.by_engine
 ) -> tuple[list[KeptPart], list[Problem]]:
     """Returns the parts with the ids of those to adopt, and problems of those that can't be adopted. Parts that the stack has
     already are found by its outputs."""
-    if not stays:
+    if not kept_parts:
         return [], []
     outputs: Mapping[str, object] = {}
     try:
@@ -188,22 +188,22 @@ def look_up(
     problems: list[Problem] = []
     found: list[KeptPart] = []
     missing: set[AzureType] = set()
-    for each in stays:
+    for each in kept_parts:
         is_within = azure_types.RESOURCE_GROUP in missing or (
             each.azure_type == azure_types.BATCH_APPLICATION and azure_types.BATCH_ACCOUNT in missing
         )
         if is_within or _has(outputs, each.output):
             found.append(each)
             continue
-        there, more = existing.find(partial(_read, each), each.azure_type, each.name, each.section, OF_STACK)
+        current, more = existing.find(partial(_read, each), each.azure_type, each.name, each.section, OF_STACK)
         problems += more
-        if there is None:
+        if current is None:
             missing.add(each.azure_type)
-        elif each.azure_type != azure_types.BATCH_APPLICATION and not _is_of(there.tags, project, stack):
-            problems.append(_of_others(each, there.id))
-        elif each.location and regions.normalise(there.location) != each.location:
-            problems.append(_elsewhere(each, there.location))
-        found.append(replace(each, taken_in=there.id if there is not None else ""))
+        elif each.azure_type != azure_types.BATCH_APPLICATION and not _is_of(current.tags, project, stack):
+            problems.append(_of_others(each, current.id))
+        elif each.location and regions.normalise(current.location) != each.location:
+            problems.append(_elsewhere(each, current.location))
+        found.append(replace(each, adopted_id=current.id if current is not None else ""))
     return found, problems
 
 
@@ -247,10 +247,10 @@ def _elsewhere(part: KeptPart, location: str) -> Problem:
     )
 
 
-def options(stays: Sequence[KeptPart], component: str, opts: pulumi.ResourceOptions | None) -> pulumi.ResourceOptions | None:
+def options(kept_parts: Sequence[KeptPart], component: str, opts: pulumi.ResourceOptions | None) -> pulumi.ResourceOptions | None:
     """Extends `opts` of a component so that its parts are kept and adopted. Kept parts survive `destroy`, so they aren't
     protected unless `opts` protect them."""
-    own = [each for each in stays if each.component == component]
+    own = [each for each in kept_parts if each.component == component]
     if not own:
         return opts
     by_type = {each.azure_type.token: each for each in own if each.azure_type != azure_types.BATCH_APPLICATION}
@@ -268,7 +268,7 @@ def options(stays: Sequence[KeptPart], component: str, opts: pulumi.ResourceOpti
             return None
         more = pulumi.ResourceOptions(
             retain_on_delete=True,
-            import_=part.taken_in or None if part is not None else None,
+            import_=part.adopted_id or None if part is not None else None,
             protect=False if args.type_ in holds_data and not protects else None,
         )
         return pulumi.ResourceTransformationResult(args.props, pulumi.ResourceOptions.merge(args.opts, more))

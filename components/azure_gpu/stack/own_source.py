@@ -70,8 +70,8 @@ def of_checkout(checkout: Path, workloads: Path) -> str:
 def of_package(record: str) -> str:
     """Returns the address of a package. `record`: its direct_url.json; "" where it has none, such as from an index."""
     try:
-        told: Mapping[str, Any] = json.loads(record)
-        address, commit = public(str(told["url"])), str(told["vcs_info"]["commit_id"])
+        recorded: Mapping[str, Any] = json.loads(record)
+        address, commit = public(str(recorded["url"])), str(recorded["vcs_info"]["commit_id"])
     except (ValueError, KeyError, TypeError):
         return ""
     return f"{address}#{commit}" if address else ""

@@ -188,8 +188,8 @@ class _Planner:
         stack: str,
     ) -> tuple[KeptPart, ...]:
         specs = {region: spec for region, (spec, _) in environments.items()}
-        stays = list(keep.parts(self._settings.kept, foundation, specs, account[0] if account else None))
-        found, problems = self._look_ups.kept(stays, project, stack)
+        kept_parts = list(keep.parts(self._settings.kept, foundation, specs, account[0] if account else None))
+        found, problems = self._look_ups.kept(kept_parts, project, stack)
         self.add(problems)
         return tuple(found)
 
@@ -209,8 +209,8 @@ class _Planner:
         facts, more = self._look_ups.account(spec)
         self.add([*problems, *more])
         if spec.existing is None:
-            there = {"identity": foundation.identity is not None, "storage": foundation.storage is not None}
-            self.add(account_spec.surroundings_problems(spec, **there))
+            available = {"identity": foundation.identity is not None, "storage": foundation.storage is not None}
+            self.add(account_spec.surroundings_problems(spec, **available))
         return spec, facts
 
     def pools(
@@ -227,11 +227,11 @@ class _Planner:
             own_storage=foundation.storage is not None and foundation.storage.existing is None,
             images=images,
         )
-        there = {"identity": foundation.identity is not None, "storage": foundation.storage is not None}
+        available = {"identity": foundation.identity is not None, "storage": foundation.storage is not None}
         specs: dict[str, BatchPoolSpec] = {}
         for name, settings in self._settings.pools.items():
             specs[name], problems = resolve_pool(name, settings, self._context, dependencies)
-            self.add([*problems, *pool_rules.surroundings_problems(f"pools.{name}", settings, **there)])
+            self.add([*problems, *pool_rules.surroundings_problems(f"pools.{name}", settings, **available)])
         return specs
 
     def clusters(self, foundation: FoundationSpec) -> dict[str, tuple[GpuClusterSpec, ClusterFacts]]:

@@ -108,20 +108,20 @@ def read(
     checked = check(given, StackFile, "")
     # Missing required keys have a problem already; an empty value allows validating the rest.
     entries, opts = _without_options({"team": "", "location": "", **(checked.value or {})})
-    gone = ended_of(taken_down.past(entries, today))
-    left = switches.without_off(taken_down.without(entries, gone), StackFile)
+    ended_parts = ended_of(taken_down.past(entries, today))
+    left = switches.without_off(taken_down.without(entries, ended_parts), StackFile)
     sections, kept, of_kept = keep.taken_out(left.sections)
     file = cast(StackFile, sections)
     of_secrets = secret_values.problems(encrypted, given)
     problems = [*whole.problems, *of_stacks, *errors(of_secrets), *checked.problems, *_of_another_project(configuration, project)]
     for path, options in opts.items():
         problems += entry_options.problems(options, path.partition(".")[0], f"{path}.opts")
-    problems += [*switches.problems(left, gone), *of_kept]
+    problems += [*switches.problems(left, ended_parts), *of_kept]
     warnings = [each for each in of_secrets if each.severity is Severity.WARNING]
-    warnings += [*secret_values.likely(given, encrypted), *taken_down.warnings(gone)]
+    warnings += [*secret_values.likely(given, encrypted), *taken_down.warnings(ended_parts)]
     found = _arguments(file, opts, configuration, today, problems, warnings)
-    off = tuple(path for path in left.off if path not in gone)
-    return replace(_with_sources(found, own_source), off=off, taken_down=gone, kept=kept)
+    off = tuple(path for path in left.off if path not in ended_parts)
+    return replace(_with_sources(found, own_source), off=off, taken_down=ended_parts, kept=kept)
 
 
 def _with_sources(settings: Settings, own_source: Callable[[], str]) -> Settings:

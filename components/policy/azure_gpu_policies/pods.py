@@ -105,9 +105,9 @@ def _gpu_limits(resource: Resource, settings: PolicySettings) -> Iterator[Proble
         requests, limits = mapping(resources, "requests") or {}, mapping(resources, "limits") or {}
         if is_open(resources):
             continue
-        asked = [key for key in requests if _is_gpu(key)]
+        requested = [key for key in requests if _is_gpu(key)]
         limited = [key for key in limits if _is_gpu(key)]
-        for key in asked:
+        for key in requested:
             if str(limits.get(key)) != str(requests[key]):
                 yield Problem(
                     path=f"{container.path}.resources.limits.{key}",
@@ -117,7 +117,7 @@ def _gpu_limits(resource: Resource, settings: PolicySettings) -> Iterator[Proble
                     fix=f"write limits: {{{key}: {requests[key]}}}, and leave requests out",
                     source=str(origins.POD_GPUS),
                 )
-        if not asked and not limited:
+        if not requested and not limited:
             yield from _unasked(container)
 
 

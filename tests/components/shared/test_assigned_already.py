@@ -57,7 +57,7 @@ def is_theirs(
 
     def build() -> None:
         found.append(
-            assigned_already.by_somebody_else(roles.ACR_PULL, scope, WHO, asked_by, SUBSCRIPTION, of_stack_file=of_stack_file)
+            assigned_already.outside_of_stack(roles.ACR_PULL, scope, WHO, asked_by, SUBSCRIPTION, of_stack_file=of_stack_file)
         )
 
     declare(build, lookups=state)

@@ -109,7 +109,7 @@ def _not_in_existing(account: ArmId, path: str) -> Problem:
 
 def surroundings_problems(spec: BatchAccountSpec, *, identity: bool, storage: bool) -> list[Problem]:
     """Returns problems for parts of the foundation that a created account requires and that are missing."""
-    missing = [part for part, there in (("identity", identity), ("storage", storage)) if not there]
+    missing = [part for part, is_set in (("identity", identity), ("storage", storage)) if not is_set]
     why = {
         "identity": "a Batch account requires an identity to access its storage",
         "storage": "a Batch account requires a storage account for packages and files",

@@ -58,14 +58,14 @@ def fit_problems(
                 fix="remove it",
             )
         )
-    there = choice.of_gallery["regions"]
-    if location and there and location not in there:
+    available = choice.of_gallery["regions"]
+    if location and available and location not in available:
         problems.append(
             Problem(
                 path=f"{path}.gallery_image",
                 message=f"gallery_images.{choice.gallery_image} isn't copied to {location}, the region of the Batch account",
                 value=choice.gallery_image,
-                allowed=f"an image with {location} among its regions, beside {', '.join(there)}",
+                allowed=f"an image with {location} among its regions, beside {', '.join(available)}",
                 fix=f"add gallery_images.{choice.gallery_image}.regions: [{location}]",
                 source=str(_REPLICAS),
                 code=Code.NOT_IN_REGION,

@@ -69,14 +69,14 @@ class MountArgs(TypedDict):
 def without_secrets(mounts: Mapping[str, MountArgs], storage: str) -> list[dict[str, object]]:
     """Returns the mounts as plain data without keys, for comparison. `storage`: the stack's account."""
     found: list[dict[str, object]] = []
-    for place, mount in sorted(mounts.items()):
+    for mount_path, mount in sorted(mounts.items()):
         for kind in KINDS:
             of_kind: dict[str, object] = dict(mount.get(kind) or {})
             if kind == "azure_blob" and of_kind:
                 of_kind.setdefault("account", storage)
             values = {key: value for key, value in sorted(of_kind.items()) if value and key != "key"}
             if values:
-                found.append({"place": place, "kind": kind, **values})
+                found.append({"place": mount_path, "kind": kind, **values})
     return found
 
 
@@ -104,10 +104,10 @@ def template(account: pulumi.Input[str], containers: Sequence[str]) -> dict[str,
 
 def configuration(mounts: Mapping[str, MountArgs], args: Surroundings) -> "list[batch.MountConfigurationArgs] | None":
     """Returns the configuration sorted by path, so that the order in the settings has no effect."""
-    return [_one(place, mount, args) for place, mount in sorted(mounts.items())] or None
+    return [_one(mount_path, mount, args) for mount_path, mount in sorted(mounts.items())] or None
 
 
-def _one(place: str, mount: MountArgs, args: Surroundings) -> "batch.MountConfigurationArgs":
+def _one(mount_path: str, mount: MountArgs, args: Surroundings) -> "batch.MountConfigurationArgs":
     if "azure_blob" in mount:
         blob = mount["azure_blob"]
         own = args["storage"]["name"] if "storage" in args else ""
@@ -115,7 +115,7 @@ def _one(place: str, mount: MountArgs, args: Surroundings) -> "batch.MountConfig
             azure_blob_file_system_configuration=batch.AzureBlobFileSystemConfigurationArgs(
                 account_name=blob.get("account", own),
                 container_name=blob["container"],
-                relative_mount_path=place,
+                relative_mount_path=mount_path,
                 blobfuse_options=blob.get("options") or None,
                 identity_reference=batch.ComputeNodeIdentityReferenceArgs(resource_id=args.get("identity_id")),
             )
@@ -127,14 +127,14 @@ def _one(place: str, mount: MountArgs, args: Surroundings) -> "batch.MountConfig
                 account_name=share["account"],
                 azure_file_url=share["url"],
                 account_key=pulumi.Output.secret(share["key"]),
-                relative_mount_path=place,
+                relative_mount_path=mount_path,
                 mount_options=share.get("options") or None,
             )
         )
     nfs = mount.get("nfs", NfsMountArgs(source=""))
     return batch.MountConfigurationArgs(
         nfs_mount_configuration=batch.NFSMountConfigurationArgs(
-            source=nfs["source"], relative_mount_path=place, mount_options=nfs.get("options") or None
+            source=nfs["source"], relative_mount_path=mount_path, mount_options=nfs.get("options") or None
         )
     )
 
@@ -150,8 +150,8 @@ _EXPORT = re.compile(r"(?:\[[0-9A-Fa-f:]+\]|[^\s:/\[\]]+):/\S*")
 
 def mount_problems(mounts: Mapping[str, MountArgs], system: OperatingSystem, path: str) -> Iterator[Problem]:
     """Validates the mounts at `path` by themselves."""
-    for place, mount in mounts.items():
-        here = f"{path}.{place}"
+    for mount_path, mount in mounts.items():
+        here = f"{path}.{mount_path}"
         kinds = [kind for kind in KINDS if kind in mount]
         if len(kinds) != 1:
             yield Problem(
@@ -161,11 +161,11 @@ def mount_problems(mounts: Mapping[str, MountArgs], system: OperatingSystem, pat
                 allowed=f"exactly one of {', '.join(KINDS)}",
                 fix="keep one",
             )
-        if not place or place.startswith(("/", "\\")) or ".." in place.replace("\\", "/").split("/"):
+        if not mount_path or mount_path.startswith(("/", "\\")) or ".." in mount_path.replace("\\", "/").split("/"):
             yield Problem(
                 path=here,
                 message="must be a relative path without ..",
-                value=place,
+                value=mount_path,
                 allowed="a relative path, such as data",
                 fix="write data",
             )
@@ -230,34 +230,34 @@ def _export(mount: NfsMountArgs, path: str) -> Iterator[Problem]:
 
 def needs_problems(mounts: Mapping[str, MountArgs], path: str, *, identity: bool, storage: bool) -> Iterator[Problem]:
     """Yields problems for parts of the foundation that the mounts require and that are missing."""
-    for place, mount in mounts.items():
+    for mount_path, mount in mounts.items():
         if "azure_blob" not in mount:
             continue
         if not identity:
             yield Problem(
-                path=f"{path}.{place}.azure_blob",
+                path=f"{path}.{mount_path}.azure_blob",
                 message=f"mounting blobs requires {stacks(path, 'identity')}",
                 allowed=with_part(path, "identity"),
                 fix=give_part(path, "identity"),
             )
         if "account" not in mount["azure_blob"] and not storage:
             yield Problem(
-                path=f"{path}.{place}.azure_blob.account",
+                path=f"{path}.{mount_path}.azure_blob.account",
                 message=f"required where {has_no(path, 'storage account')}",
                 allowed="the name of a storage account",
                 fix=f"set account, or {give_part(path, 'storage')}",
             )
 
 
-def unmade_problems(mounts: Mapping[str, MountArgs], own: Collection[str], storage: str, path: str) -> Iterator[Problem]:
+def unmanaged_containers(mounts: Mapping[str, MountArgs], own: Collection[str], storage: str, path: str) -> Iterator[Problem]:
     """Warns of mounted containers that the program doesn't create. `own`: those that it creates in the account `storage`."""
-    for place, mount in mounts.items():
+    for mount_path, mount in mounts.items():
         blob = mount.get("azure_blob")
         account = blob.get("account", storage) if blob is not None else ""
         if blob is None or not account or (account == storage and blob["container"] in own):
             continue
         yield Problem(
-            path=f"{path}.{place}.azure_blob.container",
+            path=f"{path}.{mount_path}.azure_blob.container",
             message=f"must exist already, as the stack doesn't manage the storage account {account}: nodes that can't mount it "
             "become unusable, but are billed",
             value=blob["container"],
@@ -271,4 +271,4 @@ def unmade_problems(mounts: Mapping[str, MountArgs], own: Collection[str], stora
 
 def with_keys(mounts: Mapping[str, MountArgs]) -> list[str]:
     """Returns the paths of mounts with a key."""
-    return [place for place, mount in mounts.items() if "azure_file" in mount]
+    return [mount_path for mount_path, mount in mounts.items() if "azure_file" in mount]

@@ -99,7 +99,7 @@ def resolve(
         *scale_problems,
     ]
     problems += pool_rules.problems_of(path, args, request, spec.replace, spec.base_name)
-    problems += mounts.unmade_problems(args.get("mounts", {}), spec.own_containers, dependencies.storage, f"{path}.mounts")
+    problems += mounts.unmanaged_containers(args.get("mounts", {}), spec.own_containers, dependencies.storage, f"{path}.mounts")
     of_catalog = _of_catalog(request, method_problems, day, last_day(args.get("expires_after")), path)
     problems += [*of_catalog, *pool_rules.cloud_services_problems(args, of_catalog, path)]
     return spec, problems

@@ -211,9 +211,9 @@ def _mounts_by_key(settings: BatchPoolSettings, replace: Replace, path: str) -> 
     the name."""
     if replace is not Replace.SIDE_BY_SIDE:
         return
-    for place in with_keys(settings.get("mounts", {})):
+    for mount_path in with_keys(settings.get("mounts", {})):
         yield Problem(
-            path=f"{path}.mounts.{place}.azure_file",
+            path=f"{path}.mounts.{mount_path}.azure_file",
             message="a share that is mounted by key can't be combined with side-by-side replacement",
             allowed=f"only with replace: {Replace.DRAIN_FIRST}",
             fix=f"write replace: {Replace.DRAIN_FIRST}, or mount blobs as the identity",
