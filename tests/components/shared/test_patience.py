@@ -6,9 +6,9 @@ from typing import Any
 
 import pulumi
 import pytest
+from azure_gpu.catalog.passing_refusals import PASSING, find, pause
 
 from azure_gpu.catalog import passing_refusals
-from azure_gpu.catalog.passing_refusals import PASSING, find, pause
 from azure_gpu.shared import patience
 from tests.components.recording import declare
 
