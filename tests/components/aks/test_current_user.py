@@ -1,4 +1,4 @@
-"""Who runs the program changes no plan of a cluster; who isn't the one who ran it first, or logs in otherwise, is told."""
+"""A cluster's plan doesn't depend on who runs the program; another user, or another login, gets a message."""
 
 from collections.abc import Mapping
 from typing import Any, NoReturn

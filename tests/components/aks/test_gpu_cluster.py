@@ -1,4 +1,4 @@
-"""What a cluster registers with the engine, beyond the inputs that the cases show."""
+"""Resources of a cluster, beyond the inputs in the cases."""
 
 import json
 import re
@@ -55,8 +55,8 @@ def problems(**changed: Any) -> list[Problem]:
 
 def _resolved(changed: dict[str, Any]) -> tuple[GpuClusterSpec, list[Problem]]:
     context, _ = resolve_stack(ARGS["stack"], PROJECT, STACK)
-    said = args_of(GpuClusterSettings, {"gpu_pools": GPU_POOLS, "expires_after": "2026-12-31"}, changed)
-    return resolve("gpus", said, context)
+    settings = args_of(GpuClusterSettings, {"gpu_pools": GPU_POOLS, "expires_after": "2026-12-31"}, changed)
+    return resolve("gpus", settings, context)
 
 
 def name_of(**changed: Any) -> str:
@@ -238,17 +238,17 @@ def test_the_kubeconfig_of_a_cluster_without_entra_is_a_secret_and_no_role_is_as
 def test_without_the_right_to_assign_roles_the_commands_are_printed() -> None:
     recorded = declared(assign_roles=False, preview=True)
     assert recorded.of_type(ROLE) == []
-    [said] = [line for line in recorded.log if "an administrator has to run" in line]
-    assert f"--assignee-object-id {DEPLOYER} --role" in said
-    assert "--role 'Azure Kubernetes Service RBAC Cluster Admin'" in said
-    assert "/resourceGroups/group/providers/Microsoft.ContainerService/managedClusters/azure-gpu-vision-test-gpus" in said
+    [settings] = [line for line in recorded.log if "an administrator has to run" in line]
+    assert f"--assignee-object-id {DEPLOYER} --role" in settings
+    assert "--role 'Azure Kubernetes Service RBAC Cluster Admin'" in settings
+    assert "/resourceGroups/group/providers/Microsoft.ContainerService/managedClusters/azure-gpu-vision-test-gpus" in settings
 
 
 def test_the_commands_are_for_every_role_that_is_not_assigned() -> None:
     recorded = declared(assign_roles=False, subnet_id=SUBNET, registry=REGISTRY)
     assert recorded.roles == []
-    [said] = [line for line in recorded.log if "an administrator has to run" in line]
-    admin, pull, network = said.splitlines()[1:]
+    [settings] = [line for line in recorded.log if "an administrator has to run" in line]
+    admin, pull, network = settings.splitlines()[1:]
     assert f"--role '{ADMIN}'" in admin
     assert "identityProfile.kubeletidentity.objectId" in pull
     assert "--role AcrPull " in pull
@@ -290,12 +290,12 @@ def test_a_zone_of_ones_own_needs_the_network_that_it_is_linked_to() -> None:
 
 
 def test_a_program_that_logs_in_by_oidc_gets_into_the_cluster_likewise() -> None:
-    said = {"azure-native:clientId": "x", "azure-native:useOidc": "true"}
-    assert with_login({}, said).get("access") == {"login": Login.OIDC}
+    settings = {"azure-native:clientId": "x", "azure-native:useOidc": "true"}
+    assert with_login({}, settings).get("access") == {"login": Login.OIDC}
     # Who that is follows the file alone; where Entra is, the environment may say.
     environment = {"ARM_CLIENT_ID": "x", "ARM_USE_OIDC": "TRUE", "ARM_METADATA_HOSTNAME": "localhost:1"}
     assert with_login({}, login_from(environment)).get("access") == {"authority_host": "https://localhost:1/"}
-    assert with_login({}, {**said, "azure-native:useOidc": "false"}).get("access") == {"login": Login.SERVICE_PRINCIPAL}
+    assert with_login({}, {**settings, "azure-native:useOidc": "false"}).get("access") == {"login": Login.SERVICE_PRINCIPAL}
 
 
 def test_nothing_is_put_onto_a_cluster_that_is_to_stay_empty() -> None:
@@ -313,10 +313,10 @@ def test_a_cluster_that_cannot_be_had_raises_before_anything_is_declared() -> No
 
 def test_gpu_pools_say_by_what_their_nodes_are_selected() -> None:
     outputs = next(each for urn, each in declared().outputs.items() if "GpuCluster" in urn)
-    [(name, said)] = outputs["gpu_pools"].items()
-    assert (name, said["label"], said["resource"]) == ("t4", f"{gpu_pools.NODE_POOL}=t4", "nvidia.com/gpu")
-    assert said["tolerates"] == ["sku=gpu:NoSchedule"]
-    assert said["name"].startswith("t4")
+    [(name, settings)] = outputs["gpu_pools"].items()
+    assert (name, settings["label"], settings["resource"]) == ("t4", f"{gpu_pools.NODE_POOL}=t4", "nvidia.com/gpu")
+    assert settings["tolerates"] == ["sku=gpu:NoSchedule"]
+    assert settings["name"].startswith("t4")
 
 
 ZONE = "/subscriptions/a/resourceGroups/b/providers/Microsoft.Network/privateDnsZones/privatelink.eastus.azmk8s.io"
@@ -326,7 +326,7 @@ IDENTITY = "/subscriptions/a/resourceGroups/b/providers/Microsoft.ManagedIdentit
 
 
 def private() -> Recorded:
-    """A cluster with a subnet, a private DNS zone and a registry of the user's own."""
+    """A cluster with a subnet, a private DNS zone and an existing registry."""
     access = {"network": "private", "private_dns_zone": ZONE, "reachable": True}
     return declared(subnet_id=SUBNET, access=access, registry=REGISTRY)
 

@@ -1,4 +1,4 @@
-"""Which pools a cluster declares: those that a refresh has left in its inputs while all are as declared, else its system pool."""
+"""The pools that a cluster declares: those that a refresh left in its inputs if all are as declared, else its system pool."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Jobs that share the GPUs of a device: what the fourth document says of them, in Kubernetes' words, and what it forbids."""
+"""Jobs that share the GPUs of a device: their manifests by the fourth document, and what it forbids."""
 
 import json
 from typing import Any
@@ -38,20 +38,20 @@ def edge(**more: Any) -> EdgeSharingSettings:
     return args_of(EdgeSharingSettings, {"kubeconfig": KUBECONFIG, "namespace": "work"}, more)
 
 
-def resolved(said: EdgeSharingSettings) -> tuple[EdgeSharingSpec, list[Problem]]:
-    return resolve("box", said, CONTEXT, FILES.__getitem__)
+def resolved(settings: EdgeSharingSettings) -> tuple[EdgeSharingSpec, list[Problem]]:
+    return resolve("box", settings, CONTEXT, FILES.__getitem__)
 
 
-def refusals(said: EdgeSharingSettings) -> list[Problem]:
-    return [problem for problem in resolved(said)[1] if problem.severity is Severity.ERROR]
+def refusals(settings: EdgeSharingSettings) -> list[Problem]:
+    return [problem for problem in resolved(settings)[1] if problem.severity is Severity.ERROR]
 
 
-def warnings(said: EdgeSharingSettings) -> list[Problem]:
-    return [problem for problem in resolved(said)[1] if problem.severity is Severity.WARNING]
+def warnings(settings: EdgeSharingSettings) -> list[Problem]:
+    return [problem for problem in resolved(settings)[1] if problem.severity is Severity.WARNING]
 
 
-def pods(said: EdgeSharingSettings) -> dict[str, Any]:
-    spec, problems = resolved(said)
+def pods(settings: EdgeSharingSettings) -> dict[str, Any]:
+    spec, problems = resolved(settings)
     assert [problem for problem in problems if problem.severity is Severity.ERROR] == []
     jobs = {name: json.loads(json.dumps(kubernetes_jobs.manifest(job, job.image))) for name, job in spec.jobs.items()}
     for version in ("1.33", "1.37"):
@@ -104,9 +104,9 @@ def test_the_companions_job_is_declared_as_its_page_has_it() -> None:
 
 def test_the_documents_fragment_gives_a_job_its_percentage_beside_what_the_stack_file_says() -> None:
     jobs = {"app": {"deployment": "fragment.yaml", "image": "a/b:1", "visible_devices": "0"}}
-    said = edge(sharing={"strategy": "mps"}, jobs=jobs)
-    assert environment(pods(said)["app"])["CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"] == "20"
-    assert [problem.path for problem in warnings(said)] == ["fragment.yaml:1"]
+    settings = edge(sharing={"strategy": "mps"}, jobs=jobs)
+    assert environment(pods(settings)["app"])["CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"] == "20"
+    assert [problem.path for problem in warnings(settings)] == ["fragment.yaml:1"]
 
 
 def test_what_the_stack_file_says_comes_before_the_file() -> None:
@@ -207,7 +207,7 @@ def test_more_than_all_of_a_gpu_is_warned_about_and_each_gpu_counts_alone() -> N
 
 
 @pytest.mark.parametrize(
-    ("said", "path", "part"),
+    ("settings", "path", "part"),
     [
         ({"namespace": "work"}, "kubeconfig", "exactly one of kubeconfig and kubeconfig_file"),
         ({"namespace": "work", "kubeconfig": KUBECONFIG, "kubeconfig_file": "kubeconfig"}, "kubeconfig", "exactly one"),
@@ -218,13 +218,13 @@ def test_more_than_all_of_a_gpu_is_warned_about_and_each_gpu_counts_alone() -> N
     ],
     ids=["none", "both", "no-file", "no-kubeconfig", "no-context", "bad-namespace"],
 )
-def test_a_cluster_that_isnt_said_right_is_refused_once(said: Any, path: str, part: str) -> None:
+def test_a_cluster_that_isnt_said_right_is_refused_once(settings: Any, path: str, part: str) -> None:
     def read(file: str) -> str:
         if file not in FILES:
             raise FileNotFoundError(2, "No such file or directory")
         return FILES[file]
 
-    _, [problem] = resolve("box", said, CONTEXT, read)
+    _, [problem] = resolve("box", settings, CONTEXT, read)
     assert problem.path == f"edges.box.{path}"
     assert part in problem.message
     assert "a-password" not in str(problem)

@@ -1,4 +1,4 @@
-"""What is declared on a cluster with GPU pools: valid manifests, with no more rights than NVIDIA's own, on GPU nodes alone."""
+"""Objects on a cluster with GPU pools: valid manifests, without more privileges than NVIDIA's own, only on GPU nodes."""
 
 import json
 import re
@@ -254,13 +254,13 @@ def test_metrics_are_counters_of_the_default_set_that_the_gpus_have() -> None:
 
 def test_a_preview_says_what_one_gpu_of_each_pool_yields() -> None:
     spec = resolved(JOBS, POOLS)
-    said = [
+    lines = [
         "pool shared: one GPU yields 4 x nvidia.com/gpu, 16 GiB each, the memory not kept apart",
         "pool mps: one GPU yields 2 x nvidia.com/gpu, 8 GiB each",
         "pool cut: one GPU yields 7 x nvidia.com/mig-1g.10gb, 10 GiB each",
     ]
-    assert announcements(spec) == said
-    assert recorded(spec, preview=True).log == said
+    assert announcements(spec) == lines
+    assert recorded(spec, preview=True).log == lines
     assert recorded(spec).log == []
 
 
@@ -289,8 +289,8 @@ def test_what_two_clusters_of_a_stack_declare_has_names_of_its_own() -> None:
 
 
 def test_a_variable_that_nobody_may_read_is_in_a_secret_and_nowhere_in_plain() -> None:
-    said: ClusterObjectsSettings = {"jobs": {"train": {"image": "a/b:1", "secret_environment": {"TOKEN": "of-nobody-else"}}}}
-    done = recorded(resolved(said, [pool("only", T4)]))
+    settings: ClusterObjectsSettings = {"jobs": {"train": {"image": "a/b:1", "secret_environment": {"TOKEN": "of-nobody-else"}}}}
+    done = recorded(resolved(settings, [pool("only", T4)]))
     assert all("of-nobody-else" not in readable(each.wire) for each in done.registrations)
     secret = done.one("kubernetes:core/v1:Secret")
     assert secret.inputs["stringData"] == {"TOKEN": "of-nobody-else"}
@@ -308,12 +308,12 @@ def test_without_pools_of_ones_own_only_the_namespace_and_the_jobs_are_declared(
 
 
 def test_what_isnt_wanted_is_left_out() -> None:
-    said: ClusterObjectsSettings = {
+    settings: ClusterObjectsSettings = {
         "device_plugin": {"enabled": False},
         "feature_labels": False,
         "metrics": {"enabled": False},
     }
-    assert [each["kind"] for each in manifests(resolved(said, [pool("only", T4)]))] == ["Namespace"]
+    assert [each["kind"] for each in manifests(resolved(settings, [pool("only", T4)]))] == ["Namespace"]
 
 
 def test_a_size_without_a_gpu_or_that_nobody_knows_has_none() -> None:

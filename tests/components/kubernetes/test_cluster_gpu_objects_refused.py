@@ -1,4 +1,4 @@
-"""What a cluster with GPU pools can't have on it: each is said once, before anything is declared."""
+"""Invalid objects on a cluster with GPU pools: each problem is reported once, before anything is declared."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ def pool(size: str, sharing: SharingArgs | None = None, **more: Any) -> GpuPool:
     return GpuPool("p", path, size, sharing_request(sharing or {}, f"{path}.sharing"), **more)
 
 
-def said(settings: ClusterObjectsSettings, *pools: GpuPool, severity: Severity = Severity.ERROR) -> list[Problem]:
+def problems_of(settings: ClusterObjectsSettings, *pools: GpuPool, severity: Severity = Severity.ERROR) -> list[Problem]:
     _, problems = resolve_objects(settings, pools, "clusters.c")
     return [problem for problem in problems if problem.severity is severity]
 
@@ -58,18 +58,18 @@ def said(settings: ClusterObjectsSettings, *pools: GpuPool, severity: Severity =
     ],
 )
 def test_sharing_that_the_gpus_cant_do_is_refused_once(size: str, sharing: SharingArgs, path: str, part: str) -> None:
-    [problem] = said({}, pool(size, sharing))
+    [problem] = problems_of({}, pool(size, sharing))
     assert problem.path == path
     assert part in problem.message
     assert problem.fix
 
 
 def test_an_amd_pool_is_taken_where_the_plugin_is_somebody_elses() -> None:
-    assert said({"device_plugin": {"enabled": False}}, pool("Standard_ND96isr_MI300X_v5")) == []
+    assert problems_of({"device_plugin": {"enabled": False}}, pool("Standard_ND96isr_MI300X_v5")) == []
 
 
 def test_sharing_by_a_plugin_that_isnt_declared_is_refused() -> None:
-    [problem] = said({"device_plugin": {"enabled": False}}, pool(T4, {"strategy": Strategy.TIME_SLICING, "replicas": 4}))
+    [problem] = problems_of({"device_plugin": {"enabled": False}}, pool(T4, {"strategy": Strategy.TIME_SLICING, "replicas": 4}))
     assert problem.path == f"{SHARING}.strategy"
 
 
@@ -82,16 +82,16 @@ def test_sharing_by_a_plugin_that_isnt_declared_is_refused() -> None:
     ids=["mixed", "renamed"],
 )
 def test_names_that_the_autoscaler_doesnt_know_are_warned_about_from_zero_nodes_alone(sharing: SharingArgs) -> None:
-    [warning] = said({}, pool(A100, sharing), severity=Severity.WARNING)
+    [warning] = problems_of({}, pool(A100, sharing), severity=Severity.WARNING)
     assert warning.path == "clusters.c.gpu_pools.p.min_nodes"
     assert "knows only nvidia.com/gpu" in warning.message
-    assert said({}, pool(A100, sharing, min_nodes=1), severity=Severity.WARNING) == []
+    assert problems_of({}, pool(A100, sharing, min_nodes=1), severity=Severity.WARNING) == []
 
 
 @pytest.mark.parametrize("strategy", [Strategy.TIME_SLICING, Strategy.MPS])
 def test_shared_gpus_from_zero_nodes_to_several_are_warned_about(strategy: Strategy) -> None:
     def of_nodes(sharing: SharingArgs | None, **nodes: int) -> list[Problem]:
-        warnings = said({}, pool(T4, sharing, **nodes), severity=Severity.WARNING)
+        warnings = problems_of({}, pool(T4, sharing, **nodes), severity=Severity.WARNING)
         return [one for one in warnings if one.path == "clusters.c.gpu_pools.p.min_nodes"]
 
     shared: SharingArgs = {"strategy": strategy, "replicas": 4}
@@ -137,27 +137,27 @@ def test_shared_gpus_from_zero_nodes_to_several_are_warned_about(strategy: Strat
     ids=lambda value: None if isinstance(value, dict) else value.replace(" ", "-"),
 )
 def test_a_job_that_cant_run_is_refused_at_its_key(job: Any, sharing: SharingArgs, path: str, part: str) -> None:
-    [problem] = said({"jobs": {"train": job}}, pool(T4, sharing))
+    [problem] = problems_of({"jobs": {"train": job}}, pool(T4, sharing))
     assert problem.path == f"clusters.c.jobs.train.{path}"
     assert part in problem.message
 
 
 def test_more_than_a_node_has_is_refused_with_how_much_that_is() -> None:
     job: Any = {"image": "a/b:1", "gpus": 5}
-    [problem] = said({"jobs": {"train": job}}, pool("Standard_NC64as_T4_v3"))
+    [problem] = problems_of({"jobs": {"train": job}}, pool("Standard_NC64as_T4_v3"))
     assert problem.allowed == "1 to 4"
 
 
 def test_a_job_says_its_pool_where_there_are_several() -> None:
     two = [pool(T4)._replace(name=name, path=f"clusters.c.gpu_pools.{name}") for name in ("one", "two")]
-    [problem] = said({"jobs": {"train": {"image": "a/b:1"}}}, *two)
+    [problem] = problems_of({"jobs": {"train": {"image": "a/b:1"}}}, *two)
     assert problem.path == "clusters.c.jobs.train.pool"
     assert problem.allowed == "one, two"
 
 
 @pytest.mark.parametrize("name", ["Train", "a_b", "-a", "x" * 64, "ä"])
 def test_a_name_that_kubernetes_doesnt_take_is_refused(name: str) -> None:
-    [problem] = said({"jobs": {name: {"image": "a/b:1"}}}, pool(T4))
+    [problem] = problems_of({"jobs": {name: {"image": "a/b:1"}}}, pool(T4))
     assert problem.path == f"clusters.c.jobs.{name}"
 
 
@@ -175,17 +175,17 @@ def test_a_name_that_kubernetes_doesnt_take_is_refused(name: str) -> None:
     ids=["the-clusters-own", "the-plugins-own", "bad-name", "no-gpu", "not-in-the-default-set", "no-counter", "no-image"],
 )
 def test_settings_of_the_cluster_are_refused_at_their_key(settings: ClusterObjectsSettings, path: str) -> None:
-    [problem] = said(settings, pool(T4))
+    [problem] = problems_of(settings, pool(T4))
     assert problem.path == f"clusters.c.{path}"
 
 
 def test_jobs_that_ask_for_more_than_their_namespace_may_are_warned_about() -> None:
     jobs: Any = {name: {"image": "a/b:1", "parallelism": 2} for name in ("one", "two")}
     sliced = pool(T4, {"strategy": Strategy.TIME_SLICING, "replicas": 4})
-    [warning] = said({"namespace": {"max_gpus": 3}, "jobs": jobs}, sliced, severity=Severity.WARNING)
+    [warning] = problems_of({"namespace": {"max_gpus": 3}, "jobs": jobs}, sliced, severity=Severity.WARNING)
     assert warning.path == "clusters.c.namespace.max_gpus"
     assert "4 of nvidia.com/gpu" in warning.message
-    assert said({"namespace": {"max_gpus": 4}, "jobs": jobs}, sliced, severity=Severity.WARNING) == []
+    assert problems_of({"namespace": {"max_gpus": 4}, "jobs": jobs}, sliced, severity=Severity.WARNING) == []
 
 
 def test_a_workload_that_no_registry_has_built_is_named() -> None:

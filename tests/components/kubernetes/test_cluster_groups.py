@@ -1,4 +1,4 @@
-"""Jobs on several nodes and queues of teams: what is declared for them, and what is refused before anything is."""
+"""Jobs on several nodes and queues of teams: their manifests and their problems."""
 
 import contextlib
 import json

@@ -1,4 +1,4 @@
-"""Whether a cluster answers to a kubeconfig, asked of a TLS server that answers as an API server does, and of nothing at all."""
+"""Whether a cluster accepts a kubeconfig, against a TLS server with an API server's responses, and without any server."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""Programs that answer requests on a cluster: valid manifests, no request lost in an update, and what is refused."""
+"""Services on a cluster: valid manifests, no request lost in an update, and their problems."""
 
 import json
 from typing import Any
@@ -39,23 +39,23 @@ def resolved(**services: dict[str, Any]) -> tuple[ClusterObjectsSpec, list[Probl
     return resolve_objects(args_of(ClusterObjectsSettings, {"services": services}), [POOL], "clusters.research")
 
 
-def problems(**said: Any) -> dict[str, str]:
-    found = resolved(digits={"image": "a/b:1", **said})[1]
+def problems(**settings: Any) -> dict[str, str]:
+    found = resolved(digits={"image": "a/b:1", **settings})[1]
     return {problem.path.removeprefix(f"{AT}."): str(problem) for problem in found}
 
 
-def manifests(**said: Any) -> dict[str, dict[str, Any]]:
+def manifests(**settings: Any) -> dict[str, dict[str, Any]]:
     """By kind."""
-    spec, found = resolved(digits=said)
+    spec, found = resolved(digits=settings)
     assert found == []
     made = kubernetes_services.manifests(spec.services["digits"], "r.azurecr.io/scoring:1", "account", "stack-identity")
     return {manifest["kind"]: json.loads(json.dumps(manifest)) for manifest in made}
 
 
 @pytest.mark.parametrize("version", ["1.33", "1.36", "1.37"])
-@pytest.mark.parametrize("said", [SCORING, SMALL], ids=["scoring", "small"])
-def test_kubernetes_takes_the_manifests(said: dict[str, Any], version: str) -> None:
-    for manifest in manifests(**said).values():
+@pytest.mark.parametrize("settings", [SCORING, SMALL], ids=["scoring", "small"])
+def test_kubernetes_takes_the_manifests(settings: dict[str, Any], version: str) -> None:
+    for manifest in manifests(**settings).values():
         kubernetes_validate.validate(manifest, version, strict=True)
 
 
@@ -140,7 +140,7 @@ def test_only_what_asks_for_it_is_reached_from_outside_the_cluster_and_never_fro
 
 
 @pytest.mark.parametrize(
-    ("said", "path", "what"),
+    ("settings", "path", "what"),
     [
         ({"replicas": 0}, "replicas", "1 or more"),
         ({"port": 0}, "port", "1 to 65535"),
@@ -160,8 +160,8 @@ def test_only_what_asks_for_it_is_reached_from_outside_the_cluster_and_never_fro
         ({"workload": "scoring"}, "image", "exactly one"),
     ],
 )
-def test_what_is_refused(said: dict[str, Any], path: str, what: str) -> None:
-    found = problems(**said)
+def test_what_is_refused(settings: dict[str, Any], path: str, what: str) -> None:
+    found = problems(**settings)
     assert list(found) == [path]
     assert what in found[path]
 
@@ -198,8 +198,8 @@ def test_a_model_needs_an_identity_that_pods_may_speak_as_and_storage() -> None:
     ids=["pods", "a model", "no workload identity", "nothing on it", "somebody's cluster", "somebody's identity"],
 )
 def test_the_stacks_identity_may_use_the_storage_where_pods_speak_as_it(cluster: Any, identity: Any, writes: bool) -> None:
-    said = {"foundation": {"identity": identity}, "clusters": {"research": cluster}}
-    assert read(configuration(said), TODAY).foundation.get("write_blobs") is writes
+    settings = {"foundation": {"identity": identity}, "clusters": {"research": cluster}}
+    assert read(configuration(settings), TODAY).foundation.get("write_blobs") is writes
 
 
 @pytest.mark.parametrize(
@@ -219,11 +219,11 @@ def test_the_stacks_identity_may_use_the_storage_where_pods_speak_as_it(cluster:
 def test_what_a_service_with_a_model_needs_is_said_with_everything_else(
     cluster: Any, foundation: Any, messages: list[str]
 ) -> None:
-    said = {"foundation": foundation, "clusters": {"research": {**cluster, "services": {"digits": SCORING}}}}
-    found = pure_problems(read(configuration(said), TODAY), PROJECT, STACK)
+    settings = {"foundation": foundation, "clusters": {"research": {**cluster, "services": {"digits": SCORING}}}}
+    found = pure_problems(read(configuration(settings), TODAY), PROJECT, STACK)
     assert [each.message for each in found if each.path == f"{AT}.model"] == messages
 
 
 def test_the_registry_builds_what_services_run() -> None:
-    services = {name: args_of(ClusterServiceSettings, said) for name, said in (("digits", SCORING), ("small", SMALL))}
+    services = {name: args_of(ClusterServiceSettings, settings) for name, settings in (("digits", SCORING), ("small", SMALL))}
     assert kubernetes_services.workloads(services) == {"scoring"}

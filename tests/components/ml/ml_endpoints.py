@@ -1,4 +1,4 @@
-"""A workspace as endpoints find it, and endpoints in it, for tests: what they say, and what they then register."""
+"""A workspace and endpoints in it, for tests: their settings, and the resources that they register."""
 
 from typing import Any
 
@@ -53,8 +53,8 @@ def workspace(**changed: Any) -> WorkspaceOfEndpoint:
     return args_of(WorkspaceOfEndpoint, given, changed)
 
 
-def stands_on(**changed: Any) -> dict[str, Any]:
-    """What the foundation and the workspace offer to an endpoint."""
+def dependencies(**changed: Any) -> dict[str, Any]:
+    """The outputs of foundation and workspace that an endpoint depends on."""
     return {
         "stack": {**STACK_ARGS, "location": "eastus", "as_of": "2026-11-21"},
         "resource_group_name": "group",
@@ -124,8 +124,8 @@ ON_KUBERNETES: dict[str, Any] = {
 }
 
 
-def declared(*, preview: bool = False, surroundings: dict[str, Any] | None = None, **said: Any) -> Recorded:
-    args = args_of(MlEndpointWiring, surroundings or stands_on(), said)
+def declared(*, preview: bool = False, surroundings: dict[str, Any] | None = None, **settings: Any) -> Recorded:
+    args = args_of(MlEndpointWiring, surroundings or dependencies(), settings)
     return declare(lambda: MlEndpoint("digits", Wired(args)), preview=preview)
 
 
@@ -144,6 +144,6 @@ def named(recorded: Recorded, name: str) -> Registration:
 
 
 def outputs_of(recorded: Recorded) -> dict[str, Any]:
-    """What the component itself says."""
+    """The component's own outputs."""
     [outputs] = [each for urn, each in recorded.outputs.items() if urn.endswith("azuregpu:index:MlEndpoint::digits")]
     return outputs

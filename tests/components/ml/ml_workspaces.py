@@ -1,4 +1,4 @@
-"""Workspaces for tests, with the clusters and virtual machines that they attach: nothing of it is declared."""
+"""Workspaces for tests, with the clusters and virtual machines that they attach, none of which is declared."""
 
 from typing import Any
 

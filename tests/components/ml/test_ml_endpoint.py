@@ -1,4 +1,4 @@
-"""What an online endpoint registers with the engine: its order, its deployments, roles, rules, logs, and what it costs."""
+"""Resources of an online endpoint: their order, deployments, roles, rules, logs and cost."""
 
 import itertools
 import json
@@ -27,9 +27,9 @@ from tests.components.ml.ml_endpoints import (
     TWO,
     WORKSPACE_ID,
     declared,
+    dependencies,
     named,
     outputs_of,
-    stands_on,
     workspace,
 )
 from tests.components.recording import declare
@@ -39,8 +39,8 @@ from tests.components.settings_of import args_of
 @pytest.mark.parametrize("preview", [False, True], ids=["up", "preview"])
 def test_two_endpoints_in_one_program_share_no_urn_and_no_name(preview: bool) -> None:
     def build() -> None:
-        MlEndpoint("one", Wired(args_of(MlEndpointWiring, stands_on(), TWO)))
-        MlEndpoint("two", Wired(args_of(MlEndpointWiring, stands_on(), TWO)))
+        MlEndpoint("one", Wired(args_of(MlEndpointWiring, dependencies(), TWO)))
+        MlEndpoint("two", Wired(args_of(MlEndpointWiring, dependencies(), TWO)))
 
     recorded = declare(build, preview=preview)
     urns = [registration.urn for registration in recorded.registrations]
@@ -164,7 +164,7 @@ def test_on_kubernetes_the_router_scales_and_the_pods_instance_type_is_always_sa
 
 
 def test_an_identity_of_the_endpoints_own_has_its_roles_before_the_first_deployment() -> None:
-    surroundings = stands_on(
+    surroundings = dependencies(
         registry={"name": "r", "id": "/registry", "server": "r.azurecr.io", "workload_images": {}},
         storage={"name": "s", "id": "/storage"},
     )
@@ -181,7 +181,7 @@ def test_an_identity_of_the_endpoints_own_has_its_roles_before_the_first_deploym
 
 
 def test_where_an_administrator_assigns_roles_the_ones_that_are_needed_are_said() -> None:
-    surroundings = stands_on(assign_roles=False, storage={"name": "s", "id": "/storage"})
+    surroundings = dependencies(assign_roles=False, storage={"name": "s", "id": "/storage"})
     surroundings["ml_workspace"] = {**surroundings["ml_workspace"], "existing": True}
     recorded = declared(surroundings=surroundings, **{**TWO, "identity": "system"})
     assert recorded.of_type(ROLE) == []
@@ -189,7 +189,7 @@ def test_where_an_administrator_assigns_roles_the_ones_that_are_needed_are_said(
 
 
 def test_a_stack_without_an_identity_gives_the_endpoint_one() -> None:
-    surroundings = stands_on()
+    surroundings = dependencies()
     del surroundings["identity_id"]
     assert declared(surroundings=surroundings, **TWO).one(ENDPOINT).inputs["identity"] == {"type": "SystemAssigned"}
     with pytest.raises(Refused, match=r"ml_endpoints\.digits\.identity: the stack has no identity"):
@@ -198,18 +198,18 @@ def test_a_stack_without_an_identity_gives_the_endpoint_one() -> None:
 
 def test_logs_go_where_the_stack_has_a_workspace_for_them_unless_nobody_wants_them() -> None:
     logs = {"workspace_arm_id": "/logs"}
-    recorded = declared(surroundings=stands_on(logs=logs), **TWO)
+    recorded = declared(surroundings=dependencies(logs=logs), **TWO)
     assert [each["category"] for each in recorded.one(LOGS).inputs["logs"]] == [
         "AmlOnlineEndpointTrafficLog",
         "AmlOnlineEndpointConsoleLog",
         "AmlOnlineEndpointEventLog",
     ]
-    assert declared(surroundings=stands_on(logs=logs), **{**TWO, "monitoring": "none"}).of_type(LOGS) == []
+    assert declared(surroundings=dependencies(logs=logs), **{**TWO, "monitoring": "none"}).of_type(LOGS) == []
     assert declared(**TWO).of_type(LOGS) == []
 
 
 def test_everything_is_in_the_workspaces_group_which_need_not_be_the_stacks() -> None:
-    recorded = declared(surroundings=stands_on(ml_workspace=workspace(resource_group_name="theirs")), **EVERYTHING)
+    recorded = declared(surroundings=dependencies(ml_workspace=workspace(resource_group_name="theirs")), **EVERYTHING)
     own = [each for each in recorded.registrations if "resourceGroupName" in each.inputs]
     assert {each.inputs["resourceGroupName"] for each in own} == {"theirs"}
 

@@ -1,4 +1,4 @@
-"""What somebody else has changed on an endpoint is found by one plain look-up, and is the template's to repair."""
+"""Changes of an endpoint outside of Pulumi are found by one request, and repaired by the template."""
 
 import json
 from dataclasses import replace
@@ -22,7 +22,7 @@ from tests.components.ml.ml_endpoints import (
     TEMPLATE,
     TWO,
     WORKSPACE_ID,
-    stands_on,
+    dependencies,
     template_of,
 )
 from tests.components.recording import Recorded, declare
@@ -47,7 +47,7 @@ SHARES = {"blue": 90, "green": 10, "red": 0}
 
 
 def up(of_azure: dict[str, Any] | str, component: dict[str, Any] | None = None, **changed: Any) -> Recorded:
-    """A program whose stack has the endpoint already, of which Azure shows this."""
+    """A program whose stack already has the endpoint, with this state in Azure."""
     state = {
         "urn:pulumi:s::p::azuregpu:index:MlEndpoint::digits": {
             "type": "azuregpu:index:MlEndpoint",
@@ -59,12 +59,12 @@ def up(of_azure: dict[str, Any] | str, component: dict[str, Any] | None = None, 
         },
     }
     answers = {LOOKUP: of_azure, OUTPUTS: {"outputs": {"a": "b"}}, RESOURCES: {"outputs": state}}
-    args = args_of(MlEndpointWiring, stands_on(), {**TWO, **changed})
+    args = args_of(MlEndpointWiring, dependencies(), {**TWO, **changed})
     return declare(lambda: MlEndpoint("digits", Wired(args)), lookups=answers)
 
 
 def of_azure(**properties: Any) -> dict[str, Any]:
-    """As the provider answers."""
+    """The provider's response."""
     tags = declare_once().one(ENDPOINT).inputs["tags"]
     shares = {"traffic": {"blue": 90, "green": 10}, "mirrorTraffic": {}}
     return {
@@ -79,7 +79,7 @@ def of_azure(**properties: Any) -> dict[str, Any]:
 
 
 def declare_once() -> Recorded:
-    args = args_of(MlEndpointWiring, stands_on(), TWO)
+    args = args_of(MlEndpointWiring, dependencies(), TWO)
     return declare(lambda: MlEndpoint("digits", Wired(args)))
 
 
@@ -92,7 +92,7 @@ def test_nothing_differs_where_azure_shows_what_is_declared_and_more() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "difference"),
     [
         ({"traffic": {"blue": 50, "green": 50}}, "traffic is blue 50, green 50"),
         ({"traffic": {}}, "traffic is nothing"),
@@ -103,8 +103,8 @@ def test_nothing_differs_where_azure_shows_what_is_declared_and_more() -> None:
         ({"properties": {"authMode": "aadtoken", "publicNetworkAccess": "Disabled"}}, "publicNetworkAccess is Disabled"),
     ],
 )
-def test_what_somebody_has_changed_is_named_with_its_instant(changed: dict[str, Any], said: str) -> None:
-    assert differences(replace(SHOWN, **changed), BODY, SHARES, {}) == f"{said} (since 2026-11-25T10:00:00Z)"
+def test_what_somebody_has_changed_is_named_with_its_instant(changed: dict[str, Any], difference: str) -> None:
+    assert differences(replace(SHOWN, **changed), BODY, SHARES, {}) == f"{difference} (since 2026-11-25T10:00:00Z)"
 
 
 # what the program declares then
@@ -135,7 +135,7 @@ def test_an_endpoint_that_is_not_there_or_can_t_be_read_is_declared_all_the_same
 
 
 def test_a_stack_without_the_endpoint_looks_nothing_up() -> None:
-    args = args_of(MlEndpointWiring, stands_on(), TWO)
+    args = args_of(MlEndpointWiring, dependencies(), TWO)
     recorded = declare(lambda: MlEndpoint("digits", Wired(args)), lookups={OUTPUTS: {"outputs": {}}})
     assert [token for token, _ in recorded.lookups] == [OUTPUTS]
 
@@ -198,7 +198,7 @@ def test_one_run_can_be_told_to_stop_and_to_start_it(monkeypatch: pytest.MonkeyP
     assert STOPPED_SINCE not in endpoint["tags"]
 
 
-@pytest.mark.parametrize("said", ["", "not JSON", "[]", json.dumps({"/subscriptions/another": STOPPED})])
-def test_what_a_run_is_told_of_others_changes_nothing(said: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(REQUEST_VARIABLE, said)
+@pytest.mark.parametrize("requests", ["", "not JSON", "[]", json.dumps({"/subscriptions/another": STOPPED})])
+def test_what_a_run_is_told_of_others_changes_nothing(requests: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(REQUEST_VARIABLE, requests)
     assert len(up(of_azure()).of_type(DEPLOYMENT)) == 2

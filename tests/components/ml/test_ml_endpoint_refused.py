@@ -1,4 +1,4 @@
-"""What is refused of an online endpoint before anything is created, and what is said about it."""
+"""Problems of an online endpoint, reported before anything is created."""
 
 from typing import Any, Literal
 
@@ -11,7 +11,7 @@ from azure_gpu.ml.endpoint.args import MlEndpointSettings
 from azure_gpu.ml.endpoint.resolve import resolve
 from azure_gpu.ml.endpoint.spec import MlEndpointSpec
 from azure_gpu.shared.context import resolve_stack
-from tests.components.ml.ml_endpoints import BLUE, CPU, END, T4, stands_on, workspace
+from tests.components.ml.ml_endpoints import BLUE, CPU, END, T4, dependencies, workspace
 from tests.components.recording import PROJECT, STACK
 from tests.components.settings_of import args_of
 
@@ -20,23 +20,23 @@ AT = "ml_endpoints.digits"
 
 
 def resolved(
-    in_workspace: WorkspaceOfEndpoint | Literal["usual"] | None = "usual", **said: Any
+    in_workspace: WorkspaceOfEndpoint | Literal["usual"] | None = "usual", **settings: Any
 ) -> tuple[MlEndpointSpec, list[Problem]]:
-    context, _ = resolve_stack(stands_on()["stack"], PROJECT, STACK)
+    context, _ = resolve_stack(dependencies()["stack"], PROJECT, STACK)
     given_workspace = workspace() if in_workspace == "usual" else in_workspace
-    settings = args_of(MlEndpointSettings, {"deployments": {"blue": BLUE}, "expires_after": END}, said)
-    return resolve("digits", settings, context, given_workspace)
+    args = args_of(MlEndpointSettings, {"deployments": {"blue": BLUE}, "expires_after": END}, settings)
+    return resolve("digits", args, context, given_workspace)
 
 
-def said_of(*, warnings: bool = False, **said: Any) -> dict[str, str]:
+def problems_of(*, warnings: bool = False, **settings: Any) -> dict[str, str]:
     """The first message at each path."""
-    wanted = Severity.WARNING if warnings else Severity.ERROR
-    found = [problem for problem in resolved(**said)[1] if problem.severity is wanted]
+    severity = Severity.WARNING if warnings else Severity.ERROR
+    found = [problem for problem in resolved(**settings)[1] if problem.severity is severity]
     return {problem.path: str(problem) for problem in reversed(found)}
 
 
 def of_blue(**changed: Any) -> dict[str, str]:
-    return said_of(deployments={"blue": {**BLUE, **changed}})
+    return problems_of(deployments={"blue": {**BLUE, **changed}})
 
 
 def at_blue(key: str) -> str:
@@ -52,42 +52,45 @@ def test_an_endpoint_that_can_be_had_has_no_problem() -> None:
 
 
 def test_shares_add_up_to_100() -> None:
-    found = said_of(deployments=TWO, traffic={"blue": 90, "green": 20})
+    found = problems_of(deployments=TWO, traffic={"blue": 90, "green": 20})
     assert list(found) == [f"{AT}.traffic"]
     assert "adds up to 110 percent" in found[f"{AT}.traffic"]
     assert "take away 10 percent" in found[f"{AT}.traffic"]
-    assert "give out 60 percent" in said_of(deployments=TWO, traffic={"blue": 40})[f"{AT}.traffic"]
+    assert "give out 60 percent" in problems_of(deployments=TWO, traffic={"blue": 40})[f"{AT}.traffic"]
 
 
 def test_a_share_is_a_percentage() -> None:
-    assert list(said_of(deployments=TWO, traffic={"blue": 110, "green": -10})) == [f"{AT}.traffic.green", f"{AT}.traffic.blue"]
+    assert list(problems_of(deployments=TWO, traffic={"blue": 110, "green": -10})) == [
+        f"{AT}.traffic.green",
+        f"{AT}.traffic.blue",
+    ]
 
 
 def test_traffic_goes_to_declared_deployments_alone() -> None:
-    found = said_of(deployments=TWO, traffic={"blue": 90, "gren": 10})
+    found = problems_of(deployments=TWO, traffic={"blue": 90, "gren": 10})
     assert list(found) == [f"{AT}.traffic.gren"]
     assert "did you mean green?" in found[f"{AT}.traffic.gren"]
 
 
 def test_a_deployment_that_has_traffic_cannot_be_taken_out() -> None:
-    found = said_of(deployments={"blue": BLUE}, traffic={"blue": 90, "green": 10})
+    found = problems_of(deployments={"blue": BLUE}, traffic={"blue": 90, "green": 10})
     assert "one that is removed has its share given to others first" in found[f"{AT}.traffic.green"]
 
 
 def test_with_several_deployments_it_is_said_who_gets_what() -> None:
-    found = said_of(deployments=TWO)
+    found = problems_of(deployments=TWO)
     assert "`traffic` is required" in found[f"{AT}.traffic"]
     assert "{blue: 100, green: 0}" in found[f"{AT}.traffic"]
 
 
 def test_nobody_being_answered_is_a_warning() -> None:
-    assert list(said_of(warnings=True, deployments=TWO, traffic={})) == [f"{AT}.traffic"]
-    assert list(said_of(warnings=True, deployments={})) == [f"{AT}.deployments"]
-    assert said_of(deployments=TWO, traffic={}) == {}
+    assert list(problems_of(warnings=True, deployments=TWO, traffic={})) == [f"{AT}.traffic"]
+    assert list(problems_of(warnings=True, deployments={})) == [f"{AT}.deployments"]
+    assert problems_of(deployments=TWO, traffic={}) == {}
 
 
 def test_an_endpoint_has_at_most_20_deployments() -> None:
-    found = said_of(deployments={f"d{number:02}x": BLUE for number in range(21)}, traffic={"d00x": 100})
+    found = problems_of(deployments={f"d{number:02}x": BLUE for number in range(21)}, traffic={"d00x": 100})
     assert "at most 20" in found[f"{AT}.deployments"]
 
 
@@ -102,28 +105,28 @@ def test_an_endpoint_has_at_most_20_deployments() -> None:
     ],
 )
 def test_what_mirrors_what(mirror: dict[str, int], path: str, what: str) -> None:
-    found = said_of(deployments={**TWO, "red": BLUE}, traffic={"blue": 100}, mirror=mirror)
+    found = problems_of(deployments={**TWO, "red": BLUE}, traffic={"blue": 100}, mirror=mirror)
     assert what in found[f"{AT}.{path}"]
 
 
 def test_nothing_is_mirrored_on_kubernetes_or_without_live_traffic() -> None:
-    assert said_of(deployments=TWO, traffic={"blue": 100}, mirror={"green": 50}) == {}
+    assert problems_of(deployments=TWO, traffic={"blue": 100}, mirror={"green": 50}) == {}
     on_kubernetes = {name: {**BLUE, "instance_type": "gpu"} for name in TWO}
-    found = said_of(compute="onprem", deployments=on_kubernetes, traffic={"blue": 100}, mirror={"green": 10})
+    found = problems_of(compute="onprem", deployments=on_kubernetes, traffic={"blue": 100}, mirror={"green": 10})
     assert "mirrors nothing" in found[f"{AT}.mirror"]
-    assert "no live traffic to mirror" in said_of(deployments=TWO, traffic={}, mirror={"green": 10})[f"{AT}.mirror"]
+    assert "no live traffic to mirror" in problems_of(deployments=TWO, traffic={}, mirror={"green": 10})[f"{AT}.mirror"]
 
 
 # Machines
 
 
 def test_a_managed_deployment_needs_a_size_and_a_known_one() -> None:
-    found = said_of(deployments={"blue": {"model": "digits", "environment": "scoring"}})
+    found = problems_of(deployments={"blue": {"model": "digits", "environment": "scoring"}})
     assert "requires `instance_type`" in found[at_blue("instance_type")]
     assert "retired on 2023-09-06" in of_blue(instance_type="Standard_NC6s_v2")[at_blue("instance_type")]
     assert "don't take Standard_HB120rs_v3" in of_blue(instance_type="Standard_HB120rs_v3")[at_blue("instance_type")]
     assert of_blue(instance_type="standard_ds3_V2") == {}
-    unknown = said_of(warnings=True, deployments={"blue": {**BLUE, "instance_type": "Standard_D4s_v5"}})
+    unknown = problems_of(warnings=True, deployments={"blue": {**BLUE, "instance_type": "Standard_D4s_v5"}})
     assert "is not known" in unknown[at_blue("instance_type")]
 
 
@@ -135,25 +138,25 @@ def test_a_gpu_environment_needs_a_gpu_on_either_compute() -> None:
     assert "requires a GPU, and Standard_F4s_v2 has none" in found[at_blue("instance_type")]
     for instance_type, expected in (("gpu", []), ("small", [at_blue("instance_type")])):
         deployment = {**BLUE, **of_gpu, "instance_type": instance_type}
-        assert list(said_of(compute="onprem", deployments={"blue": deployment})) == expected
+        assert list(problems_of(compute="onprem", deployments={"blue": deployment})) == expected
     default = {key: value for key, value in {**BLUE, **of_gpu}.items() if key != "instance_type"}
-    assert "small has none" in said_of(compute="onprem", deployments={"blue": default})[at_blue("instance_type")]
+    assert "small has none" in problems_of(compute="onprem", deployments={"blue": default})[at_blue("instance_type")]
 
 
 def test_an_instance_type_is_one_of_the_computes() -> None:
-    found = said_of(compute="onprem", deployments={"blue": {**BLUE, "instance_type": "smal"}})
+    found = problems_of(compute="onprem", deployments={"blue": {**BLUE, "instance_type": "smal"}})
     assert "did you mean small?" in found[at_blue("instance_type")]
     computes = {"onprem": {**workspace()["computes"]["onprem"], "default_instance_type": ""}}
     without = {"model": "digits", "environment": "scoring"}
-    found = said_of(in_workspace=workspace(computes=computes), compute="onprem", deployments={"blue": without})
+    found = problems_of(in_workspace=workspace(computes=computes), compute="onprem", deployments={"blue": without})
     assert "Azure's own default has no GPU" in found[at_blue("instance_type")]
 
 
 def test_a_compute_is_a_kubernetes_one_of_the_workspace() -> None:
     on: dict[str, Any] = {"deployments": {"blue": {**BLUE, "instance_type": "gpu"}}}
-    assert said_of(compute="onprem", **on) == {}
-    assert "did you mean onprem?" in said_of(compute="onprm", **on)[f"{AT}.compute"]
-    found = said_of(compute="training", **on)
+    assert problems_of(compute="onprem", **on) == {}
+    assert "did you mean onprem?" in problems_of(compute="onprm", **on)[f"{AT}.compute"]
+    found = problems_of(compute="training", **on)
     assert list(found) == [f"{AT}.compute"]
     assert "of the kind Kubernetes" in found[f"{AT}.compute"]
     assert "given: 'training'" in found[f"{AT}.compute"]
@@ -164,14 +167,14 @@ def test_on_kubernetes_people_sign_on_without_entra_and_the_router_says_from_whe
     in_private = workspace(public=False, reached_privately=True)
     spec, problems = resolved(in_workspace=in_private, **on)
     assert (problems, spec.auth.value, spec.network.value) == ([], "aml_token", "public")
-    found = said_of(in_workspace=in_private, auth="entra", network="private", **on)
+    found = problems_of(in_workspace=in_private, auth="entra", network="private", **on)
     assert list(found) == [f"{AT}.network", f"{AT}.auth"]
     assert "given: 'entra'; allowed: key, aml_token; fix: write auth: aml_token" in found[f"{AT}.auth"]
     assert "extension.internal: true" in found[f"{AT}.network"]
 
 
 def test_deployments_that_differ_by_letter_case_alone_are_one_in_azure() -> None:
-    found = said_of(deployments={"blue": BLUE, "Blue": BLUE}, traffic={"blue": 100})
+    found = problems_of(deployments={"blue": BLUE, "Blue": BLUE}, traffic={"blue": 100})
     assert list(found) == [f"{AT}.deployments.Blue"]
 
 
@@ -209,10 +212,12 @@ def test_what_has_no_gpu_is_not_scaled_by_it_and_it_starts_within_its_limits() -
 
 def test_on_kubernetes_azure_monitor_has_no_rules() -> None:
     deployment = {**BLUE, "instance_type": "gpu", "autoscale": {"max": 2, "cpu_percent": 50, "cooldown_minutes": 5}}
-    found = said_of(compute="onprem", deployments={"blue": deployment})
+    found = problems_of(compute="onprem", deployments={"blue": deployment})
     assert set(found) == {at_blue("autoscale.cpu_percent"), at_blue("autoscale.cooldown_minutes")}
     deployment["autoscale"] = {"max": 2, "utilization_percent": 0}
-    assert "percentage" in said_of(compute="onprem", deployments={"blue": deployment})[at_blue("autoscale.utilization_percent")]
+    assert (
+        "percentage" in problems_of(compute="onprem", deployments={"blue": deployment})[at_blue("autoscale.utilization_percent")]
+    )
 
 
 # What it runs
@@ -248,48 +253,48 @@ def test_what_is_named_by_an_id_is_not_looked_for() -> None:
 
 
 def test_mlflow_models_need_neither_environment_nor_code_and_others_do() -> None:
-    assert said_of(deployments={"blue": {"model": "flow", "instance_type": T4}}) == {}
-    found = said_of(deployments={"blue": {"model": "digits", "instance_type": T4}})
+    assert problems_of(deployments={"blue": {"model": "flow", "instance_type": T4}}) == {}
+    found = problems_of(deployments={"blue": {"model": "digits", "instance_type": T4}})
     assert "`environment` is required" in found[at_blue("environment")]
-    assert "`environment` is required" in said_of(deployments={"blue": {"instance_type": T4}})[at_blue("environment")]
+    assert "`environment` is required" in problems_of(deployments={"blue": {"instance_type": T4}})[at_blue("environment")]
 
 
 def test_a_model_is_configured_where_the_image_has_none() -> None:
     without = {"environment": "scoring", "instance_type": T4}
-    found = said_of(deployments={"blue": without})
+    found = problems_of(deployments={"blue": without})
     assert list(found) == [at_blue("model")]
     assert "`model` is required, as the image of environment scoring has none in it;" in found[at_blue("model")]
     assert "allowed: digits, digits:1, flow" in found[at_blue("model")]
     assert "an environment of {workload: digits}" in found[at_blue("model")]
-    assert said_of(deployments={"blue": {**without, "model": "digits"}}) == {}
-    assert said_of(deployments={"blue": {**without, "environment_variables": {"AZUREML_MODEL_DIR": "/models"}}}) == {}
-    assert said_of(deployments={"blue": {**without, "code": {"code": "answers", "script": "score.py"}}}) == {}
+    assert problems_of(deployments={"blue": {**without, "model": "digits"}}) == {}
+    assert problems_of(deployments={"blue": {**without, "environment_variables": {"AZUREML_MODEL_DIR": "/models"}}}) == {}
+    assert problems_of(deployments={"blue": {**without, "code": {"code": "answers", "script": "score.py"}}}) == {}
 
 
 def test_an_image_with_a_model_in_it_needs_none_and_may_have_another() -> None:
-    assert said_of(deployments={"blue": {"environment": "with-model", "instance_type": T4}}) == {}
+    assert problems_of(deployments={"blue": {"environment": "with-model", "instance_type": T4}}) == {}
     assert of_blue(environment="with-model") == {}
-    assert said_of(deployments={"blue": {"environment": "/subscriptions/s/e/1", "instance_type": T4}}) == {}
+    assert problems_of(deployments={"blue": {"environment": "/subscriptions/s/e/1", "instance_type": T4}}) == {}
 
 
 # Names, network, end
 
 
 def test_names_that_azure_takes() -> None:
-    assert f"{AT}.endpoint_name" in said_of(endpoint_name="2fast")
-    assert f"{AT}.deployments.a_b" in said_of(deployments={"a_b": BLUE})
+    assert f"{AT}.endpoint_name" in problems_of(endpoint_name="2fast")
+    assert f"{AT}.deployments.a_b" in problems_of(deployments={"a_b": BLUE})
     long = {"e" * 32: {**BLUE, "instance_type": "gpu"}}
-    found = said_of(compute="onprem", endpoint_name="n" * 31, deployments=long)
+    found = problems_of(compute="onprem", endpoint_name="n" * 31, deployments=long)
     assert "6 to 62" in found[f"{AT}.deployments.{'e' * 32}"]
 
 
 def test_a_private_endpoint_needs_a_way_in() -> None:
-    found = said_of(network="private")[f"{AT}.network"]
+    found = problems_of(network="private")[f"{AT}.network"]
     assert "has none" in found
     assert "private_endpoint: {subnet_id: <id>}" in found
-    assert said_of(in_workspace=workspace(reached_privately=True), network="private") == {}
+    assert problems_of(in_workspace=workspace(reached_privately=True), network="private") == {}
     private = workspace(public=False, reached_privately=True)
-    assert said_of(in_workspace=private, network="private") == {}
+    assert problems_of(in_workspace=private, network="private") == {}
     assert resolved(in_workspace=private)[0].network.value == "private"
     assert resolved()[0].network.value == "public"
 
@@ -297,18 +302,19 @@ def test_a_private_endpoint_needs_a_way_in() -> None:
 def test_private_egress_is_the_older_way() -> None:
     managed = workspace(managed_network=True)
     assert (
-        "managed network" in said_of(in_workspace=managed, deployments={"blue": {**BLUE, "egress": "private"}})[at_blue("egress")]
+        "managed network"
+        in problems_of(in_workspace=managed, deployments={"blue": {**BLUE, "egress": "private"}})[at_blue("egress")]
     )
     deployment = {**BLUE, "instance_type": "gpu", "egress": "private"}
-    assert "cluster's network" in said_of(compute="onprem", deployments={"blue": deployment})[at_blue("egress")]
-    assert list(said_of(warnings=True, deployments={"blue": {**BLUE, "egress": "private"}})) == [at_blue("egress")]
+    assert "cluster's network" in problems_of(compute="onprem", deployments={"blue": deployment})[at_blue("egress")]
+    assert list(problems_of(warnings=True, deployments={"blue": {**BLUE, "egress": "private"}})) == [at_blue("egress")]
 
 
 def test_a_gpu_needs_an_end() -> None:
-    context, _ = resolve_stack(stands_on()["stack"], PROJECT, STACK)
+    context, _ = resolve_stack(dependencies()["stack"], PROJECT, STACK)
     _, problems = resolve("digits", args_of(MlEndpointSettings, {"deployments": {"blue": BLUE}}), context, workspace())
     assert [problem.path for problem in problems] == [f"{AT}.expires_after"]
-    assert f"{AT}.expires_after" in said_of(expires_after="2026-01-01")
+    assert f"{AT}.expires_after" in problems_of(expires_after="2026-01-01")
 
 
 def test_without_a_workspace_what_needs_none_is_judged() -> None:

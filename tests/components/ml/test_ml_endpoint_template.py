@@ -1,4 +1,4 @@
-"""The template that gives an endpoint its traffic, held against the endpoint and ARM's types."""
+"""The template of an endpoint's traffic, compared with the endpoint and with ARM's types."""
 
 import copy
 from typing import Any
@@ -53,8 +53,8 @@ def test_a_change_of_the_endpoint_is_in_the_template_with_its_traffic_and_in_the
 
 
 def test_the_template_holds_the_same_body_as_the_endpoint_itself() -> None:
-    for said in (TWO, EVERYTHING, ON_KUBERNETES):
-        recorded = declared(**said)
+    for settings in (TWO, EVERYTHING, ON_KUBERNETES):
+        recorded = declared(**settings)
         sent = to_arm(azure_types.ML_ONLINE_ENDPOINT, recorded.one(ENDPOINT).inputs)
         again = {key: value for key, value in resource_of(recorded).items() if key not in ("type", "apiVersion", "name")}
         shares = {key: again["properties"].pop(key) for key in ("traffic", "mirrorTraffic") if key in again["properties"]}
@@ -65,9 +65,9 @@ def test_the_template_holds_the_same_body_as_the_endpoint_itself() -> None:
 
 
 @pytest.mark.skipif(not FOLDER.is_dir(), reason=MISSING_REASON)
-@pytest.mark.parametrize("said", [TWO, EVERYTHING, ON_KUBERNETES], ids=["two", "everything", "kubernetes"])
-def test_arm_takes_what_is_declared_and_what_the_template_holds(said: dict[str, Any]) -> None:
-    recorded = declared(**said)
+@pytest.mark.parametrize("settings", [TWO, EVERYTHING, ON_KUBERNETES], ids=["two", "everything", "kubernetes"])
+def test_arm_takes_what_is_declared_and_what_the_template_holds(settings: dict[str, Any]) -> None:
+    recorded = declared(**settings)
     inner = {key: value for key, value in resource_of(recorded).items() if key not in ("type", "apiVersion", "name")}
     arm_type = "Microsoft.MachineLearningServices/workspaces/onlineEndpoints"
     assert arm_problems(arm_type, "2025-12-01", inner) == []

@@ -1,4 +1,4 @@
-"""What a workspace registers with the engine, and what it does not, beyond the inputs that the cases show."""
+"""Resources of a workspace, beyond the inputs in the cases."""
 
 import re
 import subprocess
@@ -52,12 +52,12 @@ OF_AZURE = {
 }
 
 
-def declared(*, preview: bool = False, foundation: FoundationWiring = FOUNDATION, lookups: Any = None, **said: Any) -> Recorded:
-    """A workspace with what is said, on a foundation with everything."""
+def declared(*, preview: bool = False, foundation: FoundationWiring = FOUNDATION, lookups: Any = None, **args: Any) -> Recorded:
+    """A workspace with these arguments, on a foundation with all parts."""
 
     def build() -> None:
-        stands_on: OfStack = {"stack": STACK_ARGS, **Foundation("foundation", Wired(foundation)).surroundings}
-        MlWorkspace("ml", Wired(args_of(MlWorkspaceWiring, stands_on, {"clusters": CLUSTERS, "vms": VMS}, said)))
+        dependencies: OfStack = {"stack": STACK_ARGS, **Foundation("foundation", Wired(foundation)).surroundings}
+        MlWorkspace("ml", Wired(args_of(MlWorkspaceWiring, dependencies, {"clusters": CLUSTERS, "vms": VMS}, args)))
 
     return declare(build, preview=preview, lookups=lookups or {})
 
@@ -70,9 +70,9 @@ def named(recorded: Recorded, name: str) -> Registration:
 @pytest.mark.parametrize("preview", [False, True], ids=["up", "preview"])
 def test_two_workspaces_in_one_program_share_no_urn(preview: bool) -> None:
     def build() -> None:
-        stands_on: OfStack = {"stack": STACK_ARGS, **Foundation("foundation", Wired(FOUNDATION)).surroundings}
-        MlWorkspace("one", Wired(args_of(MlWorkspaceWiring, stands_on, EVERYTHING, {"clusters": CLUSTERS, "vms": VMS})))
-        MlWorkspace("two", Wired({**stands_on, "computes": {"t4": {"size": T4, "expires_after": END}}}))
+        dependencies: OfStack = {"stack": STACK_ARGS, **Foundation("foundation", Wired(FOUNDATION)).surroundings}
+        MlWorkspace("one", Wired(args_of(MlWorkspaceWiring, dependencies, EVERYTHING, {"clusters": CLUSTERS, "vms": VMS})))
+        MlWorkspace("two", Wired({**dependencies, "computes": {"t4": {"size": T4, "expires_after": END}}}))
 
     urns = [each.urn for each in declare(build, preview=preview, lookups={}).registrations]
     assert len(urns) == len(set(urns))
@@ -120,8 +120,8 @@ def test_the_identity_may_approve_private_endpoints_once_on_each_resource_that_r
         "made": {"resource_id": pulumi.Output.from_input("/made"), "subresource": "vault"},
         "packages": {"fqdn": "pypi.org"},
     }
-    said: Any = {"managed_network": "approved_outbound", "outbound_rules": rules}
-    recorded = declared(**said)
+    args: Any = {"managed_network": "approved_outbound", "outbound_rules": rules}
+    recorded = declared(**args)
     on_targets = {each.name: each for each in recorded.of_type(ROLE) if each.name.startswith("ml-rule-")}
     assert {name: each.inputs["scope"] for name, each in on_targets.items()} == {
         "ml-rule-blobs-approver-role": lake,
@@ -130,7 +130,7 @@ def test_the_identity_may_approve_private_endpoints_once_on_each_resource_that_r
     # Azure AI Enterprise Network Connection Approver
     assert {each.inputs["roleDefinitionId"][-36:] for each in on_targets.values()} == {"b556d68e-0be0-4f35-a333-ad7ee1ce17ea"}
     assert {each.urn for each in on_targets.values()} <= set(recorded.one(f"{ML}:Workspace").dependencies)
-    told = declared(foundation={**FOUNDATION, "assign_roles": False}, **said).log
+    told = declared(foundation={**FOUNDATION, "assign_roles": False}, **args).log
     [commands] = [line for line in told if "before the workspace can be created" in line]
     [on_lake] = [line for line in commands.splitlines() if line.endswith(lake)]
     assert "Connection Approver" in on_lake
@@ -194,8 +194,8 @@ def test_a_subnet_that_another_resource_makes_is_in_the_name_once_it_is_known() 
 
 
 def test_one_extension_serves_all_computes_on_a_cluster_and_they_wait_for_it() -> None:
-    said: Any = {"cluster": "shared", "extension": {"insecure": True}}
-    recorded = declared(computes={"one": {"cluster": "shared", "namespace": "other"}, "two": said})
+    args: Any = {"cluster": "shared", "extension": {"insecure": True}}
+    recorded = declared(computes={"one": {"cluster": "shared", "namespace": "other"}, "two": args})
     extension = recorded.one("azure-native:kubernetesconfiguration:Extension")
     assert extension.inputs["clusterName"] == "shared-in-azure"
     assert "identity" not in extension.inputs  # Azure/azure-powershell issues 22455 and 24321: AKS refuses one
@@ -208,7 +208,7 @@ def test_one_extension_serves_all_computes_on_a_cluster_and_they_wait_for_it() -
     with pytest.raises(
         Refused, match=r"computes\.two\.extension: .* once for a cluster, and ml_workspace\.computes\.one\.extension"
     ):
-        declared(computes={"one": said, "two": said})
+        declared(computes={"one": args, "two": args})
 
 
 def test_an_existing_workspace_is_looked_up_and_only_added_to() -> None:
@@ -216,10 +216,10 @@ def test_an_existing_workspace_is_looked_up_and_only_added_to() -> None:
     made: list[MlWorkspace] = []
 
     def build() -> None:
-        stands_on: OfStack = {"stack": STACK_ARGS, **Foundation("foundation", Wired(FOUNDATION)).surroundings}
+        dependencies: OfStack = {"stack": STACK_ARGS, **Foundation("foundation", Wired(FOUNDATION)).surroundings}
         computes: dict[str, ComputeArgs] = {"t4": {"size": T4, "expires_after": END}}
         models: dict[str, ModelArgs] = {"mnist": {"version": "1", "path": "mnist/1"}}
-        made.append(MlWorkspace("ml", Wired({**stands_on, "existing": THEIRS, "computes": computes, "models": models})))
+        made.append(MlWorkspace("ml", Wired({**dependencies, "existing": THEIRS, "computes": computes, "models": models})))
 
     recorded = declare(build, lookups=lookups)
     of_it = {each.type for each in recorded.registrations if each.name.startswith("ml-")}
@@ -243,9 +243,9 @@ def test_what_the_workspace_offers_to_endpoints_is_found_by_name_and_by_version(
     made: list[MlWorkspace] = []
 
     def build() -> None:
-        stands_on: OfStack = {"stack": STACK_ARGS, **Foundation("foundation", Wired(FOUNDATION)).surroundings}
+        dependencies: OfStack = {"stack": STACK_ARGS, **Foundation("foundation", Wired(FOUNDATION)).surroundings}
         made.append(
-            MlWorkspace("ml", Wired(args_of(MlWorkspaceWiring, stands_on, EVERYTHING, {"clusters": CLUSTERS, "vms": VMS})))
+            MlWorkspace("ml", Wired(args_of(MlWorkspaceWiring, dependencies, EVERYTHING, {"clusters": CLUSTERS, "vms": VMS})))
         )
 
     declare(build, lookups={})
@@ -326,18 +326,18 @@ def test_what_is_not_known_before_an_update_is_no_other_content() -> None:
 def test_a_conda_file_is_read_from_the_programs_folder_and_says_whether_it_is_for_gpus(tmp_path: Path) -> None:
     (tmp_path / "gpu.yml").write_text("dependencies: [python=3.12, pip: ['tensorflow[and-cuda]==2.21.0', onnxruntime]]")
     (tmp_path / "bad.yml").write_text("- python")
-    said: Any = {
+    args: Any = {
         "gpu": {"version": "1", "image": "python:3.12", "conda_file": "gpu.yml"},
-        "said": {"version": "1", "image": CUDA, "conda_file": "gpu.yml", "gpu": False},
+        "set": {"version": "1", "image": CUDA, "conda_file": "gpu.yml", "gpu": False},
         "bad": {"version": "1", "image": "python:3.12", "conda_file": "bad.yml"},
         "none": {"version": "1", "image": "python:3.12", "conda_file": "none.yml"},
         "nul": {"version": "1", "image": "python:3.12", "conda_file": "nul\0.yml"},
     }
-    specs = workspace_assets.resolve({"environments": said}, "ml_workspace")[0].environments
+    specs = workspace_assets.resolve({"environments": args}, "ml_workspace")[0].environments
     read, problems = workspace_assets.read_conda(specs, tmp_path)
     assert {name: each.gpu for name, each in read.items()} == {
         "gpu": True,
-        "said": False,
+        "set": False,
         "bad": False,
         "none": False,
         "nul": False,
@@ -369,8 +369,8 @@ def test_a_workspace_without_what_it_stands_on_is_refused_with_all_of_it() -> No
 
 def test_a_preview_says_what_machines_and_a_managed_network_cost() -> None:
     rules = {"packages": {"fqdn": "pypi.org"}}
-    said = {"managed_network": "approved_outbound", "outbound_rules": rules}
-    recorded = declared(preview=True, computes={"t4": {"size": T4, "max_nodes": 2, "expires_after": END}}, **said)
+    args = {"managed_network": "approved_outbound", "outbound_rules": rules}
+    recorded = declared(preview=True, computes={"t4": {"size": T4, "max_nodes": 2, "expires_after": END}}, **args)
     told = " ".join(recorded.log)
     assert "t4 costs" in told
     assert "with 2 machines, and 0 USD/hour while idle" in told
@@ -425,11 +425,11 @@ def test_the_extension_waits_for_what_is_on_the_cluster_and_its_compute_for_the_
     waited_for: list[pulumi.CustomResource] = []
 
     def build() -> None:
-        stands_on: OfStack = {"stack": STACK_ARGS, **Foundation("foundation", Wired(FOUNDATION)).surroundings}
+        dependencies: OfStack = {"stack": STACK_ARGS, **Foundation("foundation", Wired(FOUNDATION)).surroundings}
         waited_for.append(pulumi.CustomResource("test:index:OnTheCluster", "on-the-cluster"))
         ready = waited_for[0].urn.apply(lambda _: "/id/of/shared")
         clusters: dict[str, ClusterOfWorkspace] = {"shared": {**CLUSTERS["shared"], "id": ready}}
-        MlWorkspace("ml", Wired(args_of(MlWorkspaceWiring, stands_on, EVERYTHING, {"clusters": clusters, "vms": VMS})))
+        MlWorkspace("ml", Wired(args_of(MlWorkspaceWiring, dependencies, EVERYTHING, {"clusters": clusters, "vms": VMS})))
 
     recorded = declare(build, lookups={})
     extension = named(recorded, "ml-extension-shared")
@@ -468,8 +468,8 @@ def test_the_address_of_a_private_workspace_goes_into_the_zones_that_are_there()
 
 
 def test_an_environment_may_be_called_otherwise_than_its_key() -> None:
-    said = {"version": "1", "image": CUDA}
-    recorded = declared(environments={"own": said, "theirs": {**said, "environment_name": "cuda"}})
+    args = {"version": "1", "image": CUDA}
+    recorded = declared(environments={"own": args, "theirs": {**args, "environment_name": "cuda"}})
     assert named(recorded, "ml-environment-own").inputs["name"] == "own"
     assert named(recorded, "ml-environment-theirs").inputs["name"] == "cuda"
 

@@ -1,4 +1,4 @@
-"""What a virtual machine registers with the engine, beyond the inputs that the cases show."""
+"""Resources of a virtual machine, beyond the inputs in the cases."""
 
 import base64
 import json
@@ -162,7 +162,7 @@ def test_nobody_signs_on_to_linux_with_a_password_and_the_disk_goes_with_the_mac
     assert linux["ssh"]["publicKeys"] == [{"path": "/home/gpu/.ssh/authorized_keys", "keyData": PUBLIC_KEY}]
     assert "adminPassword" not in inputs["osProfile"]
     assert inputs["storageProfile"]["osDisk"]["deleteOption"] == "Delete"
-    assert "securityProfile" not in inputs  # ubuntu-hpc is said to break under Trusted Launch
+    assert "securityProfile" not in inputs  # ubuntu-hpc is reported to break under Trusted Launch
 
 
 def test_a_windows_password_is_a_secret_wherever_it_goes() -> None:
@@ -246,9 +246,9 @@ def test_azure_itself_deallocates_the_machine_every_evening_under_the_one_name_t
         "UTC",
     )
     told = {"time": "06:30", "timezone": "W. Europe Standard Time", "mail_to": "me@example.org"}
-    said = declared(shutdown=told).one(SCHEDULE).inputs
-    assert said["dailyRecurrence"] == {"time": "0630"}
-    assert said["notificationSettings"] == {"status": "Enabled", "emailRecipient": "me@example.org", "timeInMinutes": 30}
+    settings = declared(shutdown=told).one(SCHEDULE).inputs
+    assert settings["dailyRecurrence"] == {"time": "0630"}
+    assert settings["notificationSettings"] == {"status": "Enabled", "emailRecipient": "me@example.org", "timeInMinutes": 30}
     assert declared(shutdown={"enabled": False}).of_type(SCHEDULE) == []
 
 
@@ -331,7 +331,7 @@ def test_the_script_at_the_start_waits_for_as_many_gpus_as_there_are() -> None:
 
 
 def test_the_script_at_the_start_ends_at_once_and_asks_on_by_itself(tmp_path: Path) -> None:
-    """cloud-init ends with it: an agent that waits for cloud-init installs the driver only then."""
+    """cloud-init must end meanwhile: an agent that waits for it installs the driver only then."""
     (file,) = yaml.safe_load(vm_proof.cloud_config(1))["write_files"]
     script, proof, driver = tmp_path / "script", tmp_path / "proof" / "driver", tmp_path / "nvidia-smi"
     script.write_text(file["content"].replace(smi.PROOF_FILE, str(proof)).replace("sleep 2", "sleep 0.1"))
