@@ -1,8 +1,4 @@
-"""Renews the price files from the Retail Prices API.
-
-In: the sizes and regions that are wanted, a connection, the day, and the rows that are there. Out: a `Renewal`: the rows as they
-should be, what changed, and what isn't known. Nothing is written here except by `replace_files`, which replaces whole files.
-"""
+"""Updates the rows of the price files from the Retail Prices API. Only `replace_files` writes, whole files at once."""
 
 import os
 import tempfile
@@ -26,7 +22,7 @@ _CONTAINER_APPS = "Azure Container Apps"
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One price that is now another. `before` None: none was known."""
+    """A changed price. `before` None: no price was known."""
 
     what: str  # Standard_NC4as_T4_v3, or T4 of Container Apps
     kind: str  # on demand, Spot, or per second
@@ -37,18 +33,18 @@ class Change:
 
 @dataclass(slots=True)
 class Renewal:
-    """What one refresh found. With `missing`, nothing should be written."""
+    """The result of one refresh. If `missing` isn't empty, the files must not be written."""
 
     changes: list[Change] = field(default_factory=list[Change])
-    unchanged: int = 0  # prices that were read and are as before
-    unknown: list[str] = field(default_factory=list[str])  # asked for, and no row matched
+    unchanged: int = 0  # prices that are as before
+    unknown: list[str] = field(default_factory=list[str])  # requested, but no row matched
     ambiguous: list[str] = field(default_factory=list[str])  # several rows matched and differ; left out
     elsewhere: set[str] = field(default_factory=set[str])  # regions that the catalog doesn't know; left out
-    missing: list[str] = field(default_factory=list[str])  # what the API gave no answer about, and why
-    not_asked: list[str] = field(default_factory=list[str])  # after that
+    missing: list[str] = field(default_factory=list[str])  # requests without an answer, and why
+    not_requested: list[str] = field(default_factory=list[str])  # because an earlier request had no answer
 
     def add(self, what: str, kind: str, region: str, before: Decimal | None, choice: Choice) -> Decimal | None:
-        """Notes what was chosen; the price, or None."""
+        """Records a choice and returns its price, or None."""
         if choice.ambiguous:
             self.ambiguous.append(f"{what}, {kind}, {region}: {choice.ambiguous}")
         elif choice.price is not None and choice.price == before:
@@ -59,18 +55,18 @@ class Renewal:
 
 
 def machines(
-    old: Sequence[PriceRow], sizes: Sequence[str], wanted: Sequence[str], api: RetailPrices, today: date, renewal: Renewal
+    old: Sequence[PriceRow], sizes: Sequence[str], requested: Sequence[str], api: RetailPrices, today: date, renewal: Renewal
 ) -> list[PriceRow]:
-    """The rows of virtual machines with what the API says today about `sizes`, in the regions `wanted` or in all."""
+    """The rows of virtual machines with today's prices of `sizes`, in the `requested` regions; none means all."""
     book = PriceBook(old)
     fresh: list[PriceRow] = []
     for size in sizes:
         quoted = size.replace("'", "''")
         filter_text = f"serviceName eq 'Virtual Machines' and armSkuName eq '{quoted}' and priceType eq 'Consumption'"
-        rows = _by_region(api, filter_text, wanted, size, renewal)
+        rows = _by_region(api, filter_text, requested, size, renewal)
         if rows is None:
             continue
-        for region in wanted or sorted({*rows, *book.regions_of(size)}):
+        for region in requested or sorted({*rows, *book.regions_of(size)}):
             on_demand = retail_rows.on_demand(rows.get(region, []), today)
             spot = retail_rows.spot(rows.get(region, []), today)
             old_price, old_spot = book.on_demand(size, region), book.spot(size, region)
@@ -80,22 +76,22 @@ def machines(
                 fresh.append(PriceRow(size, region, usd_hour, usd_hour_spot, today, price_table.API))
             elif not on_demand.ambiguous and not spot.ambiguous:
                 renewal.unknown.append(f"{size}, {region}")
-        if not wanted and not rows and not book.regions_of(size):
+        if not requested and not rows and not book.regions_of(size):
             renewal.unknown.append(f"{size}, everywhere")
     replaced = {(row.size.lower(), row.region) for row in fresh}
     kept = [row for row in old if row.source != price_table.API or (row.size.lower(), row.region) not in replaced]
     return kept + fresh
 
 
-def meters(old: Sequence[MeterRow], wanted: Sequence[str], api: RetailPrices, today: date, renewal: Renewal) -> list[MeterRow]:
-    """The rows of Container Apps' meters with what the API says today, in the regions `wanted` or in all."""
+def meters(old: Sequence[MeterRow], requested: Sequence[str], api: RetailPrices, today: date, renewal: Renewal) -> list[MeterRow]:
+    """The rows of Container Apps' meters with today's prices, in the `requested` regions; none means all."""
     filter_text = f"serviceName eq '{_CONTAINER_APPS}' and priceType eq 'Consumption'"
-    rows = _by_region(api, filter_text, wanted, _CONTAINER_APPS, renewal)
+    rows = _by_region(api, filter_text, requested, _CONTAINER_APPS, renewal)
     if rows is None:
         return list(old)
     before = MeterPrices(old)
     fresh: list[MeterRow] = []
-    for region in wanted or sorted(rows):
+    for region in requested or sorted(rows):
         for meter in Meter:
             known = before.per_second(meter, region)
             choice = retail_rows.per_second(rows.get(region, []), meter, today)
@@ -111,7 +107,7 @@ def meters(old: Sequence[MeterRow], wanted: Sequence[str], api: RetailPrices, to
 
 
 def replace_files(texts: Mapping[Path, str]) -> None:
-    """Writes every file whole, each in one step: who reads one sees the old text or the new one. OSError where that fails."""
+    """Writes each file atomically: a reader sees the old text or the new one. Raises OSError."""
     written: list[tuple[Path, Path]] = []
     try:
         for path, text in texts.items():
@@ -129,13 +125,13 @@ def replace_files(texts: Mapping[Path, str]) -> None:
 
 
 def _by_region(
-    api: RetailPrices, filter_text: str, wanted: Sequence[str], what: str, renewal: Renewal
+    api: RetailPrices, filter_text: str, requested: Sequence[str], what: str, renewal: Renewal
 ) -> dict[str, list[dict[str, Any]]] | None:
-    """The API's rows by region; None where it gave no answer, which `renewal` then says. After that nothing more is asked."""
+    """The API's rows by region. None if it didn't answer, which `renewal` records; after that nothing more is requested."""
     if renewal.missing:
-        renewal.not_asked.append(what)
+        renewal.not_requested.append(what)
         return None
-    filters = [f"{filter_text} and armRegionName eq '{region}'" for region in wanted] or [filter_text]
+    filters = [f"{filter_text} and armRegionName eq '{region}'" for region in requested] or [filter_text]
     try:
         rows = [row for one in filters for row in api.rows(one)]
     except RetailPricesError as error:

@@ -1,8 +1,8 @@
 """A client of Azure's public Retail Prices API, https://prices.azure.com/api/retail/prices. It needs no login.
 
-In: an OData filter. Out: every row that it matches, over all pages. Another page follows one that names it, and a full one: the
-API has left the name out by fault (Microsoft Learn Q&A 1188465, 2023-03-10). Throttling and failures of the server are waited
-out, as long as it asks for.
+It returns every row that an OData filter matches, over all pages. After a full page it requests the next one even if the API
+doesn't name it, a known fault (Microsoft Learn Q&A 1188465, 2023-03-10). Throttling and server errors are retried, after the
+pause that the server requests.
 """
 
 import email.utils
@@ -20,8 +20,8 @@ PUBLIC_URL = "https://prices.azure.com/api/retail/prices"
 API_VERSION = "2023-01-01-preview"
 FULL_PAGES = (1000, 100)  # rows of a full page; 100 was the length until about 2023
 ATTEMPTS = 5
-FIRST_PAUSE_SECONDS = 2.0  # doubled at each attempt, where the server asks for nothing else
-LONGEST_PAUSE_SECONDS = 120.0  # a server that asks for more is left alone
+FIRST_PAUSE_SECONDS = 2.0  # doubled at each attempt, unless the server requests another pause
+LONGEST_PAUSE_SECONDS = 120.0  # a longer requested pause is an error
 TIMEOUT_SECONDS = (10.0, 60.0)  # to connect, to answer
 _RETRIED = {429, 500, 502, 503, 504}
 _DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -30,11 +30,11 @@ Row = dict[str, Any]
 
 
 class RetailPricesError(Exception):
-    """The API gave no usable answer. The text says what was asked and what came."""
+    """The API gave no usable answer. The text has the request and the answer."""
 
 
 class RetailPrices:
-    """One connection. `sleep` and `now` are those of the machine, or a test's own."""
+    """One connection. Tests pass their own `sleep` and `now`."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class RetailPrices:
         self._session = requests.Session()
 
     def rows(self, filter_text: str) -> list[Row]:
-        """Every row that the filter matches; numbers as Decimal. RetailPricesError where a page can't be had."""
+        """Every row that the filter matches; numbers as Decimal. Raises RetailPricesError."""
         return [row for page in self._pages(filter_text) for row in page]
 
     def close(self) -> None:
@@ -59,9 +59,9 @@ class RetailPrices:
         first = {"api-version": API_VERSION, "$filter": filter_text}
         url, parameters = self._url, first
         received = 0
-        asked: set[tuple[str, str]] = set()
-        while (url, parameters.get("$skip", "")) not in asked:
-            asked.add((url, parameters.get("$skip", "")))
+        requested: set[tuple[str, str]] = set()
+        while (url, parameters.get("$skip", "")) not in requested:
+            requested.add((url, parameters.get("$skip", "")))
             page, link = self._page(url, parameters)
             yield page
             received += len(page)
@@ -72,7 +72,7 @@ class RetailPrices:
                 url, parameters = self._url, {**first, "$skip": str(received)}
             else:
                 return
-        raise RetailPricesError(f"{filter_text}: the server names a page as the next one that was read before")
+        raise RetailPricesError(f"{filter_text}: the server's next page was already read")
 
     def _page(self, url: str, parameters: dict[str, str]) -> tuple[list[Row], str]:
         text = self._get(url, parameters)
@@ -82,15 +82,15 @@ class RetailPrices:
             if not isinstance(items, list) or not all(isinstance(item, dict) for item in items) or not isinstance(link, str):
                 raise TypeError
         except (ValueError, TypeError, KeyError, AttributeError):
-            raise RetailPricesError(f"{url}: the answer isn't in the form of the Retail Prices API: {text[:200]!r}") from None
+            raise RetailPricesError(f"{url}: not an answer of the Retail Prices API: {text[:200]!r}") from None
         return items, link
 
     def _get(self, url: str, parameters: dict[str, str]) -> str:
-        reason, asked_pause = "", 0.0
+        reason, requested_pause = "", 0.0
         for attempt in range(ATTEMPTS):
             if attempt:
-                self._sleep(asked_pause or FIRST_PAUSE_SECONDS * 2 ** (attempt - 1))
-            asked_pause = 0.0
+                self._sleep(requested_pause or FIRST_PAUSE_SECONDS * 2 ** (attempt - 1))
+            requested_pause = 0.0
             try:
                 answer = self._session.get(url, params=parameters, timeout=TIMEOUT_SECONDS)
             except requests.RequestException as error:
@@ -101,13 +101,15 @@ class RetailPrices:
             reason = f"HTTP {answer.status_code}: {answer.text[:200]}"
             if answer.status_code not in _RETRIED:
                 raise RetailPricesError(f"{answer.url}: {reason}")
-            asked_pause = self._asked_pause(answer.headers.get("Retry-After", ""))
-            if asked_pause > LONGEST_PAUSE_SECONDS:
-                raise RetailPricesError(f"{answer.url}: {reason}; it asks to wait {asked_pause:.0f} seconds: run it again then")
+            requested_pause = self._requested_pause(answer.headers.get("Retry-After", ""))
+            if requested_pause > LONGEST_PAUSE_SECONDS:
+                raise RetailPricesError(
+                    f"{answer.url}: {reason}; the server asks to wait {requested_pause:.0f} seconds: retry then"
+                )
         raise RetailPricesError(f"{url}: no answer after {ATTEMPTS} attempts; the last: {reason}")
 
-    def _asked_pause(self, retry_after: str) -> float:
-        """The header's seconds, or the seconds until its day and time. 0 where it says nothing usable."""
+    def _requested_pause(self, retry_after: str) -> float:
+        """The header's seconds, or the seconds until its date. 0 if it has neither."""
         if retry_after.isascii() and retry_after.isdigit():
             return float(retry_after)
         try:
@@ -117,9 +119,9 @@ class RetailPrices:
         return max((moment.astimezone(UTC) - self._now()).total_seconds(), 0.0)
 
     def _check_host(self, link: str) -> None:
-        """The next page has to be on the server that was asked: a link elsewhere isn't followed."""
+        """Rejects a link to another server."""
         if _server(link) != _server(self._url):
-            raise RetailPricesError(f"{self._url}: the next page is said to be on another server: {link[:200]}")
+            raise RetailPricesError(f"{self._url}: the next page is on another server: {link[:200]}")
 
 
 def _server(url: str) -> tuple[str, str, int | None]:

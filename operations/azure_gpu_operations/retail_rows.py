@@ -1,8 +1,7 @@
-"""Which rows of the Retail Prices API are the price of a Linux machine, of its Spot kind, and of a serverless GPU.
+"""Picks from the rows of the Retail Prices API the price of a Linux machine, of its Spot kind, and of a serverless GPU.
 
-In: rows as the API answers them. Out: one price each, or none, or the reason why several rows can't be told apart. One VM size
-has rows for Linux and Windows, on demand, Spot and Low Priority, and sometimes one of the former Cloud Services, under one name.
-Sources: Microsoft Learn, "Azure Retail Prices overview"; rows recorded in public repositories, 2026.
+One VM size has rows for Linux and Windows, on demand, Spot and Low Priority, and sometimes one of the former Cloud Services,
+under one name. Sources: Microsoft Learn, "Azure Retail Prices overview"; rows recorded in public repositories, 2026.
 """
 
 from collections.abc import Iterable
@@ -20,7 +19,7 @@ _SECONDS_OF_UNIT = {"1 second": 1, "1 gib second": 1, "1 hour": 3600, "1 gib hou
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The price, or why there is none: `ambiguous` names the rows that differ, and is empty where no row matched."""
+    """The price, or why there is none: `ambiguous` lists the rows that differ, and is empty if no row matched."""
 
     price: Decimal | None = None
     ambiguous: str = ""
@@ -48,7 +47,7 @@ def per_second(rows: Iterable[Row], meter: Meter, today: date) -> Choice:
 
 
 def _is_current(row: Row, today: date) -> bool:
-    """A price in USD that is asked today. A free grant is a row with the price 0."""
+    """Whether the row is a price in USD in force today. A free grant is a row with the price 0."""
     price = row.get("retailPrice")
     return (
         _text(row, "type") == "Consumption"
@@ -78,7 +77,7 @@ def _is_interruptible(row: Row) -> bool:
 
 
 def _meter(row: Row) -> Meter | None:
-    """The meter of a consumption plan by its name, such as `Standard NC T4 v3 GPU Usage`; None for every other."""
+    """The meter of a consumption plan by its name, such as `Standard NC T4 v3 GPU Usage`; None for any other meter."""
     name = _text(row, "meterName")
     if _text(row, "skuName") != "Standard" or "Dedicated" in name or "Idle" in name:
         return None
@@ -91,7 +90,7 @@ def _meter(row: Row) -> Meter | None:
 
 
 def _newest(candidates: Iterable[tuple[Decimal, Row]]) -> Choice:
-    """The price that began last. Prices that began on the same day and differ can't be told apart."""
+    """The price that started last. Different prices that started on the same day are ambiguous."""
     by_day: dict[str, list[tuple[Decimal, Row]]] = {}
     for price, row in candidates:
         by_day.setdefault(_text(row, "effectiveStartDate")[:10], []).append((price, row))

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
-from azure_gpu_operations import console
 from azure_gpu_operations.__main__ import main
+from azure_gpu_operations.sizes import command
 
 CHECKOUT = Path(__file__).parents[2]
 AS_OF = ("--as-of", "2026-11-21")
@@ -44,7 +45,7 @@ def test_a_person_sees_a_table_and_the_reasons_when_asked(capsys: pytest.Capture
     assert code == 0
     assert "Standard_NC4as_T4_v3" in out
     assert "0.526" in out
-    assert "--why says why" in out
+    assert "--why shows the reasons" in out
     _, out, _ = run(capsys, *wish, "--why")
     assert "Standard_NC64as_T4_v3: it has 4 GPUs, not 1" in out
 
@@ -133,13 +134,13 @@ def test_nothing_that_fits_ends_with_1_and_an_unknown_size_gets_the_nearest(caps
 def test_an_empty_name_is_no_size_and_not_the_absence_of_one(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run(capsys, "--instead-of", "")
     assert (code, out) == (1, "")
-    assert "no VM size of this name is known" in err
+    assert "unknown VM size" in err
 
 
 def test_a_message_shows_no_more_of_what_was_given_than_helps(capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = run(capsys, "--vcpus", "9" * 5000)
     assert code == 2
-    assert "is no whole number" in err
+    assert "is not an integer" in err
     assert len(err) < 2000
 
 
@@ -176,12 +177,53 @@ def test_a_reader_that_has_enough_is_no_error_to_report() -> None:
         assert process.wait() == 1
 
 
-@pytest.mark.parametrize("words", [("--gpu", "A100"), ("show", "nc4as_t4_v3"), ("retiring", "--within", "365d", *AS_OF)])
-def test_a_narrow_terminal_cuts_nothing_off(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A terminal of 80 columns."""
+    monkeypatch.setattr(command, "console", lambda: Console(width=80, force_terminal=True, color_system=None))
+
+
+@pytest.mark.usefixtures("terminal")
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        (("--gpu", "A100"), {"Standard_NC24ads_A100_v4", "Standard_ND96amsr_A100_v4"}),
+        (("--gpu", "RTX PRO 6000"), {"Standard_NC288lds_xl_RTXPRO6000BSE_v6"}),
+        (("show", "nc4as_t4_v3"), {"Standard_NC4as_T4_v3", "Standard NCASv3_T4 Family"}),
+        (("retiring", "--within", "365d"), {"Standard_HB120-96rs_v2", "Standard_NV12s_v3"}),
+    ],
+)
+def test_a_terminal_of_80_columns_shows_every_name_whole(
+    capsys: pytest.CaptureFixture[str], words: tuple[str, ...], names: set[str]
 ) -> None:
-    monkeypatch.setattr(console, "_WIDTH_WITHOUT_TERMINAL", 60)
-    code, out, _ = run(capsys, *words)
+    code, out, _ = run(capsys, *words, *AS_OF)
     assert code == 0
     assert "…" not in out
-    assert max(map(len, out.splitlines())) <= 60
+    assert max(map(len, out.splitlines())) <= 80
+    assert {name for name in names if name in out} == names
+
+
+@pytest.mark.usefixtures("terminal")
+def test_less_important_columns_give_way_and_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    wish = ("--gpu", "A100", *AS_OF)
+    _, out, _ = run(capsys, *wish)
+    headings = out.splitlines()[0]
+    assert "USD/hour" in headings
+    assert "As of" not in headings
+    (note,) = [line for line in out.splitlines() if line.startswith("Not shown in 80 columns: ")]
+    assert "As of" in note
+    _, out, _ = run(capsys, *wish, "--wide")
+    assert "As of" in out.splitlines()[0]
+    assert "Not shown" not in out
+
+
+def test_what_retires_is_grouped_by_day_and_by_what_to_use_instead(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "retiring", "--within", "365d", *AS_OF)
+    lines = out.splitlines()
+    assert lines.count("2027-05-31, in 191 days") == 1
+    at = lines.index("  Standard_HC44-16rs, Standard_HC44-32rs")
+    assert lines[at + 1].startswith("  instead: Standard_HB")
+    assert any(line.startswith("2026-12-31, in 40 days, in usgov") and ", usgov" in line for line in lines)
+    assert lines[-1] == "--wide shows the sources."
+    _, out, _ = run(capsys, "retiring", "--within", "365d", "--wide", *AS_OF)
+    assert "  source: " in out

@@ -1,8 +1,4 @@
-"""Finds VM sizes by what they should have: "two A100 with 80 GB in westeurope for AKS, cheapest first".
-
-In: a `Wish`, the day, sizes and prices. Out: an `Answer`: the sizes that fit, cheapest first, and every other size with each
-reason for which it was left out.
-"""
+"""Searches VM sizes by their properties: "two A100 with 80 GB in westeurope for AKS, cheapest first"."""
 
 from collections.abc import Iterator
 from datetime import date
@@ -19,30 +15,30 @@ from azure_gpu.catalog.sizes.lookup import Sizes
 from azure_gpu.catalog.sizes.model import Driver, Size
 
 
-class Wish(NamedTuple):
-    """What a size should have. What is None or empty is no condition."""
+class SizeQuery(NamedTuple):
+    """The properties that a size must have. None or empty: any."""
 
     service: Service = Service.VIRTUAL_MACHINES
     region: str = ""
     gpu: str = ""  # words of the model's name: A100, H100 NVL, RTX PRO 6000
-    gpus: Fraction | None = None  # exactly so many, or at least so many
+    gpus: Fraction | None = None  # exactly, or with `at_least` as a minimum
     at_least: bool = False
     gpu_memory_gib: int | None = None  # on each GPU, at least
     vcpus: int | None = None  # at least
-    needs: Driver | None = None  # what the software calls
+    needs: Driver | None = None  # that the software calls
     rdma: bool = False
     mig: bool = False
-    spot: bool = False  # price and order by Spot prices
+    spot: bool = False  # order by Spot prices
     most_usd_hour: Decimal | None = None
 
 
-class Found(NamedTuple):
-    """A size that fits. Without a region in the wish, price and region are those of the cheapest one."""
+class Match(NamedTuple):
+    """A size that fits. Without a region in the query, price and region are the cheapest ones."""
 
     size: Size
     price: Price | None  # None: not known
     region: str
-    remarks: tuple[str, ...]  # warnings that go with it, such as an end that is near
+    remarks: tuple[str, ...]  # warnings, such as of a retirement
 
 
 class LeftOut(NamedTuple):
@@ -50,115 +46,117 @@ class LeftOut(NamedTuple):
     reasons: tuple[str, ...]
 
 
-class Answer(NamedTuple):
-    found: tuple[Found, ...]
+class SearchResult(NamedTuple):
+    """The sizes that fit, cheapest first, and every other size with the reasons."""
+
+    matches: tuple[Match, ...]
     left_out: tuple[LeftOut, ...]
 
 
-def like(size: Size, wish: Wish) -> Wish:
-    """The wish for what replaces `size`: its driver, at least its GPUs and their memory, where the wish itself says nothing.
+def like(size: Size, query: SizeQuery) -> SizeQuery:
+    """The query for sizes that replace `size`: its driver, at least its GPUs and their memory, unless the query sets them.
 
-    What replaces a size without a GPU, a machine for MPI, has none either, at least its vCPU, and InfiniBand where it had that.
+    A size without a GPU, for MPI, is replaced by one without a GPU, with at least its vCPUs, and InfiniBand if it has it.
     """
-    for_mpi = size.gpu_count == 0 and wish.gpus is None and not wish.gpu
-    return wish._replace(
-        needs=wish.needs or successors.usual_driver(size),
-        gpus=size.gpu_count if wish.gpus is None else wish.gpus,
-        at_least=wish.at_least or (wish.gpus is None and not for_mpi),
-        vcpus=size.vcpus if for_mpi and wish.vcpus is None else wish.vcpus,
-        rdma=wish.rdma or (for_mpi and size.rdma),
-        gpu_memory_gib=_rounded(size.gpu_memory_each_gib) if wish.gpu_memory_gib is None else wish.gpu_memory_gib,
+    for_mpi = size.gpu_count == 0 and query.gpus is None and not query.gpu
+    return query._replace(
+        needs=query.needs or successors.usual_driver(size),
+        gpus=size.gpu_count if query.gpus is None else query.gpus,
+        at_least=query.at_least or (query.gpus is None and not for_mpi),
+        vcpus=size.vcpus if for_mpi and query.vcpus is None else query.vcpus,
+        rdma=query.rdma or (for_mpi and size.rdma),
+        gpu_memory_gib=_rounded(size.gpu_memory_each_gib) if query.gpu_memory_gib is None else query.gpu_memory_gib,
     )
 
 
-def check(wish: Wish, sizes: Sizes = SIZES) -> list[Problem]:
-    """What no size could ever fulfil in this wish, so that an empty answer isn't mistaken for a fact about Azure."""
-    problems = regions.check_known(wish.region, "region") if wish.region else []
-    if wish.service not in TAKES_SIZES:
-        problems.append(_impossible("service", "this service doesn't run VM sizes", wish.service.value, ", ".join(TAKES_SIZES)))
+def check(query: SizeQuery, sizes: Sizes = SIZES) -> list[Problem]:
+    """Conditions that no size can fulfil, so that an empty result isn't mistaken for a fact about Azure."""
+    problems = regions.check_known(query.region, "region") if query.region else []
+    if query.service not in TAKES_SIZES:
+        problems.append(_impossible("service", "this service doesn't run VM sizes", query.service.value, ", ".join(TAKES_SIZES)))
     models = sorted({size.gpu.name for size in sizes if size.gpu})
-    if wish.gpu and not any(_is_model(size, wish.gpu) for size in sizes):
-        problems.append(_impossible("gpu", "no size has a GPU of this name", wish.gpu, ", ".join(models)))
+    if query.gpu and not any(_is_model(size, query.gpu) for size in sizes):
+        problems.append(_impossible("gpu", "no size has a GPU of this name", query.gpu, ", ".join(models)))
     counts = sorted({size.gpu_count for size in sizes if size.gpu_count is not None})
-    if wish.gpus is not None and not (wish.gpus in counts or (wish.at_least and 0 < wish.gpus <= counts[-1])):
+    if query.gpus is not None and not (query.gpus in counts or (query.at_least and 0 < query.gpus <= counts[-1])):
         allowed = ", ".join(str(count) for count in counts)
-        problems.append(_impossible("gpus", "no size has this number of GPUs", str(wish.gpus), allowed))
+        problems.append(_impossible("gpus", "no size has this number of GPUs", str(query.gpus), allowed))
     memories = sorted({size.gpu.memory_gib for size in sizes if size.gpu})
-    if wish.gpu_memory_gib is not None and not 0 < wish.gpu_memory_gib <= memories[-1]:
+    if query.gpu_memory_gib is not None and not 0 < query.gpu_memory_gib <= memories[-1]:
         allowed = f"1 to {memories[-1]} GiB"
-        problems.append(_impossible("gpu-memory", "no GPU has so much memory", wish.gpu_memory_gib, allowed))
+        problems.append(_impossible("gpu-memory", "no GPU has this much memory", query.gpu_memory_gib, allowed))
     most_vcpus = max(size.vcpus or 0 for size in sizes)
-    if wish.vcpus is not None and not 0 < wish.vcpus <= most_vcpus:
-        problems.append(_impossible("vcpus", "no size has this number of vCPU", wish.vcpus, f"1 to {most_vcpus}"))
-    if wish.most_usd_hour is not None and (wish.most_usd_hour.is_nan() or wish.most_usd_hour <= 0):
+    if query.vcpus is not None and not 0 < query.vcpus <= most_vcpus:
+        problems.append(_impossible("vcpus", "no size has this number of vCPU", query.vcpus, f"1 to {most_vcpus}"))
+    if query.most_usd_hour is not None and (query.most_usd_hour.is_nan() or query.most_usd_hour <= 0):
         message = "no size has a price below this"
-        problems.append(_impossible("max-price", message, str(wish.most_usd_hour), "more than 0 USD an hour"))
+        problems.append(_impossible("max-price", message, str(query.most_usd_hour), "more than 0 USD an hour"))
     return problems
 
 
-def search(wish: Wish, as_of: date, *, prices: PriceBook, sizes: Sizes = SIZES) -> Answer:
-    """Every size, either among those that fit or among those left out."""
-    found: list[Found] = []
+def search(query: SizeQuery, as_of: date, *, prices: PriceBook, sizes: Sizes = SIZES) -> SearchResult:
+    """Sorts every size into those that fit and those left out."""
+    matches: list[Match] = []
     left_out: list[LeftOut] = []
     for size in sizes:
-        price, region = prices.cheapest(size.name, wish.region, spot=wish.spot)
-        against = [*_lacks(size, wish), *_too_dear(price, wish, as_of)]
+        price, region = prices.cheapest(size.name, query.region, spot=query.spot)
+        against = [*_lacks(size, query), *_too_expensive(price, query, as_of)]
         remarks = [f"its processor is {size.series.architecture}"] if size.series.architecture != "x64" else []
-        for problem in offers.reasons(size, _use(size, wish), as_of, prices):
+        for problem in offers.reasons(size, _use(size, query), as_of, prices):
             excludes = problem.severity is Severity.ERROR or problem.code is Code.NOT_IN_REGION or size.series.restricted
             (against if excludes else remarks).append(problem.message)
         if against:
             left_out.append(LeftOut(size=size, reasons=tuple(against)))
         else:
-            found.append(Found(size=size, price=price, region=region, remarks=tuple(remarks)))
-    found.sort(key=lambda one: (one.price is None, one.price.usd_hour if one.price else 0, one.size.name))
-    return Answer(found=tuple(found), left_out=tuple(left_out))
+            matches.append(Match(size=size, price=price, region=region, remarks=tuple(remarks)))
+    matches.sort(key=lambda one: (one.price is None, one.price.usd_hour if one.price else 0, one.size.name))
+    return SearchResult(matches=tuple(matches), left_out=tuple(left_out))
 
 
-def _use(size: Size, wish: Wish) -> SizeUse:
-    return offers.use_of(size, wish.service, wish.region, rdma=wish.rdma)._replace(spot=wish.spot, needs=wish.needs)
+def _use(size: Size, query: SizeQuery) -> SizeUse:
+    return offers.use_of(size, query.service, query.region, rdma=query.rdma)._replace(spot=query.spot, needs=query.needs)
 
 
-def _lacks(size: Size, wish: Wish) -> Iterator[str]:
-    if wish.gpu and not _is_model(size, wish.gpu):
-        yield f"its GPU is {size.gpu.model}, not {wish.gpu}" if size.gpu else f"it has no {wish.gpu}"
-    if wish.gpus is not None:
+def _lacks(size: Size, query: SizeQuery) -> Iterator[str]:
+    if query.gpu and not _is_model(size, query.gpu):
+        yield f"its GPU is {size.gpu.model}, not {query.gpu}" if size.gpu else f"it has no {query.gpu}"
+    if query.gpus is not None:
         if size.gpu_count is None:
             yield "how many GPUs it has is not known"
-        elif size.gpu_count < wish.gpus or (size.gpu_count > wish.gpus and not wish.at_least):
+        elif size.gpu_count < query.gpus or (size.gpu_count > query.gpus and not query.at_least):
             gpus = "GPU" if size.gpu_count == 1 else "GPUs"
-            yield f"it has {size.gpu_count} {gpus}, not {wish.gpus}{' or more' if wish.at_least else ''}"
-    if wish.needs is not None and size.gpu is None and size.gpu_count is None:
+            yield f"it has {size.gpu_count} {gpus}, not {query.gpus}{' or more' if query.at_least else ''}"
+    if query.needs is not None and size.gpu is None and size.gpu_count is None:
         yield "which GPU it has is not known"
-    if wish.gpu_memory_gib is not None:
+    if query.gpu_memory_gib is not None:
         memory = size.gpu_memory_each_gib
         if memory is None:
             yield "how much memory its GPUs have is not known" if size.gpu else "it has no GPU"
-        elif memory < wish.gpu_memory_gib:
-            yield f"each of its GPUs has {float(memory):g} GiB, not {wish.gpu_memory_gib}"
-    if wish.vcpus is not None and (size.vcpus is None or size.vcpus < wish.vcpus):
-        yield f"it has {size.vcpus} vCPU, not {wish.vcpus}" if size.vcpus else "how many vCPU it has is not known"
-    if wish.mig and not (size.gpu and size.gpu.mig):
-        yield "its GPUs can't be cut into MIG instances"
+        elif memory < query.gpu_memory_gib:
+            yield f"each of its GPUs has {float(memory):g} GiB, not {query.gpu_memory_gib}"
+    if query.vcpus is not None and (size.vcpus is None or size.vcpus < query.vcpus):
+        yield f"it has {size.vcpus} vCPU, not {query.vcpus}" if size.vcpus else "how many vCPU it has is not known"
+    if query.mig and not (size.gpu and size.gpu.mig):
+        yield "its GPUs can't be partitioned into MIG instances"
 
 
-def _too_dear(price: Price | None, wish: Wish, as_of: date) -> Iterator[str]:
-    if wish.most_usd_hour is None:
+def _too_expensive(price: Price | None, query: SizeQuery, as_of: date) -> Iterator[str]:
+    if query.most_usd_hour is None:
         return
     if price is None:
-        yield "its price is not known, so it can't be held against the limit"
-    elif price.usd_hour > wish.most_usd_hour:
-        yield f"it costs {price.text(as_of)}, more than {wish.most_usd_hour}"
+        yield "its price is not known, so it can't be compared with the limit"
+    elif price.usd_hour > query.most_usd_hour:
+        yield f"it costs {price.text(as_of)}, more than {query.most_usd_hour}"
 
 
 def _is_model(size: Size, words: str) -> bool:
-    """Whole words, so that `A10` isn't `A100`."""
+    """Compares whole words, so that `A10` isn't `A100`."""
     if size.gpu is None:
         return False
-    wanted = words.lower().split()
+    parts = words.lower().split()
     for name in (size.gpu.name, size.gpu.model):
         have = name.lower().split()
-        if any(have[at : at + len(wanted)] == wanted for at in range(len(have))):
+        if any(have[at : at + len(parts)] == parts for at in range(len(have))):
             return True
     return False
 

@@ -3,9 +3,9 @@
     sizes [--gpu A100] [--gpus 2] [--gpu-memory 80] [--region westeurope] [--service aks] …   cheapest first
     sizes --instead-of SIZE [--rdma] …    what replaces a size
     sizes show SIZE [--region R]          everything about one size, with its sources
-    sizes retiring [--within 180d]        what retires soon, and what to use instead
+    sizes retiring [--within 180d]        sizes that retire soon, by day and by what to use instead
 
-Exit codes: 0 answered, 1 nothing fits or the size isn't known, 2 the command line is wrong or no size could ever fit it.
+Exit codes: 0 answered; 1 no size fits, or the size is unknown; 2 invalid command line, or no size can ever fit it.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from azure_gpu.catalog import offers, regions, search
 from azure_gpu.catalog.lifecycle import WARNING_DAYS
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.problems import Code
-from azure_gpu.catalog.search import Wish
+from azure_gpu.catalog.search import SizeQuery
 from azure_gpu.catalog.size_use import TAKES_SIZES, Service
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import Driver, Size
@@ -30,7 +30,7 @@ from azure_gpu_operations.command_line import day
 from azure_gpu_operations.console import console
 from azure_gpu_operations.sizes import facts, tables
 
-_NUMBER = r"[0-9]{1,9}"  # more digits are a slip of the keyboard
+_NUMBER = r"[0-9]{1,9}"
 _SHOWN = 60  # characters
 
 
@@ -43,45 +43,46 @@ def add_arguments(sizes: argparse.ArgumentParser) -> None:
     show.add_argument("size", help="such as Standard_NC4as_T4_v3 or nc4as_t4_v3")
     _common(show)
     show.set_defaults(run=_show)
-    retiring = verbs.add_parser("retiring", help="what retires soon, and what to use instead")
+    retiring = verbs.add_parser("retiring", help="sizes that retire soon, and what to use instead")
     retiring.add_argument(
         "--within",
         type=_days,
         default=WARNING_DAYS,
         metavar="180d",
-        help=f"days from the day asked about (default {WARNING_DAYS}d)",
+        help=f"number of days (default {WARNING_DAYS}d)",
     )
     _common(retiring)
     retiring.set_defaults(run=_retiring)
 
 
 def _common(parser: argparse.ArgumentParser) -> None:
-    # A verb's own options must not undo with their defaults what stands before the verb.
+    # SUPPRESS: the default of an option after the verb must not overwrite the option before the verb.
     parser.add_argument("--region", default=argparse.SUPPRESS, help="Azure region, such as westeurope")
-    parser.add_argument("--as-of", type=day, default=argparse.SUPPRESS, help="the day to judge at, YYYY-MM-DD (default: today)")
-    parser.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="for programs")
+    parser.add_argument("--as-of", type=day, default=argparse.SUPPRESS, help="check as of this day, YYYY-MM-DD (default: today)")
+    parser.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="JSON, for programs")
+    parser.add_argument("--wide", action="store_true", default=argparse.SUPPRESS, help="all columns, wider than the terminal")
 
 
 def _filters(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--service", type=str.lower, choices=[service.value for service in TAKES_SIZES], default=Service.VIRTUAL_MACHINES.value
     )
-    parser.add_argument("--gpu", default="", help="GPU model in whole words: A100, H100 NVL")
+    parser.add_argument("--gpu", default="", help="GPU model, whole words: A100, H100 NVL")
     parser.add_argument("--gpus", type=_count, help="number of GPUs: 2, 1/6, or 2+ for at least two")
-    parser.add_argument("--gpu-memory", type=_whole, help="GiB on each GPU, at least")
-    parser.add_argument("--vcpus", type=_whole, help="at least")
-    parser.add_argument("--needs", type=_driver, help=f"what the software calls: {', '.join(Driver)}")
+    parser.add_argument("--gpu-memory", type=_whole, help="minimum GiB of each GPU")
+    parser.add_argument("--vcpus", type=_whole, help="minimum number of vCPUs")
+    parser.add_argument("--needs", type=_driver, help=f"driver that the software needs: {', '.join(Driver)}")
     parser.add_argument("--rdma", action="store_true", help="with InfiniBand")
-    parser.add_argument("--mig", action="store_true", help="whose GPUs can be cut into MIG instances")
-    parser.add_argument("--spot", action="store_true", help="by Spot prices")
-    parser.add_argument("--max-price", type=_amount, help="USD an hour, at most")
-    parser.add_argument("--instead-of", metavar="SIZE", help="what replaces this size")
-    parser.add_argument("--why", action="store_true", help="also the reason for each size left out")
+    parser.add_argument("--mig", action="store_true", help="whose GPUs can be partitioned into MIG instances")
+    parser.add_argument("--spot", action="store_true", help="use Spot prices")
+    parser.add_argument("--max-price", type=_amount, help="maximum USD per hour")
+    parser.add_argument("--instead-of", metavar="SIZE", help="sizes that replace this one")
+    parser.add_argument("--why", action="store_true", help="also show why each other size is left out")
 
 
 def _search(options: argparse.Namespace) -> int:
     count, at_least = options.gpus or (None, False)
-    wish = Wish(
+    query = SizeQuery(
         service=Service(options.service),
         region=_region(options),
         gpu=options.gpu,
@@ -99,19 +100,19 @@ def _search(options: argparse.Namespace) -> int:
         size = SIZES.find(options.instead_of)
         if size is None:
             return _unknown(options.instead_of)
-        wish = search.like(size, wish)
-    impossible = search.check(wish)
+        query = search.like(size, query)
+    impossible = search.check(query)
     if impossible:
         for problem in impossible:
             print(f"error: {problem}", file=sys.stderr)
         return 2
-    found = search.search(wish, _as_of(options), prices=packaged())
+    found = search.search(query, _as_of(options), prices=packaged())
     shown = facts.answer(found, _as_of(options))
     if _json(options):
         print(json.dumps(shown, indent=2))
     else:
-        tables.show_answer(console(), shown, options.why)
-    return 0 if found.found else 1
+        tables.show_answer(console(), shown, options.why, _wide(options))
+    return 0 if found.matches else 1
 
 
 def _show(options: argparse.Namespace) -> int:
@@ -119,19 +120,19 @@ def _show(options: argparse.Namespace) -> int:
     if size is None:
         return _unknown(options.size)
     region = _region(options)
-    if _is_wrong(region):
+    if _is_unknown(region):
         return 2
     known = facts.whole(size, _as_of(options), region, packaged())
     if _json(options):
         print(json.dumps(known, indent=2))
     else:
-        tables.show_size(console(), known)
+        tables.show_size(console(), known, _wide(options))
     return 0
 
 
 def _retiring(options: argparse.Namespace) -> int:
     as_of, region = _as_of(options), _region(options)
-    if _is_wrong(region):
+    if _is_unknown(region):
         return 2
     until = days_later(as_of, options.within)
     rows = [row for size in SIZES for row in _ends(size, as_of, until, region)]
@@ -139,12 +140,12 @@ def _retiring(options: argparse.Namespace) -> int:
     if _json(options):
         print(json.dumps(rows, indent=2))
     else:
-        tables.show_retiring(console(), rows, until.isoformat())
+        tables.show_retiring(console(), rows, until.isoformat(), _wide(options))
     return 0
 
 
 def _ends(size: Size, as_of: date, until: date, region: str) -> list[dict[str, Any]]:
-    """A row for each last day of the size from `as_of` to `until`: everywhere, and in regions with a day of their own."""
+    """A row for each last day of the size from `as_of` to `until`: the general one, and those of regions that differ."""
     ends = {"everywhere": size.lifecycle.end} if not region else {region: size.lifecycle.end_in(region)}
     if not region:
         ends |= size.lifecycle.end_elsewhere
@@ -168,8 +169,8 @@ def _instead(size: Size, day: date, region: str) -> list[str]:
     return [name for problem in problems if problem.code is Code.RETIRED for name in problem.instead]
 
 
-def _is_wrong(region: str) -> bool:
-    """Says so where the region isn't known. No region is none that is wrong."""
+def _is_unknown(region: str) -> bool:
+    """Whether the region is given and unknown, which is then reported."""
     wrong = regions.check_known(region, "region") if region else []
     for problem in wrong:
         print(f"error: {problem}", file=sys.stderr)
@@ -193,23 +194,27 @@ def _json(options: argparse.Namespace) -> bool:
     return getattr(options, "json", False)
 
 
+def _wide(options: argparse.Namespace) -> bool:
+    return getattr(options, "wide", False)
+
+
 def _days(text: str) -> int:
     match = re.fullmatch(rf"({_NUMBER})d?", text.strip())
     if match is None:
-        raise argparse.ArgumentTypeError(f"{_short(text)} is no number of days; write 180d")
+        raise argparse.ArgumentTypeError(f"{_short(text)} is not a number of days; write 180d")
     return int(match[1])
 
 
 def _whole(text: str) -> int:
     if re.fullmatch(rf"-?{_NUMBER}", text.strip()) is None:
-        raise argparse.ArgumentTypeError(f"{_short(text)} is no whole number")
+        raise argparse.ArgumentTypeError(f"{_short(text)} is not an integer")
     return int(text)
 
 
 def _count(text: str) -> tuple[Fraction, bool]:
     match = re.fullmatch(rf"({_NUMBER}(?:/[1-9]\d{{0,8}})?)(\+?)", text.strip(), re.ASCII)
     if match is None:
-        raise argparse.ArgumentTypeError(f"{_short(text)} is no number of GPUs; write 2, 1/6 or 2+")
+        raise argparse.ArgumentTypeError(f"{_short(text)} is not a number of GPUs; write 2, 1/6 or 2+")
     return Fraction(match[1]), bool(match[2])
 
 
@@ -217,7 +222,7 @@ def _driver(text: str) -> Driver:
     for driver in Driver:
         if driver.value.lower() == text.strip().lower():
             return driver
-    raise argparse.ArgumentTypeError(f"{text!r} is no kind of driver; write one of {', '.join(Driver)}")
+    raise argparse.ArgumentTypeError(f"{text!r} is not a kind of driver; write one of {', '.join(Driver)}")
 
 
 def _amount(text: str) -> Decimal:
@@ -226,10 +231,10 @@ def _amount(text: str) -> Decimal:
     except InvalidOperation:
         amount = Decimal("NaN")
     if not amount.is_finite():
-        raise argparse.ArgumentTypeError(f"{_short(text)} is no amount of USD")
+        raise argparse.ArgumentTypeError(f"{_short(text)} is not an amount of USD")
     return amount
 
 
 def _short(text: str) -> str:
-    """What was given, for a message: its beginning is enough to find the slip."""
+    """A given value in a message, cut to its beginning."""
     return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")

@@ -1,7 +1,4 @@
-"""What is known of sizes, as plain data: what `--json` prints and the tables show.
-
-In: the catalog's objects and the day. Out: dictionaries of text, numbers, lists and None; None means that it isn't known.
-"""
+"""What is known of sizes, as plain data: what `--json` prints and the tables show. None means unknown."""
 
 from collections.abc import Mapping
 from datetime import date
@@ -11,7 +8,7 @@ from azure_gpu.catalog import offers
 from azure_gpu.catalog.lifecycle import Lifecycle
 from azure_gpu.catalog.prices import Price, PriceBook
 from azure_gpu.catalog.problems import as_data
-from azure_gpu.catalog.search import Answer
+from azure_gpu.catalog.search import SearchResult
 from azure_gpu.catalog.size_use import TAKES_SIZES, Service
 from azure_gpu.catalog.sizes.model import Size
 
@@ -19,7 +16,7 @@ Facts = dict[str, Any]
 
 
 def brief(size: Size, as_of: date, region: str = "") -> Facts:
-    """One line's worth of a size. Counts that may be fractions are text: `1/6`."""
+    """The facts that fit in one line. Counts that may be fractions are text: `1/6`."""
     end = size.lifecycle.end_in(region)
     return {
         "size": size.name,
@@ -37,7 +34,7 @@ def brief(size: Size, as_of: date, region: str = "") -> Facts:
 
 
 def whole(size: Size, as_of: date, region: str, prices: PriceBook) -> Facts:
-    """Everything that is known of a size, with the sources."""
+    """All facts about a size, with their sources."""
     series = size.series
     return {
         **brief(size, as_of, region),
@@ -64,8 +61,8 @@ def whole(size: Size, as_of: date, region: str, prices: PriceBook) -> Facts:
     }
 
 
-def answer(found: Answer, as_of: date) -> Facts:
-    """What a search found and left out."""
+def answer(result: SearchResult, as_of: date) -> Facts:
+    """The result of a search: matches, and the other sizes with the reasons."""
     return {
         "as_of": as_of.isoformat(),
         "found": [
@@ -75,9 +72,9 @@ def answer(found: Answer, as_of: date) -> Facts:
                 **price(one.price, as_of),
                 "remarks": list(one.remarks),
             }
-            for one in found.found
+            for one in result.matches
         ],
-        "left_out": [{"size": one.size.name, "reasons": list(one.reasons)} for one in found.left_out],
+        "left_out": [{"size": one.size.name, "reasons": list(one.reasons)} for one in result.left_out],
     }
 
 
