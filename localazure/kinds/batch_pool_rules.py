@@ -5,7 +5,7 @@ Codes: `batch_refusals`. How the service refuses a formula that it can't read is
 
 import re
 
-from azure_gpu.catalog.services.batch import pools, service as batch
+from azure_gpu.catalog.services.batch import pools, sizes as batch
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import parse

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from azure_gpu.catalog.services.machine_learning.extension import GPU_RESOURCE
-from azure_gpu.catalog.services.machine_learning.kubernetes import OF_PLACES, TOLERATED
+from azure_gpu.catalog.services.machine_learning.kubernetes import OF_SCOPES, TOLERATED
 from localazure.ml import network
 from localazure.ml.generations import Generation, Plan
 from localazure.ml.images import Route
@@ -40,7 +40,7 @@ def object_of(
         "readinessProbe": _probe(plan.served.readiness, readiness, _OFTEN_SECONDS, 0),
     }
     tolerations = [{"key": key, "operator": "Equal", "value": "true"} for key in TOLERATED]
-    tolerations += [{"key": key, "operator": "Exists"} for key in OF_PLACES]
+    tolerations += [{"key": key, "operator": "Exists"} for key in OF_SCOPES]
     pod: Body = {"containers": [container], "tolerations": tolerations, "terminationGracePeriodSeconds": 30}
     if shape.get("nodeSelector"):
         pod["nodeSelector"] = shape["nodeSelector"]

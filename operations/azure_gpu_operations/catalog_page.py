@@ -1,8 +1,4 @@
-"""`catalog`: prints docs/catalog.md, everything that the catalog knows, as one page for people.
-
-In: the catalog's own tables, as of the day on which its facts were gathered. Out: Markdown on standard output. A test holds the
-page in docs/ against it.
-"""
+"""`catalog`: prints docs/catalog.md, the whole catalog as one page, as of the day on which its facts were gathered."""
 
 import argparse
 from collections.abc import Iterator, Mapping
@@ -19,7 +15,7 @@ from azure_gpu.catalog.services import (
     vm_image_table,
 )
 from azure_gpu.catalog.services.aks import dcgm, kubernetes_versions, sizes as aks_sizes, systems as aks_systems
-from azure_gpu.catalog.services.batch import node_agents, requirements as batch_requirements, service as batch
+from azure_gpu.catalog.services.batch import node_agents, requirements as batch_requirements, sizes as batch
 from azure_gpu.catalog.services.machine_learning import clients, endpoints, extension, sizes as machine_learning_sizes
 from azure_gpu.catalog.size_use import Service
 from azure_gpu.catalog.sizes import SIZES
@@ -29,16 +25,16 @@ from azure_gpu_operations.markdown import table
 
 INTRODUCTION = f"""# What is known about GPUs on Azure
 
-Made from the tables in [`azure_gpu/catalog/`](../components/azure_gpu/catalog) by `make docs`; a test fails where both differ.
+Generated from the tables in [`azure_gpu/catalog/`](../components/azure_gpu/catalog) by `make docs`; a test fails if they differ.
 Statuses and replacements are those of {FACTS_DAY.isoformat()}, the day on which the facts were last gathered;
-`python -m operations sizes` answers for any other day, region and service, with prices. *Valid from* means that the source says
-when something began or ended; *observed on* that the source said so on that day, and nothing is known of the days before.
+`python -m operations sizes` answers for any other day, region and service, with prices. *Valid from* is the day on
+which something began or ended, by the source; *observed on* is the day on which the source was read; earlier days are unknown.
 
 **Add a size**: one row in [`sizes/sizes.csv`](../components/azure_gpu/catalog/sizes/sizes.csv), its prices as rows of
 [`prices/vm_prices.csv`](../components/azure_gpu/catalog/prices/vm_prices.csv) (`python -m operations prices refresh --size SIZE`
 writes them), then `make docs`. A new series is also a row in `sizes/series.csv` and one in `sizes/lifecycles.csv`, whose `end` is
-its retirement; a new source is a row in `sources.csv`, a new region one in `regions.csv`. `sizes/size_tables.py` says what each
-column holds; a cell that doesn't fit is named with file, line and column. Empty: no source gives the value. 0: there is none.
+its retirement; a new source is a row in `sources.csv`, a new region one in `regions.csv`. `sizes/size_tables.py` describes the
+columns; an invalid cell is reported with file, line and column. Empty: no source gives the value. 0: there is none.
 """
 
 
@@ -59,11 +55,11 @@ def _print(_: argparse.Namespace) -> int:
 def _sizes() -> Iterator[str]:
     series = {size.series.name: size.series for size in SIZES}
     gpus = {one.gpu.model: one.gpu for one in series.values() if one.gpu}
-    yield "## GPUs\n\nMemory is that of one whole GPU as a machine sees it: half a card where Azure gives out halves.\n"
+    yield "## GPUs\n\nMemory of one whole GPU as a machine sees it: half a card where Azure offers halves.\n"
     yield table(list(gpus.values()))
     yield "## Series\n"
     yield table([_series(one) for one in series.values()])
-    yield "## Sizes\n\nGPU memory is what the machine sees, all its GPUs together."
+    yield "## Sizes\n\nGPU memory is what the machine sees, in total of its GPUs."
     yield "Instead: what works on a plain virtual machine, best first.\n"
     yield table([_size(size) for size in SIZES])
 
@@ -129,9 +125,9 @@ def _services() -> Iterator[str]:
     yield table(_lifecycles(batch.SERIES))
     yield "Node agents:\n"
     yield table(list(node_agents.AGENTS))
-    yield "Operating systems, software and settings that the article of 2018-12-17 asks for:\n"
+    yield "Operating systems, software and settings required by the article of 2018-12-17:\n"
     yield table([*batch_requirements.REQUIREMENTS, batch_requirements.CLOUD_SERVICES], first=("sizes", "series"))
-    yield "Parts of Batch that have ended or will:\n"
+    yield "Parts of Batch that have been or will be retired:\n"
     yield table([value for value in vars(batch).values() if isinstance(value, batch.Feature)])
     yield "Regions that Batch has left:\n"
     yield table([{"region": region, "last_day": end.day, "source": end} for region, end in batch.SERVICE.end_elsewhere.items()])
@@ -148,13 +144,13 @@ def _services() -> Iterator[str]:
     yield from _facts("vm_images")
     yield "## The GPU driver extension\n"
     yield table(list(driver_extension.ENTRIES))
-    yield "Which driver it installs unless told otherwise, and which it can:\n"
+    yield "Which driver it installs by default, and which others it can install:\n"
     yield table(
         [
             {
                 "series": series,
-                "unless_told": driver,
-                "can": [one for one in driver_extension.TAKES if series in driver_extension.TAKES[one]],
+                "default": driver,
+                "available": [one for one in driver_extension.TAKES if series in driver_extension.TAKES[one]],
             }
             for series, driver in driver_extension.DEFAULTS.items()
         ]
@@ -163,7 +159,7 @@ def _services() -> Iterator[str]:
     yield table(list(aks_sizes.LISTED.values()), first=("series", "driver", "installs_driver"))
     yield "Driver images:\n"
     yield table(list({row.driver.name: row.driver for row in aks_sizes.LISTED.values() if row.driver}.values()))
-    yield "Series that AKS refuses, by the page that says so:\n"
+    yield "Series that AKS doesn't support, with the source:\n"
     yield table([{"series": series, "source": source} for series, source in aks_sizes.REFUSED_SERIES.items()])
     yield "OS SKUs:\n"
     yield table(list(aks_systems.OS_SKUS.values()))
@@ -188,7 +184,7 @@ def _services() -> Iterator[str]:
     yield f"The GPU extension runs on {', '.join(stack_edge_facts.EXTENSION_SYSTEMS)}. Commands of the device:\n"
     yield table(list(stack_edge_commands.COMMANDS), first=("name", "parameters"))
     yield from _facts("stack_edge")
-    yield "## Virtual machines of one's own\n"
+    yield "## Virtual machines\n"
     yield from _facts("machines")
     yield "## The provider's API versions, and what else is known\n"
     yield from _facts("virtual_machines", facts.AZURE)
@@ -234,7 +230,7 @@ def _prices() -> Iterator[str]:
     yield table(list(facts.about("prices.container_apps")))
     yield "Prices that may be wrong:\n"
     yield table([{"sizes": doubt.sizes, **doubt.fact._asdict()} for doubt in notes.DOUBTS])
-    yield "Names with a price that are no size:\n"
+    yield "Names with a price that aren't sizes:\n"
     yield table(list(facts.about(facts.NOT_SIZES)))
 
 

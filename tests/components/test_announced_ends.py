@@ -14,7 +14,7 @@ from azure_gpu.catalog.lifecycle import WARNING_DAYS, Lifecycle, through
 from azure_gpu.catalog.problems import Code, End, Problem, Severity
 from azure_gpu.catalog.services import container_instances
 from azure_gpu.catalog.services.aks import kubernetes_versions, systems
-from azure_gpu.catalog.services.batch import node_agents, service as batch
+from azure_gpu.catalog.services.batch import node_agents, sizes as batch
 from azure_gpu.catalog.services.vm_image_table import IMAGES
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes import SIZES

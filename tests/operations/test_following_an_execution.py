@@ -320,7 +320,7 @@ def test_a_job_whose_right_to_its_image_is_new_is_started_once_it_works(serve: S
     run.start()
     assert run.name == "trainer-1"
     assert slept == [5.0, 10.0]
-    assert said[0] == "the role by which its image is pulled doesn't work yet; it is tried again for up to 15 minutes"
+    assert said[0] == "the role assignment for pulling its image isn't effective yet; retrying for up to 15 minutes"
     assert [each.startswith("started ") for each in said[1:2]] == [True]
 
 

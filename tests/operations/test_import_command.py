@@ -73,7 +73,7 @@ def test_the_first_documents_yaml_comes_back_as_a_job_that_runs_today(capsys: Ca
     assert "gpu-deploy-aci.yaml:13: gpucontainer has 1 K80: retired, sold until 2023-08-31." in told
     assert "Consumption-GPU-NC8as-T4" in told
     assert "Standard_NC4as_T4_v3 (0.526 USD/hour" in told
-    assert "the image holds CUDA 8.0" in told
+    assert "the image has CUDA 8.0" in told
     assert "`workload: vector_add`" in told
     assert "azure-gpu:container_groups: gpucontainergroup: Azure refuses this group since 2023-08-31." in told
 
@@ -209,7 +209,7 @@ REQUESTS = "properties.containers[0].properties.resources.requests"
         (
             GPU_YAML.replace("count: 1", "count: 3"),
             (),
-            f"14: {REQUESTS}.gpu.count: Container Instances gave a container 1, 2 or 4",
+            f"14: {REQUESTS}.gpu.count: a container had 1, 2 or 4",
         ),
         (GPU_YAML.replace("cpu: 1.0", "cpu: 8"), (), f"11: {REQUESTS}.cpu: a group with 1 K80 has at most 6 CPU"),
         (GPU_YAML.replace("Linux", "Windows"), (), "16: properties.osType: a container group with a GPU runs Linux only"),
@@ -222,10 +222,10 @@ REQUESTS = "properties.containers[0].properties.resources.requests"
         ("services: {web: {image: nginx}}\n", (), "1: this is a file of Docker Compose"),
         (GPU_YAML.replace("  containers", "\tcontainers"), (), "5: line 5 is indented with tabs"),
         (GPU_TEMPLATE.replace('"defaultValue": "gpucontainergrouprm",', ""), (), "5: parameters.containerGroupName: the value"),
-        (WINDOWS_2020.replace("name: iis", "name: IIS"), (), "6: properties.containers[0].name: Azure doesn't take"),
+        (WINDOWS_2020.replace("name: iis", "name: IIS"), (), "6: properties.containers[0].name: not a valid name"),
         (SPOT_2023.replace("python:", "Python:"), (), "12: properties.containers[0].properties.image: the image reference"),
-        (SPOT_2023.replace("westeurope", "westeurop"), (), "3: location: no region"),
-        (SPOT_2023.replace("properties:\n  pri", "tags: {a/b: c}\nproperties:\n  pri"), (), "4: tags: no tag can have this key"),
+        (SPOT_2023.replace("westeurope", "westeurop"), (), "3: location: unknown region"),
+        (SPOT_2023.replace("properties:\n  pri", "tags: {a/b: c}\nproperties:\n  pri"), (), "4: tags: not a valid tag key"),
     ],
 )
 def test_bad_input_is_refused_by_line(capsys: Capture, text: str, more: tuple[str, ...], said: str) -> None:
@@ -304,7 +304,7 @@ def test_names_of_ones_own(capsys: Capture) -> None:
     assert "--name names one group, and 2 are in the file" in err
     code, out, err = run(capsys, SPOT_2023.replace("name: sweep\nl", "name: My Sweep\nl"))
     assert (code, list(yaml.safe_load(out)["azure-gpu:container_groups"])) == (0, ["my-sweep"])
-    assert err.startswith("warning: f.yaml:2: name: Azure doesn't take this as a name")
+    assert err.startswith("warning: f.yaml:2: name: not a valid name for")
     assert yaml.safe_load(out)["azure-gpu:container_groups"]["my-sweep"]["group_name"] == "my-sweep"
 
 

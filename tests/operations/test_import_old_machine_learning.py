@@ -119,7 +119,7 @@ def test_the_commands_of_workbench_are_understood_and_their_password_is_not_take
     [
         ("  - tensorflow", "fix: write tensorflow[and-cuda]==2.21.0"),
         ("  - tensorflow-gpu", "fix: write tensorflow[and-cuda]==2.21.0"),
-        ("  - pip:\n    - https://cntk.ai/PythonWheel/CPU-Only/cntk-2.1-cp35-cp35m-win_amd64.whl", "the GPU would stand idle"),
+        ("  - pip:\n    - https://cntk.ai/PythonWheel/CPU-Only/cntk-2.1-cp35-cp35m-win_amd64.whl", "the GPU would be idle"),
     ],
     ids=["tensorflow", "tensorflow-gpu", "cntk for processors"],
 )
@@ -131,7 +131,7 @@ def test_a_package_that_leaves_the_gpu_idle_or_is_gone_is_a_warning(capsys: Capt
 
 def test_the_wheel_with_1_bit_sgd_is_named_with_its_licence(capsys: Capture) -> None:
     _, err = imported(capsys, {"conda_dependencies.yml": ONE_BIT_SGD})
-    assert "conda_dependencies.yml:6: 1-bit SGD has a licence of its own, more restrictive than the toolkit's MIT licence" in err
+    assert "conda_dependencies.yml:6: 1-bit SGD has a separate licence, more restrictive than the toolkit's MIT licence" in err
     assert "cognitive-toolkit/cntk-1bit-sgd-license" in err
 
 

@@ -311,7 +311,7 @@ def test_a_pool_that_is_no_text_is_said(capsys: Capture) -> None:
 def test_an_image_of_windows_that_is_not_known_is_taken_with_the_agent_of_all_of_them(capsys: Capture) -> None:
     pool = WINDOWS_POOL.replace("2016-Datacenter-with-Containers", "2019-Datacenter-with-Containers-smalldisk")
     code, out, err = run(capsys, [("pool.yaml", pool)])
-    assert (code, "no image of this name is known" in err) == (0, True)
+    assert (code, "unknown image" in err) == (0, True)
     assert "2019-Datacenter-with-Containers-smalldisk" in out
     assert "node_agent: batch.node.windows amd64" in out
 

@@ -49,7 +49,7 @@ def found(text: str) -> list[Problem]:
         ),
         (
             SIDECAR_2018.replace("shop-front", "shop"),
-            "f.yaml:30: properties.ipAddress.dnsNameLabel: Azure doesn't take this as a name",
+            "f.yaml:30: properties.ipAddress.dnsNameLabel: not a valid name for",
         ),
         (
             PROBES_2021.replace("        periodSeconds: 20\n", "        exec: {command: [a]}\n        periodSeconds: 20\n"),
@@ -61,11 +61,11 @@ def found(text: str) -> list[Problem]:
         ),
         (
             PROBES_2021.replace("name: MODEL", "name: MODEL.NAME"),
-            "f.yaml:17: properties.initContainers[1].properties.environmentVariables[0].name: Azure doesn't take this",
+            "f.yaml:17: properties.initContainers[1].properties.environmentVariables[0].name: not a valid name of an",
         ),
         (
             WINDOWS_2020.replace("protocol: TCP}]", "protocol: TCP}, {port: 70000}]"),
-            "f.yaml:9: properties.containers[0].properties.ports[1].port: this is no port; given: 70000",
+            "f.yaml:9: properties.containers[0].properties.ports[1].port: not a valid port; given: 70000",
         ),
     ],
 )

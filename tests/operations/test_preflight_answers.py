@@ -61,14 +61,14 @@ def batch_answers(outcomes: dict[ListKey, Outcome[Any]], nodes: int, account: st
 def test_the_only_account_of_a_region_is_held_to_its_own_quotas() -> None:
     outcomes = batch_outcomes(ACCOUNT)
     assert batch_answers(outcomes, 4) == [("ok", "")]
-    fix = f"ask for a limit of 52 vCPU of {T4} in Batch account mnist, 4 more than today's 48"
+    fix = f"request a limit of 52 vCPU of {T4} in Batch account mnist, 4 more than today's 48"
     assert batch_answers(outcomes, 5) == [("no quota", fix)]
 
 
 def test_an_account_in_the_users_subscription_draws_from_the_quotas_of_virtual_machines() -> None:
     properties = {**ACCOUNT["properties"], "poolAllocationMode": "UserSubscription"}
     outcomes = batch_outcomes({**ACCOUNT, "properties": properties})
-    fix = f"ask for a limit of 8 vCPU of {T4} in westeurope, 4 more than today's 4"
+    fix = f"request a limit of 8 vCPU of {T4} in westeurope, 4 more than today's 4"
     assert batch_answers(outcomes, 1) == [("ok", "")]
     assert batch_answers(outcomes, 2) == [("no quota", fix)]
 
@@ -125,7 +125,7 @@ def test_new_pools_are_held_to_the_accounts_number_of_pools() -> None:
     wanted = [needs.parse(f"batch=Standard_NC4as_T4_v3@westeurope{spot}") for spot in ("", ":spot", ":spot")]
     fits, does_not = (quota_rows(batch_outcomes(ACCOUNT), wanted[:count]) for count in (2, 3))
     assert [row.answer for row in fits] == ["ok", "ok"]
-    assert [row.fix for row in does_not] == ["ask for a limit of 4 pools in Batch account mnist, 1 more than today's 3"]
+    assert [row.fix for row in does_not] == ["request a limit of 4 pools in Batch account mnist, 1 more than today's 3"]
 
 
 def test_machines_without_a_gpu_draw_from_machine_learnings_own_quota() -> None:
@@ -134,4 +134,4 @@ def test_machines_without_a_gpu_draw_from_machine_learnings_own_quota() -> None:
     outcomes: dict[ListKey, Outcome[Any]] = {ListKey(ListKind.ML_QUOTAS, "westeurope"): Outcome(limits)}
     (row,) = quota_rows(outcomes, [], ml_beside=[CountedUse(use, "standardFSv2Family", 8)])
     assert (row.answer, row.subject) == ("no quota", "ml_endpoints.digits")
-    assert "ask for a limit of 8 vCPU of standardFSv2Family" in row.fix
+    assert "request a limit of 8 vCPU of standardFSv2Family" in row.fix

@@ -43,7 +43,7 @@ def test_the_nodes_that_a_pool_may_have_count_with_those_of_the_system_pool() ->
     assert compute_problems([pool()], [LIMITS], beside=[SYSTEM]) == []
     (problem,) = compute_problems([pool()], [LIMITS._replace(total=Limit("cores", 11))], beside=[SYSTEM])
     assert problem.message.startswith(
-        "12 vCPU of all families together in eastus are asked for together with clusters.gpu.system"
+        "12 vCPU of all families together in eastus are requested together with clusters.gpu.system"
     )
     (problem,) = compute_problems([pool()], [LIMITS], beside=[SYSTEM._replace(vcpus=8)])[:1]
     assert problem.path == "clusters.gpu.system_pool.size"

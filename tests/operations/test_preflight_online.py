@@ -78,7 +78,7 @@ def test_a_family_without_quota_says_which_limit_to_ask_for(connected: EmbeddedA
     [(answer, message, fix)] = rows(report, "quota")
     assert answer == "no quota"
     assert "96 vCPU" in message
-    assert fix == f"ask for a limit of 96 vCPU of {T4} in westeurope, 48 more than today's 48"
+    assert fix == f"request a limit of 96 vCPU of {T4} in westeurope, 48 more than today's 48"
 
 
 @pytest.mark.slow
@@ -98,7 +98,7 @@ def test_machine_learning_counts_its_reserve_against_its_own_quota(connected: Em
     code, report = preflight("--need", "ml-endpoint=Standard_NC4as_T4_v3*6@westeurope")
     assert code == 1
     [(_, _, fix)] = rows(report, "quota")
-    assert fix == "ask for a limit of 32 vCPU of StandardNCASv3_T4Family in westeurope, 8 more than today's 24"
+    assert fix == "request a limit of 32 vCPU of StandardNCASv3_T4Family in westeurope, 8 more than today's 24"
 
 
 @pytest.mark.slow
@@ -109,7 +109,7 @@ def test_batch_without_an_account_leaves_its_quotas_unknown(connected: EmbeddedA
     fault(connected, "quota", "batch", "japaneast", "accounts", "0")
     code, report = preflight(*need)
     assert (code, answers(report, "quota")) == (1, {"no quota", "unknown"})
-    assert "ask for a limit of 1 Batch accounts in japaneast, 1 more than today's 0" in str(report)
+    assert "request a limit of 1 Batch accounts in japaneast, 1 more than today's 0" in str(report)
 
 
 @pytest.mark.slow

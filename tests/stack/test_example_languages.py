@@ -155,7 +155,7 @@ BAD = {
     ),
     "a name that Azure refuses": Bad(
         {"shared": ("GpuCluster", {**CLUSTER, "gpuPools": {"T4_Pool": T4}, "expiresAfter": LAST_DAY})},
-        {None: ('GpuCluster("shared").gpuPools.T4_Pool has a problem: AKS takes no Linux pool of this name',)},
+        {None: ('GpuCluster("shared").gpuPools.T4_Pool has a problem: not a valid name for a Linux pool of AKS',)},
     ),
     "traffic to nobody": Bad(
         {
@@ -167,8 +167,8 @@ BAD = {
         {
             None: (
                 'MlEndpoint("digits").workspace has a problem: Azure Machine Learning workspace not found',
-                'MlEndpoint("digits").traffic.green has a problem: there is no such deployment',
-                'MlEndpoint("digits").traffic has a problem: the traffic of an endpoint\'s deployments adds up to 90 percent',
+                'MlEndpoint("digits").traffic.green has a problem: unknown deployment',
+                'MlEndpoint("digits").traffic has a problem: the shares of traffic add up to 90 percent',
             )
         },
     ),
@@ -180,7 +180,7 @@ BAD = {
         {
             None: (
                 'BatchPool("train").expiresAfter has a problem: the last day has to lie after',
-                'BatchPool("train").autoscale.maxNodes has a problem: a pool that follows its tasks has at least 1 node',
+                'BatchPool("train").autoscale.maxNodes has a problem: the maximum is below 1 node',
                 'BatchPool("train").taskSlots has a problem: a node runs 1 to 16 tasks at a time',
             )
         },

@@ -55,8 +55,7 @@ def test_groups_and_clusters_come_up_at_the_first_try(
     done = stack.pulumi("up", "--yes", "--skip-preview")
     assert done.returncode == 0, done.stdout + done.stderr
     assert (
-        "adder-group: the role by which its image is pulled doesn't work yet; it is tried again for up to 15 minutes"
-        in done.stdout
+        "adder-group: the role assignment for pulling its image isn't effective yet; retrying for up to 15 minutes" in done.stdout
     )
     assert "waiting until the new role assignment takes effect, up to 15 minutes" in done.stdout
 

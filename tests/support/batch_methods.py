@@ -1,6 +1,6 @@
 """Batch pools for tests of the ways to get software onto their nodes.
 
-In: a size and what else is asked. Out: the way that is chosen, and everything against the pool in it.
+In: a size and what else is asked. Out: the method that is chosen, and everything against the pool in it.
 """
 
 from datetime import date
@@ -9,6 +9,7 @@ from typing import Any
 from azure_gpu.catalog.services.batch.ways import Wanted, Way, choose
 
 from azure_gpu.catalog.problems import Problem, errors
+from azure_gpu.catalog.services.batch.method_choice import DriverMethod, RequestedMethod, choose
 from azure_gpu.catalog.services.batch.pools import problems
 from azure_gpu.catalog.services.batch.request import Mpi, PoolRequest
 from azure_gpu.catalog.sizes import SIZES
@@ -25,11 +26,15 @@ def mpi(size: str, flavour: Mpi, **changed: Any) -> PoolRequest:
     return pool(size, mpi=flavour, rdma=True, inter_node=True, **changed)
 
 
-def found(request: PoolRequest, day: date = TODAY, wanted: Wanted = Wanted.AUTO, **said: str) -> tuple[Way, list[Problem]]:
-    """The way, and everything against the pool in it."""
-    way, refused = choose(request, day, wanted, **said)
-    return way, [*refused, *problems(way.applied(request), day)]
+def found(
+    request: PoolRequest, day: date = TODAY, requested: RequestedMethod = RequestedMethod.AUTO, **said: str
+) -> tuple[DriverMethod, list[Problem]]:
+    """The method, and everything against the pool in it."""
+    method, refused = choose(request, day, requested, **said)
+    return method, [*refused, *problems(method.applied(request), day)]
 
 
-def refused(request: PoolRequest, day: date = TODAY, wanted: Wanted = Wanted.AUTO, **said: str) -> list[Problem]:
-    return errors(found(request, day, wanted, **said)[1])
+def refused(
+    request: PoolRequest, day: date = TODAY, requested: RequestedMethod = RequestedMethod.AUTO, **said: str
+) -> list[Problem]:
+    return errors(found(request, day, requested, **said)[1])

@@ -1,5 +1,5 @@
-"""What is known: dated facts about GPUs on Azure with their sources, and pure rules over them.
+"""Dated facts about GPUs on Azure with their sources, and pure rules over them.
 
-No Pulumi, no network, no I/O at import. Every record, a row of a table or a request, is a NamedTuple: unchangeable as a frozen
-dataclass is, and loaded in a sixth of its time. Records are built by field names wherever they have more than a few fields.
+No Pulumi, no network, no I/O at import. Records (rows of tables, requests) are NamedTuples: immutable like frozen dataclasses,
+and six times faster to load. Records with more than a few fields are built by field names.
 """

@@ -1,7 +1,4 @@
-"""What Azure takes as a budget, and how what a month costs stands against one.
-
-In: the cost of a month as far as it is known, the number of parts whose cost isn't, and a budget. Out: a `Standing`.
-"""
+"""Limits of Azure budgets, and the comparison of a monthly cost with a budget."""
 
 from datetime import date
 from enum import StrEnum
@@ -9,7 +6,7 @@ from typing import NamedTuple
 
 from azure_gpu.catalog.sources import Dated, Source
 
-# Numbers, and what a budget has to have: the descriptions of Budget and Notification.
+# Limits: the descriptions of Budget and Notification.
 SPECIFICATION = Source("Azure/azure-rest-api-specs, Microsoft.Consumption/budgets 2024-08-01", Dated.OBSERVED, date(2026, 11, 26))
 MOST_NOTIFICATIONS = 5
 MOST_CONTACTS = 50  # addresses, and action groups, of one notification
@@ -17,13 +14,13 @@ MOST_PERCENT = 1000
 
 
 class Verdict(StrEnum):
-    UNDER = "under"  # or as much: nothing is left, and nothing is too much
+    UNDER = "under"  # or equal
     OVER = "over"
-    UNKNOWN = "unknown"  # what is known is within it, and more is to come
+    UNKNOWN = "unknown"  # the known cost is within the budget, but isn't all of it
 
 
 class Standing(NamedTuple):
-    """How what a month costs stands against a budget, in USD."""
+    """A monthly cost compared with a budget, in USD."""
 
     verdict: Verdict
     budget: float
@@ -32,22 +29,21 @@ class Standing(NamedTuple):
 
     @property
     def over_by(self) -> float:
-        """What is too much; with unknown parts at least that. 0 where nothing is known to be."""
+        """The excess; with unknown parts the least excess. 0 if none is known."""
         return max(0.0, round(self.cost - self.budget, 2))
 
     def __str__(self) -> str:
         of = f"the budget of {self.budget:,.2f} USD a month"
-        parts = "1 part has" if self.unknown == 1 else f"{self.unknown} parts have"
+        parts = "1 part" if self.unknown == 1 else f"{self.unknown} parts"
         if self.verdict is Verdict.OVER:
-            beside = f", and {parts} a cost that isn't known" if self.unknown else ""
+            beside = f"; the cost of {parts} is unknown" if self.unknown else ""
             return f"over {of} by {'at least ' if self.unknown else ''}{self.over_by:,.2f} USD{beside}"
         if self.verdict is Verdict.UNDER:
-            return f"within {of}, of which {max(0.0, self.budget - self.cost):,.2f} USD are left"
-        return f"whether it is within {of} isn't known: {parts} a cost that isn't known, the rest costs {self.cost:,.2f} USD"
+            return f"within {of}, {max(0.0, self.budget - self.cost):,.2f} USD left"
+        return f"possibly over {of}: the cost of {parts} is unknown, the rest costs {self.cost:,.2f} USD"
 
 
 def standing(cost: float, unknown: int, budget: float) -> Standing:
-    """`cost`: what the parts cost in a month whose cost is known; `unknown`: how many others there are. What is over the budget
-    already is over it, whatever the others cost."""
+    """Compares a month with a budget. `cost`: the total known cost; `unknown`: the number of parts without a known cost."""
     verdict = Verdict.OVER if round(cost, 2) > budget else Verdict.UNKNOWN if unknown else Verdict.UNDER
     return Standing(verdict, budget, cost, unknown)

@@ -1,7 +1,6 @@
-"""Whether a container's CUDA programs run: on the driver that is there, and on the GPU.
+"""Checks whether a container image's CUDA programs run on the driver and on the GPU.
 
-In: an image, the GPU, and either the newest CUDA version that a service's driver runs or a driver's version. Out: every problem.
-An image of whose CUDA version nothing is known has none.
+An image of unknown CUDA version has no problems.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,7 +14,7 @@ from azure_gpu.catalog.sources import Source
 
 
 def cuda_at(by_date: Sequence[tuple[Source, str]], as_of: date) -> tuple[Source, str] | None:
-    """What a service ran on that day: the newest entry that isn't later, before all of them the first. None: there is none.
+    """The version that a service ran on that day: the newest entry that isn't later, else the first entry. None: no entries.
 
     `by_date` is ordered by day, the newest last.
     """
@@ -24,10 +23,10 @@ def cuda_at(by_date: Sequence[tuple[Source, str]], as_of: date) -> tuple[Source,
 
 
 def check_container(image: str, *, service: str, highest_cuda: str, source: Source, gpu: Gpu | None, path: str) -> list[Problem]:
-    """What speaks against running this image on a service that brings its own driver.
+    """The problems of running this image on a service that brings its own driver.
 
-    `highest_cuda` is the newest CUDA version that the driver of `service` runs on the day that is asked, `11` for all of 11, and
-    `source` says so; empty where it is not known. `gpu` None: not known. `path` is where the image is written.
+    `highest_cuda` is the newest CUDA version that the driver of `service` runs, `11` for all of 11, by `source`; empty if
+    unknown. `gpu` None: not known. `path` is where the image is written.
     """
     known = image_cuda(image)
     if known is None:
@@ -36,7 +35,7 @@ def check_container(image: str, *, service: str, highest_cuda: str, source: Sour
 
 
 def check_container_on_driver(image: str, *, driver: str, windows: bool = False, gpu: Gpu | None, path: str) -> list[Problem]:
-    """What speaks against running this image where a driver of this version is installed, such as on the nodes of a pool."""
+    """The problems of running this image where a driver of this version is installed, such as on the nodes of a pool."""
     known = image_cuda(image)
     if known is None:
         return []
@@ -47,7 +46,7 @@ def _service(image: str, known: KnownCuda, service: str, highest_cuda: str, sour
     if runs(highest_cuda, known.version) is False:
         yield Problem(
             path=path,
-            message=f"the image holds CUDA {known.version}, and the driver of {service} runs CUDA up to {highest_cuda}",
+            message=f"the image has CUDA {known.version}, but the driver of {service} runs CUDA up to {highest_cuda}",
             value=image,
             allowed=f"CUDA {highest_cuda} or older",
             fix=f"use an image with CUDA {highest_cuda} or older",
@@ -62,7 +61,7 @@ def _driver(image: str, known: KnownCuda, driver: str, windows: bool, path: str)
         needed = minimum_driver(known.version, windows=windows)
         yield Problem(
             path=path,
-            message=f"the image holds CUDA {known.version}, and driver {driver} runs CUDA up to {highest}",
+            message=f"the image has CUDA {known.version}, but driver {driver} runs CUDA up to {highest}",
             value=image,
             allowed=f"CUDA {highest} or older",
             fix=f"use an image with CUDA {highest} or older" + (f", or driver {needed} or later" if needed else ""),
@@ -77,9 +76,9 @@ def _gpu(image: str, known: KnownCuda, gpu: Gpu | None, path: str) -> Iterator[P
     if gpu.vendor is not Vendor.NVIDIA:
         yield Problem(
             path=path,
-            message=f"the image holds CUDA {known.version}, which {gpu.model} doesn't run",
+            message=f"the image has CUDA {known.version}, which {gpu.model} doesn't run",
             value=image,
-            fix="use an image for ROCm, or a GPU of NVIDIA",
+            fix="use an image with ROCm, or an NVIDIA GPU",
             source=f"{gpu.source}; {known.source}",
             code=Code.WRONG_DRIVER,
         )
@@ -91,7 +90,7 @@ def _gpu(image: str, known: KnownCuda, gpu: Gpu | None, path: str) -> Iterator[P
     if architecture.last_cuda is not None and version[0] > architecture.last_cuda:
         yield Problem(
             path=path,
-            message=f"the image holds CUDA {known.version}, which no longer builds for the {architecture.name} generation "
+            message=f"the image has CUDA {known.version}, which no longer supports the {architecture.name} generation "
             f"of {gpu.model}",
             value=image,
             allowed=f"CUDA {architecture.last_cuda} or older",
@@ -102,8 +101,8 @@ def _gpu(image: str, known: KnownCuda, gpu: Gpu | None, path: str) -> Iterator[P
     elif version < cuda_version(architecture.first_cuda):
         yield Problem(
             path=path,
-            message=f"the image holds CUDA {known.version}, which is older than the {architecture.name} generation of "
-            f"{gpu.model}: its programs may start slowly or not run, for none of their code is made for this GPU",
+            message=f"the image has CUDA {known.version}, which is older than the {architecture.name} generation of "
+            f"{gpu.model}: its programs may start slowly or not run",
             value=image,
             allowed=f"CUDA {architecture.first_cuda} or later",
             fix=f"use an image with CUDA {architecture.first_cuda} or later",

@@ -1,7 +1,6 @@
-"""Whether Container Instances takes a group with these images, and what runs them where it doesn't.
+"""Checks a container group together with its images against Container Instances, and proposes what runs it instead.
 
-In: a `GroupRequest` with the image of each container, the day and the prices. Out: the service's own problems, with the size of a
-node pool that replaces its GPUs and what that costs, and those of an image whose CUDA the service's driver doesn't run.
+A problem of a retired GPU gets the size of an AKS node pool that replaces it, with its price.
 """
 
 from collections.abc import Iterator, Sequence
@@ -47,7 +46,7 @@ def check(request: GroupRequest, images: Sequence[Image], as_of: date, prices: P
 
 
 def pool_sizes(sku: str, count: int, region: str, as_of: date, prices: PriceBook) -> tuple[successors.Successor, ...]:
-    """Sizes for a node pool of AKS that replace so many GPUs of a SKU, best first; none for a SKU that never was."""
+    """Sizes of an AKS node pool that replace `count` GPUs of a SKU, best first; none for an unknown SKU."""
     size = _size_of(sku, count)
     if size is None:
         return ()
@@ -56,7 +55,7 @@ def pool_sizes(sku: str, count: int, region: str, as_of: date, prices: PriceBook
 
 
 def _size_of(sku: str, count: int) -> Size | None:
-    """The VM size that the service ran such GPUs on; of a number that it never gave, the nearest."""
+    """The VM size on which the service ran these GPUs; for an unsupported count, the nearest."""
     if sku not in GPU_SKUS:
         return None
     family = GPU_SKUS[sku].vm_family
@@ -75,7 +74,7 @@ def _with_pool(problem: Problem, request: GroupRequest, as_of: date, prices: Pri
 
 
 def _profile_cost(name: str, request: GroupRequest, as_of: date) -> Price | None:
-    """What a replica costs that fills a serverless profile of Container Apps; None where that isn't known."""
+    """The price of a replica that uses a whole serverless profile of Container Apps; None if unknown."""
     profile = PROFILES.get(name)
     if profile is None or as_of < profile.lifecycle.seen.day:
         return None
@@ -84,7 +83,7 @@ def _profile_cost(name: str, request: GroupRequest, as_of: date) -> Price | None
 
 
 def _cuda(image: Image, container: ContainerRequest, as_of: date) -> Iterator[Problem]:
-    """By the service's page of that day. Between two pages, what the next one takes may have been taken already."""
+    """By the service's page of that day. Between two pages, the service may already have supported what the next one lists."""
     size = _size_of(container.gpu_sku, container.gpu_count or 0)
     gpu = size.gpu if size else None
     page = cuda_at(CUDA_BY_DATE, as_of)

@@ -1,7 +1,6 @@
-"""Whether an image's CUDA programs run on a serverless GPU of Container Apps.
+"""Checks whether an image's CUDA programs run on a serverless GPU of Container Apps.
 
-In: the type of a workload profile, and an image. Out: every problem. By its page the service runs the latest CUDA version, so an
-image can only be too old for the GPU, or too new for its generation.
+By its page the service runs the latest CUDA version, so an image can only be too old for the GPU, or too new for its generation.
 """
 
 from azure_gpu.catalog.container_cuda import check_container
@@ -14,7 +13,7 @@ _ON_A_REPLICA = {"T4": "Standard_NC4as_T4_v3", "A100": "Standard_NC24ads_A100_v4
 
 
 def check_image(profile_type: str, image: str, path: str) -> list[Problem]:
-    """What speaks against running this image, which is written at `path`. None where profile or image isn't known."""
+    """The problems of running this image, which is written at `path`. None where profile or image isn't known."""
     gpu = _gpu(profile_type)
     if gpu is None:
         return []

@@ -1,7 +1,7 @@
-"""The day at which this version of the package chooses what nobody names: images, drivers, GPUs of an environment.
+"""The day of this version's defaults: images, drivers, GPUs of an environment.
 
-A plan follows from the stack file and the version, and not from the day on which it is made. Another day here may choose
-otherwise: CHANGELOG.md tells what it changes of stacks that are up. Whether a choice can still be had is judged at the day of the
+A plan depends on the stack file and the version, not on the day on which it is made. A new day here may change defaults;
+CHANGELOG.md describes what that changes in existing stacks. Whether a default is still available is checked as of the day of the
 plan.
 """
 

@@ -1,8 +1,7 @@
 """Which NVIDIA driver runs which CUDA version, and which GPU.
 
-In: the version of a driver or of CUDA, and a GPU. Out: what runs what, and problems. A driver runs programs of its own CUDA
-version and of all older ones; since CUDA 11 also those of newer minor versions of the same major version. What no table here
-knows is let through without a word.
+A driver runs programs of its own CUDA version and of all older ones; since CUDA 11 also those of newer minor versions of the same
+major version. Versions that aren't in these tables are accepted silently.
 """
 
 import re
@@ -74,7 +73,7 @@ MINOR_COMPATIBLE: dict[int, tuple[str, str]] = {
     13: ("580.65.06", "580"),
 }
 
-# The number in front of a driver's version says its branch; a Windows version may be a few above it (471.11 is of branch 470).
+# A driver's version starts with its branch; a Windows version may start a few higher (471.11 is of branch 470).
 BRANCHES: tuple[int, ...] = tuple(sorted({int(toolkit.linux.split(".")[0]) for toolkit in TOOLKITS}))
 _NEWER_BY = 10  # a driver this far above the last branch may be made for a CUDA version that no row has
 
@@ -125,19 +124,19 @@ _CUDA = r"(?a)(\d{1,2})(?:\.(\d{1,2}))?(?:\.\d+)*"
 
 
 def cuda_version(text: str) -> tuple[int, ...]:
-    """`10.1` as (10, 1), `11` as (11,), `12.4.1` as (12, 4). Empty where the text is no version."""
+    """`10.1` as (10, 1), `11` as (11,), `12.4.1` as (12, 4). Empty if the text isn't a version."""
     found = re.fullmatch(_CUDA, text)
     return tuple(int(part) for part in found.groups() if part is not None) if found else ()
 
 
 def runs(highest_cuda: str, cuda: str) -> bool | None:
-    """Whether a driver made for `highest_cuda` runs programs of `cuda`. `11` stands for all of 11. None: one is no version."""
-    highest, asked = cuda_version(highest_cuda), cuda_version(cuda)
-    if not highest or not asked:
+    """Whether a driver made for `highest_cuda` runs programs of `cuda`. `11`: all of 11. None: one of them isn't a version."""
+    highest, requested = cuda_version(highest_cuda), cuda_version(cuda)
+    if not highest or not requested:
         return None
-    if highest[0] == asked[0] and highest[0] >= MINOR_COMPATIBLE_SINCE:
+    if highest[0] == requested[0] and highest[0] >= MINOR_COMPATIBLE_SINCE:
         return True
-    return asked[: len(highest)] <= highest
+    return requested[: len(highest)] <= highest
 
 
 def minimum_driver(cuda: str, *, windows: bool = False) -> str | None:
@@ -152,8 +151,7 @@ def minimum_driver(cuda: str, *, windows: bool = False) -> str | None:
 
 
 def highest_cuda(driver: str, *, windows: bool = False) -> str | None:
-    """The newest CUDA version that a driver is made for; None where it is older or of a newer branch than all that are known, or
-    no version."""
+    """The newest CUDA version that a driver supports; None if its branch is unknown, or it isn't a version."""
     if not re.fullmatch(_VERSION, driver) or _numbers(driver)[0] >= BRANCHES[-1] + _NEWER_BY:
         return None
     made_for = [toolkit.cuda for toolkit in TOOLKITS if _numbers(driver) >= _numbers(toolkit.first_driver(windows))]
@@ -168,12 +166,12 @@ def branch_of(driver: str) -> int | None:
 
 
 def check_driver(version: str, gpu: Gpu | None, path: str) -> list[Problem]:
-    """What speaks against installing this driver of NVIDIA on a machine with this GPU. None: no GPU, or it isn't known."""
+    """The problems of installing this driver of NVIDIA on a machine with this GPU. None: no GPU, or it isn't known."""
     if not re.fullmatch(_VERSION, version):
         return [
             Problem(
                 path=path,
-                message="this is no version of an NVIDIA driver",
+                message="not a valid version of an NVIDIA driver",
                 value=version,
                 allowed="three digits, a point and more digits",
                 fix="write it as NVIDIA does, such as 411.82 or 580.159.04",
@@ -182,7 +180,7 @@ def check_driver(version: str, gpu: Gpu | None, path: str) -> list[Problem]:
     if gpu is None:
         return []
     if gpu.vendor is not Vendor.NVIDIA:
-        return [_wrong(path, version, f"{gpu.model} takes no driver of NVIDIA", f"use {gpu.vendor}'s driver", gpu.source)]
+        return [_wrong(path, version, f"NVIDIA drivers don't support {gpu.model}", f"use {gpu.vendor}'s driver", gpu.source)]
     architecture = ARCHITECTURES.get(gpu.architecture)
     if architecture is None:
         return []
@@ -203,7 +201,7 @@ def check_driver(version: str, gpu: Gpu | None, path: str) -> list[Problem]:
             _wrong(
                 path,
                 version,
-                f"the driver no longer knows {gpu.model}: branch {last} is the last for its generation {gpu.architecture}",
+                f"the driver no longer supports {gpu.model}: branch {last} is the last for its generation {gpu.architecture}",
                 f"install a driver {last}.x",
                 architecture.source,
             )

@@ -1,7 +1,7 @@
-"""Facts that no rule decides by, kept with their sources: the documentation shows them, and the parts that need one find it.
+"""Facts that no rule depends on, with their sources, for the documentation and for other packages.
 
-In: what they are about: a module of `services` or `prices` by its dotted name (`batch.autoscale`), or one of the things below.
-Out: the rows of `facts.csv`. What a rule decides by stands with the rule or in a table of its own instead.
+Facts are about a module of `services` or `prices`, by its dotted name (`batch.autoscale`), or about one of the topics below.
+Facts that a rule depends on are with the rule or in a separate table.
 """
 
 from collections.abc import Iterable, Mapping
@@ -22,9 +22,9 @@ TABLE = Table(
         "source": "where it was read",
     },
 )
-# Beside modules: Azure, its clients and its images, which belong to no one service.
+# Topics that aren't modules: Azure, its clients and its images, which don't belong to one service.
 AZURE = "azure"
-# And, of prices, what was left out, names that have a price and are no size, what a service asks for on top of its machines.
+# Of prices: what was left out, names with a price that aren't sizes, surcharges of services on their machines.
 PRICES_LEFT_OUT, NOT_SIZES, SURCHARGES = "prices.left_out", "prices.not_sizes", "prices.surcharges"
 
 
@@ -56,7 +56,7 @@ def everything() -> Mapping[str, tuple[Fact, ...]]:
 
 
 def read(rows: Iterable[Row], known: Mapping[str, Source]) -> Mapping[str, tuple[Fact, ...]]:
-    """The facts of a table's rows. TableError where a row is malformed, or tells again what another tells."""
+    """The facts of a table's rows. TableError where a row is malformed, or a fact is there twice."""
     found: dict[str, dict[str, Fact]] = {}
     for row in rows:
         facts = found.setdefault(row.filled("about"), {})

@@ -1,7 +1,4 @@
-"""Which CUDA version a container image holds, where its name or a public source says so.
-
-In: an image reference as a user wrote it. Out: a `KnownCuda`, or None: of most images nothing is known.
-"""
+"""The CUDA version of a container image, by its name or by a public source; unknown for most images."""
 
 import re
 from datetime import date

@@ -1,7 +1,6 @@
-"""From when until when a thing is sold, and what to say of that on a given day.
+"""When a thing is available, its status on a given day, and the problems of using it on that day.
 
-In: a `Lifecycle`, made of dated sources, and the day at which it is asked. Out: its `Status` on that day, and problems. A last
-day is the last on which the thing can be had: it is retired from the day after.
+An end is the last day on which a thing is available: it is retired from the day after.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -76,9 +75,9 @@ def check(
     fix: str = "",
     instead: tuple[str, ...] = (),
 ) -> list[Problem]:
-    """What speaks against using the thing on that day: an error once it is retired or before it began, else a warning or nothing.
+    """The problems of using the thing on that day: an error once it is retired or before it began, else a warning or nothing.
 
-    `what` names the thing in the user's words, without an article's capital; `fix` and `instead` say what works on that day.
+    `what` is the thing in the user's words, in lower case; `fix` and `instead` are what works on that day.
     """
     end = lifecycle.end_in(region)
     where = f" in {regions.normalise(region)}" if regions.normalise(region) in lifecycle.end_elsewhere else ""
@@ -86,7 +85,7 @@ def check(
         return [
             Problem(
                 path=path,
-                message=f"{what} retired{where} on {end.day.isoformat()}; asked as of {as_of.isoformat()}",
+                message=f"{what} retired{where} on {end.day.isoformat()}; checked as of {as_of.isoformat()}",
                 value=value,
                 fix=fix,
                 instead=instead,
@@ -129,8 +128,7 @@ def check(
 
 
 def through(rules: Callable[[date], Iterable[Problem]], as_of: date, last: date | None) -> list[Problem]:
-    """What the rules say on that day, and a warning of each end that comes before the last day of what they are asked about,
-    however far away that is. None: it has no last day."""
+    """The problems on that day, and a warning of each end until `last`, the last day of the checked thing (None: it has none)."""
     found = list(rules(as_of))
     if last is None or last <= as_of:
         return found
@@ -150,15 +148,15 @@ def _before_seen(seen: Source, what: str, as_of: date, path: str, value: object)
     if seen.dated is Dated.VALID_FROM:
         return Problem(
             path=path,
-            message=f"{what} came on {seen.day.isoformat()}; asked as of {as_of.isoformat()}",
+            message=f"{what} became available on {seen.day.isoformat()}; checked as of {as_of.isoformat()}",
             value=value,
-            fix=f"choose what was there, or a day from {seen.day.isoformat()} on",
+            fix=f"choose one that was available, or set `as_of` to {seen.day.isoformat()} or later",
             source=str(seen),
             code=Code.NOT_OFFERED,
         )
     return Problem(
         path=path,
-        message=f"{what} was first seen on {seen.day.isoformat()}; whether it was there on {as_of.isoformat()} is not known",
+        message=f"{what} was first seen on {seen.day.isoformat()}; whether it was available on {as_of.isoformat()} is not known",
         value=value,
         source=str(seen),
         code=Code.UNKNOWN,

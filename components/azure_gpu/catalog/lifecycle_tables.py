@@ -1,7 +1,4 @@
-"""The columns in which a table says from when until when what its row names is sold, and the tables that have nothing else.
-
-`COLUMNS` goes into the columns of a table; `read` makes a `Lifecycle` of a row; `of_series` is a service's table of series.
-"""
+"""The table columns that describe a lifecycle, and tables of series with their lifecycles."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -37,9 +34,9 @@ def read(row: Row, known: Mapping[str, Source]) -> Lifecycle:
         doubt=row.maybe("doubt", known, where),
     )
     if lifecycle.general is not None and not lifecycle.preview:
-        raise row.wrong("general", "nothing where preview is no")
+        raise row.wrong("general", "an empty cell where preview is no")
     if lifecycle.announced is not None and lifecycle.end is None:
-        raise row.wrong("announced", "nothing where there is no end")
+        raise row.wrong("announced", "an empty cell where end is empty")
     return lifecycle
 
 

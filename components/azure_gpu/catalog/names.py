@@ -1,7 +1,4 @@
-"""What Azure allows as a name, per resource type: its length, its characters, and whether it is unique in all of Azure.
-
-In: an ARM type and a name. Out: problems; none for a type that has no row here.
-"""
+"""Azure's rules for resource names, per type: length, characters, and whether the name is unique in all of Azure."""
 
 import re
 from typing import NamedTuple
@@ -21,7 +18,7 @@ _ML_LIMITS = "Microsoft Learn, machine-learning/how-to-manage-quotas, read 2026-
 
 
 class NameRule(NamedTuple):
-    """The rule for one type. `expression` says nothing about the length; `words` says it to a person."""
+    """The rule for one type. `expression` doesn't include the length; `words` is for people."""
 
     shortest: int
     longest: int
@@ -259,7 +256,7 @@ RULES: dict[str, NameRule] = {
         r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?",
         "the service's own refusal, quoted in MicrosoftDocs/azure-docs issue 15546, 2018-09-25",
     ),
-    # The page says 5 to 63; Azure takes shorter ones, as the volume `logs` of Terraform's documentation.
+    # The page says 5 to 63; Azure accepts shorter ones, as the volume `logs` of Terraform's documentation.
     VOLUME: _rule(
         1,
         63,
@@ -292,7 +289,7 @@ def check(arm_type: str, name: str, path: str) -> list[Problem]:
     return [
         Problem(
             path=path,
-            message=f"Azure doesn't take this as a name in {kind}",
+            message=f"not a valid name for {kind}",
             value=name,
             allowed=rule.allowed,
             fix=_suggestion(rule, name),
@@ -302,9 +299,9 @@ def check(arm_type: str, name: str, path: str) -> list[Problem]:
 
 
 def _suggestion(rule: NameRule, name: str) -> str:
-    """The same name with what isn't allowed left out, where that leads to a name the rule takes."""
+    """The name without the characters that aren't allowed, if that is a valid name."""
     for candidate in (name, name.lower(), re.sub(r"[^a-z0-9]+", "-", name.lower()), re.sub(r"[^a-z0-9]+", "", name.lower())):
         fitting = candidate[: rule.longest].strip("-.")
         if len(fitting) >= rule.shortest and rule.pattern.fullmatch(fitting):
             return f"write {fitting!r}"
-    return "choose a name of these characters"
+    return "use only the allowed characters"

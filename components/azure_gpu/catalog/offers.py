@@ -1,6 +1,6 @@
-"""Whether a service takes a VM size, in that region, on that day: the rules that hold for every service, and each service's own.
+"""Checks whether a service offers a VM size, in a region on a day: the general rules, and those of each service.
 
-In: a `SizeUse` and the day. Out: every problem; where a size can't be had, with what works instead and its price.
+A problem of a size that isn't available gets replacements with their prices.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -27,20 +27,20 @@ OfService = Callable[[Size, SizeUse, date], Iterable[Problem]]
 
 
 def of_service(service: Service) -> OfService | None:
-    """A service's own rules over sizes; None for one that takes no sizes. They load when they are asked for, and no others."""
+    """A service's rules for sizes, loaded on demand; None for a service that doesn't run VM sizes."""
     match service:
         case Service.VIRTUAL_MACHINES:
             from azure_gpu.catalog.services import virtual_machines
 
             return virtual_machines.size_problems
         case Service.BATCH:
-            from azure_gpu.catalog.services.batch import service as batch
+            from azure_gpu.catalog.services.batch import sizes as batch
 
             return batch.size_problems
         case Service.AKS:
-            from azure_gpu.catalog.services.aks import use
+            from azure_gpu.catalog.services.aks import size_rules
 
-            return use.size_problems
+            return size_rules.size_problems
         case Service.ML_COMPUTE | Service.ML_ENDPOINT:
             from azure_gpu.catalog.services.machine_learning import sizes
 
@@ -53,13 +53,13 @@ def of_service(service: Service) -> OfService | None:
             return None
 
 
-# After these something else is wanted; a size that isn't known has its own proposal, the nearest names.
-_WANT_ANOTHER = {Code.RETIRED, Code.RETIRING, Code.NOT_OFFERED, Code.NOT_IN_REGION, Code.WRONG_DRIVER, Code.IMPOSSIBLE}
+# Problems that get a replacement; for an unknown size, the nearest names are proposed instead.
+_NEEDS_REPLACEMENT = {Code.RETIRED, Code.RETIRING, Code.NOT_OFFERED, Code.NOT_IN_REGION, Code.WRONG_DRIVER, Code.IMPOSSIBLE}
 
 
 def check(use: SizeUse, as_of: date, *, prices: PriceBook, sizes: Sizes = SIZES, until: date | None = None) -> list[Problem]:
-    """Every reason against this use on that day, with what works instead, and every end before the last day of the use, which
-    `until` gives. Empty: nothing known speaks against it."""
+    """All problems of this use on that day, with replacements, and every end before `until`, the last day of the
+    use. Empty: no known problem."""
     if use.service is Service.CONTAINER_APPS:
         return lifecycle.through(lambda day: _workload_profile(use, day), as_of, until)
     if use.service is Service.CONTAINER_INSTANCES:
@@ -68,14 +68,14 @@ def check(use: SizeUse, as_of: date, *, prices: PriceBook, sizes: Sizes = SIZES,
     if size is None:
         return [sizes.unknown(use.size, use.path)]
     problems = lifecycle.through(lambda day: reasons(size, use, day, prices), as_of, until)
-    if not any(problem.code in _WANT_ANOTHER for problem in problems):
+    if not any(problem.code in _NEEDS_REPLACEMENT for problem in problems):
         return problems
     found = successors.find(size, use, as_of, sizes, prices, reasons)
-    return [_with(problem, found, use, as_of) if problem.code in _WANT_ANOTHER else problem for problem in problems]
+    return [_with(problem, found, use, as_of) if problem.code in _NEEDS_REPLACEMENT else problem for problem in problems]
 
 
 def _workload_profile(use: SizeUse, as_of: date) -> list[Problem]:
-    """Container Apps sells GPUs by the type of a workload profile, which stands where other services have a size."""
+    """For Container Apps, the size is the type of a workload profile."""
     from azure_gpu.catalog.services.container_apps_requests import ProfileRequest, profile_problems
 
     request = ProfileRequest(
@@ -92,7 +92,7 @@ def _workload_profile(use: SizeUse, as_of: date) -> list[Problem]:
 
 
 def _gpu_sku(use: SizeUse, as_of: date) -> list[Problem]:
-    """Container Instances sold GPUs by a SKU, which stands where other services have a size; `nodes` is their number."""
+    """For Container Instances, the size is a GPU SKU, and `nodes` the number of GPUs."""
     from azure_gpu.catalog.services import container_instances
 
     container = container_instances.ContainerRequest(
@@ -121,13 +121,13 @@ def _gpu_sku(use: SizeUse, as_of: date) -> list[Problem]:
 
 
 def reasons(size: Size, use: SizeUse, as_of: date, prices: PriceBook) -> Iterator[Problem]:
-    """What speaks against this use, without saying what works instead."""
+    """The problems of this use, without replacements."""
     ends = lifecycle.check(size.lifecycle, size.name, as_of, path=use.path, value=use.size, region=use.region)
     yield from ends
     yield from _restricted(size, use)
     yield from _driver(size, use)
     yield from _network(size, use)
-    if not any(problem.code is Code.RETIRED for problem in ends):  # where it was sold once helps nobody
+    if not any(problem.code is Code.RETIRED for problem in ends):  # the regions of a retired size don't matter
         yield from _region(size, use, as_of, prices)
     rules = of_service(use.service)
     if rules is not None:
@@ -135,12 +135,12 @@ def reasons(size: Size, use: SizeUse, as_of: date, prices: PriceBook) -> Iterato
 
 
 def only_system(size: Size) -> OperatingSystem:
-    """The operating system to ask with where the user named none: Linux, but for sizes that run Windows alone."""
+    """The default operating system of a size: Linux, except for sizes that run only Windows."""
     return OperatingSystem.WINDOWS if size.series.windows_only else OperatingSystem.LINUX
 
 
 def use_of(size: Size, service: Service, region: str = "", *, rdma: bool = False) -> SizeUse:
-    """The use to ask with about a size that nobody wrote anywhere, as a listing of sizes does."""
+    """The use of a size that isn't in a user's input, as in a list of sizes."""
     return SizeUse(
         service=service,
         size=size.name,
@@ -153,11 +153,11 @@ def use_of(size: Size, service: Service, region: str = "", *, rdma: bool = False
 
 
 def _with(problem: Problem, found: tuple[successors.Successor, ...], use: SizeUse, as_of: date) -> Problem:
-    """The problem with what works instead, or with where to look where nothing that is known does."""
+    """The problem with replacements, or if none is known, with where to look."""
     if problem.instead or (not found and (problem.fix or not use.region)):
         return problem
     listing = (
-        f"`az vm list-skus --location {regions.normalise(use.region)} --resource-type virtualMachines` shows what is sold there"
+        f"`az vm list-skus --location {regions.normalise(use.region)} --resource-type virtualMachines` lists what is sold there"
     )
     proposal = "choose " + ", or ".join(successor.text(as_of) for successor in found) if found else listing
     fix = f"{problem.fix}; else {proposal}" if problem.fix else proposal
@@ -172,7 +172,7 @@ def _restricted(size: Size, use: SizeUse) -> Iterator[Problem]:
     if size.series.restricted:
         yield Problem(
             path=use.path,
-            message=f"no public page offers {size.name}; a subscription has it by agreement with Microsoft or not at all",
+            message=f"{size.name} isn't offered publicly; Microsoft enables it for single subscriptions by agreement",
             value=use.size,
             source=_sources(size),
             code=Code.UNKNOWN,
@@ -187,7 +187,7 @@ def _driver(size: Size, use: SizeUse) -> Iterator[Problem]:
         gpu = f"its GPU is {size.gpu.model}" if size.gpu else "it has no GPU"
         yield Problem(
             path=use.path,
-            message=f"{size.name} can't run what needs {use.needs}: {gpu}",
+            message=f"{size.name} can't run software that needs {use.needs}: {gpu}",
             value=use.size,
             allowed=f"a size with a {' or '.join(RUNS_WITH[use.needs])} driver",
             source=str(size.gpu.source) if size.gpu else _sources(size),
@@ -217,7 +217,7 @@ def _network(size: Size, use: SizeUse) -> Iterator[Problem]:
 
 
 def _region(size: Size, use: SizeUse, as_of: date, prices: PriceBook) -> Iterator[Problem]:
-    """No list price in a region, though there are prices elsewhere, is a sign that the size isn't sold there; it is no proof."""
+    """A warning if a size has prices, but none in the region: it is probably not sold there."""
     region = regions.normalise(use.region)
     if region not in regions.known() or prices.on_demand(size.name, region) is not None:
         return

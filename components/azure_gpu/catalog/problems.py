@@ -1,6 +1,6 @@
-"""A problem: one thing that is wrong with what a user asked for, in the form in which every room reports it.
+"""A problem: one thing that is wrong with a user's input, in the form in which every package reports it.
 
-`render` turns a list of problems into the one message that a user reads, `as_data` a problem into JSON.
+`render` formats a list of problems as one message for the user, `as_data` a problem as JSON.
 """
 
 from collections.abc import Iterable

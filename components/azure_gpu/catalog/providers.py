@@ -1,7 +1,4 @@
-"""Resource providers: the namespaces that a subscription has to be registered for before a service can be used.
-
-which namespaces each service needs, with what always comes along with it.
-"""
+"""Resource providers: the namespaces that must be registered in a subscription for each service."""
 
 from collections.abc import Mapping
 from datetime import date
@@ -23,7 +20,7 @@ CONTAINER_INSTANCES = "Microsoft.ContainerInstance"
 REGISTRY = "Microsoft.ContainerRegistry"
 IDENTITY = "Microsoft.ManagedIdentity"
 LOGS = "Microsoft.OperationalInsights"
-INSIGHTS = "Microsoft.Insights"  # diagnostic settings, which say where logs go
+INSIGHTS = "Microsoft.Insights"  # diagnostic settings
 STORAGE = "Microsoft.Storage"
 _NETWORK = "Microsoft.Network"
 

@@ -1,10 +1,8 @@
-"""Quotas: whether what is asked for fits in what a subscription or an account may have, and which increase to ask for.
+"""Checks whether requested machines fit in the quotas of a subscription or an account.
 
-In: uses of VM sizes, and limits with what is used of them, as the services list them. Out: problems: NO_QUOTA with the limit to
-ask for, UNKNOWN (a warning) where a size, its family or the limit isn't known. There are three kinds, and none counts for
-another: vCPUs per family and region in a subscription (virtual machines, AKS, Batch accounts that allocate in the user's
-subscription), vCPUs per family in a Batch account, and vCPUs per family and region in Azure Machine Learning. Families are
-compared without regard to letter case and spaces. A quota allows; it doesn't say that a machine is free.
+There are three separate kinds of quota: vCPUs per family and region in a subscription (virtual machines, AKS, Batch accounts in
+UserSubscription mode), vCPUs per family in a Batch account, and vCPUs per family and region in Azure Machine Learning. Family
+names are compared ignoring case and spaces. A quota doesn't guarantee capacity.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,7 +19,7 @@ from azure_gpu.catalog.sizes.model import Size, same_family
 from azure_gpu.catalog.sources import Dated, Source
 
 VCPUS = "vCPU"
-NO_LIMIT_OF_ITS_OWN = -1  # what Azure Machine Learning states where only the total counts, as for a family at low priority
+NO_SEPARATE_LIMIT = -1  # as Azure Machine Learning returns it if only the total counts, as for a family at low priority
 FROM_COMPUTE = (Service.VIRTUAL_MACHINES, Service.AKS)
 FROM_MACHINE_LEARNING = (Service.ML_COMPUTE, Service.ML_ENDPOINT)
 
@@ -35,10 +33,10 @@ _ML = Source(
 
 
 class Limit(NamedTuple):
-    """One quota: how many vCPUs, and how many of them are used. `used` is None where the service doesn't say."""
+    """One quota: how many vCPUs, and how many of them are used. `used` is None if the service doesn't return it."""
 
     name: str  # of the family, as the service spells it; free text for a total
-    limit: int  # NO_LIMIT_OF_ITS_OWN: no limit
+    limit: int  # NO_SEPARATE_LIMIT: no limit
     used: int | None = 0
 
 
@@ -48,11 +46,11 @@ class RegionLimits(NamedTuple):
     region: str
     families: tuple[Limit, ...]
     total: Limit | None = None  # over all families, without Spot
-    spot: Limit | None = None  # over all families, Spot and low priority alone
+    spot: Limit | None = None  # over all families, only Spot and low priority
 
 
 class PoolUse(NamedTuple):
-    """What one Batch pool holds, the higher of what it has and what it is told to have."""
+    """The nodes of one Batch pool: current or target, whichever is higher."""
 
     size: str
     dedicated: int  # nodes
@@ -73,7 +71,7 @@ class BatchAccountLimits(NamedTuple):
 
 
 class CountedUse(NamedTuple):
-    """Machines without a GPU, which aren't among the catalog's sizes: what they count is said with them."""
+    """Machines without a GPU, which aren't in the catalog, with their vCPUs."""
 
     use: SizeUse
     family: str  # empty: not known
@@ -84,7 +82,7 @@ EndpointVcpus = Callable[[Size, int], int | None]
 
 
 class _Demand(NamedTuple):
-    """vCPUs that one use asks for."""
+    """vCPUs that one use requests."""
 
     use: SizeUse
     family: str  # empty: no source names it
@@ -108,7 +106,7 @@ def machine_learning_problems(
     sizes: Sizes = SIZES,
     endpoint_vcpus: EndpointVcpus = endpoints.quota_vcpus,
 ) -> list[Problem]:
-    """Uses of Azure Machine Learning against its quotas. Managed endpoints reserve more than they run: `endpoint_vcpus` says."""
+    """Uses of Azure Machine Learning against its quotas. Managed endpoints reserve more than they run (`endpoint_vcpus`)."""
     counted = [_Demand(each.use, each.family, "", each.vcpus) for each in beside if each.vcpus]
 
     def vcpus(size: Size, use: SizeUse) -> int | None:
@@ -128,20 +126,20 @@ def batch_problems(
     if account.families_enforced:
         counted = tuple(limit._replace(used=_used(account, sizes, family=limit.name)) for limit in account.families)
         problems += _families(dedicated, counted, where, _BATCH)
-    for asked, limit, name, of_spot in (
+    for requested, limit, name, of_spot in (
         (dedicated, account.dedicated, "all dedicated nodes", False),
         (spot, account.spot, "all Spot and low-priority nodes", True),
     ):
         total = None if limit is None else Limit(name, limit, _used(account, sizes, spot=of_spot))
-        problems += _total(asked, total, name, where, _BATCH)
+        problems += _total(requested, total, name, where, _BATCH)
     if account.pool_quota is not None and new_pools and len(account.pools) + new_pools > account.pool_quota:
         needed = len(account.pools) + new_pools
         problems.append(
             Problem(
                 path=demands[0].use.path if demands else account.account,
-                message=f"{new_pools} new pools don't fit {where}, which has {len(account.pools)}",
+                message=f"too many pools {where}: {len(account.pools)} exist and {new_pools} are new",
                 allowed=f"{account.pool_quota} pools",
-                fix=f"ask for a limit of {needed} pools {where}, {needed - account.pool_quota} more than today's "
+                fix=f"request a limit of {needed} pools {where}, {needed - account.pool_quota} more than today's "
                 f"{account.pool_quota}",
                 source=str(_BATCH),
                 code=Code.NO_QUOTA,
@@ -157,9 +155,9 @@ def account_problems(region: str, accounts: int, limit: int, *, path: str) -> li
     return [
         Problem(
             path=path,
-            message=f"one more Batch account doesn't fit in {region}, which has {accounts}",
+            message=f"too many Batch accounts in {region}: {accounts} exist and 1 is new",
             allowed=f"{limit} accounts",
-            fix=f"ask for a limit of {accounts + 1} Batch accounts in {region}, {accounts + 1 - limit} more than today's {limit}",
+            fix=f"request a limit of {accounts + 1} Batch accounts in {region}, {accounts + 1 - limit} more than today's {limit}",
             source=str(_BATCH),
             code=Code.NO_QUOTA,
         )
@@ -198,7 +196,7 @@ def _in_regions(
 def _demands(
     uses: Iterable[SizeUse], sizes: Sizes, vcpus: Callable[[Size, SizeUse], int | None]
 ) -> tuple[list[_Demand], list[Problem]]:
-    """What is asked, and a warning for each use of which nothing can be counted. No nodes ask for nothing."""
+    """The demands, and a warning for each use whose vCPUs aren't known."""
     demands: list[_Demand] = []
     problems: list[Problem] = []
     for use in uses:
@@ -210,7 +208,7 @@ def _demands(
             continue
         counted = vcpus(size, use)
         if counted is None:
-            why = f"how many vCPUs {size.name} counts for isn't known, so its quota wasn't checked"
+            why = f"the number of vCPUs of {size.name} isn't known, so its quota wasn't checked"
             problems.append(_unknown(use.path, why, use.size, size.series.lifecycle.seen))
             continue
         demands.append(_Demand(use, size.series.quota_family, endpoints.quota_family(size), counted))
@@ -249,22 +247,22 @@ def _total(demands: Sequence[_Demand], limit: Limit | None, name: str, where: st
 
 
 def _fits(demands: Sequence[_Demand], limit: Limit, what: str, source: Source) -> Iterator[Problem]:
-    """`what` is asked for together by `demands`: refused where that is over what is left."""
-    if limit.limit == NO_LIMIT_OF_ITS_OWN:
+    """A problem if the demands for `what` together exceed what is left."""
+    if limit.limit == NO_SEPARATE_LIMIT:
         return
-    asked = sum(demand.vcpus for demand in demands)
+    requested = sum(demand.vcpus for demand in demands)
     used = limit.used or 0
-    needed = used + asked
+    needed = used + requested
     first = demands[0].use
     if needed > limit.limit:
         others = list(dict.fromkeys(demand.use.path for demand in demands[1:]))
         together = f" together with {', '.join(others)}" if others else ""
         yield Problem(
             path=first.path,
-            message=f"{asked} {what} are asked for{together}; {limit.limit} may be used and {used} are",
+            message=f"{requested} {what} are requested{together}, and {used} of {limit.limit} are in use",
             value=first.size,
             allowed=f"{max(limit.limit - used, 0)} more",
-            fix=f"ask for a limit of {needed} {what}, {needed - limit.limit} more than today's {limit.limit}",
+            fix=f"request a limit of {needed} {what}, {needed - limit.limit} more than today's {limit.limit}",
             source=str(source),
             code=Code.NO_QUOTA,
         )

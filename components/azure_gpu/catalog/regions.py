@@ -1,7 +1,7 @@
-"""The regions of Azure's public cloud, by the name that ARM answers with.
+"""The regions of Azure's public cloud, by their names in ARM, from `regions.csv`.
 
-They are a list of their own, `regions.csv`, read when it is first asked for: neither sizes nor prices add to it. A name that is
-nearly that of a known region is misspelt, and refused. Any other may be of a region that Azure opened later, and is warned of.
+The file is read at the first use. A name close to that of a known region is an error; any other may be a region that Azure opened
+later, and is a warning.
 """
 
 import re
@@ -51,7 +51,7 @@ def read(rows: Mapping[str, Row], of_sources: Mapping[str, Source]) -> dict[str,
         if normalise(display_name) != name:
             raise row.wrong("region", f"{normalise(display_name)!r}, which is the display name without spaces, in lower case")
         if not row["sources"]:
-            raise row.wrong("sources", "one source or more")
+            raise row.wrong("sources", "one or more sources")
         found[name] = Region(name, display_name, row.several("sources", of_sources, sources.WHERE))
     return found
 
@@ -63,17 +63,17 @@ def normalise(region: str) -> str:
 
 
 def check(region: str, path: str) -> list[Problem]:
-    """For a region that something goes to: one problem where it isn't among those known, which is an error where its name is
-    nearly that of another, or no name of a region at all."""
+    """Checks a region to deploy to: an unknown one is an error if its name is a misspelling or not a valid region name, else a
+    warning."""
     problems = check_known(region, path)
     if problems and _may_be_new(normalise(region)):
-        fix = "see that it is spelt as `az account list-locations --output table` has it"
+        fix = "check the spelling with `az account list-locations --output table`"
         return [each._replace(fix=fix, code=Code.UNKNOWN, severity=Severity.WARNING) for each in problems]
     return problems
 
 
 def check_known(region: str, path: str) -> list[Problem]:
-    """For a region that something is to be told of: one error where nothing is known of it."""
+    """Checks a region to report on: an unknown one is an error."""
     name = normalise(region)
     if name in known():
         return []
@@ -82,10 +82,10 @@ def check_known(region: str, path: str) -> list[Problem]:
     return [
         Problem(
             path=path,
-            message="no region of Azure's public cloud is known by this name",
+            message="unknown region of Azure's public cloud",
             value=region,
             allowed="one of the known regions, such as eastus, westeurope or swedencentral",
-            fix=f"write {close[0]!r}" if close else "`az account list-locations --output table` shows every region",
+            fix=f"write {close[0]!r}" if close else "list regions with `az account list-locations --output table`",
             source=SOURCE,
         )
     ]
@@ -95,8 +95,8 @@ _NAME = r"([a-z]{5,})[1-9]?"
 
 
 def _may_be_new(name: str) -> bool:
-    """Whether it has the form of a region's name and isn't one slip away from a known one. A region that differs from another by
-    its number alone, as eastus3 does from eastus2, is no slip, nor is austriaeast one for australiaeast."""
+    """Whether the name has the form of a region's name and isn't a misspelling of a known one. Another number, as in eastus3 and
+    eastus2, isn't a misspelling, and neither is austriaeast of australiaeast."""
     form = re.fullmatch(_NAME, name)
     if form is None:
         return False

@@ -1,4 +1,4 @@
-"""Azure's built-in roles that this project grants or looks for, by the GUID of their definition, the same in every tenant.
+"""Azure's built-in roles that this project grants or looks up, by the GUID of their definition, the same in every tenant.
 
 Source: Microsoft Learn, role-based-access-control/built-in-roles, read 2026-11-20.
 """

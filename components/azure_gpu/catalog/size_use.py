@@ -1,7 +1,4 @@
-"""A VM size that a service is to run: what every rule about sizes is asked with.
-
-`SizeUse`, in which whoever asks says where each value was written, and `Service`.
-"""
+"""The services, and `SizeUse`: a VM size that a service is to run, the input of every rule about sizes."""
 
 from enum import StrEnum
 from typing import Literal, NamedTuple
@@ -41,7 +38,7 @@ OperatingSystemName = OperatingSystem | Literal["Linux", "Windows"]
 
 
 class SizeUse(NamedTuple):
-    """What is asked of a service. `region` is empty for a device of one's own."""
+    """The use of a VM size in a service. `region` is empty for an Azure Stack Edge device."""
 
     service: Service
     size: str  # as the user wrote it
@@ -51,5 +48,5 @@ class SizeUse(NamedTuple):
     nodes: int = 1
     spot: bool = False
     operating_system: OperatingSystem = OperatingSystem.LINUX
-    needs: Driver | None = None  # the driver that the software calls; None: not said
+    needs: Driver | None = None  # the driver that the software calls; None: unknown
     rdma: bool = False  # the work needs InfiniBand

@@ -1,9 +1,9 @@
-"""Where a fact was read, and what its date means.
+"""Sources: where a fact was read, and what its date means.
 
-A date is *valid from* where the source says when a fact began (or a service ended), and *observed on* where all that is known is
-that the source said so on that day. A source of which only the month is known has the month's last day, by which it was surely
-there. The tables refer to the sources of `sources.csv` by their keys, which end in the date; `named` reads them. The sources that
-rules name stand here too, since a rule must not read a file when it is imported; a test holds both against each other.
+*Valid from*: the day on which the fact began (or a service ended), by the source. *Observed on*: the day on which the source said
+so. If only the month of a source is known, the date is the last day of the month. Tables refer to the sources of `sources.csv` by
+their keys, which end in the date; `named` reads them. Sources of rules are also constants here, because rules must not read files
+at import; a test compares both.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,7 +15,7 @@ from typing import NamedTuple
 from azure_gpu.catalog import tables
 from azure_gpu.catalog.tables import Row, Table
 
-FACTS_DAY = date(2026, 11, 20)  # on which the facts were last gathered; sources without a day of their own have this one
+FACTS_DAY = date(2026, 11, 20)  # on which the facts were last gathered; the date of sources without a date
 
 
 class Dated(StrEnum):
@@ -35,7 +35,7 @@ class Source(NamedTuple):
 
 
 def observed(where: str, year: int, month: int, day: int) -> Source:
-    """A source that says something on that day."""
+    """A source that was observed on that day."""
     return Source(where, Dated.OBSERVED, date(year, month, day))
 
 
@@ -53,9 +53,9 @@ _DATED = {dated.value: dated for dated in Dated}
 
 
 class Sources(Mapping[str, Source]):
-    """The sources of a table's text by their keys. A row is read when it is asked for, since one question needs few of them.
+    """The sources of a table's text by their keys. A row is parsed at its first use, because few are needed at once.
 
-    TableError where the header isn't the table's or a key stands twice, and, when it is asked for, where a row is malformed.
+    Raises TableError for a wrong header or a duplicate key, and, at its first use, for an invalid row.
     """
 
     def __init__(self, text: str) -> None:
@@ -95,7 +95,7 @@ def named() -> Sources:
     return Sources(tables.text_of(TABLE.path))
 
 
-# What rules name, too.
+# Sources of rules.
 WORKBENCH_ARTICLE = observed(
     "Microsoft Docs, Azure Machine Learning Workbench: how to use GPU (article of 2017-09-14)", 2017, 9, 14
 )

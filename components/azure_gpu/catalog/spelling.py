@@ -1,7 +1,4 @@
-"""Names that a misspelt one may have meant.
-
-In: a name and those that are known, all in one letter case. Out: the nearest of them, best first.
-"""
+"""Finds the known names that a misspelt name may mean. All names have the same letter case."""
 
 from collections.abc import Iterable
 
@@ -14,7 +11,7 @@ def nearest(name: str, known: Iterable[str], most: int, similarity: float = 0.6)
 
 
 def is_slip(name: str, meant: str) -> bool:
-    """Whether one letter too many, too few or wrong makes the difference, or two that changed places."""
+    """Whether the names differ by one added, missing or wrong letter, or by two swapped ones."""
     pairs = enumerate(zip(name, meant, strict=False))
     start = next((at for at, (one, other) in pairs if one != other), min(len(name), len(meant)))
     left, right = name[start:], meant[start:]

@@ -1,7 +1,4 @@
-"""The highest price at which a Spot machine is kept: of a machine of its own and of a pool's nodes alike.
-
-In: a price as somebody wrote it. Out: whether Azure takes it, or the problem.
-"""
+"""The maximum price of a Spot machine: a valid number, or the problem."""
 
 from decimal import Decimal, InvalidOperation
 
@@ -26,9 +23,9 @@ def is_possible(price: float) -> bool:
 def refused(path: str, price: float, source: object = "") -> Problem:
     return impossible(
         path,
-        "the highest Spot price is -1 or an amount of US dollars with at most five decimals",
+        "not a valid maximum Spot price in US dollars",
         price,
         f"-1, or more than 0 with at most {DECIMALS} decimals",
-        "write -1, which pays up to the price of an ordinary machine",
+        "write -1 to pay up to the on-demand price",
         source,
     )

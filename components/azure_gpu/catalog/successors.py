@@ -1,9 +1,8 @@
-"""What to use instead of a VM size that can't be had.
+"""Finds replacements of a VM size that isn't available: at most three sizes that the service offers on that day.
 
-In: the size, what it was to be used for, the day, and the rules to ask about each candidate. Out: at most three sizes that
-work in that service on that day: first what Azure's own guide names, followed on through guides that have aged, then the
-cheapest sizes with as many GPUs, as much memory on each, and the same driver and network. Each is known to be sold in the
-region, by a price there, and runs the same code: same processor, GPUs of the same vendor.
+First the sizes that Azure's guide names, followed through guides that are out of date, then the cheapest sizes with as many GPUs,
+as much memory on each, and the same driver and network. A replacement is sold in the region, by a price there, and runs the same
+code: same processor architecture, GPUs of the same vendor.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -23,18 +22,18 @@ from azure_gpu.catalog.sizes.model import Driver, Size
 
 MOST = 3
 Rules = Callable[[Size, SizeUse, date, PriceBook], Iterable[Problem]]
-_DEAR = Decimal("Infinity")  # an unknown price sorts last
+_EXPENSIVE = Decimal("Infinity")  # an unknown price sorts last
 
 
 class Successor(NamedTuple):
-    """A size that works instead. `lacks` says what the old size had and this one hasn't; empty where nothing is lost."""
+    """A replacement. `lacks`: what the old size had and this one hasn't; empty if nothing."""
 
     size: Size
     price: Price | None  # on demand in the region of the use, or where it is cheapest; None: not known
     lacks: str = ""
 
     def text(self, as_of: date) -> str:
-        """For people: name, what is lost, and the price."""
+        """For people: name, what it lacks, and the price."""
         details = [self.lacks] if self.lacks else []
         details.append(self.price.text(as_of) if self.price else "price not known")
         return f"{self.size.name} ({', '.join(details)})"
@@ -52,7 +51,7 @@ def find(size: Size, use: SizeUse, as_of: date, sizes: Sizes, prices: PriceBook,
     judged: dict[str, _Taken] = {}
 
     def taken(candidate: Size) -> _Taken:
-        """What the service says of the candidate; asked once."""
+        """Whether the service offers the candidate; evaluated once."""
         if candidate.name not in judged:
             judged[candidate.name] = _judge(rules(candidate, like._replace(size=candidate.name), as_of, prices), use.region_path)
         return judged[candidate.name]
@@ -61,16 +60,16 @@ def find(size: Size, use: SizeUse, as_of: date, sizes: Sizes, prices: PriceBook,
     lacking = [candidate for candidate in named if _lacks(candidate, size)]
     whole = [candidate for candidate in named if not _lacks(candidate, size)]
     chosen = [candidate for candidate in whole if taken(candidate) is _Taken.YES][:MOST]
-    room = MOST - 1 if lacking else MOST  # what a guide names is said, also where it loses something
+    room = MOST - 1 if lacking else MOST  # a size that a guide names is listed even if it lacks something
     least = _memory(size)
     likely = [one for one in candidates if _replaces(one, size, least)]
     second = [candidate for candidate in whole if candidate not in chosen]
-    for candidate in sorted(likely, key=lambda one: _price_of(one, use, prices)):  # the rules are asked about few of them
+    for candidate in sorted(likely, key=lambda one: _price_of(one, use, prices)):  # the rules are evaluated for few of them
         if len(chosen) >= room:
             break
         if candidate not in named and taken(candidate) is not _Taken.NO:
             (chosen if taken(candidate) is _Taken.YES else second).append(candidate)
-    chosen += second[: room - len(chosen)]  # what the service may not take comes after what it is known to take
+    chosen += second[: room - len(chosen)]  # possible sizes after certain ones
     chosen += lacking[: MOST - len(chosen)]
     if not chosen:
         alike = [one for one in candidates if one.rdma >= size.rdma and bool(one.gpu_count) is (size.gpu_count != 0)]
@@ -90,7 +89,7 @@ class _Taken(Enum):
 
 
 def _judge(problems: Iterable[Problem], region_path: str) -> _Taken:
-    """The first problem that forbids it ends the reading. One about the region says that it is probably not sold there."""
+    """Stops at the first problem that excludes the size. A problem of the region means that it is probably not sold there."""
     answer = _Taken.YES
     for problem in problems:
         if problem.severity is Severity.ERROR or problem.path == region_path:
@@ -126,7 +125,7 @@ def _named(size: Size, sizes: Sizes, as_of: date) -> Iterator[Size]:
 
 @lru_cache(maxsize=8)  # the same for every size that is replaced on a day
 def _proposable(sizes: Sizes, as_of: date) -> tuple[Size, ...]:
-    """Those that are sold on that day to everybody, whose GPUs are known, and whose end isn't announced.
+    """The sizes that are sold to everybody on that day, with known GPUs and without an announced end.
 
     Azure closes a size to new subscriptions when it announces the end.
     """
@@ -154,8 +153,8 @@ def _runs_same(candidate: Size, size: Size, use: SizeUse) -> bool:
 
 
 def _sold_there(candidate: Size, use: SizeUse, prices: PriceBook) -> bool:
-    """Whether a price list has it in the region, or anywhere as long as the region isn't known; a device of one's own sells
-    nothing, and its rules list its sizes."""
+    """Whether the size has a price in the region, or anywhere if the region is unknown. Stack Edge has no prices; its rules list
+    its sizes."""
     return use.service is Service.STACK_EDGE or prices.has(candidate.name, use.region)
 
 
@@ -191,7 +190,7 @@ def _distance(candidate: Size, size: Size) -> tuple[Fraction, int]:
 
 def _price_of(candidate: Size, use: SizeUse, prices: PriceBook) -> tuple[Decimal, str]:
     price, _ = prices.cheapest(candidate.name, use.region)
-    return (price.usd_hour if price else _DEAR), candidate.name
+    return (price.usd_hour if price else _EXPENSIVE), candidate.name
 
 
 def _all_gpu_memory(size: Size) -> int:

@@ -1,8 +1,8 @@
-"""Reads the tables of facts, which are CSV files beside the modules that answer from them, and checks their form.
+"""Reads the CSV tables of the catalog and validates their cells.
 
-A table's columns are declared where it is read, each with its meaning. A cell is asked for by the name of its column and as what
-it holds (`whole`, `day`, `one_of`, ...); what doesn't fit raises `TableError`, which names file, line and column, the value, and
-what is allowed. Several values in one cell are separated by `; `. One line is one row: no cell holds a line break.
+Each table declares its columns with their meanings. A cell is read by its column's name and type (`whole`, `day`, `one_of`, ...);
+an invalid cell raises `TableError` with file, line and column, the value, and what is allowed. Several values in a cell are
+separated by `; `. A row is one line: no cell has a line break.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ class TableError(ValueError):
 
 
 class Table(NamedTuple):
-    """One file and its columns, each with its meaning for whoever writes a row."""
+    """One file and its columns, each with its meaning."""
 
     path: str
     columns: Mapping[str, str]
@@ -48,7 +48,7 @@ class Row:
         self._cells = dict(zip(table.columns, cells, strict=True))
 
     def __getitem__(self, column: str) -> str:
-        """The text of a cell; empty where the table says nothing."""
+        """The text of a cell; empty if unknown."""
         return self._cells[column]
 
     def wrong(self, column: str, allowed: str) -> TableError:
@@ -64,30 +64,30 @@ class Row:
         return cell
 
     def whole(self, column: str) -> int | None:
-        """A whole number that isn't negative; None where it is not known."""
+        """An integer that isn't negative; None if unknown."""
         cell = self._cells[column]
         if not cell:
             return None
         if not (cell.isascii() and cell.isdecimal()) or (cell[0] == "0" and cell != "0"):
-            raise self.wrong(column, "a whole number such as 24, or nothing where it is not known")
+            raise self.wrong(column, "an integer such as 24, or empty if unknown")
         return int(cell)
 
     def fraction(self, column: str) -> Fraction | None:
-        """A whole number, or a share such as 1/6; None where it is not known."""
+        """An integer, or a share such as 1/6; None if unknown."""
         cell = self._cells[column]
         if not cell:
             return None
         value = _share(cell)
         if value is None:
-            raise self.wrong(column, "a whole number, a share such as 1/6, or nothing where it is not known")
+            raise self.wrong(column, "an integer, a share such as 1/6, or empty if unknown")
         return value
 
     def yes(self, column: str) -> bool:
-        """Whether the cell says yes."""
+        """Whether the cell is `yes`."""
         return self.one_of(column, _YES_NO)
 
     def one_of(self, column: str, allowed: Mapping[str, T], where: str = "") -> T:
-        """What the cell's text stands for. `where` says where the allowed texts are listed; without it they are named."""
+        """The value of the cell's text. `where`: where the allowed texts are listed; empty: the error lists them."""
         try:
             return allowed[self._cells[column]]
         except KeyError:
@@ -115,7 +115,7 @@ class Row:
         return found
 
     def pairs(self, column: str, allowed: Mapping[str, T], where: str = "") -> dict[str, T]:
-        """A cell with several `name=text`: what each text stands for, by name."""
+        """A cell with several `name=text`: the value of each text, by name."""
         found: dict[str, T] = {}
         for pair in self.texts(column):
             name, _, text = pair.partition("=")
@@ -142,7 +142,7 @@ class Row:
 
 
 class Listed(Sequence[T]):
-    """What a table tells, in its order. The table is read when it is first asked for, and not when a module is imported."""
+    """The values of a table, in its order, read at the first use and not at import."""
 
     def __init__(self, read: Callable[[], Iterable[T]]) -> None:
         self._read = read
@@ -168,7 +168,7 @@ class Listed(Sequence[T]):
 
 
 class Keyed(Mapping[str, T]):
-    """What a table tells by what names its rows, in their order; read when it is first asked for."""
+    """The values of a table by the name of the row, in its order, read at the first use."""
 
     def __init__(self, read: Callable[[], Mapping[str, T]]) -> None:
         self._read = read
@@ -220,7 +220,7 @@ def check_header(table: Table, lines: Sequence[str]) -> None:
 
 
 def by_name(found: Iterator[Row], column: str) -> dict[str, Row]:
-    """The rows by what names them, which is in no two of them, letter case aside."""
+    """The rows by name, which is unique ignoring case."""
     named: dict[str, Row] = {}
     lines: dict[str, int] = {}
     for row in found:

@@ -1,6 +1,6 @@
-"""What Azure allows as tags, by the strictest of the resource types that this project declares: the storage account.
+"""Azure's limits for tags, by the strictest resource type of this project: the storage account.
 
-In: the tags that a user wants. Out: problems. The keys that the program writes itself are in `formats.tags`.
+The keys that the program sets itself are in `formats.tags`.
 """
 
 from collections.abc import Mapping
@@ -27,13 +27,13 @@ def check(tags: Mapping[str, str], path: str, most: int = MOST_TAGS) -> list[Pro
         if not key or len(key) > LONGEST_KEY or any(character in FORBIDDEN_IN_KEYS for character in key):
             allowed = f"1 to {LONGEST_KEY} characters, none of {FORBIDDEN_IN_KEYS}"
             problems.append(
-                Problem(path=path, message="no tag can have this key", value=key, allowed=allowed, fix="rename it", source=SOURCE)
+                Problem(path=path, message="not a valid tag key", value=key, allowed=allowed, fix="rename it", source=SOURCE)
             )
         if len(value) > LONGEST_VALUE:
             problems.append(
                 Problem(
                     path=f"{path}.{key}",
-                    message=f"a tag's value of {len(value)} characters is too long",
+                    message=f"tag value too long: {len(value)} characters",
                     value=value,
                     allowed=f"{LONGEST_VALUE} characters at most",
                     fix="shorten it",

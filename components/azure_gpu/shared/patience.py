@@ -7,15 +7,15 @@ import asyncio
 
 import pulumi
 
-from azure_gpu.catalog import refusals
-from azure_gpu.catalog.passing_refusals import Passing, find, pause
+from azure_gpu.catalog import error_fixes
 from azure_gpu.catalog.roles import DELAY_MINUTES
+from azure_gpu.catalog.transient_errors import TransientError, find, pause
 from azure_gpu.shared.hooks import called, kind
 
 # Parts of messages about missing permissions. That services use one of them for an identity with a new role is assumed, so they
 # are considered only for a component whose roles were assigned in the same run.
 _NO_RIGHT = ("authorization", "forbidden", "permission", "unauthorized", "access denied")
-_NEW_ROLES = Passing((), "its role assignments are new and not in effect yet", DELAY_MINUTES)
+_NEW_ROLES = TransientError((), "its role assignments are new and not in effect yet", DELAY_MINUTES)
 
 
 class NewRoles:
@@ -44,7 +44,7 @@ def hooks(component: pulumi.Resource, roles: NewRoles | None = None) -> pulumi.R
         passing = find(args.errors[0]) if tried else None
         if tried and passing is None and roles is not None and roles.assigned and is_missing_permission(args.errors[0]):
             passing = _NEW_ROLES
-        if tried == 1 and passing is None and (fix := refusals.fix(args.errors[0])):
+        if tried == 1 and passing is None and (fix := error_fixes.fix(args.errors[0])):
             pulumi.log.warn(f"{args.name}: {fix}", component)
         if passing is None:
             return False
@@ -53,7 +53,7 @@ def hooks(component: pulumi.Resource, roles: NewRoles | None = None) -> pulumi.R
             pulumi.log.warn(text, component)
             return False
         if tried == 1:
-            pulumi.log.info(f"{args.name}: {passing.told}", component)
+            pulumi.log.info(f"{args.name}: {passing.message}", component)
         await asyncio.sleep(pause(tried))
         return True
 

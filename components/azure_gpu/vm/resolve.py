@@ -9,7 +9,7 @@ from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services.machines import costs, drivers, security, shutdown
 from azure_gpu.catalog.services.machines.costs import Cost, MachineUse
-from azure_gpu.catalog.services.machines.drivers import DriverRequest, Wanted, Way
+from azure_gpu.catalog.services.machines.drivers import DriverMethod, DriverRequest, RequestedMethod
 from azure_gpu.catalog.size_use import OperatingSystem, Service, SizeUse
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import Size, Vendor
@@ -60,7 +60,7 @@ def resolve(
     choice, image_problems = vm_image.choose(args, size, context.chosen_at(as_of), images or {}, path)
     network, network_problems = vm_network.resolve(args, choice.operating_system, path)
     trusted = _trusted_launch(args, size, choice)
-    requested = Wanted(args.get("driver", Driver.AUTO))
+    requested = RequestedMethod(args.get("driver", Driver.AUTO))
     secure = trusted and security.secure_boot(choice.operating_system, extension=not _by_image(requested, choice))
     driver_request = DriverRequest(
         size=size,
@@ -69,7 +69,7 @@ def resolve(
         own_image=choice.own,
         path=f"{path}.driver" if "driver" in args else f"{path}.{choice.key}",
         image_path=f"{path}.{choice.key}" if not choice.by_default else f"{path}.size",
-        wanted=requested,
+        requested=requested,
         secure_boot=secure,
     )
     driver, _ = drivers.choose(driver_request, context.chosen_at(as_of))
@@ -141,8 +141,8 @@ def _trusted_launch(args: GpuVmSettings, size: Size | None, choice: VmImageChoic
     return requested is Security.TRUSTED_LAUNCH
 
 
-def _by_image(requested: Wanted, choice: VmImageChoice) -> bool:
-    return requested is not Wanted.EXTENSION and (choice.own or drivers.brings_driver(choice.known))
+def _by_image(requested: RequestedMethod, choice: VmImageChoice) -> bool:
+    return requested is not RequestedMethod.EXTENSION and (choice.own or drivers.brings_driver(choice.known))
 
 
 def _computer_name(machine: str, system: OperatingSystem, name: str) -> str:
@@ -153,9 +153,9 @@ def _computer_name(machine: str, system: OperatingSystem, name: str) -> str:
     return f"{beginning}-{hashlib.sha256(machine.encode()).hexdigest()[:8]}"
 
 
-def _proved_gpus(args: GpuVmSettings, size: Size | None, driver: Way, system: OperatingSystem) -> int:
+def _proved_gpus(args: GpuVmSettings, size: Size | None, driver: DriverMethod, system: OperatingSystem) -> int:
     nvidia = size is None or size.gpu is None or size.gpu.vendor is Vendor.NVIDIA
-    default = driver.kind is not Wanted.NONE and nvidia and system is OperatingSystem.LINUX
+    default = driver.kind is not RequestedMethod.NONE and nvidia and system is OperatingSystem.LINUX
     if not args.get("prove_driver", default):
         return 0
     whole = int(size.gpu_count) if size is not None and size.gpu_count is not None else 1

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from azure_gpu.catalog.services.machines.costs import Cost
-from azure_gpu.catalog.services.machines.drivers import Way
+from azure_gpu.catalog.services.machines.drivers import DriverMethod
 from azure_gpu.catalog.size_use import OperatingSystem, SizeUse
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.azure_types import AzureType
@@ -44,7 +44,7 @@ class GpuVmSpec:
     spot: SpotSpec | None
     user: str
     ssh_public_key: str  # empty with Windows
-    driver: Way
+    driver: DriverMethod
     proved_gpus: int  # that the machine checks at every start; 0: none
     disk_gb: int | None  # None: the image's size
     disk_type: DiskType

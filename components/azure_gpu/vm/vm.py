@@ -15,7 +15,7 @@ from pulumi_azure_native import compute, devtestlab, network
 from azure_gpu.catalog import roles
 from azure_gpu.catalog.services import driver_extension
 from azure_gpu.catalog.services.machines import shutdown, smi
-from azure_gpu.catalog.services.machines.drivers import Wanted
+from azure_gpu.catalog.services.machines.drivers import RequestedMethod
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.foundation import common
 from azure_gpu.images.args import images_of
@@ -101,7 +101,7 @@ class GpuVm(AttachableVm):
         )
         machine = self._machine(connected.interface)
         self._roles(machine)
-        extension = self._extension(machine) if spec.driver.kind is Wanted.EXTENSION else None
+        extension = self._extension(machine) if spec.driver.kind is RequestedMethod.EXTENSION else None
         if spec.proved_gpus:
             self._proof(machine, extension)
         self._shutdown(machine)

@@ -29,7 +29,7 @@ Policies:
     ❌ azure-gpu@v0.2.0 (local: azure-gpu/components/policy)
         - [mandatory] [severity: high]  gpu-retired  (azure-native:batch:Pool: train)
           Sizes, GPU SKUs, images, Kubernetes versions and parts of services aren't used after their retirement.
-          Pool("train").vmSize: Standard_NC6 retired on 2023-09-06; asked as of 2026-11-26; given: 'Standard_NC6';
+          Pool("train").vmSize: Standard_NC6 retired on 2023-09-06; checked as of 2026-11-26; given: 'Standard_NC6';
           fix: choose Standard_NC4as_T4_v3 (0.526 USD/hour (list price of 2026-06-18)), or …; source: …
 ```
 

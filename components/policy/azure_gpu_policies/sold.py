@@ -9,7 +9,7 @@ from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services import container_instances
 from azure_gpu.catalog.services.aks import kubernetes_versions, systems
-from azure_gpu.catalog.services.batch import node_agents, service as batch
+from azure_gpu.catalog.services.batch import node_agents, sizes as batch
 from azure_gpu.catalog.services.machine_learning import compute
 from azure_gpu.catalog.services.vm_image_table import IMAGES
 from azure_gpu.catalog.services.vm_images import ImageReference, find, image_problems

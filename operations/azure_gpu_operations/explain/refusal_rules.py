@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime
 
-from azure_gpu.catalog import refusals
+from azure_gpu.catalog import error_fixes
 from azure_gpu.catalog.lifecycle import Status
 from azure_gpu.catalog.services.container_apps import serverless_on
 from azure_gpu.catalog.services.container_instances import GPU_SKUS
@@ -100,7 +100,7 @@ def other(facts: Facts) -> Finding | None:
         return None
     newest = facts.open_refusals[0]
     text = f"{newest.code}: {newest.message}" if newest.code else newest.message
-    fix = refusals.fix(text) or "fix the error named in the message, then `pulumi up`"
+    fix = error_fixes.fix(text) or "fix the error named in the message, then `pulumi up`"
     if phrases.UNREGISTERED.search(text):
         named, id_ = _NAMED_NAMESPACE.search(text), arm_ids.parse(facts.id)
         namespace = named[1] if named else id_.type.partition("/")[0] if id_ else "NAMESPACE"

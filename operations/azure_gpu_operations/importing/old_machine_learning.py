@@ -12,7 +12,7 @@ from pathlib import Path
 from azure_gpu.catalog.problems import Problem, Severity
 from azure_gpu.catalog.services.machine_learning import old_packages
 from azure_gpu.catalog.services.machine_learning.clients import Client, client_problems
-from azure_gpu.catalog.services.machine_learning.old_packages import AskedFor
+from azure_gpu.catalog.services.machine_learning.old_packages import RequestedPackage
 from azure_gpu.catalog.services.machine_learning.packages import Package
 from azure_gpu.formats.old_machine_learning import read as old
 from azure_gpu.formats.old_machine_learning.found import Found, Packages
@@ -78,10 +78,10 @@ def _of_packages(found: Found) -> Iterator[Problem]:
         yield from old_packages.problems(_asked(packages), gpu=gpu, serves=bool(found.services or found.scripts))
 
 
-def _asked(packages: Packages) -> Iterator[AskedFor]:
+def _asked(packages: Packages) -> Iterator[RequestedPackage]:
     for package, line in zip(packages.conda.packages, packages.lines, strict=True):
         wanted = Package(package.name, package.extras, package.constraint, package.pip)
-        yield AskedFor(wanted, package.text, f"{packages.file}:{line}")
+        yield RequestedPackage(wanted, package.text, f"{packages.file}:{line}")
 
 
 def _on_gpus(found: Found) -> bool:

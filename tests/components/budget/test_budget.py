@@ -7,7 +7,7 @@ import pytest
 
 from azure_gpu import Budget, Foundation
 from azure_gpu.budget.spec import resolve
-from azure_gpu.catalog import refusals
+from azure_gpu.catalog import error_fixes
 from azure_gpu.shared.context import resolve_stack
 from azure_gpu.shared.refusal import Refused
 from azure_gpu.stack import inventory
@@ -102,7 +102,7 @@ def test_of_an_offer_without_budgets_it_is_told_what_to_write() -> None:
         "Status=400 Code=400 Message=Cost Management supports only Enterprise Agreement, Web direct and Microsoft Customer "
         "Agreement offer types. Subscription 11111111-2222-3333-4444-555555555555 is not associated with a valid offer type."
     )
-    assert "budget.in_azure: false" in refusals.fix(said)
+    assert "budget.in_azure: false" in error_fixes.fix(said)
 
 
 def test_an_inventory_has_the_amount_and_what_azure_gets_of_it() -> None:

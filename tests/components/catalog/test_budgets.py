@@ -8,13 +8,19 @@ from azure_gpu.catalog.budgets import Verdict, standing
 @pytest.mark.parametrize(
     ("cost", "unknown", "verdict", "over", "words"),
     [
-        (0.0, 0, Verdict.UNDER, 0.0, "within the budget of 500.00 USD a month, of which 500.00 USD are left"),
-        (500.004, 0, Verdict.UNDER, 0.0, "of which 0.00 USD are left"),
+        (0.0, 0, Verdict.UNDER, 0.0, "within the budget of 500.00 USD a month, 500.00 USD left"),
+        (500.004, 0, Verdict.UNDER, 0.0, ", 0.00 USD left"),
         (500.01, 0, Verdict.OVER, 0.01, "over the budget of 500.00 USD a month by 0.01 USD"),
         (1620.5, 0, Verdict.OVER, 1120.5, "by 1,120.50 USD"),
-        (620.5, 2, Verdict.OVER, 120.5, "by at least 120.50 USD, and 2 parts have a cost that isn't known"),
-        (430.0, 1, Verdict.UNKNOWN, 0.0, "isn't known: 1 part has a cost that isn't known, the rest costs 430.00 USD"),
-        (0.0, 3, Verdict.UNKNOWN, 0.0, "isn't known: 3 parts have"),
+        (620.5, 2, Verdict.OVER, 120.5, "by at least 120.50 USD; the cost of 2 parts is unknown"),
+        (
+            430.0,
+            1,
+            Verdict.UNKNOWN,
+            0.0,
+            "possibly over the budget of 500.00 USD a month: the cost of 1 part is unknown, the rest costs 430.00 USD",
+        ),
+        (0.0, 3, Verdict.UNKNOWN, 0.0, "the cost of 3 parts is unknown"),
     ],
 )
 def test_a_cost_is_under_over_or_not_known(cost: float, unknown: int, verdict: Verdict, over: float, words: str) -> None:

@@ -151,7 +151,7 @@ def test_a_driver_that_knows_the_gpu_is_taken(version: str, gpu: Gpu) -> None:
         ("396.26", T4, "needs branch 410 or later"),
         ("535.54.03", GB200, "needs branch 570 or later"),
         ("367.48", V100, "needs branch 384 or later"),
-        ("580.159.04", MI300X, "takes no driver of NVIDIA"),
+        ("580.159.04", MI300X, "NVIDIA drivers don't support"),
     ],
 )
 def test_a_driver_that_does_not_know_the_gpu_is_refused(version: str, gpu: Gpu, said: str) -> None:

@@ -23,7 +23,7 @@ def read(*lines: str) -> object:
 
 
 def test_a_fact_is_found_by_what_it_is_about_and_its_name() -> None:
-    assert facts.about("batch.scale")[0].name == "why Spot nodes are taken away"
+    assert facts.about("batch.scale")[0].name == "why Spot nodes are evicted"
     assert str(facts.one("container_instances", "storage").source) == (
         "Microsoft Learn, includes/container-instances-gpu-limits (observed on 2025-11-17)"
     )
@@ -76,7 +76,7 @@ def test_what_a_fact_is_about_is_a_module_of_the_catalog_or_one_of_the_things_be
         ("batch.packages", "applications in an account", [packages.MOST_OF_ACCOUNT]),
         ("batch.packages", "packages of an application", [packages.MOST_OF_APPLICATION]),
         ("container_apps", "name of a profile", [container_apps.NAME_MOST]),
-        ("machine_learning.compute", "who signs on to an attached machine", [compute.SERVICE_TAG]),
+        ("machine_learning.compute", "who signs in to an attached machine", [compute.SERVICE_TAG]),
         ("machine_learning.compute", "kinds of compute in the API", compute.COMPUTE_KINDS),
         ("machine_learning.deployments", "default instance type", [endpoints.DEFAULT_INSTANCE_TYPE]),
         ("machine_learning.extension", "extension type", [extension.EXTENSION_TYPE]),
@@ -88,7 +88,7 @@ def test_what_a_fact_is_about_is_a_module_of_the_catalog_or_one_of_the_things_be
         ("machine_learning.traffic", "a request for one deployment", [traffic.DEPLOYMENT_HEADER]),
         ("machine_learning.workspaces", "deleted workspace", [workspaces.KEPT_DAYS]),
         ("machine_learning.workspaces", "deleted vault", workspaces.VAULT_KEPT_DAYS),
-        ("machines.admins", "administrators' names that are refused", admins.REFUSED_NAMES),
+        ("machines.admins", "administrator names that are rejected", admins.REFUSED_NAMES),
     ],
 )
 def test_a_fact_and_a_rule_say_the_same(thing: str, name: str, parts: Iterable[object]) -> None:

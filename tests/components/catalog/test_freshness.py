@@ -15,7 +15,7 @@ from azure_gpu.catalog import sources as sources_table
 from azure_gpu.catalog.lifecycle import Lifecycle, Status
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.services.aks import sizes as aks
-from azure_gpu.catalog.services.batch import service as batch
+from azure_gpu.catalog.services.batch import sizes as batch
 from azure_gpu.catalog.services.machine_learning import endpoints, sizes as machine_learning
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import Size

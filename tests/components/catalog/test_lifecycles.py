@@ -26,7 +26,7 @@ def said(of: Lifecycle, day: date, region: str = "") -> list[Problem]:
 def test_after_its_last_day_a_thing_is_refused_with_the_date_the_source_and_the_fix() -> None:
     [problem] = said(NCV3, date(2025, 10, 1))
     assert (problem.code, problem.severity) == (Code.RETIRED, Severity.ERROR)
-    assert problem.message == "Standard_NC6s_v3 retired on 2025-09-30; asked as of 2025-10-01"
+    assert problem.message == "Standard_NC6s_v3 retired on 2025-09-30; checked as of 2025-10-01"
     assert problem.fix == "choose another"
     assert problem.source == "a retirement page (valid from 2025-09-30)"
 
@@ -46,7 +46,7 @@ def test_a_region_with_a_later_last_day_keeps_it() -> None:
     assert [problem.code for problem in said(NCV3, date(2026, 11, 20), "westeurope")] == [Code.RETIRED]
     assert said(NCV3, date(2026, 11, 20), "Jio India West") == []
     [problem] = said(NCV3, date(2027, 7, 1), "jioindiawest")
-    assert problem.message == "Standard_NC6s_v3 retired in jioindiawest on 2027-06-30; asked as of 2027-07-01"
+    assert problem.message == "Standard_NC6s_v3 retired in jioindiawest on 2027-06-30; checked as of 2027-07-01"
 
 
 def test_before_it_was_first_seen_nothing_is_known_and_that_is_a_warning() -> None:

@@ -32,15 +32,15 @@ def test_one_machine_too_many_says_which_limit_to_ask_for() -> None:
     [problem] = quotas.compute_problems([use(nodes=24)], [region(Limit(T4, 48))])
     assert (problem.code, problem.severity) == (Code.NO_QUOTA, Severity.ERROR)
     assert problem.path == "pools.train.size"
-    assert problem.message == f"96 vCPU of {T4} in westeurope are asked for; 48 may be used and 0 are"
-    assert problem.fix == f"ask for a limit of 96 vCPU of {T4} in westeurope, 48 more than today's 48"
+    assert problem.message == f"96 vCPU of {T4} in westeurope are requested, and 0 of 48 are in use"
+    assert problem.fix == f"request a limit of 96 vCPU of {T4} in westeurope, 48 more than today's 48"
     assert "2026-01-16" in problem.source
 
 
 def test_what_is_used_already_counts() -> None:
     assert quotas.compute_problems([use(nodes=8)], [region(Limit(T4, 48, 16))]) == []
     [problem] = quotas.compute_problems([use(nodes=9)], [region(Limit(T4, 48, 16))])
-    assert problem.fix == f"ask for a limit of 52 vCPU of {T4} in westeurope, 4 more than today's 48"
+    assert problem.fix == f"request a limit of 52 vCPU of {T4} in westeurope, 4 more than today's 48"
     assert problem.allowed == "32 more"
 
 
@@ -53,7 +53,7 @@ def test_uses_of_one_family_are_summed_over_sizes_and_services() -> None:
     [problem] = quotas.compute_problems(uses, [region(Limit(T4, 31))])
     assert "32 vCPU" in problem.message
     assert "together with cluster.gpu.size" in problem.message
-    assert problem.fix == f"ask for a limit of 32 vCPU of {T4} in westeurope, 1 more than today's 31"
+    assert problem.fix == f"request a limit of 32 vCPU of {T4} in westeurope, 1 more than today's 31"
 
 
 def test_families_count_apart_and_the_total_counts_over_all() -> None:
@@ -61,7 +61,7 @@ def test_families_count_apart_and_the_total_counts_over_all() -> None:
     limits = region(Limit(T4, 16), Limit(A100, 24), total=40)
     assert quotas.compute_problems(uses, [limits]) == []
     [problem] = quotas.compute_problems(uses, [limits._replace(total=Limit("cores", 39))])
-    assert problem.fix == ("ask for a limit of 40 vCPU of all families together in westeurope, 1 more than today's 39")
+    assert problem.fix == ("request a limit of 40 vCPU of all families together in westeurope, 1 more than today's 39")
 
 
 def test_letter_case_and_spaces_of_a_family_mean_nothing() -> None:
@@ -71,7 +71,7 @@ def test_letter_case_and_spaces_of_a_family_mean_nothing() -> None:
 def test_a_constrained_size_counts_with_the_vcpus_that_it_pays_for() -> None:
     assert quotas.compute_problems([use("Standard_HC44-16rs")], [region(Limit("standardHCSFamily", 44))]) == []
     [problem] = quotas.compute_problems([use("Standard_HC44-16rs")], [region(Limit("standardHCSFamily", 16))])
-    assert problem.fix == "ask for a limit of 44 vCPU of standardHCSFamily in westeurope, 28 more than today's 16"
+    assert problem.fix == "request a limit of 44 vCPU of standardHCSFamily in westeurope, 28 more than today's 16"
 
 
 def test_spot_has_a_quota_of_its_own() -> None:
@@ -79,7 +79,7 @@ def test_spot_has_a_quota_of_its_own() -> None:
     assert quotas.compute_problems([wanted], [region(Limit(T4, 0), total=0, spot=48)]) == []
     [problem] = quotas.compute_problems([wanted], [region(Limit(T4, 1000), spot=47)])
     assert problem.fix == (
-        "ask for a limit of 48 vCPU of Spot and low priority, all families together in westeurope, 1 more than today's 47"
+        "request a limit of 48 vCPU of Spot and low priority, all families together in westeurope, 1 more than today's 47"
     )
 
 
@@ -127,7 +127,7 @@ def test_a_managed_endpoint_on_t4_reserves_a_fifth_more() -> None:
     limits = region(Limit("StandardNCASv3_T4Family", 24))
     assert quotas.machine_learning_problems([learning(5)], [limits]) == []
     [problem] = quotas.machine_learning_problems([learning(6)], [limits])
-    assert problem.fix == ("ask for a limit of 32 vCPU of StandardNCASv3_T4Family in westeurope, 8 more than today's 24")
+    assert problem.fix == ("request a limit of 32 vCPU of StandardNCASv3_T4Family in westeurope, 8 more than today's 24")
 
 
 def test_a_managed_endpoint_on_a100_is_exempt_from_the_reserve() -> None:
@@ -147,7 +147,7 @@ def test_a_family_that_machine_learning_spells_otherwise_is_found() -> None:
     h100 = use(service=Service.ML_COMPUTE, size="Standard_ND96isr_H100_v5", nodes=2)
     there = RegionLimits(region="westeurope", families=(Limit("standardNDv5H100Family", 96),), total=Limit("total", 1000))
     [problem] = quotas.machine_learning_problems([h100], [there])
-    assert problem.fix == "ask for a limit of 192 vCPU of standardNDv5H100Family in westeurope, 96 more than today's 96"
+    assert problem.fix == "request a limit of 192 vCPU of standardNDv5H100Family in westeurope, 96 more than today's 96"
 
 
 def test_a_family_without_a_limit_of_its_own_is_held_to_the_total_alone() -> None:
@@ -172,16 +172,16 @@ def batch(nodes: int, **changed: Any) -> SizeUse:
 def test_a_batch_account_holds_its_pools_to_the_family() -> None:
     assert quotas.batch_problems([batch(12)], account()) == []
     [problem] = quotas.batch_problems([batch(13)], account())
-    assert problem.fix == f"ask for a limit of 52 vCPU of {T4} in Batch account mnist, 4 more than today's 48"
+    assert problem.fix == f"request a limit of 52 vCPU of {T4} in Batch account mnist, 4 more than today's 48"
 
 
 def test_pools_that_are_there_count() -> None:
     there = account(pools=(PoolUse("STANDARD_NC4AS_T4_V3", 10, 3),))
     assert quotas.batch_problems([batch(2), batch(2, spot=True)], there) == []
     dedicated, spot = quotas.batch_problems([batch(3), batch(3, spot=True)], there)
-    assert dedicated.fix == f"ask for a limit of 52 vCPU of {T4} in Batch account mnist, 4 more than today's 48"
+    assert dedicated.fix == f"request a limit of 52 vCPU of {T4} in Batch account mnist, 4 more than today's 48"
     assert spot.fix == (
-        "ask for a limit of 24 vCPU of all Spot and low-priority nodes in Batch account mnist, 4 more than today's 20"
+        "request a limit of 24 vCPU of all Spot and low-priority nodes in Batch account mnist, 4 more than today's 20"
     )
 
 
@@ -200,20 +200,20 @@ def test_an_account_that_does_not_enforce_families_is_held_to_its_total() -> Non
     free = account(families=(), families_enforced=False, dedicated=60)
     assert quotas.batch_problems([batch(15)], free) == []
     [problem] = quotas.batch_problems([batch(16)], free)
-    assert problem.fix == "ask for a limit of 64 vCPU of all dedicated nodes in Batch account mnist, 4 more than today's 60"
+    assert problem.fix == "request a limit of 64 vCPU of all dedicated nodes in Batch account mnist, 4 more than today's 60"
 
 
 def test_an_account_takes_so_many_pools() -> None:
     there = account(pools=(PoolUse("Standard_NC4as_T4_v3", 1, 0),))
     assert quotas.batch_problems([batch(1)], there, new_pools=1) == []
     [problem] = quotas.batch_problems([batch(1)], there, new_pools=2)
-    assert problem.fix == "ask for a limit of 3 pools in Batch account mnist, 1 more than today's 2"
+    assert problem.fix == "request a limit of 3 pools in Batch account mnist, 1 more than today's 2"
 
 
 def test_a_region_takes_so_many_accounts() -> None:
     assert quotas.account_problems("westeurope", 2, 3, path="batch") == []
     [problem] = quotas.account_problems("westeurope", 3, 3, path="batch")
-    assert problem.fix == "ask for a limit of 4 Batch accounts in westeurope, 1 more than today's 3"
+    assert problem.fix == "request a limit of 4 Batch accounts in westeurope, 1 more than today's 3"
 
 
 # What holds for everything
@@ -264,6 +264,6 @@ def test_the_limit_to_ask_for_is_always_the_least_that_is_enough(nodes: int, lim
         assert found == []
         return
     [problem] = found
-    asked = int(problem.fix.removeprefix("ask for a limit of ").split(" ")[0])
+    asked = int(problem.fix.removeprefix("request a limit of ").split(" ")[0])
     assert asked == used + 4 * nodes
     assert quotas.compute_problems([use(nodes=nodes)], [region(Limit(T4, asked, used), total=10**9)]) == []

@@ -57,7 +57,7 @@ def test_a_cell_is_what_it_is_asked_for_as(ask: Callable[[Row], object], cell: s
     [
         (lambda row: row.filled("value"), "", "text without spaces at its ends"),
         (lambda row: row.filled("value"), " text", "text without spaces at its ends"),
-        *((lambda row: row.whole("value"), cell, "a whole number") for cell in ("-1", "1.5", "many", "07", "\u0665", "1e3")),
+        *((lambda row: row.whole("value"), cell, "an integer") for cell in ("-1", "1.5", "many", "07", "\u0665", "1e3")),
         *((lambda row: row.fraction("value"), cell, "a share such as 1/6") for cell in ("1/0", "-1/6", "0.5", "2/6", "x")),
         *((lambda row: row.yes("value"), cell, "yes or no") for cell in ("", "Yes", "true")),
         (lambda row: row.one_of("value", TOLD), "green", "red or dark blue"),

@@ -122,8 +122,8 @@ def test_what_the_stack_file_says_comes_before_the_file() -> None:
 @pytest.mark.parametrize(
     ("device", "job", "part"),
     [
-        (BOTH, {"visible_devices": "0,1"}, "more than one GPU"),
-        (BOTH, {"visible_devices": "all"}, "more than one GPU"),
+        (BOTH, {"visible_devices": "0,1"}, "one GPU at most"),
+        (BOTH, {"visible_devices": "all"}, "one GPU at most"),
         (BOTH, {"visible_devices": "0.5"}, "fractions need MPS"),
         ({}, {"visible_devices": "1"}, "the device's Kubernetes has 1"),
         ({"gpu_count": 2, "gpu_vms": 1}, {"visible_devices": "1"}, "the device's Kubernetes has 1"),
@@ -161,9 +161,9 @@ def test_a_cluster_that_is_no_device_has_as_many_gpus_as_jobs_name() -> None:
 @pytest.mark.parametrize(
     ("sharing", "path", "part"),
     [
-        ({"strategy": "time-slicing", "replicas": 4}, "sharing.strategy", "NVIDIA_VISIBLE_DEVICES alone, or by MPS"),
-        ({"strategy": "mig", "profile": "MIG1g"}, "sharing.strategy", "NVIDIA_VISIBLE_DEVICES alone, or by MPS"),
-        ({"strategy": "mps", "replicas": 2}, "sharing.replicas", "each job says its own share"),
+        ({"strategy": "time-slicing", "replicas": 4}, "sharing.strategy", "only by NVIDIA_VISIBLE_DEVICES, with or without MPS"),
+        ({"strategy": "mig", "profile": "MIG1g"}, "sharing.strategy", "only by NVIDIA_VISIBLE_DEVICES, with or without MPS"),
+        ({"strategy": "mps", "replicas": 2}, "sharing.replicas", "each job sets its share"),
         ({"active_thread_percentage": 20}, "sharing.active_thread_percentage", "only MPS"),
     ],
     ids=["time-slicing", "mig", "replicas", "fraction-without-mps"],

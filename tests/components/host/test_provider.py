@@ -143,7 +143,7 @@ def test_all_problems_are_told_at_once_under_the_names_of_the_schema(refusing: E
     )
     assert found["devicePlugin"].startswith("expected an object with enabled, ")
     assert found["tier"].startswith("invalid value; given: 3; allowed: free, standard, premium; ")
-    assert found["gpuPools.a_pool"].startswith("AKS takes no Linux pool of this name")
+    assert found["gpuPools.a_pool"].startswith("not a valid name for a Linux pool of AKS")
     assert found["startTask"].startswith("unknown key; given: 'startTask'; allowed: ")
 
 

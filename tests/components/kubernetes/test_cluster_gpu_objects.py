@@ -255,7 +255,7 @@ def test_metrics_are_counters_of_the_default_set_that_the_gpus_have() -> None:
 def test_a_preview_says_what_one_gpu_of_each_pool_yields() -> None:
     spec = resolved(JOBS, POOLS)
     lines = [
-        "pool shared: one GPU yields 4 x nvidia.com/gpu, 16 GiB each, the memory not kept apart",
+        "pool shared: one GPU yields 4 x nvidia.com/gpu, 16 GiB each, memory not isolated",
         "pool mps: one GPU yields 2 x nvidia.com/gpu, 8 GiB each",
         "pool cut: one GPU yields 7 x nvidia.com/mig-1g.10gb, 10 GiB each",
     ]

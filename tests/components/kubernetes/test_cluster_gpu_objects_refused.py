@@ -30,19 +30,24 @@ def problems_of(settings: ClusterObjectsSettings, *pools: GpuPool, severity: Sev
 @pytest.mark.parametrize(
     ("size", "sharing", "path", "part"),
     [
-        (T4, {"strategy": "mig", "profile": "MIG1g"}, f"{SHARING}.profile", "can't be cut into MIG instances"),
-        (A100, {"strategy": "mig", "profile": "MIG9g"}, f"{SHARING}.profile", "no MIG profile of this name"),
-        (A100, {"strategy": "mps", "replicas": 2, "profile": "MIG1g"}, f"{SHARING}.profile", "MPS doesn't work on them"),
-        (T4, {"strategy": "time-slicing"}, f"{SHARING}.replicas", "shared by at least two"),
-        (T4, {"strategy": "time-slicing", "replicas": 1}, f"{SHARING}.replicas", "shared by at least two"),
-        (T4, {"strategy": "mps"}, f"{SHARING}.replicas", "needs their number"),
+        (T4, {"strategy": "mig", "profile": "MIG1g"}, f"{SHARING}.profile", "can't be partitioned into MIG instances"),
+        (A100, {"strategy": "mig", "profile": "MIG9g"}, f"{SHARING}.profile", "unknown MIG profile"),
+        (A100, {"strategy": "mps", "replicas": 2, "profile": "MIG1g"}, f"{SHARING}.profile", "don't support MPS"),
+        (T4, {"strategy": "time-slicing"}, f"{SHARING}.replicas", "at least two replicas"),
+        (T4, {"strategy": "time-slicing", "replicas": 1}, f"{SHARING}.replicas", "at least two replicas"),
+        (T4, {"strategy": "mps"}, f"{SHARING}.replicas", "requires the number of replicas"),
         (
             T4,
             {"strategy": "time-slicing", "replicas": 2, "active_thread_percentage": 20},
             f"{SHARING}.active_thread_percentage",
-            "only MPS can give out fractions",
+            "only MPS can limit",
         ),
-        (T4, {"strategy": "mps", "replicas": 2, "pinned_memory_limit": "17G"}, f"{SHARING}.pinned_memory_limit", "no amount"),
+        (
+            T4,
+            {"strategy": "mps", "replicas": 2, "pinned_memory_limit": "17G"},
+            f"{SHARING}.pinned_memory_limit",
+            "not a valid amount",
+        ),
         ("Standard_ND96isr_MI300X_v5", {}, "clusters.c.gpu_pools.p.size", "doesn't support AMD's MI300X"),
     ],
     ids=[

@@ -54,7 +54,7 @@ def test_an_endpoint_that_can_be_had_has_no_problem() -> None:
 def test_shares_add_up_to_100() -> None:
     found = problems_of(deployments=TWO, traffic={"blue": 90, "green": 20})
     assert list(found) == [f"{AT}.traffic"]
-    assert "adds up to 110 percent" in found[f"{AT}.traffic"]
+    assert "add up to 110 percent" in found[f"{AT}.traffic"]
     assert "take away 10 percent" in found[f"{AT}.traffic"]
     assert "give out 60 percent" in problems_of(deployments=TWO, traffic={"blue": 40})[f"{AT}.traffic"]
 
@@ -74,7 +74,7 @@ def test_traffic_goes_to_declared_deployments_alone() -> None:
 
 def test_a_deployment_that_has_traffic_cannot_be_taken_out() -> None:
     found = problems_of(deployments={"blue": BLUE}, traffic={"blue": 90, "green": 10})
-    assert "one that is removed has its share given to others first" in found[f"{AT}.traffic.green"]
+    assert "before you remove one, give its share to others" in found[f"{AT}.traffic.green"]
 
 
 def test_with_several_deployments_it_is_said_who_gets_what() -> None:
@@ -99,7 +99,7 @@ def test_an_endpoint_has_at_most_20_deployments() -> None:
     [
         ({"green": 51}, "mirror.green", "1 to 50 percent"),
         ({"green": -1}, "mirror.green", "1 to 50 percent"),
-        ({"blue": 10}, "mirror.blue", "never both"),
+        ({"blue": 10}, "mirror.blue", "can't get both"),
         ({"green": 10, "red": 10}, "mirror", "one deployment"),
         ({"gren": 10}, "mirror.gren", "did you mean green?"),
     ],
@@ -113,7 +113,7 @@ def test_nothing_is_mirrored_on_kubernetes_or_without_live_traffic() -> None:
     assert problems_of(deployments=TWO, traffic={"blue": 100}, mirror={"green": 50}) == {}
     on_kubernetes = {name: {**BLUE, "instance_type": "gpu"} for name in TWO}
     found = problems_of(compute="onprem", deployments=on_kubernetes, traffic={"blue": 100}, mirror={"green": 10})
-    assert "mirrors nothing" in found[f"{AT}.mirror"]
+    assert "can't mirror traffic" in found[f"{AT}.mirror"]
     assert "no live traffic to mirror" in problems_of(deployments=TWO, traffic={}, mirror={"green": 10})[f"{AT}.mirror"]
 
 
@@ -187,10 +187,10 @@ def test_instances_never_go_to_zero_on_machines_that_azure_manages() -> None:
 @pytest.mark.parametrize(
     ("rules", "key", "what"),
     [
-        ({"min": 3, "max": 2}, "max", "below the lowest"),
-        ({"max": 1}, "max", "nothing to scale"),
+        ({"min": 3, "max": 2}, "max", "below the minimum"),
+        ({"max": 1}, "max", "equals the minimum"),
         ({"max": 51}, "max", "at most 50"),
-        ({"max": 2, "cpu_percent": 120}, "cpu_percent", "a percentage"),
+        ({"max": 2, "cpu_percent": 120}, "cpu_percent", "not a valid percentage"),
         ({"max": 2, "requests_per_minute": 0}, "requests_per_minute", "above 0"),
         ({"max": 2, "window_minutes": 4}, "window_minutes", "5 to 720 minutes"),
         ({"max": 2, "cooldown_minutes": 0}, "cooldown_minutes", "1 to 10080 minutes"),
@@ -233,7 +233,7 @@ def test_on_kubernetes_azure_monitor_has_no_rules() -> None:
         ({"environment": "cuda", "code": {"code": "answer", "script": "score.py"}}, "code.code", "did you mean answers?"),
         ({"model_mount_path": "models"}, "model_mount_path", "not an absolute path; given: 'models'"),
         ({"requests": {"timeout_seconds": 181}}, "requests.timeout_seconds", "at most 180 s"),
-        ({"requests": {"concurrent": 0}}, "requests.concurrent", "at least one request"),
+        ({"requests": {"concurrent": 0}}, "requests.concurrent", "concurrent requests is below 1"),
         ({"requests": {"queue_seconds": -1}}, "requests.queue_seconds", "0 or more"),
         ({"probes": {"liveness": {"success_threshold": 2}}}, "probes.liveness.success_threshold", "write 1"),
         ({"probes": {"readiness": {"period_seconds": 0}}}, "probes.readiness.period_seconds", "1 or more"),

@@ -8,7 +8,8 @@ import pulumi
 import pytest
 from azure_gpu.catalog.passing_refusals import PASSING, find, pause
 
-from azure_gpu.catalog import passing_refusals
+from azure_gpu.catalog import transient_errors
+from azure_gpu.catalog.transient_errors import TRANSIENT_ERRORS, find, pause
 from azure_gpu.shared import patience
 from tests.components.recording import declare
 
@@ -33,7 +34,7 @@ NO_PULL = (
     ],
 )
 def test_what_azure_takes_a_while_later_is_known(error: str) -> None:
-    assert find(error) in PASSING
+    assert find(error) in TRANSIENT_ERRORS
 
 
 @pytest.mark.parametrize(
@@ -66,9 +67,9 @@ def test_a_try_is_given_up_when_azure_has_had_its_time(monkeypatch: pytest.Monke
     while asyncio.run(_asked(hook, [NO_PULL, *errors])):
         errors.append(NO_PULL)
         assert len(errors) < 100, "the engine tries no more than a hundred times"
-    assert 15 * 60 <= sum(slept) <= 15 * 60 + passing_refusals.PAUSE_SECONDS[1]
+    assert 15 * 60 <= sum(slept) <= 15 * 60 + transient_errors.PAUSE_SECONDS[1]
     assert recorded.log[-1] == (
-        "adder-group: the role by which its image is pulled doesn't work yet, after 15 minutes; run `pulumi up` again to continue"
+        "adder-group: the role assignment for pulling its image isn't effective yet, after 15 minutes; run `pulumi up` again to continue"
     )
     assert slept[:3] == [pause(1), pause(2), pause(3)] == [5, 10, 15]
     assert not asyncio.run(_asked(hook, ["the sum of it all", NO_PULL]))
@@ -77,10 +78,13 @@ def test_a_try_is_given_up_when_azure_has_had_its_time(monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     ("error", "told"),
     [
-        ('Code="TasksOperationsNotAllowed" Message="ACR Tasks requests for the registry r are not permitted."', "by its digest"),
+        (
+            'Code="TasksOperationsNotAllowed" Message="ACR Tasks requests for the registry r are not permitted."',
+            "@sha256:<digest>",
+        ),
         ("failed to build: toomanyrequests: You have reached your unauthenticated pull rate limit.", "mcr.microsoft.com"),
         ('Status=409 Code="RoleAssignmentExists" Message="The role assignment already exists."', "assign_roles: false"),
-        ("(BadArgument) Endpoint identity does not have pull permission on the registry.", "run it again in some minutes"),
+        ("(BadArgument) Endpoint identity does not have pull permission on the registry.", "retry in some minutes"),
         ('Code="RequestDisallowedByPolicy" Message="Resource \'g\' was disallowed by policy."', "exemption"),
     ],
 )

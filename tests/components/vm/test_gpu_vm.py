@@ -206,7 +206,7 @@ def test_the_driver_comes_with_the_image_or_by_the_extension_and_never_twice() -
     assert (extension.inputs["publisher"], extension.inputs["type"]) == ("Microsoft.HpcCompute", "NvidiaGpuDriverLinux")
     assert "tags" not in extension.inputs  # Azure changes no extension of a machine that is deallocated
     assert extension.deleted_with == recorded.one(MACHINE).urn
-    assert "two of them are in each other's way" in refused(driver="extension")
+    assert "conflicts with the extension's" in refused(driver="extension")
     assert "no CUDA driver for Ubuntu 24.04 LTS" in refused(image="Canonical:ubuntu-24_04-lts:server")
     assert declared(driver="none", image="Canonical:ubuntu-24_04-lts:server").of_type(RUN_COMMAND) == []
 

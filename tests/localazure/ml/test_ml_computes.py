@@ -49,7 +49,7 @@ def test_its_scale_changes_and_nothing_else(azure: EmbeddedAzure, workspace: str
         ({"vmSize": "Standard_NC6s_v3"}, "2025-09-30"),
         ({"vmSize": "a big one"}, "isn't a valid size name"),
         ({"vmPriority": "Spot"}, "Nodes have no such priority"),
-        ({"scaleSettings": {"minNodeCount": 2, "maxNodeCount": 1}}, "above the largest"),
+        ({"scaleSettings": {"minNodeCount": 2, "maxNodeCount": 1}}, "above the maximum"),
         ({"scaleSettings": {"minNodeCount": 0}}, "maxNodeCount"),
         ({"scaleSettings": {"maxNodeCount": 1, "nodeIdleTimeBeforeScaleDown": "120"}}, "ISO 8601"),
         ({"virtualMachineImage": {"id": "/subscriptions/s"}}, "for Windows nodes only"),
@@ -134,8 +134,8 @@ def test_a_machine_is_attached_with_an_account_whose_secret_never_comes_back(azu
 @pytest.mark.parametrize(
     ("properties", "message"),
     [
-        ({"properties": {"address": "a"}}, "needs a user with a password or a private key"),
-        ({"properties": {"administratorAccount": {"username": "u", "password": "p"}}}, "the machine has no address"),
+        ({"properties": {"address": "a"}}, "requires a user with a password or a private key"),
+        ({"properties": {"administratorAccount": {"username": "u", "password": "p"}}}, "the machine's address is missing"),
         ({"resourceId": "/subscriptions/s/none"}, "was not found"),
     ],
     ids=["account", "address", "machine"],

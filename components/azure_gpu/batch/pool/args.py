@@ -13,9 +13,9 @@ import pulumi
 from azure_gpu.batch.account.account import BatchAccount
 from azure_gpu.batch.account.args import BatchSurroundings
 from azure_gpu.batch.pool.mounts import MountArgs
+from azure_gpu.catalog.services.batch.methods import RequestedMethodName
 from azure_gpu.catalog.services.batch.request import MpiName
 from azure_gpu.catalog.services.batch.scenarios import Scenario, ScenarioName
-from azure_gpu.catalog.services.batch.way import WantedName
 from azure_gpu.catalog.size_use import OperatingSystemName
 from azure_gpu.formats import azure_types
 from azure_gpu.foundation.common import CommonArgs
@@ -148,7 +148,7 @@ class BatchPoolSettings(TypedDict):
     node_agent: NotRequired[str]
     """Batch's node agent for the image's operating system, such as batch.node.ubuntu 24.04, case-insensitive. Default: the
     image's; required with `image_id`."""
-    driver: NotRequired[WantedName]
+    driver: NotRequired[RequestedMethodName]
     """How the drivers of GPU and network are installed: with the image, by the driver extension, from an application package with
     a start task, by the start task only, or not at all. Default: auto, which chooses and shows the reason in a preview."""
     driver_version: NotRequired[str]

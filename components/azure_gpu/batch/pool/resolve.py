@@ -17,9 +17,9 @@ from azure_gpu.batch.pool.scale import Scale
 from azure_gpu.batch.pool.spec import BatchPoolSpec, PoolDependencies
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.problems import Problem
-from azure_gpu.catalog.services.batch import costs, pools, ways
+from azure_gpu.catalog.services.batch import costs, method_choice, pools
+from azure_gpu.catalog.services.batch.method_choice import RequestedMethod
 from azure_gpu.catalog.services.batch.request import PoolRequest
-from azure_gpu.catalog.services.batch.ways import Wanted
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.formats import azure_types
@@ -47,10 +47,10 @@ def resolve(
     system = pool_image.system_of(args, image, size)
     scale, scale_problems = pool_scale.resolve(args, path)
     requested = catalog_request.build(args, path, size, system, image, scale, dependencies.account)
-    install_method, method_problems = ways.choose(
+    install_method, method_problems = method_choice.choose(
         requested,
         context.chosen_at(as_of),
-        Wanted(args.get("driver", Wanted.AUTO)),
+        RequestedMethod(args.get("driver", RequestedMethod.AUTO)),
         driver_version=args.get("driver_version", ""),
         package=args.get("driver_package", ""),
     )

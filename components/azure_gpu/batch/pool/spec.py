@@ -7,8 +7,8 @@ from azure_gpu.batch.account.spec import AccountFacts
 from azure_gpu.batch.pool import immutable as pool_immutable
 from azure_gpu.batch.pool.args import Communication, Replace
 from azure_gpu.batch.pool.scale import Scale
+from azure_gpu.catalog.services.batch.method_choice import DriverMethod
 from azure_gpu.catalog.services.batch.request import PoolRequest
-from azure_gpu.catalog.services.batch.ways import Way
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.images.args import ImageOfPool
 from azure_gpu.images.choice import ImageChoice
@@ -39,7 +39,7 @@ class BatchPoolSpec:
     size: str  # as the catalog spells it
     operating_system: OperatingSystem
     image: ImageChoice
-    install_method: Way  # of the drivers
+    install_method: DriverMethod  # of the drivers
     request: PoolRequest  # with the additions of the installation method
     scale: Scale
     task_slots: int

@@ -1,6 +1,6 @@
-"""Prices: what is known of them, from which day, and what it is worth.
+"""Prices with their dates and sources.
 
-`packaged()` is the book that comes with the project; `python -m operations prices refresh` renews its file.
+`packaged()` has the prices that come with the project; `python -m operations prices refresh` updates their file.
 """
 
 from functools import cache

@@ -1,8 +1,8 @@
-"""What a serverless GPU of Container Apps costs: its meters per second, by region.
+"""The price of a serverless GPU of Container Apps: its meters per second, by region.
 
-The prices are a CSV file, one row a meter and region; `MeterPrices` adds the meters of a replica up to a price per hour. A
-replica with a GPU is billed for the GPU, its vCPUs and its memory, each per second at the active rate. Where one of the three is
-not known, nothing is.
+The prices are a CSV file with one row per meter and region; `MeterPrices` sums a replica's meters to a price per hour. A replica
+with a GPU is billed for the GPU, its vCPUs and its memory, each per second at the active rate; if one of the three is unknown, so
+is the price.
 """
 
 from collections.abc import Iterable, Iterator
@@ -114,5 +114,5 @@ def _rows(text: str, path: str) -> Iterator[MeterRow]:
         row.one_of("source", SOURCES)
         price = price_of(row, "usd_second")
         if price is None:
-            raise row.wrong("usd_second", "a price; leave out what is not known")
+            raise row.wrong("usd_second", "a price; remove the row if it is unknown")
         yield MeterRow(row.one_of("meter", _METERS), row.filled("region"), price, row.day("as_of"), row["source"])

@@ -1,7 +1,4 @@
-"""What machines, and what is paid for beside them, cost an hour together.
-
-In: sizes and numbers, a region and prices. Out: an `HourlyCost`. What is not known stays so: it is never 0.
-"""
+"""The total hourly cost of machines and other items. An unknown price makes the total unknown, never 0."""
 
 from collections.abc import Callable, Iterable
 from datetime import date
@@ -12,7 +9,7 @@ from azure_gpu.catalog.prices.price_book import Price, PriceBook
 
 
 class Machines(NamedTuple):
-    """So many machines of one size."""
+    """A number of machines of one size."""
 
     size: str
     number: int
@@ -20,11 +17,11 @@ class Machines(NamedTuple):
 
 
 class HourlyCost(NamedTuple):
-    """USD an hour. `unknown` says what has no price, in words; then there is no sum."""
+    """USD per hour. `unknown` describes what has no price; then there is no total."""
 
     usd_hour: Decimal | None
     unknown: tuple[str, ...] = ()
-    oldest: date | None = None  # on which the oldest of its prices was read
+    oldest: date | None = None  # the day of its oldest price
 
     @property
     def number(self) -> float | None:
@@ -55,8 +52,7 @@ def of_machines(
     prices: PriceBook,
     otherwise: Callable[[str, str], Price | None] | None = None,
 ) -> HourlyCost:
-    """What they cost together there. No machines cost nothing, whatever the price. `otherwise` has prices by size and region that
-    the book lacks, none of them of Spot."""
+    """The total cost of machines in a region. `otherwise` has on-demand prices by size and region that the book lacks."""
     total = NOTHING
     for each in machines:
         if each.number <= 0:

@@ -1,7 +1,4 @@
-"""What to mind about the price of a size: whether it is doubtful, and whether the name that has it is a size at all.
-
-In: the name of a size. Out: the notes about it.
-"""
+"""Notes about a size's price: whether it is doubtful, and whether the name is a size at all."""
 
 import re
 from datetime import date
@@ -20,7 +17,7 @@ _COMPARED = Source("both price lists, compared", Dated.OBSERVED, date(2026, 11, 
 
 
 class Doubt(NamedTuple):
-    """Why the prices of some sizes may not be what Azure asks."""
+    """Why the prices of some sizes may be wrong."""
 
     sizes: str  # a pattern for their whole names, letter case aside
     fact: Fact
@@ -53,7 +50,7 @@ DOUBTS: tuple[Doubt, ...] = (
 
 
 def about(size_name: str) -> tuple[Fact, ...]:
-    """What to mind about the prices of a size; its name in any letter case, with or without `Standard_`."""
+    """Notes about the prices of a size, by its name in any letter case, with or without `Standard_`."""
     name = normalise(size_name)
     no_size = tuple(fact for fact in facts.about(facts.NOT_SIZES) if fact.name.lower() == name.lower())
     return no_size + tuple(doubt.fact for doubt in DOUBTS if re.fullmatch(doubt.sizes, name, re.IGNORECASE))

@@ -1,8 +1,4 @@
-"""What a virtual machine costs, as far as it is known.
-
-In: rows of prices. Out: a `PriceBook` that is asked by size and region. An unknown price is None, never 0; every price carries
-the day on which it was read.
-"""
+"""Looks up the price of a virtual machine by size and region. An unknown price is None, never 0; every price has its day."""
 
 from collections.abc import Iterable, Mapping
 from datetime import date
@@ -15,7 +11,7 @@ from azure_gpu.catalog.prices.price_table import SOURCES, PriceRow
 from azure_gpu.catalog.sizes.lookup import normalise
 from azure_gpu.catalog.tables import Row
 
-STALE_DAYS = 180  # a price older than this is called so
+STALE_DAYS = 180  # a price older than this is stale
 
 
 class Price(NamedTuple):
@@ -26,7 +22,7 @@ class Price(NamedTuple):
     source: str
 
     def stale(self, as_of: date) -> bool:
-        """Whether it was read so long before `as_of` that it may have changed."""
+        """Whether it was read more than STALE_DAYS before `as_of`."""
         return (as_of - self.day).days > STALE_DAYS
 
     def observed_later(self, as_of: date) -> bool:
@@ -34,20 +30,20 @@ class Price(NamedTuple):
         return self.day > as_of
 
     def text(self, as_of: date) -> str:
-        """For people: `3.673 USD/hour (list price of 2026-06-18)`, and what to mind about it on that day."""
-        minded = ""
+        """For people: `3.673 USD/hour (list price of 2026-06-18)`, and a note about it on that day."""
+        note = ""
         if self.stale(as_of):
-            minded = f", stale: {(as_of - self.day).days} days old"
+            note = f", stale: {(as_of - self.day).days} days old"
         elif self.observed_later(as_of):
-            minded = f", read after {as_of.isoformat()}"
-        return f"{price_table.plain(self.usd_hour)} USD/hour (list price of {self.day.isoformat()}{minded})"
+            note = f", read after {as_of.isoformat()}"
+        return f"{price_table.plain(self.usd_hour)} USD/hour (list price of {self.day.isoformat()}{note})"
 
 
 class PriceBook:
     """Prices by size and region: of each kind the newest."""
 
     def __init__(self, rows: Iterable[PriceRow], unread: Mapping[str, list[tuple[int, str]]] | None = None) -> None:
-        """Of rows. `unread` are lines of a price table by size, which are read when the size is first asked for."""
+        """`unread` are lines of a price table by size, which are parsed at the first use of the size."""
         self._by_size: dict[str, dict[str, list[PriceRow]]] = {}
         for row in rows:
             self._by_size.setdefault(row.size.lower(), {}).setdefault(row.region, []).append(row)
@@ -65,11 +61,11 @@ class PriceBook:
         return cls((), price_table.by_size(tables.text_of(price_table.TABLE.path)))
 
     def on_demand(self, size_name: str, region: str) -> Price | None:
-        """The newest price of a machine that stays; None where none is known."""
+        """The newest on-demand price; None if unknown."""
         return self._newest_of(size_name, region, spot=False)
 
     def spot(self, size_name: str, region: str) -> Price | None:
-        """The newest price of a machine that Azure may take back; None where none is known."""
+        """The newest Spot price; None if unknown."""
         return self._newest_of(size_name, region, spot=True)
 
     def cheapest(self, size_name: str, region: str = "", *, spot: bool = False) -> tuple[Price | None, str]:
@@ -80,7 +76,7 @@ class PriceBook:
         return min(known, key=lambda one: (one[0].usd_hour, one[1]), default=(None, regions.normalise(region)))
 
     def regions_of(self, size_name: str) -> tuple[str, ...]:
-        """The regions in which a price of the size is known, on demand or Spot. No proof that it can be deployed there."""
+        """The regions in which a price of the size is known, on demand or Spot. It may still be unavailable there."""
         return tuple(sorted(self._of(size_name)))
 
     def has(self, size_name: str, region: str = "") -> bool:

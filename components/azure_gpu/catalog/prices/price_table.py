@@ -1,7 +1,7 @@
-"""The form in which prices of virtual machines are kept: one CSV row a size, region and source, with the day it was read.
+"""The CSV file of virtual machine prices: one row per size, region and source, with the day on which it was read.
 
-`read` gives the rows of such a file, `write` the text again, sorted so that a difference between two versions of the file is a
-change of prices. Prices are USD per hour, pay as you go, Linux, public cloud. An empty price is not known; 0 is none.
+Prices are USD per hour, pay as you go, Linux, public cloud. An empty price is unknown. `write` sorts the rows, so that the diff
+of two versions shows the changed prices.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -75,10 +75,10 @@ def read_rows(rows: Iterable[Row]) -> Iterator[PriceRow]:
             days[as_of] = row.day("as_of")
         on_demand, spot = price_of(row, "usd_hour"), price_of(row, "usd_hour_spot")
         if on_demand is None and spot is None:
-            raise row.wrong("usd_hour", "a price here or of Spot; leave out what is not known")
+            raise row.wrong("usd_hour", "a price in usd_hour or usd_hour_spot; remove the row if both are unknown")
         key = (size.lower(), region, source)
         if key in seen:
-            raise row.wrong("size", "one row of a size in a region from a source")
+            raise row.wrong("size", "one row per size, region and source")
         seen.add(key)
         yield PriceRow(size, region, on_demand, spot, days[as_of], source)
 
@@ -109,7 +109,7 @@ def price_of(row: Row, column: str) -> Decimal | None:
     except InvalidOperation:
         price = Decimal(0)
     if not price.is_finite() or price <= 0:
-        raise row.wrong(column, "a number above 0, or nothing where it is not known")
+        raise row.wrong(column, "a number above 0, or empty if unknown")
     return price
 
 

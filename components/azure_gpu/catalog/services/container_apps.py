@@ -1,6 +1,6 @@
-"""What Azure Container Apps has for GPUs: its workload profiles, what each holds, and where it is sold since when.
+"""The GPU workload profiles of Azure Container Apps: their resources, regions and dates.
 
-In: a GPU model or a day. Out: profile types. The rules over them are in `container_apps_requests`.
+The rules are in `container_apps_requests`.
 """
 
 from collections.abc import Mapping

@@ -1,8 +1,4 @@
-"""What Azure Container Apps takes of GPUs: a workload profile of an environment, and the containers of an app or a job.
-
-In: a `ProfileRequest` or a `JobRequest`, in which whoever asks says where each value was written, and the day. Out: every
-problem.
-"""
+"""Rules of Azure Container Apps for GPUs: workload profiles of an environment, and containers of an app or a job."""
 
 from collections.abc import Iterator
 from datetime import date
@@ -43,7 +39,7 @@ class ProfileRequest(NamedTuple):
 
 
 class ContainerRequest(NamedTuple):
-    """What one container of a replica asks for, and where each value was written. None: not said."""
+    """What one container of a replica requests, and where each value was written. None: not set."""
 
     gpu_path: str
     cpu_path: str
@@ -62,7 +58,7 @@ class JobRequest(NamedTuple):
 
 
 def profile_problems(request: ProfileRequest, as_of: date) -> list[Problem]:
-    """Every reason for which an environment can't have this GPU profile on that day."""
+    """All reasons why an environment can't have this GPU profile on that day."""
     problems = list(_name(request))
     problems += _counts(request)
     profile = PROFILES.get(request.type)
@@ -77,7 +73,7 @@ def profile_problems(request: ProfileRequest, as_of: date) -> list[Problem]:
 
 
 def job_problems(request: JobRequest, as_of: date) -> list[Problem]:
-    """Every reason for which the service refuses these containers on this profile on that day."""
+    """All problems of these containers on this profile on that day."""
     profile = PROFILES.get(request.profile_type)
     if profile is None:
         return [_unknown(request.profile_type, request.profile_path)]
@@ -94,7 +90,7 @@ def _unknown(given: str, path: str) -> Problem:
     close = tuple(lower[name] for name in spelling.nearest(given.lower(), lower, 2, 0.5))
     return Problem(
         path=path,
-        message="no workload profile with a GPU is known by this name, so nothing about it was checked",
+        message="unknown GPU workload profile, so it wasn't checked",
         value=given,
         allowed=", ".join(PROFILES),
         fix=f"if it is misspelt, write {' or '.join(close or PROFILES)}",
@@ -134,7 +130,7 @@ def _counts(request: ProfileRequest) -> Iterator[Problem]:
     if least < 0:
         yield _count(request.minimum_path, "the minimum count is below 0", least, "0 or more")
     if request.maximum_count is not None and request.maximum_count < max(least, 1):
-        yield _count(request.maximum_path, "the maximum count leaves no node", request.maximum_count, f"{max(least, 1)} or more")
+        yield _count(request.maximum_path, "the maximum count is too low", request.maximum_count, f"{max(least, 1)} or more")
 
 
 def _count(path: str, message: str, value: int, allowed: str) -> Problem:
@@ -148,7 +144,7 @@ def _environment(request: ProfileRequest, profile: Profile) -> Iterator[Problem]
             message="an environment without workload profiles has no GPUs",
             value=request.type,
             allowed="an environment with workload profiles",
-            fix="make an environment with workload profiles",
+            fix="create an environment with workload profiles",
             source=str(SERVERLESS_PAGE),
             code=Code.IMPOSSIBLE,
         )
@@ -156,10 +152,10 @@ def _environment(request: ProfileRequest, profile: Profile) -> Iterator[Problem]
         serverless = serverless_of(profile.gpu)
         yield Problem(
             path=request.type_path,
-            message="a dedicated GPU profile can't be added to an environment that is there already",
+            message="a dedicated GPU profile can't be added to an existing environment",
             value=request.type,
             allowed="a dedicated GPU profile from the environment's creation on",
-            fix=f"make a new environment with it, or add {serverless}",
+            fix=f"create a new environment with it, or add {serverless}",
             instead=(serverless,),
             source=str(PROFILES_PAGE),
             code=Code.IMPOSSIBLE,
@@ -195,7 +191,7 @@ def _gpu(index: int, container: ContainerRequest, profile: Profile) -> Iterator[
             path=container.gpu_path,
             message="only the first container of a replica gets its GPU",
             value=container.gpu,
-            allowed="a GPU in the first container alone",
+            allowed="a GPU in the first container only",
             fix="put the container that needs the GPU first",
             source=str(SERVERLESS_PAGE),
             code=Code.IMPOSSIBLE,
@@ -206,7 +202,7 @@ def _gpu(index: int, container: ContainerRequest, profile: Profile) -> Iterator[
             path=container.gpu_path,
             message=f"a replica on {profile.type} can't have {container.gpu} GPUs",
             value=container.gpu,
-            allowed="1" if most == 1 else f"a whole number from 1 to {most}",
+            allowed="1" if most == 1 else f"an integer from 1 to {most}",
             fix="write 1" if most == 1 else f"write {most} or fewer",
             source=str(profile.source if profile.kind is Kind.DEDICATED else SERVERLESS_PAGE),
             code=Code.IMPOSSIBLE,
@@ -227,10 +223,10 @@ def _share(request: JobRequest, profile: Profile) -> Iterator[Problem]:
         if amount > most:
             yield Problem(
                 path=path,
-                message=f"the containers of a replica ask for {amount} {unit} together, and {profile.type} has {most}",
+                message=f"the containers of a replica request {amount} {unit} in total, and {profile.type} has {most}",
                 value=amount,
                 allowed=f"at most {most} {unit}",
-                fix=f"ask for less; the service keeps a little of the {unit} for itself",
+                fix=f"request less; the service reserves a little of the {unit}",
                 source=str(profile.source),
                 code=Code.IMPOSSIBLE,
             )

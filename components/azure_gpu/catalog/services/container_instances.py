@@ -1,7 +1,6 @@
-"""What Azure Container Instances (ACI) takes: GPU SKUs with their limits, regions and ends, and what a group takes without a GPU.
+"""Azure Container Instances (ACI): GPU SKUs with their limits, regions and ends, limits without a GPU, and the rules.
 
-In: a `GroupRequest`, in which whoever asks says where each value was written, and the day at which it is asked. Out: every
-problem. The rules are per group, because all containers of a group share one machine.
+The rules apply to a group, because all containers of a group share one machine.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,8 +14,8 @@ from azure_gpu.catalog.services import container_apps
 from azure_gpu.catalog.sources import Dated, Source
 
 GPU_COUNTS = (1, 2, 4)
-STANDARD = "Standard"  # the SKU of a group that isn't said to have another
-DEFAULT_CPU = 1.0  # what Azure's own clients ask for where the user says nothing; ARM itself has no default
+STANDARD = "Standard"  # the default SKU of a group
+DEFAULT_CPU = 1.0  # the default of Azure's clients; ARM has no default
 DEFAULT_MEMORY_GB = 1.5
 DEFAULTS_SOURCE = Source("Azure/aci-deploy issue 56, the inputs `cpu` and `memory`", Dated.OBSERVED, date(2021, 7, 22))
 
@@ -42,7 +41,7 @@ _FEATURE_END = Source(
 # The newest CUDA version that the service's own driver runs, as its page gave it on that day; newest page last.
 CUDA_BY_DATE: tuple[tuple[Source, str], ...] = ((FIRST_PAGE, "9.0"), (PAGE_2022, "11"), (LAST_PAGE, "11"))
 
-# Regions of the earlier list, which doesn't say which SKU each had, that the later list by SKU no longer has.
+# Regions of the earlier list, which has no SKUs, that aren't in the later list by SKU.
 REGIONS_UNTIL_2019_10 = frozenset({"southcentralus", "eastasia"})
 
 
@@ -101,13 +100,13 @@ GPU_SKUS: dict[str, GpuSku] = {
 }
 WITHOUT_GPU = Limit(31, 240, QUOTA_PAGE)
 IN_SPOT = Limit(4, 16, SPRING_PAGE)
-LARGE = Limit(4, 16, QUOTA_PAGE)  # above it a region's capacity may not do until a quota is raised
+LARGE = Limit(4, 16, QUOTA_PAGE)  # above it, capacity may be missing until the quota is raised
 CONFIDENTIAL = "Confidential"
 IN_CONFIDENTIAL = Limit(31, 180, QUOTA_PAGE)
 
 
 class ContainerRequest(NamedTuple):
-    """What one container asks for, and where each value was written."""
+    """What one container requests, and where each value was written."""
 
     name: str
     cpu: float
@@ -121,7 +120,7 @@ class ContainerRequest(NamedTuple):
 
 
 class GroupRequest(NamedTuple):
-    """What one group asks for, and where each value was written."""
+    """What one group requests, and where each value was written."""
 
     location: str
     os_type: str  # Linux or Windows
@@ -145,12 +144,12 @@ class GroupRequest(NamedTuple):
 
 
 def check(request: GroupRequest, as_of: date) -> list[Problem]:
-    """Every reason for which the service refuses `request` on `as_of`, and a warning where an end is near. Empty: it is taken."""
+    """All problems of `request` on `as_of`, and a warning where an end is near. Empty: no problem."""
     with_gpu = [container for container in request.containers if container.gpu_count is not None]
     problems = [problem for container in request.containers for problem in _amounts(container)]
     problems += [problem for container in with_gpu for problem in _gpu(container, request.location, as_of)]
     if with_gpu:
-        problems += _surroundings(request)
+        problems += _environment(request)
         problems += _regions(request, with_gpu, as_of)
     if request.spot:
         problems += _spot(request, with_gpu)
@@ -163,10 +162,10 @@ def _amounts(container: ContainerRequest) -> Iterator[Problem]:
         if value <= 0:
             yield Problem(
                 path=path,
-                message=f"container {container.name!r} has to ask for more than 0 {unit}",
+                message=f"container {container.name!r} must request more than 0 {unit}",
                 value=value,
                 allowed="a number above 0",
-                fix=f"ask for what the work needs; usual is {DEFAULT_CPU:g} CPU and {DEFAULT_MEMORY_GB:g} GB",
+                fix=f"request what the work needs, such as {DEFAULT_CPU:g} CPU and {DEFAULT_MEMORY_GB:g} GB",
             )
 
 
@@ -174,7 +173,7 @@ def _gpu(container: ContainerRequest, location: str, as_of: date) -> Iterator[Pr
     if container.gpu_count not in GPU_COUNTS:
         yield Problem(
             path=container.gpu_count_path,
-            message="Container Instances gave a container 1, 2 or 4 GPUs",
+            message="a container had 1, 2 or 4 GPUs in Container Instances",
             value=container.gpu_count,
             allowed="1, 2, 4",
             fix=f"write {_nearest(container.gpu_count or 0)}",
@@ -187,7 +186,7 @@ def _gpu(container: ContainerRequest, location: str, as_of: date) -> Iterator[Pr
     if sku is None:
         yield Problem(
             path=container.gpu_sku_path,
-            message="Container Instances never had a GPU SKU of this name",
+            message="unknown GPU SKU of Container Instances",
             value=container.gpu_sku,
             allowed=", ".join(GPU_SKUS),
             fix=fix if retired else "write one of the three, in capitals",
@@ -229,7 +228,7 @@ def successor(as_of: date, location: str) -> tuple[str, tuple[str, ...]]:
     return move, serverless
 
 
-def _surroundings(request: GroupRequest) -> Iterator[Problem]:
+def _environment(request: GroupRequest) -> Iterator[Problem]:
     if request.os_type != "Linux":
         yield Problem(
             path=request.os_type_path,
@@ -260,7 +259,7 @@ def _regions(request: GroupRequest, with_gpu: list[ContainerRequest], as_of: dat
         if location in REGIONS_UNTIL_2019_10 and as_of < _REGIONS.day:
             yield Problem(
                 path=request.location_path,
-                message=f"GPUs were listed in this region, without a word of which; whether {name} was among them is not known",
+                message=f"GPUs were listed in this region without their models; whether {name} was available is not known",
                 value=request.location,
                 allowed=", ".join(sorted(sku.regions)),
                 source=str(_EARLIER_REGIONS),
@@ -307,10 +306,10 @@ def _limit(request: GroupRequest, with_gpu: list[ContainerRequest]) -> list[Prob
         return [
             Problem(
                 path=with_gpu[1].gpu_sku_path,
-                message="all containers of a group share one machine, so they ask for the same GPU SKU",
+                message="all containers of a group share one machine and must request the same GPU SKU",
                 value=", ".join(sorted(skus)),
                 allowed="one SKU per group",
-                fix="put them into groups of their own",
+                fix="use separate groups",
                 code=Code.IMPOSSIBLE,
             )
         ]
@@ -323,20 +322,20 @@ def _limit(request: GroupRequest, with_gpu: list[ContainerRequest]) -> list[Prob
         return _over("a group without a GPU", request, WITHOUT_GPU, "") or _large(request)
     sku = GPU_SKUS.get(with_gpu[0].gpu_sku)
     if sku is None or any(container.gpu_count not in GPU_COUNTS for container in with_gpu):
-        return []  # said above; there is no limit to compare with
+        return []  # reported above; there is no limit to compare with
     if count not in sku.limits:
         return [
             Problem(
                 path=with_gpu[-1].gpu_count_path,
-                message=f"the containers of this group ask for {count} GPUs together",
+                message=f"the containers of this group request {count} GPUs in total",
                 value=count,
                 allowed="1, 2 or 4 in a group",
-                fix="put them into groups of their own",
+                fix="use separate groups",
                 source=str(LAST_PAGE),
                 code=Code.IMPOSSIBLE,
             )
         ]
-    more = "" if count == max(GPU_COUNTS) else ", or for more GPUs"
+    more = "" if count == max(GPU_COUNTS) else ", or request more GPUs"
     return _over(f"a group with {count} {sku.name}", request, sku.limits[count], more)
 
 
@@ -351,7 +350,7 @@ def _large(request: GroupRequest) -> list[Problem]:
             path=largest.cpu_path if cpu > LARGE.cpu else largest.memory_path,
             message=f"a group above {LARGE.cpu:g} CPU and {LARGE.memory_gb:g} GB may fail for lack of capacity in its region",
             value=f"{cpu:g} CPU and {memory_gb:g} GB",
-            fix="if it fails, ask for more quota, which enables more capacity, or deploy to another region",
+            fix="if it fails, request more quota, which enables more capacity, or deploy to another region",
             source=str(LARGE.source),
             code=Code.UNKNOWN,
             severity=Severity.WARNING,
@@ -367,7 +366,7 @@ def _together(request: GroupRequest) -> tuple[float, float]:
 def _over(what: str, request: GroupRequest, limit: Limit, or_else: str) -> list[Problem]:
     cpu, memory_gb = _together(request)
     allowed = f"at most {limit.cpu:g} CPU and {limit.memory_gb:g} GB"
-    together = "" if len(request.containers) == 1 else ", all containers together"
+    together = "" if len(request.containers) == 1 else ", in total of all containers"
     amounts = (
         (cpu, limit.cpu, "CPU", max(request.containers, key=lambda one: one.cpu, default=None)),
         (memory_gb, limit.memory_gb, "GB of memory", max(request.containers, key=lambda one: one.memory_gb, default=None)),
@@ -378,7 +377,7 @@ def _over(what: str, request: GroupRequest, limit: Limit, or_else: str) -> list[
             message=f"{what} has at most {most:g} {unit}{together}",
             value=amount,
             allowed=allowed,
-            fix=f"ask for {most:g} or less{or_else}",
+            fix=f"request {most:g} or less{or_else}",
             source=str(limit.source),
             code=Code.IMPOSSIBLE,
         )

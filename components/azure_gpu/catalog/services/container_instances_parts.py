@@ -1,7 +1,6 @@
-"""What a container group can be made of: how many containers, volumes and ports, in which zone, on which operating system.
+"""Rules for the parts of a container group: numbers of containers, volumes and ports, zones, operating system.
 
-In: a `GroupRequest`, and single values of a group's parts. Out: problems. Amounts, GPUs and their ends are in
-`container_instances`, which says of each rule at which date it holds; these hold at every date that is known.
+They apply on every known date. Resources, GPUs and their ends are in `container_instances`, where rules depend on the date.
 """
 
 import re
@@ -58,7 +57,7 @@ def _numbers(request: GroupRequest) -> Iterator[Problem]:
                 message=f"a container group has at most {most} {what}",
                 value=amount,
                 allowed=f"{most} or fewer; the limit can't be raised",
-                fix="make two groups of it",
+                fix="split it into two groups",
                 source=str(QUOTA_PAGE),
                 code=Code.IMPOSSIBLE,
             )
@@ -77,7 +76,7 @@ def _zones(request: GroupRequest) -> Iterator[Problem]:
     if request.in_virtual_network:
         yield Problem(
             path=request.zones_path,
-            message="Azure's pages say that a container group in a virtual network can't be pinned to a zone",
+            message="by Azure's documentation, a container group in a virtual network can't be pinned to a zone",
             allowed="no zones, or no subnet",
             fix="leave one of the two out if Azure refuses the group",
             source=str(_ZONES),
@@ -108,7 +107,7 @@ def _spot(request: GroupRequest) -> Iterator[Problem]:
     if regions.normalise(request.location) not in SPOT_REGIONS:
         yield Problem(
             path=request.location_path,
-            message="Spot container groups were listed in three regions alone; whether this one has them since isn't known",
+            message="Spot container groups were listed in three regions only; whether this region has them is not known",
             value=request.location,
             allowed=", ".join(sorted(SPOT_REGIONS)),
             source=str(SPRING_PAGE),
@@ -140,7 +139,7 @@ def check_port(port: int, path: str) -> list[Problem]:
         return [
             Problem(
                 path=path,
-                message="this is no port",
+                message="not a valid port",
                 value=port,
                 allowed=f"{PORTS.start} to {PORTS.stop - 1}",
                 fix="write the port that the program in the container listens on",
@@ -152,7 +151,7 @@ def check_port(port: int, path: str) -> list[Problem]:
     return [
         Problem(
             path=path,
-            message="Container Instances keeps this port for itself",
+            message="port reserved by Container Instances",
             value=port,
             allowed=f"any but {', '.join(map(_span, _RESERVED))}",
             fix="let the program in the container listen on another one, such as 8080",
@@ -173,7 +172,7 @@ def check_variable(name: str, path: str) -> list[Problem]:
     return [
         Problem(
             path=path,
-            message="Azure doesn't take this as the name of an environment variable",
+            message="not a valid name of an environment variable in Azure",
             value=name,
             allowed="1 to 63 letters a to z, digits and underscores, no digit first",
             fix=_spelling(name),
@@ -184,4 +183,4 @@ def check_variable(name: str, path: str) -> list[Problem]:
 
 def _spelling(name: str) -> str:
     fitting = re.sub(r"\W", "_", name, flags=re.ASCII)[:63]
-    return f"write {fitting!r}" if re.fullmatch(_VARIABLE, fitting) else "choose a name of these characters"
+    return f"write {fitting!r}" if re.fullmatch(_VARIABLE, fitting) else "use only the allowed characters"

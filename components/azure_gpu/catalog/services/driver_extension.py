@@ -1,7 +1,6 @@
-"""The virtual machine extension that installs a GPU driver: which driver it puts on which size and operating system.
+"""The VM extension that installs a GPU driver: which driver it installs on which size and operating system, and the rules.
 
-In: an `ExtensionRequest`, the size, what the image runs, and the day. Out: the driver, and problems. The extension's own list is
-of a certain day: before it, what the list lacks is unknown; from it on, it isn't offered.
+The extension's list has a date: before it, a missing entry is unknown; from then on, it is rejected.
 """
 
 from collections.abc import Iterator, Mapping
@@ -59,7 +58,7 @@ class Entry(NamedTuple):
 
     driver: Driver
     operating_system: OperatingSystem
-    version: str  # of the driver, or where the list gives that alone, of the CUDA toolkit
+    version: str  # of the driver, or if the list has only that, of the CUDA toolkit
     distributions: frozenset[Distribution]
 
 
@@ -124,18 +123,14 @@ def driver_of(size: Size, settings: Mapping[str, object]) -> Driver | None:
 def extension_problems(
     request: ExtensionRequest, size: Size, distribution: Distribution | None, as_of: date, *, needs: Driver | None = None
 ) -> Iterator[Problem]:
-    """Every reason against the extension on this size, under that operating system, for software that needs that driver.
+    """All problems of the extension on this size, under that operating system, for software that needs that driver.
 
-    `distribution` is None where it isn't known; then nothing is said of it.
+    `distribution`: None: unknown, not checked.
     """
     if not _same(request.publisher, PUBLISHER):
-        yield _problem(
-            request, "the driver extensions are published by one publisher", request.publisher, PUBLISHER, Code.IMPOSSIBLE
-        )
+        yield _problem(request, "unknown publisher of driver extensions", request.publisher, PUBLISHER, Code.IMPOSSIBLE)
     if size.gpu is None:
-        yield _problem(
-            request, f"{size.name} has no GPU that is known, so there is nothing to install", size.name, "", Code.IMPOSSIBLE
-        )
+        yield _problem(request, f"{size.name} has no known GPU, so there is no driver to install", size.name, "", Code.IMPOSSIBLE)
         return
     operating_system = distribution.operating_system if distribution else _system_of(request.type)
     right = type_for(size.gpu.vendor, operating_system)
@@ -144,7 +139,7 @@ def extension_problems(
         yield _problem(request, message, request.type, f"{AMD_WINDOWS}, under Windows", Code.NOT_OFFERED, AMD_PAGE)
         return
     if not _same(request.type, right):
-        message = f"{request.type} doesn't drive {size.gpu.model} under {operating_system}"
+        message = f"{request.type} doesn't support {size.gpu.model} under {operating_system}"
         yield _problem(request, message, request.type, right, Code.WRONG_DRIVER)
         return
     if request.secure_boot:

@@ -1,8 +1,7 @@
-"""How several programs share a GPU: one vocabulary for clusters of AKS and devices of Azure Stack Edge.
+"""Validates how several programs share a GPU, with the same settings for AKS clusters and Azure Stack Edge devices.
 
-In: a `SharingRequest` in the words `strategy`, `replicas`, `profile`, `active_thread_percentage` and `pinned_memory_limit`, and
-the GPU. Out: problems. What one GPU then yields stands in `gpu_sharing_yield`, what a single service adds with the service, and
-the facts of NVIDIA's plugin in `device_plugin`.
+The settings are `strategy`, `replicas`, `profile`, `active_thread_percentage` and `pinned_memory_limit`. `gpu_sharing_yield` has
+what one GPU then yields, each service its additional rules, and `device_plugin` the facts of NVIDIA's plugin.
 """
 
 import re
@@ -60,42 +59,42 @@ class SharingRequest(NamedTuple):
 
 
 def check(request: SharingRequest, gpu: Gpu | None) -> list[Problem]:
-    """Every reason for which no GPU, or not this one, can be shared like that. `gpu`: None where it isn't known."""
+    """All reasons why no GPU, or not this one, can be shared like that. `gpu`: None where it isn't known."""
     if request.strategy not in tuple(Strategy):
         return [
             Problem(
                 path=request.at("strategy"),
-                message="there is no way of this name to share a GPU",
+                message="unknown GPU sharing strategy",
                 value=request.strategy,
                 allowed=", ".join(Strategy),
-                fix="write none to give every program a GPU of its own",
+                fix="write none for one program per GPU",
                 source=str(AKS_POSITION),
             )
         ]
-    return [*_wrong_words(request), *_replicas(request), *_profile(request, gpu), *_limits(request, gpu), *_vendor(request, gpu)]
+    return [*_wrong_fields(request), *_replicas(request), *_profile(request, gpu), *_limits(request, gpu), *_vendor(request, gpu)]
 
 
-_WORDS = {  # beside the strategy, by strategy
+_FIELDS = {  # beside the strategy, by strategy
     Strategy.NONE: (),
     Strategy.TIME_SLICING: ("replicas", "profile"),
     Strategy.MPS: ("replicas", "active_thread_percentage", "pinned_memory_limit"),
     Strategy.MIG: ("profile",),
 }
 _WHY = {
-    "replicas": "only time-slicing and MPS give replicas of a GPU; how many instances MIG gives depends on the profile",
-    "profile": "only MIG instances have a profile, and MPS doesn't work on them",
-    "active_thread_percentage": "only MPS can give out fractions of a GPU",
+    "replicas": "only time-slicing and MPS have replicas; the number of MIG instances depends on the profile",
+    "profile": "only MIG instances have a profile, and they don't support MPS",
+    "active_thread_percentage": "only MPS can limit a program's share of a GPU",
     "pinned_memory_limit": "only MPS can limit the memory of a program",
 }
 
 
-def _wrong_words(request: SharingRequest) -> Iterator[Problem]:
-    for word, why in _WHY.items():
-        value = getattr(request, word)
-        if value not in (None, "") and word not in _WORDS[Strategy(request.strategy)]:
-            allowed = [strategy for strategy, words in _WORDS.items() if word in words]
+def _wrong_fields(request: SharingRequest) -> Iterator[Problem]:
+    for field, why in _WHY.items():
+        value = getattr(request, field)
+        if value not in (None, "") and field not in _FIELDS[Strategy(request.strategy)]:
+            allowed = [strategy for strategy, fields in _FIELDS.items() if field in fields]
             yield Problem(
-                path=request.at(word),
+                path=request.at(field),
                 message=why,
                 value=value,
                 allowed=f"with {' or '.join(allowed)}",
@@ -112,7 +111,7 @@ def _replicas(request: SharingRequest) -> Iterator[Problem]:
     if missing or (request.replicas is not None and request.replicas < 2):
         yield Problem(
             path=request.at("replicas"),
-            message="a GPU that is shared is shared by at least two",
+            message="a shared GPU needs at least two replicas",
             value=request.replicas,
             allowed="2 and more",
             fix="write 2 or more, or none for the strategy",
@@ -123,13 +122,11 @@ def _replicas(request: SharingRequest) -> Iterator[Problem]:
 
 def _profile(request: SharingRequest, gpu: Gpu | None) -> Iterator[Problem]:
     if request.strategy == Strategy.MIG and not request.profile:
-        yield _bad_profile(
-            request, "MIG needs the profile into which the GPU is cut", ", ".join(gpu.mig if gpu else mig.PROFILES)
-        )
+        yield _bad_profile(request, "MIG requires a profile", ", ".join(gpu.mig if gpu else mig.PROFILES))
     if request.mig_strategy not in (SINGLE, MIXED):
         yield Problem(
             path=request.at("mig_strategy"),
-            message="MIG instances are called by one name or by their profiles' names",
+            message="unknown MIG strategy",
             value=request.mig_strategy,
             allowed=f"{SINGLE}, {MIXED}",
             fix=f"write {SINGLE}",
@@ -138,9 +135,9 @@ def _profile(request: SharingRequest, gpu: Gpu | None) -> Iterator[Problem]:
     if not request.profile or gpu is None:
         return
     if not gpu.mig:
-        yield _bad_profile(request, f"a {gpu.name} can't be cut into MIG instances", "A100, H100 and H200 only")
+        yield _bad_profile(request, f"a {gpu.name} can't be partitioned into MIG instances", "A100, H100 and H200 only")
     elif request.profile not in gpu.mig:
-        yield _bad_profile(request, f"a {gpu.name} has no MIG profile of this name", ", ".join(gpu.mig))
+        yield _bad_profile(request, f"unknown MIG profile of a {gpu.name}", ", ".join(gpu.mig))
 
 
 def _bad_profile(request: SharingRequest, message: str, allowed: str) -> Problem:
@@ -149,7 +146,7 @@ def _bad_profile(request: SharingRequest, message: str, allowed: str) -> Problem
         message=message,
         value=request.profile or None,
         allowed=allowed,
-        fix="choose one of those allowed, or share by time-slicing or MPS",
+        fix="choose an allowed profile, or use time-slicing or MPS",
         source=str(mig.PAGE),
         code=Code.IMPOSSIBLE,
     )
@@ -163,7 +160,7 @@ def _limits(request: SharingRequest, gpu: Gpu | None) -> Iterator[Problem]:
     if percentage is not None and not 0 < percentage <= ALL_OF_A_GPU:
         yield Problem(
             path=request.at("active_thread_percentage"),
-            message="the share of a GPU's threads is a percentage",
+            message="not a valid percentage of a GPU's threads",
             value=percentage,
             allowed="more than 0, at most 100",
             fix="write 20 for a fifth",
@@ -178,9 +175,9 @@ def _limits(request: SharingRequest, gpu: Gpu | None) -> Iterator[Problem]:
         most = f", at most {gpu.memory_gib}G on a {gpu.name}" if gpu is not None else ""
         yield Problem(
             path=request.at("pinned_memory_limit"),
-            message="this is no amount of memory that a program can have on the GPU",
+            message="not a valid amount of GPU memory",
             value=request.pinned_memory_limit,
-            allowed=f"a whole number with G or M, such as 4G{most}",
+            allowed=f"an integer with G or M, such as 4G{most}",
             fix="write what one program needs",
             source=str(MPS_SOURCE),
             code=Code.IMPOSSIBLE,
@@ -191,7 +188,7 @@ def _vendor(request: SharingRequest, gpu: Gpu | None) -> Iterator[Problem]:
     if gpu is not None and gpu.vendor is not Vendor.NVIDIA and request.strategy != Strategy.NONE:
         yield Problem(
             path=request.at("strategy"),
-            message=f"time-slicing, MPS and MIG are NVIDIA's, and a {gpu.name} is {gpu.vendor}'s",
+            message=f"time-slicing, MPS and MIG need an NVIDIA GPU, and a {gpu.name} is {gpu.vendor}'s",
             value=request.strategy,
             allowed=Strategy.NONE,
             fix="write none, or choose an NVIDIA GPU",
@@ -207,16 +204,16 @@ def with_device_plugin(request: SharingRequest) -> Iterator[Problem]:
     if request.replicas is None:
         yield Problem(
             path=request.at("replicas"),
-            message="the device plugin divides a GPU with MPS equally among its replicas, so it needs their number",
+            message="MPS requires the number of replicas, among which the device plugin divides a GPU equally",
             allowed="2 and more",
             fix="write how many programs share the GPU",
             source=str(device_plugin.SOURCE),
         )
     yield Problem(
         path=request.at("strategy"),
-        message=f"the device plugin has had MPS since {device_plugin.MPS_EXPERIMENTAL_SINCE}, and calls it experimental",
+        message=f"MPS in the device plugin, there since {device_plugin.MPS_EXPERIMENTAL_SINCE}, is experimental",
         value=request.strategy,
-        fix="share by time-slicing where that does",
+        fix="use time-slicing if that is enough",
         source=str(device_plugin.SOURCE),
         code=Code.UNKNOWN,
         severity=Severity.WARNING,
@@ -224,21 +221,21 @@ def with_device_plugin(request: SharingRequest) -> Iterator[Problem]:
 
 
 def one_strategy_a_node(requests: Sequence[SharingRequest]) -> Iterator[Problem]:
-    """The problems of giving the GPUs of one node different ways of sharing: the first is kept, each other one is named."""
+    """The problems of different sharing settings of the GPUs of one node: each that differs from the first."""
     for other in requests[1:]:
-        if _way(other) != _way(requests[0]):
+        if _settings(other) != _settings(requests[0]):
             yield Problem(
                 path=other.at("strategy"),
-                message="all GPUs of a node are shared in the same way",
+                message="all GPUs of a node must have the same sharing settings",
                 value=other.strategy,
                 allowed=requests[0].strategy,
-                fix="put them into pools of their own",
+                fix="use separate pools",
                 source=str(device_plugin.SOURCE),
                 code=Code.IMPOSSIBLE,
             )
 
 
-def _way(request: SharingRequest) -> tuple[object, ...]:
+def _settings(request: SharingRequest) -> tuple[object, ...]:
     return request.strategy, request.replicas, request.profile, request.mig_strategy, request.rename
 
 
@@ -250,8 +247,8 @@ class Share(NamedTuple):
     path: str
 
 
-def sums(shares: Iterable[Share]) -> Iterator[Problem]:
-    """A warning for each GPU of which more than the whole is given out: MPS allows it; the programs then wait for each other."""
+def totals(shares: Iterable[Share]) -> Iterator[Problem]:
+    """A warning for each GPU whose shares exceed 100 %: MPS allows it; the programs then wait for each other."""
     by_gpu: dict[str, list[Share]] = {}
     for share in shares:
         if 0 < share.percentage <= ALL_OF_A_GPU:  # others are refused one by one
@@ -261,10 +258,10 @@ def sums(shares: Iterable[Share]) -> Iterator[Problem]:
         if total > ALL_OF_A_GPU:
             yield Problem(
                 path=given[-1].path,
-                message=f"the programs on GPU {gpu} get {float(total):g} % of it together",
+                message=f"the programs on GPU {gpu} get {float(total):g} % of it in total",
                 value=given[-1].percentage,
-                allowed="100 % together, if none is to wait for another",
-                fix="lower the shares, or put a program onto another GPU",
+                allowed="100 % in total, so that none waits for another",
+                fix="lower the shares, or move a program to another GPU",
                 source=str(SHARING_2021),
                 code=Code.IMPOSSIBLE,
                 severity=Severity.WARNING,

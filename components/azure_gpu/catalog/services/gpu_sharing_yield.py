@@ -1,7 +1,4 @@
-"""What one GPU yields in Kubernetes when it is shared, and what a pool without nodes can't learn of it.
-
-In: a `SharingRequest` and the GPU. Out: a `Yield`, which says itself in one line, and problems.
-"""
+"""What one shared GPU yields in Kubernetes, and warnings for a pool that can have zero nodes."""
 
 from collections.abc import Iterator, Mapping
 from datetime import date
@@ -32,7 +29,7 @@ class Yield(NamedTuple):
 
     def __str__(self) -> str:
         memory = "" if self.memory_gib is None else f", {float(self.memory_gib):g} GiB each"
-        together = "" if self.memory_kept_apart else ", the memory not kept apart"
+        together = "" if self.memory_kept_apart else ", memory not isolated"
         return f"one GPU yields {self.each} x {self.resource}{memory}{together}"
 
 
@@ -72,10 +69,10 @@ def from_zero(request: SharingRequest, path: str, most: int = 1) -> Iterator[Pro
     exist yet by its size, so it makes none for names that only the device plugin knows, and too many for GPUs that are shared."""
     mixed = bool(request.profile) and request.mig_strategy != SINGLE
     if mixed or (request.rename and request.divided):
-        what = "MIG instances by their own names" if mixed else "a renamed resource"
+        what = "MIG instances by their profiles' names" if mixed else "a renamed resource"
         yield Problem(
             path=path,
-            message=f"the cluster autoscaler knows only {device_plugin.GPU_RESOURCE}: pods that ask for {what} get no first node",
+            message=f"the cluster autoscaler knows only {device_plugin.GPU_RESOURCE}: pods that request {what} start no node",
             value=0,
             allowed="1 and more",
             fix="keep one node, take the single MIG strategy, or don't rename the resource",
@@ -86,8 +83,8 @@ def from_zero(request: SharingRequest, path: str, most: int = 1) -> Iterator[Pro
     elif request.divided and most > 1:
         yield Problem(
             path=path,
-            message=f"while the pool has no node, the cluster autoscaler counts a GPU once and not {request.replicas} times: "
-            f"pods that wait together start up to {most} nodes, though one could hold {request.replicas} of them",
+            message=f"while the pool has no node, the cluster autoscaler counts a GPU once, not {request.replicas} times: "
+            f"waiting pods start up to {most} nodes, though one node holds {request.replicas} of them",
             value=0,
             allowed="1 and more, or one node at most",
             fix="set max_nodes: 1 where one node is enough, or keep one by min_nodes: 1",

@@ -1,6 +1,6 @@
-"""What groups of workers need on a Kubernetes cluster: JobSet, which starts and ends them together, and Kueue, which admits them.
+"""JobSet, which starts and ends groups of workers on a Kubernetes cluster together, and Kueue, which admits them.
 
-The versions are those that this project was tested with; charts and images are what their projects publish.
+The versions are those that this project is tested with; charts and images are published by their projects.
 """
 
 from datetime import date

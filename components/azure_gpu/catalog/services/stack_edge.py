@@ -1,7 +1,6 @@
-"""What an Azure Stack Edge device with GPUs takes: its model, its GPUs, virtual machines and Kubernetes beside them.
+"""Rules for Azure Stack Edge devices with GPUs: model, GPUs, and their division between virtual machines and Kubernetes.
 
-In: a `DeviceRequest`, or a VM size with its use, and the day at which it is asked. Out: every problem. `stack_edge_facts` has the
-tables, `stack_edge_jobs` the rules on jobs that share the GPUs.
+`stack_edge_facts` has the tables, `stack_edge_jobs` the rules for jobs that share the GPUs.
 """
 
 from collections.abc import Iterator, Mapping
@@ -60,17 +59,17 @@ class DeviceRequest(NamedTuple):
 def size_problems(size: Size, use: SizeUse, as_of: date) -> Iterator[Problem]:
     """What is special about this size on a device. A size without a GPU is an ordinary one."""
     if use.spot:
-        yield impossible(use.path, "a device of one's own has no Spot machines", use.size, "no Spot", "leave Spot out", VM_PAGE)
+        yield impossible(use.path, "Azure Stack Edge has no Spot machines", use.size, "no Spot", "leave Spot out", VM_PAGE)
     if size.gpu is None:
         return
     listed = GPU_SIZES.get(size.name)
     if listed is None:
         yield Problem(
             path=use.path,
-            message=f"no source names {size.name} as a size of Azure Stack Edge; one with a GPU has to match the device's",
+            message=f"{size.name} isn't a known GPU size of Azure Stack Edge, which must match the device's GPU",
             value=use.size,
             allowed=", ".join(GPU_SIZES),
-            fix="write one of those allowed, on a device with a T4",
+            fix="use an allowed size, on a device with a T4",
             instead=tuple(GPU_SIZES),
             source=str(VM_PAGE),
             code=Code.NOT_OFFERED,
@@ -79,17 +78,17 @@ def size_problems(size: Size, use: SizeUse, as_of: date) -> Iterator[Problem]:
     yield from lifecycle.check(listed, f"{size.name} on Azure Stack Edge", as_of, path=use.path, value=use.size)
     if use.nodes > max(GPU_COUNTS):
         message = "a device has at most two GPUs, and each serves one virtual machine"
-        yield impossible(use.path, message, use.nodes, "1 or 2 virtual machines", "use fewer, or a further device", VM_PAGE)
+        yield impossible(use.path, message, use.nodes, "1 or 2 virtual machines", "use fewer, or another device", VM_PAGE)
 
 
 def device_problems(device: DeviceRequest, as_of: date) -> Iterator[Problem]:
-    """Everything that speaks against the device and the division of its GPUs on that day."""
+    """All problems of the device and the division of its GPUs on that day."""
     yield from _model(device, as_of)
     path = device.at("gpu")
     if device.gpu in GPUS:
         yield from lifecycle.check(GPUS[device.gpu], f"{device.gpu} in Azure Stack Edge", as_of, path=path, value=device.gpu)
     else:
-        yield impossible(path, "no device has this GPU", device.gpu, ", ".join(GPUS), "write the device's GPU", VM_PAGE)
+        yield impossible(path, "not a GPU of Azure Stack Edge", device.gpu, ", ".join(GPUS), "write the device's GPU", VM_PAGE)
     if device.managed_iot_edge:
         what, path = "managed IoT Edge on Azure Stack Edge", device.at("managed_iot_edge")
         fix = "deploy to the device's Kubernetes"
@@ -98,7 +97,7 @@ def device_problems(device: DeviceRequest, as_of: date) -> Iterator[Problem]:
         yield from _division(device)
     else:
         path = device.at("gpu_count")
-        yield impossible(path, "a device has one GPU or two", device.gpu_count, "1, 2", "write 1 or 2", SHARING_2021)
+        yield impossible(path, "a device has 1 or 2 GPUs", device.gpu_count, "1, 2", "write 1 or 2", SHARING_2021)
 
 
 def _model(device: DeviceRequest, as_of: date) -> Iterator[Problem]:
@@ -107,7 +106,7 @@ def _model(device: DeviceRequest, as_of: date) -> Iterator[Problem]:
     if model is None:
         yield Problem(
             path=path,
-            message="nothing is known about this model of Azure Stack Edge",
+            message="unknown model of Azure Stack Edge, so it wasn't checked",
             value=device.model,
             allowed=", ".join(DEVICES),
             source=str(VM_PAGE),
@@ -120,10 +119,10 @@ def _model(device: DeviceRequest, as_of: date) -> Iterator[Problem]:
     if device.gpu in GPUS and device.gpu != model.gpu:
         yield Problem(
             path=device.at("gpu"),
-            message=f"no source read has an {what} with this GPU",
+            message=f"{what} isn't known to have this GPU",
             value=device.gpu,
             allowed=model.gpu or "none",
-            fix="write the device's model and GPU as they are",
+            fix="write the device's actual model and GPU",
             source=str(VM_PAGE),
             code=Code.UNKNOWN,
             severity=Severity.WARNING,
@@ -133,18 +132,18 @@ def _model(device: DeviceRequest, as_of: date) -> Iterator[Problem]:
 def _division(device: DeviceRequest) -> Iterator[Problem]:
     path = device.at("gpu_vms")
     if not 0 <= device.gpu_vms <= device.gpu_count:
-        message = "a GPU serves one virtual machine, so there are at most as many as GPUs"
+        message = "more virtual machines with a GPU than GPUs; each needs one"
         yield impossible(path, message, device.gpu_vms, f"0 to {device.gpu_count}", "use fewer with a GPU", SHARING_2021)
     if not device.kubernetes or device.gpu_vms <= 0:
         return
     if device.kubernetes_first:
-        message = "Kubernetes, configured first, claims every GPU, and making a virtual machine with one then fails"
+        message = "Kubernetes, if configured first, claims every GPU; creating a virtual machine with a GPU then fails"
         path = device.at("kubernetes_first")
-        yield impossible(path, message, True, "virtual machines first", "make the virtual machines first", VM_PAGE)
+        yield impossible(path, message, True, "virtual machines first", "create the virtual machines first", VM_PAGE)
     elif claims(device.gpu_count, device.gpu_vms, kubernetes_first=False).kubernetes == 0:
         yield Problem(
             path=path,
-            message="the virtual machines take every GPU, and Kubernetes gets none",
+            message="the virtual machines use every GPU, and Kubernetes gets none",
             value=device.gpu_vms,
             allowed=f"at most {device.gpu_count - 1}, if jobs on Kubernetes need a GPU",
             fix="use fewer virtual machines with a GPU",
@@ -155,9 +154,9 @@ def _division(device: DeviceRequest) -> Iterator[Problem]:
 
 
 def vm_problems(generation: VmGeneration, system: str, generation_path: str, system_path: str) -> Iterator[Problem]:
-    """What speaks against a virtual machine with a GPU: its generation, and whether the GPU extension runs on its `system`."""
+    """The problems of a virtual machine with a GPU: its generation, and whether the GPU extension runs on its `system`."""
     if generation is VmGeneration.GEN2:
-        message = "a virtual machine with a GPU can't be of the second generation on a device"
+        message = "a virtual machine with a GPU can't be Gen2 on a device"
         yield impossible(generation_path, message, str(generation), VmGeneration.GEN1, "use an image of Gen1", VM_PAGE)
     if system in EXTENSION_SYSTEMS:
         return
@@ -166,7 +165,7 @@ def vm_problems(generation: VmGeneration, system: str, generation_path: str, sys
         path=system_path,
         message="the GPU extension for this system is deprecated"
         if deprecated
-        else "no source has the GPU extension on this system",
+        else "the GPU extension isn't known to support this system",
         value=system,
         allowed=", ".join(EXTENSION_SYSTEMS),
         fix="use another system, or install the driver by hand",

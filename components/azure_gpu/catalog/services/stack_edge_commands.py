@@ -1,6 +1,6 @@
-"""The commands of an Azure Stack Edge device's own PowerShell interface, and what else is done beside ARM there.
+"""Commands of the PowerShell interface of an Azure Stack Edge device, for what ARM can't declare: namespaces, users, MPS.
 
-`COMMANDS`, for the documentation. ARM can't declare namespaces, users or the Multi-Process Service.
+For the documentation.
 """
 
 from datetime import date

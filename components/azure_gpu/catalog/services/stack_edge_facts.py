@@ -1,7 +1,6 @@
-"""What is known of Azure Stack Edge devices with GPUs: models, GPUs, sizes, and systems of virtual machines.
+"""Facts about Azure Stack Edge devices with GPUs: models, GPUs, sizes, and systems of virtual machines.
 
-tables, each with its source and day. The rules over them are in `stack_edge` and `stack_edge_jobs`, the
-device's own commands in `stack_edge_commands`.
+The rules are in `stack_edge` and `stack_edge_jobs`, the device's commands in `stack_edge_commands`.
 """
 
 from datetime import date

@@ -1,7 +1,4 @@
-"""What holds for plain virtual machines beyond what holds for every service.
-
-In: a size, its use and the day. Out: problems.
-"""
+"""Rules for plain virtual machines, in addition to the general rules."""
 
 from collections.abc import Iterator
 from datetime import date
@@ -16,7 +13,7 @@ from azure_gpu.catalog.sources import RETIREMENTS
 def size_problems(size: Size, use: SizeUse, as_of: date) -> Iterator[Problem]:
     """A series whose end is announced is closed to subscriptions that have none of it yet, long before its last day.
 
-    Within the last days before the end, `catalog.lifecycle` warns of the end itself, and nothing is said here.
+    In the last days before the end, `catalog.lifecycle` warns instead.
     """
     end = size.lifecycle.end_in(use.region)
     if end is None or as_of < RETIREMENTS.day or size.lifecycle.status(as_of, use.region) is not Status.RETIRING:
@@ -24,9 +21,9 @@ def size_problems(size: Size, use: SizeUse, as_of: date) -> Iterator[Problem]:
     if (end.day - as_of).days > WARNING_DAYS:
         yield Problem(
             path=use.path,
-            message=f"the end of {size.name} on {end.day.isoformat()} is announced, so a new subscription doesn't get it",
+            message=f"{size.name} retires on {end.day.isoformat()} and isn't available to new subscriptions",
             value=use.size,
-            fix="choose a size whose end isn't announced, or use a subscription that has this series already",
+            fix="choose a size that isn't retiring, or use a subscription that already has this series",
             source=str(RETIREMENTS),
             code=Code.RETIRING,
             severity=Severity.WARNING,

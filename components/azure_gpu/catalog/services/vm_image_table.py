@@ -1,7 +1,7 @@
-"""The table of Marketplace images: those of the source documents, those for GPUs and MPI today, and plain ones beside them.
+"""The table of Marketplace images: those of the source documents, current ones for GPUs and MPI, and plain ones.
 
-`IMAGES`, read from `vm_images.csv` when one of them is first asked for. Where Batch names the day on which a system loses its
-publisher's support, no source says whether the Marketplace still sells the image after it: such a day is a doubt and no end.
+`IMAGES` is read from `vm_images.csv` at its first use. Where Batch names the day on which a system loses its publisher's
+support, it is unknown whether the Marketplace still sells the image after it: such a day is a doubt, not an end.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,16 +18,16 @@ TABLE = Table(
     {
         "publisher": "of the Marketplace",
         "offer": "of the publisher",
-        "sku": "of the offer; empty for every SKU of the offer that has no row of its own",
+        "sku": "of the offer; empty for every SKU of the offer without a separate row",
         "distribution": "the operating system inside",
         "has": "what the image brings along",
-        "generations": "of the machines that run it: Gen1, Gen2; empty where no source says",
+        "generations": "of the machines that run it: Gen1, Gen2; empty if unknown",
         "newest": "the newest version that a source pins, with its day in the lifecycle",
         "plan": "name, product and publisher of the purchase plan; empty where none is needed",
         "docker_root": "where Docker keeps layers: /var/lib on the system's disk, which it can fill, /mnt on the temporary one",
-        "trusted_launch_doubt": "a source that says it breaks under Trusted Launch",
-        "batch_only": "whether it can be used in Batch pools alone: yes or no",
-        "note": "what to mind about it",
+        "trusted_launch_doubt": "a report of failure under Trusted Launch",
+        "batch_only": "whether it can be used only in Batch pools: yes or no",
+        "note": "a note",
         **lifecycle_tables.COLUMNS,
     },
 )
@@ -40,7 +40,7 @@ _GENERATIONS = {generation.value: generation for generation in VmGeneration}
 
 
 def read(rows: Iterable[Row], known: Mapping[str, Source]) -> Iterator[VmImage]:
-    """What a table's rows tell, with the sources that they may refer to. TableError where a row is malformed."""
+    """The values of a table's rows. `known`: the sources to refer to. Raises TableError for an invalid row."""
     lines: dict[str, int] = {}
     for row in rows:
         image = VmImage(

@@ -1,7 +1,6 @@
-"""Marketplace images for GPU and RDMA machines: what is known of each, and what speaks against one on a size.
+"""Marketplace images for GPU and RDMA machines: their properties, and the rules for an image on a size.
 
-In: an `ImageReference`, the size it is to run on, and the day. Out: the `VmImage`, and problems. `vm_image_table` has
-the rows.
+The rows are in `vm_image_table`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +16,7 @@ from azure_gpu.catalog.sizes.model import Size, VmGeneration
 from azure_gpu.catalog.sources import Dated, Source
 
 X64 = "x64"
-FOR_GRACE = "microsoft-dsvm:ubuntu-hpc:2404-gb"  # for the Arm64 processors of GB200 and GB300; nobody has seen Batch take it
+FOR_GRACE = "microsoft-dsvm:ubuntu-hpc:2404-gb"  # for the Arm64 processors of GB200 and GB300; not known to work in Batch
 _FOR_GRACE = Source("Azure/azhpc-images issue 603", Dated.OBSERVED, date(2026, 8, 27))
 
 
@@ -85,30 +84,30 @@ class Plan(NamedTuple):
 
 
 class VmImage(NamedTuple):
-    """One Marketplace image, or with an empty SKU every image of an offer that has no row of its own."""
+    """One Marketplace image, or with an empty SKU every image of the offer that has no separate row."""
 
     reference: ImageReference
     distribution: Distribution
     lifecycle: Lifecycle
     has: frozenset[Software] = frozenset()
-    generations: tuple[VmGeneration, ...] = ()  # empty: no source says
+    generations: tuple[VmGeneration, ...] = ()  # empty: unknown
     newest: str = ""  # the newest version that a source pins, with its day in `lifecycle`
     plan: Plan | None = None  # None: no plan is needed
-    docker_root: str = ""  # where Docker keeps images and layers; empty: no source says
-    trusted_launch_doubt: Source | None = None  # a source that says it breaks under Trusted Launch
-    batch_only: bool = False  # usable in Batch pools alone
+    docker_root: str = ""  # where Docker keeps images and layers; empty: unknown
+    trusted_launch_doubt: Source | None = None  # a report of failure under Trusted Launch
+    batch_only: bool = False  # usable only in Batch pools
     note: str = ""
 
 
 def find(reference: ImageReference, images: Sequence[VmImage]) -> VmImage | None:
     """The row of this image, else that of its whole offer, else None."""
-    wanted = str(reference).lower()
+    key = str(reference).lower()
     whole_offer = str(ImageReference(reference.publisher, reference.offer, "")).lower()
     by_key = {str(image.reference).lower(): image for image in images}
-    return by_key.get(wanted) or by_key.get(whole_offer)
+    return by_key.get(key) or by_key.get(whole_offer)
 
 
-# What takes the place of an image that can't be had, best first. The first two bring drivers, InfiniBand and containers.
+# Replacements of an image that isn't available, best first. The first two bring drivers, InfiniBand and containers.
 WITH_DRIVERS = ("microsoft-dsvm/ubuntu-hpc/2404", "microsoft-dsvm/ubuntu-hpc/2204")
 WITH_ROCM = ("microsoft-dsvm/ubuntu-hpc/2404-rocm", "microsoft-dsvm/ubuntu-hpc/2204-rocm")
 _AFTER: Mapping[OperatingSystem, tuple[str, ...]] = {
@@ -135,7 +134,7 @@ def sold(names: Sequence[str], as_of: date, images: Sequence[VmImage]) -> tuple[
 
 def choice(names: Sequence[str]) -> str:
     """The instruction to take one of them; with none known, how to find one."""
-    return f"choose {' or '.join(names)}" if names else "`az vm image list --all` shows what is sold"
+    return f"choose {' or '.join(names)}" if names else "list images with `az vm image list --all`"
 
 
 def image_problems(
@@ -148,7 +147,7 @@ def image_problems(
     in_batch: bool = False,
     trusted_launch: bool = False,
 ) -> Iterator[Problem]:
-    """Every reason against the image on that day and on that size; a warning where nothing is known of it."""
+    """All problems of the image on that day and on that size; a warning where nothing is known of it."""
     image = find(reference, images)
     if image is None:
         yield _unknown(reference, path, images)
@@ -169,7 +168,7 @@ def image_problems(
     if image.batch_only and not in_batch:
         yield Problem(
             path=path,
-            message=f"the image {reference} works in Batch pools alone",
+            message=f"the image {reference} works only in Batch pools",
             value=str(reference),
             fix=choice(instead),
             instead=instead,
@@ -179,7 +178,7 @@ def image_problems(
     if trusted_launch and image.trusted_launch_doubt is not None:
         yield Problem(
             path=path,
-            message=f"the image {reference} is said to break under Trusted Launch; no source confirms it",
+            message=f"the image {reference} fails under Trusted Launch by one unconfirmed report",
             value=str(reference),
             fix="write Standard as the security type",
             source=str(image.trusted_launch_doubt),
@@ -206,7 +205,7 @@ def _on_size(image: VmImage, reference: ImageReference, size: Size, path: str) -
             message=f"{size.name} has {size.series.architecture} processors; {reference} is an x64 image",
             value=str(reference),
             allowed=f"an image for {size.series.architecture}",
-            fix=f"name {FOR_GRACE}, which is for these sizes, or an image of your own that is built for them",
+            fix=f"use {FOR_GRACE}, which is built for these sizes, or a custom image for them",
             source=str(_FOR_GRACE),
             code=Code.IMPOSSIBLE,
         )
@@ -217,9 +216,9 @@ def _unknown(reference: ImageReference, path: str, images: Sequence[VmImage]) ->
     close = tuple(known[key] for key in spelling.nearest(str(reference).lower(), known, 3, 0.8))
     return Problem(
         path=path,
-        message="no image of this name is known, so nothing about it was checked",
+        message="unknown image, so it wasn't checked",
         value=str(reference),
-        fix=f"if it is misspelt, write {' or '.join(close)}" if close else "`az vm image list --all` shows every image",
+        fix=f"if it is misspelt, write {' or '.join(close)}" if close else "list images with `az vm image list --all`",
         instead=close,
         code=Code.UNKNOWN,
         severity=Severity.WARNING,

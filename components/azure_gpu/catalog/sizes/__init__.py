@@ -1,7 +1,7 @@
-"""The VM sizes with GPUs, and those for MPI beside them.
+"""VM sizes with GPUs, and sizes for MPI.
 
-`SIZES` is all of them. Their tables are CSV files in this folder, read when `SIZES` is first asked: `size_tables` says what the
-columns hold, `model` what is known of a size, and `lookup` finds one by any spelling of its name.
+`SIZES` holds all of them. The tables are CSV files in this folder, read when `SIZES` is first used: `size_tables` describes the
+columns, `model` has the types, and `lookup` finds a size by any spelling of its name.
 """
 
 from collections.abc import Iterable

@@ -1,8 +1,7 @@
-"""Finds a VM size by the name that a user wrote.
+"""Finds a VM size by name, in any letter case, with or without `Standard_`, or as the portal once showed it: `NC6 Standard`.
 
-In: a name in any letter case, with or without `Standard_`, or as the Azure portal once showed it, `NC6 Standard`. Out: the
-`Size`, or the nearest names, or a problem that gives them: an error for a slip of a known name, a warning for any other, which
-may be of a size that Azure sold later.
+An unknown name gives a problem with the nearest names: an error for a misspelling of a known name, else a warning, as the size
+may be newer than the catalog.
 """
 
 import re
@@ -18,10 +17,10 @@ _KEY_PREFIX = PREFIX.lower()
 
 
 class Sizes:
-    """A set of sizes that can be asked. Tests make their own."""
+    """A set of sizes by name."""
 
     def __init__(self, rows: Iterable[Size] | Callable[[], Iterable[Size]]) -> None:
-        """Of rows, or of a function that reads them when a size is first asked for."""
+        """`rows`: sizes, or a function that reads them at the first use."""
         self._rows = rows
         self._read: dict[str, dict[str, Size]] = {}
 
@@ -49,9 +48,9 @@ class Sizes:
 
         They begin with the same letter, which tells Azure's lines apart: a size without a GPU isn't taken for one with.
         """
-        wanted = _key(name).removeprefix(_KEY_PREFIX)
+        given = _key(name).removeprefix(_KEY_PREFIX)
         names = [key.removeprefix(_KEY_PREFIX) for key in self._by_key]
-        close = spelling.nearest(wanted, [other for other in names if other[:1] == wanted[:1]], most, 0.7)
+        close = spelling.nearest(given, [other for other in names if other[:1] == given[:1]], most, 0.7)
         return tuple(self._by_key[_KEY_PREFIX + other].name for other in close)
 
     def unknown(self, name: str, path: str) -> Problem:
@@ -59,15 +58,15 @@ class Sizes:
         have more than this catalog."""
         meant = self._meant(name)
         if meant:
-            message = "no VM size has this name, in which a known one is misspelt"
+            message = "unknown VM size, probably misspelt"
             fix = f"write {meant}"
             return Problem(path=path, message=message, value=name, fix=fix, instead=(meant,), code=Code.UNKNOWN)
         close = self.nearest(name)
         return Problem(
             path=path,
-            message="no VM size of this name is known, so nothing was checked: its GPUs, driver, price and quota aren't known",
+            message="unknown VM size, so its GPUs, driver, price and quota weren't checked",
             value=name,
-            fix=f"if it is misspelt, write {' or '.join(close)}" if close else "`az vm list-skus` shows every size",
+            fix=f"if it is misspelt, write {' or '.join(close)}" if close else "list sizes with `az vm list-skus`",
             instead=close,
             code=Code.UNKNOWN,
             severity=Severity.WARNING,
@@ -75,7 +74,7 @@ class Sizes:
 
     def _meant(self, name: str) -> str:
         """The known size whose name was written with letters that changed places, with a separator too many or too few, or with
-        `Standard` misspelt; empty without one. Another letter or digit is no slip: by one alone Azure's own names differ."""
+        `Standard` misspelt; empty without one. Another letter or digit isn't a misspelling: Azure's names differ by one."""
         key = _key(name)
         bare = key.removeprefix(_KEY_PREFIX)
         head, _, rest = bare.partition("_")

@@ -1,8 +1,4 @@
-"""What is said of a VM size: its GPU, its series, itself.
-
-the types `Gpu`, `Series` and `Size`, which the tables beside this file fill. Memory is in GiB throughout.
-`None` means that no source gives the value; it never means zero.
-"""
+"""The types of the size tables: `Gpu`, `Series`, `Size`. Memory is in GiB; `None` means unknown, never zero."""
 
 from collections.abc import Mapping
 from enum import StrEnum

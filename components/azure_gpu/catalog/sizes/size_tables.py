@@ -1,7 +1,7 @@
-"""Reads the tables of GPUs, series, lifecycles and sizes, which lie beside this file, when one of them is first asked for.
+"""Reads the tables of GPUs, series, lifecycles and sizes in this folder, at their first use.
 
-One row is one thing, one column one fact. An empty cell means that no source gives the value; 0 means none. Memory is in GiB
-throughout. Sources are keys of `../sources.csv`.
+One row is one thing, one column one fact. An empty cell is unknown; 0 means none. Memory is in GiB. Sources are keys of
+`../sources.csv`.
 """
 
 from collections.abc import Mapping
@@ -42,7 +42,7 @@ SERIES = Table(
         "windows_only": "whether only Windows guests work: yes or no",
         "restricted": "whether no public page offers it: yes or no",
         "successors": "series or sizes that Azure's own guide names, in its order",
-        "note": "what to mind about it",
+        "note": "a note",
         "sources": "sources of the row",
     },
 )
@@ -65,7 +65,7 @@ SIZES = Table(
         "gpu_memory_gib": "GiB that the machine sees, all its GPUs together; 0 without one",
         "rdma": "whether it has InfiniBand: yes or no",
         "successors": "sizes that work instead, best first",
-        "note": "what to mind about it",
+        "note": "a note",
     },
 )
 
@@ -122,12 +122,12 @@ def read(gpus: str, series: str, lifecycles: str, sizes: str, *, known: Mapping[
 def _gpu(row: Row, known: Mapping[str, Source]) -> Gpu:
     memory = row.texts("mig_memory_gib")
     if memory and (len(memory) != len(_INSTANCES) or not all(gib.isdecimal() for gib in memory)):
-        raise row.wrong("mig_memory_gib", f"{len(_INSTANCES)} whole numbers separated by {tables.SEPARATOR!r}, or nothing")
+        raise row.wrong("mig_memory_gib", f"{len(_INSTANCES)} integers separated by {tables.SEPARATOR!r}, or empty")
     if bool(memory) != bool(row["mig_source"]):
-        raise row.wrong("mig_source", "a source where mig_memory_gib is given, and nothing where it isn't")
+        raise row.wrong("mig_source", "a source if mig_memory_gib is set, else empty")
     gib = row.whole("memory_gib")
     if not gib:
-        raise row.wrong("memory_gib", "a whole number above 0")
+        raise row.wrong("memory_gib", "an integer above 0")
     return Gpu(
         name=row.filled("name"),
         model=row.filled("model"),
@@ -146,7 +146,7 @@ def _gpu(row: Row, known: Mapping[str, Source]) -> Gpu:
 
 def _series(name: str, row: Row, gpus: Mapping[str, Gpu], lifecycle: Lifecycle, known: Mapping[str, Source]) -> Series:
     if not row["sources"]:
-        raise row.wrong("sources", "one source or more")
+        raise row.wrong("sources", "one or more sources")
     return Series(
         name=name,
         gpu=row.maybe("gpu", gpus, "a model of gpus.csv"),
@@ -166,7 +166,7 @@ def _series(name: str, row: Row, gpus: Mapping[str, Gpu], lifecycle: Lifecycle, 
 def _size(name: str, row: Row, series: Mapping[str, Series], own: Lifecycle | None) -> Size:
     vcpus, counted = row.whole("vcpus"), row.whole("quota_vcpus")
     if (vcpus is None) != (counted is None) or (vcpus or 0) > (counted or 0):
-        raise row.wrong("quota_vcpus", "at least vcpus, and nothing where vcpus isn't known")
+        raise row.wrong("quota_vcpus", "at least vcpus, and empty if vcpus is empty")
     return Size(
         name=name,
         series=row.one_of("series", series, "a series of series.csv"),

@@ -341,7 +341,7 @@ def read_conda(specs: Mapping[str, EnvironmentSpec], root: Path = PROJECT) -> tu
             problems.append(_unreadable(path, spec.conda_path, f"this file can't be read: {reason}", Code.NOT_FOUND))
             continue
         requested = [Package(each.name, each.extras, each.constraint, each.pip) for each in found.packages if each.name]
-        gpu = spec.gpu if spec.gpu_is_set else spec.gpu or packages.for_gpus_alone(requested)
+        gpu = spec.gpu if spec.gpu_is_set else spec.gpu or packages.need_gpu(requested)
         read[name] = replace(spec, conda=text, gpu=gpu)
         if gpu:
             problems += packages.problems(requested, path)

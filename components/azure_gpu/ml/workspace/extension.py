@@ -89,7 +89,7 @@ _FIXES = (
     ("enableTraining", "training"),
     ("enableInference", "inference"),
     ("is True", "is true"),
-    ("at least one of the two True", "at least one of the two true"),
+    ("at least one of them True", "at least one of them true"),
     ("False below", "false below"),
 )
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import requests
 from azure.core.exceptions import AzureError as AzureCoreError
 
-from azure_gpu.catalog import passing_refusals
+from azure_gpu.catalog import transient_errors
 from azure_gpu.catalog.prices.price_book import Price
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.shared.installation import COMMAND
@@ -124,12 +124,12 @@ class JobRun:
                 return self._jobs.start(self._job, self._template)
             except AzureError as error:
                 tried += 1
-                passing = passing_refusals.find(str(error))
+                passing = transient_errors.find(str(error))
                 if passing is None or passing.is_over(tried):
                     raise
             if tried == 1:
-                self._output.say(passing.told)
-            self._sleep(passing_refusals.pause(tried))
+                self._output.say(passing.message)
+            self._sleep(transient_errors.pause(tried))
 
     def follow(self) -> Outcome:
         minutes = self._request.timeout_minutes

@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 from azure_gpu.catalog import facts
 from azure_gpu.catalog.problems import Code, Problem, Severity, errors
-from azure_gpu.catalog.services.aks import pool_rules, pools, sizes as aks_sizes, use as aks
+from azure_gpu.catalog.services.aks import pool_rules, pools, size_rules as aks, sizes as aks_sizes
 from azure_gpu.catalog.services.aks.pool import PoolRequest, Spot
 from azure_gpu.catalog.size_use import OperatingSystem, Service, SizeUse
 from azure_gpu.catalog.sizes import SIZES

@@ -250,7 +250,7 @@ def test_the_gpu_operator_brings_the_driver_and_wants_one_linux() -> None:
     assert only(list(addons.operator_problems([pool(driver="None", operating_system=WINDOWS)]))).code is Code.IMPOSSIBLE
     assert only(list(addons.operator_problems([pool(driver="None", os_sku="Flatcar")]))).value == "Flatcar"
     two = [pool(driver="None", os_sku="Ubuntu"), pool(driver="None", os_sku="AzureLinux")]
-    assert "several systems" in only(list(addons.operator_problems(two))).message
+    assert "several OS SKUs" in only(list(addons.operator_problems(two))).message
     spot = only(list(addons.operator_problems([pool(driver="None", spot=Spot())])))
     assert (spot.severity, spot.path) == (Severity.WARNING, "pool.spot")
     assert list(addons.operator_problems([])) == []

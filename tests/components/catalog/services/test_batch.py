@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from azure_gpu.catalog.problems import Code, Problem, Severity, errors
-from azure_gpu.catalog.services.batch import service as batch
+from azure_gpu.catalog.services.batch import sizes as batch
 from azure_gpu.catalog.size_use import Service, SizeUse
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import Size

@@ -7,7 +7,7 @@ import pytest
 from azure_gpu.catalog import lifecycle, offers
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.problems import Code, Problem, Severity, errors
-from azure_gpu.catalog.services.batch import service as batch
+from azure_gpu.catalog.services.batch import sizes as batch
 from azure_gpu.catalog.services.batch.pools import check
 from azure_gpu.catalog.services.batch.request import ImageKind, PoolRequest, StartTask
 from azure_gpu.catalog.services.vm_images import ImageReference

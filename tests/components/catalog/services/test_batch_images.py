@@ -247,4 +247,4 @@ def test_the_driver_of_an_hpc_image_knows_turing_and_later_whenever_its_row_was_
         known = {size: misfit(image, of_size) for size in ("NC6s_v3", "NC4as_T4_v3") if (of_size := SIZES.find(size))}
         assert known["NC4as_T4_v3"] is None
         assert known["NC6s_v3"] is not None
-        assert "knows GPUs from Turing on" in known["NC6s_v3"].why
+        assert "supports GPUs since Turing" in known["NC6s_v3"].why

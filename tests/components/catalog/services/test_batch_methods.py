@@ -8,6 +8,7 @@ from hypothesis import given, strategies as st
 
 from azure_gpu.catalog.problems import Code, errors
 from azure_gpu.catalog.services.batch.driver_package import driver_command
+from azure_gpu.catalog.services.batch.method_choice import MethodKind, RequestedMethod, choose
 from azure_gpu.catalog.services.batch.pools import problems
 from azure_gpu.catalog.services.batch.request import ContainerTasks, ImageKind, Mpi, PackageReference, PoolRequest, StartTask
 from azure_gpu.catalog.services.vm_image_table import IMAGES
@@ -15,7 +16,7 @@ from azure_gpu.catalog.services.vm_images import ImageReference
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import Driver
-from tests.support.batch_ways import DOCUMENT, found, mpi, pool
+from tests.support.batch_methods import DOCUMENT, found, mpi, pool
 
 WINDOWS = OperatingSystem.WINDOWS
 CONTAINERS = ContainerTasks()
@@ -72,9 +73,9 @@ HPC = "microsoft-dsvm/ubuntu-hpc/2404"
     ids=["t4", "a100 containers", "hpc-x", "h100 all", "mi300x", "v100", "h100 windows", "hpc-x without rdma"],
 )
 def test_an_image_that_brings_all_is_taken_today(request_: PoolRequest, image: str, agent: str, why: str) -> None:
-    way, against = found(request_)
-    assert (way.kind, str(way.image), way.node_agent, way.why) == (WayKind.MARKETPLACE_IMAGE, image, agent, why)
-    assert (way.extension, way.start_task, way.packages) == (None, None, ())
+    method, against = found(request_)
+    assert (method.kind, str(method.image), method.node_agent, method.why) == (MethodKind.MARKETPLACE_IMAGE, image, agent, why)
+    assert (method.extension, method.start_task, method.packages) == (None, None, ())
     assert errors(against) == []
 
 
@@ -109,10 +110,10 @@ def test_an_image_that_brings_all_is_taken_today(request_: PoolRequest, image: s
 def test_the_extension_is_taken_where_no_image_drives_the_gpu(
     request_: PoolRequest, image: str, type_: str, settings: dict[str, object], version: str
 ) -> None:
-    way, against = found(request_)
-    assert (way.kind, str(way.image), way.extension_version) == (WayKind.EXTENSION, image, version)
-    assert way.extension is not None
-    assert (way.extension.publisher, way.extension.type, dict(way.extension.settings)) == (
+    method, against = found(request_)
+    assert (method.kind, str(method.image), method.extension_version) == (MethodKind.EXTENSION, image, version)
+    assert method.extension is not None
+    assert (method.extension.publisher, method.extension.type, dict(method.extension.settings)) == (
         "Microsoft.HpcCompute",
         type_,
         settings,
@@ -121,14 +122,14 @@ def test_the_extension_is_taken_where_no_image_drives_the_gpu(
 
 
 def test_a_pool_without_gpu_and_infiniband_needs_a_plain_image() -> None:
-    way, against = found(pool("HB120rs_v3"))
-    assert (way.kind, str(way.image)) == (WayKind.NOTHING, "Canonical/ubuntu-24_04-lts/server")
+    method, against = found(pool("HB120rs_v3"))
+    assert (method.kind, str(method.image)) == (MethodKind.NOTHING, "Canonical/ubuntu-24_04-lts/server")
     assert against == []
-    way, against = found(pool("HB120rs_v3", containers=CONTAINERS))
-    assert (way.kind, str(way.image)) == (WayKind.NOTHING, HPC)
+    method, against = found(pool("HB120rs_v3", containers=CONTAINERS))
+    assert (method.kind, str(method.image)) == (MethodKind.NOTHING, HPC)
     assert against == []
-    way, _ = found(pool("HB120rs_v3", operating_system=WINDOWS))
-    assert str(way.image) == "MicrosoftWindowsServer/WindowsServer/2022-datacenter-g2"
+    method, _ = found(pool("HB120rs_v3", operating_system=WINDOWS))
+    assert str(method.image) == "MicrosoftWindowsServer/WindowsServer/2022-datacenter-g2"
 
 
 @pytest.mark.parametrize(
@@ -145,28 +146,28 @@ def test_a_pool_without_gpu_and_infiniband_needs_a_plain_image() -> None:
     ids=["intel mpi", "containers", "containers with rdma", "data science"],
 )
 def test_the_documents_images_are_chosen_at_its_day(request_: PoolRequest, image: str) -> None:
-    way, against = found(request_, DOCUMENT)
-    assert (way.kind, str(way.image)) == (WayKind.MARKETPLACE_IMAGE, image)
+    method, against = found(request_, DOCUMENT)
+    assert (method.kind, str(method.image)) == (MethodKind.MARKETPLACE_IMAGE, image)
     assert errors(against) == []
 
 
 def test_between_the_days_of_the_sources_what_was_seen_soon_after_does_with_a_warning() -> None:
     day = date(2026, 3, 1)
-    way, against = found(pool("NC4as_T4_v3"), day)
-    assert (way.kind, str(way.image), errors(against)) == (WayKind.MARKETPLACE_IMAGE, HPC, [])
+    method, against = found(pool("NC4as_T4_v3"), day)
+    assert (method.kind, str(method.image), errors(against)) == (MethodKind.MARKETPLACE_IMAGE, HPC, [])
     assert {problem.code for problem in against} == {Code.UNKNOWN}
     named = pool("NC4as_T4_v3", image=ImageReference("microsoft-dsvm", "ubuntu-hpc", "2404"))
-    assert found(named, day)[0].kind is WayKind.MARKETPLACE_IMAGE
-    way, against = found(pool("NC4as_T4_v3"), date(2022, 6, 1))
-    assert (way.kind, str(way.image)) == (WayKind.EXTENSION, "Canonical/UbuntuServer/18.04-LTS")
+    assert found(named, day)[0].kind is MethodKind.MARKETPLACE_IMAGE
+    method, against = found(pool("NC4as_T4_v3"), date(2022, 6, 1))
+    assert (method.kind, str(method.image)) == (MethodKind.EXTENSION, "Canonical/UbuntuServer/18.04-LTS")
 
 
 def test_the_documents_windows_pool_gets_its_driver_from_the_package_then_and_now() -> None:
     asked = pool("NC6", operating_system=WINDOWS)
-    way, against = found(asked, DOCUMENT, Wanted.PACKAGE, package="GPUDriver", driver_version="411.82")
-    assert (way.kind, str(way.image)) == (WayKind.PACKAGE, "MicrosoftWindowsServer/WindowsServer/2016-Datacenter")
-    assert way.packages == (PackageReference("GPUDriver", "411.82"),)
-    assert way.start_task == StartTask(
+    method, against = found(asked, DOCUMENT, RequestedMethod.PACKAGE, package="GPUDriver", driver_version="411.82")
+    assert (method.kind, str(method.image)) == (MethodKind.PACKAGE, "MicrosoftWindowsServer/WindowsServer/2016-Datacenter")
+    assert method.packages == (PackageReference("GPUDriver", "411.82"),)
+    assert method.start_task == StartTask(
         command_line='cmd /c "%AZ_BATCH_APP_PACKAGE_GPUDriver#411.82%\\GPUDriverSetup.exe /s"',
         elevated=True,
         wait_for_success=True,
@@ -174,18 +175,18 @@ def test_the_documents_windows_pool_gets_its_driver_from_the_package_then_and_no
         driver_version="411.82",
     )
     assert against == []
-    way, against = found(pool("NC4as_T4_v3", operating_system=WINDOWS), package="GPUDriver", driver_version="580.88")
-    assert (way.kind, str(way.image)) == (WayKind.PACKAGE, "MicrosoftWindowsServer/WindowsServer/2022-datacenter-g2")
+    method, against = found(pool("NC4as_T4_v3", operating_system=WINDOWS), package="GPUDriver", driver_version="580.88")
+    assert (method.kind, str(method.image)) == (MethodKind.PACKAGE, "MicrosoftWindowsServer/WindowsServer/2022-datacenter-g2")
     assert against == []
 
 
 def test_a_package_that_the_pool_names_already_gives_the_version() -> None:
     asked = pool("NC4as_T4_v3", package_references=(PackageReference("Drivers", "570.26"), PackageReference("App", "1")))
-    way, against = found(asked, wanted=Wanted.PACKAGE, package="Drivers")
-    assert way.packages == asked.package_references
-    assert way.start_task is not None
-    assert way.start_task.driver_version == "570.26"
-    assert "$AZ_BATCH_APP_PACKAGE_Drivers_570_26/GPUDriverSetup.run" in way.start_task.command_line
+    method, against = found(asked, requested=RequestedMethod.PACKAGE, package="Drivers")
+    assert method.packages == asked.package_references
+    assert method.start_task is not None
+    assert method.start_task.driver_version == "570.26"
+    assert "$AZ_BATCH_APP_PACKAGE_Drivers_570_26/GPUDriverSetup.run" in method.start_task.command_line
     assert against == []
 
 
@@ -198,7 +199,7 @@ def test_a_drivers_package_installs_itself_once_on_linux() -> None:
 @given(
     st.one_of(st.none(), st.sampled_from([size.name for size in SIZES])),
     st.sampled_from(list(OperatingSystem)),
-    st.sampled_from(list(Wanted)),
+    st.sampled_from(list(RequestedMethod)),
     st.one_of(st.none(), st.just(CONTAINERS)),
     st.one_of(st.none(), st.sampled_from(list(Mpi))),
     st.booleans(),
@@ -211,7 +212,7 @@ def test_a_drivers_package_installs_itself_once_on_linux() -> None:
 def test_every_wish_has_a_way_with_a_reason_or_a_problem(
     size: str | None,
     system: OperatingSystem,
-    wanted: Wanted,
+    requested: RequestedMethod,
     containers: ContainerTasks | None,
     flavour: Mpi | None,
     rdma: bool,
@@ -235,10 +236,10 @@ def test_every_wish_has_a_way_with_a_reason_or_a_problem(
         node_agent="batch.node.ubuntu 24.04" if kind is not ImageKind.MARKETPLACE else "",
         auto_storage=True,
     )
-    way, refusals = choose(asked, day, wanted, driver_version=version, package=package)
-    assert way.why
-    assert not way.why.endswith(".")
-    applied = way.applied(asked)
+    method, refusals = choose(asked, day, requested, driver_version=version, package=package)
+    assert method.why
+    assert not method.why.endswith(".")
+    applied = method.applied(asked)
     if image is not None and kind is ImageKind.MARKETPLACE:
         assert applied.image == image
     if kind is not ImageKind.MARKETPLACE:
@@ -246,5 +247,5 @@ def test_every_wish_has_a_way_with_a_reason_or_a_problem(
     everything = [*refusals, *problems(applied, day)]
     assert all(problem.message and problem.path.startswith("pools.train") for problem in everything)
     assert len({(problem.path, problem.message) for problem in everything}) == len(everything)  # nothing twice
-    if wanted is Wanted.AUTO and way.kind is WayKind.MARKETPLACE_IMAGE and image is None:
+    if requested is RequestedMethod.AUTO and method.kind is MethodKind.MARKETPLACE_IMAGE and image is None:
         assert not [one for one in everything if one.code is Code.WRONG_DRIVER and one.path.endswith("image")]

@@ -8,11 +8,12 @@ from azure_gpu.catalog.services.batch.ways import Wanted, WayKind
 
 from azure_gpu.catalog.problems import Code, Severity, errors
 from azure_gpu.catalog.services.batch.installs import installs_driver
+from azure_gpu.catalog.services.batch.method_choice import MethodKind, RequestedMethod
 from azure_gpu.catalog.services.batch.request import ContainerTasks, ImageKind, Mpi, PoolRequest, StartTask
 from azure_gpu.catalog.services.vm_images import ImageReference
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes.model import Driver
-from tests.support.batch_ways import DOCUMENT, found, mpi, pool, refused
+from tests.support.batch_methods import DOCUMENT, found, mpi, pool, refused
 
 WINDOWS = OperatingSystem.WINDOWS
 CONTAINERS = ContainerTasks()
@@ -20,19 +21,19 @@ HPC = "microsoft-dsvm/ubuntu-hpc/2404"
 
 
 def test_a_pinned_driver_older_than_the_gpu_is_refused() -> None:
-    (problem,) = refused(pool("NC40ads_H100_v5"), wanted=Wanted.PACKAGE, package="GPUDriver", driver_version="411.82")
+    (problem,) = refused(pool("NC40ads_H100_v5"), requested=RequestedMethod.PACKAGE, package="GPUDriver", driver_version="411.82")
     assert (problem.code, problem.path) == (Code.WRONG_DRIVER, "pools.train.start_task.driver_version")
     assert "older than NVIDIA H100" in problem.message
-    way, against = found(pool("NC24ads_A100_v4"), wanted=Wanted.EXTENSION, driver_version="411.82")
+    method, against = found(pool("NC24ads_A100_v4"), requested=RequestedMethod.EXTENSION, driver_version="411.82")
     (problem,) = errors(against)
     assert (problem.code, problem.path) == (Code.WRONG_DRIVER, "pools.train.driver")
-    assert way.node_agent == "batch.node.ubuntu 22.04"
+    assert method.node_agent == "batch.node.ubuntu 22.04"
 
 
 def test_cuda_on_amd_is_refused() -> None:
     (problem,) = refused(pool("ND96isr_MI300X_v5", needs=Driver.CUDA))
     assert problem.code is Code.WRONG_DRIVER
-    assert "can't run what needs CUDA" in problem.message
+    assert "can't run software that needs CUDA" in problem.message
 
 
 @pytest.mark.parametrize(
@@ -41,12 +42,12 @@ def test_cuda_on_amd_is_refused() -> None:
         (pool("ND96isr_H100_v5"), "the driver extension's list doesn't have the series"),
         (pool("ND96isr_MI300X_v5"), "no driver extension exists for AMD GPUs under Linux"),
         (pool("NC4as_T4_v3", image=ImageReference("canonical", "ubuntu-24_04-lts", "server")), "no CUDA driver for Ubuntu 24.04"),
-        (pool("HB120rs_v3"), "there is no GPU to drive"),
+        (pool("HB120rs_v3"), "the size has no GPU"),
     ],
     ids=["h100", "amd on linux", "cuda on 24.04", "no gpu"],
 )
 def test_the_extension_is_refused_where_it_lacks_the_size_or_the_system(request_: PoolRequest, words: str) -> None:
-    (problem,) = refused(request_, wanted=Wanted.EXTENSION)
+    (problem,) = refused(request_, requested=RequestedMethod.EXTENSION)
     assert (problem.code, problem.path) == (Code.NOT_OFFERED, "pools.train.driver")
     assert words in problem.message
     assert problem.fix
@@ -61,36 +62,41 @@ def test_a_gen1_image_on_a_gen2_size_is_refused() -> None:
 
 def test_a_start_task_that_installs_a_driver_has_to_be_elevated() -> None:
     task = StartTask(command_line="/bin/bash -c ./driver.sh")
-    (problem,) = refused(pool("NC4as_T4_v3", start_task=task), wanted=Wanted.START_TASK)
+    (problem,) = refused(pool("NC4as_T4_v3", start_task=task), requested=RequestedMethod.START_TASK)
     assert problem.path == "pools.train.start_task.elevated"
-    way, against = found(pool("NC4as_T4_v3", start_task=task._replace(elevated=True)), wanted=Wanted.START_TASK)
-    assert (way.kind, against) == (WayKind.START_TASK, [])
-    (problem,) = refused(pool("NC4as_T4_v3"), wanted=Wanted.START_TASK)
+    method, against = found(pool("NC4as_T4_v3", start_task=task._replace(elevated=True)), requested=RequestedMethod.START_TASK)
+    assert (method.kind, against) == (MethodKind.START_TASK, [])
+    (problem,) = refused(pool("NC4as_T4_v3"), requested=RequestedMethod.START_TASK)
     assert problem.path == "pools.train.start_task"
 
 
 def test_a_start_task_that_says_that_it_installs_a_driver_is_the_way() -> None:
     task = StartTask(command_line="/bin/bash -c ./driver.sh", elevated=True, installs_driver=True)
-    way, against = found(pool("NC4as_T4_v3", start_task=task))
-    assert (way.kind, way.start_task, against) == (WayKind.START_TASK, task, [])
+    method, against = found(pool("NC4as_T4_v3", start_task=task))
+    assert (method.kind, method.start_task, against) == (MethodKind.START_TASK, task, [])
 
 
 def test_a_package_and_a_start_task_of_ones_own_are_one_too_many() -> None:
     task = StartTask(command_line="/bin/bash -c ./mine.sh")
-    (problem,) = refused(pool("NC4as_T4_v3", start_task=task), wanted=Wanted.PACKAGE, package="GPUDriver")
+    (problem,) = refused(pool("NC4as_T4_v3", start_task=task), requested=RequestedMethod.PACKAGE, package="GPUDriver")
     assert problem.path == "pools.train.start_task"
-    (problem,) = refused(pool("NC4as_T4_v3"), wanted=Wanted.PACKAGE)
+    (problem,) = refused(pool("NC4as_T4_v3"), requested=RequestedMethod.PACKAGE)
     assert problem.path == "pools.train.driver_package"
 
 
 def test_a_managed_image_was_a_way_until_2026_03_31() -> None:
     asked = pool("NC4as_T4_v3", image_kind=ImageKind.MANAGED, node_agent="batch.node.ubuntu 24.04")
-    way, against = found(asked, date(2026, 3, 31))
-    assert (way.kind, errors(against)) == (WayKind.GALLERY_IMAGE, [])
+    method, against = found(asked, date(2026, 3, 31))
+    assert (method.kind, errors(against)) == (MethodKind.GALLERY_IMAGE, [])
     (problem,) = refused(asked, date(2026, 4, 1))
     assert (problem.code, problem.path) == (Code.RETIRED, "pools.train.image")
-    way, against = found(asked._replace(image_kind=ImageKind.GALLERY))
-    assert (way.kind, way.image, way.node_agent, against) == (WayKind.GALLERY_IMAGE, None, "batch.node.ubuntu 24.04", [])
+    method, against = found(asked._replace(image_kind=ImageKind.GALLERY))
+    assert (method.kind, method.image, method.node_agent, against) == (
+        MethodKind.GALLERY_IMAGE,
+        None,
+        "batch.node.ubuntu 24.04",
+        [],
+    )
 
 
 def test_the_documents_custom_images_bring_what_their_maker_installed() -> None:
@@ -99,16 +105,16 @@ def test_the_documents_custom_images_bring_what_their_maker_installed() -> None:
         "H16r", Mpi.MICROSOFT_MPI, operating_system=WINDOWS, image_kind=ImageKind.MANAGED, node_agent="batch.node.Windows amd64"
     )
     for asked in (linux, windows):
-        way, against = found(asked, DOCUMENT)
-        assert (way.kind, against) == (WayKind.GALLERY_IMAGE, [])
+        method, against = found(asked, DOCUMENT)
+        assert (method.kind, against) == (MethodKind.GALLERY_IMAGE, [])
 
 
 def test_the_extension_and_a_package_go_onto_a_gallery_image_too() -> None:
     own = pool("NC4as_T4_v3", image_kind=ImageKind.GALLERY, node_agent="batch.node.ubuntu 22.04")
-    way, against = found(own, wanted=Wanted.EXTENSION)
-    assert (way.kind, way.image, way.node_agent, against) == (WayKind.EXTENSION, None, "batch.node.ubuntu 22.04", [])
-    way, against = found(own, wanted=Wanted.PACKAGE, package="GPUDriver", driver_version="570.26")
-    assert (way.kind, way.image, against) == (WayKind.PACKAGE, None, [])
+    method, against = found(own, requested=RequestedMethod.EXTENSION)
+    assert (method.kind, method.image, method.node_agent, against) == (MethodKind.EXTENSION, None, "batch.node.ubuntu 22.04", [])
+    method, against = found(own, requested=RequestedMethod.PACKAGE, package="GPUDriver", driver_version="570.26")
+    assert (method.kind, method.image, against) == (MethodKind.PACKAGE, None, [])
 
 
 def test_a_cloud_services_configuration_is_refused() -> None:
@@ -141,63 +147,63 @@ def test_a_named_plain_image_says_what_would_do() -> None:
     assert problem.path == "pools.train.image"
     assert problem.fix == f"leave image out: {HPC} brings the NVIDIA driver for the T4"
     jammy = ImageReference("canonical", "0001-com-ubuntu-server-jammy", "22_04-lts-gen2")
-    way, against = found(pool("NC4as_T4_v3", image=jammy))
-    assert (way.kind, way.image, against) == (WayKind.EXTENSION, jammy, [])
+    method, against = found(pool("NC4as_T4_v3", image=jammy))
+    assert (method.kind, method.image, against) == (MethodKind.EXTENSION, jammy, [])
 
 
 def test_an_image_of_which_nothing_is_known_is_taken_with_a_warning() -> None:
-    way, against = found(
+    method, against = found(
         pool("NC4as_T4_v3", image=ImageReference("someone", "something", "1"), node_agent="batch.node.ubuntu 24.04")
     )
-    assert way.kind is WayKind.NOTHING
+    assert method.kind is MethodKind.NOTHING
     assert [(problem.code, problem.severity) for problem in against] == [(Code.UNKNOWN, Severity.WARNING)]
 
 
 def test_an_image_pins_no_version() -> None:
-    (problem,) = refused(pool("NC4as_T4_v3"), wanted=Wanted.IMAGE, driver_version="580.65.06")
+    (problem,) = refused(pool("NC4as_T4_v3"), requested=RequestedMethod.IMAGE, driver_version="580.65.06")
     assert problem.path == "pools.train.driver_version"
 
 
 def test_without_a_driver_there_is_a_warning_alone() -> None:
-    way, against = found(pool("NC4as_T4_v3"), wanted=Wanted.NONE)
-    assert (way.kind, way.why) == (WayKind.NOTHING, "no driver is wanted")
+    method, against = found(pool("NC4as_T4_v3"), requested=RequestedMethod.NONE)
+    assert (method.kind, method.why) == (MethodKind.NOTHING, "no driver is requested")
     assert [problem.severity for problem in against] == [Severity.WARNING]
 
 
 def test_microsoft_mpi_without_infiniband_is_for_a_start_task_or_an_image() -> None:
     asked = pool("HB120rs_v3", operating_system=WINDOWS, inter_node=True, mpi=Mpi.MICROSOFT_MPI)
-    way, against = found(asked)
-    assert str(way.image) == "MicrosoftWindowsServer/WindowsServer/2022-datacenter-g2"
+    method, against = found(asked)
+    assert str(method.image) == "MicrosoftWindowsServer/WindowsServer/2022-datacenter-g2"
     (problem,) = against
     assert (problem.severity, problem.path) == (Severity.WARNING, "pools.train.image")
-    way, against = found(pool("NC4as_T4_v3", operating_system=WINDOWS, inter_node=True, mpi=Mpi.MICROSOFT_MPI))
-    assert (way.kind, [problem.severity for problem in against]) == (WayKind.EXTENSION, [Severity.WARNING])
+    method, against = found(pool("NC4as_T4_v3", operating_system=WINDOWS, inter_node=True, mpi=Mpi.MICROSOFT_MPI))
+    assert (method.kind, [problem.severity for problem in against]) == (MethodKind.EXTENSION, [Severity.WARNING])
     task = StartTask(command_line="cmd /c MSMpiSetup.exe -unattend -force", elevated=True)
     assert found(asked._replace(start_task=task))[1] == []
 
 
 def test_node_agents_are_asked_for_in_any_letter_case() -> None:
-    way, against = found(pool("NC4as_T4_v3", node_agent="BATCH.node.Ubuntu 22.04"))
-    assert (str(way.image), way.node_agent) == ("microsoft-dsvm/ubuntu-hpc/2204", "batch.node.ubuntu 22.04")
+    method, against = found(pool("NC4as_T4_v3", node_agent="BATCH.node.Ubuntu 22.04"))
+    assert (str(method.image), method.node_agent) == ("microsoft-dsvm/ubuntu-hpc/2204", "batch.node.ubuntu 22.04")
     assert errors(against) == []
 
 
-@pytest.mark.parametrize("wanted", [Wanted.AUTO, Wanted.NONE, Wanted.START_TASK], ids=str)
-def test_no_image_at_all_is_a_problem_of_its_own(wanted: Wanted) -> None:
+@pytest.mark.parametrize("requested", [RequestedMethod.AUTO, RequestedMethod.NONE, RequestedMethod.START_TASK], ids=str)
+def test_no_image_at_all_is_a_problem_of_its_own(requested: RequestedMethod) -> None:
     task = StartTask(command_line="cmd /c install.cmd", elevated=True)
     asked = pool("HB120rs_v3", operating_system=WINDOWS, containers=ContainerTasks(elevated=True), start_task=task)
-    (problem,) = refused(asked, wanted=wanted)
+    (problem,) = refused(asked, requested=requested)
     assert (problem.path, problem.code) == ("pools.train.image", Code.NOT_OFFERED)
-    assert problem.message == "no image of the Marketplace is known for nodes with Windows and containers"
+    assert problem.message == "no Marketplace image is known for nodes with Windows and containers"
 
 
 def test_where_nothing_works_no_image_that_nobody_chose_is_judged() -> None:
-    way, against = found(pool("NV36ads_A10_v5", containers=CONTAINERS))
-    assert way.image is None
+    method, against = found(pool("NV36ads_A10_v5", containers=CONTAINERS))
+    assert method.image is None
     (problem,) = errors(against)
     assert (problem.path, problem.code) == ("pools.train.driver", Code.WRONG_DRIVER)
-    assert problem.fix == "make a gallery image that has it"  # on no image that runs containers a package could install it
-    (problem,) = refused(pool("NV36ads_A10_v5", containers=CONTAINERS), wanted=Wanted.PACKAGE, package="GPUDriver")
+    assert problem.fix == "create a gallery image that has it"  # on no image that runs containers a package could install it
+    (problem,) = refused(pool("NV36ads_A10_v5", containers=CONTAINERS), requested=RequestedMethod.PACKAGE, package="GPUDriver")
     assert (problem.path, problem.code) == ("pools.train.image", Code.NOT_OFFERED)
 
 
@@ -205,7 +211,7 @@ def test_an_unknown_image_says_its_node_agent() -> None:
     unknown = ImageReference("contoso", "gpu", "1")
     (problem,) = refused(pool("HB120rs_v3", image=unknown))
     assert (problem.path, problem.code) == ("pools.train.node_agent", Code.UNKNOWN)
-    assert problem.message.startswith("which node agent contoso/gpu/1 takes is not known")
+    assert problem.message.startswith("the node agent of contoso/gpu/1 is not known")
     assert errors(found(pool("HB120rs_v3", image=unknown, node_agent="batch.node.ubuntu 24.04"))[1]) == []
     (problem,) = refused(pool("HB120rs_v3", image=ImageReference("azure-hpc", "azurelinux-hpc", "3")))
     assert problem.path == "pools.train.node_agent"
@@ -213,27 +219,27 @@ def test_an_unknown_image_says_its_node_agent() -> None:
 
 @pytest.mark.parametrize("size", ["ND96isr_MI300X_v5", "HB120rs_v3"])
 def test_an_nvidia_driver_from_a_package_needs_an_nvidia_gpu(size: str) -> None:
-    (problem,) = refused(pool(size), wanted=Wanted.PACKAGE, package="GPUDriver")
+    (problem,) = refused(pool(size), requested=RequestedMethod.PACKAGE, package="GPUDriver")
     assert (problem.path, problem.code) == ("pools.train.driver_package", Code.WRONG_DRIVER)
     assert f"Standard_{size} has no NVIDIA GPU" in problem.message
 
 
 @pytest.mark.parametrize(
-    ("size", "wanted", "said"),
+    ("size", "requested", "said"),
     [
-        ("HB120rs_v3", Wanted.AUTO, {"driver_version": "580.65.06"}),
-        ("HB120rs_v3", Wanted.AUTO, {"package": "GPUDriver"}),
-        ("NC4as_T4_v3", Wanted.NONE, {"driver_version": "580.65.06"}),
-        ("NC4as_T4_v3", Wanted.IMAGE, {"package": "GPUDriver"}),
-        ("NC4as_T4_v3", Wanted.EXTENSION, {"package": "GPUDriver"}),
+        ("HB120rs_v3", RequestedMethod.AUTO, {"driver_version": "580.65.06"}),
+        ("HB120rs_v3", RequestedMethod.AUTO, {"package": "GPUDriver"}),
+        ("NC4as_T4_v3", RequestedMethod.NONE, {"driver_version": "580.65.06"}),
+        ("NC4as_T4_v3", RequestedMethod.IMAGE, {"package": "GPUDriver"}),
+        ("NC4as_T4_v3", RequestedMethod.EXTENSION, {"package": "GPUDriver"}),
     ],
     ids=str,
 )
-def test_a_driver_that_nothing_installs_is_refused(size: str, wanted: Wanted, said: dict[str, Any]) -> None:
-    (problem,) = refused(pool(size), wanted=wanted, **said)
+def test_a_driver_that_nothing_installs_is_refused(size: str, requested: RequestedMethod, said: dict[str, Any]) -> None:
+    (problem,) = refused(pool(size), requested=requested, **said)
     assert problem.path == ("pools.train.driver_version" if "driver_version" in said else "pools.train.driver_package")
     assert problem.message.startswith("nothing installs this driver: ")
-    assert problem.fix == ("leave it out" if size == "HB120rs_v3" else "leave it out, or write driver: package")
+    assert problem.fix == ("leave it out" if size == "HB120rs_v3" else "leave it out, or set driver: package")
 
 
 def test_installers_of_drivers_are_known_by_name() -> None:

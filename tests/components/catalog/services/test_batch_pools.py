@@ -91,7 +91,7 @@ def test_a_pool_has_a_number_of_nodes_or_a_formula() -> None:
     assert problem.value == "dedicated nodes: 1, a formula"
     timed = pool(dedicated_nodes=None, autoscale_formula=formula, resize_timeout=timedelta(minutes=20))
     problem = only(check(timed, TODAY), "resize_timeout")
-    assert "fixed number of nodes, and this one has an autoscale formula" in problem.message
+    assert "fixed number of nodes, not to an autoscale formula" in problem.message
     only(check(pool(dedicated_nodes=2_147_483_648), TODAY), "dedicated_nodes")
     assert check(pool(dedicated_nodes=2_147_483_647), TODAY) == []
     only(check(pool(dedicated_nodes=-1), TODAY), "dedicated_nodes")

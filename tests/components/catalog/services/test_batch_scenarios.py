@@ -187,7 +187,7 @@ def test_hours_that_cant_be_are_refused_where_they_matter(changed: dict[str, Any
 def test_what_changes_nothing_is_a_warning() -> None:
     (problem,) = scenario_problems(request(Scenario.FIXED, min_nodes=1))
     assert (problem.path, problem.severity) == ("pools.train.autoscale.min_nodes", Severity.WARNING)
-    assert problem.message == "this changes nothing in the scenario fixed"
+    assert problem.message == "no effect in the scenario fixed"
     assert scenario_problems(request(Scenario.WORKDAY, min_nodes=1, day_begins=7, utc_offset_hours=1)) == []
 
 

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from azure_gpu.catalog.problems import Code, errors
+from azure_gpu.catalog.services.batch.method_choice import MethodKind, choose
 from azure_gpu.catalog.services.batch.pools import problems
 from azure_gpu.catalog.services.batch.request import ImageKind, Mpi, PoolRequest
-from azure_gpu.catalog.services.batch.ways import WayKind, choose
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes import SIZES
-from tests.support.batch_ways import DOCUMENT, TODAY
+from tests.support.batch_methods import DOCUMENT, TODAY
 
 LINUX, WINDOWS = OperatingSystem.LINUX, OperatingSystem.WINDOWS
 RDMA = ["H16r", "H16mr", "A8", "A9", "NC24r", "NC24rs_v2", "NC24rs_v3", "ND24rs"]
@@ -35,7 +35,7 @@ def own(request: PoolRequest) -> PoolRequest:
 
 def against(request: PoolRequest, day: date) -> list[str]:
     way, refused = choose(request, day)
-    assert way.kind is not WayKind.NOTHING or refused
+    assert way.kind is not MethodKind.NOTHING or refused
     return [problem.message for problem in errors([*refused, *problems(way.applied(request), day)])]
 
 

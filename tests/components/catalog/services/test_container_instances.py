@@ -78,7 +78,7 @@ def test_a_group_without_a_gpu_takes_31_cpu_and_240_gb() -> None:
 def test_the_containers_of_a_group_share_its_limit() -> None:
     problem = only(check(group(container(cpu=4), container(count=None, cpu=3, name="side")), DAY))
     assert problem.value == 7
-    assert "all containers together" in problem.message
+    assert "in total of all containers" in problem.message
 
 
 # Microsoft Docs, container-instances-gpu-regions, 2019-10-17
@@ -162,7 +162,7 @@ def test_gpus_of_two_kinds_or_three_together_are_no_machine() -> None:
     mixed = check(group(container("K80"), container("V100", name="other")), DAY)
     assert [problem.path for problem in mixed] == ["other.gpu.sku"]
     three = check(group(container(count=1), container(count=2, name="other")), DAY)
-    assert "3 GPUs together" in only(three).message
+    assert "3 GPUs in total" in only(three).message
     assert check(group(container(count=2), container(count=2, name="other")), DAY) == []
 
 

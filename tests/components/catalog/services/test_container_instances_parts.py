@@ -91,7 +91,7 @@ def test_variables_have_the_names_that_the_service_names_as_examples(name: str) 
 
 
 @pytest.mark.parametrize(
-    ("name", "fix"), [("my.name", "write 'my_name'"), ("1ST", "choose"), ("", "choose"), ("a" * 64, f"write '{'a' * 63}'")]
+    ("name", "fix"), [("my.name", "write 'my_name'"), ("1ST", "use only"), ("", "use only"), ("a" * 64, f"write '{'a' * 63}'")]
 )
 def test_other_names_of_variables_are_refused(name: str, fix: str) -> None:
     [problem] = check_variable(name, "here")

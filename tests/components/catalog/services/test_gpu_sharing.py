@@ -114,8 +114,8 @@ def test_more_than_a_whole_gpu_is_a_warning() -> None:
         Share(gpu="0", percentage=40, path="b"),
         Share(gpu="1", percentage=90, path="c"),
     ]
-    assert list(gpu_sharing.sums(shares)) == []
-    problem = only(list(gpu_sharing.sums([*shares, Share(gpu="0", percentage=0.5, path="d")])))
+    assert list(gpu_sharing.totals(shares)) == []
+    problem = only(list(gpu_sharing.totals([*shares, Share(gpu="0", percentage=0.5, path="d")])))
     assert (problem.severity, problem.path) == (Severity.WARNING, "d")
     assert "100.5 %" in problem.message
 
@@ -148,7 +148,7 @@ def test_what_one_gpu_yields(request_: SharingRequest, on: Gpu, resource: str, e
 
 def test_a_yield_says_itself_and_its_labels() -> None:
     found = yields(sharing("time-slicing", replicas=4), T4)
-    assert str(found) == "one GPU yields 4 x nvidia.com/gpu, 16 GiB each, the memory not kept apart"
+    assert str(found) == "one GPU yields 4 x nvidia.com/gpu, 16 GiB each, memory not isolated"
     assert found is not None
     assert found.labels == {"nvidia.com/gpu.sharing-strategy": "time-slicing", "nvidia.com/gpu.replicas": "4"}
     assert found.product_suffix == "-SHARED"
@@ -282,7 +282,7 @@ def test_whatever_is_asked_either_yields_something_or_has_a_problem(request: Sha
 
 @given(st.lists(st.builds(Share, gpu=st.sampled_from(["0", "1"]), percentage=st.floats(), path=st.just("p"))))
 def test_sums_never_raise_and_name_each_gpu_once(shares: list[Share]) -> None:
-    assert len(list(gpu_sharing.sums(shares))) <= 2
+    assert len(list(gpu_sharing.totals(shares))) <= 2
 
 
 VALUES = st.recursive(

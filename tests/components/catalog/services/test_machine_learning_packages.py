@@ -28,9 +28,9 @@ def test_a_package_for_processors_alone_is_a_warning_with_the_one_for_gpus(packa
 
 def test_packages_that_are_of_no_use_without_a_gpu_are_known_by_name_beginning_and_extra() -> None:
     for package in (Package("tensorflow-gpu"), Package("cupy-cuda12x"), Package("tensorflow", ("and-cuda",))):
-        assert packages.for_gpus_alone([package])
+        assert packages.need_gpu([package])
         assert list(packages.problems([package], "environment")) == []
-    assert not packages.for_gpus_alone([Package("tensorflow"), Package("numpy"), Package("cuda-python-free")])
+    assert not packages.need_gpu([Package("tensorflow"), Package("numpy"), Package("cuda-python-free")])
 
 
 @pytest.mark.parametrize(

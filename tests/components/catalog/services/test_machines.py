@@ -13,7 +13,7 @@ from azure_gpu.catalog.problems import errors
 from azure_gpu.catalog.services import vm_images
 from azure_gpu.catalog.services.machines import admins, costs, drivers, power, security, shutdown, smi
 from azure_gpu.catalog.services.machines.costs import MachineUse
-from azure_gpu.catalog.services.machines.drivers import DriverRequest, Wanted
+from azure_gpu.catalog.services.machines.drivers import DriverRequest, RequestedMethod
 from azure_gpu.catalog.services.vm_image_table import IMAGES
 from azure_gpu.catalog.services.vm_images import ImageReference, VmImage
 from azure_gpu.catalog.size_use import OperatingSystem
@@ -38,9 +38,9 @@ def image(text: str) -> VmImage:
     return found
 
 
-def request(size: str, of_image: str, wanted: Wanted = Wanted.AUTO, **changed: object) -> DriverRequest:
+def request(size: str, of_image: str, requested: RequestedMethod = RequestedMethod.AUTO, **changed: object) -> DriverRequest:
     known = image(of_image)
-    base = DriverRequest(SIZES.find(size), known, known.distribution.operating_system, False, "vm.driver", "vm.image", wanted)
+    base = DriverRequest(SIZES.find(size), known, known.distribution.operating_system, False, "vm.driver", "vm.image", requested)
     return base._replace(**changed)
 
 
@@ -111,7 +111,7 @@ def test_what_is_no_key_that_azure_takes_is_refused(text: str) -> None:
 def test_a_key_is_taken_and_a_private_one_is_neither_taken_nor_shown() -> None:
     assert list(admins.key_problems(PUBLIC_KEY, "admin")) == []
     (problem,) = admins.key_problems("-----BEGIN OPENSSH PRIVATE KEY-----\nc2VjcmV0\n-----END", "admin")
-    assert "belongs nowhere but on your own machine" in problem.message
+    assert "must stay on your machine" in problem.message
     assert "c2VjcmV0" not in str(problem)
 
 
@@ -124,7 +124,7 @@ def test_a_short_rsa_key_is_refused() -> None:
         return public.public_bytes(forms.Encoding.OpenSSH, forms.PublicFormat.OpenSSH).decode()
 
     assert list(admins.key_problems(key(2048), "admin")) == []
-    assert [problem.message for problem in admins.key_problems(key(1024), "admin")] == ["this RSA key has fewer than 2048 bits"]
+    assert [problem.message for problem in admins.key_problems(key(1024), "admin")] == ["RSA key with fewer than 2048 bits"]
 
 
 @pytest.mark.parametrize("password", ["short1A", "x" * 124 + "A1", "onlysmallletters", "Password1", "P@ssw0rd"])
@@ -166,9 +166,9 @@ def test_a_schedule_is_called_after_its_machine_and_has_a_zone_by_the_name_of_wi
             "doesn't have the series",
         ),
         ("Standard_NV6ads_A10_v5", "microsoft-dsvm:ubuntu-hpc:2404", "image", "needs a GRID driver"),
-        ("Standard_ND96isr_MI300X_v5", "microsoft-dsvm:ubuntu-hpc:2404", "image", "drives GPUs of NVIDIA"),
+        ("Standard_ND96isr_MI300X_v5", "microsoft-dsvm:ubuntu-hpc:2404", "image", "supports NVIDIA GPUs"),
         ("Standard_ND96isr_MI300X_v5", "microsoft-dsvm:ubuntu-hpc:2404-rocm", "image", ""),
-        ("Standard_NC4as_T4_v3", "microsoft-dsvm:ubuntu-hpc:2404-rocm", "image", "drives GPUs of AMD"),
+        ("Standard_NC4as_T4_v3", "microsoft-dsvm:ubuntu-hpc:2404-rocm", "image", "supports AMD GPUs"),
     ],
 )
 def test_the_driver_comes_with_the_image_or_by_the_extension(size: str, of_image: str, kind: str, said: str) -> None:
@@ -180,11 +180,11 @@ def test_the_driver_comes_with_the_image_or_by_the_extension(size: str, of_image
 
 def test_two_drivers_and_none_at_all_are_refused_where_one_is_wanted() -> None:
     hpc, plain = "microsoft-dsvm:ubuntu-hpc:2404", "Canonical:0001-com-ubuntu-server-jammy:22_04-lts-gen2"
-    (two,) = drivers.choose(request("Standard_NC4as_T4_v3", hpc, Wanted.EXTENSION), TODAY)[1]
-    assert "two of them are in each other's way" in two.message
-    (none,) = drivers.choose(request("Standard_NC4as_T4_v3", plain, Wanted.IMAGE), TODAY)[1]
+    (two,) = drivers.choose(request("Standard_NC4as_T4_v3", hpc, RequestedMethod.EXTENSION), TODAY)[1]
+    assert "conflicts with the extension's" in two.message
+    (none,) = drivers.choose(request("Standard_NC4as_T4_v3", plain, RequestedMethod.IMAGE), TODAY)[1]
     assert "brings no driver" in none.message
-    assert drivers.choose(request("Standard_NC4as_T4_v3", plain, Wanted.NONE), TODAY)[1] == []
+    assert drivers.choose(request("Standard_NC4as_T4_v3", plain, RequestedMethod.NONE), TODAY)[1] == []
     secure = request("Standard_NC4as_T4_v3", plain, secure_boot=True)
     assert "Secure Boot" in str(drivers.choose(secure, TODAY)[1])
 

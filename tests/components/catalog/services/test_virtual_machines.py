@@ -39,7 +39,7 @@ def test_the_providers_default_api_versions_are_told_of_every_service() -> None:
     """The literals are those of pulumi-azure-native 3.29.0."""
     versions = {
         "virtual_machines": "2024-11-01",
-        "batch.service": "2024-07-01",
+        "batch.sizes": "2024-07-01",
         "aks.pool": "2025-09-01",
         "stack_edge_commands": "2023-07-01",
         "container_instances": "2024-05-01-preview",

@@ -83,7 +83,7 @@ def test_no_size_of_azure_would_be_taken_for_a_slip_of_another_had_it_come_later
 def test_a_name_like_no_other_gets_the_command_that_lists_all(name: str) -> None:
     problem = SIZES.unknown(name, "size")
     assert problem.instead == ()
-    assert problem.fix == "`az vm list-skus` shows every size"
+    assert problem.fix == "list sizes with `az vm list-skus`"
 
 
 def test_at_most_so_many_names_are_offered_as_asked_for() -> None:

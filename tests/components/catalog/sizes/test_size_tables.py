@@ -40,10 +40,10 @@ def test_one_row_more_is_one_size_more() -> None:
         ("NC8as_T4_v3,NCasT4_v3,8,8,56,1,16,no,,", "size", "a name that begins with Standard_"),
         ("standard_NC6,NCasT4_v3,8,8,56,1,16,no,,", "size", "a name that line 2 doesn't have"),
         ("Standard_NC8as_T4_v3,NCasT4,8,8,56,1,16,no,,", "series", "a series of series.csv"),
-        ("Standard_NC8as_T4_v3,NCasT4_v3,eight,8,56,1,16,no,,", "vcpus", "a whole number"),
+        ("Standard_NC8as_T4_v3,NCasT4_v3,eight,8,56,1,16,no,,", "vcpus", "an integer"),
         ("Standard_NC8as_T4_v3,NCasT4_v3,8,4,56,1,16,no,,", "quota_vcpus", "at least vcpus"),
         ("Standard_NC8as_T4_v3,NCasT4_v3,8,,56,1,16,no,,", "quota_vcpus", "at least vcpus"),
-        ("Standard_NC8as_T4_v3,NCasT4_v3,8,8,56 GiB,1,16,no,,", "memory_gib", "a whole number"),
+        ("Standard_NC8as_T4_v3,NCasT4_v3,8,8,56 GiB,1,16,no,,", "memory_gib", "an integer"),
         ("Standard_NC8as_T4_v3,NCasT4_v3,8,8,56,0.5,16,no,,", "gpus", "a share such as 1/6"),
         ("Standard_NC8as_T4_v3,NCasT4_v3,8,8,56,1,16,,,", "rdma", "yes or no"),
         (
@@ -73,12 +73,12 @@ V620 = next(line for line in TEXTS["series.csv"].splitlines() if line.startswith
     [
         ("lifecycles", NP, NP.replace("NP,", "NPs,"), "is 'NPs'; allowed: a series of series.csv or a size of"),
         ("lifecycles", NP, NP.replace("@2021-02-09", "@2021-02-10"), "allowed: a key of sources.csv"),
-        ("lifecycles", NP, NP.replace(",no,,", ",no,np-series@2021-02-09,"), "allowed: nothing where preview is no"),
-        ("lifecycles", NP, NP.replace("np-series-retirement@2027-05-31", ""), "allowed: nothing where there is no end"),
+        ("lifecycles", NP, NP.replace(",no,,", ",no,np-series@2021-02-09,"), "allowed: an empty cell where preview is no"),
+        ("lifecycles", NP, NP.replace("np-series-retirement@2027-05-31", ""), "allowed: an empty cell where end is empty"),
         ("gpus", T4, T4.replace(",NVIDIA,", ",Nvidia,"), "vendor (NVIDIA or AMD) is 'Nvidia'; allowed: NVIDIA or AMD"),
-        ("gpus", T4, T4.replace(",16,", ",,"), "allowed: a whole number above 0"),
-        ("gpus", T4, T4.replace(",7.5,,,", ",7.5,5; 10,,"), "allowed: 5 whole numbers separated by '; ', or nothing"),
-        ("gpus", T4, T4.replace(",7.5,,,", ",7.5,,nvidia-mig-guide@2026-11-20,"), "a source where mig_memory_gib is given"),
+        ("gpus", T4, T4.replace(",16,", ",,"), "allowed: an integer above 0"),
+        ("gpus", T4, T4.replace(",7.5,,,", ",7.5,5; 10,,"), "allowed: 5 integers separated by '; ', or empty"),
+        ("gpus", T4, T4.replace(",7.5,,,", ",7.5,,nvidia-mig-guide@2026-11-20,"), "a source if mig_memory_gib is set"),
         ("series", V620, V620.replace("AMD Radeon PRO V620", "V620"), "allowed: a model of gpus.csv"),
         ("series", V620, V620.replace("AMD graphics", "AMD"), "allowed: CUDA or GRID or ROCm or AMD graphics"),
         ("series", V620, V620.replace("x64", "ARM"), "(of the processor: x64 or Arm64) is 'ARM'; allowed: x64 or Arm64"),
@@ -96,7 +96,7 @@ def test_a_series_needs_dates_and_a_source() -> None:
     orphan = line_of(["NX", "", "", "", "", "x64", "no", "no", "", "", "sku-list@2026-03-05"])
     with pytest.raises(TableError, match=r"series\.csv:\d+:1: series .* allowed: a series that lifecycles\.csv has a row of"):
         read(series=f"{TEXTS['series.csv']}{orphan}\n")
-    with pytest.raises(TableError, match=r"series\.csv:\d+:\d+: sources .* allowed: one source or more"):
+    with pytest.raises(TableError, match=r"series\.csv:\d+:\d+: sources .* allowed: one or more sources"):
         read(
             series=f"{TEXTS['series.csv']}{orphan.replace('sku-list@2026-03-05', '')}\n",
             lifecycles=f"{TEXTS['lifecycles.csv']}NX,sku-list@2026-03-05,no,,,,,,\n",

@@ -1,7 +1,4 @@
-"""How a program gets into an AKS cluster that has no local accounts.
-
-In: what the cluster has and how it is reached. Out: problems.
-"""
+"""Access to an AKS cluster without local accounts."""
 
 from collections.abc import Iterator
 from datetime import date
@@ -11,8 +8,8 @@ from azure_gpu.catalog.sources import Dated, Source
 
 SOURCE = Source("Azure/AKS issue 4990, pulumi/pulumi-azure-native issue 2399", Dated.OBSERVED, date(2026, 11, 20))
 
-SERVER_APP = "6dae42f8-4368-4678-94ff-3960e28e3630"  # of AKS in Entra, the same for every cluster: whom a token is for
-# kubelogin's modes that ask nobody; oidc is its workloadidentity with the provider's ids.
+SERVER_APP = "6dae42f8-4368-4678-94ff-3960e28e3630"  # the audience of tokens: AKS in Entra, the same for every cluster
+# kubelogin's non-interactive modes; oidc is its workloadidentity with the provider's ids.
 LOGINS = ("azurecli", "spn", "msi", "workloadidentity", "oidc")
 
 
@@ -21,7 +18,7 @@ def check(local_accounts: bool, login: str, path: str) -> Iterator[Problem]:
     if not local_accounts and login not in LOGINS:
         yield Problem(
             path=path,
-            message="without local accounts, the cluster's own kubeconfig asks a person to log in with a code",
+            message="without local accounts, the cluster's default kubeconfig requires an interactive login",
             value=login or None,
             allowed=", ".join(LOGINS),
             fix="write a kubeconfig that runs kubelogin, in one of these modes",

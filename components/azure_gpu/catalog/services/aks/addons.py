@@ -1,7 +1,4 @@
-"""What people put onto AKS's GPU pools: KAITO, Kueue, the GPU Operator, taints and labels; versions, and what they refuse.
-
-In: a size or a pool that is to work with one of them. Out: problems.
-"""
+"""Add-ons for AKS's GPU pools (KAITO, GPU Operator): which sizes and pools they support."""
 
 from collections.abc import Iterator, Sequence
 from datetime import date
@@ -30,10 +27,10 @@ def kaito_problems(size: Size, operating_system: OperatingSystem, path: str) -> 
     if gpu is None:
         return
     if gpu.vendor is not Vendor.NVIDIA:
-        yield _refused("KAITO", f"doesn't take {gpu.vendor}'s GPUs", path, size.name, "choose an NVIDIA GPU", _KAITO_PAGE)
+        yield _refused("KAITO", f"doesn't support {gpu.vendor} GPUs", path, size.name, "choose an NVIDIA GPU", _KAITO_PAGE)
     elif _capability(gpu.compute_capability) < KAITO_CAPABILITY:
         fix = "choose an A10, an A100 or a later GPU"
-        yield _refused("KAITO", f"has left out GPUs as old as a {gpu.name}", path, size.name, fix, KAITO_SKUS)
+        yield _refused("KAITO", f"no longer supports GPUs as old as a {gpu.name}", path, size.name, fix, KAITO_SKUS)
 
 
 def operator_problems(pools: Sequence[PoolRequest]) -> Iterator[Problem]:
@@ -41,7 +38,7 @@ def operator_problems(pools: Sequence[PoolRequest]) -> Iterator[Problem]:
     for pool in pools:
         if pool.driver != NO_DRIVER:
             fix = f"write {NO_DRIVER}"
-            yield _refused("the GPU Operator", "brings the driver itself", pool.at("driver"), pool.driver, fix, _OPERATOR_PAGE)
+            yield _refused("the GPU Operator", "installs the driver itself", pool.at("driver"), pool.driver, fix, _OPERATOR_PAGE)
         if pool.operating_system is OperatingSystem.WINDOWS or pool.os_sku in OPERATOR_SYSTEMS_REFUSED:
             what = pool.os_sku or str(pool.operating_system)
             fix = "choose Ubuntu"
@@ -49,7 +46,7 @@ def operator_problems(pools: Sequence[PoolRequest]) -> Iterator[Problem]:
         if pool.spot is not None:
             yield Problem(
                 path=pool.at("spot"),
-                message="on Spot nodes the GPU Operator's own pods need a further toleration",
+                message="on Spot nodes the GPU Operator's pods need an additional toleration",
                 fix=f"tolerate {spot.TAINT} in the operator's values",
                 source=str(_OPERATOR_SPOT),
                 code=Code.IMPOSSIBLE,
@@ -57,7 +54,7 @@ def operator_problems(pools: Sequence[PoolRequest]) -> Iterator[Problem]:
             )
     for pool in pools[1:]:
         if pool.os_sku != pools[0].os_sku:
-            message = "doesn't work with several systems in one cluster"
+            message = "doesn't support several OS SKUs in one cluster"
             fix = "give all GPU pools one OS SKU"
             yield _refused("the GPU Operator", message, pool.at("os_sku"), pool.os_sku, fix, _OPERATOR_PAGE)
 

@@ -1,7 +1,7 @@
-"""What an AKS cluster has to have for the extension of Azure Machine Learning, said before either is there.
+"""Rules for an AKS cluster that is to run the extension of Azure Machine Learning, checked before both exist.
 
-In: how the cluster is to be. Out: problems. What the extension itself takes is in `catalog.services.machine_learning.extension`,
-which only warns: who may still set trusted access up is nobody's to know there. Here a cluster is declared that doesn't have it.
+`catalog.services.machine_learning.extension` has the extension's rules, which only warn: there, trusted access may still be set
+up; here, the cluster is declared without it.
 """
 
 from collections.abc import Iterator
@@ -18,25 +18,25 @@ def extension_problems(
     if not local_accounts:
         yield _missing(
             path,
-            f"{extension} wants the cluster's local accounts, and this one has none",
-            "write access.local_accounts: true, or leave ml_extension out and set trusted access up",
+            f"{extension} requires `access.local_accounts: true`",
+            "set access.local_accounts: true, or leave ml_extension out and set up trusted access",
         )
     if not open_to_everybody:
         yield _missing(
             path,
-            f"{extension} is put on from outside, where this cluster's API answers to nobody or to your ranges alone",
-            "write access.network: public, or leave ml_extension out and put the extension on from inside",
+            f"{extension} is installed from outside, and this cluster's API isn't open to everybody",
+            "set access.network: public, or leave ml_extension out and install the extension from inside",
         )
     if fewest_nodes < ROUTER_REPLICAS:
         yield _missing(
             path,
-            f"{extension} runs its router {ROUTER_REPLICAS} times, each on a node of its own, and {fewest_nodes} stay here",
-            f"write system_pool.nodes: {ROUTER_REPLICAS}",
+            f"{extension} runs {ROUTER_REPLICAS} routers on separate nodes, and the cluster always has only {fewest_nodes}",
+            f"set system_pool.nodes: {ROUTER_REPLICAS}",
         )
     if fewest_vcpus is not None and fewest_vcpus < LEAST_VCPUS:
         yield _missing(
             path,
-            f"{extension} wants {LEAST_VCPUS} vCPUs, and the nodes that stay have {fewest_vcpus}",
+            f"{extension} requires {LEAST_VCPUS} vCPUs, and the permanent nodes have {fewest_vcpus}",
             "choose larger machines for the system pool",
         )
 

@@ -1,7 +1,6 @@
-"""What AKS takes and asks for a cluster as a whole: tiers, their prices, and what a cluster costs while nothing runs.
+"""The tiers of an AKS cluster, their rules and prices, and the hourly cost of a cluster.
 
-In: a tier, pools as sizes and numbers of nodes, and prices. Out: problems, and an `HourlyCost`. What is not known stays so: it is
-never 0. Disks, addresses, load balancer and traffic aren't in it.
+Unknown costs stay unknown, never 0. Disks, addresses, load balancer and traffic aren't included.
 """
 
 from collections.abc import Iterable, Iterator
@@ -29,7 +28,7 @@ USD_HOUR: dict[str, Decimal | None] = {  # of the control plane; None: no source
 
 
 def hourly(nodes: Iterable[Machines], tier: str, region: str, prices: PriceBook) -> HourlyCost:
-    """What so many nodes cost there together with the control plane. `tier`: empty where the cluster is somebody else's."""
+    """The hourly cost of nodes and control plane. `tier`: empty for an existing cluster, whose control plane isn't counted."""
     of_tier = USD_HOUR.get(tier) if tier else Decimal(0)
     if of_tier is None:
         control_plane = HourlyCost(None, (f"the tier {tier}",))
@@ -39,11 +38,11 @@ def hourly(nodes: Iterable[Machines], tier: str, region: str, prices: PriceBook)
 
 
 def check_tier(tier: str, long_term_support: bool, path: str, plan_path: str) -> Iterator[Problem]:
-    """What speaks against this tier with this support plan: Premium and long-term support come together alone."""
+    """The problems of this tier with this support plan: Premium and long-term support require each other."""
     if long_term_support and tier != PREMIUM:
-        yield _together(plan_path, "the long-term support plan needs the premium tier", tier, "write tier: premium")
+        yield _together(plan_path, "the long-term support plan requires the premium tier", tier, "write tier: premium")
     elif tier == PREMIUM and not long_term_support:
-        message = "the premium tier comes with the long-term support plan alone"
+        message = "the premium tier requires the long-term support plan"
         yield _together(path, message, tier, "write long_term_support: true, or tier: standard")
 
 

@@ -1,7 +1,4 @@
-"""NVIDIA's DCGM exporter: its image and port, and the counters that it exports unless told otherwise.
-
-In: names of counters that alerts or dashboards are to use, and the GPU. Out: a problem for each that isn't exported.
-"""
+"""NVIDIA's DCGM exporter: its image and port, its default counters, and a check of the counters that alerts or dashboards use."""
 
 from collections.abc import Iterable, Iterator
 from datetime import date
@@ -41,12 +38,12 @@ ONLY_ON_AKS_PAGE = {  # names that AKS's page has and the default set hasn't, wi
 
 
 def check(counters: Iterable[str], gpu: Gpu | None, path: str) -> Iterator[Problem]:
-    """What speaks against building on these counters. `gpu`: None where it isn't known."""
+    """The problems of building on these counters. `gpu`: None where it isn't known."""
     for counter in counters:
         if counter in ONLY_ON_AKS_PAGE:
             yield Problem(
                 path=path,
-                message=f"the exporter's default set doesn't have {counter}, though AKS's page names it",
+                message=f"{counter} isn't in the exporter's default set, though AKS's page names it",
                 value=counter,
                 fix=f"use {ONLY_ON_AKS_PAGE[counter]}",
                 instead=(ONLY_ON_AKS_PAGE[counter],),
@@ -56,7 +53,7 @@ def check(counters: Iterable[str], gpu: Gpu | None, path: str) -> Iterator[Probl
         elif counter not in COUNTERS:
             yield Problem(
                 path=path,
-                message="whether the exporter's default set has this counter is not known",
+                message="whether this counter is in the exporter's default set is not known",
                 value=counter,
                 allowed=", ".join(COUNTERS),
                 source=str(SOURCE),

@@ -1,6 +1,6 @@
-"""The NVIDIA device plugin for Kubernetes: its versions, the keys of its configuration, and the labels that it writes.
+"""The NVIDIA device plugin for Kubernetes: versions, configuration keys and their rules, labels.
 
-In: a configuration as a user writes it, parsed. Out: every problem. The facts are those of v0.20.0, README and api/config/v1.
+By v0.20.0, README and api/config/v1.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,7 +14,7 @@ SOURCE = Source("NVIDIA/k8s-device-plugin v0.20.0, README and api/config/v1", Da
 
 
 IMAGE = "nvcr.io/nvidia/k8s-device-plugin:v0.18.0"  # what AKS's page deploys; source: use-nvidia-gpu@2026-07-02
-# What pools get here: it may be privileged, and so is named by what is in it. Source of the digest: NVIDIA/gpu-operator 71db5e97,
+# The image of pools, pinned by digest because it may be privileged. Source of the digest: NVIDIA/gpu-operator 71db5e97,
 # bundle/manifests (2025-11-24).
 PINNED_IMAGE = f"{IMAGE}@sha256:2d16df5f3f12081b4bd6b317cf697e5c7a195c53cec7e0bab756db02a06b985c"
 
@@ -51,9 +51,11 @@ def replicas_label(resource: str) -> str:
 
 
 def check(config: Mapping[str, object], path: str) -> Iterator[Problem]:
-    """Every reason for which the plugin doesn't start with this configuration, and a warning for what it ignores."""
+    """The problems that keep the plugin from starting with this configuration, and a warning for what it ignores."""
     if config.get("version") != VERSION:
-        yield _problem(f"{path}.version", "the configuration has one version", config.get("version"), VERSION, f"write {VERSION}")
+        yield _problem(
+            f"{path}.version", "unknown version of the configuration", config.get("version"), VERSION, f"write {VERSION}"
+        )
     yield from _flags(_mapping(config.get("flags")), f"{path}.flags")
     yield from _sharing(_mapping(config.get("sharing")), f"{path}.sharing")
 
@@ -66,9 +68,9 @@ def _flags(flags: Mapping[str, object], path: str) -> Iterator[Problem]:
         (f"{path}.plugin", plugin, "deviceIDStrategy", DEVICE_ID_STRATEGIES),
     ):
         value = given.get(name)
-        asked = cast(list[object], value) if isinstance(value, list) else [value]
-        if name in given and any(one not in values for one in asked):
-            yield _problem(f"{where}.{name}", f"{name} has no such value", asked, ", ".join(values), f"write {values[0]}")
+        given_values = cast(list[object], value) if isinstance(value, list) else [value]
+        if name in given and any(one not in values for one in given_values):
+            yield _problem(f"{where}.{name}", f"unknown value of {name}", given_values, ", ".join(values), f"write {values[0]}")
     for where, given, known in (
         (path, flags, ("migStrategy", "plugin", *OTHER_FLAGS)),
         (f"{path}.plugin", plugin, PLUGIN_FLAGS),
@@ -78,8 +80,8 @@ def _flags(flags: Mapping[str, object], path: str) -> Iterator[Problem]:
 
 def _sharing(sharing: Mapping[str, object], path: str) -> Iterator[Problem]:
     if "timeSlicing" in sharing and "mps" in sharing:
-        message = "a node shares its GPUs by time-slicing or by MPS, not by both"
-        fix = "keep one, and give nodes of the other kind a configuration of their own"
+        message = "a node can't share its GPUs by both time-slicing and MPS"
+        fix = "keep one, and give nodes of the other kind a separate configuration"
         yield _problem(path, message, None, "timeSlicing or mps", fix, Code.IMPOSSIBLE)
     for kind, keys in (("timeSlicing", TIME_SLICING_KEYS), ("mps", MPS_KEYS)):
         shared = _mapping(sharing.get(kind))
@@ -98,7 +100,7 @@ def _resource(resource: Mapping[str, object], path: str, kind: str) -> Iterator[
         )
     if not isinstance(replicas, int) or isinstance(replicas, bool) or replicas < 2:
         yield _problem(
-            f"{path}.replicas", "a shared resource has at least two replicas", replicas, "2 and more", "write 2 or more"
+            f"{path}.replicas", "a shared resource needs at least two replicas", replicas, "2 and more", "write 2 or more"
         )
     for key in IGNORED_RESOURCE_KEYS:
         if key in resource:
@@ -117,7 +119,7 @@ def _unknown_keys(given: Mapping[str, object], path: str, known: tuple[str, ...]
         if key not in known:
             yield Problem(
                 path=f"{path}.{key}",
-                message="nothing is known about this key of the device plugin's configuration",
+                message="unknown key of the device plugin's configuration",
                 value=key,
                 allowed=", ".join(known),
                 source=str(SOURCE),

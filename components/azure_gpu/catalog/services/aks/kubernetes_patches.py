@@ -1,7 +1,4 @@
-"""Which patch versions of Kubernetes AKS had on which day, as far as somebody wrote them down.
-
-In: a minor version and a day, or a day alone. Out: versions with three numbers. What no source tells isn't made up here.
-"""
+"""The patch versions of Kubernetes that AKS had, by day, as far as a source lists them."""
 
 from datetime import date
 from typing import NamedTuple
@@ -11,7 +8,7 @@ from azure_gpu.catalog.sources import Dated, Source
 
 
 class Seen(NamedTuple):
-    """The versions that one source names, newest first."""
+    """The versions that one source lists, newest first."""
 
     versions: tuple[str, ...]
     source: Source
@@ -50,8 +47,8 @@ SEEN: tuple[Seen, ...] = (
 
 def patch(minor: str, as_of: date) -> str:
     """The newest version of `1.34` that was seen until that day, else the oldest seen later. Empty: none was ever seen."""
-    wanted = number(minor)
-    named = [(seen.source.day, each) for seen in SEEN for each in seen.versions if number(each) == wanted]
+    requested = number(minor)
+    named = [(seen.source.day, each) for seen in SEEN for each in seen.versions if number(each) == requested]
     before = [each for day, each in named if day <= as_of]
     later = [each for day, each in named if day > as_of]
     if before:
@@ -65,7 +62,7 @@ def seen_about(as_of: date) -> tuple[str, ...]:
 
 
 def default_version(as_of: date) -> str:
-    """What AKS takes where none is asked for: the newest minor version but one, with three numbers where a patch was seen."""
+    """AKS's default version: the second newest minor version, with its patch if one was seen."""
     minor = default(as_of)
     if not minor:  # before the table of minor versions begins
         minors = list(dict.fromkeys(".".join(each.split(".")[:2]) for each in seen_about(as_of)))

@@ -1,8 +1,7 @@
-"""The Kubernetes versions of AKS: when each became general, when it ends, and when its long-term support (LTS) ends.
+"""The Kubernetes versions of AKS: general availability, end of support, end of long-term support (LTS).
 
-In: a version as a user writes it, `1.35` or `1.35.2`, and the day at which it is asked. Out: problems, and the version that AKS
-takes where none is asked for. The sources give months: a version is taken to begin on the first day of its month and to end on
-the last, so that the month itself is never refused.
+The sources give months: a version starts on the first day of its month and ends on the last, so that the month itself is never
+rejected.
 """
 
 import re
@@ -29,7 +28,7 @@ class KubernetesVersion(NamedTuple):
     general: Source  # its day is the first of the month
     end: Source  # of the usual support; its day is the last of the month
     lts_end: Source | None = None  # None: no source read gives one
-    planned: Source | None = None  # the source that only announced it; None where it is known to have come
+    planned: Source | None = None  # the source that only announced it; None if it is known to be available
 
     @property
     def number(self) -> tuple[int, int]:
@@ -94,7 +93,7 @@ def supported(as_of: date, versions: Sequence[KubernetesVersion] = VERSIONS) -> 
 
 
 def default(as_of: date, versions: Sequence[KubernetesVersion] = VERSIONS) -> str:
-    """The version that the portal and the Azure CLI take where none is asked for: the newest but one. Empty: not known."""
+    """The default version of the portal and the Azure CLI: the second newest. Empty: unknown."""
     names = supported(as_of, versions)
     return names[1] if len(names) > 1 else ""
 
@@ -102,26 +101,26 @@ def default(as_of: date, versions: Sequence[KubernetesVersion] = VERSIONS) -> st
 def check(
     version: str, as_of: date, path: str, lts: bool = False, versions: Sequence[KubernetesVersion] = VERSIONS
 ) -> list[Problem]:
-    """What speaks against this version on that day. `lts`: the cluster has the long-term support plan."""
-    asked = number(version)
-    if asked is None:
+    """The problems of this version on that day. `lts`: the cluster has the long-term support plan."""
+    minor = number(version)
+    if minor is None:
         return [
             Problem(
                 path=path,
-                message="a Kubernetes version is written as two or three numbers with dots between them",
+                message="not a valid Kubernetes version",
                 value=version,
                 allowed="such as 1.35 or 1.35.2",
-                fix="write it in quotes, without a letter in front",
+                fix="write two or three numbers with dots between them, in quotes",
                 source=str(SOURCE),
             )
         ]
-    row = next((one for one in versions if one.number == asked), None)
+    row = next((one for one in versions if one.number == minor), None)
     if row is None:
-        return [_not_in_table(version, asked, as_of, path, versions)]
+        return [_not_in_table(version, minor, as_of, path, versions)]
     if lts and row.lts_end is None and as_of > row.end.day:
         return [_unknown(version, f"whether AKS gives Kubernetes {row.name} long-term support is not known", path, row.end)]
     if row.planned is not None and as_of <= row.end.day:
-        message = f"Kubernetes {row.name} was planned for AKS when the source was written; whether it has come is not known"
+        message = f"Kubernetes {row.name} was planned for AKS when the source was written; whether it is available is not known"
         return [_unknown(version, message, path, row.planned)]
     end = row.lts_end if lts and row.lts_end is not None else row.end
     instead = supported(as_of, versions)
@@ -137,23 +136,23 @@ def check(
 
 
 def _fix(row: KubernetesVersion, lts: bool, as_of: date, instead: tuple[str, ...]) -> str:
-    fix = f"write {instead[0]}" if instead else "`az aks get-versions` shows the versions of a region"
+    fix = f"write {instead[0]}" if instead else "list a region's versions with `az aks get-versions`"
     if not lts and row.lts_end is not None and as_of <= row.lts_end.day:
-        fix += f", or take the long-term support plan, which keeps {row.name} until {row.lts_end.day.isoformat()}"
+        fix += f", or use the long-term support plan, which supports {row.name} until {row.lts_end.day.isoformat()}"
     return fix
 
 
-def _not_in_table(version: str, asked: tuple[int, int], as_of: date, path: str, versions: Sequence[KubernetesVersion]) -> Problem:
+def _not_in_table(version: str, minor: tuple[int, int], as_of: date, path: str, versions: Sequence[KubernetesVersion]) -> Problem:
     """A version is never kept longer than the one after it, so what is older than a retired one is retired too."""
     oldest = min(versions, key=lambda one: one.number, default=None)
-    if oldest is None or asked > oldest.number or as_of <= (oldest.lts_end or oldest.end).day:
-        return _unknown(version, "nothing is known about this Kubernetes version on AKS", path, SOURCE)
+    if oldest is None or minor > oldest.number or as_of <= (oldest.lts_end or oldest.end).day:
+        return _unknown(version, "unknown Kubernetes version on AKS, so it wasn't checked", path, SOURCE)
     instead = supported(as_of, versions)
     return Problem(
         path=path,
         message=f"Kubernetes {version} is older than {oldest.name}, which AKS retired on {oldest.end.day.isoformat()}",
         value=version,
-        fix=f"write {instead[0]}" if instead else "`az aks get-versions` shows the versions of a region",
+        fix=f"write {instead[0]}" if instead else "list a region's versions with `az aks get-versions`",
         instead=instead,
         source=str(oldest.end),
         code=Code.RETIRED,
@@ -166,7 +165,7 @@ def _unknown(version: str, message: str, path: str, source: Source) -> Problem:
         path=path,
         message=message,
         value=version,
-        fix="`az aks get-versions` shows the versions of a region",
+        fix="list a region's versions with `az aks get-versions`",
         source=str(source),
         code=Code.UNKNOWN,
         severity=Severity.WARNING,

@@ -1,7 +1,4 @@
-"""When AKS may change a cluster by itself: channels of upgrades, and the windows that keep them to a time of the week.
-
-In: a window as a user writes it. Out: problems, and the names that AKS gives its configurations.
-"""
+"""Maintenance windows of an AKS cluster: the times at which AKS may upgrade it."""
 
 import re
 from collections.abc import Iterator
@@ -22,14 +19,18 @@ _OFFSET = r"[+-](?:0[0-9]|1[0-4]):[0-5][0-9]"
 
 
 def check(start: str, hours: int, utc_offset: str, path: str) -> Iterator[Problem]:
-    """What speaks against a window like this."""
+    """The problems of a window like this."""
     if re.fullmatch(_TIME, start) is None:
-        yield _problem(f"{path}.start", "this is no time of the day", start, "HH:MM, such as 02:00", 'write "02:00", in quotes')
+        yield _problem(f"{path}.start", "not a valid time of day", start, "HH:MM, such as 02:00", 'write "02:00", in quotes')
     if not HOURS[0] <= hours <= HOURS[1]:
         allowed = f"{HOURS[0]} to {HOURS[1]} hours"
-        yield _problem(f"{path}.hours", "a window of this length doesn't work with automatic upgrades", hours, allowed, "write 4")
+        yield _problem(
+            f"{path}.hours", "a window of this length isn't supported with automatic upgrades", hours, allowed, "write 4"
+        )
     if re.fullmatch(_OFFSET, utc_offset) is None:
-        yield _problem(f"{path}.utc_offset", "this is no offset from UTC", utc_offset, "±HH:MM, such as +05:30", 'write "+00:00"')
+        yield _problem(
+            f"{path}.utc_offset", "not a valid offset from UTC", utc_offset, "±HH:MM, such as +05:30", 'write "+00:00"'
+        )
 
 
 def _problem(path: str, message: str, value: object, allowed: str, fix: str) -> Problem:

@@ -1,7 +1,4 @@
-"""AKS's managed GPU mode, a preview in which AKS keeps driver, device plugin and metrics exporter of a pool up to date.
-
-In: a `PoolRequest` and the day at which it is asked. Out: problems.
-"""
+"""AKS's managed GPU mode, a preview in which AKS maintains driver, device plugin and metrics exporter of a pool."""
 
 from collections.abc import Iterator
 from datetime import date
@@ -28,7 +25,7 @@ SINCE_KUBERNETES = (1, 34)
 
 
 def check(request: PoolRequest, as_of: date) -> Iterator[Problem]:
-    """What speaks against the pool's management mode and MIG strategy on that day; none where it has neither."""
+    """The problems of the pool's management mode and MIG strategy on that day; none where it has neither."""
     for field, values in (("management_mode", MODES), ("mig_strategy", MIG_STRATEGIES)):
         value = str(getattr(request, field))
         if not value:
@@ -36,7 +33,7 @@ def check(request: PoolRequest, as_of: date) -> Iterator[Problem]:
         if value not in values:
             yield Problem(
                 path=request.at(field),
-                message="AKS's GPU profile has no such value",
+                message="unknown value of AKS's GPU profile",
                 value=value,
                 allowed=", ".join(values),
                 fix=f"write {values[0]}",
@@ -48,7 +45,7 @@ def check(request: PoolRequest, as_of: date) -> Iterator[Problem]:
                 as_of,
                 Problem(
                     path=request.at(field),
-                    message=f"the GPU profile of API version {request.api_version} doesn't have this",
+                    message=f"the GPU profile of API version {request.api_version} doesn't have this field",
                     value=value,
                     allowed=f"{SMALLEST_API} and later",
                     fix="leave it out, or use a newer API version",
@@ -65,21 +62,21 @@ def _managed(request: PoolRequest, as_of: date) -> Iterator[Problem]:
         message = "a managed GPU pool can't have the cluster autoscaler, and so can't scale to zero"
         yield from observed.at(PAGE, as_of, unmanaged._replace(path=request.at("autoscaler"), message=message, value=True))
     if request.operating_system is OperatingSystem.WINDOWS:
-        message = "a managed GPU pool runs Linux"
+        message = "a managed GPU pool requires Linux"
         value = request.operating_system.value
         yield from observed.at(
             FIRST_PAGE, as_of, unmanaged._replace(path=request.at("operating_system"), message=message, value=value)
         )
     if request.driver != INSTALL:
-        message = "a managed GPU pool always gets AKS's driver"
+        message = "a managed GPU pool requires AKS's driver"
         yield from observed.at(PAGE, as_of, unmanaged._replace(path=request.at("driver"), message=message, value=request.driver))
     gpu = request.size.gpu if request.size is not None else None
     if gpu is not None and gpu.vendor is not Vendor.NVIDIA:
-        message = "the managed GPU mode is for NVIDIA's GPUs"
+        message = "the managed GPU mode requires an NVIDIA GPU"
         yield from observed.at(FIRST_PAGE, as_of, unmanaged._replace(path=request.at("size"), message=message, value=gpu.name))
     version = kubernetes_versions.number(request.kubernetes_version)
     if version is not None and version < SINCE_KUBERNETES:
-        message = "the managed GPU mode needs Kubernetes 1.34"
+        message = "the managed GPU mode requires Kubernetes 1.34"
         value = request.kubernetes_version
         path = request.at("kubernetes_version")
         yield from observed.at(

@@ -1,7 +1,6 @@
-"""Multi-Instance GPU (MIG) on AKS: which sizes can be cut, into what, and what the pieces are called in Kubernetes.
+"""Multi-Instance GPU (MIG) on AKS: which sizes can be partitioned, by which profile, and the names of the instances.
 
-In: a `PoolRequest` with a profile, and the day at which it is asked. Out: problems, and names of resources. How many instances a
-profile yields stands with the GPU, in `Gpu.mig`.
+The number of instances per profile is in `Gpu.mig`.
 """
 
 from collections.abc import Iterator
@@ -32,14 +31,14 @@ SEEN_BY_SIZE = {  # where a source names the size
 
 
 def check(request: PoolRequest, as_of: date) -> Iterator[Problem]:
-    """Every reason for which AKS can't cut this pool's GPUs into this profile on that day; none without a profile."""
+    """The problems of this MIG profile in this pool on that day; none without a profile."""
     if not request.mig_profile:
         return
     path = request.at("mig_profile")
     if request.mig_profile not in PROFILES:
         yield Problem(
             path=path,
-            message="AKS has no MIG profile of this name",
+            message="unknown MIG profile",
             value=request.mig_profile,
             allowed=", ".join(PROFILES),
             fix="write one of AKS's names: MIG1g for 1g.5gb and 1g.10gb",
@@ -48,7 +47,7 @@ def check(request: PoolRequest, as_of: date) -> Iterator[Problem]:
     if request.api_version[: len(SMALLEST_API)] < SMALLEST_API:
         yield Problem(
             path=request.at("api_version"),
-            message="this API version doesn't know MIG profiles",
+            message="this API version doesn't support MIG profiles",
             value=request.api_version,
             allowed=f"{SMALLEST_API} and later",
             fix="use a newer API version",
@@ -60,12 +59,12 @@ def check(request: PoolRequest, as_of: date) -> Iterator[Problem]:
 
 
 def size_problems(size: Size, as_of: date, path: str, profile: str) -> Iterator[Problem]:
-    """Whether AKS cuts the GPUs of this size on that day, whatever the profile."""
+    """Whether AKS partitions the GPUs of this size on that day, by any profile."""
     gpu = size.gpu
     if gpu is not None and gpu.name not in SEEN_BY_GPU and size.lifecycle.seen.day > PAGE.day:
         yield Problem(
             path=path,
-            message=f"whether AKS cuts a {gpu.name} of {size.name} into MIG instances is not known: it is newer than the page",
+            message=f"whether AKS partitions a {gpu.name} of {size.name} into MIG instances is not known: newer than the page",
             value=profile,
             allowed=f"sizes with {', '.join(SEEN_BY_GPU)}",
             source=str(PAGE),
@@ -76,7 +75,7 @@ def size_problems(size: Size, as_of: date, path: str, profile: str) -> Iterator[
     if gpu is None or gpu.name not in SEEN_BY_GPU:
         yield Problem(
             path=path,
-            message=f"AKS can't cut {'the GPUs' if gpu is None else 'a ' + gpu.name} of {size.name} into MIG instances",
+            message=f"AKS can't partition {'the GPUs' if gpu is None else 'a ' + gpu.name} of {size.name} into MIG instances",
             value=profile,
             allowed=f"sizes with {', '.join(SEEN_BY_GPU)}",
             fix="leave the profile out, or share the GPU by time-slicing or MPS",

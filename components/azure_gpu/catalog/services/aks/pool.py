@@ -1,7 +1,6 @@
-"""A node pool of AKS as a user asks for it: what every rule about pools is asked with.
+"""A requested AKS node pool, the input of every rule about pools.
 
-`PoolRequest` with its `Spot`, and the names that its values may have. Values are as the user wrote them, so
-that a rule can say of each what is wrong with it; `at` says where.
+Values are as the user wrote them, so that a rule can report each; `PoolRequest.at` says where it was written.
 """
 
 from collections.abc import Mapping
@@ -32,7 +31,7 @@ class Spot(NamedTuple):
 
 
 class PoolRequest(NamedTuple):
-    """One pool. Empty strings mean that the user says nothing, and AKS chooses."""
+    """One pool. An empty string: not set, AKS chooses."""
 
     path: str  # where the pool is written
     name: str
@@ -59,7 +58,7 @@ class PoolRequest(NamedTuple):
     max_surge: str = ""
     taints: tuple[str, ...] = ()
     tags: Mapping[str, str] = MappingProxyType({})
-    features: frozenset[str] = frozenset()  # feature flags of which the user says that the subscription has them
+    features: frozenset[str] = frozenset()  # feature flags that the subscription has, by the user's settings
     api_version: str = PROVIDER_API
 
     def at(self, name: str) -> str:

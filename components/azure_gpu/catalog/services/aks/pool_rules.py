@@ -1,7 +1,4 @@
-"""The rules of every AKS pool: its name, mode, driver, tags, node image and numbers of nodes, and what of it never changes.
-
-In: a `PoolRequest`, or two for a change, and the day at which it is asked. Out: problems.
-"""
+"""Rules of every AKS pool: name, mode, driver, tags, node image, numbers of nodes, and what can't be changed later."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -31,7 +28,7 @@ SKIP_DRIVER_TAG = "SkipGPUDriverInstall"
 A10_SERIES = ("NVadsA10_v5", "NCads_A10_v4")
 A10_NODE_IMAGE = (202606, 8, 1)  # the first that serves them
 
-# What an existing pool keeps for good, by field of `PoolRequest`. Taints aren't among it: MicrosoftDocs/azure-aks-docs,
+# What can't be changed in an existing pool, by field of `PoolRequest`. Taints aren't among it: MicrosoftDocs/azure-aks-docs,
 # articles/aks/use-node-taints.md (2026-08-21), changes them with `az aks nodepool update`.
 IMMUTABLE: Mapping[str, Source] = {
     "size": NVIDIA_PAGE,
@@ -47,7 +44,7 @@ _NODE_IMAGE = r"(?:[^.]*-)?([0-9]{6})\.([0-9]{1,2})\.([0-9]{1,3})"
 
 
 def check(request: PoolRequest, as_of: date) -> Iterator[Problem]:
-    """What speaks against the pool, whatever its size."""
+    """The problems of the pool, apart from its size."""
     yield from _name(request)
     yield from _choices(request)
     yield from _driver_type(request)
@@ -57,7 +54,7 @@ def check(request: PoolRequest, as_of: date) -> Iterator[Problem]:
 
 
 def changes(before: PoolRequest, after: PoolRequest) -> Iterator[Problem]:
-    """What AKS can't change in place: one problem for each field that an existing pool keeps for good."""
+    """What AKS can't change in place: one problem per immutable field."""
     for field, source in IMMUTABLE.items():
         old, new = getattr(before, field), getattr(after, field)
         if old != new:
@@ -66,7 +63,7 @@ def changes(before: PoolRequest, after: PoolRequest) -> Iterator[Problem]:
                 message=f"AKS can't change the {field.replace('_', ' ')} of an existing pool",
                 value=_shown(new),
                 allowed=str(_shown(old) or "nothing"),
-                fix="make a pool of another name beside it, move the work, and take the old one away",
+                fix="create a pool with another name, move the work, and delete the old pool",
                 source=str(source),
                 code=Code.IMPOSSIBLE,
             )
@@ -82,7 +79,7 @@ def _name(request: PoolRequest) -> Iterator[Problem]:
     if re.fullmatch(_NAME, request.name) is None or len(request.name) > most:
         yield Problem(
             path=request.at("name"),
-            message=f"AKS takes no {request.operating_system} pool of this name, which has {len(request.name)} characters",
+            message=f"not a valid name for a {request.operating_system} pool of AKS ({len(request.name)} characters)",
             value=request.name,
             allowed=f"1 to {most} lower-case letters and digits, a letter first",
             fix="shorten it, and leave out capitals, dashes and underscores",
@@ -97,7 +94,7 @@ def _choices(request: PoolRequest) -> Iterator[Problem]:
         if value not in values:
             yield Problem(
                 path=request.at(field),
-                message=f"a pool has no {field} of this name",
+                message=f"unknown {field} of a pool",
                 value=value,
                 allowed=", ".join(values),
                 fix=f"write {values[0]}",
@@ -112,7 +109,7 @@ def _driver_type(request: PoolRequest) -> Iterator[Problem]:
     if value not in DRIVER_TYPES:
         yield Problem(
             path=problem_path,
-            message="AKS has no driver type of this name",
+            message="unknown driver type of AKS",
             value=value,
             allowed=", ".join(DRIVER_TYPES),
             fix="write CUDA for compute, GRID for virtual workstations",
@@ -121,19 +118,19 @@ def _driver_type(request: PoolRequest) -> Iterator[Problem]:
     elif request.size is not None and request.size.gpu is not None and value not in request.size.series.drivers:
         yield Problem(
             path=problem_path,
-            message=f"{request.size.name} doesn't run with a driver of this type",
+            message=f"{request.size.name} doesn't support this driver type",
             value=value,
-            allowed=", ".join(one for one in DRIVER_TYPES if one in request.size.series.drivers) or "none of the two",
-            fix="leave it out, and AKS chooses",
+            allowed=", ".join(one for one in DRIVER_TYPES if one in request.size.series.drivers) or "neither",
+            fix="leave it out to let AKS choose",
             source=str(WINDOWS_PAGE),
             code=Code.WRONG_DRIVER,
         )
     if request.operating_system is OperatingSystem.LINUX:
         yield Problem(
             path=problem_path,
-            message="only Windows pools can choose between CUDA and GRID; on Linux, AKS chooses by the size",
+            message="the driver type can be set only for Windows pools; on Linux, AKS chooses by the size",
             value=value,
-            allowed="nothing on Linux",
+            allowed="not set on Linux",
             fix="leave it out",
             source=str(WINDOWS_PAGE),
             code=Code.IMPOSSIBLE,
@@ -158,7 +155,7 @@ def _nodes(request: PoolRequest) -> Iterator[Problem]:
             request, field, least, "a System pool never scales to zero", "1 and more", "write 1, or make it a User pool"
         )
     if request.autoscaler and request.max_count < max(request.min_count, 1):
-        message = "the autoscaler's highest number of nodes is below its lowest"
+        message = "the autoscaler's maximum number of nodes is below its minimum"
         yield _number(request, "max_count", request.max_count, message, f"{max(request.min_count, 1)} and more", "raise it")
 
 
@@ -184,7 +181,7 @@ def _skip_driver_tag(request: PoolRequest, as_of: date) -> Iterator[Problem]:
                     path=request.at("tags"),
                     message=f"AKS has rejected the tag {SKIP_DRIVER_TAG} since {_TAG_END.day.isoformat()}",
                     value=tag,
-                    fix=f"take the tag away, and write {NO_DRIVER} for the pool's driver",
+                    fix=f"remove the tag, and set the pool's driver to {NO_DRIVER}",
                     code=Code.RETIRED,
                     end=End(f"the tag {SKIP_DRIVER_TAG} on AKS", _TAG_END.day),
                 ),
@@ -199,7 +196,7 @@ def _node_image(request: PoolRequest, as_of: date) -> Iterator[Problem]:
     if match is None:
         yield Problem(
             path=path,
-            message="the version of this node image can't be read, so whether it serves an A10 was not checked",
+            message="unknown version of this node image, so its support of A10 wasn't checked",
             value=request.node_image,
             allowed="a name that ends in a version such as 202606.08.1",
             source=str(_A10_IMAGE),

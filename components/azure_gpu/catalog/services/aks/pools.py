@@ -1,7 +1,7 @@
-"""What AKS takes as a whole node pool.
+"""Checks a whole AKS node pool.
 
-In: a `PoolRequest` and the day at which it is asked. Out: every problem. `use` has the rules on sizes; `pool_rules`,
-`systems`, `mig`, `spot`, `managed_gpu` and `kubernetes_versions` have the facts and rules of one thing each.
+`size_rules` has the rules for sizes; `pool_rules`, `systems`, `mig`, `spot`, `managed_gpu` and `kubernetes_versions` have the
+others.
 """
 
 from datetime import date
@@ -13,9 +13,9 @@ from azure_gpu.catalog.services.aks import (
     managed_gpu,
     mig,
     pool_rules,
+    size_rules as aks,
     spot,
     systems as aks_systems,
-    use as aks,
 )
 from azure_gpu.catalog.services.aks.pool import PoolRequest
 from azure_gpu.catalog.services.aks.sizes import AMD_PAGE, NodeSystem
@@ -25,7 +25,7 @@ INFINIBAND_FEATURE = "AKSInfinibandSupport"  # makes a pool one placement group,
 
 
 def check(request: PoolRequest, as_of: date) -> list[Problem]:
-    """Everything that speaks against the pool on that day. Empty: AKS takes it."""
+    """All problems of the pool on that day. Empty: AKS takes it."""
     problems = [
         *pool_rules.check(request, as_of),
         *aks_systems.check(request, as_of),

@@ -1,7 +1,6 @@
-"""Which VM sizes AKS takes as nodes with a GPU, with which driver and on which systems.
+"""Rules for VM sizes with a GPU as AKS nodes: drivers and node systems.
 
-In: a VM size with its use, or with what a pool says of it, and the day at which it is asked. Out: every problem. What holds for a
-size wherever it is used, such as its retirement, is not repeated here. `sizes` has the list; `pools` checks whole pools.
+General rules, such as retirement, are in `catalog.offers`; `sizes` has the list; `pools` checks whole pools.
 """
 
 from collections.abc import Iterator
@@ -28,7 +27,7 @@ _LINUX = frozenset(NodeSystem) - _WINDOWS
 
 
 def size_problems(size: Size, use: SizeUse, as_of: date) -> Iterator[Problem]:
-    """What is special about this size on AKS, with driver and distribution still open: what needs them is a warning."""
+    """The problems of this size on AKS, independent of driver and distribution; problems that depend on them are warnings."""
     systems = _WINDOWS if use.operating_system is OperatingSystem.WINDOWS else _LINUX
     yield from in_pool(size, systems, None, as_of, use.path, use.path)
 
@@ -36,9 +35,9 @@ def size_problems(size: Size, use: SizeUse, as_of: date) -> Iterator[Problem]:
 def in_pool(
     size: Size, systems: frozenset[NodeSystem], driver: str | None, as_of: date, path: str, driver_path: str
 ) -> Iterator[Problem]:
-    """What speaks against this size in a pool with this driver.
+    """The problems of this size in a pool with this driver.
 
-    `systems`: those that the nodes may have; none where the system isn't known. `driver`: None where it is open.
+    `systems`: the possible systems of the nodes; empty: unknown. `driver`: None: not decided.
     """
     if size.gpu is None:
         return
@@ -84,10 +83,10 @@ def _needs_no_driver(size: Size, driver: str | None, as_of: date, path: str) -> 
         as_of,
         Problem(
             path=path,
-            message=f"AKS installs no GPU driver on {size.name}, and takes it only for a pool that asks for none",
+            message=f"AKS installs no GPU driver on {size.name}, and requires {NO_DRIVER} as the pool's driver",
             value=size.name if driver is None else driver,
             allowed=NO_DRIVER,
-            fix=f"write {NO_DRIVER} for the pool's driver, and install one, such as by the vendor's GPU operator",
+            fix=f"set the pool's driver to {NO_DRIVER}, and install one, such as with the vendor's GPU operator",
             code=Code.WRONG_DRIVER,
             severity=Severity.WARNING if driver is None else Severity.ERROR,
         ),

@@ -1,6 +1,6 @@
-"""The GPU sizes that AKS lists, the driver that it puts on each, and the operating systems on which it does.
+"""The GPU series that AKS lists, with the driver that it installs and the operating systems.
 
-`LISTED`, by series, and `listing`, which finds the row of a size. A size of no row is one for which AKS installs nothing.
+On other series it installs no driver.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,7 +20,7 @@ AMD_PAGE = Source("Microsoft Learn, articles/aks/use-amd-gpus.md", Dated.OBSERVE
 WINDOWS_PAGE = Source("Microsoft Learn, articles/aks/use-windows-gpu.md", Dated.OBSERVED, date(2024, 3, 18))
 _GPU_PAGE_2023 = Source("Microsoft Learn, articles/aks/gpu-cluster.md", Dated.OBSERVED, date(2023, 4, 10))
 
-INSTALL = "Install"  # what a pool asks for where AKS is to put the driver on, and the default
+INSTALL = "Install"  # the default: AKS installs the driver
 NO_DRIVER = "None"
 
 
@@ -53,10 +53,10 @@ class Listing(NamedTuple):
     """What AKS does with the sizes of a series."""
 
     series: str
-    driver: DriverImage | None  # on Linux; None: AKS installs none, or no source says which
+    driver: DriverImage | None  # on Linux; None: AKS installs none, or unknown
     systems: frozenset[NodeSystem]
     lifecycle: Lifecycle
-    installs_driver: bool = True  # False: the pool has to ask for no driver
+    installs_driver: bool = True  # False: the pool's driver must be None
     documented: bool = True  # False: the list of Azure's own node provisioner has it, and no page of AKS names it
 
 
@@ -64,10 +64,10 @@ TABLE = Table(
     tables.beside(__file__, "gpu_series.csv"),
     {
         "series": "a row of ../../sizes/series.csv",
-        "driver": "the image that its driver comes from on Linux; empty where AKS installs none, or no source says which",
+        "driver": "the image that its driver comes from on Linux; empty if AKS installs none, or unknown",
         "systems": "the node systems on which it has GPUs",
-        "installs_driver": "no where the pool has to ask for no driver",
-        "documented": "no where the list of Azure's own node provisioner has it, and no page of AKS names it",
+        "installs_driver": "no if the pool's driver must be None",
+        "documented": "no if only the list of Azure's node provisioner has it, and no page of AKS",
         "source": "the earliest that has it",
     },
 )
@@ -76,7 +76,7 @@ _SYSTEMS = {system.value: system for system in NodeSystem}
 
 
 def read(rows: Iterator[Row], known: Mapping[str, Source]) -> dict[str, Listing]:
-    """What a table's rows tell, with the sources that they may refer to. TableError where a row is malformed."""
+    """The values of a table's rows. `known`: the sources to refer to. Raises TableError for an invalid row."""
     return {
         name: Listing(
             series=name,
@@ -96,5 +96,5 @@ AMD_SIZES = ("Standard_ND96isr_MI300X_v5",)  # the only ones that AKS's page on 
 
 
 def listing(size: Size) -> Listing | None:
-    """The row that speaks of the size; None where AKS lists it nowhere."""
+    """The row of the size's series; None if AKS doesn't list it."""
     return LISTED.get(size.series.name)

@@ -1,7 +1,4 @@
-"""Pools of Spot machines on AKS: their rules, and what AKS writes onto their nodes.
-
-In: a `PoolRequest` that has a `Spot`. Out: problems. The facts are of one page; none of them has changed since it was first seen.
-"""
+"""Rules of AKS's Spot pools, and the label and taint of their nodes, by one page that hasn't changed them since."""
 
 from collections.abc import Iterator
 from datetime import date
@@ -19,7 +16,7 @@ EVICTION_POLICIES = ("Delete", "Deallocate")  # the first is the default; deallo
 
 
 def check(request: PoolRequest) -> Iterator[Problem]:
-    """Every reason for which AKS refuses this pool as one of Spot machines; none for an ordinary pool."""
+    """All problems of this pool as one of Spot machines; none for an ordinary pool."""
     if request.spot is None:
         return
     if request.mode == SYSTEM:
@@ -27,18 +24,18 @@ def check(request: PoolRequest) -> Iterator[Problem]:
     if not request.scale_set:
         fix = "use a virtual machine scale set"
         yield _impossible(
-            request, "scale_set", "a Spot pool is a virtual machine scale set", False, "VirtualMachineScaleSets", fix
+            request, "scale_set", "a Spot pool requires a virtual machine scale set", False, "VirtualMachineScaleSets", fix
         )
     if not request.standard_load_balancer:
-        message = "a cluster with a Spot pool needs the Standard load balancer"
+        message = "a Spot pool requires the Standard load balancer"
         yield _impossible(request, "standard_load_balancer", message, False, "Standard", "use the Standard load balancer")
     if request.max_surge:
-        message = "a Spot pool gets no surge nodes when it is upgraded"
+        message = "a Spot pool doesn't support surge nodes"
         yield _impossible(request, "max_surge", message, request.max_surge, "nothing", "leave it out")
     if request.spot.eviction_policy not in EVICTION_POLICIES:
         yield Problem(
             path=request.at("spot.eviction_policy"),
-            message="an evicted node is deleted or deallocated",
+            message="unknown eviction policy",
             value=request.spot.eviction_policy,
             allowed=", ".join(EVICTION_POLICIES),
             fix="write Delete",

@@ -1,7 +1,7 @@
-"""The system pool of an AKS cluster, which AKS's own pods run on: what AKS's page asks of its machines and their number.
+"""Rules for the system pool of an AKS cluster, which runs AKS's own pods.
 
-In: a size by name and a number of nodes. Out: problems. The catalog's list of sizes has none without a GPU or InfiniBand: here,
-how many vCPUs such a machine has is read from its name, whose form Azure documents for the series since the third version.
+The catalog has no sizes without a GPU or InfiniBand; here, a size's vCPUs are read from its name, whose form Azure documents for
+series since version 3.
 """
 
 import re
@@ -18,7 +18,7 @@ from azure_gpu.catalog.sources import Dated, Source
 PAGE = Source("Microsoft Learn, articles/aks/use-system-pools.md", Dated.OBSERVED, date(2026, 4, 30))
 SIZES_PAGE = Source("Microsoft Learn, articles/aks/quotas-skus-regions.md", Dated.OBSERVED, date(2024, 1, 12))
 
-# `catalog.prices` has machines with GPUs or InfiniBand alone. The day is the file's own stamp.
+# `catalog.prices` has only machines with GPUs or InfiniBand. The day is the file's timestamp.
 PRICES = Source(
     "Azure/karpenter-provider-azure, pkg/providers/pricing/zz_generated.pricing.go at 0499866a, from Azure's Retail Prices API",
     Dated.OBSERVED,
@@ -38,10 +38,16 @@ _USD_HOUR = {  # on demand, by region and size
 
 
 DEDICATED_TAINT = "CriticalAddonsOnly=true:NoSchedule"
-ASKED_VCPUS = 4
+REQUIRED_VCPUS = 4
 MOST_NODES = 1000  # of any pool
 FEWEST_VCPUS = 2  # fewer may not be used with AKS at all
-REFUSED = ("Standard_A0", "Standard_A1", "Standard_A1_v2", "Standard_F1", "Standard_F1s")  # by name, of one vCPU each
+REFUSED = (
+    "Standard_A0",
+    "Standard_A1",
+    "Standard_A1_v2",
+    "Standard_F1",
+    "Standard_F1s",
+)  # with one vCPU, but names of another form
 _NAME = r"Standard_(?P<family>[A-Z]+)(?P<vcpus>[0-9]+)(?:-(?P<active>[0-9]+))?[a-z]*(?:_[A-Za-z0-9]+)*_v(?P<version>\d+)"
 
 
@@ -51,7 +57,7 @@ def is_size_name(size_name: str) -> bool:
 
 
 def vcpus(size_name: str) -> int | None:
-    """How many vCPUs the name of a size says; None where it doesn't, as those before the third version of a series."""
+    """The number of vCPUs in the name of a size; None if it has none, as before version 3 of a series."""
     match = re.fullmatch(_NAME, normalise(size_name))
     if match is None or int(match["version"]) < 3:
         return None
@@ -59,7 +65,7 @@ def vcpus(size_name: str) -> int | None:
 
 
 def family(size_name: str) -> str:
-    """The quota that its vCPUs count against, such as standardDSv5Family; empty where the name doesn't say it."""
+    """The quota that its vCPUs count against, such as standardDSv5Family; empty if the name doesn't show it."""
     match = re.fullmatch(r"Standard_([A-Z]+)[0-9]+([a-z]*)_v(\d+)", normalise(size_name))
     if match is None or int(match[3]) < 3:
         return ""
@@ -67,31 +73,31 @@ def family(size_name: str) -> str:
 
 
 def price(size_name: str, region: str) -> Price | None:
-    """What such a machine costs an hour there; None where no source read gives it."""
+    """The hourly price of the machine in the region; None if unknown."""
     by_size = {name.lower(): usd for name, usd in _USD_HOUR.get(regions.normalise(region), {}).items()}
     usd = by_size.get(normalise(size_name).lower())
     return Price(Decimal(usd), PRICES.day, str(PRICES)) if usd is not None else None
 
 
 def check(size_name: str, path: str) -> Iterator[Problem]:
-    """What speaks against these machines for the system pool, as far as their name says it."""
+    """The problems of these machines for the system pool, by their name."""
     name = normalise(size_name)
     count = vcpus(name)
     if not is_size_name(name):
         yield Problem(
             path=path,
-            message="this is no name of a virtual machine size",
+            message="not a valid name of a virtual machine size",
             value=size_name,
             allowed="a size without a GPU, such as Standard_D4s_v5",
-            fix="`az vm list-skus --location <region> --resource-type virtualMachines` shows sizes",
+            fix="list sizes with `az vm list-skus --location <region> --resource-type virtualMachines`",
         )
     elif name in REFUSED or (count is not None and count < FEWEST_VCPUS):
         yield _small(name, path, "machines with fewer than 2 vCPUs can't be used with AKS", SIZES_PAGE, Severity.ERROR)
     elif name.startswith("Standard_B"):
-        message = "AKS's page doesn't support burstable machines for a system pool, whose pods then run out of credit"
+        message = "AKS doesn't support burstable machines for a system pool: they run out of CPU credits"
         yield _small(name, path, message, PAGE, Severity.WARNING)
-    elif count is not None and count < ASKED_VCPUS:
-        yield _small(name, path, f"AKS's page asks for 4 vCPUs in a system pool, and this has {count}", PAGE, Severity.WARNING)
+    elif count is not None and count < REQUIRED_VCPUS:
+        yield _small(name, path, f"AKS requires 4 vCPUs in a system pool, and this size has {count}", PAGE, Severity.WARNING)
 
 
 def _small(name: str, path: str, message: str, source: Source, severity: Severity) -> Problem:

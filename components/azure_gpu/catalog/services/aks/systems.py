@@ -1,7 +1,4 @@
-"""The systems that AKS's nodes run, by OS SKU, and the network plugin that ends: what of them takes a GPU, and until when.
-
-In: a `PoolRequest` and the day at which it is asked. Out: problems, and the SKU that AKS takes where none is asked for.
-"""
+"""The OS SKUs of AKS nodes, which of them support GPUs and until when, and the retirement of kubenet."""
 
 from collections.abc import Iterator
 from datetime import date
@@ -43,7 +40,7 @@ class OsSku(NamedTuple):
     operating_system: OperatingSystem
     system: NodeSystem | None  # None: never with an NVIDIA GPU
     lifecycle: Lifecycle
-    closed: Source | None = None  # since its day no new pool can have it
+    closed: Source | None = None  # since then, new pools can't use it
     in_provider: bool = True  # `PROVIDER_API` has the value
     instead: tuple[str, ...] = ()
 
@@ -108,7 +105,7 @@ OS_SKUS: dict[str, OsSku] = {
 
 
 def default_sku(operating_system: OperatingSystem, kubernetes_version: str) -> str:
-    """What AKS takes where the pool doesn't say. The version may be empty, which asks for what all of today's versions have."""
+    """AKS's default OS SKU. An empty version: the default of all current versions."""
     if operating_system is OperatingSystem.LINUX:
         return "Ubuntu"
     version = kubernetes_versions.number(kubernetes_version)
@@ -130,7 +127,7 @@ def node_system(request: PoolRequest) -> NodeSystem | None:
 
 
 def check(request: PoolRequest, as_of: date) -> Iterator[Problem]:
-    """What speaks against the system of this pool on that day."""
+    """The problems of the system of this pool on that day."""
     if request.os_sku:
         yield from _sku(request, as_of)
     if request.operating_system is OperatingSystem.WINDOWS:
@@ -143,7 +140,7 @@ def _sku(request: PoolRequest, as_of: date) -> Iterator[Problem]:
     if sku is None:
         yield Problem(
             path=path,
-            message="nothing is known about this OS SKU of AKS",
+            message="unknown OS SKU of AKS, so it wasn't checked",
             value=request.os_sku,
             allowed=", ".join(OS_SKUS),
             source=str(PROVIDER_SOURCE),
@@ -154,7 +151,7 @@ def _sku(request: PoolRequest, as_of: date) -> Iterator[Problem]:
     if sku.operating_system is not request.operating_system:
         yield Problem(
             path=path,
-            message=f"{sku.name} is a system for {sku.operating_system}, and the pool is for {request.operating_system}",
+            message=f"{sku.name} is for {sku.operating_system}, and the pool is for {request.operating_system}",
             value=request.os_sku,
             allowed=", ".join(name for name, other in OS_SKUS.items() if other.operating_system is request.operating_system),
             fix="choose one for the pool's operating system",
@@ -171,7 +168,7 @@ def _sku(request: PoolRequest, as_of: date) -> Iterator[Problem]:
             as_of,
             Problem(
                 path=path,
-                message=f"AKS makes no new pools with {sku.name}",
+                message=f"AKS no longer creates pools with {sku.name}",
                 value=request.os_sku,
                 fix=fix,
                 instead=sku.instead,
@@ -204,10 +201,10 @@ def _windows_pool(request: PoolRequest, as_of: date) -> Iterator[Problem]:
     if request.mode == SYSTEM:
         yield Problem(
             path=request.at("mode"),
-            message="a System pool runs Linux",
+            message="a System pool requires Linux",
             value=request.mode,
             allowed="User for a Windows pool",
-            fix="write User, and have a Linux pool for the system",
+            fix="write User, and add a Linux system pool",
             source=str(PROVIDER_SOURCE),
             code=Code.IMPOSSIBLE,
         )
@@ -217,10 +214,10 @@ def _windows_pool(request: PoolRequest, as_of: date) -> Iterator[Problem]:
     if version is not None and version < WINDOWS_GPU_SINCE:
         yield Problem(
             path=request.at("kubernetes_version"),
-            message="GPUs on Windows nodes need Kubernetes 1.29",
+            message="GPUs on Windows nodes require Kubernetes 1.29",
             value=request.kubernetes_version,
             allowed="1.29 and later",
-            fix="take a later version, or Linux",
+            fix="use a later version, or Linux",
             source=str(WINDOWS_PAGE),
             code=Code.IMPOSSIBLE,
         )
@@ -233,18 +230,18 @@ def _windows_pool(request: PoolRequest, as_of: date) -> Iterator[Problem]:
 
 
 def needs_feature(feature: str, what: str, path: str) -> Problem:
-    """The warning that a subscription has to have a feature flag, of which the request says nothing."""
+    """The warning that the subscription must have a feature flag that isn't in the request."""
     return Problem(
         path=path,
         message=f"{what}; whether the subscription has the feature {feature} is not known",
-        fix=f"`az feature register --namespace Microsoft.ContainerService --name {feature}`, and say that it is there",
+        fix=f"run `az feature register --namespace Microsoft.ContainerService --name {feature}`, and add it to `features`",
         code=Code.UNKNOWN,
         severity=Severity.WARNING,
     )
 
 
 def check_network_plugin(plugin: str, as_of: date, path: str) -> list[Problem]:
-    """What speaks against a cluster's network plugin on that day. Azure CNI has no end."""
+    """The problems of a cluster's network plugin on that day. Azure CNI has no end."""
     if plugin != "kubenet":
         return []
     fix = "write azure, with the overlay mode"

@@ -1,8 +1,7 @@
-"""Microsoft Entra Workload ID on a cluster: the names by which a pod speaks as a managed identity, without a secret.
+"""Microsoft Entra Workload ID on a cluster: labels and annotations with which a pod authenticates as a managed identity.
 
-A pod with the label, which runs as an annotated service account, is given variables and a token of that account by the cluster's
-webhook. Entra takes that token for one of the identity where a federated credential of the identity names issuer, subject and
-audience.
+A pod with the label that runs as an annotated service account gets variables and a token of that account from the cluster's
+webhook. Entra exchanges that token for one of the identity if a federated credential has the same issuer, subject and audience.
 """
 
 from azure_gpu.catalog.sources import FACTS_DAY, Dated, Source
@@ -17,10 +16,10 @@ EXPIRATION_ANNOTATION = "azure.workload.identity/service-account-token-expiratio
 SKIPPED_ANNOTATION = "azure.workload.identity/skip-containers"  # of a pod, separated by semicolons
 AUDIENCE = "api://AzureADTokenExchange"
 
-SERVICE_ACCOUNT = "stack-identity"  # ours, in the namespace of jobs: whoever runs as it speaks as the stack's identity
-SERVING_ACCOUNT = "serving-identity"  # the same of the identity that serves, where the stack has one
+SERVICE_ACCOUNT = "stack-identity"  # in the namespace of jobs: its pods authenticate as the stack's identity
+SERVING_ACCOUNT = "serving-identity"  # the same for the serving identity, if the stack has one
 
 
 def subject(namespace: str, service_account: str) -> str:
-    """Whom a token of a service account is about."""
+    """The subject of a service account's token."""
     return f"system:serviceaccount:{namespace}:{service_account}"

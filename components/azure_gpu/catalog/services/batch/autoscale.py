@@ -1,7 +1,4 @@
-"""Automatic scaling of Batch pools: its intervals and the limits of a formula.
-
-In: an evaluation interval. Out: problems.
-"""
+"""Limits of autoscale formulas of Batch pools, and of their evaluation interval."""
 
 import re
 from collections.abc import Iterator
@@ -21,7 +18,7 @@ INTERVALS = Source(
 )
 LONGEST_FORMULA = 8 * 1024  # characters
 MOST_STATEMENTS = 100
-ENOUGH_SAMPLES = 70  # percent of the samples of a period; with fewer the documented formulas use the last sample alone
+ENOUGH_SAMPLES = 70  # percent of the samples of a period; with fewer, the documented formulas use only the last sample
 
 
 def interval_problems(interval: timedelta, path: str) -> Iterator[Problem]:
@@ -58,7 +55,7 @@ def formula_problems(formula: str, path: str) -> Iterator[Problem]:
             message=f"an autoscale formula has at most {MOST_STATEMENTS} statements",
             value=statements,
             allowed=f"at most {MOST_STATEMENTS}",
-            fix="put several into one",
+            fix="merge some",
             source=str(sources.AUTOSCALE),
             code=Code.IMPOSSIBLE,
         )

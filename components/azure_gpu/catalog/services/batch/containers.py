@@ -1,7 +1,4 @@
-"""Container tasks in Batch.
-
-In: a `PoolRequest`. Out: problems.
-"""
+"""Rules for container tasks in Batch."""
 
 import re
 from collections.abc import Iterator
@@ -21,17 +18,17 @@ def container_problems(request: PoolRequest) -> Iterator[Problem]:
     if containers is None:
         return
     if containers.type not in TYPES:
-        message = f"a container configuration is {' or '.join(TYPES)}"
+        message = "unknown type of container configuration"
         yield _problem(request, "type", message, containers.type, ", ".join(TYPES), sources.PROVIDER)
     if re.search(r"(?:^|\s)--gpus(?:[\s=]|$)", containers.run_options):
-        message = "Batch gives container tasks the node's GPUs by itself; --gpus must not be among their options"
+        message = "Batch passes the node's GPUs to container tasks itself; remove --gpus from their options"
         yield _problem(request, "run_options", message, containers.run_options, "options without --gpus")
     if request.operating_system is OperatingSystem.WINDOWS:
         if request.rdma:
-            message = "Batch gives containers RDMA on Linux alone"
+            message = "Batch supports RDMA in containers on Linux only"
             yield _problem(request, "type", message, str(request.operating_system), "a Linux pool")
         if not containers.elevated:
-            message = "container tasks on Windows have to run elevated"
+            message = "container tasks on Windows must run elevated"
             yield _problem(request, "elevated", message, containers.elevated, "the elevation level Admin")
 
 

@@ -1,7 +1,6 @@
-"""What a Batch pool costs an hour: its nodes at the price of their machines. Batch itself costs nothing.
+"""The hourly cost of a Batch pool: its machines; Batch itself is free.
 
-In: size, region, numbers of nodes and prices. Out: a `PoolCost`. The prices are those of Linux machines, so what a Windows pool
-costs is not known. What is not known stays so: it is never 0.
+Prices are those of Linux machines, so the cost of a Windows pool is unknown. Unknown costs stay unknown, never 0.
 """
 
 from datetime import date
@@ -15,7 +14,7 @@ from azure_gpu.catalog.size_use import OperatingSystem
 
 
 class PoolCost(NamedTuple):
-    """USD an hour with all nodes. `unknown` says what has no price, in words; then there is no sum."""
+    """USD per hour of all nodes. `unknown` describes what has no price; then there is no total."""
 
     usd_hour: Decimal | None
     unknown: tuple[str, ...] = ()
@@ -42,7 +41,7 @@ def hourly(
     *,
     operating_system: OperatingSystem = OperatingSystem.LINUX,
 ) -> PoolCost:
-    """What so many nodes of that size cost there. No nodes cost nothing, whatever the price."""
+    """The hourly cost of a pool's nodes."""
     unknown: list[str] = []
     total = Decimal(0)
     of_dedicated = prices.on_demand(size_name, region) if dedicated > 0 else None

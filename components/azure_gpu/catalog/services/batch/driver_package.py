@@ -1,7 +1,4 @@
-"""An NVIDIA driver that a start task installs from an application package.
-
-In: the package and the node's operating system. Out: the command line.
-"""
+"""The start task command that installs an NVIDIA driver from an application package."""
 
 from collections.abc import Mapping
 
@@ -23,6 +20,6 @@ def driver_command(reference: PackageReference, operating_system: OperatingSyste
     installer = INSTALLERS[operating_system]
     if operating_system is OperatingSystem.WINDOWS:
         return f'cmd /c "{folder}\\{installer} /s"'
-    # it runs again when a node restarts, so it leaves alone what is there
+    # skipped if the driver is installed: the task runs again when a node restarts
     tools = "command -v gcc make || { apt-get update && apt-get install -y gcc make; }"
     return f"/bin/bash -c 'nvidia-smi || {{ {tools}; sh \"{folder}/{installer}\" --silent; }}'"

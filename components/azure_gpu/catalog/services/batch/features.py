@@ -1,16 +1,13 @@
-"""The parts of Batch with an end that a pool uses.
-
-In: a `PoolRequest` and the day. Out: problems. The dates are in `batch`.
-"""
+"""Rules for the retiring parts of Batch that a pool uses. Their dates are in `sizes`."""
 
 from collections.abc import Iterator
 from datetime import date, timedelta
 
 from azure_gpu.catalog.lifecycle import WARNING_DAYS
 from azure_gpu.catalog.problems import Code, Problem, Severity
-from azure_gpu.catalog.services.batch import service as batch, sources
+from azure_gpu.catalog.services.batch import sizes as batch, sources
 from azure_gpu.catalog.services.batch.request import AllocationMode, PoolRequest
-from azure_gpu.catalog.services.batch.service import Feature
+from azure_gpu.catalog.services.batch.sizes import Feature
 
 COMMUNICATION_MODES = ("Default", "Simplified", "Classic")
 
@@ -35,7 +32,7 @@ def _communication(request: PoolRequest, as_of: date) -> Iterator[Problem]:
     if mode not in COMMUNICATION_MODES:
         yield Problem(
             path=request.at("communication"),
-            message="Batch has no such mode of communication with its nodes",
+            message="unknown mode of communication between Batch and its nodes",
             value=mode,
             allowed=", ".join(COMMUNICATION_MODES),
             fix="write Simplified",
@@ -55,9 +52,9 @@ def _low_priority(feature: Feature, request: PoolRequest, as_of: date) -> Iterat
     yield Problem(
         path=request.at("spot_nodes"),
         message=f"low-priority nodes of Batch {'retired' if retired else 'retire'} on {end.day.isoformat()}; "
-        f"Batch makes them Spot nodes from {batch.CONVERTED.day.isoformat()} on",
+        f"Batch converts them to Spot nodes from {batch.CONVERTED.day.isoformat()} on",
         value=request.spot_nodes,
-        fix="use dedicated nodes until then, or an account in UserSubscription mode, where they are Spot nodes already",
+        fix="use dedicated nodes until then, or an account in UserSubscription mode, which already has Spot nodes",
         source=f"{end}; {batch.CONVERTED}",
         code=Code.RETIRED if retired else Code.RETIRING,
         severity=Severity.WARNING,

@@ -1,8 +1,4 @@
-"""Whether the driver that a Marketplace image brings drives the GPU of a size.
-
-In: an image, a size. Out: why its driver doesn't fit, with the source; None where nothing is known against it. That an image
-brings a driver at all is in its row.
-"""
+"""Checks whether the driver of a Marketplace image supports the GPU of a size."""
 
 from datetime import date
 from typing import NamedTuple
@@ -37,10 +33,12 @@ def misfit(image: VmImage, size: Size) -> Misfit | None:
     if gpu.vendor is not Vendor.NVIDIA or Software.NVIDIA_DRIVER not in image.has:
         return None
     if Driver.CUDA not in size.series.drivers:
-        return Misfit(f"{size.name} needs a GRID driver, and {image.reference} brings one for compute", _GRID_ALONE)
+        return Misfit(f"{size.name} needs a GRID driver, and {image.reference} brings a compute driver", _GRID_ALONE)
     if image.reference.offer not in _HPC_OFFERS:
         return None
     for_v100 = _FOR_V100 in image.reference.sku
     if gpu.architecture in _BEFORE_TURING and not for_v100:
-        return Misfit(f"the driver of {image.reference} knows GPUs from Turing on, and {size.name} has {gpu.model}", _OPEN_DRIVER)
+        return Misfit(
+            f"the driver of {image.reference} supports GPUs since Turing, and {size.name} has {gpu.model}", _OPEN_DRIVER
+        )
     return None

@@ -1,14 +1,11 @@
-"""The image of a Batch pool: whether Batch takes it, with which node agent, and whether it brings what the pool needs.
-
-In: a `PoolRequest` and the day. Out: problems.
-"""
+"""Rules for the image of a Batch pool: whether Batch supports it, its node agent, and its drivers and container runtime."""
 
 from collections.abc import Iterator, Sequence
 from datetime import date
 
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services import vm_images
-from azure_gpu.catalog.services.batch import image_drivers, node_agents, requirements, service as batch, sources
+from azure_gpu.catalog.services.batch import image_drivers, node_agents, requirements, sizes as batch, sources
 from azure_gpu.catalog.services.batch.request import ImageKind, PoolRequest
 from azure_gpu.catalog.services.vm_image_table import HPC_IMAGES, IMAGES
 from azure_gpu.catalog.services.vm_images import WITH_DRIVERS, WITH_ROCM, Distribution, Software, VmImage, choice, sold
@@ -21,7 +18,7 @@ _CONTAINERS = {OperatingSystem.LINUX: Software.CONTAINERS, OperatingSystem.WINDO
 
 
 def distribution_of(request: PoolRequest, images: Sequence[VmImage] = IMAGES) -> Distribution | None:
-    """What the image runs: read from its row, for a custom image from its agent; None where neither tells exactly."""
+    """The image's distribution, by its row, or for a custom image by its agent; None if neither determines it."""
     image = vm_images.find(request.image, images) if request.image else None
     if image is not None:
         return image.distribution
@@ -33,7 +30,7 @@ def distribution_of(request: PoolRequest, images: Sequence[VmImage] = IMAGES) ->
 
 
 def image_problems(request: PoolRequest, as_of: date, images: Sequence[VmImage] = IMAGES) -> Iterator[Problem]:
-    """Every reason against the image and the agent of this pool."""
+    """All problems of the image and the agent of this pool."""
     image = vm_images.find(request.image, images) if request.image else None
     yield from _agent(request, image, as_of)
     if request.image_kind is ImageKind.MANAGED:
@@ -50,7 +47,7 @@ def image_problems(request: PoolRequest, as_of: date, images: Sequence[VmImage] 
 
 
 def _agent(request: PoolRequest, image: VmImage | None, as_of: date) -> Iterator[Problem]:
-    """The agent that is named, or where none is, the one that the image takes: with it, Batch drops the image."""
+    """The agent that is set, else the one of the image, which retires with it."""
     if request.node_agent:
         yield from node_agents.agent_problems(request.node_agent, as_of, request.at("node_agent"))
         return
@@ -58,9 +55,9 @@ def _agent(request: PoolRequest, image: VmImage | None, as_of: date) -> Iterator
     if needed is None and request.image is not None:
         yield Problem(
             path=request.at("node_agent"),
-            message=f"which node agent {request.image} takes is not known, and Batch makes no node without one",
+            message=f"the node agent of {request.image} is not known, and Batch needs one",
             allowed="the agent for the operating system in the image, such as batch.node.ubuntu 24.04",
-            fix=f"name it: {node_agents.LIST}",
+            fix=f"set it: {node_agents.LIST}",
             source=str(sources.PROVIDER),
             code=Code.UNKNOWN,
         )
@@ -78,7 +75,7 @@ def _agent_fits(request: PoolRequest, image: VmImage | None) -> Iterator[Problem
     if expected is not None and expected is not agent:
         yield Problem(
             path=request.at("node_agent"),
-            message=f"the node agent has to match the image: {request.image} runs {image.distribution if image else ''}",
+            message=f"the node agent must match the image: {request.image} runs {image.distribution if image else ''}",
             value=request.node_agent,
             allowed=expected.sku,
             fix=f"write {expected.sku}",
@@ -124,7 +121,7 @@ def _brings(request: PoolRequest, image: VmImage, others: tuple[str, ...]) -> It
 
 
 def _driver(request: PoolRequest, image: VmImage, others: tuple[str, ...]) -> Iterator[Problem]:
-    """There are four ways to get a driver onto a node; a custom image has one by its maker's word, the others are seen here."""
+    """Whether a method installs a driver. A custom image is assumed to have one."""
     if request.size is None or request.size.gpu is None:
         return
     in_start_task = request.start_task is not None and request.start_task.installs_driver
@@ -142,7 +139,7 @@ def _driver(request: PoolRequest, image: VmImage, others: tuple[str, ...]) -> It
     elif not request.extensions and not in_start_task:
         yield Problem(
             path=request.at("image"),
-            message=f"nothing puts a driver for the {request.size.gpu.name} on the nodes: {request.image} brings none",
+            message=f"no driver for the {request.size.gpu.name} is installed on the nodes: {request.image} brings none",
             value=str(request.image),
             fix=f"{choice(others)}; or add the driver extension, install one from an application package in the start task, "
             "or use a custom image that has one",
@@ -154,7 +151,7 @@ def _driver(request: PoolRequest, image: VmImage, others: tuple[str, ...]) -> It
 
 
 def _network(request: PoolRequest, image: VmImage, others: tuple[str, ...]) -> Iterator[Problem]:
-    """Drivers for InfiniBand. The container images of Batch know the network before SR-IOV alone."""
+    """Drivers for InfiniBand. Batch's container images support only the network before SR-IOV."""
     size = request.size
     if size is None or not request.rdma or not size.rdma:
         return

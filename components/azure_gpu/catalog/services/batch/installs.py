@@ -1,7 +1,4 @@
-"""What is installed on the nodes of a Batch pool when they come up: extensions and the start task.
-
-In: a `PoolRequest` and the day. Out: problems.
-"""
+"""Rules for what is installed on the nodes of a Batch pool: extensions and the start task."""
 
 import re
 from collections.abc import Iterator
@@ -67,7 +64,7 @@ def _extension(request: PoolRequest, extension: ExtensionRequest, as_of: date) -
     if kind in {reserved.lower() for reserved in RESERVED_TYPES}:
         yield Problem(
             path=extension.path,
-            message="Batch keeps this extension type for itself",
+            message="extension type reserved by Batch",
             value=extension.type,
             allowed=", ".join((*DRIVER_TYPES, *OTHERS_ALLOWED)),
             fix="run the script in the start task",
@@ -97,9 +94,9 @@ def _start_task(request: PoolRequest, task: StartTask) -> Iterator[Problem]:
     if re.search(_NEEDS_SHELL[request.operating_system], task.command_line) and not re.match(_SHELL, task.command_line):
         yield Problem(
             path=f"{path}.command_line",
-            message="a start task doesn't run in a shell, so it expands no variables and knows no pipes",
+            message="a start task doesn't run in a shell: variables aren't expanded and pipes don't work",
             value=task.command_line,
-            fix=f"put it into {shell}",
+            fix=f"wrap it in {shell}",
             source=str(sources.PROVIDER),
             code=Code.IMPOSSIBLE,
             severity=Severity.WARNING,  # such characters can be meant as they stand
@@ -108,9 +105,9 @@ def _start_task(request: PoolRequest, task: StartTask) -> Iterator[Problem]:
     if long is not None and task.wait_for_success:
         yield Problem(
             path=f"{path}.command_line",
-            message="this start task takes long: no node works before it ends, and it runs again whenever a node restarts",
+            message="long start task: nodes are idle until it ends, and it runs again whenever a node restarts",
             value=long[0],
-            fix="put it into a gallery image; images of containers come onto nodes by the container configuration",
+            fix="move it into a gallery image; the container configuration fetches container images",
             source=str(BATCH_ARTICLE),
             code=Code.UNKNOWN,
             severity=Severity.WARNING,
@@ -120,7 +117,7 @@ def _start_task(request: PoolRequest, task: StartTask) -> Iterator[Problem]:
     if task.installs_driver and not task.elevated:
         yield Problem(
             path=f"{path}.elevated",
-            message="installing a driver takes a pool's auto-user with the elevation level Admin",
+            message="installing a driver requires the pool's auto-user with the elevation level Admin",
             value=task.elevated,
             allowed="elevated",
             fix="run the start task elevated",
@@ -132,7 +129,7 @@ def _start_task(request: PoolRequest, task: StartTask) -> Iterator[Problem]:
             path=f"{path}.wait_for_success",
             message="without waiting for the start task, tasks run on nodes that have no driver yet",
             value=task.wait_for_success,
-            allowed="wait for success, as the default is",
+            allowed="wait for success, the default",
             fix="wait for success",
             source=str(BATCH_ARTICLE),
             code=Code.IMPOSSIBLE,

@@ -1,11 +1,8 @@
-"""The ways to get the software of a GPU or of InfiniBand onto the nodes of a Batch pool, and which one a pool takes.
+"""Chooses the method that installs GPU or InfiniBand software on the nodes of a Batch pool.
 
-In: a `PoolRequest`, the day, which way is wanted, and a driver's version or package. Out: a `Way`, which says why, and problems
-where there is none. What speaks against the pool in that way `pools.problems(way.applied(request), as_of)` says: nothing twice.
-
-A way is found by the rules that refuse pools: the first image that Batch takes on that day, on that size, with those containers
-and that network, and that brings the right driver; else the driver extension on a plain image; else nothing but an image or a
-package of one's own helps.
+The choice uses the rules that validate pools: the first image that Batch supports on that day, on that size, with those
+containers and that network, and that brings the right driver; else the driver extension on a plain image; else only a custom
+image or a package helps. `pools.problems(method.applied(request), as_of)` then checks the pool with the method.
 """
 
 from collections.abc import Sequence
@@ -13,11 +10,11 @@ from datetime import date
 
 from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.catalog.services import driver_extension, vm_images
-from azure_gpu.catalog.services.batch import mpi_commands, node_agents, sources, way_images
+from azure_gpu.catalog.services.batch import method_images, mpi_commands, node_agents, sources
 from azure_gpu.catalog.services.batch.driver_package import driver_command
+from azure_gpu.catalog.services.batch.method_images import agent_of
+from azure_gpu.catalog.services.batch.methods import DriverMethod, MethodKind, RequestedMethod
 from azure_gpu.catalog.services.batch.request import ImageKind, PackageReference, PoolRequest, StartTask
-from azure_gpu.catalog.services.batch.way import Wanted, Way, WayKind
-from azure_gpu.catalog.services.batch.way_images import agent_of
 from azure_gpu.catalog.services.driver_extension import ExtensionRequest
 from azure_gpu.catalog.services.vm_image_table import IMAGES
 from azure_gpu.catalog.services.vm_images import Distribution, ImageReference, Software, VmImage
@@ -25,44 +22,49 @@ from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes.model import Driver, Vendor
 from azure_gpu.catalog.sources import BATCH_ARTICLE
 
-__all__ = ["Wanted", "Way", "WayKind", "choose"]
+__all__ = ["DriverMethod", "MethodKind", "RequestedMethod", "choose"]
 
 
 def choose(
-    request: PoolRequest, as_of: date, wanted: Wanted = Wanted.AUTO, *, driver_version: str = "", package: str = ""
-) -> tuple[Way, list[Problem]]:
-    """The way for this pool. `package` is the application whose package installs the driver `driver_version`.
+    request: PoolRequest,
+    as_of: date,
+    requested: RequestedMethod = RequestedMethod.AUTO,
+    *,
+    driver_version: str = "",
+    package: str = "",
+) -> tuple[DriverMethod, list[Problem]]:
+    """The method for this pool. `package` is the application whose package installs the driver `driver_version`.
 
-    With problems the way is the nearest to what is wanted, so that the rest of the pool can be checked too.
+    With problems, the method is the closest to the requested one, so that the rest of the pool can be checked.
     """
-    way, problems = _choose(_Chooser(request, as_of, driver_version, package), wanted)
-    if problems or way.image is None:  # between the days of the sources little is known: then what was seen later may do
-        other, left = _choose(_Chooser(request, as_of, driver_version, package, seen_later=True), wanted)
+    method, problems = _choose(_Chooser(request, as_of, driver_version, package), requested)
+    if problems or method.image is None:  # sources are sparse for some days: then images that were seen later are accepted
+        other, left = _choose(_Chooser(request, as_of, driver_version, package, seen_later=True), requested)
         if not left and other.image is not None:
-            way, problems = other, left
-    if not problems and way.image is None and request.image_kind is ImageKind.MARKETPLACE:
+            method, problems = other, left
+    if not problems and method.image is None and request.image_kind is ImageKind.MARKETPLACE:
         problems = [no_image(request)]
-    return way, problems or unused(way, request, driver_version, package)
+    return method, problems or unused(method, request, driver_version, package)
 
 
-def _choose(chooser: "_Chooser", wanted: Wanted) -> tuple[Way, list[Problem]]:
-    match wanted:
-        case Wanted.AUTO:
+def _choose(chooser: "_Chooser", requested: RequestedMethod) -> tuple[DriverMethod, list[Problem]]:
+    match requested:
+        case RequestedMethod.AUTO:
             return chooser.auto()
-        case Wanted.IMAGE:
+        case RequestedMethod.IMAGE:
             return chooser.by_image()
-        case Wanted.EXTENSION:
+        case RequestedMethod.EXTENSION:
             return chooser.by_extension()
-        case Wanted.PACKAGE:
+        case RequestedMethod.PACKAGE:
             return chooser.by_package()
-        case Wanted.START_TASK:
+        case RequestedMethod.START_TASK:
             return chooser.by_start_task()
-        case Wanted.NONE:
-            return chooser.plain("no driver is wanted"), []
+        case RequestedMethod.NONE:
+            return chooser.plain("no driver is requested"), []
 
 
 class _Chooser:
-    """One choice: what is asked, and the images that may serve."""
+    """One choice: the request, and the candidate images."""
 
     def __init__(self, request: PoolRequest, as_of: date, driver_version: str, package: str, *, seen_later: bool = False) -> None:
         self._request = request
@@ -72,12 +74,12 @@ class _Chooser:
         self._package = package
         self._windows = request.operating_system is OperatingSystem.WINDOWS
 
-    def auto(self) -> tuple[Way, list[Problem]]:
+    def auto(self) -> tuple[DriverMethod, list[Problem]]:
         task = self._request.start_task
         if self._request.image_kind is not ImageKind.MARKETPLACE:
             return self.by_image()
         if not self._needs_gpu and not self._request.rdma:
-            found = self._image_way() if self._mpi_of_image else None
+            found = self._image_method() if self._mpi_of_image else None
             return found or (self.plain(self._nothing_needed()), [])
         if task is not None and task.installs_driver:
             return self.by_start_task()
@@ -86,50 +88,48 @@ class _Chooser:
         if self._version:
             return self.by_extension()
         if (
-            self._windows and self._needs_gpu and (found := self._extension_way(self._extension()))
-        ):  # it is kept up, the images aren't
+            self._windows and self._needs_gpu and (found := self._extension_method(self._extension()))
+        ):  # it is maintained, the images aren't
             return found
-        if found := self._image_way() or self._extension_way(self._extension()):
+        if found := self._image_method() or self._extension_method(self._extension()):
             return found
-        return self._none("no way is known that brings the software"), self._nothing_works()
+        return self._rejected("no known method installs the software"), self._nothing_works()
 
-    def by_image(self) -> tuple[Way, list[Problem]]:
+    def by_image(self) -> tuple[DriverMethod, list[Problem]]:
         request = self._request
         if request.image_kind is not ImageKind.MARKETPLACE:
             why = f"a {request.image_kind} image brings what its maker installed"
             if request.image_kind is ImageKind.MANAGED:
                 why = "a managed image brings what its maker installed"
-            return self._way(WayKind.GALLERY_IMAGE, why, None), []
+            return self._method(MethodKind.GALLERY_IMAGE, why, None), []
         if self._version:
-            problem = self._problem(
-                "driver_version", "an image of the Marketplace brings the driver that it has, not a certain one"
-            )
-            fix = "leave the version out, install a package of that version, or make a gallery image with it"
-            way, _ = self._image_way() or (self.plain("the image decides about the driver"), [])
-            return way, [problem._replace(value=self._version, fix=fix)]
-        if found := self._image_way():
+            problem = self._problem("driver_version", "a Marketplace image has a fixed driver version")
+            fix = "leave the version out, install a package of that version, or create a gallery image with it"
+            method, _ = self._image_method() or (self.plain("the image determines the driver"), [])
+            return method, [problem._replace(value=self._version, fix=fix)]
+        if found := self._image_method():
             return found
-        return self._none("no image of the Marketplace brings what this pool needs"), self._nothing_works()
+        return self._rejected("no Marketplace image brings what this pool needs"), self._nothing_works()
 
-    def by_extension(self) -> tuple[Way, list[Problem]]:
+    def by_extension(self) -> tuple[DriverMethod, list[Problem]]:
         extension = self._extension()
         of_marketplace = self._request.image_kind is ImageKind.MARKETPLACE
-        if of_marketplace and (found := self._extension_way(extension)):
+        if of_marketplace and (found := self._extension_method(extension)):
             return found
-        # none fits: the way is told all the same, and the rules say why it can't be
+        # none fits: the method is returned anyway, and the rules report why it is invalid
         if extension is None:
-            message = "no driver extension exists for AMD GPUs under Linux" if self._needs_gpu else "there is no GPU to drive"
+            message = "no driver extension exists for AMD GPUs under Linux" if self._needs_gpu else "the size has no GPU"
             fix = "use an image that brings the driver" if self._needs_gpu else "leave driver out, or choose a size with a GPU"
-            return self._none("there is no extension"), [self._problem("driver", message, Code.NOT_OFFERED)._replace(fix=fix)]
-        unpinned = self._extension_way(extension._replace(settings={})) if of_marketplace else None
+            return self._rejected("there is no extension"), [self._problem("driver", message, Code.NOT_OFFERED)._replace(fix=fix)]
+        unpinned = self._extension_method(extension._replace(settings={})) if of_marketplace else None
         image = unpinned[0].image if unpinned else self._base()
-        return self._way(WayKind.EXTENSION, self._extension_why(), image, extension=extension), []
+        return self._method(MethodKind.EXTENSION, self._extension_why(), image, extension=extension), []
 
-    def by_package(self) -> tuple[Way, list[Problem]]:
+    def by_package(self) -> tuple[DriverMethod, list[Problem]]:
         request = self._request
         if not self._package:
-            problem = self._problem("driver_package", "which package holds the driver isn't said")
-            return self._none("the package isn't known"), [problem._replace(fix="name its application id", value=None)]
+            problem = self._problem("driver_package", "`driver: package` requires `driver_package`")
+            return self._rejected("the package isn't set"), [problem._replace(fix="set it to the application's id", value=None)]
         listed = [one for one in request.package_references if one.application == self._package]
         reference = listed[0] if listed else PackageReference(self._package, self._version)
         version = self._version or reference.version
@@ -142,41 +142,43 @@ class _Chooser:
         )
         problems: list[Problem] = []
         if request.size is not None and (request.size.gpu is None or request.size.gpu.vendor is not Vendor.NVIDIA):
-            problem = self._problem("driver_package", f"{request.size.name} has no NVIDIA GPU, whose driver this way installs")
-            fix = "install another driver in a start task of your own, or make a gallery image with it"
+            problem = self._problem(
+                "driver_package", f"`driver: package` installs an NVIDIA driver, and {request.size.name} has no NVIDIA GPU"
+            )
+            fix = "install another driver in a custom start task, or create a gallery image with it"
             problems.append(problem._replace(value=self._package, fix=fix, code=Code.WRONG_DRIVER))
         if request.start_task is not None:
-            problem = self._problem("start_task", "a pool has one start task, and this way needs it for the driver")
+            problem = self._problem("start_task", "`driver: package` uses the pool's one start task for the driver")
             problems.append(
-                problem._replace(fix="run your own command in a job preparation task, or install the driver in yours")
+                problem._replace(fix="move your command to a job preparation task, or install the driver in your start task")
             )
         why = f"the start task installs the driver from the package {reference.application} {reference.version}".rstrip()
-        why += ", which lengthens the time until a node can work"
+        why += ", which delays the node's start"
         image = self._base()
-        way = self._way(WayKind.PACKAGE, why, image, start_task=task)
-        return way if listed else way._replace(packages=(*request.package_references, reference)), problems
+        method = self._method(MethodKind.PACKAGE, why, image, start_task=task)
+        return method if listed else method._replace(packages=(*request.package_references, reference)), problems
 
-    def by_start_task(self) -> tuple[Way, list[Problem]]:
+    def by_start_task(self) -> tuple[DriverMethod, list[Problem]]:
         task = self._request.start_task
         if task is None:
-            problem = self._problem("start_task", "the driver is to come from the start task, and there is none")
-            return self._none("there is no start task"), [problem._replace(fix="add start_task.command", value=None)]
+            problem = self._problem("start_task", "`driver: start_task` requires a start task")
+            return self._rejected("there is no start task"), [problem._replace(fix="add start_task.command", value=None)]
         task = task._replace(installs_driver=True, driver_version=self._version or task.driver_version)
         image = self._base()
-        return self._way(WayKind.START_TASK, "the pool's own start task installs the driver", image, start_task=task), []
+        return self._method(MethodKind.START_TASK, "the pool's own start task installs the driver", image, start_task=task), []
 
-    def plain(self, why: str) -> Way:
-        """Nothing but an image: the one that is named, else the first that Batch takes."""
+    def plain(self, why: str) -> DriverMethod:
+        """Only an image: the one that is set, else the first that Batch supports."""
         request = self._request
         if request.image_kind is not ImageKind.MARKETPLACE:
-            return self._way(WayKind.NOTHING, why, None)
-        names = way_images.with_drivers(request) if request.containers or request.rdma or self._mpi_of_image else ()
-        image = self._named or self._first_plain(*names, *way_images.with_containers(request.operating_system))
-        return self._way(WayKind.NOTHING, why, image)
+            return self._method(MethodKind.NOTHING, why, None)
+        names = method_images.with_drivers(request) if request.containers or request.rdma or self._mpi_of_image else ()
+        image = self._named or self._first_plain(*names, *method_images.with_containers(request.operating_system))
+        return self._method(MethodKind.NOTHING, why, image)
 
-    def _none(self, why: str) -> Way:
-        """Refused, and nobody chose an image: so no image is judged either."""
-        return self._way(WayKind.NOTHING, why, self._named)
+    def _rejected(self, why: str) -> DriverMethod:
+        """The result of a rejected choice: without an image, unless the pool sets one, so that no other image is checked."""
+        return self._method(MethodKind.NOTHING, why, self._named)
 
     # The parts.
 
@@ -186,28 +188,28 @@ class _Chooser:
 
     @property
     def _mpi_of_image(self) -> bool:
-        """Whether the MPI that is wanted may come with an image: no image for Windows has one."""
+        """Whether the requested MPI may come with an image: no image for Windows has one."""
         return self._request.mpi is not None and not self._windows
 
     @property
     def _named(self) -> VmImage | ImageReference | None:
-        """The image that the pool names: its row, where it has one."""
+        """The image that the pool sets: its row, if it has one."""
         if self._request.image is None:
             return None
         return vm_images.find(self._request.image, IMAGES) or self._request.image
 
-    def _image_way(self) -> tuple[Way, list[Problem]] | None:
-        """A Marketplace image that brings all: the one that is named, else the first that does."""
+    def _image_method(self) -> tuple[DriverMethod, list[Problem]] | None:
+        """A Marketplace image that brings everything: the one that is set, else the first that does."""
         named = self._named
         if isinstance(named, ImageReference) or self._request.needs is Driver.GRID:  # unknown, and they drive for compute
             return None
-        image = named if named is not None and way_images.serves(named, self._request, self._as_of, seen_later=True) else None
+        image = named if named is not None and method_images.serves(named, self._request, self._as_of, seen_later=True) else None
         if named is None:
-            names = way_images.with_drivers(self._request)
-            image = way_images.first(names, self._request, self._as_of, seen_later=self._seen_later)
-        return (self._way(WayKind.MARKETPLACE_IMAGE, image_why(image, self._request), image), []) if image else None
+            names = method_images.with_drivers(self._request)
+            image = method_images.first(names, self._request, self._as_of, seen_later=self._seen_later)
+        return (self._method(MethodKind.MARKETPLACE_IMAGE, image_why(image, self._request), image), []) if image else None
 
-    def _extension_way(self, extension: ExtensionRequest | None) -> tuple[Way, list[Problem]] | None:
+    def _extension_method(self, extension: ExtensionRequest | None) -> tuple[DriverMethod, list[Problem]] | None:
         """The extension on an image without a driver, where its list has the size and the operating system."""
         named = self._named
         if extension is None or isinstance(named, ImageReference):
@@ -215,13 +217,13 @@ class _Chooser:
         candidates = (
             [named]
             if named is not None
-            else [way_images.BY_NAME[name] for name in way_images.plain(self._request.operating_system)]
+            else [method_images.BY_NAME[name] for name in method_images.plain(self._request.operating_system)]
         )
         for image in candidates:
-            if Software.NVIDIA_DRIVER not in image.has and way_images.serves(
+            if Software.NVIDIA_DRIVER not in image.has and method_images.serves(
                 image, self._request, self._as_of, extension=extension, seen_later=self._seen_later or named is not None
             ):
-                return self._way(WayKind.EXTENSION, self._extension_why(), image, extension=extension), []
+                return self._method(MethodKind.EXTENSION, self._extension_why(), image, extension=extension), []
         return None
 
     def _extension(self) -> ExtensionRequest | None:
@@ -248,36 +250,38 @@ class _Chooser:
         return dict(extension.settings) if extension else {}
 
     def _base(self) -> VmImage | ImageReference | None:
-        """The image on which a driver is installed: the one that is named, else a plain one; None for one's own."""
+        """The image on which a driver is installed: the one that is set, else a plain one; None for a custom image."""
         if self._request.image_kind is not ImageKind.MARKETPLACE:
             return None
         return self._named or self._first_plain()
 
     def _first_plain(self, *names: str) -> VmImage | None:
-        """The first of these or of the plain images that Batch takes, whatever drivers it lacks."""
+        """The first of these or of the plain images that Batch supports, with or without drivers."""
         request = self._request
-        candidates = (*names, *way_images.plain(request.operating_system))
-        return way_images.first(candidates, request, self._as_of, needs_driver=False, seen_later=self._seen_later)
+        candidates = (*names, *method_images.plain(request.operating_system))
+        return method_images.first(candidates, request, self._as_of, needs_driver=False, seen_later=self._seen_later)
 
-    def _way(
+    def _method(
         self,
-        kind: WayKind,
+        kind: MethodKind,
         why: str,
         image: VmImage | ImageReference | None,
         *,
         extension: ExtensionRequest | None = None,
         start_task: StartTask | None = None,
-    ) -> Way:
+    ) -> DriverMethod:
         request = self._request
         row = vm_images.find(image, IMAGES) if isinstance(image, ImageReference) else image
         named = node_agents.find(request.node_agent)
-        agent = named.sku if named is not None else request.node_agent  # one spelling: letter case makes no other pool
+        agent = (
+            named.sku if named is not None else request.node_agent
+        )  # one spelling, so that letter case doesn't replace the pool
         agent = agent or (agent_of(row.distribution) if row is not None else "")
         if not agent and image is None and self._windows:
             agent = agent_of(Distribution.WINDOWS_2022)  # one for every Windows
         newest = driver_extension.HANDLER_VERSIONS[-1]
         of_linux = extension is not None and extension.type == driver_extension.NVIDIA_LINUX
-        return Way(
+        return DriverMethod(
             kind=kind,
             why=why,
             image=request.image or (image.reference if isinstance(image, VmImage) else image),
@@ -290,31 +294,31 @@ class _Chooser:
 
     def _nothing_needed(self) -> str:
         if self._request.size is None:
-            return "what the size has isn't known, so nothing puts a driver on; driver: image takes an image that brings one"
+            return "the size is unknown, so no driver is installed; `driver: image` uses an image that brings one"
         return f"{self._request.size.name} has no GPU, and the work needs no InfiniBand"
 
     def _nothing_works(self) -> list[Problem]:
-        """No Marketplace image and no extension: what is left is one's own. Not said where the named image is refused anyway."""
+        """The problem that neither a Marketplace image nor the extension works; none if the image is rejected anyway."""
         request = self._request
         named = self._named
-        fix = "make a gallery image that has it"
+        fix = "create a gallery image that has it"
         if not request.containers:  # the images that run containers have a driver of their own
             fix += ", or install it from an application package in the start task"
         if named is not None:
-            if isinstance(named, ImageReference) or not way_images.serves(named, request, self._as_of, needs_driver=False):
+            if isinstance(named, ImageReference) or not method_images.serves(named, request, self._as_of, needs_driver=False):
                 return []
             other, problems = choose(request._replace(image=None, node_agent=""), self._as_of)
             if other.image is not None and not problems:
                 fix = f"leave image out: {other.why}"
         what = request.size.name if request.size else "this pool"
-        wishes = [str(request.operating_system)]
-        wishes += ["containers"] if request.containers else []
-        wishes += ["InfiniBand"] if request.rdma else []
+        needs = [str(request.operating_system)]
+        needs += ["containers"] if request.containers else []
+        needs += ["InfiniBand"] if request.rdma else []
         on = f" on {request.image}" if request.image else ""
         return [
             Problem(
                 path=request.at("image" if request.image else "driver"),
-                message=f"no way is known that brings the software for {what} with {listed(wishes)}{on}",
+                message=f"no known method installs the software for {what} with {listed(needs)}{on}",
                 value=str(request.image) if request.image else None,
                 fix=fix,
                 source=str(BATCH_ARTICLE),
@@ -331,19 +335,21 @@ class _Chooser:
         )
 
 
-def unused(way: Way, request: PoolRequest, driver_version: str, package: str) -> list[Problem]:
-    """A version or a package of a driver that the way doesn't install: whoever says it counts on it."""
-    installs = way.kind in (WayKind.EXTENSION, WayKind.PACKAGE, WayKind.START_TASK)
+def unused(method: DriverMethod, request: PoolRequest, driver_version: str, package: str) -> list[Problem]:
+    """Problems of a driver version or package that is set, but that the method doesn't install."""
+    installs = method.kind in (MethodKind.EXTENSION, MethodKind.PACKAGE, MethodKind.START_TASK)
     unused = [("driver_version", driver_version)] if driver_version and not installs else []
-    unused += [("driver_package", package)] if package and way.kind is not WayKind.PACKAGE else []
+    unused += [("driver_package", package)] if package and method.kind is not MethodKind.PACKAGE else []
     gpu = request.size.gpu if request.size is not None else None
     fix = (
-        f"leave it out, or write driver: {Wanted.PACKAGE}" if gpu is not None and gpu.vendor is Vendor.NVIDIA else "leave it out"
+        f"leave it out, or set driver: {RequestedMethod.PACKAGE}"
+        if gpu is not None and gpu.vendor is Vendor.NVIDIA
+        else "leave it out"
     )
     return [
         Problem(
             path=request.at(key),
-            message=f"nothing installs this driver: {way.why}",
+            message=f"nothing installs this driver: {method.why}",
             value=value,
             fix=fix,
             source=str(BATCH_ARTICLE),
@@ -354,19 +360,19 @@ def unused(way: Way, request: PoolRequest, driver_version: str, package: str) ->
 
 
 def no_image(request: PoolRequest) -> Problem:
-    """No driver is needed, or something else installs it, and still there is nothing for nodes to start from."""
-    wishes = [str(request.operating_system), *(["containers"] if request.containers else [])]
+    """The problem that no image is known, though no driver is needed or something else installs it."""
+    needs = [str(request.operating_system), *(["containers"] if request.containers else [])]
     return Problem(
         path=request.at("image"),
-        message=f"no image of the Marketplace is known for nodes with {listed(wishes)}",
-        fix="make a gallery image, or name an image that you know",
+        message=f"no Marketplace image is known for nodes with {listed(needs)}",
+        fix="create a gallery image, or set an image that you know",
         source=str(sources.CONTAINERS if request.containers else BATCH_ARTICLE),
         code=Code.NOT_OFFERED,
     )
 
 
 def image_why(image: VmImage, request: PoolRequest) -> str:
-    """What of the image this pool needs."""
+    """What the image brings that this pool needs."""
     size = request.size
     brings: list[str] = []
     if size is not None and size.gpu is not None:
@@ -377,7 +383,7 @@ def image_why(image: VmImage, request: PoolRequest) -> str:
         brings.append(mpi_commands.CALLED[request.mpi])
     if request.containers is not None:
         brings.append("a container runtime")
-    return f"{image.reference} brings {listed(brings)}" if brings else f"{image.reference} has all that is needed"
+    return f"{image.reference} brings {listed(brings)}" if brings else f"{image.reference} has everything needed"
 
 
 def listed(parts: Sequence[str]) -> str:

@@ -1,7 +1,4 @@
-"""Marketplace images for the nodes of a Batch pool by preference, and whether one serves a pool.
-
-In: a `PoolRequest` and the day. Out: the first image that the rules have nothing against, and the node agent for it.
-"""
+"""Marketplace images for the nodes of a Batch pool by preference, and whether one satisfies the rules for a pool."""
 
 from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
@@ -17,7 +14,7 @@ from azure_gpu.catalog.services.vm_images import Distribution, Software, VmImage
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.tables import Keyed
 
-_KEPT_UP = timedelta(days=3 * 365)
+_MAINTAINED = timedelta(days=3 * 365)
 # Images by preference. The first ones bring drivers; those of the article are there for its day.
 _LINUX_HPC = (
     *vm_images.WITH_DRIVERS,
@@ -48,7 +45,7 @@ BY_NAME = Keyed(lambda: {str(image.reference).lower(): image for image in IMAGES
 
 
 def with_drivers(request: PoolRequest) -> Sequence[str]:
-    """Names of images that bring drivers; for containers those that were made for them first."""
+    """Names of images that bring drivers; for containers, container images first."""
     names = (*_LINUX_HPC, *_LINUX_DATA_SCIENCE, *_LINUX_CONTAINERS)
     if request.operating_system is OperatingSystem.WINDOWS:
         names = _WINDOWS_WITH_DRIVERS
@@ -86,9 +83,9 @@ def serves(
     extension: ExtensionRequest | None = None,
     seen_later: bool = False,
 ) -> bool:
-    """Whether the rules have nothing against the pool with this image, but that it ends some day.
+    """Whether the pool with this image has no problems, other than a later retirement.
 
-    With `seen_later` an image does too that no source has before, if one has it not much later; then there is a warning.
+    With `seen_later`, also an image that was first seen soon after `as_of`, with a warning.
     """
     if image.lifecycle.status(as_of) not in SOLD and not (seen_later and _seen_soon(image, as_of)):
         return False
@@ -112,9 +109,9 @@ def serves(
 
 
 def _seen_soon(image: VmImage, as_of: date) -> bool:
-    """Whether the image was probably there: first seen later, within the years for which an image is kept up."""
+    """Whether the image probably existed: first seen within the years for which an image is maintained."""
     later = image.lifecycle.seen.day - as_of
-    return image.lifecycle.status(as_of) is Status.UNKNOWN and timedelta() < later <= _KEPT_UP
+    return image.lifecycle.status(as_of) is Status.UNKNOWN and timedelta() < later <= _MAINTAINED
 
 
 def agent_of(distribution: Distribution) -> str:

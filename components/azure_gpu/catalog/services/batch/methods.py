@@ -1,7 +1,4 @@
-"""A way to get the software of a GPU or of InfiniBand onto the nodes of a Batch pool: what is declared for it, and why.
-
-`Wanted`, `WayKind` and `Way`. Which way a pool takes is in `ways`.
-"""
+"""Methods to install GPU or InfiniBand software on the nodes of a Batch pool. `method_choice` chooses one."""
 
 from enum import StrEnum
 from typing import Literal, NamedTuple
@@ -11,22 +8,22 @@ from azure_gpu.catalog.services.driver_extension import ExtensionRequest
 from azure_gpu.catalog.services.vm_images import ImageReference
 
 
-class Wanted(StrEnum):
-    """Which way a user wants."""
+class RequestedMethod(StrEnum):
+    """The method that a user requests."""
 
     AUTO = "auto"
     IMAGE = "image"  # that brings the driver: of the Marketplace or of a gallery
     EXTENSION = "extension"
     PACKAGE = "package"
-    START_TASK = "start_task"  # the user's own
+    START_TASK = "start_task"  # set by the user
     NONE = "none"
 
 
-WantedName = Wanted | Literal["auto", "image", "extension", "package", "start_task", "none"]
+RequestedMethodName = RequestedMethod | Literal["auto", "image", "extension", "package", "start_task", "none"]
 
 
-class WayKind(StrEnum):
-    """How the software comes onto the nodes."""
+class MethodKind(StrEnum):
+    """How the software is installed on the nodes."""
 
     MARKETPLACE_IMAGE = "marketplace image"
     GALLERY_IMAGE = "gallery image"  # or a managed one, while Batch took them
@@ -36,20 +33,20 @@ class WayKind(StrEnum):
     NOTHING = "nothing"
 
 
-class Way(NamedTuple):
-    """One way, with what the pool declares for it. Empty fields: nothing is declared."""
+class DriverMethod(NamedTuple):
+    """The chosen method, with what the pool declares for it. An empty field: nothing is declared."""
 
-    kind: WayKind
+    kind: MethodKind
     why: str  # one sentence
     image: ImageReference | None = None
     node_agent: str = ""
     extension: ExtensionRequest | None = None
-    extension_version: str = ""  # of its handler, where another one makes another pool
+    extension_version: str = ""  # of its handler, if another one replaces the pool
     start_task: StartTask | None = None
     packages: tuple[PackageReference, ...] = ()
 
     def applied(self, request: PoolRequest) -> PoolRequest:
-        """The pool in this way."""
+        """The pool with this method."""
         return request._replace(
             image=self.image,
             node_agent=self.node_agent,

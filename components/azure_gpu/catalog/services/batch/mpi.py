@@ -1,7 +1,4 @@
-"""MPI in Batch: what a pool has to allow for tasks that run on several nodes at once.
-
-In: a `PoolRequest`. Out: problems.
-"""
+"""Rules for MPI in Batch: tasks that run on several nodes at once."""
 
 from collections.abc import Iterator, Mapping
 from datetime import date
@@ -22,7 +19,7 @@ def mpi_problems(request: PoolRequest, as_of: date) -> Iterator[Problem]:
     if wants_mpi and not request.inter_node:
         yield Problem(
             path=request.at("inter_node"),
-            message="multi-instance tasks need communication between nodes; without it they stay active and never run",
+            message="multi-instance tasks require communication between nodes; without it they never run",
             value=request.inter_node,
             allowed="enabled",
             fix="enable communication between nodes",
@@ -32,7 +29,7 @@ def mpi_problems(request: PoolRequest, as_of: date) -> Iterator[Problem]:
     if wants_mpi and request.task_slots != 1:
         yield Problem(
             path=request.at("task_slots"),
-            message="multi-instance tasks need nodes that run one task at a time; with more slots they stay active and never run",
+            message="multi-instance tasks require one task slot per node; with more they never run",
             value=request.task_slots,
             allowed="1",
             fix="write 1",
@@ -51,14 +48,14 @@ def _limits(request: PoolRequest) -> Iterator[Problem]:
             message=f"a pool whose nodes talk to each other has at most {most} nodes in {request.allocation_mode} accounts",
             value=request.nodes,
             allowed=f"at most {most}",
-            fix=f"ask for {most} or fewer, or spread the work over several pools",
+            fix=f"use {most} or fewer, or spread the work over several pools",
             source=str(sources.LIMITS),
             code=Code.IMPOSSIBLE,
         )
     if request.spot_nodes:
         yield Problem(
             path=request.at("spot_nodes"),
-            message="Spot nodes can be taken away at any time, which ends a whole MPI task; long ones don't suit them",
+            message="Spot nodes can be evicted at any time, which ends the whole MPI task",
             value=request.spot_nodes,
             fix="use dedicated nodes, or write checkpoints often",
             source=str(sources.SPOT),

@@ -1,10 +1,8 @@
-"""How a task runs a program with MPI on several nodes: the commands of a multi-instance task, by MPI and operating system.
+"""The commands of a multi-instance task that runs an MPI program, by MPI and operating system, and rules for each MPI.
 
-In: an `Mpi`, the operating system, the program with its arguments. Out: the command that every node runs first (coordination),
-the one that the first node runs then, and the environment of both. Problems where that MPI can't be.
-
-The program starts in the task's shared folder, which has the same path on every node and holds the common resource files. On
-Linux an MPI starts its processes over SSH from the first node.
+The coordination command runs on every node, then the application command on the first node. The program starts in the task's
+shared folder, which has the same path on every node and holds the common resource files. On Linux, MPI starts its processes
+over SSH from the first node.
 """
 
 from collections.abc import Iterator, Mapping
@@ -48,7 +46,7 @@ def commands(
 ) -> MpiCommands:
     """The commands for `program`, which may have arguments and is shell text on Linux, cmd's on Windows.
 
-    ValueError where `mpi` doesn't run under that operating system: `mpi_problems_of` says so to a user.
+    ValueError where `mpi` doesn't run under that operating system: `mpi_problems_of` reports that to a user.
     """
     if operating_system not in RUNS_UNDER[mpi]:
         raise ValueError(f"{CALLED[mpi]} doesn't run under {operating_system}")
@@ -93,7 +91,7 @@ def _hpcx(program: str, processes: int) -> str:
 
 
 def _intel(program: str, processes: int) -> str:
-    """Intel MPI: of the module today, of its own folder in the images of 2018."""
+    """Intel MPI: from the module in current images, from its folder in the images of 2018."""
     return (
         "if [ -f /etc/profile.d/modules.sh ]; then . /etc/profile.d/modules.sh; module load mpi/impi-2021; "
         'else . "$(find /opt/intel -name mpivars.sh | head -n 1)"; fi; '

@@ -1,7 +1,4 @@
-"""Names in Batch, and the properties that only some pools may have.
-
-In: a `PoolRequest`. Out: problems. The rules of the names themselves are in `catalog.names`.
-"""
+"""Rules for names in Batch, and for properties that only some pools may have. The rules of the names are in `catalog.names`."""
 
 from collections.abc import Iterator
 
@@ -21,7 +18,7 @@ def name_problems(request: PoolRequest) -> Iterator[Problem]:
     if request.resource_tags and request.allocation_mode is not AllocationMode.USER_SUBSCRIPTION:
         yield Problem(
             path=request.at("resource_tags"),
-            message="tags on the resources behind a pool are for accounts in UserSubscription mode: only there they are yours",
+            message="tags on the resources behind a pool require an account in UserSubscription mode",
             value=str(request.allocation_mode),
             allowed=str(AllocationMode.USER_SUBSCRIPTION),
             fix="leave the tags out, or use an account in UserSubscription mode",
@@ -31,7 +28,7 @@ def name_problems(request: PoolRequest) -> Iterator[Problem]:
     if request.windows_configuration and request.operating_system is OperatingSystem.LINUX:
         yield Problem(
             path=request.at("windows_configuration"),
-            message="a pool of Linux nodes has no Windows configuration",
+            message="a pool of Linux nodes can't have a Windows configuration",
             value=str(request.operating_system),
             allowed="nothing",
             fix="leave it out",

@@ -1,7 +1,4 @@
-"""The node agents of Batch, one per operating system, with the days on which Batch drops them.
-
-In: an agent's SKU in any letter case, or a distribution, and the day. Out: the agent, and problems.
-"""
+"""The node agents of Batch, one per operating system, with their retirement days."""
 
 from collections.abc import Iterator, Mapping
 from datetime import date
@@ -15,7 +12,7 @@ from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sources import Source
 from azure_gpu.catalog.tables import Keyed, Listed, Row, Table
 
-LIST = "`az batch pool supported-images list` shows every image with its agent and the end of its support"
+LIST = "list images with their agents and ends of support with `az batch pool supported-images list`"
 
 
 class NodeAgent(NamedTuple):
@@ -41,7 +38,7 @@ _DISTRIBUTIONS = {distribution.value: distribution for distribution in Distribut
 
 
 def read(rows: Iterator[Row], known: Mapping[str, Source]) -> Iterator[NodeAgent]:
-    """What a table's rows tell, with the sources that they may refer to. TableError where a row is malformed."""
+    """The values of a table's rows. `known`: the sources to refer to. Raises TableError for an invalid row."""
     for name, row in tables.by_name(rows, "agent").items():
         yield NodeAgent(
             sku=name,
@@ -74,7 +71,7 @@ def for_distribution(distribution: Distribution) -> NodeAgent | None:
 
 
 def agent_problems(sku: str, as_of: date, path: str) -> list[Problem]:
-    """What speaks against the agent on that day. Custom images end with the agent that they name."""
+    """The problems of the agent on that day. Custom images end with the agent that they name."""
     agent = find(sku)
     if agent is not None:
         others = tuple(other for other in sold(as_of) if other != agent.sku)
@@ -91,7 +88,7 @@ def agent_problems(sku: str, as_of: date, path: str) -> list[Problem]:
     return [
         Problem(
             path=path,
-            message="no node agent of Batch is known by this name",
+            message="unknown node agent of Batch",
             value=sku,
             allowed="as Batch lists them",
             fix=f"if it is misspelt, write {' or '.join(close)}" if close else LIST,

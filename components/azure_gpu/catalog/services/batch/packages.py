@@ -1,8 +1,4 @@
-"""Application packages of Batch: the environment variable that names one, and their limits.
-
-In: an application's id and version and the node's operating system. Out: the variable's name, and how a command line writes it.
-A `PoolRequest`: problems with its packages.
-"""
+"""Application packages of Batch: the environment variable of a package, limits, and rules for a pool's packages."""
 
 import re
 from collections.abc import Iterator
@@ -44,14 +40,14 @@ def package_problems(packages: int, path: str, *, auto_storage: bool) -> Iterato
             message=f"a Batch pool has at most {MOST_PER_POOL} application packages",
             value=packages,
             allowed=f"at most {MOST_PER_POOL}",
-            fix="put several programs into one package",
+            fix="combine several programs in one package",
             source=str(sources.PROVIDER),
             code=Code.IMPOSSIBLE,
         )
     if packages > 0 and not auto_storage:
         yield Problem(
             path=path,
-            message="application packages are kept in the storage account that is linked to the Batch account; none is",
+            message="application packages require a storage account linked to the Batch account",
             value=packages,
             fix="link a storage account to the Batch account (auto-storage), or leave the packages out",
             source=str(sources.PACKAGES),
@@ -72,7 +68,7 @@ def reference_problems(request: PoolRequest) -> Iterator[Problem]:
         if reference.application.lower() in seen:
             yield Problem(
                 path=at,
-                message="a pool takes one version of an application",
+                message="the same application in more than one version",
                 value=reference.version,
                 fix="keep one",
                 source=str(sources.PACKAGES),
@@ -98,7 +94,7 @@ def _used(request: PoolRequest, command: str) -> Iterator[Problem]:
         if (name.lower() if windows else name) not in there:
             yield Problem(
                 path=f"{request.at('start_task')}.command_line",
-                message="the start task uses a package that the pool doesn't bring onto its nodes",
+                message="the start task uses a package that isn't among the pool's packages",
                 value=name,
                 allowed=", ".join(sorted(there)),
                 fix="add the package in that version, or correct the variable",

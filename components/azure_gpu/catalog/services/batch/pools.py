@@ -1,7 +1,7 @@
-"""What Batch takes as a pool: every rule over a whole pool together.
+"""Checks a whole Batch pool.
 
-In: a `PoolRequest` and the day. Out: every problem. `problems` has the rules for its size too, which are in `catalog.offers`;
-`check` is without them, for whoever asks those himself. What a formula says is read by `formats.autoscale_formula`.
+`problems` includes the rules for its size, from `catalog.offers`; `check` doesn't. Formulas are parsed by
+`formats.autoscale_formula`.
 """
 
 from collections.abc import Iterator
@@ -16,14 +16,14 @@ from azure_gpu.catalog.size_use import Service, SizeUse
 
 
 def problems(request: PoolRequest, as_of: date, *, prices: PriceBook | None = None, until: date | None = None) -> list[Problem]:
-    """Every reason for which Batch refuses this pool on that day, its size included, and warnings, all at once. `until` is the
+    """All problems of this pool on that day, its size included, and warnings, all at once. `until` is the
     pool's last day."""
     of_pool = lifecycle.through(lambda day: check(request, day), as_of, until)
     return [*_of_size(request, as_of, prices or packaged(), until), *of_pool]
 
 
 def check(request: PoolRequest, as_of: date) -> list[Problem]:
-    """The same without the rules for the size alone. Empty: nothing known speaks against it."""
+    """The same without the general rules for the size. Empty: no known problem."""
     return list(_all(request, as_of))
 
 

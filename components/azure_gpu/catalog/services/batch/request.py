@@ -1,7 +1,4 @@
-"""What is asked of a Batch pool, and where each value was written.
-
-`PoolRequest` and the types it is made of. A field that is None or empty was not given.
-"""
+"""A requested Batch pool, the input of every rule about pools, with where each value was written. None or empty: not set."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -29,7 +26,7 @@ class ImageKind(StrEnum):
 
 
 def kind_of(image_id: str) -> ImageKind:
-    """What an ARM id names: a version in a gallery, or a managed image."""
+    """The kind of image of an ARM id: a version in a gallery, or a managed image."""
     return ImageKind.GALLERY if "/galleries/" in image_id.lower() else ImageKind.MANAGED
 
 
@@ -62,7 +59,7 @@ class StartTask(NamedTuple):
 
 
 class ContainerTasks(NamedTuple):
-    """The container configuration of a pool, and what its tasks ask of it."""
+    """The container configuration of a pool, and options of its tasks."""
 
     type: str = "DockerCompatible"
     run_options: str = ""
@@ -106,17 +103,17 @@ class PoolRequest(NamedTuple):
 
     communication: str = ""  # Default, Simplified or Classic
     public_addresses: bool = True
-    explicit_outbound: bool = False  # the subnet has a way out of its own
+    explicit_outbound: bool = False  # the subnet has explicit outbound access
     ephemeral_os_disk: bool = False
-    max_price: bool = False  # a most that Spot nodes may cost
+    max_price: bool = False  # a maximum price of Spot nodes
     resource_tags: bool = False
     windows_configuration: bool = False
 
-    region: str = ""  # written as `location` where `written` doesn't say otherwise
+    region: str = ""  # written as `location` unless `written` has another path
     mpi: Mpi | None = None
     package_references: tuple[PackageReference, ...] = ()  # where these are given, `packages` needn't be
     most_nodes: int = 0  # that a formula asks for; 0: not known
-    size_name: str | None = None  # as written, for a size that isn't known; None: nothing is said about that
+    size_name: str | None = None  # as written, for an unknown size; None: not checked
 
     def at(self, key: str) -> str:
         """Where a field is written."""

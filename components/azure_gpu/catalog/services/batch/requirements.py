@@ -1,7 +1,6 @@
-"""The tables of the third source document (2018-12-17): the operating system and software that a GPU or RDMA size needs in Batch.
+"""The tables of the third source document (2018-12-17): operating system and software of GPU and RDMA sizes in Batch.
 
-In: a size, what its image runs, whether the pool uses RDMA, and the day. Out: problems. The tables speak of the sizes and
-operating systems of their day alone; of anything else these rules say nothing.
+The tables cover the sizes and operating systems of their day; the rules ignore others.
 """
 
 from collections.abc import Iterator
@@ -15,7 +14,7 @@ from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes.model import Size
 from azure_gpu.catalog.sources import BATCH_ARTICLE
 
-STILL_PUBLISHED = date(2019, 6, 13)  # the last day on which the article is known to have said so
+STILL_PUBLISHED = date(2019, 6, 13)  # the last day on which the article is known to have had these tables
 
 
 class Capability(StrEnum):
@@ -114,7 +113,7 @@ CLOUD_SERVICES = Requirement(
     drivers="Windows RDMA drivers",
     one_task_per_node=True,
 )
-_SPOKEN_OF = frozenset(one for requirement in REQUIREMENTS for one in requirement.distributions)
+_KNOWN_DISTRIBUTIONS = frozenset(one for requirement in REQUIREMENTS for one in requirement.distributions)
 
 
 def before_sr_iov(size: Size) -> bool:
@@ -134,17 +133,16 @@ def of(size: Size, operating_system: OperatingSystem, *, rdma: bool) -> tuple[Re
 
 
 def system_problems(size: Size, distribution: Distribution, as_of: date, path: str, *, rdma: bool) -> Iterator[Problem]:
-    """The operating system against the tables: an error while the article said so, a warning later."""
-    if distribution not in _SPOKEN_OF:
+    """The operating system against the tables: an error while the article was published, a warning later."""
+    if distribution not in _KNOWN_DISTRIBUTIONS:
         return
     for requirement in of(size, distribution.operating_system, rdma=rdma):
         if distribution not in requirement.distributions:
             still = as_of <= STILL_PUBLISHED
             yield Problem(
                 path=path,
-                message=f"in Batch the {requirement.capability} of {size.name} "
-                + ("works" if still else "worked by the tables of 2018")
-                + f" in certain operating systems alone, and {distribution} isn't one of them",
+                message=f"in Batch, {distribution} doesn't support the {requirement.capability} of {size.name}"
+                + ("" if still else ", by the tables of 2018"),
                 value=str(distribution),
                 allowed=", ".join(sorted(requirement.distributions)),
                 fix="choose an image with one of these",
@@ -159,7 +157,7 @@ def cloud_services_problems(size: Size, path: str) -> Iterator[Problem]:
     if size.gpu is not None:
         yield Problem(
             path=path,
-            message=f"{size.name} has a GPU, and the N-series never was in Batch pools of Cloud Services configuration",
+            message=f"{size.name} has a GPU, which Batch pools in Cloud Services configuration never supported",
             value=size.name,
             allowed=", ".join(sorted(CLOUD_SERVICES.sizes)),
             fix="declare a virtual machine configuration",

@@ -1,7 +1,4 @@
-"""How many nodes a Batch pool has, of which kind, how that changes, and how many tasks run on each.
-
-In: a `PoolRequest`. Out: problems.
-"""
+"""Rules for the number of nodes of a Batch pool, its resize timeout, and task slots."""
 
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
@@ -24,27 +21,25 @@ def scale_problems(request: PoolRequest) -> Iterator[Problem]:
     """Fixed numbers or a formula, never both and never neither; the times that go with them; what Spot nodes can't have."""
     fixed = request.dedicated_nodes is not None or request.spot_nodes is not None
     if fixed and request.autoscale_formula:
-        message = "a pool has fixed numbers of nodes or an autoscale formula, not both"
+        message = "a pool can't have both fixed numbers of nodes and an autoscale formula"
         yield _problem(request, "autoscale_formula", message, _fixed(request), "one of the two")
     elif request.autoscale_formula and request.resize_timeout is not None:
-        message = "a pool waits so long for a fixed number of nodes, and this one has an autoscale formula"
-        yield _problem(
-            request, "resize_timeout", message, str(request.resize_timeout), "a fixed number of nodes, or no such time"
-        )
+        message = "a resize timeout applies to a fixed number of nodes, not to an autoscale formula"
+        yield _problem(request, "resize_timeout", message, str(request.resize_timeout), "a fixed number of nodes, or no timeout")
     elif not request.autoscale_formula and not fixed:
         message = "a pool needs a number of dedicated or of Spot nodes, or an autoscale formula"
         yield _problem(request, "dedicated_nodes", message, None, "one of the two numbers, 0 included")
     for key, number in (("dedicated_nodes", request.dedicated_nodes), ("spot_nodes", request.spot_nodes)):
         if number is not None and number < 0:
-            yield _problem(request, key, "a pool has no negative number of nodes", number, "0 or more")
+            yield _problem(request, key, "the number of nodes is negative", number, "0 or more")
         if number is not None and number > LARGEST_NUMBER:
-            yield _problem(request, key, "this is no number of nodes that Batch can read", number, f"at most {LARGEST_NUMBER}")
+            yield _problem(request, key, "the number of nodes is too large for Batch", number, f"at most {LARGEST_NUMBER}")
         if number is not None and request.image_kind is ImageKind.MANAGED and number > MOST_FROM_MANAGED_IMAGE[key]:
             most = MOST_FROM_MANAGED_IMAGE[key]
             message = f"a pool from a managed image has at most {most} of these nodes"
             yield _problem(request, key, message, number, f"at most {most}", sources.LIMITS)
     if request.resize_timeout is not None and request.resize_timeout < SHORTEST_RESIZE_TIMEOUT:
-        message = "a resize of a pool waits at least 5 minutes"
+        message = "the resize timeout is too short"
         yield _problem(request, "resize_timeout", message, str(request.resize_timeout), "PT5M or more; the default is PT15M")
     if request.autoscale_formula:
         yield from autoscale.formula_problems(request.autoscale_formula, request.at("autoscale_formula"))
@@ -66,8 +61,8 @@ def _spot(request: PoolRequest) -> Iterator[Problem]:
         message = "Spot nodes of Batch can't have an ephemeral operating system disk"
         yield _problem(request, "ephemeral_os_disk", message, True, "a managed disk, or dedicated nodes", sources.SPOT)
     if request.max_price:
-        message = "Spot nodes of Batch have no most price: they cost what Spot costs"
-        yield _problem(request, "max_price", message, True, "no most price", sources.SPOT)
+        message = "Spot nodes of Batch can't have a maximum price"
+        yield _problem(request, "max_price", message, True, "no maximum price", sources.SPOT)
 
 
 def slot_problems(request: PoolRequest) -> Iterator[Problem]:

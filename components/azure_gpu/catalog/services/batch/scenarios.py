@@ -1,12 +1,11 @@
-"""Autoscale formulas by name: what a pool is to follow, and the formula that does it.
+"""Builds autoscale formulas for named scenarios.
 
-In: a `ScenarioRequest`. Out: its formula, problems, and the most nodes that it asks for. All count tasks by the most of the last
-minutes, so that a pool grows at once and shrinks a little later, end at no nodes where there is nothing to do, and let a task
-finish before its node goes. They use the functions of every version of the documentation: the service cuts off what is behind
-the point of a target, so adding all but one slot before dividing rounds up.
+All count tasks by the maximum of the last minutes, so that a pool grows at once and shrinks a little later, scale to zero
+without tasks, and let a task finish before its node goes. They use functions that every version of the documentation has. The
+service truncates a target, so adding all but one slot before dividing rounds up.
 
-A task on several nodes is taken as one task, as users saw it; the page of 2019 says that $ActiveTasks counts its instances. Where
-that holds a pool asks for more nodes than its tasks take, never for more than its most.
+A task on several nodes counts as one task, as users observed; the page of 2019 says that $ActiveTasks counts its instances. If
+that is true, a pool requests more nodes than its tasks need, but never more than its maximum.
 """
 
 from collections.abc import Iterator
@@ -19,17 +18,17 @@ from azure_gpu.catalog.services.batch.autoscale import ENOUGH_SAMPLES
 from azure_gpu.catalog.services.batch.scale import LARGEST_NUMBER
 
 LOOK_BACK_MINUTES = 5  # for tasks
-GONE_MINUTES = 3  # after which a Spot node that was taken away is replaced, as in the documented formula
+GONE_MINUTES = 3  # after which an evicted Spot node is replaced, as in the documented formula
 
 
 class Scenario(StrEnum):
     """What the number of nodes follows."""
 
     PENDING_TASKS = "pending_tasks"  # tasks that wait or run
-    WORKDAY = "workday"  # the same, in the hours of a workday alone
-    NIGHTS_AND_WEEKENDS = "nights_and_weekends"  # the same, outside these hours alone
-    SPOT_FALLBACK = "spot_fallback"  # the same with Spot nodes, and a dedicated one for each that Azure took away
-    FIXED = "fixed"  # nothing: always the most
+    WORKDAY = "workday"  # the same, only in the hours of a workday
+    NIGHTS_AND_WEEKENDS = "nights_and_weekends"  # the same, only outside these hours
+    SPOT_FALLBACK = "spot_fallback"  # the same with Spot nodes, and a dedicated one for each evicted Spot node
+    FIXED = "fixed"  # nothing: always the maximum
 
 
 ScenarioName = Scenario | Literal["pending_tasks", "workday", "nights_and_weekends", "spot_fallback", "fixed"]
@@ -54,7 +53,7 @@ class ScenarioRequest(NamedTuple):
 
 
 def formula(request: ScenarioRequest) -> str:
-    """The formula. It is sound where `scenario_problems` has nothing against the request."""
+    """The formula, valid if `scenario_problems` has no problems of the request."""
     if request.scenario is Scenario.FIXED:
         lines = [f"$nodes = {request.max_nodes};", *_targets(request)]
     else:
@@ -64,7 +63,7 @@ def formula(request: ScenarioRequest) -> str:
 
 
 def most_nodes(request: ScenarioRequest) -> tuple[int, int]:
-    """Dedicated and Spot nodes when it asks for the dearest that it can: a fallback replaces all Spot nodes by dedicated ones."""
+    """The most expensive numbers of dedicated and Spot nodes: a fallback may replace all Spot nodes by dedicated ones."""
     if request.spot and request.scenario is not Scenario.SPOT_FALLBACK:
         return 0, _most(request)
     return _most(request), 0
@@ -76,7 +75,7 @@ def scenario_problems(request: ScenarioRequest) -> list[Problem]:
 
 
 def _tasks() -> list[str]:
-    """Tasks that wait or run: the most of the last minutes, or the last sample where too few samples are there."""
+    """Waiting and running tasks: the maximum of the last minutes, or the last sample if there are too few."""
     span = f"TimeInterval_Minute * {LOOK_BACK_MINUTES}"
     return [
         f"$share = $PendingTasks.GetSamplePercent({span});",
@@ -121,7 +120,7 @@ def _targets(request: ScenarioRequest) -> list[str]:
 
 
 def _most(request: ScenarioRequest) -> int:
-    """The most nodes that are of use: no part of what a task takes."""
+    """The maximum number of nodes, rounded down to whole tasks."""
     if request.scenario is Scenario.FIXED or request.nodes_per_task < 1:
         return request.max_nodes
     return request.max_nodes - request.max_nodes % request.nodes_per_task
@@ -130,18 +129,18 @@ def _most(request: ScenarioRequest) -> int:
 def _problems(request: ScenarioRequest) -> Iterator[Problem]:
     least = 0 if request.scenario is Scenario.FIXED else 1
     if request.max_nodes < least:
-        yield _problem(request, "max_nodes", f"a pool that follows its tasks has at least {least} node", f"{least} or more")
+        yield _problem(request, "max_nodes", f"the maximum is below {least} node", f"{least} or more")
     if request.max_nodes > LARGEST_NUMBER:
-        yield _problem(request, "max_nodes", "this is no number of nodes that Batch can read", f"at most {LARGEST_NUMBER}")
+        yield _problem(request, "max_nodes", "the number of nodes is too large for Batch", f"at most {LARGEST_NUMBER}")
     if request.min_nodes < 0:
-        yield _problem(request, "min_nodes", "a pool has no negative number of nodes", "0 or more")
+        yield _problem(request, "min_nodes", "the number of nodes is negative", "0 or more")
     elif request.min_nodes > max(request.max_nodes, least):
-        message = f"the nodes that stay are more than the most, {request.max_nodes}"
+        message = f"more than max_nodes, {request.max_nodes}"
         yield _problem(request, "min_nodes", message, f"0 to {request.max_nodes}")
     if request.nodes_per_task < 1:
-        yield _problem(request, "nodes_per_task", "a task runs on one node or more", "1 or more")
+        yield _problem(request, "nodes_per_task", "the number of nodes of a task is below 1", "1 or more")
     elif request.nodes_per_task > request.max_nodes >= 1:
-        message = f"a task of so many nodes never starts: the pool has at most {request.max_nodes}"
+        message = f"a task on {request.nodes_per_task} nodes never starts: the pool has at most {request.max_nodes}"
         yield _problem(request, "nodes_per_task", message, f"1 to {request.max_nodes}, or a larger max_nodes")
     if request.nodes_per_task > 1:
         yield from _of_several_nodes(request)
@@ -152,13 +151,13 @@ def _problems(request: ScenarioRequest) -> Iterator[Problem]:
 
 def _of_several_nodes(request: ScenarioRequest) -> Iterator[Problem]:
     if request.task_slots != 1:
-        message = "tasks that take several nodes need nodes that run one task at a time"
+        message = "tasks on several nodes require one task slot per node"
         yield _problem(request, "nodes_per_task", message, f"1 with {request.task_slots} task slots; else one slot a node")
     if request.spot or request.scenario is Scenario.SPOT_FALLBACK:
         problem = _problem(
             request,
             "spot" if request.spot else "scenario",
-            "Spot nodes can be taken away at any time, which ends a whole task on several nodes; long ones don't suit them",
+            "Spot nodes can be evicted at any time, which ends the whole task on several nodes",
             "",
             "use dedicated nodes, or write checkpoints often",
         )
@@ -166,21 +165,21 @@ def _of_several_nodes(request: ScenarioRequest) -> Iterator[Problem]:
 
 
 def _without_effect(request: ScenarioRequest) -> Iterator[Problem]:
-    """What is said and changes nothing in this scenario: whoever wrote it expects something else."""
+    """Warnings of settings without effect in this scenario."""
     unused = [] if request.scenario in IN_HOURS else ["utc_offset_hours", "day_begins", "day_ends"]
     unused += ["min_nodes"] if request.scenario is Scenario.FIXED else []
     for key in unused:
         if getattr(request, key) != ScenarioRequest._field_defaults[key]:
-            problem = _problem(request, key, f"this changes nothing in the scenario {request.scenario}", "", "leave it out")
+            problem = _problem(request, key, f"no effect in the scenario {request.scenario}", "", "leave it out")
             yield problem._replace(severity=Severity.WARNING)
 
 
 def _hours(request: ScenarioRequest) -> Iterator[Problem]:
     if not -12 <= request.utc_offset_hours <= 14:
-        yield _problem(request, "utc_offset_hours", "no place on earth is so far from UTC", "-12 to 14")
+        yield _problem(request, "utc_offset_hours", "not a valid offset from UTC", "-12 to 14")
     for key in ("day_begins", "day_ends"):
         if not 0 <= getattr(request, key) <= 24:
-            yield _problem(request, key, "a day has the hours 0 to 24", "0 to 24")
+            yield _problem(request, key, "not a valid hour", "0 to 24")
     if request.day_begins >= request.day_ends:
         yield _problem(
             request, "day_ends", f"the workday ends before it begins, at {request.day_begins}", "an hour after day_begins"

@@ -1,7 +1,6 @@
-"""Which VM sizes Azure Batch takes and where, and the parts of Batch that have ended or will.
+"""Which VM sizes Azure Batch supports and where, and the parts of Batch that have been or will be retired.
 
-In: a size and its use, or a `Feature`, and the day. Out: problems. The rules for a whole pool are in `pools`, those for its
-image in `images`.
+The rules for a whole pool are in `pools`, those for its image in `images`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,7 +17,7 @@ from azure_gpu.catalog.sources import BATCH_ARTICLE, Dated, Source
 
 _REGIONS_END = Source("Azure Advisor recommendations for Batch", Dated.VALID_FROM, date(2026, 3, 31))
 
-# Batch as a whole, and the regions that it has left.
+# Batch as a whole, with the regions where it has ended.
 SERVICE = Lifecycle(
     seen=sources.TEMPLATE_2017,
     end_elsewhere={name: _REGIONS_END for name in ("westindia", "chinanorth", "chinaeast", "usdodeast", "usdodcentral")},
@@ -26,9 +25,9 @@ SERVICE = Lifecycle(
 
 
 class Feature(NamedTuple):
-    """A part of Batch that hasn't always been there."""
+    """A part of Batch with a lifecycle."""
 
-    what: str  # in the user's words, as a problem names it
+    what: str  # in the user's words, for messages
     lifecycle: Lifecycle
     fix: str  # what to do once it has ended
 
@@ -46,7 +45,7 @@ CLASSIC_COMMUNICATION = Feature(
 MANAGED_IMAGE = Feature(
     what="a Batch pool from a managed image or a VHD",
     lifecycle=Lifecycle(seen=BATCH_ARTICLE, announced=sources.END_OF_LIFE, end=sources.end(sources.END_OF_LIFE, 2026, 3, 31)),
-    fix="copy the image into an Azure Compute Gallery and name that version",
+    fix="copy the image into an Azure Compute Gallery and use that version",
 )
 POOL_CERTIFICATES = Feature(
     what="a certificate that Batch installs on its nodes",
@@ -54,20 +53,20 @@ POOL_CERTIFICATES = Feature(
     fix="use the Key Vault extension in the pool",
 )
 DEFAULT_OUTBOUND = Feature(
-    # The list gives 2025-09-30 as its end; the Batch team's notice of 2026-02-26 says that the date was moved, not to when.
+    # The list gives 2025-09-30 as its end; the Batch team's notice of 2026-02-26 moves the date without naming the new one.
     what="default outbound access of pools without public addresses",
     lifecycle=Lifecycle(
         seen=sources.END_OF_LIFE,
         doubt=sources.end(sources.END_OF_LIFE, 2025, 9, 30),
     ),
-    fix="give the subnet a NAT gateway or another explicit way out",
+    fix="give the subnet a NAT gateway or other explicit outbound access",
 )
 LOW_PRIORITY = Feature(
     what="a low-priority node of Batch",
     lifecycle=Lifecycle(
         seen=sources.LIMITS, end=Source("azure.microsoft.com/updates?id=543279", Dated.VALID_FROM, date(2025, 9, 30))
     ),
-    fix="none is needed: from 2026-03 on Batch makes them Spot nodes, asked for by the same property",
+    fix="no change needed: since 2026-03 the same property requests Spot nodes",
 )
 # From here on `targetLowPriorityNodes` means Spot nodes in both allocation modes.
 CONVERTED = Source("azure.microsoft.com/updates?id=543279, summaries of 2026-03", Dated.VALID_FROM, date(2026, 3, 1))
@@ -86,12 +85,12 @@ SERIES = lifecycle_tables.of_series(tables.beside(__file__, "batch_series.csv"))
 
 
 def feature_problems(feature: Feature, as_of: date, path: str, value: object) -> list[Problem]:
-    """What speaks against using that part of Batch on that day."""
+    """The problems of using that part of Batch on that day."""
     return lifecycle.check(feature.lifecycle, feature.what, as_of, path=path, value=value, fix=feature.fix)
 
 
 def size_problems(size: Size, use: SizeUse, as_of: date, series: Mapping[str, Lifecycle] = SERIES) -> Iterator[Problem]:
-    """What speaks against this size in Batch alone, in that region, on that day."""
+    """The problems of this size in Batch, in that region, on that day."""
     yield from lifecycle.check(
         SERVICE,
         "Azure Batch",
@@ -105,18 +104,18 @@ def size_problems(size: Size, use: SizeUse, as_of: date, series: Mapping[str, Li
     if in_batch is None:
         yield Problem(
             path=use.path,
-            message=f"whether Batch has {size.name} is not known: it takes almost every size, but no list that was read names it",
+            message=f"whether Batch has {size.name} is not known: it takes almost every size, but no list names this one",
             value=use.size,
-            fix="`az batch location list-skus --location <region>` shows what Batch takes there",
+            fix="list a region's sizes with `az batch location list-skus --location <region>`",
             source=str(sources.SIZES),
             code=Code.UNKNOWN,
             severity=Severity.WARNING,
         )
         return
     if as_of < in_batch.seen.day and size.lifecycle.status(as_of, use.region) is Status.UNKNOWN:
-        return  # said of the size itself
+        return  # the size's own rule reports it
     yield from lifecycle.check(
-        _without_told_end(in_batch, size, use.region),
+        _without_later_end(in_batch, size, use.region),
         f"{size.name} in Batch",
         as_of,
         path=use.path,
@@ -125,8 +124,8 @@ def size_problems(size: Size, use: SizeUse, as_of: date, series: Mapping[str, Li
     )
 
 
-def _without_told_end(in_batch: Lifecycle, size: Size, region: str) -> Lifecycle:
-    """The end in Batch matters where the size itself lives on, as it does in some regions; else the size's own says it."""
+def _without_later_end(in_batch: Lifecycle, size: Size, region: str) -> Lifecycle:
+    """The lifecycle without an end in Batch that isn't before the size's end, which the size's own rule reports."""
     own_end = size.lifecycle.end_in(region)
     if own_end is not None and in_batch.end is not None and own_end.day <= in_batch.end.day:
         return in_batch._replace(end=None)

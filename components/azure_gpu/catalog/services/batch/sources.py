@@ -1,8 +1,4 @@
-"""The sources that several of the Batch modules cite.
-
-`Source` constants. A page without a date of its own has the
-day on which its facts were gathered.
-"""
+"""Sources that several Batch modules cite. A page without a date has the day on which its facts were gathered."""
 
 from datetime import date
 

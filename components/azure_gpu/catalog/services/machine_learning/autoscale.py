@@ -1,7 +1,6 @@
-"""How a managed online deployment grows and shrinks: rules of Azure Monitor over the deployment's own metrics.
+"""Autoscaling of a managed online deployment: rules of Azure Monitor over the deployment's metrics.
 
-In: an `AutoscaleRequest`: between which numbers of instances, by which metrics, with the paths of the values. Out: every problem,
-and the thresholds at which an instance comes and goes. On Kubernetes the router scales by itself, see `deployments`.
+On Kubernetes the router scales by itself, see `deployments`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -51,7 +50,7 @@ class AutoscaleRequest(NamedTuple):
 
 
 def problems(request: AutoscaleRequest) -> list[Problem]:
-    """Every reason for which these rules aren't taken, or do nothing."""
+    """All reasons why these rules aren't taken, or do nothing."""
     return [*_limits(request), *_thresholds(request), *_times(request)]
 
 
@@ -67,13 +66,13 @@ def _limits(request: AutoscaleRequest) -> Iterator[Problem]:
             "an online deployment never scales to zero",
             request.least,
             f"{LEAST_INSTANCES} or more",
-            "write 1, and remove the deployment when nobody asks it",
+            "write 1, and remove the deployment while it isn't used",
             LEAST_SOURCE,
         )
     if request.most < request.least:
         yield impossible(
             f"{request.path}.max",
-            "the highest number of instances is below the lowest",
+            "the maximum number of instances is below the minimum",
             request.most,
             f"{request.least} or more",
             f"write {max(request.least, LEAST_INSTANCES)} or more",
@@ -82,10 +81,10 @@ def _limits(request: AutoscaleRequest) -> Iterator[Problem]:
     elif request.most == request.least:
         yield impossible(
             f"{request.path}.max",
-            "with one number of instances there is nothing to scale",
+            "the maximum number of instances equals the minimum",
             request.most,
             f"more than {request.least}",
-            "raise it, or write `instances` in place of the rules",
+            "raise it, or set `instances` instead of `autoscale`",
             HOW,
         )
 
@@ -95,12 +94,14 @@ def _thresholds(request: AutoscaleRequest) -> Iterator[Problem]:
         path = request.threshold_paths[metric]
         if metric in PERCENTAGES and not 0 < value <= 100:
             yield impossible(
-                path, "this is a percentage", value, "above 0, at most 100", "write 70, such as in Azure's example", HOW
+                path, "not a valid percentage", value, "above 0, at most 100", "write 70, such as in Azure's example", HOW
             )
         if metric is Metric.REQUESTS and not value > 0:
-            yield impossible(path, "no number of requests is below this", value, "above 0", "write a number of requests", HOW)
+            yield impossible(path, "not a valid number of requests", value, "above 0", "write a number of requests", HOW)
         if metric is Metric.GPU and request.gpus is False:
-            yield impossible(path, "its instances have no GPU", value, "none", "scale by cpu_percent or requests", METRICS_PAGE)
+            yield impossible(
+                path, "the deployment's instances have no GPU", value, "none", "scale by cpu_percent or requests", METRICS_PAGE
+            )
 
 
 def _times(request: AutoscaleRequest) -> Iterator[Problem]:
@@ -110,6 +111,6 @@ def _times(request: AutoscaleRequest) -> Iterator[Problem]:
     ):
         if not least <= minutes <= most:
             yield impossible(
-                f"{request.path}.{key}", "Azure Monitor doesn't take this time", minutes, f"{least} to {most} minutes",
+                f"{request.path}.{key}", "duration out of Azure Monitor's range", minutes, f"{least} to {most} minutes",
                 f"write {min(max(minutes, least), most)}", PROVIDER,
             )  # fmt: skip

@@ -1,7 +1,4 @@
-"""The clients and previews of Azure Machine Learning: from when until when each could be used, and what took its place.
-
-In: a client and the day. Out: problems, with the successors that can be used on that day.
-"""
+"""The clients and previews of Azure Machine Learning, with their dates and successors."""
 
 from datetime import date
 from enum import StrEnum
@@ -73,7 +70,7 @@ CLIENTS: dict[Client, _Row] = {
 
 
 def client_problems(client: Client, as_of: date, *, path: str) -> list[Problem]:
-    """What speaks against the client on that day, with those that can be used then."""
+    """The problems of the client on that day, with those that can be used then."""
     row = CLIENTS[client]
     usable = tuple(
         one.value for one in row.successors if CLIENTS[one].lifecycle.status(as_of) in (Status.GENERAL, Status.RETIRING)

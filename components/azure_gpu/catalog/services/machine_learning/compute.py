@@ -1,7 +1,4 @@
-"""What computes of an Azure Machine Learning workspace take: a cluster's scale, an attached machine, and the kinds of compute.
-
-In: a `ClusterRequest`, a `MachineRequest` or a kind of compute, with the paths of their values, and the day. Out: every problem.
-"""
+"""Rules for computes of an Azure Machine Learning workspace: a cluster's scale, an attached machine, and kinds of compute."""
 
 import re
 from collections.abc import Iterator
@@ -44,7 +41,7 @@ _DURATION = (
     r"P(?=[0-9T])(?:[0-9]+Y)?(?:[0-9]+M)?(?:[0-9]+W)?(?:[0-9]+D)?(?:T(?=[0-9])(?:[0-9]+H)?(?:[0-9]+M)?(?:[0-9]+(?:\.[0-9]+)?S)?)?"
 )
 
-# Attached machines: the second source document has one; whether the service still takes them, no source says today.
+# Attached machines: the second source document has one; no source says whether the service still supports them.
 ATTACHED_MACHINE = Lifecycle(seen=WORKBENCH_ARTICLE, doubt=_NO_WORD_SINCE)
 # AKS as a kind of compute is of version 1 and ends with its SDK.
 AKS_COMPUTE = Lifecycle(seen=INFERENCE_ARTICLE, end=CLIENTS[Client.SDK_V1].lifecycle.end)
@@ -88,13 +85,13 @@ class MachineRequest(NamedTuple):
 
 
 def cluster_problems(request: ClusterRequest, as_of: date) -> list[Problem]:
-    """Every reason for which the service refuses the cluster on that day."""
+    """All problems of the cluster on that day."""
     problems = list(_scale(request))
     if request.idle_time is not None and not is_duration(request.idle_time):
         problems.append(
             _refused(
                 request.idle_path,
-                "the idle time of a node is a duration of ISO 8601",
+                "not a valid ISO 8601 duration",
                 request.idle_time,
                 "such as PT120S or PT15M",
                 "write PT120S for two minutes",
@@ -103,7 +100,7 @@ def cluster_problems(request: ClusterRequest, as_of: date) -> list[Problem]:
     if request.priority not in PRIORITIES:
         allowed = ", ".join(PRIORITIES)
         problems.append(
-            _refused(request.priority_path, "nodes have no such priority", request.priority, allowed, f"write {DEDICATED}")
+            _refused(request.priority_path, "unknown priority of nodes", request.priority, allowed, f"write {DEDICATED}")
         )
     if request.priority == LOW_PRIORITY:
         problems += _low_priority(request.priority_path, as_of)
@@ -111,10 +108,10 @@ def cluster_problems(request: ClusterRequest, as_of: date) -> list[Problem]:
         problems.append(
             _refused(
                 request.image_path,
-                "a cluster takes an image of its own for Windows nodes only",
+                "a custom image is supported for Windows nodes only",
                 None,
                 "no image with Linux nodes",
-                "leave the image out, and put what the work needs into the job's environment",
+                "leave the image out, and add what the work needs to the job's environment",
             )
         )
     return problems
@@ -129,7 +126,7 @@ def _low_priority(path: str, as_of: date) -> Iterator[Problem]:
         message=f"low priority in Azure Machine Learning compute retires on {LOW_PRIORITY_END.day.isoformat()}; "
         "from then on its machines are Spot machines",
         value=LOW_PRIORITY,
-        fix="nothing has to change; Spot's prices vary, and its machines are evicted when Azure needs them",
+        fix="no change needed; Spot prices vary, and Spot machines can be evicted at any time",
         source=f"{LOW_PRIORITY_END}; {SPOT_INSTEAD}",
         code=Code.RETIRING,
         severity=Severity.WARNING,
@@ -139,14 +136,14 @@ def _low_priority(path: str, as_of: date) -> Iterator[Problem]:
 def _scale(request: ClusterRequest) -> Iterator[Problem]:
     least, most = request.minimum_nodes, request.maximum_nodes
     if most is None:
-        yield _refused(request.maximum_path, "a cluster needs its largest number of nodes", None, "1 or more", "add it")
+        yield _refused(request.maximum_path, "a cluster requires a maximum number of nodes", None, "1 or more", "add it")
     elif most < 1:
-        yield _refused(request.maximum_path, "a cluster that never has a node runs nothing", most, "1 or more", "write 1")
+        yield _refused(request.maximum_path, "the maximum number of nodes is below 1", most, "1 or more", "write 1")
     if least < 0:
-        yield _refused(request.minimum_path, "the smallest number of nodes is below 0", least, "0 or more", "write 0")
+        yield _refused(request.minimum_path, "the minimum number of nodes is below 0", least, "0 or more", "write 0")
     if most is not None and least > most:
         yield _refused(
-            request.minimum_path, f"the smallest number of nodes is above the largest, {most}", least, f"0 to {most}", "write 0"
+            request.minimum_path, f"the minimum number of nodes is above the maximum, {most}", least, f"0 to {most}", "write 0"
         )
 
 
@@ -155,7 +152,7 @@ def _refused(path: str, message: str, value: object, allowed: str, fix: str) -> 
 
 
 def machine_problems(request: MachineRequest, as_of: date) -> list[Problem]:
-    """Every reason for which the service refuses the machine as compute on that day."""
+    """All problems of the machine as compute on that day."""
     problems = lifecycle.check(
         ATTACHED_MACHINE,
         "a virtual machine attached as compute",
@@ -166,19 +163,21 @@ def machine_problems(request: MachineRequest, as_of: date) -> list[Problem]:
         instead=("AmlCompute",),
     )
     if not request.address:
-        problems.append(_refused(request.address_path, "the machine has no address", "", "an IP address or a name", "add it"))
+        problems.append(
+            _refused(request.address_path, "the machine's address is missing", "", "an IP address or a name", "add it")
+        )
     if not request.user_name or not (request.has_password or request.has_private_key):
         problems.append(
             _refused(
                 request.user_path,
-                "the service signs on by SSH and needs a user with a password or a private key",
+                "the service signs in by SSH and requires a user with a password or a private key",
                 request.user_name or None,
                 "a user name with one of the two",
                 "add what is missing",
             )
         )
     if not 1 <= request.ssh_port <= 65535:
-        problems.append(_refused(request.port_path, "no such port", request.ssh_port, "1 to 65535", f"write {SSH_PORT}"))
+        problems.append(_refused(request.port_path, "not a valid port", request.ssh_port, "1 to 65535", f"write {SSH_PORT}"))
     if request.windows:
         problems.append(
             _refused(request.system_path, "only Ubuntu machines can be attached", "Windows", "Ubuntu", "choose an Ubuntu image")
@@ -187,9 +186,9 @@ def machine_problems(request: MachineRequest, as_of: date) -> list[Problem]:
 
 
 def kind_problems(kind: str, as_of: date, *, path: str) -> list[Problem]:
-    """What speaks against a kind of compute on that day: `AKS` is of version 1, and `Kubernetes` took its place."""
+    """The problems of a kind of compute on that day: `AKS` is of version 1, and `Kubernetes` took its place."""
     if kind not in COMPUTE_KINDS:
-        return [_refused(path, "no such kind of compute for GPUs", kind, ", ".join(COMPUTE_KINDS), f"write {KUBERNETES}")]
+        return [_refused(path, "unknown kind of compute for GPUs", kind, ", ".join(COMPUTE_KINDS), f"write {KUBERNETES}")]
     if kind != LEGACY_AKS:
         return []
     return lifecycle.check(

@@ -1,7 +1,6 @@
-"""What an online endpoint of Azure Machine Learning and its deployments may say, managed or on Kubernetes.
+"""Rules for online endpoints of Azure Machine Learning and their deployments, managed or on Kubernetes.
 
-In: an `EndpointRequest` or a `DeploymentRequest` with the paths of their values, and the day. Out: every problem. How
-requests are shared out is in `traffic`, how a deployment grows in `autoscale`.
+`traffic` has the rules for traffic shares, `autoscale` those for autoscaling.
 """
 
 import re
@@ -57,14 +56,14 @@ class DeploymentRequest(NamedTuple):
 
 
 def endpoint_problems(request: EndpointRequest, as_of: date) -> list[Problem]:
-    """Every reason for which the service refuses the endpoint on that day."""
+    """All problems of the endpoint on that day."""
     problems = lifecycle.check(ONLINE_ENDPOINTS, "an online endpoint", as_of, path=request.kind_path, value=request.kind)
     problems += _name("an endpoint", request.name, request.name_path)
     if request.auth_mode not in AUTH_MODES:
         problems.append(
             _refused(
                 request.auth_path,
-                "an endpoint needs one of the ways to sign on",
+                "unknown authentication mode",
                 request.auth_mode or None,
                 ", ".join(AUTH_MODES),
                 "write AADToken, which needs no secret",
@@ -74,22 +73,22 @@ def endpoint_problems(request: EndpointRequest, as_of: date) -> list[Problem]:
         problems.append(
             _refused(
                 request.auth_path,
-                "an endpoint on Kubernetes takes no tokens of Entra",
+                "an endpoint on Kubernetes doesn't support Entra tokens",
                 request.auth_mode,
                 ", ".join(mode for mode in AUTH_MODES if mode != OF_MANAGED),
-                "write AMLToken, whose tokens end after some hours",
+                "write AMLToken, whose tokens expire after some hours",
                 _SIGN_ON,
             )
         )
     if request.kind not in KINDS:
         allowed = ", ".join(KINDS)
-        problems.append(_refused(request.kind_path, "no such kind of online endpoint", request.kind, allowed, f"write {MANAGED}"))
+        problems.append(_refused(request.kind_path, "unknown kind of online endpoint", request.kind, allowed, f"write {MANAGED}"))
     problems += _compute(request)
     return problems
 
 
 def deployment_problems(request: DeploymentRequest, as_of: date) -> list[Problem]:
-    """Every reason for which the service refuses the deployment on that day."""
+    """All problems of the deployment on that day."""
     problems = lifecycle.check(ONLINE_ENDPOINTS, "an online deployment", as_of, path=request.name_path, value=request.kind)
     problems += _name("a deployment", request.name, request.name_path)
     both = len(request.name) + len(request.endpoint_name)
@@ -97,9 +96,9 @@ def deployment_problems(request: DeploymentRequest, as_of: date) -> list[Problem
         problems.append(
             _refused(
                 request.name_path,
-                "the names of a Kubernetes endpoint and its deployment have 6 to 62 characters together",
+                "invalid total length of the names of a Kubernetes endpoint and its deployment",
                 both,
-                "6 to 62",
+                "6 to 62 characters in total",
                 "shorten one of them",
                 QUOTAS,
             )
@@ -108,10 +107,10 @@ def deployment_problems(request: DeploymentRequest, as_of: date) -> list[Problem
         problems.append(
             _refused(
                 request.instances_path,
-                "a deployment has so many instances only where Microsoft has allowed it",
+                f"more than {MOST_INSTANCES} instances require Microsoft's approval",
                 request.instances,
                 f"at most {MOST_INSTANCES}, more on request",
-                "have fewer, or ask for a higher limit",
+                "use fewer, or request a higher limit",
                 QUOTAS,
             )
         )
@@ -119,10 +118,10 @@ def deployment_problems(request: DeploymentRequest, as_of: date) -> list[Problem
         problems.append(
             _refused(
                 request.instances_path,
-                "a deployment has at least one instance",
+                "a deployment needs at least one instance",
                 request.instances,
                 f"{LEAST_INSTANCES} or more",
-                "write 1, and delete the deployment when nobody asks it",
+                "write 1, and delete the deployment while it isn't used",
                 LEAST_SOURCE,
             )
         )
@@ -131,7 +130,7 @@ def deployment_problems(request: DeploymentRequest, as_of: date) -> list[Problem
         problems.append(
             _refused(
                 request.timeout_path,
-                f"a {request.kind} endpoint gives up a request after at most {most} s",
+                f"the request timeout of a {request.kind} endpoint is at most {most} s",
                 request.request_timeout_s,
                 f"above 0, at most {most} s",
                 f"write {most} s or less, or answer at once and do the work elsewhere",
@@ -145,10 +144,10 @@ def _name(what: str, name: str, path: str) -> Iterator[Problem]:
     if re.fullmatch(_NAME, name) is None:
         yield _refused(
             path,
-            f"the name of {what} doesn't fit",
+            f"not a valid name of {what}",
             name,
             "3 to 32 letters, digits and single dashes, a letter first",
-            "choose such a name",
+            "use only the allowed characters",
             QUOTAS,
         )
 
@@ -158,7 +157,7 @@ def _compute(request: EndpointRequest) -> Iterator[Problem]:
         legacy = "; the kind AKS is of version 1" if request.compute_kind == LEGACY_AKS else ""
         yield _refused(
             request.compute_path,
-            f"a Kubernetes endpoint names a compute of the kind Kubernetes{legacy}",
+            f"a Kubernetes endpoint requires a compute of the kind Kubernetes{legacy}",
             request.compute_kind or None,
             KUBERNETES,
             "attach the cluster as Kubernetes compute",
@@ -167,7 +166,7 @@ def _compute(request: EndpointRequest) -> Iterator[Problem]:
     if request.kind == MANAGED and request.compute_kind:
         yield _refused(
             request.compute_path,
-            "a managed endpoint has no compute of its own",
+            "a managed endpoint can't have a compute",
             request.compute_kind,
             "no compute",
             f"leave the compute out, or write {KUBERNETES}",

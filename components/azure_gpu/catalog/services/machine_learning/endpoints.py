@@ -1,7 +1,6 @@
-"""What managed online endpoints of Azure Machine Learning take: VM sizes, and the quota that a deployment needs.
+"""VM sizes of managed online endpoints of Azure Machine Learning, and the quota of a deployment.
 
-In: a size with its use and the day, or a size and a number of instances. Out: problems, vCPUs, the quota family by the name that
-Azure Machine Learning itself gives it. What an endpoint and its deployments may say is in `deployments`.
+Quota families have the names that Azure Machine Learning uses. The rules for endpoints and deployments are in `deployments`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -38,7 +37,7 @@ class ManagedSize(NamedTuple):
 
     name: str
     quota_family: str  # as Azure Machine Learning spells it; compute's own spelling is in the size's series
-    reserves: bool  # whether `RESERVED` is asked for on top
+    reserves: bool  # whether `RESERVED` is added
     seen: Source
 
 
@@ -47,14 +46,14 @@ TABLE = Table(
     {
         "size": "as Azure spells it: Standard_NC4as_T4_v3",
         "quota_family": "as Azure Machine Learning spells it",
-        "reserves": "whether quota for upgrades is asked for on top: yes or no",
+        "reserves": "whether quota for upgrades is added: yes or no",
         "source": "the earliest that has it",
     },
 )
 
 
 def read(rows: Iterator[Row], known: Mapping[str, Source]) -> dict[str, ManagedSize]:
-    """What a table's rows tell, with the sources that they may refer to. TableError where a row is malformed."""
+    """The values of a table's rows. `known`: the sources to refer to. Raises TableError for an invalid row."""
     return {
         name.lower(): ManagedSize(
             name, row.filled("quota_family"), row.yes("reserves"), row.one_of("source", known, sources.WHERE)
@@ -68,7 +67,7 @@ MANAGED_SIZES = Listed(_BY_NAME.values)
 
 
 class ManagedCpuSize(NamedTuple):
-    """A size without a GPU that managed endpoints list. All of them ask for `RESERVED` on top."""
+    """A size without a GPU that managed endpoints list. `RESERVED` is added for all of them."""
 
     name: str
     vcpus: int
@@ -121,14 +120,14 @@ def has_gpu(size_name: str) -> bool | None:
 
 
 def unlisted(size_name: str, path: str) -> Iterator[Problem]:
-    """What is to be said about a size without a GPU that the list hasn't got."""
+    """A warning for a size without a GPU that isn't in the list."""
     if managed_cpu(size_name) is None:
         yield Problem(
             path=path,
             message=f"whether managed endpoints take {size_name} is not known: not on their list of {LIST.day.isoformat()}",
             value=size_name,
             allowed=", ".join(one.name for one in MANAGED_CPU_SIZES[:4]) + " and others",
-            fix="`az ml compute list-sizes` shows what the region has",
+            fix="list a region's sizes with `az ml compute list-sizes`",
             source=str(LIST),
             code=Code.UNKNOWN,
             severity=Severity.WARNING,
@@ -136,7 +135,7 @@ def unlisted(size_name: str, path: str) -> Iterator[Problem]:
 
 
 def quota_of(size_name: str, instances: int) -> tuple[str, int | None]:
-    """The family whose quota so many instances use, and how many vCPUs of it, by the name of a size."""
+    """The quota family and vCPUs of this number of instances, by the name of a size."""
     cpu = managed_cpu(size_name)
     if cpu is not None:
         return cpu.quota_family, reserved(instances) * cpu.vcpus
@@ -169,12 +168,12 @@ def quota_vcpus(size: Size, instances: int) -> int | None:
 
 
 def size_problems(size: Size, use: SizeUse, as_of: date) -> Iterator[Problem]:
-    """What speaks against the size in managed online endpoints alone."""
+    """The problems of the size in managed online endpoints."""
     row = managed(size)
     if row is not None:
         what = f"{size.name} in managed online endpoints"
         yield from lifecycle.check(Lifecycle(seen=row.seen), what, as_of, path=use.path, value=use.size)
-    elif size.lifecycle.status(as_of, use.region) is not Status.RETIRED:  # else its own retirement says it
+    elif size.lifecycle.status(as_of, use.region) is not Status.RETIRED:  # else its retirement is reported
         yield from _not_listed(size, use, as_of)
     if use.nodes < LEAST_INSTANCES:
         yield Problem(
@@ -182,7 +181,7 @@ def size_problems(size: Size, use: SizeUse, as_of: date) -> Iterator[Problem]:
             message=f"a managed online deployment can't have {use.nodes} instances: it never scales to zero",
             value=use.nodes,
             allowed=f"{LEAST_INSTANCES} or more",
-            fix="write 1, and delete the deployment when nobody asks it",
+            fix="write 1, and delete the deployment while it isn't used",
             source=str(LEAST_SOURCE),
             code=Code.IMPOSSIBLE,
         )
@@ -198,7 +197,7 @@ def size_problems(size: Size, use: SizeUse, as_of: date) -> Iterator[Problem]:
 
 
 def _not_listed(size: Size, use: SizeUse, as_of: date) -> Iterator[Problem]:
-    """A size that was there when the list was written was left out of it; of one that came or had gone, the list says nothing."""
+    """A size that existed on the day of the list isn't supported; for others, the list proves nothing."""
     end = size.lifecycle.end_in(use.region)
     there = size.lifecycle.seen.day < LIST.day and (end is None or end.day >= LIST.day)
     if there:
@@ -216,7 +215,7 @@ def _not_listed(size: Size, use: SizeUse, as_of: date) -> Iterator[Problem]:
         path=use.path,
         message=f"whether managed online endpoints take {size.name} is not known: not on their list of {LIST.day.isoformat()}",
         value=use.size,
-        fix="`az ml compute list-sizes` shows what the region has; a Kubernetes endpoint takes what the cluster has",
+        fix="list a region's sizes with `az ml compute list-sizes`; a Kubernetes endpoint uses the cluster's sizes",
         source=str(LIST),
         code=Code.UNKNOWN,
         severity=Severity.WARNING,

@@ -1,8 +1,4 @@
-"""What the extension Microsoft.AzureML.Kubernetes takes, the cluster it runs on, and the instance types of the attached compute.
-
-In: an `ExtensionRequest` or an `InstanceTypeRequest` with the paths of their values, and the day. Out: every problem. `SETTINGS`
-is the table of the extension's settings.
-"""
+"""The extension Microsoft.AzureML.Kubernetes: its settings, and rules for them, for its cluster and for instance types."""
 
 from collections.abc import Iterator, Mapping
 from datetime import date
@@ -21,7 +17,7 @@ INSTANCE_TYPES = Source("Azure/AML-Kubernetes, docs/instance-type.md", Dated.OBS
 _LATER_NOTE = Source("Microsoft Learn, machine-learning, a later note on trusted access", Dated.OBSERVED, date(2026, 11, 20))
 EXTENSION = Lifecycle(seen=PAGE)
 
-ROUTER_REPLICAS = 3  # where the router is highly available, each on a node of its own
+ROUTER_REPLICAS = 3  # of a highly available router, on separate nodes
 LEAST_VCPUS = 4
 LEAST_MEMORY_GIB = 14
 ROUTER_SERVICES = ("loadBalancer", "nodePort", "clusterIP")
@@ -51,8 +47,8 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("internalLoadBalancerProvider", ("azure",), "", "an internal load balancer, on AKS only"),
     Setting("installNvidiaDevicePlugin", _TRUTH, "False", "NVIDIA's device plugin"),
     Setting("installDcgmExporter", _TRUTH, "False", "GPU metrics"),
-    Setting("installPromOp", _TRUTH, "True", "a Prometheus operator of its own"),
-    Setting("installVolcano", _TRUTH, "True", "the Volcano scheduler of its own"),
+    Setting("installPromOp", _TRUTH, "True", "its own Prometheus operator"),
+    Setting("installVolcano", _TRUTH, "True", "its own Volcano scheduler"),
 )
 NODE_SELECTOR = "nodeSelector."  # with a label's key behind it
 _BY_NAME = {one.name: one for one in SETTINGS}
@@ -83,7 +79,7 @@ class InstanceTypeRequest(NamedTuple):
 
 
 def extension_problems(request: ExtensionRequest, as_of: date) -> list[Problem]:
-    """Every reason for which the extension refuses these settings or this cluster on that day."""
+    """All problems of these settings or this cluster on that day."""
     problems = lifecycle.check(EXTENSION, f"the extension {EXTENSION_TYPE}", as_of, path=request.path, value=None)
     problems += _values(request)
     problems += _purpose(request)
@@ -94,7 +90,7 @@ def extension_problems(request: ExtensionRequest, as_of: date) -> list[Problem]:
 
 
 def instance_type_problems(request: InstanceTypeRequest, as_of: date) -> list[Problem]:
-    """Every reason for which an instance type doesn't work on that day: a GPU belongs to the limits, and is whole."""
+    """All reasons why an instance type doesn't work on that day: a GPU belongs to the limits, and is whole."""
     problems = lifecycle.check(
         Lifecycle(seen=INSTANCE_TYPES), "an instance type of attached compute", as_of, path=request.path, value=None
     )
@@ -102,7 +98,7 @@ def instance_type_problems(request: InstanceTypeRequest, as_of: date) -> list[Pr
         problems.append(
             _refused(
                 f"{request.path}.requests.{GPU_RESOURCE}",
-                "an instance type names its GPUs under limits only",
+                "an instance type has its GPUs under limits only",
                 request.requests[GPU_RESOURCE],
                 f"{GPU_RESOURCE} under limits",
                 "move it to limits",
@@ -114,9 +110,9 @@ def instance_type_problems(request: InstanceTypeRequest, as_of: date) -> list[Pr
         problems.append(
             _refused(
                 f"{request.path}.limits.{GPU_RESOURCE}",
-                "the number of GPUs is a whole number, written as text",
+                "not a valid number of GPUs",
                 count,
-                "0 or more",
+                "an integer as text, 0 or more",
                 'write "1"',
                 INSTANCE_TYPES,
             )
@@ -146,7 +142,7 @@ def _unknown(name: str, path: str) -> Problem:
     close = spelling.nearest(name, _BY_NAME, 2)
     return Problem(
         path=path,
-        message="no setting of the extension is known by this name",
+        message="unknown setting of the extension",
         value=name,
         allowed=", ".join((*_BY_NAME, f"{NODE_SELECTOR}KEY")),
         fix=f"if it is misspelt, write {' or '.join(close)}" if close else "look it up on the extension's page",
@@ -161,9 +157,9 @@ def _purpose(request: ExtensionRequest) -> Iterator[Problem]:
     if not _truth(request, "enableTraining") and not _truth(request, "enableInference"):
         yield _refused(
             request.path,
-            "the extension is to do nothing: neither enableTraining nor enableInference is True",
+            "neither enableTraining nor enableInference is True",
             None,
-            "at least one of the two True",
+            "at least one of them True",
             "write enableInference: True for endpoints, enableTraining: True for jobs",
         )
 
@@ -172,7 +168,7 @@ def _inference(request: ExtensionRequest) -> Iterator[Problem]:
     services = ", ".join(ROUTER_SERVICES)
     if "inferenceRouterServiceType" not in request.settings:
         path = f"{request.path}.inferenceRouterServiceType"
-        yield _refused(path, "inference needs to know how its router is reached", None, services, "write loadBalancer")
+        yield _refused(path, "inference requires inferenceRouterServiceType", None, services, "write loadBalancer")
     if not _truth(request, "allowInsecureConnections"):
         yield from _tls(request)
     if _truth(request, "inferenceRouterHA") and request.nodes is not None and request.nodes < ROUTER_REPLICAS:
@@ -181,7 +177,7 @@ def _inference(request: ExtensionRequest) -> Iterator[Problem]:
             f"a highly available router needs {ROUTER_REPLICAS} nodes, and the cluster has {request.nodes}",
             request.settings.get("inferenceRouterHA"),
             f"False below {ROUTER_REPLICAS} nodes",
-            f"write inferenceRouterHA: False, or have {ROUTER_REPLICAS} nodes",
+            f"write inferenceRouterHA: False, or use {ROUTER_REPLICAS} nodes",
         )
     if "internalLoadBalancerProvider" in request.settings and not request.aks:
         path = f"{request.path}.internalLoadBalancerProvider"
@@ -193,11 +189,11 @@ def _tls(request: ExtensionRequest) -> Iterator[Problem]:
     if "sslCname" not in request.settings:
         path = f"{request.path}.sslCname"
         fix = "add it, or write allowInsecureConnections: True for development"
-        yield _refused(path, "HTTPS needs the name in the certificate", None, "a host name", fix)
+        yield _refused(path, "HTTPS requires the name in the certificate", None, "a host name", fix)
     if "sslSecret" not in request.settings and not {"sslCertPemFile", "sslKeyPemFile"} <= request.protected:
         yield _refused(
             f"{request.path}.sslSecret",
-            "HTTPS needs a certificate and its key",
+            "HTTPS requires a certificate and its key",
             None,
             "sslSecret, or both protected settings sslCertPemFile and sslKeyPemFile",
             "add one of the two",
@@ -207,26 +203,26 @@ def _tls(request: ExtensionRequest) -> Iterator[Problem]:
 def _cluster(request: ExtensionRequest) -> Iterator[Problem]:
     path = request.cluster_path
     if request.aks and request.service_principal:
-        fix = "give the cluster a managed identity, and make its node pools anew"
+        fix = "give the cluster a managed identity, and recreate its node pools"
         yield _refused(path, "a cluster with a service principal isn't supported", None, "a managed identity", fix)
     if request.aks and not request.local_accounts:
         yield Problem(
             path=path,
-            message="the extension's page wants local accounts enabled; a later note says that trusted access makes up for them",
+            message="the extension's page requires local accounts; a later note accepts trusted access instead",
             allowed="local accounts, or trusted access for the workspace",
-            fix="set trusted access up, or enable local accounts",
+            fix="set up trusted access, or enable local accounts",
             source=f"{PAGE}; {_LATER_NOTE}",
             code=Code.UNKNOWN,
             severity=Severity.WARNING,
         )
     if not request.same_subscription:
         fix = "connect the cluster to Azure Arc in the workspace's subscription"
-        yield _refused(path, "the cluster is in another subscription than the workspace", None, "the same one", fix)
+        yield _refused(path, "the cluster isn't in the workspace's subscription", None, "the same one", fix)
     for amount, least, unit in ((request.vcpus, LEAST_VCPUS, "vCPU"), (request.memory_gib, LEAST_MEMORY_GIB, "GB of memory")):
         if amount is not None and amount < least:
             yield Problem(
                 path=path,
-                message=f"the cluster has {amount} {unit}, and for production the extension wants {least}",
+                message=f"the cluster has {amount} {unit}, and the extension requires {least} in production",
                 value=amount,
                 allowed=f"at least {LEAST_VCPUS} vCPU and {LEAST_MEMORY_GIB} GB",
                 fix="add nodes, or choose larger ones",

@@ -1,7 +1,4 @@
-"""What became of the packages that projects for Azure Machine Learning's retired clients ask for.
-
-In: packages of a conda file, and whether they run on a GPU. Out: warnings, each with what to ask for today.
-"""
+"""Warnings about packages of projects for Azure Machine Learning's retired clients, each with its current replacement."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -24,7 +21,7 @@ LEAST_PYTHON = (3, 9)  # of the inference server; TensorFlow 2.21 takes 3.10
 _VERSION = r"(\d+)(?:\.(\d+))?"
 
 
-class AskedFor(NamedTuple):
+class RequestedPackage(NamedTuple):
     """One package, where it is written, and how."""
 
     package: Package
@@ -32,52 +29,55 @@ class AskedFor(NamedTuple):
     at: str
 
 
-def problems(asked: Iterable[AskedFor], *, gpu: bool, serves: bool) -> Iterator[Problem]:
-    """`gpu`: they are to run on one; `serves`: they are a web service's, not a training's."""
-    for one in asked:
+def problems(packages: Iterable[RequestedPackage], *, gpu: bool, serves: bool) -> Iterator[Problem]:
+    """`gpu`: the packages are to run on a GPU; `serves`: they are those of a web service."""
+    for one in packages:
         yield from _of(one, gpu, serves)
 
 
-def _of(one: AskedFor, gpu: bool, serves: bool) -> Iterator[Problem]:
+def _of(one: RequestedPackage, gpu: bool, serves: bool) -> Iterator[Problem]:
     name, constraint = one.package.name, one.package.constraint
     if "cntk" in one.text.lower():
         yield from _cntk(one, gpu)
     elif name == "python" and (version := re.search(_VERSION, constraint)):
         if (int(version[1]), int(version[2] or 99)) < LEAST_PYTHON:
-            yield _gone(one, "this Python has ended, and no package of today installs on it", "python=3.11", SERVER)
+            yield _gone(one, "this Python is out of support, and no current package installs on it", "python=3.11", SERVER)
     elif name == "tensorflow-gpu":
         yield _gone(
-            one, "the package was withdrawn; one package serves both since 2.1", "tensorflow[and-cuda]==2.21.0", _TENSORFLOW
+            one,
+            "the package was withdrawn; since 2.1 `tensorflow` includes GPU support",
+            "tensorflow[and-cuda]==2.21.0",
+            _TENSORFLOW,
         )
     elif name == "tensorflow" and not one.package.extras and gpu:
-        message = "it ran on the processor alone in those years, and brings no CUDA today: the GPU would stand idle"
+        message = "the package was CPU-only then, and has no CUDA now: the GPU would be idle"
         yield _gone(one, message, "tensorflow[and-cuda]==2.21.0", WORKBENCH_ARTICLE)
     elif gpu and name in CPU_ONLY:
-        yield _gone(one, "it runs on the processor alone: the GPU would stand idle", CPU_ONLY[name], WORKBENCH_ARTICLE)
+        yield _gone(one, "the package is CPU-only: the GPU would be idle", CPU_ONLY[name], WORKBENCH_ARTICLE)
     elif serves and name in ("azureml-core", "azureml-contrib-services", "azureml-defaults", "azureml-sdk"):
         yield _gone(
-            one, "version 1 of the SDK isn't what serves today", "azureml-inference-server-http==1.5.1", INFERENCE_ARTICLE
+            one, "version 1 of the SDK no longer serves models", "azureml-inference-server-http==1.5.1", INFERENCE_ARTICLE
         )
 
 
-def _cntk(one: AskedFor, gpu: bool) -> Iterator[Problem]:
+def _cntk(one: RequestedPackage, gpu: bool) -> Iterator[Problem]:
     text = one.text.lower()
     yield _gone(
         one,
-        "the Microsoft Cognitive Toolkit has had no release since 2019, for no Python that is left",
+        "the Microsoft Cognitive Toolkit has had no release since 2019, and supports no current Python",
         "tensorflow or torch",
         _CNTK,
     )
     if "1bit-sgd" in text:
-        message = "1-bit SGD has a licence of its own, more restrictive than the toolkit's MIT licence"
+        message = "1-bit SGD has a separate licence, more restrictive than the toolkit's MIT licence"
         fix = "read it before you use the wheel; the wheel without it is in the folder GPU"
         yield Problem(one.at, message, one.text, fix=fix, source=str(ONE_BIT_SGD), severity=Severity.WARNING)
     if gpu and "cpu-only" in text:
-        message = "this wheel runs on the processor alone: the GPU would stand idle"
+        message = "this wheel is CPU-only: the GPU would be idle"
         yield _gone(one, message, "the wheel in the folder GPU, at the time of the page", WORKBENCH_ARTICLE)
 
 
-def _gone(one: AskedFor, message: str, instead: str, source: Source) -> Problem:
+def _gone(one: RequestedPackage, message: str, instead: str, source: Source) -> Problem:
     return Problem(
         path=one.at,
         message=message,

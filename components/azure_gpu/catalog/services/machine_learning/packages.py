@@ -1,7 +1,5 @@
-"""Python packages that come twice, with and without a GPU: which of the two an environment has.
-
-In: packages by name, with what follows it in brackets and the version that is asked for. Out: whether they are of use without a
-GPU, and warnings where a package for processors alone stands in an environment that is made for GPUs.
+"""Python packages that exist with and without GPU support: whether an environment needs a GPU, and warnings for CPU-only
+packages.
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,7 +13,7 @@ _INDEX = Source("the packages' own pages on pypi.org and anaconda.org", Dated.OB
 
 
 class Package(NamedTuple):
-    """A package that is asked for."""
+    """A requested package."""
 
     name: str  # in lower case, with hyphens
     extras: tuple[str, ...] = ()  # cuda12 of jax[cuda12]
@@ -23,7 +21,7 @@ class Package(NamedTuple):
     pip: bool = True
 
 
-# Packages that run on processors alone, and what takes their place on a GPU.
+# CPU-only packages, with their replacements for a GPU.
 CPU_ONLY: dict[str, str] = {
     "tensorflow-cpu": "tensorflow[and-cuda]",
     "intel-tensorflow": "tensorflow[and-cuda]",
@@ -36,7 +34,7 @@ CPU_ONLY: dict[str, str] = {
     "py-xgboost-cpu": "py-xgboost-gpu",
     "paddlepaddle": "paddlepaddle-gpu",
 }
-# Packages that are of no use without a GPU, by name or by how it begins.
+# Packages that need a GPU, by name or prefix.
 GPU_ONLY = frozenset(
     {"tensorflow-gpu", "pytorch-cuda", "onnxruntime-gpu", "faiss-gpu", "cntk-gpu", "py-xgboost-gpu", "paddlepaddle-gpu", "apex"}
 )
@@ -44,8 +42,8 @@ _GPU_BEGINNINGS = ("cupy-cuda", "mxnet-cu", "nvidia-cu", "tensorrt", "cudatoolki
 _GPU_EXTRAS = ("and-cuda", "cuda", "cuda11", "cuda12", "cuda13")
 
 
-def for_gpus_alone(packages: Iterable[Package]) -> bool:
-    """Whether one of the packages is of no use without a GPU."""
+def need_gpu(packages: Iterable[Package]) -> bool:
+    """Whether one of the packages needs a GPU."""
     return any(
         package.name in GPU_ONLY or package.name.startswith(_GPU_BEGINNINGS) or set(package.extras) & set(_GPU_EXTRAS)
         for package in packages
@@ -53,7 +51,7 @@ def for_gpus_alone(packages: Iterable[Package]) -> bool:
 
 
 def problems(packages: Iterable[Package], path: str) -> Iterator[Problem]:
-    """A warning for each package of an environment that is made for GPUs and doesn't use one."""
+    """A warning for each CPU-only package of an environment for GPUs."""
     for package in packages:
         instead = CPU_ONLY.get(package.name, "")
         if not instead and "+cpu" in package.constraint:
@@ -62,7 +60,7 @@ def problems(packages: Iterable[Package], path: str) -> Iterator[Problem]:
             continue
         yield Problem(
             path=path,
-            message=f"{package.name} runs on the processor alone, and the environment is made for a GPU, which would stand idle",
+            message=f"{package.name} is CPU-only, and the environment is for a GPU, which would be idle",
             value=f"{package.name}{package.constraint}",
             allowed="packages that use the GPU",
             fix=f"write {instead}",

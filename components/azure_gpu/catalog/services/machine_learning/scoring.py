@@ -1,7 +1,7 @@
 """The contract between a scoring script and Azure Machine Learning's inference server, azureml-inference-server-http 1.5.1.
 
-The defaults that a container and the parts that imitate the service share, as the package's own files have them. What else they
-say to whoever writes a script or a server is in `facts.csv`.
+The defaults that a container and the embedded Azure share, by the package's files; other facts about the server are in
+`facts.csv`.
 """
 
 from datetime import date

@@ -1,8 +1,4 @@
-"""How the service asks a deployment whether it is well, and how long requests may take and wait: defaults and limits.
-
-In: a `ProbeRequest` or a `LimitsRequest`, with the paths of their values. Out: every problem. The longest time of a request is in
-`deployments`.
-"""
+"""Probes and request limits of a deployment: defaults and rules. The maximum request timeout is in `deployments`."""
 
 from collections.abc import Iterator
 from datetime import date
@@ -27,7 +23,7 @@ DEFAULT_POLLING_S = 1
 
 
 class Probe(NamedTuple):
-    """How often and how long a container is asked, in seconds and times; as the service has it where nothing is said."""
+    """The settings of a probe, in seconds and counts, with the service's defaults."""
 
     initial_delay: int = 10
     period: int = 10
@@ -54,9 +50,9 @@ class LimitsRequest(NamedTuple):
 
 
 def probe_problems(request: ProbeRequest) -> list[Problem]:
-    """Every reason for which the service refuses the probe."""
+    """All problems of the probe."""
     found = [
-        _refused(f"{request.path}.{key}", "this number is too small", value, "1 or more", "write 1 or more")
+        _refused(f"{request.path}.{key}", "the number is below 1", value, "1 or more", "write 1 or more")
         for key, value in (
             ("initial_delay_seconds", request.probe.initial_delay),
             ("period_seconds", request.probe.period),
@@ -69,30 +65,28 @@ def probe_problems(request: ProbeRequest) -> list[Problem]:
     if request.liveness and request.probe.success_threshold > 1:
         path = f"{request.path}.success_threshold"
         found.append(
-            _refused(path, "one good answer ends a liveness probe's failure", request.probe.success_threshold, "1", "write 1")
+            _refused(path, "a liveness probe's success threshold must be 1", request.probe.success_threshold, "1", "write 1")
         )
     return found
 
 
 def limits_problems(request: LimitsRequest) -> Iterator[Problem]:
-    """Every reason for which the service refuses the limits."""
+    """All problems of the limits."""
     if request.concurrent < 1:
         path = f"{request.path}.concurrent"
-        yield _refused(
-            path, "an instance answers at least one request at a time", request.concurrent, "1 or more", "write 1 or more"
-        )
+        yield _refused(path, "the number of concurrent requests is below 1", request.concurrent, "1 or more", "write 1 or more")
     if request.kind == KUBERNETES and request.concurrent > DEFAULT_CONCURRENT:
         yield Problem(
             path=f"{request.path}.concurrent",
-            message="on Kubernetes Microsoft asks to leave this at 1, unless its support says otherwise",
+            message="Microsoft recommends 1 on Kubernetes",
             value=request.concurrent,
             allowed="1",
-            fix="take it out, and have more instances",
+            fix="leave it out, and add instances",
             source=str(KUBERNETES_YAML),
             severity=Severity.WARNING,
         )
     if request.queue_s < 0:
-        yield _refused(f"{request.path}.queue_seconds", "no time is shorter than none", request.queue_s, "0 or more", "write 0.5")
+        yield _refused(f"{request.path}.queue_seconds", "the time is negative", request.queue_s, "0 or more", "write 0.5")
 
 
 def _refused(path: str, message: str, value: object, allowed: str, fix: str, source: Source = MANAGED_YAML) -> Problem:

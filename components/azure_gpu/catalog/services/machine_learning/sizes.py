@@ -1,8 +1,6 @@
-"""Which VM sizes Azure Machine Learning takes for its clusters and instances, and, through `endpoints`, for
-managed online endpoints.
+"""VM sizes of Azure Machine Learning: clusters and instances, and, through `endpoints`, managed online endpoints.
 
-In: a size, its use and the day. Out: what speaks against it in Azure Machine Learning alone. Azure itself says that it doesn't
-support every size and gives a list by API only, so that a series that no page names is a warning and no refusal.
+Azure says that it doesn't support every size, and lists them by API only, so a series that no page names is a warning.
 """
 
 from collections.abc import Iterator
@@ -26,11 +24,11 @@ COMPUTE_SERIES = lifecycle_tables.of_series(tables.beside(__file__, "compute_ser
 
 
 def size_problems(size: Size, use: SizeUse, as_of: date) -> Iterator[Problem]:
-    """What speaks against the size in clusters, instances or managed endpoints, whichever the use names."""
+    """The problems of the size in clusters, instances or managed endpoints, whichever the use names."""
     if use.service is Service.ML_ENDPOINT:
         yield from endpoints.size_problems(size, use, as_of)
         return
-    if size.lifecycle.status(as_of, use.region) is not Status.RETIRED:  # else its own retirement says it
+    if size.lifecycle.status(as_of, use.region) is not Status.RETIRED:  # else its retirement is reported
         yield from _series(size, use, as_of)
 
 
@@ -42,7 +40,7 @@ def _series(size: Size, use: SizeUse, as_of: date) -> Iterator[Problem]:
             message=f"whether Azure Machine Learning compute takes the series {size.series.name} is not known",
             value=use.size,
             allowed=", ".join(name for name, one in COMPUTE_SERIES.items() if one.status(as_of) is not Status.RETIRED),
-            fix="`az ml compute list-sizes` shows what the workspace's region takes",
+            fix="list a region's sizes with `az ml compute list-sizes`",
             source=str(TARGETS_PAGE),
             code=Code.UNKNOWN,
             severity=Severity.WARNING,

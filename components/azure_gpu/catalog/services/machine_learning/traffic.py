@@ -1,7 +1,4 @@
-"""How an online endpoint shares its requests out: live traffic by weight, and copies of it that are mirrored to one deployment.
-
-In: a `TrafficRequest`: the deployments that there are, the shares, and where each was written. Out: every problem.
-"""
+"""Rules for the traffic of an online endpoint: live traffic by percentage, and mirrored traffic to one deployment."""
 
 from collections.abc import Iterator, Mapping
 from datetime import date
@@ -17,7 +14,9 @@ ROLLOUT = Source("Microsoft Learn, machine-learning/how-to-safely-rollout-online
 WHOLE = 100  # percent
 MOST_MIRRORED = 50  # percent
 MOST_DEPLOYMENTS = 20  # an endpoint, more on request
-DEPLOYMENT_HEADER = "azureml-model-deployment"  # chooses one in a request, whatever the shares; in an answer, who gave it
+DEPLOYMENT_HEADER = (
+    "azureml-model-deployment"  # of a request: chooses a deployment, independent of the shares; of an answer: the deployment
+)
 
 
 class TrafficRequest(NamedTuple):
@@ -33,7 +32,7 @@ class TrafficRequest(NamedTuple):
 
 
 def problems(request: TrafficRequest) -> list[Problem]:
-    """Every reason for which the service refuses these shares."""
+    """All problems of these shares."""
     return [*_deployments(request), *_names(request), *_live(request), *_mirrored(request)]
 
 
@@ -41,10 +40,10 @@ def _deployments(request: TrafficRequest) -> Iterator[Problem]:
     if len(request.deployments) > MOST_DEPLOYMENTS:
         yield impossible(
             request.deployments_path,
-            "an endpoint has so many deployments only where Microsoft has allowed it",
+            f"more than {MOST_DEPLOYMENTS} deployments require Microsoft's approval",
             len(request.deployments),
             f"at most {MOST_DEPLOYMENTS}, more on request",
-            "remove those without traffic, or ask for a higher limit",
+            "remove those without traffic, or request a higher limit",
             QUOTAS,
         )
 
@@ -57,10 +56,10 @@ def _names(request: TrafficRequest) -> Iterator[Problem]:
             close = spelling.nearest(name, request.deployments, 1)
             yield Problem(
                 path=f"{path}.{name}",
-                message="there is no such deployment; one that is removed has its share given to others first",
+                message="unknown deployment; before you remove one, give its share to others",
                 value=name,
-                allowed=", ".join(request.deployments) or "none, as there is no deployment",
-                fix=f"did you mean {close[0]}?" if close else f"declare the deployment, or take {name} out",
+                allowed=", ".join(request.deployments) or "none: the endpoint has no deployments",
+                fix=f"did you mean {close[0]}?" if close else f"declare the deployment, or remove {name}",
                 instead=close,
                 source=str(ROLLOUT),
                 code=Code.NOT_FOUND,
@@ -71,21 +70,21 @@ def _live(request: TrafficRequest) -> Iterator[Problem]:
     out_of_range = {name: share for name, share in request.traffic.items() if not 0 <= share <= WHOLE}
     for name, share in out_of_range.items():
         path = f"{request.traffic_path}.{name}"
-        yield impossible(path, "a share of traffic is a percentage", share, f"0 to {WHOLE}", "write a percentage", PROVIDER)
+        yield impossible(path, "not a valid percentage of traffic", share, f"0 to {WHOLE}", "write a percentage", PROVIDER)
     total = sum(request.traffic.values())
     if not out_of_range and total not in (0, WHOLE):
         yield impossible(
             request.traffic_path,
-            f"the traffic of an endpoint's deployments adds up to {total} percent",
+            f"the shares of traffic add up to {total} percent",
             total,
-            f"{WHOLE} percent together, or 0 where nobody is to be answered",
+            f"{WHOLE} percent in total, or 0 for no live traffic",
             f"{'take away' if total > WHOLE else 'give out'} {abs(WHOLE - total)} percent",
             PROVIDER,
         )
     if not out_of_range and request.deployments and total == 0:
         yield Problem(
             path=request.traffic_path,
-            message="no deployment gets requests, so that only those are answered which name one in their header",
+            message="no deployment gets live traffic; only requests whose header names one are answered",
             value=total,
             fix=f"give out {WHOLE} percent",
             source=str(ROLLOUT),
@@ -98,15 +97,17 @@ def _mirrored(request: TrafficRequest) -> Iterator[Problem]:
     if not mirrored:
         return
     if request.kind == KUBERNETES:
-        yield impossible(path, "an endpoint on Kubernetes mirrors nothing", mirrored, "none", f"take {path} out", ROLLOUT)
+        yield impossible(path, "an endpoint on Kubernetes can't mirror traffic", mirrored, "none", f"remove {path}", ROLLOUT)
     if len(mirrored) > 1:
         names = ", ".join(mirrored)
-        yield impossible(path, "traffic is mirrored to one deployment", names, "one deployment", "keep one of them", ROLLOUT)
+        yield impossible(
+            path, "traffic can be mirrored to one deployment only", names, "one deployment", "keep one of them", ROLLOUT
+        )
     for name, share in mirrored.items():
         if not 0 < share <= MOST_MIRRORED:
             yield impossible(
                 f"{path}.{name}",
-                "so much of the traffic can't be mirrored",
+                "not a valid percentage of mirrored traffic",
                 share,
                 f"1 to {MOST_MIRRORED} percent",
                 f"write {MOST_MIRRORED} or less",
@@ -115,11 +116,11 @@ def _mirrored(request: TrafficRequest) -> Iterator[Problem]:
         if request.traffic.get(name, 0) > 0:
             yield impossible(
                 f"{path}.{name}",
-                "a deployment gets live traffic or mirrored traffic, never both",
+                "a deployment can't get both live and mirrored traffic",
                 name,
                 "a deployment without live traffic",
                 "give its live traffic to another deployment, or mirror to another",
                 ROLLOUT,
             )
     if sum(request.traffic.values()) == 0:
-        yield impossible(path, "there is no live traffic to mirror", mirrored, "none", "give out live traffic first", ROLLOUT)
+        yield impossible(path, "no live traffic to mirror", mirrored, "none", "give out live traffic first", ROLLOUT)

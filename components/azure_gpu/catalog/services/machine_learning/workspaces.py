@@ -1,7 +1,6 @@
-"""What a workspace of Azure Machine Learning takes, with the vault that it keeps secrets in and the network of its machines.
+"""Facts about Azure Machine Learning workspaces, their key vaults and networks: retention of deleted ones, private DNS zones.
 
-How long what is deleted is kept, and where the roles of its identity are told. What speaks against a stack file's workspace is
-said in `ml.workspace.rules`.
+The rules for a stack file's workspace are in `ml.workspace.rules`.
 """
 
 from datetime import date

@@ -1,1 +1,1 @@
-"""Virtual machines with GPUs, as one has them for oneself: their drivers, boot security, administrators, shutdown and cost."""
+"""Virtual machines with GPUs: drivers, boot security, administrators, shutdown and cost."""

@@ -1,7 +1,4 @@
-"""Who administers a machine: names that Azure refuses, SSH keys that it takes, and what it asks of a password.
-
-In: a name, a public key or a password. Out: problems, none of which shows a key or a password.
-"""
+"""Rules for a machine's administrator: name, SSH key and password. No problem shows a key or a password."""
 
 import re
 from collections.abc import Iterator
@@ -49,34 +46,34 @@ _LINUX_NAME = r"[a-z_][a-z0-9_-]*"
 def user_problems(name: str, operating_system: OperatingSystem, path: str) -> Iterator[Problem]:
     longest = LONGEST_NAME[operating_system]
     if name.lower() in REFUSED_NAMES:
-        yield _problem(path, "Azure refuses this name for an administrator", name, "any other", "write gpu", API)
+        yield _problem(path, "administrator name rejected by Azure", name, "any other", "write gpu", API)
     elif not 1 <= len(name) <= longest:
-        yield _problem(path, "the name's length is wrong", name, f"1 to {longest} characters", "shorten it", API)
+        yield _problem(path, "invalid length of the name", name, f"1 to {longest} characters", "shorten it", API)
     elif operating_system is OperatingSystem.WINDOWS and (name.endswith(".") or re.search(r'["/\\\[\]:;|=,+*?<>@]', name)):
-        yield _problem(path, "Windows doesn't take this as a user's name", name, "letters and digits", "write gpu", API)
+        yield _problem(path, "not a valid Windows user name", name, "letters and digits", "write gpu", API)
     elif operating_system is OperatingSystem.LINUX and not re.fullmatch(_LINUX_NAME, name):
         allowed = "small letters, digits, '_' and '-', a letter first"
-        yield _problem(path, "Linux doesn't take this as a user's name", name, allowed, "write gpu", API)
+        yield _problem(path, "not a valid Linux user name", name, allowed, "write gpu", API)
 
 
 def key_problems(text: str, path: str) -> Iterator[Problem]:
     """What is wrong with a public key in one line, as ~/.ssh/id_ed25519.pub has it."""
     allowed = f"one line that begins with {ED25519} or {RSA}"
-    fix = "give the content of ~/.ssh/id_ed25519.pub; `ssh-keygen -t ed25519` makes a pair"
+    fix = "give the content of ~/.ssh/id_ed25519.pub; `ssh-keygen -t ed25519` creates a pair"
     if "PRIVATE KEY" in text:
-        message = "this is a private key, which belongs nowhere but on your own machine; make another pair"
+        message = "this is a private key, which must stay on your machine; create a new pair"
         yield _problem(path, message, None, allowed, fix, KEYS)
         return
     words = text.split()
     if len(words) < 2 or len(text.strip().splitlines()) != 1 or words[0] not in (RSA, ED25519):
-        kind = f" of the kind {words[0]}" if words and re.fullmatch(r"(?:ecdsa|sk|ssh)-[a-z0-9@.-]+", words[0]) else ""
-        yield _problem(path, f"this is no public SSH key that Azure takes{kind}", None, allowed, fix, KEYS)
+        kind = f" (type {words[0]})" if words and re.fullmatch(r"(?:ecdsa|sk|ssh)-[a-z0-9@.-]+", words[0]) else ""
+        yield _problem(path, f"not a public SSH key that Azure accepts{kind}", None, allowed, fix, KEYS)
         return
     fields = _fields(words[1])
     if not fields or fields[0] != words[0].encode():
-        yield _problem(path, "this public SSH key is damaged", None, allowed, fix, KEYS)
+        yield _problem(path, "damaged public SSH key", None, allowed, fix, KEYS)
     elif words[0] == RSA and (len(fields) < 3 or int.from_bytes(fields[2], "big").bit_length() < SHORTEST_RSA_BITS):
-        message = f"this RSA key has fewer than {SHORTEST_RSA_BITS} bits"
+        message = f"RSA key with fewer than {SHORTEST_RSA_BITS} bits"
         yield _problem(path, message, None, f"{SHORTEST_RSA_BITS} bits or more", fix, KEYS)
 
 
@@ -84,12 +81,12 @@ def password_problems(text: str, path: str, fix: str) -> Iterator[Problem]:
     """What is wrong with the password of a Windows machine. It is shown nowhere. `fix`: how another is given."""
     least, most = PASSWORD_LENGTH
     if not least <= len(text) <= most:
-        yield _problem(path, "the password's length is wrong", None, f"{least} to {most} characters", fix, API)
+        yield _problem(path, "invalid length of the password", None, f"{least} to {most} characters", fix, API)
     if sum(re.search(kind, text) is not None for kind in _KINDS_OF_CHARACTERS) < 3:
         allowed = "three kinds of: small letters, capital letters, digits, other characters"
         yield _problem(path, "the password has too few kinds of characters", None, allowed, fix, API)
     if text in REFUSED_PASSWORDS:
-        yield _problem(path, "Azure refuses this password, as everybody knows it", None, "any other", fix, API)
+        yield _problem(path, "well-known password, rejected by Azure", None, "any other", fix, API)
 
 
 def _fields(encoded: str) -> list[bytes]:

@@ -1,7 +1,6 @@
-"""What a machine costs an hour, while it runs and while it is deallocated: its disk, a public address and a Bastion stay.
+"""The hourly cost of a machine, running and deallocated: its disk, public address and Bastion remain.
 
-In: a `MachineUse` and prices. Out: a `Cost` of both states. What is not known stays so: it is never 0. Prices of machines are
-those of Linux, so what one with Windows costs is not known.
+Unknown costs stay unknown, never 0. Machine prices are those of Linux, so the cost of a Windows machine is unknown.
 """
 
 from datetime import date

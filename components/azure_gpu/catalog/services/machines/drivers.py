@@ -1,7 +1,6 @@
-"""How the GPU's driver comes onto a virtual machine: with its image, by the driver extension, or not at all.
+"""Chooses the method by which a virtual machine gets its GPU driver: with its image, by the driver extension, or none.
 
-In: a `DriverRequest`, with what is known of size and image, and the day. Out: the `Way`, and every problem. The rules of the
-extension are in `driver_extension`, those of images in `vm_images`; here stands which of the two a machine takes.
+The rules of the extension are in `driver_extension`, those of images in `vm_images`.
 """
 
 from collections.abc import Iterator
@@ -21,8 +20,8 @@ from azure_gpu.catalog.sources import Source
 _BRINGS = frozenset({Software.NVIDIA_DRIVER, Software.ROCM_DRIVER})
 
 
-class Wanted(StrEnum):
-    """What a user may say about the driver."""
+class RequestedMethod(StrEnum):
+    """The method that a user requests."""
 
     AUTO = "auto"
     IMAGE = "image"
@@ -30,10 +29,10 @@ class Wanted(StrEnum):
     NONE = "none"
 
 
-class Way(NamedTuple):
-    """How the driver comes. `why` is for people."""
+class DriverMethod(NamedTuple):
+    """The chosen method. `why` is for people."""
 
-    kind: Wanted  # never AUTO
+    kind: RequestedMethod  # never AUTO
     why: str
     extension: str = ""  # the type of the extension, with EXTENSION
 
@@ -44,23 +43,23 @@ class DriverRequest(NamedTuple):
     size: Size | None
     image: VmImage | None
     operating_system: OperatingSystem
-    own_image: bool  # an image of one's own, which may bring anything
+    own_image: bool  # a custom image, which may include anything
     path: str  # where the driver is written
     image_path: str  # where the image is written
-    wanted: Wanted = Wanted.AUTO
+    requested: RequestedMethod = RequestedMethod.AUTO
     secure_boot: bool = False
 
 
-def choose(request: DriverRequest, as_of: date) -> tuple[Way, list[Problem]]:
-    """The way for this machine. With problems it is the nearest to what is wanted."""
-    match request.wanted:
-        case Wanted.NONE:
-            return Way(Wanted.NONE, "no driver is wanted"), []
-        case Wanted.IMAGE:
+def choose(request: DriverRequest, as_of: date) -> tuple[DriverMethod, list[Problem]]:
+    """The method for this machine. With problems, the closest to the requested one."""
+    match request.requested:
+        case RequestedMethod.NONE:
+            return DriverMethod(RequestedMethod.NONE, "no driver is requested"), []
+        case RequestedMethod.IMAGE:
             return _by_image(request)
-        case Wanted.EXTENSION:
+        case RequestedMethod.EXTENSION:
             return _by_extension(request, as_of)
-        case Wanted.AUTO:
+        case RequestedMethod.AUTO:
             pass
     if brings_driver(request.image) or request.own_image or request.image is None:
         return _by_image(request)
@@ -71,22 +70,22 @@ def brings_driver(image: VmImage | None) -> bool:
     return image is not None and bool(_BRINGS & image.has)
 
 
-def _by_image(request: DriverRequest) -> tuple[Way, list[Problem]]:
+def _by_image(request: DriverRequest) -> tuple[DriverMethod, list[Problem]]:
     if request.own_image or request.image is None:
-        what = "an image of one's own is taken to bring the driver" if request.own_image else "nothing is known of the image"
-        return Way(Wanted.IMAGE, what), []
-    way = Way(Wanted.IMAGE, f"{request.image.reference} brings the driver")
+        what = "a custom image is assumed to bring the driver" if request.own_image else "the image is unknown"
+        return DriverMethod(RequestedMethod.IMAGE, what), []
+    method = DriverMethod(RequestedMethod.IMAGE, f"{request.image.reference} brings the driver")
     if not brings_driver(request.image):
-        return way, [
+        return method, [
             _problem(
                 request.path,
                 f"{request.image.reference} brings no driver",
-                request.wanted,
+                request.requested,
                 "choose an image that brings one, such as ubuntu-hpc, or write extension",
                 request.image.lifecycle.seen,
             )
         ]
-    return way, list(_fits(request, request.image))
+    return method, list(_fits(request, request.image))
 
 
 def _fits(request: DriverRequest, image: VmImage) -> Iterator[Problem]:
@@ -98,9 +97,9 @@ def _fits(request: DriverRequest, image: VmImage) -> Iterator[Problem]:
     if of_amd != (size.gpu.vendor == "AMD"):
         yield _problem(
             request.image_path,
-            f"{image.reference} drives GPUs of {'AMD' if of_amd else 'NVIDIA'}, and {size.name} has {size.gpu.model}",
+            f"{image.reference} supports {'AMD' if of_amd else 'NVIDIA'} GPUs, and {size.name} has {size.gpu.model}",
             str(image.reference),
-            "choose an image for that GPU: of ubuntu-hpc those whose SKU ends in -rocm are AMD's",
+            "choose an image for that GPU: SKUs of ubuntu-hpc that end in -rocm are for AMD GPUs",
             image.lifecycle.seen,
         )
         return
@@ -115,33 +114,33 @@ def _fits(request: DriverRequest, image: VmImage) -> Iterator[Problem]:
         )
 
 
-def _by_extension(request: DriverRequest, as_of: date) -> tuple[Way, list[Problem]]:
+def _by_extension(request: DriverRequest, as_of: date) -> tuple[DriverMethod, list[Problem]]:
     size = request.size
     if size is None or size.gpu is None:
-        return Way(Wanted.EXTENSION, "the extension installs it", driver_extension.NVIDIA_LINUX), []
+        return DriverMethod(RequestedMethod.EXTENSION, "the extension installs it", driver_extension.NVIDIA_LINUX), []
     kind = driver_extension.type_for(size.gpu.vendor, request.operating_system)
-    way = Way(Wanted.EXTENSION, f"the extension {kind or 'of that vendor'} installs it", kind)
+    method = DriverMethod(RequestedMethod.EXTENSION, f"the extension {kind or 'of that vendor'} installs it", kind)
     if brings_driver(request.image):
         assert request.image is not None
-        return way, [
+        return method, [
             _problem(
                 request.path,
-                f"{request.image.reference} brings a driver, and two of them are in each other's way",
-                request.wanted,
+                f"{request.image.reference} brings a driver, which conflicts with the extension's",
+                request.requested,
                 "leave driver out, or choose a plain image",
                 request.image.lifecycle.seen,
                 code=Code.IMPOSSIBLE,
             )
         ]
     distribution: Distribution | None = request.image.distribution if request.image else None
-    asked = ExtensionRequest(
+    extension = ExtensionRequest(
         type=kind or driver_extension.AMD_WINDOWS, settings={}, path=request.path, secure_boot=request.secure_boot
     )
-    problems = list(driver_extension.extension_problems(asked, size, distribution, as_of))
-    if request.wanted is Wanted.AUTO and request.image is not None and errors(problems):
-        # Nobody has written `driver`: what is wrong is that image with that size.
+    problems = list(driver_extension.extension_problems(extension, size, distribution, as_of))
+    if request.requested is RequestedMethod.AUTO and request.image is not None and errors(problems):
+        # `driver` isn't set: the problem is that image with that size.
         problems = [_of_image(problem, request, request.image) for problem in problems]
-    return way, problems
+    return method, problems
 
 
 def _of_image(problem: Problem, request: DriverRequest, image: VmImage) -> Problem:

@@ -1,7 +1,4 @@
-"""Power states of a virtual machine, and what each costs: a machine that was shut down from inside goes on being billed.
-
-In: the code of a state, as the machine's instance view has it, `PowerState/running`. Out: a `State`.
-"""
+"""Power states of a virtual machine, and whether each is billed: a machine that was shut down from inside is."""
 
 from datetime import date
 from typing import NamedTuple
@@ -13,7 +10,7 @@ PREFIX = "PowerState/"
 
 
 class State(NamedTuple):
-    """One state. `billed` None: nobody knows."""
+    """One state. `billed` None: unknown."""
 
     name: str
     billed: bool | None
@@ -21,9 +18,7 @@ class State(NamedTuple):
 
 
 RUNNING = State("running", billed=True)
-STOPPED = State(
-    "stopped", billed=True, note="it was shut down from inside, and Azure keeps its place: deallocate it to stop paying"
-)
+STOPPED = State("stopped", billed=True, note="it was shut down from inside and stays allocated: deallocate it to stop paying")
 DEALLOCATED = State("deallocated", billed=False)
 STATES: dict[str, State] = {
     state.name: state
@@ -40,6 +35,6 @@ STATES: dict[str, State] = {
 
 
 def state(code: str) -> State:
-    """The state of `PowerState/running`; what isn't known is named as it is."""
+    """The state of `PowerState/running`; an unknown state has its own name."""
     name = code.removeprefix(PREFIX)
     return STATES.get(name) or State(name or "unknown", billed=None)

@@ -1,7 +1,4 @@
-"""How a machine boots: Trusted Launch where size and image take it, and Secure Boot where the driver does.
-
-In: a size and an image. Out: whether they take Trusted Launch, and problems.
-"""
+"""Trusted Launch and Secure Boot: whether a size, an image and a driver support them."""
 
 from collections.abc import Iterator
 from datetime import date
@@ -19,24 +16,24 @@ WITHOUT_TRUSTED_LAUNCH = frozenset({"NDasrA100_v4", "NDm_A100_v4", "NC", "NV", "
 
 
 def takes_trusted_launch(size: Size | None, image: VmImage | None) -> bool:
-    """Whether it is known that they do. ubuntu-hpc is said to break under it."""
+    """Whether size and image are known to support Trusted Launch. ubuntu-hpc may fail under it."""
     return not list(_against(size, image)) and image is not None and VmGeneration.GEN2 in image.generations
 
 
 def secure_boot(operating_system: OperatingSystem, *, extension: bool) -> bool:
-    """Whether the driver loads under it: on Windows alone, and not where the extension installs it."""
+    """Whether the driver loads under Secure Boot: only on Windows, and not if the extension installs it."""
     return operating_system is OperatingSystem.WINDOWS and not extension
 
 
 def trusted_launch_problems(size: Size | None, image: VmImage | None, path: str) -> Iterator[Problem]:
-    """Why this machine can't have Trusted Launch. That an image is said to break under it is `vm_images`' warning."""
+    """Why this machine can't have Trusted Launch. `vm_images` warns of images that may fail under it."""
     for why in _against(size, image):
         yield Problem(
             path=path,
             message=why,
             value="trusted_launch",
             allowed="auto, standard",
-            fix="write standard, or choose another size or an image of Gen2",
+            fix="write standard, or choose another size or a Gen2 image",
             source=str(PAGE),
             code=Code.IMPOSSIBLE,
         )

@@ -1,7 +1,6 @@
-"""The daily shutdown of a machine by Azure itself, which deallocates it; one inside its system goes on billing.
+"""The daily shutdown of a machine by Azure, which deallocates it; after a shutdown from inside, billing continues.
 
-In: a time of day and a time zone as a user writes them. Out: what the service wants, and problems. The service takes one schedule
-a machine, called after it, daily, with a time zone by the name that Windows has for it.
+The service accepts one schedule per machine, named after it, daily, with a Windows time zone name.
 """
 
 import re
@@ -81,21 +80,21 @@ def time_of(text: str) -> str:
 def check(time: str, zone: str, time_path: str, zone_path: str) -> Iterator[Problem]:
     """What is wrong with a time of day and a time zone."""
     if re.fullmatch(_TIME, time) is None:
-        yield Problem(time_path, "this is no time of day", value=time, allowed="00:00 to 23:59", fix='write it as "19:00"')
+        yield Problem(time_path, "not a valid time of day", value=time, allowed="00:00 to 23:59", fix='write it as "19:00"')
     if zone in KNOWN_ZONES:
         return
     windows = BY_PLACE.get(zone)
     if windows is not None or "/" in zone:
-        fix = f"write {windows}" if windows else "`tzutil /l` on Windows lists them"
-        message = "the service knows time zones by the names that Windows has for them"
+        fix = f"write {windows}" if windows else "list them with `tzutil /l` on Windows"
+        message = "not a Windows name of a time zone"
         yield Problem(zone_path, message, value=zone, allowed="such as W. Europe Standard Time", fix=fix, source=str(ZONES))
         return
     close = spelling.nearest(zone, sorted(KNOWN_ZONES), 1)
     yield Problem(
         path=zone_path,
-        message="no time zone of this name is known, so nothing about it was checked",
+        message="unknown time zone, so it wasn't checked",
         value=zone,
-        fix=f"if it is misspelt, write {close[0]}" if close else "`tzutil /l` on Windows lists them",
+        fix=f"if it is misspelt, write {close[0]}" if close else "list them with `tzutil /l` on Windows",
         source=str(ZONES),
         code=Code.UNKNOWN,
         severity=Severity.WARNING,

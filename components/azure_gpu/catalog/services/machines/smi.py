@@ -1,7 +1,6 @@
-"""What nvidia-smi is asked of a machine's GPUs, so that whoever asks and whoever reads the answer mean the same.
+"""The nvidia-smi query for a machine's GPUs, and its answer, shared by the program that runs it and the one that reads it.
 
-In: a line of its answer. Out: `Gpu`, with the lines in which TensorFlow of 2017 told of a GPU, as the second source document
-shows them. What nvidia-smi doesn't know is None.
+`Gpu.lines` are the lines in which TensorFlow of 2017 logged a GPU, as in the second source document. Unknown values are None.
 """
 
 from typing import NamedTuple
