@@ -1,4 +1,4 @@
-"""`pulumi new` with templates/stack, by its address in a git repository and by its folder: the project is checked and previewed."""
+"""`pulumi new` with templates/stack, by its address in a git repository and by its folder: the project checked and previewed."""
 
 import re
 import subprocess

@@ -6,8 +6,6 @@ In: a size and what else is asked. Out: the method that is chosen, and everythin
 from datetime import date
 from typing import Any
 
-from azure_gpu.catalog.services.batch.ways import Wanted, Way, choose
-
 from azure_gpu.catalog.problems import Problem, errors
 from azure_gpu.catalog.services.batch.method_choice import DriverMethod, RequestedMethod, choose
 from azure_gpu.catalog.services.batch.pools import problems

@@ -6,7 +6,6 @@ from typing import Any
 
 import pulumi
 import pytest
-from azure_gpu.catalog.passing_refusals import PASSING, find, pause
 
 from azure_gpu.catalog import transient_errors
 from azure_gpu.catalog.transient_errors import TRANSIENT_ERRORS, find, pause
@@ -69,7 +68,8 @@ def test_a_try_is_given_up_when_azure_has_had_its_time(monkeypatch: pytest.Monke
         assert len(errors) < 100, "the engine tries no more than a hundred times"
     assert 15 * 60 <= sum(slept) <= 15 * 60 + transient_errors.PAUSE_SECONDS[1]
     assert recorded.log[-1] == (
-        "adder-group: the role assignment for pulling its image isn't effective yet, after 15 minutes; run `pulumi up` again to continue"
+        "adder-group: the role assignment for pulling its image isn't effective yet, after 15 minutes; "
+        "run `pulumi up` again to continue"
     )
     assert slept[:3] == [pause(1), pause(2), pause(3)] == [5, 10, 15]
     assert not asyncio.run(_asked(hook, ["the sum of it all", NO_PULL]))

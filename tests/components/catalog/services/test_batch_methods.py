@@ -3,7 +3,6 @@
 from datetime import date
 
 import pytest
-from azure_gpu.catalog.services.batch.ways import Wanted, WayKind, choose
 from hypothesis import given, strategies as st
 
 from azure_gpu.catalog.problems import Code, errors

@@ -4,7 +4,6 @@ from datetime import date
 from typing import Any
 
 import pytest
-from azure_gpu.catalog.services.batch.ways import Wanted, WayKind
 
 from azure_gpu.catalog.problems import Code, Severity, errors
 from azure_gpu.catalog.services.batch.installs import installs_driver
