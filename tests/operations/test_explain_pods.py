@@ -306,7 +306,7 @@ def test_a_namespace_without_gpus_left_makes_no_pod() -> None:
 def test_the_report_quotes_kubernetes_and_shows_last_lines() -> None:
     seen = case(bodies.pod(phase="Failed", node=NODE, container=bodies.ended(7, message="it said")), main=("giving up",))
     lines = report.lines(seen.as_facts(), pod_rules.explain(seen))
-    assert lines[0] == "run-x-abcde (pod, Failed): the program's own error"
+    assert lines[0] == "run-x-abcde (pod, Failed): program error"
     assert "  Kubernetes says: Error: it said" in lines
     assert "  last lines of container main:" in lines
     assert "    giving up" in lines

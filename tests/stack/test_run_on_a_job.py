@@ -156,7 +156,7 @@ def test_a_detached_run_goes_on_and_explain_says_how_it_ended(stack: ProgramStac
         return stack.operations("explain", "trainer").stdout
 
     text = until(lambda: "exit code 5" in (found := explained()) and found, "explain knows how it ended")
-    assert "the program's own error" in text
+    assert "program error" in text
     assert "    arguments" in text, "its last lines are shown"
 
 

@@ -212,7 +212,7 @@ def test_a_script_that_fails_gives_its_exit_code_and_is_explained_with_its_last_
     assert "GPU void" in done.stdout
     explained = stack.operations("explain", job_of(done.stderr))
     assert explained.returncode == 1, explained.stdout + explained.stderr
-    assert "the program's own error" in explained.stdout
+    assert "program error" in explained.stdout
     assert "ended with exit code 7" in explained.stdout
     assert "    said as an error" in explained.stdout
 

@@ -268,7 +268,7 @@ def test_a_detached_run_goes_on_and_explain_says_how_it_ended(stack: ProgramStac
         return stack.operations("explain", job).stdout
 
     text = until(lambda: "exit code 5" in (found := explained()) and found, "explain knows how it ended")
-    assert "the program's own error" in text
+    assert "program error" in text
 
 
 def test_a_run_that_was_left_is_followed_and_stopped_by_its_name(stack: ProgramStack, tmp_path: Path) -> None:

@@ -108,7 +108,7 @@ class JobSeen(NamedTuple):
             shown.append(Container(name=name, exit_code=self.preparation_exit_code, log=self.preparation_log))
         if self.pool is not None:
             shown += self.pool.as_facts().containers
-        tasks = f"{self.succeeded + self.failed} of {self.total} tasks over" if self.total else "no tasks"
+        tasks = f"{self.succeeded + self.failed} of {self.total} tasks finished" if self.total else "no tasks"
         return Facts(
             self.name, Kind.BATCH_JOB, self.id, exists=self.exists, state=f"{self.state}, {tasks}", containers=tuple(shown)
         )

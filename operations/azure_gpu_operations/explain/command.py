@@ -34,8 +34,10 @@ from azure_gpu_operations.clusters.arm_facts import CLUSTER_TYPE, POOL_TYPE as C
 from azure_gpu_operations.clusters.targets import ClusterTarget
 from azure_gpu_operations.command_line import refuse
 from azure_gpu_operations.connection import connection_from
+from azure_gpu_operations.console import console
 from azure_gpu_operations.stack import EngineError
 from azure_gpu_operations.stack_view import StackView, view
+from azure_gpu_operations.tables import width_of
 
 NOT_EXPLAINED = 3
 GROUP_TYPE = azure_types.CONTAINER_GROUP.arm_type
@@ -87,7 +89,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(report.as_json(facts, finding), indent=2))
     else:
-        print("\n".join(report.lines(facts, finding)))
+        print("\n".join(report.lines(facts, finding, width_of(console()))))
     return report.exit_code(finding)
 
 

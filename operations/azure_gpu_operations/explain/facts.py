@@ -116,7 +116,7 @@ class Cause(StrEnum):
     NO_CAPACITY = "no capacity"
     QUOTA = "quota"
     COMMAND_NOT_FOUND = "command not found"
-    PROGRAM_ERROR = "the program's own error"
+    PROGRAM_ERROR = "program error"
     TIMEOUT = "timeout"
     PROBE = "killed by its probe"
     VOLUME = "a volume can't be mounted"

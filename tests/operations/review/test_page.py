@@ -125,7 +125,7 @@ def test_the_first_lines_say_what_is_lost_its_cause_and_the_milder_way() -> None
     assert "replaced storage account visionproddata36e230c0 in stack prod" in first
     assert "team: vision → perception, Pulumi.prod.yaml:10" in first
     assert "its blobs: data, models and what tasks left" in first
-    assert "operations up requires --replace foundation-storage" in first
+    assert "operations up --replace foundation-storage" in first
     assert "pools.train.size: Standard_NC4as_T4_v3 → Standard_NC8as_T4_v3, Pulumi.dev.yaml:38" in first
     assert "set pools.train.replace: drain-first" in first
     assert "at least 167.76 → at least 212.88" in first
@@ -150,7 +150,7 @@ def test_milder_ways_that_differ_stay_with_what_they_are_for() -> None:
     text = Read(page(review._replace(stacks=(stack._replace(dangers=dangers),)))).text
 
     assert "Instead: set foundation.storage.name: visionproddata36e230c0" in text
-    assert "Quota meanwhile: 8 vCPUs; Instead: do that; Requires: operations up requires" in text
+    assert "Quota meanwhile: 8 vCPUs; Instead: do that; Confirm with: operations up" in text
 
 
 def team() -> Review:

@@ -87,7 +87,7 @@ def _own(one: Danger, those: Sequence[Danger]) -> Iterator[tuple[str, str]]:
     if one.milder and not _is_common_milder(those):
         yield "Instead", with_code(one.milder)
     if one.refused:
-        yield "Requires", f"<code>operations up</code> requires {code(one.refused)}"
+        yield "Confirm with", code(f"operations up {one.refused}")
 
 
 def _tail(one: Danger, those: Sequence[Danger]) -> str:
