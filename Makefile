@@ -27,6 +27,7 @@ TESTS ?= tests
 WORKERS ?= $(shell expr $$(nproc 2> /dev/null || sysctl -n hw.ncpu) + 1)
 PYTHON := .venv/bin/python
 UV := .venv/bin/uv
+TERMINAL := $(PYTHON) -m tests.browser.terminal_pictures docs/images/terminal
 EMBEDDED := $(PYTHON) -m localazure --state $(STATE)
 # Every command that talks to the local stack runs with the connection environment of its folder, which is exported nowhere else.
 CONNECTED := set -a; . $(STATE)/env; set +a;
@@ -43,7 +44,7 @@ PROVED := $(filter-out documents,$(STACK))
 # What tests and measurements find first on PATH.
 TOOLS := $(CURDIR)/.venv/bin:$$(cat $(STATE)/engine-bin):$$(cat $(STATE)/kubernetes-bin)
 
-.PHONY: help up quotas storage down preview status env shell test times replay conformance lint docs bench bench-mnist bench-scoring bench-vector-add check-gpu disturbances mutants faults lock ready engine languages kubernetes groups azurite browser pictures dist clean
+.PHONY: help up quotas storage down preview status env shell test times replay conformance lint docs bench bench-mnist bench-scoring bench-vector-add check-gpu disturbances mutants faults lock ready engine languages kubernetes groups azurite browser pictures terminal-pictures dist clean
 .DEFAULT_GOAL := help
 
 help: ## what can be made
@@ -187,6 +188,14 @@ browser: .venv/browser ## what tests of pages need: Playwright, axe-core, and a 
 
 pictures: browser ## take the pictures of docs/environments.md again: a review's page, and its comment
 	@PYTHONPATH=.:components:operations $(PYTHON) -m tests.browser.pictures docs/images
+
+terminal-pictures: ready ## take docs/images/terminal-*.svg again, of STACK, which is up, and of RUN, a failed run on it
+	@test -n "$(RUN)" || { echo "error: RUN isn't set; name a failed run: make terminal-pictures STACK=$(STACK) RUN=run-train-..." >&2; exit 2; }
+	@$(TERMINAL)-prove.svg -- $(PYTHON) -m operations prove --stack $(STACK)
+	@$(TERMINAL)-preflight.svg -- $(PYTHON) -m operations preflight --stack $(STACK) --need aci=V100@eastus
+	@$(TERMINAL)-running.svg -- $(PYTHON) -m operations running --stack $(STACK)
+	@$(TERMINAL)-explain.svg -- $(PYTHON) -m operations explain $(RUN) --stack $(STACK)
+	@$(TERMINAL)-sizes.svg -- $(PYTHON) -m operations sizes --gpu T4
 
 .venv/browser: requirements-browser.txt .venv/ready
 	@echo "installing Playwright" >&2
