@@ -28,7 +28,7 @@ def use(options: argparse.Namespace) -> None:
         return
     os.environ.update(found)
     options.config_folder = CHECKOUT / STATE
-    print(f"stack {stack}: on the embedded Azure, by {STATE}/{FILE}; for another one set {BACKEND}", file=sys.stderr)
+    print(f"stack {stack}: using the embedded Azure ({STATE}/{FILE}); set {BACKEND} to use another backend", file=sys.stderr)
 
 
 def variables(state: Path, stack: str, environment: Mapping[str, str]) -> dict[str, str] | None:

@@ -49,7 +49,7 @@ def read(file: Path, stack: str) -> SavedPlan:
     except OSError as error:
         raise PlanError(f"{file} can't be read: {error.strerror}") from None
     except ValueError:
-        raise PlanError(f"{file} isn't a saved plan (not JSON); create one with `preview --save-plan FILE`") from None
+        raise PlanError(f"{file} isn't a saved plan: not JSON; create one with `preview --save-plan FILE`") from None
     plan = cast(Mapping[str, Any], content) if isinstance(content, dict) else {}
     if plan.get("form") != FORM or not isinstance(plan.get("plan"), dict) or not isinstance(plan.get("state"), str):
         raise PlanError(f"{file} isn't a saved plan of format {FORM}; create one with `preview --save-plan FILE`")

@@ -124,7 +124,7 @@ def test_what_exists_already_is_not_looked_up_and_a_secret_is_not_shown(
         ("runner", "AcrPull", "companyimages"),
         ("runner", "Storage Blob Data Contributor", "companydata"),
         ("theirs-nodes", "AcrPull", "companyimages"),
-        ("whoever runs `up`", "Azure Kubernetes Service RBAC Cluster Admin", "theirs"),
+        ("deployer", "Azure Kubernetes Service RBAC Cluster Admin", "theirs"),
     }
 
 

@@ -32,7 +32,7 @@ def roles(graph: Graph) -> set[tuple[str, str, str]]:
 def test_a_stack_has_its_parts_by_layer_with_the_words_of_its_file() -> None:
     found = [(each.layer.value, each.noun, each.name) for each in graphs.graph("ml_endpoint.happy.blue_and_green").parts]
     assert found == [
-        ("people and identities", "principal", "whoever runs `up`"),
+        ("people and identities", "principal", "deployer"),
         ("people and identities", "identity", "identity"),
         ("people and identities", "identity", "ml-identity"),
         ("people and identities", "identity", "shared-identity"),
@@ -111,7 +111,7 @@ def test_what_exists_already_is_a_part_and_marked() -> None:
 
 def test_roles_are_who_may_do_what_on_what() -> None:
     assert roles(graphs.graph("ml_endpoint.happy.blue_and_green")) == {
-        ("whoever runs `up`", "Azure Kubernetes Service RBAC Cluster Admin", "shared"),
+        ("deployer", "Azure Kubernetes Service RBAC Cluster Admin", "shared"),
         ("identity", "AcrPull", "registry"),
         ("identity", "Storage Blob Data Contributor", "storage"),
         ("identity", "AzureML Metrics Writer (preview)", "ml"),

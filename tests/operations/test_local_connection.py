@@ -39,7 +39,7 @@ def test_a_stack_that_make_up_has_brought_up_is_connected_and_that_is_said(
     assert os.environ["PATH"] == "/engine/bin:/venv/bin:/usr/bin"
     assert os.environ.pop("PULUMI_BACKEND_URL") == "file:///a/stacks"
     assert capsys.readouterr().err == (
-        "stack local: on the embedded Azure, by .local/env; for another one set PULUMI_BACKEND_URL\n"
+        "stack local: using the embedded Azure (.local/env); set PULUMI_BACKEND_URL to use another backend\n"
     )
 
 

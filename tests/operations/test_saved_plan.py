@@ -30,7 +30,7 @@ def test_a_plan_is_read_as_it_was_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("{", "isn't a saved plan \\(not JSON\\)"),
+        ("{", "isn't a saved plan: not JSON"),
         ("[]", "isn't a saved plan of format 1"),
         (json.dumps({"form": 2, "stack": "dev", "state": "", "plan": {}}), "isn't a saved plan of format 1"),
         (json.dumps({"form": 1, "stack": "dev", "state": "", "plan": []}), "isn't a saved plan of format 1"),

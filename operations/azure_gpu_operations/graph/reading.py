@@ -18,7 +18,7 @@ from azure_gpu_operations.graph.texts import texts
 
 _ROLE = azure_types.ROLE_ASSIGNMENT.token
 _LOG_SETTINGS = azure_types.DIAGNOSTIC_SETTING.token
-_DEPLOYER = "whoever runs `up`"
+_DEPLOYER = "deployer"
 
 
 def graph_of(recorded: Recorded, day: date) -> Graph:
