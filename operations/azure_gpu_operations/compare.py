@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterator[Difference]:
-    """By key, each leaf of the two configurations that isn't the same in both."""
+    """Each leaf that differs between the two configurations, by key."""
     ours, theirs = dict(_leaves(first, "")), dict(_leaves(second, ""))
     keys = sorted(ours.keys() | theirs.keys())
     for key in keys:

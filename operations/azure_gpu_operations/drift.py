@@ -147,7 +147,7 @@ def _of_step(step: Step, own_pools: set[str]) -> Iterator[Difference]:
 
 
 def _of_pools(step: Step, own_pools: set[str]) -> Iterator[Difference]:
-    """Of the pools in a cluster's body: its system pool, and those that aren't the stack's."""
+    """Differences of the pools in a cluster's body: its system pool, and undeclared ones."""
     before, after = (read_pools.by_name(_state(step, key, "outputs").get(_POOLS) or []) for key in ("oldState", "newState"))
     for pool in sorted((before.keys() | after.keys()) - own_pools):
         was, now = before.get(pool), after.get(pool)

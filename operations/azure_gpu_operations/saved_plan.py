@@ -23,7 +23,7 @@ class StalePlanError(Exception):
 
 
 class SavedPlan(NamedTuple):
-    """What the file holds."""
+    """The content of a saved plan."""
 
     stack: str
     state: str

@@ -90,7 +90,7 @@ class Stack:
         self._run("refresh", "--yes", "--skip-preview", *_targets(urns), *self._update_options())
 
     def refreshed(self) -> list[Mapping[str, Any]]:
-        """What a refresh would change in the state, as steps. Nothing is changed."""
+        """The changes of a refresh in the state, as steps. Nothing is changed."""
         words = ("refresh", "--preview-only", "--json", *self._update_options())
         done = start_engine(self.project_folder, *words, stack_file=self.file, quiet=True)
         try:
@@ -107,7 +107,7 @@ class Stack:
         self._run("preview", "--diff", *(("--save-plan", str(plan)) if plan else ()), *self._update_options())
 
     def planned(self, backend: str = "", more: Sequence[str] = ()) -> "Planned":
-        """What an update would do. `backend`: the URL of another one than the stack's own, which holds a copy of its state.
+        """The plan of an update. `backend`: the URL of another one than the stack's own, which holds a copy of its state.
         `more`: options of the engine."""
         words = ("preview", "--json", "--show-replacement-steps", *self._update_options(), *more)
         done = start_engine(self.project_folder, *words, stack_file=self.file, quiet=True, backend=backend)
@@ -176,7 +176,7 @@ class Stack:
 
 
 class Planned(NamedTuple):
-    """What an update would do."""
+    """The plan of an update."""
 
     steps: list[Mapping[str, Any]]
     """As `pulumi preview --json` writes them: all where nothing is wrong, else those up to the first error."""
@@ -221,7 +221,7 @@ def start_engine(
     line_by_line: bool = False,
     backend: str = "",
 ) -> "subprocess.CompletedProcess[str]":
-    """The same, however it ends. `backend`: the URL of another backend than the environment's."""
+    """Runs `pulumi` and returns its result, also if it fails. `backend`: the URL of another backend than the environment's."""
     environment = {**engine_environment(), EVENT_LOGS: "true"} if "--event-log" in arguments else engine_environment()
     if stack_file is not None:
         environment[FILE_VARIABLE] = str(stack_file.resolve())

@@ -15,7 +15,7 @@ _SHOWN = 5  # of a long list
 
 
 def printable(text: str) -> str:
-    """Without what a terminal would act upon, and without the line ends that only some programs know."""
+    """The text without control characters and line ends."""
     return "".join(each if each.isprintable() else " " for each in text)
 
 
@@ -81,7 +81,7 @@ _SEEN = re.compile(r"[!-~]")
 
 
 class _Guarded:
-    """A stream that prints what `clean` makes of a text."""
+    """A stream that filters its output with `clean`."""
 
     def __init__(self, stream: TextIO, clean: Callable[[str], str]) -> None:
         self._stream, self._clean = stream, clean

@@ -33,7 +33,7 @@ _READABLE_ELSEWHERE = ("passphrase", "cloud", "")  # secrets of a state that are
 
 
 def run(options: argparse.Namespace) -> int:
-    """What `adopt` does with its command line. The exit code."""
+    """Runs `adopt`; returns the exit code."""
     if not options.stack and (options.write or options.out):
         print("error: --write and --out require --stack", file=sys.stderr)
         return 2
@@ -143,7 +143,7 @@ class _Adoption:
         return []
 
     def tried(self) -> Iterator[str]:
-        """What a preview shows once the file is imported; EngineError where that fails."""
+        """The changes that a preview shows after importing the file. EngineError if that fails."""
         self._scratch.put(self._deployment)
         self._scratch.take_in(self.file)
         planned = self._scratch.planned()
@@ -176,7 +176,7 @@ class _Adoption:
         return planned.steps
 
     def _read(self, pairs: list[Planned], steps: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-        """As the provider reads them."""
+        """The planned resources as the provider reads them, by URN."""
         self._scratch.take_in(import_file(pairs, self._ids, steps, of_state(self._deployment), {}))
         return {each["urn"]: each for each in self._scratch.deployment()["resources"] if each["urn"] in self._ids}
 

@@ -69,6 +69,6 @@ def _type(urn: str) -> str:
 
 
 def _version(provider: str) -> str:
-    """Of a default provider, whose name holds it: `default_3_29_0`."""
+    """The version of a default provider, from its name: `default_3_29_0`."""
     found = re.search(r"::default_(\d+)_(\d+)_(\d+)", provider)
     return ".".join(found.groups()) if found else ""

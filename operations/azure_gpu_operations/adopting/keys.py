@@ -84,7 +84,7 @@ def _tags(body: Body) -> Settings:
 
 
 def _given(**settings: Any) -> Settings:
-    """Without what isn't there."""
+    """The settings without empty values."""
     return {key: value for key, value in settings.items() if value is not None and value not in ("", [], {})}
 
 
@@ -257,7 +257,7 @@ def _pool(one: ExistingResource, part: Part, last_day: str) -> None:
 
 
 def _size(text: str) -> str:
-    """As the catalog spells it, where it knows it: Batch shows capital letters."""
+    """The size in the catalog's spelling, if known: Batch shows capital letters."""
     size = SIZES.find(text)
     return size.name if size is not None else text
 
@@ -277,7 +277,7 @@ _DURATION = re.compile(r"PT(?:(?P<hours>\d+)H)?(?:(?P<minutes>\d+)M)?(?:(?P<seco
 
 
 def _seconds(duration: object) -> float | int | None:
-    """Of ISO 8601, such as PT5S, PT1M30S or PT0.5S; None for anything else."""
+    """Seconds of an ISO 8601 duration, such as PT5S, PT1M30S or PT0.5S; None for other texts."""
     found = _DURATION.fullmatch(str(duration))
     if found is None:
         return None
@@ -286,7 +286,7 @@ def _seconds(duration: object) -> float | int | None:
 
 
 def _minutes(duration: object) -> int | None:
-    """The same in minutes; None where it isn't a number of them."""
+    """Whole minutes of an ISO 8601 duration; None for other durations."""
     seconds = _seconds(duration)
     return int(seconds // 60) if seconds is not None and seconds % 60 == 0 else None
 
@@ -489,7 +489,7 @@ ADOPTED = tuple(_GROUPS)
 
 
 def overrides_of(token: str, component: str, name: str) -> tuple[str, ...] | None:
-    """Where a stack file has the `overrides` of a resource: of its type, its component and its logical name. None: nowhere."""
+    """The path of a resource's `overrides` in a stack file, by type, component and logical name; None if it has none."""
     within = {
         **{azure_type.token: ("foundation", key) for azure_type, key in _FOUNDATION.items() if component == "foundation"},
         azure_types.BUDGET.token: ("budget",),

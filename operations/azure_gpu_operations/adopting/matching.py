@@ -45,7 +45,7 @@ class Planned(NamedTuple):
         return re.fullmatch("".join(texts), resource_id, re.IGNORECASE) is not None
 
     def id_within(self, outer: AzureType, outer_id: str) -> str:
-        """Its id where it lies right within a resource of this id; "" where it doesn't, or its name isn't known yet."""
+        """Its id if it is a child of the resource with this id; "" if not, or if its name isn't known yet."""
         if not self.azure_type.path.startswith(f"{outer.path}/"):
             return ""
         names = {name: str(self.inputs.get(name, UNKNOWN)) for name in self.azure_type.path_parameters}
@@ -101,7 +101,7 @@ def _ordered(there: Mapping[str, Any], apart: frozenset[str]) -> dict[str, Any]:
 
 
 class _Merge:
-    """What the program sends, as Azure has it, and by which overrides it does so."""
+    """Merges the program's inputs with Azure's values, and collects the overrides for them."""
 
     def __init__(self, one: Planned, *, pins: bool) -> None:
         self._pins = pins
@@ -146,7 +146,7 @@ class _Merge:
         return items, differs
 
     def _pinned(self, value: Any, path: str) -> Any:
-        """What isn't Azure's own default of a value that the program doesn't send; None where nothing is left of it."""
+        """The part of a value that isn't Azure's default; None if nothing is left."""
         anywhere = re.sub(r"\[\d+\]", "[]", path)
         if value in _NOTHING or is_default(self._token, anywhere, value):
             return None

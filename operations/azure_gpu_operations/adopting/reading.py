@@ -38,7 +38,7 @@ _WITH_PARENT = {
 
 
 def read(arm: Arm, ids: Sequence[str]) -> tuple[list[ExistingResource], list[Problem]]:
-    """What is there, workspaces before their endpoints, and what is wrong. AzureError where ARM refuses."""
+    """The existing resources, workspaces before their endpoints, and the problems. AzureError if ARM rejects a request."""
     found: list[ExistingResource] = []
     problems: list[Problem] = []
     for text in dict.fromkeys(ids):

@@ -24,7 +24,7 @@ def of_resource(arm: Arm, resource_id: str) -> tuple[Refusal, ...]:
 
 
 def below(arm: Arm, parent_id: str) -> dict[str, tuple[Refusal, ...]]:
-    """What was refused of each resource below another, by its id in lower case, the newest first."""
+    """The failures of each resource below another, by its id in lower case, the newest first."""
     group, prefix = parent_id.split("/")[4], f"{parent_id.lower()}/"
     found: dict[str, tuple[Refusal, ...]] = {}
     for resource_id, refusal in _failed(arm, f"resourceGroupName eq '{_quoted(group)}'"):

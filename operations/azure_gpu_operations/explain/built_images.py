@@ -6,7 +6,7 @@ from azure_gpu_operations.run.registry_build import API_VERSION, REGISTRY_VERSIO
 
 
 def added(arm: Arm, facts: Facts, registry_id: str) -> Facts:
-    """As they are where the registry can't be asked."""
+    """The facts with the registry's images; unchanged if the registry can't be read."""
     try:
         registry = arm.get(registry_id, REGISTRY_VERSION)
         if registry is None:

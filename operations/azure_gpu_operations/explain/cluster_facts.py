@@ -13,7 +13,7 @@ _OF_NODES = ("FailedScheduling", "NotTriggerScaleUp", "TriggeredScaleUp", "Sched
 
 
 class PodContext(NamedTuple):
-    """Where a pod is, or would be. `nodes` None: this login may not read them."""
+    """The nodes and pools around a pod. `nodes` None: this login has no right to read them."""
 
     nodes: tuple[NodeSeen, ...] | None = None
     pools: tuple[PoolFacts, ...] = ()  # of AKS

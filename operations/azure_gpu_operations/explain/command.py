@@ -94,7 +94,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def lines_of(arm: Any, name: str, found: StackView, config_folder: Path | None) -> list[str]:
-    """What this command prints of a name in the stack; nothing where nothing is called so."""
+    """The lines that this command prints for a name in the stack; none if the name is unknown."""
     from azure_gpu_operations.explain import report  # here, as in `run`
 
     where = {"stack": found.name, "config_folder": config_folder, "kubeconfig": None, "context": ""}
@@ -212,7 +212,7 @@ def _id(arm: Any, found: StackView | None, options: argparse.Namespace) -> str:
 
 
 def _switched_off(found: StackView | None, options: argparse.Namespace) -> str:
-    """What is off has been found nowhere; "" for a name that means nothing else."""
+    """The message for a part with `enabled: false`; "" for other names."""
     from azure_gpu_operations import planned  # here, as in `run`
 
     return planned.switched_off(stack_options.file_of(options), options.resource) if found is not None else ""

@@ -57,7 +57,7 @@ class Container(NamedTuple):
 
 
 class Refusal(NamedTuple):
-    """A request that ARM refused, from the activity log."""
+    """A request that ARM rejected, from the activity log."""
 
     code: str
     message: str
@@ -93,7 +93,7 @@ class Facts(NamedTuple):
 
     @property
     def open_refusals(self) -> tuple[Refusal, ...]:
-        """Those that nothing has run after."""
+        """The rejections after which nothing has run."""
         began = self.began
         if not self.exists or self.provisioning == "Failed" or began is None:
             return self.refusals
@@ -106,7 +106,7 @@ class Facts(NamedTuple):
 
 
 class Cause(StrEnum):
-    """What can be found out."""
+    """The possible causes."""
 
     IMAGE_NOT_FOUND = "image not found"
     NO_RIGHT_TO_PULL = "no right to pull the image"

@@ -53,7 +53,7 @@ def named(
 
 
 def _pool(arm: Arm, place: ClusterTarget, name: str) -> str:
-    """Its name in AKS; "" where there is none."""
+    """The pool's name in AKS; "" if there is none."""
     found = [pool for pool in read_cluster.pools_of(arm, place.id) if pool.is_meant(name)]
     return next((pool.name for pool in found if pool.provisioning != "Deleting"), found[0].name if found else "")
 

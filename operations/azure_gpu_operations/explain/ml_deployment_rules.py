@@ -88,7 +88,7 @@ def _gpu_memory(case: DeploymentCase) -> Finding | None:
 
 
 def _no_gpu(case: DeploymentCase) -> Finding | None:
-    """An environment that looks for a GPU where there is none. It fails, or answers slowly by the processor."""
+    """An environment for GPUs on a machine without one: it fails, or answers slowly on the CPU."""
     matched = phrases.first(ml_phrases.NO_GPU, case.server_log)
     name = case.deployment.instance_type if case.deployment else ""
     managed = case.deployment is not None and case.deployment.kind == MANAGED
@@ -148,7 +148,7 @@ def _crash(case: DeploymentCase) -> Finding | None:
 
 
 def _timeout(case: DeploymentCase) -> Finding | None:
-    """A deployment that answers, and takes longer than it may: clients get 408 or 504."""
+    """A deployment that answers later than its limit: clients get 408 or 504."""
     deployment = case.deployment
     if deployment is None or case.failed:
         return None
@@ -169,7 +169,7 @@ def _timeout(case: DeploymentCase) -> Finding | None:
 
 
 def _in_log(case: DeploymentCase, pattern: re.Pattern[str]) -> str:
-    """In what the server wrote, or in what the service repeats of it."""
+    """The matching line of the server's log, or of the service's message."""
     return phrases.first(pattern, case.server_log).strip() or next(
         (line.strip() for text in case.sentences for line in text.splitlines() if pattern.search(line)), ""
     )

@@ -31,7 +31,7 @@ class DeploymentCase(NamedTuple):
 
     @property
     def open_refusals(self) -> tuple[Refusal, ...]:
-        """Those that nothing good has come after."""
+        """The rejections after which no update has succeeded."""
         if self.deployment is None or self.deployment.state == "Failed" or self.changed is None:
             return self.refusals
         return tuple(each for each in self.refusals if each.at is not None and each.at > self.changed)

@@ -22,7 +22,7 @@ _HARD = ("NoSchedule", "NoExecute")
 
 
 class _Seen(NamedTuple):
-    """A pod that waits, with what bears on it."""
+    """A waiting pod, with the nodes and pools where it may run."""
 
     case: PodCase
     resource: str  # of GPUs that it asks for; "": none

@@ -14,7 +14,7 @@ def of(file: Path, stack: str, called: str) -> tuple[Name, ...]:
 
 
 def of_pool(file: Path, stack: str, cluster: str, pool: str) -> str:
-    """Of a cluster's pool. "" where the file has none."""
+    """The name in Azure of a cluster's pool; "" if the file has none."""
     path = f"clusters.{cluster}.gpu_pools.{pool}"
     of_pools = (each for each in _all(file, stack) if each.arm_type == azure_types.AGENT_POOL.arm_type)
     return next((each.name for each in of_pools if each.path == path), "")

@@ -187,7 +187,7 @@ def _unknown(case: PodCase) -> Finding:
 
 
 def _of_spot(case: PodCase) -> bool:
-    """By its pool, where the node itself is gone."""
+    """Whether its pool is Spot, if the node itself is gone."""
     return any(pool.is_spot and (pool.is_meant(case.pod.pool) or f"-{pool.name}-" in case.pod.node) for pool in case.around.pools)
 
 

@@ -112,7 +112,7 @@ def _node(account: BatchAccount, pool_id: str, node: models.BatchNode) -> NodeSe
 
 
 def _failed(account: BatchAccount, job_id: str, listed: models.BatchTask) -> TaskSeen:
-    """With its last lines: of what it wrote as errors, or else of what it wrote."""
+    """A failed task with its last lines of standard error, or else of standard output."""
     task = account.task(job_id, listed.id) or listed
     info = task.execution_info or listed.execution_info
     log = _log(lambda: account.task_file(job_id, task.id, "stderr.txt"))
@@ -150,7 +150,7 @@ def _words(failure: models.BatchTaskFailureInfo | None) -> str:
 
 
 def _log(read: Callable[[], bytes | None]) -> tuple[str, ...]:
-    """Nothing where the node is gone, or doesn't answer: the failure itself counts more."""
+    """The last lines; none if the node is gone or doesn't answer."""
     try:
         return last_lines(read(), LAST_LINES)
     except (AzureError, AzureCoreError, requests.RequestException):

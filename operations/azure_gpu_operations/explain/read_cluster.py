@@ -94,7 +94,7 @@ def _job(api: ClusterApi, arm: Arm, place: ClusterTarget, body: dict[str, Any]) 
 
 
 def _group(api: ClusterApi, arm: Arm, place: ClusterTarget, namespace: str, name: str, body: dict[str, Any]) -> JobCase:
-    """As the Job of its workers is, where there is one."""
+    """A worker group, by the Job of its workers if there is one."""
     own = api.get(f"/apis/batch/v1/namespaces/{namespace}/jobs/{GROUP.job_name(name)}")
     if own is not None:
         return _job(api, arm, place, own)
@@ -111,7 +111,7 @@ def _wrote(container: Any) -> bool:
 
 
 def _log(api: ClusterApi, pod: PodSeen, container: str, *, previous: bool) -> tuple[str, ...]:
-    """Nothing where the node is gone, or doesn't answer."""
+    """The last lines; none if the node is gone or doesn't answer."""
     lines = _or_none(lambda: list(api.log(pod.namespace, pod.name, container, tail=LAST_LINES, previous=previous)))
     return tuple(line.partition(" ")[2] for line in lines or [])
 
@@ -140,7 +140,7 @@ def _around(api: ClusterApi, arm: Arm, place: ClusterTarget) -> PodContext:
 
 
 def _refusals(arm: Arm, pools: tuple[PoolFacts, ...], only: str = "") -> dict[str, tuple[Refusal, ...]]:
-    """Of those that failed, and of the one that is asked about."""
+    """The rejections of failed pools, and of the requested one."""
     relevant = [pool for pool in pools if pool.provisioning == "Failed" or pool.name == only]
     return {pool.name: activity_log.of_resource(arm, pool.id) for pool in relevant}
 

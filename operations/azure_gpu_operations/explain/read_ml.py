@@ -121,7 +121,7 @@ def job_id(arm: Arm, workspace_id: str, name: str) -> str:
 
 
 def _error(properties: dict[str, Any]) -> str:
-    """What the service keeps of a failure: an object, or its text among the job's own properties."""
+    """The service's error of a job: an object, or a text among the job's properties."""
     found = properties.get("error")
     if isinstance(found, dict):
         return _words(found.get("error") or found)

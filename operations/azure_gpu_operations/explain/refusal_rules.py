@@ -80,7 +80,7 @@ def capacity_finding(text: str, container: str) -> Finding:
 
 
 def pull(facts: Facts) -> Finding | None:
-    """An image that was refused before anything ran."""
+    """An image that was rejected before anything ran."""
     for text, _ in _refused(facts):
         if phrases.IMAGE_PULL.search(text):
             return of_image(facts, _image_in(text, facts), (text,), "")

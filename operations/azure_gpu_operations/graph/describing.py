@@ -43,7 +43,7 @@ def described(key: str, members: Sequence[Resource], owned: Ownership) -> Part:
 
 
 def idle_cost_of_pool(pool: Part, members: Sequence[Resource]) -> float | None:
-    """Of the nodes that stay: the library tells what all nodes cost."""
+    """The cost of the nodes that stay at idle; the library has only the cost of all nodes."""
     inputs = next(each.inputs for each in members if each.type == azure_types.BATCH_POOL.token)
     [machines] = pool.machines
     idle = idle_nodes(inputs)
@@ -57,7 +57,7 @@ def idle_cost_of_pool(pool: Part, members: Sequence[Resource]) -> float | None:
 
 
 def _name(head: Resource, workspace: Resource | None) -> str:
-    """As the stack file has it. Parts of the foundation have no name there: they are called by what they are."""
+    """The name in the stack file; parts of the foundation, which have none, are named after their kind."""
     for section in ("computes", "models") if workspace is not None else ():
         for name, value in (workspace.outputs.get(section) or {}).items() if workspace is not None else ():
             if value == stand_ins.id_of(head.number):

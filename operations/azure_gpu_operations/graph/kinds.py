@@ -21,7 +21,7 @@ class Layer(StrEnum):
 
 
 class Kind(NamedTuple):
-    """What people call a part, and where it stands."""
+    """The noun of a part and its column."""
 
     noun: str
     layer: Layer
@@ -124,6 +124,6 @@ def is_component(token: str) -> bool:
 
 
 def kind_of(token: str) -> Kind:
-    """Of any type: one that isn't listed is named after the type."""
+    """The kind of any type; an unlisted one is named after the type."""
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", token.rpartition(":")[2]).lower()
     return KINDS.get(token) or Kind(words, Layer.PLACE, "uses")

@@ -150,7 +150,7 @@ def picture(graph: Graph) -> Picture:
 
 
 def _box(graph: Graph, part: Part, column: int) -> Box:
-    """Without its place."""
+    """A box without its position."""
     facts = list(filter(None, [*map(words.machines, part.machines), *part.notes, words.cost(part), words.end(part)]))
     facts += [words.EXISTS] if part.exists else []
     facts += [part.location] if part.location and part.location != words.region(graph) else []

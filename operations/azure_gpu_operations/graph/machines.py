@@ -24,12 +24,12 @@ class Machines(NamedTuple):
 
 
 def machines_of(resources: Iterable[Resource]) -> tuple[Machines, ...]:
-    """Of a part with these resources."""
+    """The machines of a part with these resources."""
     return tuple(each for resource in resources for each in _of(resource))
 
 
 def gpu_of(size: str) -> str:
-    """What a size of virtual machines has."""
+    """The GPUs of a size of virtual machines."""
     found = SIZES.find(size)
     if found is None or found.gpu is None or not found.gpu_count:
         return ""
@@ -119,7 +119,7 @@ def _compute(inputs: Mapping[str, Any]) -> Sequence[Machines]:
 
 
 def _at(value: object, *keys: str) -> Any:
-    """None where one of the keys is missing."""
+    """The value at nested keys; None if one is missing."""
     for key in keys:
         value = cast(Mapping[str, object], value).get(key) if isinstance(value, Mapping) else None
     return value

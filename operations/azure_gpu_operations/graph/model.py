@@ -45,7 +45,7 @@ class Use(NamedTuple):
 
 
 class Role(NamedTuple):
-    """Who may do what on what."""
+    """A role assignment: principal, role and scope."""
 
     who: str  # key of a part
     role: str  # as Azure calls it

@@ -23,7 +23,7 @@ def key_of(resource: Resource) -> str:
 
 
 class Ownership:
-    """Of the resources of one stack."""
+    """The parts of the resources of one stack."""
 
     def __init__(self, resources: tuple[Resource, ...]) -> None:
         self._resources = resources
@@ -47,7 +47,7 @@ class Ownership:
         return [each for each in self._resources if each.type == token]
 
     def used_by(self, resource: Resource) -> list[Resource]:
-        """Those whose outputs are in its inputs."""
+        """The resources whose outputs are in its inputs."""
         return [self._by_urn[urn] for urn in resource.uses if urn in self._by_urn]
 
     def parent_of(self, resource: Resource) -> Resource | None:
@@ -97,7 +97,7 @@ class Ownership:
         return "" if resource.is_component and not kinds.is_component(token) else key_of(resource)
 
     def _own_ids(self, resource: Resource) -> None:
-        """Of a component around what exists: the id by which others name it."""
+        """The id of the existing resource that a component wraps."""
         key = self._of_urn[resource.urn]
         for name, value in resource.outputs.items():
             if key and name.endswith("_id") and isinstance(value, str) and arm_ids.parse(value) is not None:

@@ -54,7 +54,7 @@ class _Reader:
         )
 
     def _locate(self, uses: set[Use]) -> None:
-        """What has no region of its own is where it runs."""
+        """Parts without a region get the region of the part that they run in."""
         for use in sorted(uses):
             part, on = self._parts[use.part], self._parts[use.on]
             if not part.location and part.layer is Layer.WORK and on.layer is Layer.PLACE:

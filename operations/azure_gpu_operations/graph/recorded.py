@@ -55,7 +55,7 @@ class Recorded(NamedTuple):
 
 
 def record(program: Path, file: Path, stack: str) -> Recorded:
-    """What the file leaves to its connection, subscription and source of images, has a stand-in."""
+    """Records a stack's program; subscription and source of images have placeholders if the file has none."""
     project_name = name_of(program)
     configuration, encrypted = planned.configuration(file, project_name)
     left_out = {SUBSCRIPTION_ID: _NOBODYS, TENANT_ID: _NOBODYS, config_key("image_source", project_name): _SOURCE}
@@ -89,7 +89,7 @@ def _answer(request: dict[str, Any], environment: dict[str, str]) -> dict[str, A
 
 
 def parsed(answer: dict[str, Any], stack: str, as_of: str) -> Recorded:
-    """What the recording process wrote. WrongStackError and ProgramError as above."""
+    """Parses the recording process's answer. WrongStackError, ProgramError."""
     if answer["problem"]:
         raise WrongStackError(answer["problem"])
     if answer["failure"]:

@@ -33,7 +33,7 @@ _STACK = "pulumi:pulumi:Stack"
 
 
 class _Recorded:
-    """What was registered so far. Registrations come from several threads."""
+    """The registered resources. Registrations come from several threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -42,7 +42,7 @@ class _Recorded:
         self.outputs: dict[str, Any] = {}  # of components, by URN
 
     def number(self, token: str, name: str) -> int:
-        """Of a resource: the same each time that it is requested."""
+        """The number of a resource: stable over calls."""
         with self._lock:
             return self._numbers.setdefault((token, name), len(self._numbers) + 1)
 
@@ -113,7 +113,7 @@ def _plain(value: Any) -> Any:
 
 
 def run(request: dict[str, Any]) -> dict[str, Any]:
-    """What the program of the request declares."""
+    """Runs the program of the request and returns its resources."""
     asyncio.set_event_loop(asyncio.new_event_loop())
     recorded, warnings, logger = _Recorded(), _Warnings(), logging.Logger("recorded")
     logger.addHandler(warnings)

@@ -76,7 +76,7 @@ def cluster_of(principal: str) -> str:
 
 
 def outputs(token: str, name: str, number: int, inputs: dict[str, Any]) -> dict[str, Any]:
-    """What Azure would set beside the inputs."""
+    """The outputs that Azure would add to the inputs."""
     found: dict[str, Any] = {
         **inputs,
         "principalId": f"principal-of-{number:06}",
@@ -103,7 +103,7 @@ def outputs(token: str, name: str, number: int, inputs: dict[str, Any]) -> dict[
 
 
 def answer(token: str, args: dict[str, Any], location: str, subscription: str) -> dict[str, Any]:
-    """What a look-up finds. `location`, `subscription`: where it is taken to lie."""
+    """The answer of a look-up. `location`, `subscription`: of the found resource."""
     function = token.rpartition(":")[2]
     kubeconfig = base64.b64encode(_KUBECONFIG.encode()).decode()
     known: dict[str, dict[str, Any]] = {
@@ -123,7 +123,7 @@ def answer(token: str, args: dict[str, Any], location: str, subscription: str) -
 
 
 def _identity(args: dict[str, Any]) -> dict[str, Any]:
-    """Of an identity that exists: the principal is its name, so that a role shows whose it is."""
+    """An existing identity; its principal is its name, so that a role shows it."""
     name = str(args.get("resourceName", ""))
     return {"principalId": principal_of(name), "clientId": f"client of {name}", "tenantId": "tenant"}
 

@@ -18,7 +18,7 @@ def machines(each: Machines) -> str:
 
 
 def nodes(each: Machines) -> str:
-    """How many there are; empty: one, always."""
+    """The number of machines as text; empty: always one."""
     if each.idle is None and each.most is None:
         return "any number of"
     if each.idle == each.most:
@@ -65,7 +65,7 @@ def total_line(graph: Graph) -> str:
 
 
 def region(graph: Graph) -> str:
-    """Where most of the stack is; empty: no part has a region."""
+    """The region of most parts; empty: no part has a region."""
     counted = Counter(each.location for each in graph.parts if each.location)
     return min(counted, key=lambda each: (-counted[each], each)) if counted else ""
 
@@ -82,7 +82,7 @@ def role(given: Role) -> str:
 
 
 def called(part: Part) -> str:
-    """Its kind and its name, once where they are the same."""
+    """The kind and the name of a part; only one of them if they are the same."""
     return part.name if part.name == part.noun else f"{part.noun} {part.name}"
 
 

@@ -26,7 +26,7 @@ def needing(uses: Sequence[SizeUse]) -> list[SizeUse]:
 
 
 def state(login: SignIn, subscription_id: str, retries: RetryPolicy) -> str:
-    """As Azure spells it: Registered, NotRegistered, Pending, …"""
+    """The feature's state in Azure's spelling: Registered, NotRegistered, Pending, …"""
     path = f"/subscriptions/{subscription_id}/providers/Microsoft.Features/providers/{NAMESPACE}/features/{INFINIBAND_FEATURE}"
     return str(get_document(path, API_VERSION, login, retries)["properties"]["state"])
 

@@ -26,7 +26,7 @@ Key = TypeVar("Key")
 
 @dataclass(frozen=True, slots=True)
 class Outcome(Generic[Value]):
-    """What came of one list: a value, or why it is missing."""
+    """The result of one list: a value, or why it is missing."""
 
     value: Value | None = None
     missing: str = ""

@@ -65,7 +65,7 @@ def name_key(requested: RequestedName) -> ListKey:
 
 @dataclass(frozen=True, slots=True)
 class Permission:
-    """What one role assignment allows: actions with wildcards, without those that it takes away."""
+    """The permissions of one role assignment: actions with wildcards, and excluded actions."""
 
     actions: tuple[str, ...]
     not_actions: tuple[str, ...]
@@ -147,7 +147,7 @@ def _providers(client: ResourceManagementClient) -> dict[str, str]:
 
 
 def rights(login: SignIn, subscription_id: str) -> list[Permission]:
-    """What this login may do in a subscription."""
+    """The permissions of this login in a subscription."""
     path = f"/subscriptions/{subscription_id}/providers/Microsoft.Authorization/permissions"
     rows = get_list(path, PERMISSIONS_VERSION, login, retries())
     return [Permission(tuple(row.get("actions") or ()), tuple(row.get("notActions") or ())) for row in rows]
@@ -188,7 +188,7 @@ def _compute_quotas(client: ComputeManagementClient, region: str) -> RegionLimit
 
 
 def _batch_sizes(client: BatchManagementClient, region: str) -> dict[str, date | None]:
-    """By size in lower case, the day on which Batch gives it up."""
+    """Batch's end-of-life dates, by size in lower case."""
     rows = client.location.list_supported_virtual_machine_skus(region)
     ends = ((str(row.name).lower(), row.batch_support_end_of_life) for row in rows)
     return {name: end.date() if end else None for name, end in ends}
@@ -277,5 +277,5 @@ def _name_answer(answer: Any) -> NameAnswer:
 
 
 def _text(value: Any) -> str:
-    """What a client gives as an enumeration where it knows the value, and as text where it doesn't."""
+    """The text of a value that a client returns as an enumeration or, if unknown, as text."""
     return str(value.value if isinstance(value, Enum) else value)

@@ -58,7 +58,7 @@ class Row:
 
 
 def unread(subject: str, check: str, what: object) -> Row:
-    """What isn't known, because a list is missing."""
+    """A row whose answer is unknown, because a list is missing."""
     return Row(subject=subject, check=check, answer=Answer.UNKNOWN, message=f"couldn't be read: {what}")
 
 

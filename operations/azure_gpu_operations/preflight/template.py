@@ -109,7 +109,7 @@ class _Ids:
         return True
 
     def _parent(self, resource: Resource, azure_type: AzureType) -> ArmId | None:
-        """What a resource lies below, among what it takes something from."""
+        """The parent of a resource, among the resources in its inputs."""
         ids = [arm_ids.parse(self.by_urn.get(urn, "")) for urn in resource.uses]
         kind = azure_type.arm_type.rpartition("/")[0]
         return next((each for each in ids if each is not None and each.is_type(kind)), None)
@@ -122,7 +122,7 @@ class _Ids:
 
 
 def _own_name(resource: Resource, azure_type: AzureType) -> str:
-    """Of a resource whose name the provider makes up."""
+    """The name of a resource whose name the provider generates."""
     if azure_type == azure_types.ROLE_ASSIGNMENT:
         return str(uuid.uuid5(uuid.NAMESPACE_URL, resource.urn))
     return f"{resource.name}{uuid.uuid5(uuid.NAMESPACE_URL, resource.urn).hex[:8]}"
@@ -159,7 +159,7 @@ class _Known:
 
 
 def principal(text: str, here: "_Ids", deployer: str) -> str:
-    """Who a role is for: an id, or an expression that Azure evaluates; "" where it can't be told."""
+    """The principal of a role: an id, or an expression that Azure evaluates; "" if unknown."""
     made = _OF_IDENTITY.fullmatch(text)
     if made is not None:
         id_, azure_type = here.of.get(int(made[1]), ""), here.types.get(int(made[1]))
@@ -248,7 +248,7 @@ class _Placed:
 
 
 def _waits(sent: Sent, here: _Ids, by_id: Mapping[str, str]) -> list[str]:
-    """What of the same group has to be there before: what it takes something from, and what it lies in."""
+    """The resources of the same group that must exist first: those in its inputs, and its parents."""
     parsed = arm_ids.parse(sent.id)
     if parsed is None:
         return []

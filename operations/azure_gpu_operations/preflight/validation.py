@@ -74,7 +74,7 @@ _KEYS = {"location": "location", "tags": "tags"}
 
 
 class Validated(NamedTuple):
-    """What ARM answered: its error's content, None where it takes everything."""
+    """ARM's answer: its error, None if it accepts everything."""
 
     status: int
     error: Mapping[str, Any] | None
@@ -99,7 +99,7 @@ def check(
 
 
 class StackFileKey(NamedTuple):
-    """Where in a stack file a resource comes from. `overrides`: its entry can set any property of it."""
+    """The path of a resource in a stack file. `overrides`: its entry can set any property of it."""
 
     path: str
     overrides: bool
@@ -209,7 +209,7 @@ def _name(sent: Sent) -> str:
 
 
 def _violation(error: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What is told of the policy; from the message's own list of identifiers where there is nothing else."""
+    """The details of a policy violation; from the message's list of identifiers if there are no others."""
     for each in error.get("additionalInfo") or []:
         if isinstance(each, Mapping) and each.get("type") == "PolicyViolation" and isinstance(each.get("info"), Mapping):
             return each["info"]
@@ -232,7 +232,7 @@ def _expressions(info: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _denied_expression(info: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a policy looked at and found, beside the type of the resource."""
+    """The evaluated expression of a policy, other than the type."""
     details = [each for each in _expressions(info) if each.get("path") != "type" and each.get("path")]
     return details[-1] if details else {}
 

@@ -9,7 +9,7 @@ Annotation = dict[str, str | int]
 
 
 def annotations(review: Review) -> list[Annotation]:
-    """Those whose file is known; several of one line stay several."""
+    """The annotations with a known file; a line may have several."""
     found = [each for stack in review.stacks for each in _of(stack)]
     for each in found:
         each["message"] = without_mail(str(each["message"]))

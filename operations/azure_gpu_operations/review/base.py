@@ -39,7 +39,7 @@ class BaseError(Exception):
 
 
 class Against(NamedTuple):
-    """What the engine plans for a change."""
+    """The engine's plan for a change."""
 
     deployment: Mapping[str, Any]
     """The state at the base, with what it protects; {} where the stack is new."""
@@ -262,7 +262,7 @@ def _remove_oldest(cache: Path, keep: Path) -> None:
 
 
 def _builder() -> str:
-    """What brings a base up: the embedded Azure, and how it is asked. Another one brings it up anew."""
+    """A digest of the code that deploys a base: the embedded Azure, and these modules. A new one deploys it again."""
     digest = hashlib.sha256()
     own = [Path(each) for each in (__file__, embedded.__file__, placeholders.__file__)]
     for file in [*sorted((CHECKOUT / "localazure").glob("**/*.py")), *own] if CHECKOUT else own:

@@ -9,7 +9,7 @@ DONE = {Operation.REPLACE: "replaced", Operation.DELETE: "deleted", Operation.UP
 
 
 def by_cause(dangers: Sequence[Danger]) -> list[list[Danger]]:
-    """By the argument that forces them; one without a known argument stays by itself."""
+    """Dangers grouped by the argument that causes them; one without a known argument is its own group."""
     groups: dict[object, list[Danger]] = defaultdict(list)
     for index, each in enumerate(dangers):
         groups[(each.cause, each.before, each.after, each.place) if each.cause else index].append(each)

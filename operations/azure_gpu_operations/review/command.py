@@ -106,7 +106,7 @@ class _UnknownStackError(ValueError):
 
 
 def cache() -> Path:
-    """Where bases stay."""
+    """The folder of kept bases."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "azure-gpu" / "reviews"
 
 
@@ -117,7 +117,7 @@ def _folder(repository: Repository) -> str:
 
 
 def _known(repository: Repository, base: str, folder: str) -> Iterator[StackFiles]:
-    """All stack files of both, by the project's folder."""
+    """All stack files of both commits."""
     try:
         at_base = dict(stack_files(repository.names_at(base, folder.rstrip("/"))))
     except RepositoryError:
@@ -187,7 +187,7 @@ def _has(review: Review, named: Sequence[str]) -> bool:
 
 
 def _place(stack: StackReview) -> tuple[bool, bool, str]:
-    """What matters most comes first."""
+    """The sort key: the most important stack first."""
     return not any(each.is_held for each in stack.dangers), stack.outcome is not Outcome.REJECTED, stack.stack
 
 

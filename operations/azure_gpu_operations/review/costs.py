@@ -79,7 +79,7 @@ def held_against(monthly_usd: float, total: Costs) -> Budget:
 
 
 def of_parts(parts: Iterable[Part], busy_hours: float) -> Costs:
-    """All of them together."""
+    """The sum of the parts' costs."""
     listed = list(parts)
     idle, most = _sum(each.idle_cost for each in listed), _sum(each.most_cost for each in listed)
     on_demand = _sum(_on_demand(each) for each in listed)
@@ -107,7 +107,7 @@ def _unknown(parts: int) -> Costs:
 
 
 def _by_path(graph: Graph | None) -> dict[str, Part]:
-    """What costs something, by where the stack file has it."""
+    """The parts with a cost, by their path in the stack file."""
     parts = graph.parts if graph is not None else ()
     return {_SECTIONS.get(each.type, "{}").format(each.name): each for each in parts if each.has_cost and not each.exists}
 
@@ -159,7 +159,7 @@ def _idle(part: Part, machines: Machines) -> int | None:
 
 
 def gpus_of(machines: Machines) -> int:
-    """How many GPUs one of them has, by what the picture calls it: `T4`, `2 x A100`."""
+    """The number of GPUs per machine, from the label: `T4`, `2 x A100`."""
     number, times, _ = machines.gpu.partition(" x ")
     return 0 if not machines.gpu else int(number) if times and number.isdigit() else 1
 
@@ -169,7 +169,7 @@ def _machines(part: Part | None) -> str:
 
 
 def _days(part: Part) -> Iterable[date]:
-    """Of the prices that its costs are made of."""
+    """The dates of the prices of its costs."""
     for each in part.machines:
         price = packaged().spot(each.size, part.location) if each.spot else packaged().on_demand(each.size, part.location)
         if price is not None:

@@ -61,7 +61,7 @@ _MINUTES = dict.fromkeys(
 
 
 class Change(NamedTuple):
-    """What a change is about, beside the plan."""
+    """A change: plan, owners, held resources and differences."""
 
     found: Sequence[Planned]
     owners: Mapping[str, Owner]
@@ -116,7 +116,7 @@ def _kind(each: Planned, held: Held | None) -> _Kind | None:
 
 
 def _interrupted(each: Planned) -> _Kind | None:
-    """What an update of it ends or keeps waiting; None where nothing, or where that isn't known."""
+    """What an update of it interrupts; None if nothing or unknown."""
     found = of_step("update", each.type, [one.path for one in each.properties])
     if found.interrupts not in (Interrupts.YES, Interrupts.CAN):
         return None
@@ -154,7 +154,7 @@ def _cause(first: Planned, change: Change) -> Difference | None:
 
 
 def _plain(text: str | None) -> str:
-    """A value that is written as JSON, as text."""
+    """A JSON value as plain text."""
     return (text or "").strip('"')
 
 
@@ -180,7 +180,7 @@ def _is_drained_first(each: Planned) -> bool:
 
 
 def _quota(each: Planned) -> str:
-    """What both need together while they are there side by side."""
+    """The quota needed while the old and the new resource exist."""
     if each.operation is not Operation.REPLACE:
         return ""
     size = next((one.after for one in each.properties if one.path.rpartition(".")[2] == "vmSize"), None)

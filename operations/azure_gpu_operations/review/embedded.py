@@ -25,7 +25,7 @@ _ENGINE_BIN = ".local/engine-bin"  # where `make engine` writes the folder of th
 
 
 class EmbeddedAzureError(Exception):
-    """It can't do what is needed. The text is for the user."""
+    """A command of the embedded Azure failed. The message is for the user."""
 
 
 class EmbeddedAzure:
@@ -59,14 +59,14 @@ class EmbeddedAzure:
         return json.loads(self._command("place", str(file)))
 
     def kubeconfig(self, context: str) -> str:
-        """Of replaced by a cluster that runs nothing. `context`: what its one context is called; "": any name."""
+        """The kubeconfig of a cluster that accepts everything and runs nothing. `context`: the name of its context; "": any."""
         found: dict[str, Any] = bounded_yaml.load((self.state / "still" / "kubeconfig").read_text(encoding="utf-8"))
         if context:
             found["contexts"][0]["name"] = found["current-context"] = context
         return json.dumps(found)
 
     def environment(self, *packages: Path) -> dict[str, str]:
-        """Of the engine. `packages`: folders whose Python packages come before all others, in the place of this process's."""
+        """The engine's environment. `packages`: folders of Python packages that come before all others."""
         found = {**os.environ, **local_connection.exported(self.state / local_connection.FILE, os.environ)}
         found["PATH"] = os.pathsep.join((str(Path(sys.executable).parent), found.get("PATH", os.defpath)))
         found.pop("VIRTUAL_ENV", None)

@@ -31,7 +31,7 @@ def of_problems(problems: Iterable[Problem], places: SourceLocations, before: It
 
 
 def of_errors(errors: Iterable[str], places: SourceLocations) -> tuple[tuple[Finding, ...], tuple[str, ...]]:
-    """What a preview has ended with: the problems that the program lists, and every other line."""
+    """The problems in a preview's errors, and all other lines."""
     found: dict[str, Finding] = {}
     rest: list[str] = []
     for error in errors:

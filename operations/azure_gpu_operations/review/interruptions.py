@@ -29,7 +29,7 @@ ORDER = list(Interrupts)
 
 @dataclass(frozen=True, slots=True)
 class Interruption:
-    """What a step does to work that runs."""
+    """The effect of a step on running work."""
 
     interrupts: Interrupts
     what: str = ""
@@ -52,7 +52,7 @@ NOT_KNOWN = Interruption(Interrupts.NOT_KNOWN)
 
 
 def of_step(operation: str, resource_type: str, properties: Sequence[str] = ()) -> Interruption:
-    """What a step interrupts: `create`, `update`, `replace` or `delete` of a resource of a type, `azure-native:batch:Pool`.
+    """The effect of `create`, `update`, `replace` or `delete` of a resource of a type, such as `azure-native:batch:Pool`.
     `properties`: the paths of the inputs that an update changes, such as `scaleSettings.fixedScale.targetDedicatedNodes`."""
     changed = properties if operation == "update" and properties else ("",)
     return worst([_of_property(operation, resource_type, path) for path in changed])

@@ -42,7 +42,7 @@ _REST = "\n*The rest is cut.*"
 
 
 class Section(NamedTuple):
-    """What is folded under a title."""
+    """A folded section with a title."""
 
     title: str
     lines: list[str]
@@ -189,7 +189,7 @@ def _pair(before: Costs | None, after: Costs | None, name: str) -> str:
 
 
 def _amount(amount: Amount) -> str:
-    """A cost that isn't known is never 0."""
+    """An amount; unknown costs are never 0."""
     if not amount.unknown:
         return f"{amount.known:,.2f}"
     return f"at least {amount.known:,.2f} ({amount.unknown} not known)" if amount.known else "not known"
@@ -217,7 +217,7 @@ def _folded(section: Section) -> str:
 
 
 def _within(section: Section, room: int) -> str:
-    """As much of it as there is room for; "" where that is none of its lines."""
+    """The section, cut to the available room; "" if no line fits."""
     whole = _folded(section)
     if len(whole) <= room:
         return whole
@@ -305,7 +305,7 @@ def _escaped(plain: str) -> str:
 
 
 def _cell(written: str) -> str:
-    """Of a table, where a bar ends a cell also in code."""
+    """A table cell with escaped bars, which end a cell also in code."""
     return re.sub(r"(?<!\\)\|", r"\\|", written)
 
 

@@ -22,7 +22,7 @@ class Lane(StrEnum):
 
 
 class Outcome(StrEnum):
-    """What became of one stack file."""
+    """The outcome of reviewing one stack file."""
 
     CHANGED = "changed"
     UNCHANGED = "unchanged"
@@ -33,7 +33,7 @@ class Outcome(StrEnum):
 
 
 class Operation(StrEnum):
-    """What happens to a resource or a part, the worst last."""
+    """The operation on a resource or a part, the worst last."""
 
     SAME = "same"
     READ = "read"
@@ -45,7 +45,7 @@ class Operation(StrEnum):
 
 
 class SourceLocation(NamedTuple):
-    """Where in the repository something is written."""
+    """A file and line in the repository."""
 
     file: str  # from the root of the repository; "": nowhere that is known
     line: int  # 1 is the first; 0: not known
@@ -83,7 +83,7 @@ class Part(NamedTuple):
 
 
 class Danger(NamedTuple):
-    """What is replaced, deleted or interrupted: the first lines of a report."""
+    """A replacement, deletion or interruption: the first lines of a report."""
 
     operation: Operation  # REPLACE or DELETE; UPDATE: it stays and what runs on it is interrupted
     what: str  # in the user's words: `storage account`, `pool of cluster shared`
@@ -121,7 +121,7 @@ class Amount(NamedTuple):
 
 
 class Costs(NamedTuple):
-    """What a part or a stack costs in one state. USD."""
+    """Costs of a part or a stack in one state, in USD."""
 
     idle_hour: Amount  # while nothing runs
     most_hour: Amount  # with all the machines that there can be
@@ -155,7 +155,7 @@ class Budget(NamedTuple):
 
 
 class StackCosts(NamedTuple):
-    """All of a stack."""
+    """Costs of a whole stack."""
 
     busy_hours: float  # a month: the assumption that `expected_month` is made with
     before: Costs | None
@@ -194,7 +194,7 @@ class StackReview(NamedTuple):
         return tuple(each for each in self.findings if each.is_new and each.severity == "error")
 
     def count(self, operation: Operation) -> int:
-        """How many resources."""
+        """The number of resources with this operation."""
         return sum(each.operation is operation for part in self.parts for each in part.resources)
 
 
@@ -218,7 +218,7 @@ def without_mail(text: str) -> str:
 
 
 def as_data(review: Review) -> dict[str, Any]:
-    """As JSON takes it: objects with the fields above, under `form`, without e-mail addresses."""
+    """The review as JSON data: objects with the fields above, and `form`, without e-mail addresses."""
     return {"form": FORM, **_plain(review)}
 
 

@@ -57,7 +57,7 @@ class Owner(NamedTuple):
 
     @property
     def path(self) -> str:
-        """Where the stack file has it; "" where that isn't known."""
+        """The component's path in the stack file; "" if unknown."""
         if self.component in _SINGLE:
             return _SINGLE[self.component]
         section = _SECTIONS.get(self.component)
@@ -91,7 +91,7 @@ def _of_components() -> Iterable[str]:
 
 
 def path_of(resource: Planned, owner: Owner) -> str:
-    """Where in the stack file a resource is configured, as closely as its name tells: `clusters.shared.gpu_pools.t4`."""
+    """The path of a resource in the stack file, as precise as its name allows: `clusters.shared.gpu_pools.t4`."""
     if owner.component == "Foundation":
         rest = resource.name.removeprefix(f"{owner.name}-")
         return next((f"{owner.path}.{key}" for name, key in _OF_FOUNDATION if rest == name), owner.path)
@@ -129,7 +129,7 @@ def parts(found: Iterable[Planned]) -> tuple[list[Part], int]:
 
 
 def followers(found: Iterable[Planned]) -> dict[str, Planned]:
-    """Of each resource that is replaced because another one is: that one, the first of those that it depends on, by URN."""
+    """For each resource that is replaced because another one is: that one, by URN (the first of its dependencies)."""
     replaced = {each.urn: each for each in found if each.operation is Operation.REPLACE}
     forced: dict[str, Planned] = {}
     for urn, each in replaced.items():
@@ -162,7 +162,7 @@ _NOISE = re.compile(r"^(azureApiVersion$|properties\.template\.metadata\.|__)")
 
 
 def without_noise(found: Iterable[Planned]) -> list[Planned]:
-    """Without properties that tell a reader nothing: the version of the API, what a template only carries along."""
+    """The resources without uninformative properties: the API version, a template's metadata."""
     return [each._replace(properties=tuple(one for one in each.properties if not _is_noise(one, each.type))) for each in found]
 
 

@@ -41,11 +41,11 @@ class Prepared(NamedTuple):
     text: str
     """YAML without secrets and real subscriptions."""
     secrets: tuple[tuple[Steps, str], ...]
-    """Where secrets are, and what is to be encrypted there."""
+    """Paths of secrets, and the values to encrypt there."""
     edges: tuple[tuple[Steps, str], ...]
-    """Where kubeconfigs of clusters at the edge belong, and which context each has to have; "": any."""
+    """Paths of edge clusters' kubeconfigs, and the required context; "": any."""
     resources: tuple[ExistingReference, ...]
-    """What has to be there."""
+    """Resources that must exist."""
     people: tuple[str, ...]
     """Object ids of the directory, in whose place others have to be put."""
     location: str

@@ -22,7 +22,7 @@ class Packs(NamedTuple):
     settings: tuple[Path, ...] = ()
 
     def wrong(self) -> str:
-        """What is wrong with them on the command line; "" where nothing is."""
+        """The problem of the options; "" if there is none."""
         for each in self.folders:
             if not (each / "PulumiPolicy.yaml").is_file():
                 return f"--policy-pack: not a policy pack; given: {each}; allowed: a folder with PulumiPolicy.yaml"
@@ -34,7 +34,7 @@ class Packs(NamedTuple):
         return ""
 
     def words(self, events: Path) -> tuple[str, ...]:
-        """Of a preview, which writes its events into that file; none without a pack."""
+        """The options of a preview that writes its events into that file; none without a pack."""
         if not self.folders:
             return ()
         events.unlink(missing_ok=True)
@@ -53,7 +53,7 @@ class Violation(NamedTuple):
 
 
 def violations(events: Path) -> tuple[Violation, ...]:
-    """Those among the engine's events; none where it wrote no events."""
+    """The violations among the engine's events; none without events."""
     if not events.is_file():
         return ()
     lines = [json.loads(line) for line in events.read_text(encoding="utf-8").splitlines() if line.strip()]

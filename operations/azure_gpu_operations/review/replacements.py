@@ -35,7 +35,7 @@ _NAME, _ENTRY = "<name>", "[]"
 
 
 class Effect(StrEnum):
-    """What a change does at most, of all changes of the argument that were tried; the largest last."""
+    """The largest effect of all tried changes of an argument; the largest last."""
 
     NOT_TRIED = "not tried"
     REFUSED = "refused"
@@ -70,7 +70,7 @@ class Updated:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What a change of one argument does."""
+    """The effect of a change of one argument."""
 
     argument: str
     """Its path in a stack file: `pools.<name>.size`; what a user names is `<name>`, an entry of a list `[]`."""
@@ -94,7 +94,7 @@ class Row:
 
     @property
     def interruption(self) -> Interruption:
-        """What of the work that runs this change interrupts at most."""
+        """The largest interruption of running work by this change."""
         if self.effect in (Effect.NOT_TRIED, Effect.REFUSED):
             return interruptions.NOT_KNOWN
         return interruptions.worst(

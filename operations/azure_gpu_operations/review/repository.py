@@ -11,7 +11,7 @@ from azure_gpu_operations.terminal import last_line
 
 
 class RepositoryError(Exception):
-    """What git was asked for isn't there. The text is for the user."""
+    """A failed git command. The message is for the user."""
 
 
 class Repository:
@@ -106,7 +106,7 @@ def _within(member: tarfile.TarInfo, path: str) -> tarfile.TarInfo | None:
 
 
 def stack_files(names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Of the names in a project's folder those that may be stack files: the stack, and the file."""
+    """Stack names and file names of the stack files among the names of a project's folder."""
     for name in sorted(names):
         if name.startswith("Pulumi.") and name.endswith(".yaml") and len(name) > len("Pulumi.yaml"):
             yield name.removeprefix("Pulumi.").removesuffix(".yaml"), name

@@ -116,7 +116,7 @@ def _joined(listed: tuple[Finding, ...], known: tuple[Finding, ...]) -> tuple[Fi
 
 
 def _problems(compared: Compared, missing: list[str]) -> tuple[tuple[Problem, ...], tuple[Problem, ...], float | None]:
-    """Those of the file as it is now, those of the base's, and the budget of now."""
+    """The problems of the current file, those of the base's, and the current budget."""
     now: tuple[Problem, ...] = ()
     before: tuple[Problem, ...] = ()
     monthly_usd: float | None = None

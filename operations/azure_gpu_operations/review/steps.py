@@ -45,7 +45,7 @@ _WORST = tuple(Operation)
 
 
 class Planned(NamedTuple):
-    """What happens to one resource."""
+    """The planned operation on one resource."""
 
     urn: str
     type: str

@@ -17,7 +17,7 @@ _OPEN_TOGETHER = 10  # of what one argument forces
 
 
 def of_review(review: Review) -> Iterator[str]:
-    """All of them, in the review's order."""
+    """All dangers, in the review's order."""
     groups = [_group(each, stack) for stack in review.stacks for each in by_cause(stack.dangers)]
     yield from _list(groups[:_OPEN_GROUPS])
     if rest := groups[_OPEN_GROUPS:]:
@@ -51,7 +51,7 @@ def _group(those: Sequence[Danger], stack: StackReview) -> str:
 
 
 def _item(one: Danger, stack: StackReview) -> str:
-    """What filters know it by."""
+    """The attributes that filters use."""
     part = html(part_of(one.part, stack.parts))
     return f'data-item data-operation="{one.operation}" data-part="{part}" data-stack="{html(stack.stack)}"'
 
@@ -61,7 +61,7 @@ def _title(one: Danger) -> str:
 
 
 def _common(those: Sequence[Danger]) -> Iterator[tuple[str, str]]:
-    """What all have from their argument."""
+    """The rows common to all of a group."""
     first = those[0]
     cause = code(first.cause) if first.cause else ""
     if first.before is not None or first.after is not None:
@@ -77,7 +77,7 @@ def _is_common_milder(those: Sequence[Danger]) -> bool:
 
 
 def _own(one: Danger, those: Sequence[Danger]) -> Iterator[tuple[str, str]]:
-    """What it has by itself."""
+    """The rows of one danger."""
     if one.is_held or one.lost:
         yield "Lost", html(one.lost) or "it holds data or serves traffic; the loss isn't known"
     if one.minutes:
@@ -91,7 +91,7 @@ def _own(one: Danger, those: Sequence[Danger]) -> Iterator[tuple[str, str]]:
 
 
 def _tail(one: Danger, those: Sequence[Danger]) -> str:
-    """The same on one line."""
+    """The rows of one danger on one line."""
     rows = [f'<span class="note">{term}:</span> {content}' for term, content in _own(one, those)]
     return f". {'; '.join(rows)}" if rows else ""
 

@@ -47,7 +47,7 @@ def _document(review: Review, pictures: Mapping[str, str]) -> Iterator[str]:
 
 
 def _commit(commit: str) -> str:
-    """Its beginning; a `+` behind it stands for changes that no commit has."""
+    """A commit's short id; a trailing `+` means uncommitted changes."""
     shown = code(commit[:_COMMIT])
     return f"{shown} with uncommitted changes" if commit.endswith("+") else shown
 
@@ -117,5 +117,5 @@ def _beside(file: str) -> str:
 
 
 def _hash(text: str) -> str:
-    """By which the policy knows what may be in the page, and that nothing else may."""
+    """The hash by which the content security policy allows a text."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

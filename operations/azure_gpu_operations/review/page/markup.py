@@ -42,7 +42,7 @@ def table(
 
 
 def scrollable(name: str, content: Iterable[str]) -> Iterator[str]:
-    """What may be wider than a phone: it scrolls by itself, by keys too."""
+    """Wide content in a scrollable box that keys can scroll."""
     yield f'<div class="wide" role="group" tabindex="0" aria-label="{name}">'
     yield from content
     yield "</div>"
@@ -70,7 +70,7 @@ def place(where: SourceLocation) -> str:
 
 
 def optional(text: str | None) -> str:
-    """A value that may not be set, or isn't known before `up`."""
+    """A value that may be unset, or unknown before `up`."""
     if text is None:
         return '<span class="note">not set</span>'
     return f'<span class="note">{html(text)}</span>' if text == UNKNOWN_YET else value(text)

@@ -146,7 +146,7 @@ def _forced(parts: Sequence[Part]) -> Iterator[str]:
 
 
 def _picture(svg: str) -> Iterator[str]:
-    """As an image, in which nothing runs and from which no style reaches the page; its description is text beside it."""
+    """The SVG as an image, which isolates its scripts and styles; its description is text."""
     title, description = _inner(_TITLE, svg), _inner(_DESCRIPTION, svg)
     data = base64.b64encode(svg.encode("utf-8", errors="replace")).decode("ascii")
     yield "<details><summary><h3>The stack's picture</h3></summary>"

@@ -29,7 +29,7 @@ def _readable(character: str) -> str:
 
 
 def html(text: str) -> str:
-    """As HTML text, or as the value of an attribute in quotes."""
+    """Escaped for HTML text and quoted attributes."""
     return escape(readable(text))
 
 
@@ -77,7 +77,7 @@ def _whole(text: str) -> str:
 
 
 def _same(left: str, right: str) -> int:
-    """How many characters both begin with: by halves, as one of 200 MB would take a while letter by letter."""
+    """The length of the common prefix, by bisection: texts may have 200 MB."""
     low, high = 0, min(len(left), len(right))
     while low < high:
         middle = (low + high + 1) // 2

@@ -6,7 +6,7 @@ from azure_gpu_operations.review.model import Part
 
 
 def label(part: Part) -> str:
-    """By which filters know it: its path, where it has one."""
+    """A part's label for filters: its path, if it has one."""
     return part.path or f"{part.component} {part.name}"
 
 

@@ -39,7 +39,7 @@ _MOST_DRIFT = 50_000
 
 
 class Repository(NamedTuple):
-    """Where things are written, and as whom."""
+    """A repository and its API client."""
 
     api: Api
     name: str  # owner/name

@@ -36,7 +36,7 @@ def _written(sections: dict[str, str]) -> str:
 
 
 def _fitting(sections: dict[str, str]) -> dict[str, str]:
-    """Those that are longer than their share are cut at the end of a line: the first lines have what matters most."""
+    """Sections longer than their share are cut at the end of a line: the first lines matter most."""
     left, share = MOST - len(_written(dict.fromkeys(sections, ""))), MOST
     for place, text in enumerate(sorted(sections.values(), key=len)):
         share = left // (len(sections) - place)

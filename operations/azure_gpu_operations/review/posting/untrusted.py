@@ -42,7 +42,7 @@ _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
 
 
 class UntrustedError(ValueError):
-    """An artifact that isn't what a review writes. The text is one line, and none of the artifact's."""
+    """An invalid artifact. The message is one line without the artifact's text."""
 
 
 class Annotation(NamedTuple):
@@ -138,7 +138,7 @@ def fenced(text: str, most: int) -> str:
 
 
 def closed(text: str) -> str:
-    """With an end of every block that has none, so that what follows isn't in it."""
+    """The text with every open block closed."""
     fence, deep = "", 0
     for line in text.split("\n"):
         found = _FENCE.match(line)
@@ -154,7 +154,7 @@ def closed(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Without characters that control a terminal, turn the direction of writing, or can't be seen."""
+    """The text without control, bidirectional and invisible characters."""
     return "".join(each for each in text.replace("\r\n", "\n").replace("\r", "\n") if each in "\n\t" or not _is_hidden(each))
 
 
