@@ -130,9 +130,9 @@ def _forget_old(services: Services) -> dict[str, Body]:
 
 def listed(conditions: str, select: str, services: Services) -> list[Body]:
     """The events that fit a `$filter`, the newest first; with `$select` only what it names. ArmError 400."""
-    wanted = _parsed(conditions)
+    requested = _parsed(conditions)
     names = {name.strip() for name in select.split(",") if name.strip()}
-    events = [event for event in reversed(_forget_old(services).values()) if _fits(event, wanted)]
+    events = [event for event in reversed(_forget_old(services).values()) if _fits(event, requested)]
     return [{name: value for name, value in event.items() if not names or name in names} for event in events]
 
 
@@ -156,8 +156,8 @@ def _parsed(text: str) -> list[tuple[str, str, str]]:
     return found
 
 
-def _fits(event: Body, wanted: Sequence[tuple[str, str, str]]) -> bool:
-    return all(_holds(event, *condition) for condition in wanted)
+def _fits(event: Body, requested: Sequence[tuple[str, str, str]]) -> bool:
+    return all(_holds(event, *condition) for condition in requested)
 
 
 def _holds(event: Body, name: str, compared: str, value: str) -> bool:

@@ -1,4 +1,4 @@
-"""Where a folder's server answers: `endpoint.json`, the ports it is bound to, and the question whether it is there."""
+"""The address of a folder's server: `endpoint.json`, the ports that it is bound to, and whether it answers."""
 
 import json
 import os

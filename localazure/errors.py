@@ -1,4 +1,4 @@
-"""What goes wrong with a command: one line for the person who typed it."""
+"""The error of a command: one line on standard error."""
 
 
 class CommandError(Exception):

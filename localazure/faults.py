@@ -1,4 +1,4 @@
-"""Faults on purpose: what the embedded Azure does wrong because somebody asked it to, for tests and for trying things out.
+"""Injected faults: failures of the embedded Azure on request, for tests and experiments.
 
 One path, `/local/faults`, opened by the folder's admin token and used by `python -m localazure fault`. GET lists, PUT adds,
 DELETE clears. A fault holds for requests that fit its method and path, until its count is used up, or, where it changes the clock

@@ -1,4 +1,4 @@
-"""Starting and stopping the server process of a state folder. One folder has one server, whoever starts it and however often."""
+"""Starts and stops the server process of a state folder. One folder has one server."""
 
 import asyncio
 import subprocess

@@ -1,4 +1,4 @@
-"""A lock between processes, on a file: the system lets go of it when its holder ends, however it ends."""
+"""A file lock between processes: the system releases it when its holder ends."""
 
 import contextlib
 import fcntl

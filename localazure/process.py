@@ -81,7 +81,7 @@ def _boot_id() -> str:
 
 
 def _start_time_by_ps(pid: int) -> str:
-    asked = ["ps", "-o", "stat=,lstart=", "-p", str(pid)]
-    shown = subprocess.run(asked, capture_output=True, text=True, check=False).stdout
+    requested = ["ps", "-o", "stat=,lstart=", "-p", str(pid)]
+    shown = subprocess.run(requested, capture_output=True, text=True, check=False).stdout
     state, _, start = shown.strip().partition(" ")
     return "" if not start or state.startswith("Z") else start.strip()

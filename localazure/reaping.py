@@ -1,4 +1,4 @@
-"""Ends what a server left running: every container's process, every Batch node's and machine's, every cluster's."""
+"""Ends the processes that a server left running: containers, Batch nodes, machines and clusters."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""The server: every part assembled as one ASGI application, and the process that serves it on loopback.
+"""The server: assembles the ASGI application, and serves it on loopback.
 
 It serves HTTPS on localhost until the process is asked to end.
 """

@@ -1,4 +1,4 @@
-"""The server process: takes the folder's lock and a port, says where it is, and serves until it is asked to end."""
+"""The server process: takes the folder's lock and a port, writes its address, and serves until it is asked to end."""
 
 import logging
 from datetime import date

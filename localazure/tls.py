@@ -1,4 +1,4 @@
-"""Who vouches for the embedded Azure: a certificate authority of its own in the state folder, and the bundle that clients trust.
+"""The certificates of the embedded Azure: its own authority in the state folder, and the bundle that clients trust.
 
 The authority survives restarts, so that a bundle which a client has read stays good; the server's certificate is made again.
 """

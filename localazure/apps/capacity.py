@@ -1,4 +1,4 @@
-"""Whether a region has a machine for a further replica, and the subscription the quota. Both hold unless a fault says otherwise.
+"""Checks a region's capacity and the subscription's quota for a further replica. Both are unlimited unless a fault limits them.
 
 A replica that finds none waits, as the service has it wait, until its time is over. The sentence about the quota was read in
 microsoft/azure-container-apps issue 1529; the names of the quotas are those of Microsoft Learn, container-apps/quota-requests.
@@ -21,8 +21,8 @@ _UNLIMITED = -1
 
 def gpus_of(profile: str, containers: Iterable[Mapping[str, Any]]) -> int:
     """The GPUs of one replica. On a profile with a GPU the first container has it, whether it requests it or not."""
-    asked = sum(int((one.get("resources") or {}).get("gpu") or 0) for one in containers)
-    return asked or int(profile in QUOTAS)
+    requested = sum(int((one.get("resources") or {}).get("gpu") or 0) for one in containers)
+    return requested or int(profile in QUOTAS)
 
 
 def shortage(record: Body, executions: Executions, services: Services) -> str:

@@ -1,4 +1,4 @@
-"""The executions that run: one task each, which keeps as many replicas going as were requested, and retries those that fail.
+"""Runs executions of jobs: one task each, which keeps the requested number of replicas running and retries failed ones.
 
 As a Kubernetes job does, which is what the service runs them as: `parallelism` replicas at a time until `completions` have
 succeeded; more failures than `retries` end the execution, and so does a replica that takes too long. A retry is a new replica,

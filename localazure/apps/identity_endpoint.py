@@ -1,4 +1,4 @@
-"""The identity endpoint of Container Apps, by which the programs of a job's replicas get tokens of the job's identities.
+"""The identity endpoint of Container Apps, which gives a job's replicas tokens of the job's identities.
 
 A request has a header whose value the replica was given. Form: Microsoft Learn, container-apps/managed-identity, REST endpoint
 reference: IDENTITY_ENDPOINT, IDENTITY_HEADER, api-version 2019-08-01. Tokens are given for what `identity_tokens` gives them for.

@@ -1,4 +1,4 @@
-"""What a replica's container prints, as a stream of lines: the endpoint that `az containerapp job logs show` reads.
+"""Streams the log of a replica's container line by line: the endpoint that `az containerapp job logs show` reads.
 
 Opened by its own token, which ARM issues for one job and a short while. A line has its time, the stream's name and `F`, as
 the service's have; both of a container's outputs are told as `stdout`, because a container here writes both into one log.
@@ -55,12 +55,12 @@ def routes(prefix: str, executions: Executions, services: Services) -> list[Base
         source = _source(executions, job_key.lower(), names["execution"], names["replica"], names["container"])
         if source is None or names["subscription"] != SUBSCRIPTION:
             return PlainTextResponse("The container was not found.", 404)
-        asked = request.query_params
-        tail = asked.get("tailLines", str(DEFAULT_LINES))
+        requested = request.query_params
+        tail = requested.get("tailLines", str(DEFAULT_LINES))
         if not (_TAIL.fullmatch(tail) and int(tail) <= MOST_LINES):
             return PlainTextResponse(f"tailLines takes a number from 0 to {MOST_LINES}.", 400)
-        lines = _lines(executions, source, int(tail), follow=asked.get("follow", "false").lower() == "true")
-        as_json = asked.get("output", "json").lower() != "text"
+        lines = _lines(executions, source, int(tail), follow=requested.get("follow", "false").lower() == "true")
+        as_json = requested.get("output", "json").lower() != "text"
         return StreamingResponse(_told(lines, as_json=as_json), media_type="application/json" if as_json else "text/plain")
 
     return [Route(f"{prefix}{_PATH}", stream)]

@@ -1,4 +1,4 @@
-"""Executions of jobs as they are remembered: one document each in the store, kept for as long as the service keeps them.
+"""Stored executions of jobs: one document each, kept for as long as the service keeps them.
 
 A record is a dict, so that the store takes it as it is; its keys are those of `new`. The newest KEPT of a job stay.
 """

@@ -1,4 +1,4 @@
-"""One replica of an execution: its init containers one after the other, then its containers together, until all have ended.
+"""Runs one replica of an execution: its init containers one after the other, then its containers together, until all have ended.
 
 How it ended is written into the replica's record. A replica that an earlier server began is resumed where it is: containers that
 have begun aren't started again.

@@ -1,4 +1,4 @@
-"""Scheduled jobs: looks at the clock, and starts an execution of each job whose schedule has come.
+"""Starts executions of jobs by their schedules.
 
 In UTC, to the minute. What was missed while no server ran stays missed.
 """

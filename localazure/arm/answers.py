@@ -1,4 +1,4 @@
-"""Answers: a stored resource as GET shows it, and responses as ARM writes them."""
+"""Responses as ARM writes them, and stored resources as GET shows them."""
 
 import json
 from collections.abc import Iterable
@@ -7,7 +7,7 @@ from typing import Any
 from starlette.responses import Response
 
 from localazure import shapes
-from localazure.arm import asked_version, system_data
+from localazure.arm import requested_version, system_data
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Kind
 from localazure.arm.store import Body, Resource
@@ -22,11 +22,11 @@ def document(kind: Kind, resource: Resource, services: Services) -> Body:
         body["properties"] = {"provisioningState": state, **body.get("properties", {})}
     if kind.has_system_data:
         body["systemData"] = system_data.of(resource, services)
-    return {"id": resource.id.text, "name": resource.id.name, "type": kind.arm_type, **_of_asked_version(kind, body)}
+    return {"id": resource.id.text, "name": resource.id.name, "type": kind.arm_type, **_of_requested_version(kind, body)}
 
 
-def _of_asked_version(kind: Kind, body: Body) -> Body:
-    version = asked_version.asked()
+def _of_requested_version(kind: Kind, body: Body) -> Body:
+    version = requested_version.current()
     if version in ("", shapes.default_api_version(kind.azure_type)):
         return body
     return shapes.without_other_versions(shapes.arm_shape(kind.azure_type), body, version)

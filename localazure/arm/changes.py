@@ -12,7 +12,7 @@ from typing import Any
 from starlette.responses import Response
 
 from azure_gpu.formats.arm_ids import RESOURCE_GROUP_TYPE, ArmId, parse
-from localazure.arm import answers, asked_version, checks, management_locks, removal
+from localazure.arm import answers, checks, management_locks, removal, requested_version
 from localazure.arm.as_of import request_date
 from localazure.arm.caller import Caller
 from localazure.arm.errors import ArmError, not_implemented
@@ -55,7 +55,7 @@ class Changes:
             whole = kind.patched(previous.body, checks.known(kind, body))
             if "tags" in body:
                 whole["tags"] = body["tags"]
-            asked_version.forget()  # what is there may be of other versions
+            requested_version.forget()  # what is there may be of other versions
             return await self._put(kind, resource_id, whole, caller, patched=True)
 
     def _patch_tags(self, kind: Kind, resource: Resource, body: Body) -> Response:

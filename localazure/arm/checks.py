@@ -9,7 +9,7 @@ from azure_gpu.catalog import names, regions
 from azure_gpu.formats import arm_ids
 from azure_gpu.formats.arm_ids import RESOURCE_GROUP_TYPE, ArmId
 from localazure import shapes
-from localazure.arm import asked_version, unknown_members
+from localazure.arm import requested_version, unknown_members
 from localazure.arm.errors import ArmError, conflict
 from localazure.arm.kind import Kind
 from localazure.arm.store import Body, Resource, Store
@@ -178,7 +178,7 @@ def tags(body: Body) -> None:
 
 def known(kind: Kind, body: Body) -> Body:
     """A PATCH's body without what the service doesn't know. ArmError 400 where it refuses that."""
-    shape, version = shapes.arm_shape(kind.azure_type), asked_version.asked()
+    shape, version = shapes.arm_shape(kind.azure_type), requested_version.current()
     body = shapes.respelled(shape, body)
     return _without_unknown(
         kind, body, _unknown(shapes.body_problems(shape, body, creating=False, version=_other(kind))), version
@@ -190,7 +190,7 @@ def body_shape(kind: Kind, body: Body, *, creating: bool = True) -> Body:
 
     Clients PUT back what they GET, so that read-only properties are left out, whether the resource is there or not.
     """
-    shape, version = shapes.arm_shape(kind.azure_type), asked_version.asked()
+    shape, version = shapes.arm_shape(kind.azure_type), requested_version.current()
     other = _other(kind)
     body = kind.read(unknown_members.without_paths(body, set(kind.shown_only)) if kind.shown_only else body)
     checked = shapes.without_read_only(shape, body)
@@ -214,7 +214,7 @@ def body_shape(kind: Kind, body: Body, *, creating: bool = True) -> Body:
 
 def _other(kind: Kind) -> str:
     """The version that was sent, where it isn't the shape's own; else ""."""
-    version = asked_version.asked()
+    version = requested_version.current()
     return "" if version == shapes.default_api_version(kind.azure_type) else version
 
 

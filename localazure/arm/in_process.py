@@ -10,7 +10,7 @@ from typing import Any
 from azure_gpu.formats import arm_ids
 from azure_gpu.formats.arm_ids import ArmId
 from localazure import activity_log
-from localazure.arm import answers, asked_version, checks, paths
+from localazure.arm import answers, checks, paths, requested_version
 from localazure.arm.caller import Caller
 from localazure.arm.calls import Calls
 from localazure.arm.changes import Changes
@@ -47,7 +47,7 @@ class InProcessArm:
         """A PUT that isn't done: ArmError where it would be refused now."""
         kind, parsed = self.target(resource_id)
         checks.api_version(kind, version)
-        asked_version.remember(version)
+        requested_version.remember(version)
         self._services.deviations.check_change("PUT", kind.arm_type, parsed.scope, caller)
         return self._changes.prepared(kind, parsed, body, caller)
 
@@ -56,7 +56,7 @@ class InProcessArm:
         without open expressions, `known`."""
         kind, parsed = self.target(resource_id)
         checks.api_version(kind, version)
-        asked_version.remember(version)
+        requested_version.remember(version)
         checks.name(kind, parsed)
         body = dict(body)
         if known:
@@ -70,7 +70,7 @@ class InProcessArm:
         try:
             kind, parsed = self.target(resource_id)
             checks.api_version(kind, version)
-            asked_version.remember(version)
+            requested_version.remember(version)
             self._services.deviations.check_change("PUT", kind.arm_type, parsed.scope, caller)
             status = (await self._changes.put(kind, parsed, body, caller)).status_code
         except ArmError as error:
@@ -96,7 +96,7 @@ class InProcessArm:
         """What an action answers."""
         kind, parsed = self.target(resource_id)
         checks.api_version(kind, version)
-        asked_version.remember(version)
+        requested_version.remember(version)
         response = await self._calls.act(kind, parsed, action, {}, body, caller)
         return json.loads(bytes(response.body) or b"{}")
 
@@ -104,7 +104,7 @@ class InProcessArm:
         """What GET answers."""
         kind, parsed = self.target(resource_id)
         checks.api_version(kind, version)
-        asked_version.remember(version)
+        requested_version.remember(version)
         return answers.document(kind, checks.stored(kind, parsed, self._services.store), self._services)
 
     def listed_in(self, group_id: str) -> list[Resource]:

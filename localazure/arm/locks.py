@@ -1,4 +1,4 @@
-"""Whose turn it is: one change at a time for one resource; those of different resources don't wait for each other.
+"""Locks that serialize the changes of one resource; different resources don't wait for each other.
 
 Held by a request for as long as it works on the resource, and by a cascade for each resource that it takes away. What holds the
 lock of a parent may take that of a child, never the other way round.

@@ -1,4 +1,4 @@
-"""Management locks, as ARM enforces them: what one is on, and all below it, isn't deleted, and by ReadOnly not changed.
+"""Enforces management locks as ARM does: a locked scope and everything below it can't be deleted, nor, by ReadOnly, changed.
 
 Sentence: Azure/azure-cli issue 2688 (2017-03-30); code: Azure/azure-cli issue 28242 (2024-01-24); that locks are inherited, and
 that a parent with a locked child isn't deleted: Microsoft Learn, azure-resource-manager/management/lock-resources. The status

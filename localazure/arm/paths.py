@@ -1,4 +1,4 @@
-"""From a request's path to what it is about: a resource, a list, an action, or something below a resource.
+"""Parses a request's path as a resource, a list, an action, or something below a resource.
 
 Letter case and doubled slashes don't matter, as in ARM: `az container export` doubles the slash before `containerGroups`.
 """

@@ -1,4 +1,4 @@
-"""Taking a resource away with everything below it: children, a group's resources, role assignments on any of them."""
+"""Deletes a resource with everything below it: children, a group's resources, role assignments on any of them."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping

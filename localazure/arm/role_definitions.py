@@ -19,11 +19,11 @@ TYPE = "BuiltInRole"
 def listed(conditions: str, version: str) -> Response:
     """All definitions, or those with a name: `roleName eq 'AcrPull'`. They hold at every scope."""
     _check_version(version)
-    wanted = filters.parse(conditions, ("roleName", "type"))
+    requested = filters.parse(conditions, ("roleName", "type"))
     return answers.listed(
         _definition(role)
         for role, name in roles.NAMES.items()
-        if wanted.get("rolename", name).lower() == name.lower() and wanted.get("type", TYPE) == TYPE
+        if requested.get("rolename", name).lower() == name.lower() and requested.get("type", TYPE) == TYPE
     )
 
 

@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 
 from azure_gpu.formats.arm_ids import ArmId, parse
 from localazure import activity_log
-from localazure.arm import answers, asked_version, checks, paths, role_definitions
+from localazure.arm import answers, checks, paths, requested_version, role_definitions
 from localazure.arm.caller import Caller
 from localazure.arm.calls import Calls
 from localazure.arm.changes import Changes
@@ -96,8 +96,8 @@ class Arm:
             case ["subscriptions"] | ["tenants"]:
                 _only(arrived, "GET")
                 self._subscriptions.api_version(arrived.query("api-version"))
-                asked = self._subscriptions
-                return asked.subscriptions() if arrived.segments[0].lower() == "subscriptions" else asked.tenants()
+                requested = self._subscriptions
+                return requested.subscriptions() if arrived.segments[0].lower() == "subscriptions" else requested.tenants()
             case ["subscriptions", subscription, *below]:
                 if subscription not in SUBSCRIPTIONS:
                     raise ArmError(404, "SubscriptionNotFound", f"The subscription '{arrived.segments[1]}' could not be found.")
@@ -210,7 +210,7 @@ class Arm:
         if target.tail:
             self._calls.refuse_unknown(kind, arrived.method, target.tail)
         checks.api_version(kind, arrived.query("api-version"))
-        asked_version.remember(arrived.query("api-version"))
+        requested_version.remember(arrived.query("api-version"))
         if target.id is None:
             return self._list(arrived, kind, target.scope)
         self._services.deviations.check_change(arrived.method, kind.arm_type, target.id.scope, arrived.caller)

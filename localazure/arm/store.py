@@ -1,4 +1,4 @@
-"""What the embedded Azure remembers, in one SQLite file: resources, long operations, and small documents of the services.
+"""The store of the embedded Azure, one SQLite file: resources, long operations, and small documents of the services.
 
 Every method that writes has committed durably (write-ahead log, synchronous=FULL) when it returns, so what a client was told
 survives a kill. The store is used from one thread, the server's event loop.

@@ -1,4 +1,4 @@
-"""What lies above resource groups: the tenant, the one subscription, its regions and resource providers, lists over all types."""
+"""Resources above resource groups: tenant, subscription, regions, resource providers, and lists over all types."""
 
 from collections.abc import Iterable, Mapping
 
@@ -61,22 +61,22 @@ class Subscriptions:
         )
 
     def groups(self, subscription: str, conditions: str) -> Response:
-        wanted = filters.parse(conditions, _GROUP_FILTERS)
+        requested = filters.parse(conditions, _GROUP_FILTERS)
         kind = self._kinds[RESOURCE_GROUP_TYPE.lower()]
         every = self._services.store.of_type(RESOURCE_GROUP_TYPE)
         groups = [each for each in every if each.id.subscription.lower() == subscription.lower()]
         return answers.listed(
-            answers.document(kind, group, self._services) for group in groups if filters.has_tag(group.tags, wanted)
+            answers.document(kind, group, self._services) for group in groups if filters.has_tag(group.tags, requested)
         )
 
     def resources(self, resources: Iterable[Resource], conditions: str, expand: str) -> Response:
         """Resources of all types, without their properties. Groups, children and extensions aren't part of it, as in ARM."""
-        wanted = filters.parse(conditions, _RESOURCE_FILTERS)
+        requested = filters.parse(conditions, _RESOURCE_FILTERS)
         extra = {name.strip().lower() for name in expand.split(",")}
         return answers.listed(
             self._short(kind, resource, extra)
             for resource in resources
-            if (kind := self._kinds[resource.id.type.lower()]).listed_as_resource and _wanted(resource, wanted)
+            if (kind := self._kinds[resource.id.type.lower()]).listed_as_resource and _wanted(resource, requested)
         )
 
     def providers(self) -> Response:
@@ -93,13 +93,13 @@ class Subscriptions:
         served = (kind.arm_type.split("/")[0] for kind in self._kinds.values())
         return {namespace.lower(): namespace for namespace in (*served, *providers.ALL)}
 
-    def name_availability(self, namespace: str, asked: Body, version: str) -> Response:
+    def name_availability(self, namespace: str, request: Body, version: str) -> Response:
         """Whether a name may be taken, for the types whose names are unique in all of Azure: POST .../checkNameAvailability."""
-        kind = self._kinds.get(str(asked.get("type")).lower())
+        kind = self._kinds.get(str(request.get("type")).lower())
         if kind is None or kind.globally_unique is None or kind.arm_type.split("/")[0].lower() != namespace:
-            raise not_implemented(f"checkNameAvailability for the type '{asked.get('type')}'")
+            raise not_implemented(f"checkNameAvailability for the type '{request.get('type')}'")
         checks.api_version(kind, version)
-        name = str(asked.get("name"))
+        name = str(request.get("name"))
         problems = names.check(kind.arm_type, name, "name")
         if problems:
             invalid = kind.invalid_name(name, problems[0].allowed)
@@ -128,7 +128,7 @@ class Subscriptions:
         whole = answers.document(kind, resource, self._services)
         shown = {name: whole[name] for name in ("id", "name", "type", "location", "kind", "sku", "tags") if name in whole}
         dates = {"createdtime": ("createdTime", resource.created_at), "changedtime": ("changedTime", resource.changed_at)}
-        shown |= {name: value for asked, (name, value) in dates.items() if asked in extra}
+        shown |= {name: value for request, (name, value) in dates.items() if request in extra}
         if "provisioningstate" in extra:
             shown["provisioningState"] = resource.state
         return shown
@@ -155,12 +155,12 @@ def _resource_type(kind: Kind) -> Body:
     }
 
 
-def _wanted(resource: Resource, wanted: Mapping[str, str]) -> bool:
+def _wanted(resource: Resource, requested: Mapping[str, str]) -> bool:
     given = {
         "resourcetype": resource.id.type,
         "resourcegroup": resource.id.resource_group,
         "name": resource.id.name,
         "location": resource.location,
     }
-    plain = all(given[name].lower() == value.lower() for name, value in wanted.items() if name in given)
-    return plain and filters.has_tag(resource.tags, wanted)
+    plain = all(given[name].lower() == value.lower() for name, value in requested.items() if name in given)
+    return plain and filters.has_tag(resource.tags, requested)

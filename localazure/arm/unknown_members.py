@@ -1,4 +1,4 @@
-"""What services do with members of a body that they don't know: most drop them, some refuse them in words of their own.
+"""How services handle unknown members of a body: most drop them, some reject them in their own words.
 
 A version that is newer than the shape's, or a preview, may know more than the shape does: there a member is kept and shown.
 """

@@ -1,4 +1,4 @@
-"""A pool under a formula: what is measured of it, and what the formula makes of that.
+"""Measures pools for their autoscale formulas, and evaluates the formulas.
 
 The pool's counts are sampled every 30 seconds and at each evaluation. Samples are kept for a day, in memory: after a restart of
 the embedded Azure a pool is measured again.

@@ -1,4 +1,4 @@
-"""Whether there are machines for a pool's further nodes: the account's quotas of vCPUs, and the region's capacity.
+"""Checks the account's vCPU quotas and the region's capacity for further nodes of a pool.
 
 The service stops at the quota with a resize error, and keeps the nodes that it got.
 """
@@ -22,16 +22,16 @@ class PoolUsage(NamedTuple):
 
 
 def granted(
-    account: str, pool: PoolUsage, others: list[PoolUsage], wanted: int, *, dedicated: bool, location: str, services: Services
+    account: str, pool: PoolUsage, others: list[PoolUsage], requested: int, *, dedicated: bool, location: str, services: Services
 ) -> tuple[int, Body | None]:
     """How many of `wanted` further nodes of a kind the pool gets. `others`: the account's other pools."""
     if services.deviations.lacks_capacity(location):
         return 0, failures.resize("AllocationFailed", DEDICATED if dedicated else SPOT)
     resource = services.store.get(account)
     if resource is None:
-        return wanted, None
+        return requested, None
     error: Body | None = None
-    for count in range(wanted, 0, -1):
+    for count in range(requested, 0, -1):
         sought = (pool.dedicated + count, 0) if dedicated else (0, pool.spot + count)
         has = [(one.vm_size, one.dedicated, one.spot) for one in others]
         found = batch_quotas.shortage(resource, pool.vm_size, *sought, has, services)

@@ -1,4 +1,4 @@
-"""What a change of a job or a task leaves behind: its times, its entity tag, and the word to whoever listens."""
+"""Records a change of a job or task: its times and entity tag, and notifies listeners."""
 
 import logging
 from collections.abc import Callable, Iterator

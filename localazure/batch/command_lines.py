@@ -1,4 +1,4 @@
-"""A task's command line as words: it runs without a shell, as on a real node, so nothing in it is expanded."""
+"""Splits a task's command line into words: it runs without a shell, as on a real node, so nothing in it is expanded."""
 
 import shlex
 

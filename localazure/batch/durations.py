@@ -1,4 +1,4 @@
-"""Lengths of time as Batch writes them: ISO 8601, such as `PT30M` or `P7D`."""
+"""ISO 8601 durations as Batch writes them, such as `PT30M` or `P7D`."""
 
 import re
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Jobs on their way: what is disabled, terminated or deleted first ends its running tasks, and then arrives.
+"""Disables, terminates and deletes jobs: their running tasks are ended first.
 
 What a restart cut off is resumed. A job whose maxWallClockTime is over is terminated here too.
 """

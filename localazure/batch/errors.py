@@ -1,4 +1,4 @@
-"""The refusals of the Batch service: a status, a code, a message for people, and named values that say more.
+"""Errors of the Batch service: a status, a code, a message for people, and named values with details.
 
 Codes, statuses and messages: Microsoft Learn, rest/api/batchservice/batch-status-and-error-codes (2017-02-01), and the codes
 of the .NET client's BatchErrorCodeStrings. The envelope is `BatchError` of azure-batch 15.1: code, message {lang, value}, values.

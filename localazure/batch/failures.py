@@ -1,4 +1,4 @@
-"""What Batch says where a task, a node or a resize fails: its codes, categories and sentences, made in one place.
+"""Failures of tasks, nodes and resizes as Batch reports them: codes, categories and sentences, all in one place.
 
 Sources: Microsoft Learn, rest/api/batchservice, "Batch status and error codes"; failures that users have shown in public:
 Azure/Batch issues 4, 49, 122 (containers), microsoft/CromwellOnAzure issue 29 (registries), MicrosoftDocs/azure-docs issue 53298

@@ -1,4 +1,4 @@
-"""A multi-instance task: the coordination command on each of its nodes, then the task's own command on the first.
+"""Runs a multi-instance task: the coordination command on each of its nodes, then the task's own command on the first.
 
 Where a coordination command fails the whole task does. What the coordination commands leave running goes on until the primary's
 command has ended, and no longer. On a pool with containers each node has one for the task, in which both commands run: what the

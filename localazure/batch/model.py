@@ -1,4 +1,4 @@
-"""What the jobs and tasks of Batch and the nodes that run them tell each other.
+"""Types that jobs, tasks and nodes of Batch share.
 
 Bodies are JSON objects as the data plane's API writes them (camelCase), kept as plain dictionaries.
 """

@@ -1,4 +1,4 @@
-"""One pool, live: how many nodes it is to have, those that it has, and how it gets from one to the other."""
+"""One live pool: its target numbers of nodes, its nodes, and its resizes."""
 
 import asyncio
 import contextlib

@@ -72,7 +72,7 @@ def _driver(properties: Body, machine: Body) -> str:
     names = [str((machine.get("imageReference") or {}).get(part) or "") for part in ("publisher", "offer", "sku")]
     image = vm_images.find(ImageReference(*names), IMAGES)
     of_image = image is not None and Software.NVIDIA_DRIVER in image.has
-    wanted = (driver_extension.PUBLISHER.lower(), driver_extension.NVIDIA_LINUX.lower())
+    requested = (driver_extension.PUBLISHER.lower(), driver_extension.NVIDIA_LINUX.lower())
     extensions = {(str(one.get("publisher")).lower(), str(one.get("type")).lower()) for one in machine.get("extensions") or ()}
     started = installs.installs_driver(str((properties.get("startTask") or {}).get("commandLine") or ""))
-    return DRIVER_OF_IMAGES if of_image or started or wanted in extensions else ""
+    return DRIVER_OF_IMAGES if of_image or started or requested in extensions else ""

@@ -186,11 +186,11 @@ class Pools:
 
     async def evict(self, name: str) -> list[str]:
         """Takes Spot nodes away: of a pool, or one of them (`POOL/NODE`). Their ids."""
-        wanted, _, node_id = name.partition("/")
+        requested, _, node_id = name.partition("/")
         chosen = [
             (pool, node)
             for pool in self._pools.values()
-            if pool.key.pool == wanted.lower()
+            if pool.key.pool == requested.lower()
             for node in pool.nodes
             if not node.dedicated and node.counts and node.state != "preempted" and (not node_id or node.id == node_id)
         ]
@@ -202,13 +202,13 @@ class Pools:
     async def started(self) -> None:
         """Resumes what an earlier server left: nodes with what they run; what belongs to no pool is ended."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        wanted = {
+        requested = {
             PoolKey(pool.id.scope.lower(), pool.id.name.lower()): pool
             for pool in self._services.store.of_type(azure_types.BATCH_POOL.arm_type)
         }
         for name, record in self._services.store.documents(_DOCUMENTS).items():
             key = PoolKey(*record.pop("key"))
-            if key in wanted:
+            if key in requested:
                 self._pools[key] = self.pool(key, record, self._context_of(key))
             else:  # the server before was killed while ARM made it or took it away
                 self._services.store.delete_document(name)
@@ -218,7 +218,7 @@ class Pools:
                 await connection.end(folder)
                 await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
         await asyncio.gather(*(pool.adopt() for pool in self._pools.values()))
-        for key, resource in wanted.items():
+        for key, resource in requested.items():
             if key not in self._pools and resource.state != "Deleting":
                 await self.apply(key, resource.body, self._services.clock.as_of, resource.id.name)
         for pool in self._pools.values():

@@ -1,4 +1,4 @@
-"""One task that runs now, with the nodes that it runs on."""
+"""A task that runs, with its nodes."""
 
 import asyncio
 import secrets

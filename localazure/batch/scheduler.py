@@ -1,4 +1,4 @@
-"""Which task runs on which node: slots, affinity, pack or spread, and the nodes that a multi-instance task needs at once.
+"""Assigns tasks to nodes: by slots, affinity, packing or spreading, and all nodes of a multi-instance task at once.
 
 Tasks are placed in the order in which they may start. Nothing here waits or changes anything but what is told back through
 `taken`.
@@ -48,8 +48,8 @@ def _choose(run: TaskRun, nodes: Sequence[Node], pack: bool, suits: Callable[[Ta
     fitting = [node for node in nodes if node.free_slots >= run.slots and suits(run, node)]
     if not fitting:
         return None
-    wanted = (run.task.get("affinityInfo") or {}).get("affinityId")
-    near = next((node for node in fitting if wanted in (node.affinity, node.id)), None) if wanted else None
+    requested = (run.task.get("affinityInfo") or {}).get("affinityId")
+    near = next((node for node in fitting if requested in (node.affinity, node.id)), None) if requested else None
     if near is not None:
         return near
     return (max if pack else min)(fitting, key=lambda node: node.used_slots)

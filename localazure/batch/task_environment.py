@@ -1,4 +1,4 @@
-"""The variables that a task finds on a node, as Batch documents them, with the user's own behind the service's.
+"""The environment variables of a task as Batch documents them, followed by the user's.
 
 The variables are made from scratch: of this server's environment, which holds secrets, they have only PATH. Sources: Microsoft
 Learn, batch/batch-compute-node-environment-variables (2024-06-13) and batch/files-and-directories (2024-06-13).

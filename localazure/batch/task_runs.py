@@ -1,4 +1,4 @@
-"""The tasks that run now: each from the moment it has a node until its end is told to `Work`, exactly once.
+"""Runs tasks on their nodes, and reports the end of each to `Work`, exactly once.
 
 The end is `Work.ended` with the outcome, or `Work.requeued` where a node was lost or removed. A restarted server resumes what
 its nodes were running.

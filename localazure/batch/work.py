@@ -1,4 +1,4 @@
-"""The work of Batch: what jobs and tasks there are, which of them a pool's nodes may take next, and what their ends lead to.
+"""The jobs and tasks of Batch: which of them a pool's nodes may run next, and what follows from their ends.
 
 Clients change `jobs` and `tasks`; nodes report `begun`, `ended` and `requeued`; `ready` has the tasks that may start. All of it
 outlives this process when a method returns. What clients ask outlives the machine as well; what nodes tell does so from `sync`

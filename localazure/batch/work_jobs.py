@@ -1,4 +1,4 @@
-"""What clients do to jobs: add, change, disable, enable, terminate, delete.
+"""Clients' changes of jobs: add, change, disable, enable, terminate, delete.
 
 A job that has to end running tasks first stays on its way (disabling, terminating, deleting) until `endings` has done that.
 Sources: the documentation of the operations in azure-batch 15.1, of BatchJobExecutionInfo, and of BatchJobConstraints.

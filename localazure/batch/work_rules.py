@@ -1,4 +1,4 @@
-"""What the end of a task means: whether it is tried again, what its exit conditions say, and how it is recorded. Pure.
+"""What follows from the end of a task: retries, exit conditions, and how the end is recorded. Pure.
 
 Sources: the documentation of azure-batch 15.1's models (ExitConditions, ExitOptions, BatchTaskConstraints,
 BatchTaskExecutionInfo) and Microsoft Learn, azure/batch/batch-task-fail-event.

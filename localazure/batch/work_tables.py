@@ -1,4 +1,4 @@
-"""Jobs and tasks of all Batch accounts in one SQLite file: the tables, and what is asked of them.
+"""Jobs and tasks of all Batch accounts in one SQLite file: the tables and their queries.
 
 Every method that writes has committed when it returns, or when the surrounding `together` ends, and then outlives this process.
 It outlives the machine too, but for what is written `loosely`, which does so from the next write or `sync` on. One thread alone.
@@ -142,8 +142,8 @@ class Tables:
 
     def jobs_in(self, states: Iterable[str]) -> list[Job]:
         """Jobs of all accounts in one of these states."""
-        wanted = tuple(states)
-        return list(self._jobs(f"WHERE state IN ({','.join('?' * len(wanted))}) ORDER BY seq", wanted))
+        requested = tuple(states)
+        return list(self._jobs(f"WHERE state IN ({','.join('?' * len(requested))}) ORDER BY seq", requested))
 
     def jobs_of(self, pool: PoolKey, state: str) -> list[Job]:
         """By priority, then by age."""

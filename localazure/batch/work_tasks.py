@@ -1,4 +1,4 @@
-"""What clients do to tasks: add, change, terminate, reactivate, delete; and what becomes of a task whose run is over.
+"""Clients' changes of tasks (add, change, terminate, reactivate, delete), and the ends of tasks.
 
 Sources: the documentation of the operations in azure-batch 15.1 (reactivate, terminate, delete), of BatchTaskDependencies, of
 BatchJobManagerTask, and of the job's onTaskFailure.
@@ -179,9 +179,9 @@ class Tasks:
         if body.get("exitConditions") and _names_job_action(body) and job.body["onTaskFailure"].lower() == "noaction":
             values = {"PropertyName": "jobAction", "Reason": "The job's onTaskFailure is noaction"}
             raise BatchError("InvalidPropertyValue", values=values)
-        wanted = body.get("dependsOn") or {}
-        names = [each for each in wanted.get("taskIds") or []]
-        ranges = [(each["start"], each["end"]) for each in wanted.get("taskIdRanges") or []]
+        requested = body.get("dependsOn") or {}
+        names = [each for each in requested.get("taskIds") or []]
+        ranges = [(each["start"], each["end"]) for each in requested.get("taskIdRanges") or []]
         if (names or ranges) and not job.body["usesTaskDependencies"]:
             raise BatchError("TaskDependenciesNotSpecifiedOnJob")
         body = {name: value for name, value in body.items() if value is not None}

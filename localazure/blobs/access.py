@@ -1,4 +1,4 @@
-"""Who may do what with blobs: tokens with roles, account keys, shared access signatures, and public access where it is open.
+"""Authorizes requests for blobs: tokens with roles, account keys, shared access signatures, and public access where it is open.
 
 The result is a `Grant`, or a BlobError in the service's words. Codes: Microsoft Learn,
 rest/api/storageservices/authorize-with-azure-active-directory and common-rest-api-error-codes; which of them answers a request

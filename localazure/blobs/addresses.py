@@ -1,4 +1,4 @@
-"""What an address of blob storage names: `/blob/<account>/<container>/<blob>` and a query, read strictly.
+"""Parses the URL of a blob, container or account strictly: `/blob/<account>/<container>/<blob>` and a query.
 
 The names of an `Address` are safe to pass on; BlobError 400 for anything else. A path that two readers could take for two things
 is refused: dot segments, bytes that aren't UTF-8, control characters.

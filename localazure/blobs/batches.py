@@ -71,11 +71,11 @@ def _part(content: bytes) -> _Part:
     own, _, request = text.partition("\r\n\r\n")
     head, _, _ = request.partition("\r\n\r\n")
     line, *lines = head.rstrip("\r\n").split("\r\n")
-    asked = _REQUEST_LINE.fullmatch(line)
-    if asked is None:
+    requested = _REQUEST_LINE.fullmatch(line)
+    if requested is None:
         raise _invalid("a part isn't a DELETE or PUT request")
     own_headers = {name.decode(): value.decode() for name, value in _headers(own.split("\r\n"))}
-    return _Part(own_headers.get("content-id", ""), asked[1], asked[2], _headers(lines))
+    return _Part(own_headers.get("content-id", ""), requested[1], requested[2], _headers(lines))
 
 
 def _headers(lines: list[str]) -> list[tuple[bytes, bytes]]:

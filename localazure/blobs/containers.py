@@ -1,4 +1,4 @@
-"""Containers are resources of ARM and things of the data plane at once. ARM's store has them all, whoever made them."""
+"""Containers as resources of ARM and of the data plane. ARM's store has all of them, created by either."""
 
 import uuid
 from collections.abc import Mapping

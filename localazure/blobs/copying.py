@@ -38,28 +38,30 @@ class Source(NamedTuple):
 async def judged(incoming: Incoming, access: Access, services: Services) -> Source:
     """The source that a request names. BlobError where it isn't one of this server, or where it may not be read."""
     server = services.settings.url
-    asked = of_url(incoming.headers[HEADER], server)
-    if asked is None:
+    requested = of_url(incoming.headers[HEADER], server)
+    if requested is None:
         raise not_implemented("copies from another server")
-    if asked.address.level != "blob":
+    if requested.address.level != "blob":
         raise invalid_header(HEADER)
     reading = operation_of("blob", "GET", {}, has_source=False)
     own_token = incoming.headers.get(_OWN_TOKEN, "")
-    within = asked.address.account == incoming.address.account and "sig" not in incoming.query
-    if within and "sig" not in asked.query and not own_token:
-        await _as_the_copier(incoming, asked.address, access, reading)
+    within = requested.address.account == incoming.address.account and "sig" not in incoming.query
+    if within and "sig" not in requested.query and not own_token:
+        await _as_the_copier(incoming, requested.address, access, reading)
     else:
         parts = urlsplit(incoming.headers[HEADER])
         headers = {"authorization": own_token} if own_token else {}
-        source = Incoming("GET", parts.path, parts.query, headers, asked.address, asked.query, incoming.client, upstream.VERSION)
+        source = Incoming(
+            "GET", parts.path, parts.query, headers, requested.address, requested.query, incoming.client, upstream.VERSION
+        )
         try:
             await access.grant(source, reading)
         except BlobError as error:
             status = 403 if error.status == 401 else error.status
             raise BlobError(status, "CannotVerifyCopySource", error.message, detail=error.detail) from error
-    snapshot = asked.query.get("snapshot", "")
-    url = f"{server}/blob{asked.address.path}" + (f"?snapshot={quote(snapshot)}" if snapshot else "")
-    return Source(asked.address, snapshot, url)
+    snapshot = requested.query.get("snapshot", "")
+    url = f"{server}/blob{requested.address.path}" + (f"?snapshot={quote(snapshot)}" if snapshot else "")
+    return Source(requested.address, snapshot, url)
 
 
 @asynccontextmanager
@@ -67,11 +69,11 @@ async def opened(
     source: Source, operation: Operation, headers: Mapping[str, str], keeper: Upstream
 ) -> AsyncIterator[tuple[dict[str, str], AsyncIterator[bytes]]]:
     """The headers and the body of the request that writes what the source holds."""
-    asked = {name: headers[_OF_SOURCE + name] for name in _CONDITIONS if _OF_SOURCE + name in headers}
+    requested = {name: headers[_OF_SOURCE + name] for name in _CONDITIONS if _OF_SOURCE + name in headers}
     if f"{_OF_SOURCE}range" in headers:
-        asked["range"] = headers[f"{_OF_SOURCE}range"]
+        requested["range"] = headers[f"{_OF_SOURCE}range"]
     query = {"snapshot": source.snapshot} if source.snapshot else {}
-    async with keeper.answer("GET", source.address, query, asked) as read:
+    async with keeper.answer("GET", source.address, query, requested) as read:
         answered = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in read.headers}
         if read.status >= 300 or "content-length" not in answered:
             status = read.status if 400 <= read.status < 500 else 412

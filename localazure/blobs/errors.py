@@ -1,4 +1,4 @@
-"""The refusals of blob storage, in its own envelope: XML with a code that clients rely on.
+"""Errors of blob storage in its own envelope: XML with a code that clients rely on.
 
 Codes and messages: Microsoft Learn, rest/api/storageservices/common-rest-api-error-codes and blob-service-error-codes.
 """

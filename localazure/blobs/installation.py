@@ -45,13 +45,13 @@ async def installed() -> Path:
 
 async def _check_node() -> None:
     node, npm = shutil.which("node"), shutil.which("npm")
-    wanted = f"missing: Node.js {OLDEST_NODE} or later with npm, for blob storage"
+    requested = f"missing: Node.js {OLDEST_NODE} or later with npm, for blob storage"
     if node is None or npm is None:
-        raise KeeperError(f"{wanted}. {_HOW}")
+        raise KeeperError(f"{requested}. {_HOW}")
     status, said = await _run(node, "--version")
     major = said.strip().lstrip("v").partition(".")[0]
     if status != 0 or not major.isdigit() or int(major) < OLDEST_NODE:
-        raise KeeperError(f"{wanted}; {node} is {said.strip()[:40] or 'broken'}. {_HOW}")
+        raise KeeperError(f"{requested}; {node} is {said.strip()[:40] or 'broken'}. {_HOW}")
 
 
 async def _install(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Which operation of blob storage a request is, and what whoever asks has to be allowed for it.
+"""Identifies the operation of a request to blob storage, and the permissions that it requires.
 
 One table; a request that isn't in it is refused, so nothing is passed on under another name than the one it was validated by.
 Permissions of shared access signatures: Microsoft Learn, rest/api/storageservices/create-service-sas and create-account-sas.

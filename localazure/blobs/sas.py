@@ -1,4 +1,4 @@
-"""Shared access signatures: addresses that carry their own permission, made and checked.
+"""Creates and validates shared access signatures: URLs that carry their own permission.
 
 A signature that isn't valid is a BlobError 403 in the service's words.
 """

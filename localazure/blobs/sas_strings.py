@@ -1,4 +1,4 @@
-"""What a shared access signature signs, for each of its three kinds and by the version that it names.
+"""The string that a shared access signature signs, for each of its three kinds and by its version.
 
 Sources: Microsoft Learn, rest/api/storageservices/create-account-sas, create-service-sas and
 create-user-delegation-sas, "Construct the signature string"; of versions later than 2025-07-05 azure-storage-blob 12.31.

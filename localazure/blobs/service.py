@@ -1,4 +1,4 @@
-"""Blob storage as the rest of the embedded Azure uses it: containers of accounts, files in and out, addresses with a signature.
+"""Blob storage as the rest of the embedded Azure uses it: containers, files in and out, URLs with a signature.
 
 Made once by the server. Nothing runs before it is needed.
 """

@@ -1,4 +1,4 @@
-"""Requests signed with an account's key: what is signed, and whether a signature is right.
+"""Validates requests that are signed with an account's key.
 
 Source: Microsoft Learn, rest/api/storageservices/authorize-with-shared-key, version 2009-09-19 and later of the service.
 """

@@ -1,4 +1,4 @@
-"""Files in and out of blob storage for what runs in the embedded Azure: resource files, application packages, outputs.
+"""Downloads and uploads files of blob storage for the embedded Azure: resource files, application packages, outputs.
 
 Validated as a request of a client would be: by the signature that an address carries, an identity's role, or public access.
 """
@@ -38,31 +38,31 @@ class Transfers:
         self._keeper = keeper
 
     async def fetch(self, url: str, prefix: str, target: Path, identity_id: str | None) -> list[Path]:
-        asked = self._asked(url)
-        if asked is None:
+        requested = self._asked(url)
+        if requested is None:
             await asyncio.to_thread(_download, url, target)
             return [target]
-        if asked.address.level == "blob":
-            await self._judge(asked, operation_of("blob", "GET", {}, has_source=False), identity_id)
-            await self._read(asked.address, asked.query.get("snapshot", ""), target)
+        if requested.address.level == "blob":
+            await self._judge(requested, operation_of("blob", "GET", {}, has_source=False), identity_id)
+            await self._read(requested.address, requested.query.get("snapshot", ""), target)
             return [target]
-        if asked.address.level == "service":
+        if requested.address.level == "service":
             raise blob_not_found()
         listing = operation_of("container", "GET", {"restype": "container", "comp": "list"}, has_source=False)
-        await self._judge(asked, listing, identity_id)
-        return await self._read_all(asked, prefix, target, identity_id)
+        await self._judge(requested, listing, identity_id)
+        return await self._read_all(requested, prefix, target, identity_id)
 
     async def upload(self, path: Path, container_url: str, blob_path: str, identity_id: str | None) -> None:
-        asked = self._asked(container_url)
-        if asked is None or not asked.address.container:
+        requested = self._asked(container_url)
+        if requested is None or not requested.address.container:
             raise BlobError(400, "InvalidUri", f"'{_without_query(container_url)}' isn't a container of the embedded Azure.")
-        container = asked.address
+        container = requested.address
         name = "/".join(filter(None, (container.blob, blob_path.strip("/"))))
         address = of_path(f"/blob{Address(container.account, container.container, name).path}")
         if address.level != "blob":
             raise BlobError(400, "InvalidUri", "A file is uploaded as a blob, which needs a name.")
         writing = operation_of("blob", "PUT", {}, has_source=False)
-        await self._judge(RequestedUrl(address, asked.query), writing, identity_id)
+        await self._judge(RequestedUrl(address, requested.query), writing, identity_id)
         size = path.stat().st_size  # what a running task adds to the file meanwhile isn't uploaded
         headers = {"x-ms-blob-type": "BlockBlob", "content-length": str(size), "content-type": "application/octet-stream"}
         async with self._keeper.answer("PUT", address, {}, headers, _content(path, size)) as response:
@@ -82,59 +82,59 @@ class Transfers:
     async def _append_request(
         self, url: str, principal: str | None, query: dict[str, str], headers: dict[str, str], content: bytes
     ) -> None:
-        asked = self._asked(url)
-        if asked is None or asked.address.level != "blob":
+        requested = self._asked(url)
+        if requested is None or requested.address.level != "blob":
             raise BlobError(400, "InvalidUri", f"'{_without_query(url)}' isn't a blob of the embedded Azure.")
         operation = operation_of("blob", "PUT", query, has_source=False)
         if principal is None:
-            await self._judge(asked, operation, None)
+            await self._judge(requested, operation, None)
         else:
-            account = self._access.account(asked.address.account)
-            if not self._access.principal_may(principal, operation.action, account, asked.address.container):
+            account = self._access.account(requested.address.account)
+            if not self._access.principal_may(principal, operation.action, account, requested.address.container):
                 raise permission_mismatch()
         sent = {**headers, "content-length": str(len(content)), "content-type": "text/plain"}
-        async with self._keeper.answer("PUT", asked.address, query, sent, content) as response:
+        async with self._keeper.answer("PUT", requested.address, query, sent, content) as response:
             said = b"".join([chunk async for chunk in response.aiter_stream()])
         if response.status != 201:
             raise error_of(response.status, said)
 
     def _asked(self, url: str) -> RequestedUrl | None:
         """What an address names in this server; also one of Azure's own for an account that is here."""
-        asked = of_url(url, self._services.settings.url)
+        requested = of_url(url, self._services.settings.url)
         parts = urlsplit(url)
         host = (parts.hostname or "").lower()
-        if asked is not None or not host.endswith(_PUBLIC_SUFFIX):
-            return asked
+        if requested is not None or not host.endswith(_PUBLIC_SUFFIX):
+            return requested
         account = host.removesuffix(_PUBLIC_SUFFIX)
         if not self._services.store.named(azure_types.STORAGE_ACCOUNT.arm_type, account):
             return None
         return RequestedUrl(of_path(f"/blob/{account}{parts.path}"), query_of(parts.query))
 
-    async def _judge(self, asked: RequestedUrl, operation: Operation, identity_id: str | None) -> None:
-        if identity_id and "sig" not in asked.query:
-            account = self._access.account(asked.address.account)
+    async def _judge(self, requested: RequestedUrl, operation: Operation, identity_id: str | None) -> None:
+        if identity_id and "sig" not in requested.query:
+            account = self._access.account(requested.address.account)
             principal = principal_of(identity_id, self._services)
             may = self._access.principal_may
-            if principal is None or not may(principal, operation.action, account, asked.address.container):
+            if principal is None or not may(principal, operation.action, account, requested.address.container):
                 raise permission_mismatch()
             return
         method = "PUT" if operation.creates else "GET"
-        as_request = Incoming(method, "", "", {}, asked.address, asked.query, "127.0.0.1", upstream.VERSION)
+        as_request = Incoming(method, "", "", {}, requested.address, requested.query, "127.0.0.1", upstream.VERSION)
         await self._access.grant(as_request, operation)
 
-    async def _read_all(self, asked: RequestedUrl, prefix: str, target: Path, identity_id: str | None) -> list[Path]:
-        names = [name async for name in self._names(asked.address, prefix)]
+    async def _read_all(self, requested: RequestedUrl, prefix: str, target: Path, identity_id: str | None) -> list[Path]:
+        names = [name async for name in self._names(requested.address, prefix)]
         await asyncio.to_thread(target.mkdir, parents=True, exist_ok=True)
         if names:
             reading = operation_of("blob", "GET", {}, has_source=False)
-            one = Address(asked.address.account, asked.address.container, names[0])
-            await self._judge(RequestedUrl(one, asked.query), reading, identity_id)
+            one = Address(requested.address.account, requested.address.container, names[0])
+            await self._judge(RequestedUrl(one, requested.query), reading, identity_id)
         at_once = asyncio.Semaphore(_AT_ONCE)
 
         async def read(name: str) -> Path:
             file = target.joinpath(*filter(None, name.split("/")))
             async with at_once:
-                await self._read(Address(asked.address.account, asked.address.container, name), "", file)
+                await self._read(Address(requested.address.account, requested.address.container, name), "", file)
             return file
 
         return list(await asyncio.gather(*(read(name) for name in names)))

@@ -1,4 +1,4 @@
-"""Requests to the process that keeps the blobs: which headers pass, and both bodies as streams.
+"""Sends requests to the process that keeps the blobs: with selected headers, and both bodies as streams.
 
 Nothing of a client's request is passed on that isn't listed here, so nothing can mean more behind the front than before it.
 """

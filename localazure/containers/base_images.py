@@ -1,4 +1,4 @@
-"""Base images under the names of the registries that copy them for anybody: each means the image of Docker Hub.
+"""Base images under the names of registries that mirror Docker Hub: each means the image of Docker Hub.
 
 - mcr.microsoft.com/mirror/docker/library: Azure/azure-functions-docker pull request 913 (2023-06-16, python:3.11-slim) and
   Azure/azure-cli pull request 29304 (2024-07-03, against Docker Hub's limit)

@@ -1,4 +1,4 @@
-"""A build's log, and the failure that ends a build. What a step prints goes into the log as it comes."""
+"""The log of a build, written as steps print, and the failure that ends a build."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""A Dockerfile built on this machine, stage by stage: COPY fills a folder, RUN does what `run_lines` understands."""
+"""Builds a Dockerfile on this machine, stage by stage: COPY fills a folder, RUN does what `run_lines` supports."""
 
 import shlex
 import shutil

@@ -1,4 +1,4 @@
-"""What a container is started with, as its shim reads it: program, variables and folders of this machine.
+"""The start configuration of a container as its shim reads it: program, variables and folders of this machine.
 
 The variables are made from scratch. Nothing of this server's own environment, which holds secrets, reaches a container.
 """

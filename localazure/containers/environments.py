@@ -1,4 +1,4 @@
-"""Python environments that stand for what `pip install -r FILE` puts into an image.
+"""Python environments in place of what `pip install -r FILE` installs into an image.
 
 A virtual environment lies in the cache, made with uv, keyed by a hash of its contents and shared by all images that request the
 same. A half-made one lacks its marker and is made again.
@@ -39,15 +39,15 @@ class Environments:
 
     async def make(self, python: str, requirements: tuple[Requirements, ...], step: str, log: BuildLog) -> Path:
         """The environment with these packages, made where it doesn't exist yet. BuildFailedError where uv can't."""
-        wanted = tuple(_for_this_machine(one, log) for one in requirements)
-        folder = self._folder / _key(python, wanted)
+        requested = tuple(_for_this_machine(one, log) for one in requirements)
+        folder = self._folder / _key(python, requested)
         async with alone(folder.with_suffix(".lock")):
             if (folder / _MARKER).exists():
                 log.say(f"the Python environment {folder.name} is there already")
                 return folder
             shutil.rmtree(folder, ignore_errors=True)
             await self._create(folder, python, step, log)
-            for number, one in enumerate(wanted):
+            for number, one in enumerate(requested):
                 file = folder / f"requirements-{number}.txt"
                 file.write_text(one.text, encoding="utf-8")
                 install = [uv.find_uv_bin(), "pip", "install", "--python", str(folder / "bin" / "python"), "-r", str(file)]

@@ -1,4 +1,4 @@
-"""Becomes a program beside a running container: its variables, its working folder, and the terminal on standard input.
+"""Runs a program beside a container, with its variables and working folder, and the terminal on standard input.
 
 Run as `python -I -S exec_entry.py FOLDER PROGRAM`. The program is one word, without arguments, as the service takes it.
 """

@@ -1,4 +1,4 @@
-"""A container's log read on and on, also over the moment in which its older half is dropped.
+"""Follows a container's log, also when its older half is dropped.
 
 New content is returned as lines with their times, or as whole lines without them.
 """

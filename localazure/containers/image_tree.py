@@ -1,4 +1,4 @@
-"""The folder that stands for an image's file system: absolute paths of the image, found below it.
+"""The folder of an image's file system: resolves absolute paths of the image below it.
 
 There is no sandbox: a program that opens `/etc/hosts` opens this machine's. Only paths that a Dockerfile names are led into the
 folder.
@@ -103,8 +103,8 @@ def _matches(files: list[str], clean: str, source: str) -> list[str]:
 
 def _fits(path: str, pattern: str) -> bool:
     """Wildcards stop at slashes; a folder that fits brings everything below it."""
-    wanted, given = pattern.split("/"), path.split("/")
-    return len(given) >= len(wanted) and all(fnmatch.fnmatchcase(one, fit) for one, fit in zip(given, wanted, strict=False))
+    requested, given = pattern.split("/"), path.split("/")
+    return len(given) >= len(requested) and all(fnmatch.fnmatchcase(one, fit) for one, fit in zip(given, requested, strict=False))
 
 
 def _kept_from(source: str, path: str) -> str:

@@ -1,4 +1,4 @@
-"""Images: built out of workloads' folders, kept in the cache by content, found by reference.
+"""Images: built from workloads' folders, cached by content, found by reference.
 
 An image's files lie in the cache and outlive the server; which reference means which image is part of the server's state, as it
 is a registry's.

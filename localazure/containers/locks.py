@@ -1,4 +1,4 @@
-"""Work that only one process of this machine does at a time, such as making an environment that many images share."""
+"""Locks for work that only one process of this machine does at a time, such as making a shared environment."""
 
 import asyncio
 import fcntl

@@ -1,4 +1,4 @@
-"""What this machine has for containers: NVIDIA GPUs, and the variables that tools which fetch packages need."""
+"""This machine's resources for containers: NVIDIA GPUs, and the variables that package tools need."""
 
 import os
 import shutil
@@ -27,9 +27,9 @@ def interpreter(version: str, path: str) -> str | None:
     found = shutil.which(f"python{version}", path=path)
     if found is None:
         return None
-    asked = [found, "-I", "-c", "import sys; print(sys.executable, '%d.%d' % sys.version_info[:2])"]
+    requested = [found, "-I", "-c", "import sys; print(sys.executable, '%d.%d' % sys.version_info[:2])"]
     try:
-        done = subprocess.run(asked, capture_output=True, text=True, timeout=_ASKED_SECONDS, check=False)
+        done = subprocess.run(requested, capture_output=True, text=True, timeout=_ASKED_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return None
     executable, _, answered = done.stdout.strip().rpartition(" ")

@@ -1,4 +1,4 @@
-"""Paths of a container that lead elsewhere on this machine: mounted volumes, and `/tmp`, which is the container's own.
+"""Maps paths of a container to this machine: mounted volumes, and the container's own `/tmp`.
 
 A container is a process without a mount namespace, so a path is led where the command, a probe or a variable's value names it,
 also in the middle of a shell line. A program that makes up such a path itself opens this machine's.

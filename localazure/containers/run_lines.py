@@ -1,4 +1,4 @@
-"""RUN instructions, read before anything of them is run.
+"""Parses RUN instructions before anything of them runs.
 
 A step installs packages, builds a program, only reads, or is skipped with the reason. Everything else is refused, because there
 is no sandbox that it could run in.

@@ -1,4 +1,4 @@
-"""Containers as processes of this machine: started, stopped, looked at, and found again after a restart of the embedded Azure.
+"""Runs containers as processes of this machine: starts, stops, inspects, and finds them after a restart of the server.
 
 Each container has a folder and a shim (`shim.py`) that stands over it. The shim's lock file is what says whether it lives: it
 can't outlive its process, and a second shim can't take it, so that a container is never started twice. CPU limits aren't
@@ -77,10 +77,10 @@ class Runtime:
 
     async def adopt(self, groups: Iterable[str]) -> None:
         """Resumes what an earlier server left: containers of `groups` without a shim get one again, other groups are ended."""
-        wanted = set(groups)
+        requested = set(groups)
         for folder in sorted(self.folder.glob("*/")):
             record = read_json(folder / "group.json")
-            if record is None or record["key"] not in wanted:
+            if record is None or record["key"] not in requested:
                 await self._remove(_containers(folder))
                 await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
                 continue

@@ -1,4 +1,4 @@
-"""The small process that stands over one container: starts it, keeps its log and state, restarts it, ends it when told.
+"""The process that supervises one container: starts it, keeps its log and state, restarts it, and ends it on request.
 
 Run as `python -I -S shim.py FOLDER`; standard library only, and little of it, because one of these runs for every container. It
 outlives a killed embedded Azure. Ending: SIGTERM requests it; SIGINT too, until the embedded Azure is started again; a folder

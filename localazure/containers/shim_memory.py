@@ -1,4 +1,4 @@
-"""How much memory a container uses: what its processes have that no file stands behind, shared memory counted once.
+"""Measures the memory of a container: that of its processes without files, shared memory counted once.
 
 Read from `/proc`, so that nothing is limited where there is none.
 """

@@ -1,4 +1,4 @@
-"""The small processes that outlive the embedded Azure, such as a container's shim: which one stands over a folder, and signals.
+"""Processes that outlive the embedded Azure, such as a container's shim: which one owns a folder, and signals to it.
 
 In the folder: `lock`, held for as long as the process lives; its id is in it. Each leads a separate session.
 """

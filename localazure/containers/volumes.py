@@ -100,8 +100,8 @@ def _check_out(name: str, repository: GitRepository, folder: Path) -> None:
     target = folder / repository.directory
     target.mkdir(parents=True, exist_ok=True)
     git = ["git", "-C", str(repository.checkout)]
-    asked = [*git, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{repository.revision or 'HEAD'}^{{commit}}"]
-    commit = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
+    requested = [*git, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{repository.revision or 'HEAD'}^{{commit}}"]
+    commit = subprocess.run(requested, capture_output=True, text=True, check=False).stdout.strip()
     if not commit:
         raise MountFailedError(f"the volume {name}: the checkout has no commit {repository.revision or 'HEAD'}")
     with subprocess.Popen([*git, "archive", "--format=tar", commit], stdout=subprocess.PIPE) as archive:

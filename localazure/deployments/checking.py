@@ -1,4 +1,4 @@
-"""Whether a deployment would succeed: its template evaluated, and each resource validated as its service would judge it now.
+"""Checks whether a deployment would succeed: evaluates its template, and validates each resource as its service would now.
 
 The ArmError has every problem. A resource that depends on others of the template is validated only by its form, because what it
 needs doesn't exist yet.
@@ -20,9 +20,9 @@ from localazure.weather.policies import DisallowedError
 _GROUP = f"{RESOURCE_GROUP_TYPE.lower()}/"  # how the key of a resource group begins
 
 
-def evaluated(asked: DeploymentRequest, scope: Scope, scope_of: ScopeOf) -> Expanded:
+def evaluated(requested: DeploymentRequest, scope: Scope, scope_of: ScopeOf) -> Expanded:
     """The template with its expressions evaluated. ArmError InvalidTemplate with all problems."""
-    expanded = expand(asked.document, asked.parameters, scope, base=TEMPLATE, scope_of=scope_of)
+    expanded = expand(requested.document, requested.parameters, scope, base=TEMPLATE, scope_of=scope_of)
     if expanded.problems:
         raise refusals.invalid_template(expanded.problems)
     return expanded

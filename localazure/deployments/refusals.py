@@ -1,4 +1,4 @@
-"""ARM's words for what is wrong with a template, its parameters, or a deployment as a whole.
+"""ARM's errors for templates, their parameters, and deployments as a whole.
 
 Sentences of ARM were read in public issues of Azure/azure-cli and Azure/bicep; ARM reports a template's first problem, here all
 of them are told.

@@ -144,11 +144,11 @@ class DeploymentRoutes:
 
     def _validate(self, target: Target, deployment_id: str, content: bytes, caller: Caller) -> Response:
         _check_name(deployment_id)
-        asked = request.read(content)
-        expanded = self._checked(target, deployment_id, asked, caller)
+        requested = request.read(content)
+        expanded = self._checked(target, deployment_id, requested, caller)
         now = self._services.clock.stamp()
         properties = {
-            **view.described(expanded, asked.template, asked.mode),
+            **view.described(expanded, requested.template, requested.mode),
             "provisioningState": "Succeeded",
             "timestamp": now,
             "duration": "PT0S",
@@ -160,30 +160,30 @@ class DeploymentRoutes:
     def _what_if(self, target: Target, deployment_id: str, content: bytes, caller: Caller) -> Response:
         _check_name(deployment_id)
         try:
-            asked = request.read(content)
-            expanded = self._checked(target, deployment_id, asked, caller)
+            requested = request.read(content)
+            expanded = self._checked(target, deployment_id, requested, caller)
             groups = [target.group.id.text] if target.group else sorted(_groups_in(expanded))
             with self._store.supposing(self._made_groups(expanded)):
-                found = what_if.changes(expanded, groups, asked.mode, self._arm, caller, only_ids=asked.only_ids)
+                found = what_if.changes(expanded, groups, requested.mode, self._arm, caller, only_ids=requested.only_ids)
         except ArmError as error:
             # Also with status 200: what-if itself went well, the error is the template's (azure-cli 2.91, resource/custom.py).
             return answers.respond(200, {"status": "Failed", "error": error.content()})
         return answers.respond(200, {"status": "Succeeded", "properties": {"correlationId": "", "changes": found}})
 
-    def _checked(self, target: Target, deployment_id: str, asked: request.DeploymentRequest, caller: Caller) -> Expanded:
-        checks.tags({"tags": asked.tags})
+    def _checked(self, target: Target, deployment_id: str, requested: request.DeploymentRequest, caller: Caller) -> Expanded:
+        checks.tags({"tags": requested.tags})
         name = deployment_id.rsplit("/", 1)[1]
         if target.group is not None:
             scope = partial(self._scope, target.subscription)
-            expanded = checking.evaluated(asked, scope(target.group.id.name, name), scope)
+            expanded = checking.evaluated(requested, scope(target.group.id.name, name), scope)
             checking.check(expanded, name, self._arm, caller)
             return expanded
-        if not asked.location:
+        if not requested.location:
             raise _no_location(name)
-        if asked.mode != "Incremental":
-            raise _not_at_subscription(name, asked.mode)
+        if requested.mode != "Incremental":
+            raise _not_at_subscription(name, requested.mode)
         whole = self._bare(target.subscription)._replace(deployment=name, of_subscription=True)
-        expanded = checking.evaluated(asked, whole, lambda group: self._there_or_made(target.subscription, group))
+        expanded = checking.evaluated(requested, whole, lambda group: self._there_or_made(target.subscription, group))
         made = self._made_groups(expanded)
         with self._store.supposing(made):
             for group_id in sorted(_groups_in(expanded)):
@@ -209,14 +209,14 @@ class DeploymentRoutes:
             raise _active(previous)
         if group.state == "Deleting":
             checks.parent(self.kind, _parsed(deployment_id), group, self._store)
-        asked = request.read(content)
-        expanded = self._checked(Target(group.id.subscription, group), deployment_id, asked, caller)
-        record = self._record(deployment_id, asked.template, asked.mode, asked.tags, expanded)
+        requested = request.read(content)
+        expanded = self._checked(Target(group.id.subscription, group), deployment_id, requested, caller)
+        record = self._record(deployment_id, requested.template, requested.mode, requested.tags, expanded)
         record.private |= {
             "parameters": dict(expanded.parameters),
             "caller": [caller.object_id, caller.app_id],
-            "body": {"properties": {"template": asked.template, "mode": asked.mode}},
-            "lines": dict(asked.document.lines),
+            "body": {"properties": {"template": requested.template, "mode": requested.mode}},
+            "lines": dict(requested.document.lines),
         }
         with self._store.together():
             self._store.put(record)
@@ -293,9 +293,9 @@ class DeploymentRoutes:
         private = record.private
         document = Document("template", private["body"], private["lines"])
         try:
-            asked = request.of_document(document)._replace(parameters=private["parameters"])
+            requested = request.of_document(document)._replace(parameters=private["parameters"])
             scope = partial(self._scope, record.id.subscription)
-            expanded = checking.evaluated(asked, scope(record.id.resource_group, record.id.name), scope)
+            expanded = checking.evaluated(requested, scope(record.id.resource_group, record.id.name), scope)
         except ArmError as error:  # what the template asks of its group has changed
             end(record, "Failed", self._services, error)
             raise

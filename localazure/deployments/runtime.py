@@ -1,4 +1,4 @@
-"""What `reference` and `list…` answer while a deployment runs: resources as GET shows them, and their actions.
+"""Answers `reference` and `list…` while a deployment runs: resources as GET shows them, and their actions.
 
 An action takes a while, so its answer comes with the next evaluation.
 """
@@ -38,11 +38,11 @@ class RuntimeFunctions:
 
     async def fetch(self) -> bool:
         """Carries out the actions that were requested; False where there was none."""
-        asked, self._missing = self._missing, {}
-        for key, ask in asked.items():
+        requested, self._missing = self._missing, {}
+        for key, ask in requested.items():
             body = ask.body if isinstance(ask.body, dict) else {}
             self._known[key] = await self._arm.act(ask.resource, ask.function, ask.version, body, self._caller)
-        return bool(asked)
+        return bool(requested)
 
     def _reference(self, ask: Ask) -> Any:
         kind, parsed = self._arm.target(ask.resource)

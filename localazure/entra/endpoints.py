@@ -1,4 +1,4 @@
-"""What a client asks before it talks to ARM: the cloud's metadata, OpenID discovery, signing keys, and a token.
+"""Endpoints that a client uses before ARM: the cloud's metadata, OpenID discovery, signing keys, and tokens.
 
 Keys of the metadata document: those that azure-cli 2.91 and azure-native 3.29 read. Token errors in Entra's form and numbers.
 Source of the numbers: Microsoft Learn, identity-platform/reference-error-codes.
@@ -152,8 +152,8 @@ class Endpoints:
 
 def _audience(scope: str) -> str:
     """Whom the token is for. Clients made with MSAL for Go ask for a user's scopes too, which mean nothing to an application."""
-    asked = [each for each in scope.split() if each not in _SCOPES_OF_USERS]
-    return asked[0].removesuffix("/.default") if asked else ""
+    requested = [each for each in scope.split() if each not in _SCOPES_OF_USERS]
+    return requested[0].removesuffix("/.default") if requested else ""
 
 
 def _refused(status: int, error: str, number: int, text: str) -> JSONResponse:

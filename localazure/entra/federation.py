@@ -1,4 +1,4 @@
-"""Workload identity federation: a token of somebody else's issuer, taken for one of a user-assigned identity.
+"""Workload identity federation: exchanges a token of another issuer for one of a user-assigned identity.
 
 `FederationError` has Entra's number and words.
 

@@ -1,4 +1,4 @@
-"""Who there is in this folder's tenant: a service principal with its secret, the key that signs tokens, the admin token.
+"""The identities of this folder's tenant: a service principal with its secret, the key that signs tokens, the admin token.
 
 Made at first start and kept, so that stacks and tokens outlive a restart.
 """

@@ -1,4 +1,4 @@
-"""What is known of Azure's answers, and from where: each refusal's code, each type's operations, and what runs for them here.
+"""What is known of Azure's answers, with sources: each refusal's code, each type's operations, and what runs for them here.
 
 A rank is the best that is known: *recorded* (a session with Azure shows it; name and date), *documented* (a page, an official
 example or client, or a public report quotes it), *assumed* (nobody is quoted). `refusals.tsv` has the codes of refusals,

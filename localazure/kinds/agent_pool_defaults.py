@@ -1,4 +1,4 @@
-"""What AKS fills in where a pool is silent, and what of an existing pool stays when an update doesn't name it.
+"""Defaults of AKS for a pool, and what of an existing pool stays when an update doesn't name it.
 
 Defaults: Azure Service Operator's session Test_AKS_ManagedCluster_20250801_CRUD (2026-01-24); Microsoft Learn, REST reference of
 Microsoft.ContainerService 2025-09-01, "Agent Pools - Create Or Update"; articles/aks/spot-node-pool.md for Spot machines.
@@ -35,7 +35,7 @@ def completed(given: Body, before: Body | None, cluster: Body, as_of: date, *, s
     """The pool's whole properties. `before`: as stored; None for a new pool. `cluster`: the cluster's whole properties.
     `starts_with_one`: a pool without a number of nodes has one, whatever its autoscaler may have."""
     kept = {name: before[name] for name in KEPT if before and name in before}
-    whole = merged(kept, said(given))
+    whole = merged(kept, without_empty(given))
     whole = merged(_defaults(whole, cluster, as_of), {**({"count": 1} if starts_with_one else {}), **whole})
     if whole.get("scaleSetPriority") == "Spot":
         whole = merged({"scaleSetEvictionPolicy": spot.EVICTION_POLICIES[0], "spotMaxPrice": spot_price.ANY_PRICE}, whole)
@@ -45,7 +45,7 @@ def completed(given: Body, before: Body | None, cluster: Body, as_of: date, *, s
     return whole
 
 
-def said(given: Body) -> Body:
+def without_empty(given: Body) -> Body:
     """Without empty texts and a disk of 0 GB, which the Azure CLI sends for what its user doesn't say.
 
     The disk: Azure CLI's session test_aks_nodepool_stop_and_start (2023-06-29), where AKS shows 128."""

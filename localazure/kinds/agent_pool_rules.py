@@ -1,4 +1,4 @@
-"""What AKS refuses of a pool: what the catalog knows on that day, numbers that don't fit, and what can't change.
+"""Rules of AKS for pools: the catalog's facts at the date, numbers that don't fit, and what can't change.
 
 Shared by pools that are separate resources and those that stand in a cluster's body. Codes and sentences:
 `managed_cluster_refusals`.
@@ -114,9 +114,9 @@ def _check_forms(pool: Body) -> None:
 
 
 def _check_unchanged(before: Body, after: Body) -> None:
-    was, wanted = before.get("scaleSetPriority") or "Regular", after.get("scaleSetPriority") or "Regular"
-    if was != wanted:
-        raise bad_request(f"ScaleSetPriority is immutable. Provided value is {wanted}, Please use current value {was}.")
+    was, requested = before.get("scaleSetPriority") or "Regular", after.get("scaleSetPriority") or "Regular"
+    if was != requested:
+        raise bad_request(f"ScaleSetPriority is immutable. Provided value is {requested}, Please use current value {was}.")
     for name in FIXED:
         if not _same(before.get(name), after.get(name)):
             raise change_not_allowed(f"{PROFILE}.{name}")
@@ -133,12 +133,12 @@ def _same(one: object, other: object) -> bool:
 
 def _check_version(change: PoolChange, as_of: date) -> None:
     """The version of the control plane is always there."""
-    wanted = change.after["orchestratorVersion"]
-    if not any(running and versions.same(running, wanted, as_of) for running in (change.running, change.control_plane)):
-        versions.check_supported(wanted, as_of, str(change.cluster["properties"].get("supportPlan") or ""))
+    requested = change.after["orchestratorVersion"]
+    if not any(running and versions.same(running, requested, as_of) for running in (change.running, change.control_plane)):
+        versions.check_supported(requested, as_of, str(change.cluster["properties"].get("supportPlan") or ""))
     if change.running:
-        versions.check_pool_upgrade(change.running, wanted, as_of)
-    versions.check_skew(versions.after(change.running, wanted, as_of), change.control_plane)
+        versions.check_pool_upgrade(change.running, requested, as_of)
+    versions.check_skew(versions.after(change.running, requested, as_of), change.control_plane)
 
 
 def _check_numbers(pool: Body) -> None:

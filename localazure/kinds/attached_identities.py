@@ -1,4 +1,4 @@
-"""Managed identities of a resource: those that are attached have to be there, and one of its own gets a principal.
+"""Managed identities of a resource: attached ones have to exist, and a system-assigned one gets a principal.
 
 Shared by the kinds whose resources run something.
 """

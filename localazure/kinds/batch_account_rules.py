@@ -1,4 +1,4 @@
-"""What Azure Batch refuses of an account, and what isn't imitated here.
+"""Rules of Azure Batch for accounts, and what isn't implemented here.
 
 Read of the service itself: MissingIdentityIds (Azure/azure-cli issue 19172), and the sentence of a name that is taken
 (Azure/azure-rest-api-specs, example LocationCheckNameAvailability_AlreadyExists of 2025-06-01). How it refuses an auto-storage

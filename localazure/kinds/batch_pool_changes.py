@@ -1,4 +1,4 @@
-"""What of a pool can change once it is there: its scale, its start task, its packages and a few words about it.
+"""The properties of a pool that can change: its scale, its start task, its packages and a few descriptive ones.
 
 ArmError 400 PropertyCannotBeUpdated for the first property that can't. Which can: Microsoft Learn, REST reference of
 Microsoft.Batch 2024-07-01, "Pool - Update", with its examples. That everything else is refused was told of networkConfiguration

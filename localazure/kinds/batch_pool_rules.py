@@ -1,4 +1,4 @@
-"""What Azure Batch refuses of a pool: what the catalog knows at the request's date, and references to what doesn't exist.
+"""Rules of Azure Batch for pools: the catalog's facts at the request's date, and references to missing resources.
 
 Codes: `batch_refusals`. How the service refuses a formula that it can't read is known only by its code.
 """
@@ -145,7 +145,7 @@ def _check_image(change: Change) -> None:
     generation = f"Gen{definition.properties['hyperVGeneration'][1:]}"
     if boots and generation not in boots:
         raise invalid_value(path, f"{size.name if size else ''} boots {' and '.join(boots)} images; this is {generation}.", given)
-    wanted, runs = system_of(machine["nodeAgentSkuId"]).value, definition.properties["osType"]
-    if wanted != runs:
-        reason = f"The image runs {runs}, and the node agent is for {wanted}."
+    requested, runs = system_of(machine["nodeAgentSkuId"]).value, definition.properties["osType"]
+    if requested != runs:
+        reason = f"The image runs {runs}, and the node agent is for {requested}."
         raise invalid_value(f"{MACHINE}.nodeAgentSkuId", reason, machine["nodeAgentSkuId"])

@@ -1,4 +1,4 @@
-"""What a Batch account may have: pools, jobs, and vCPUs by family, and whether more of them fit.
+"""Quotas of a Batch account (pools, jobs, and vCPUs by family), and whether more of them fit.
 
 The numbers are generous, as those of Microsoft.Compute are here; faults on purpose set others (service `batch`: a family,
 `cores`, `lowPriorityCores`, `pools`, `accounts`). The service takes a pool that is over a quota of vCPUs, and its resize stops
@@ -24,8 +24,8 @@ SPOT_REACHED = "AccountLowPriorityCoreQuotaReached"
 
 def shown(account: Resource, services: Services) -> Body:
     """The account's properties that tell its quotas, as they are now."""
-    asked = ListQuery(region=account.location, as_of=services.clock.as_of, deviations=services.deviations)
-    sold = asked.families()
+    requested = ListQuery(region=account.location, as_of=services.clock.as_of, deviations=services.deviations)
+    sold = requested.families()
     later = [family for family in sold if not any(same_family(family, other) for other in FAMILIES)]
     families = [{"name": name, "coreQuota": _of_family(account, name, sold, services)} for name in (*FAMILIES, *later)]
     return {

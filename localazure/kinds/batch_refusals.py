@@ -1,4 +1,4 @@
-"""How Azure Batch refuses a request to ARM: one code and sentence, and details that name the property.
+"""Errors of Azure Batch to ARM requests: one code and sentence, and details that name the property.
 
 The form (target `BatchAccount`, details `Reason`, `PropertyName`, `PropertyPath`) and codes:
   - PropertyCannotBeUpdated (400): Azure/Batch issue 85, 2020-05-12; Azure/azure-sdk-for-net issue 40325, 2023-11-28

@@ -1,4 +1,4 @@
-"""Budgets of a subscription or a resource group. Kept and shown; nothing here costs, so nobody is told.
+"""Budgets of a subscription or a resource group. Kept and shown; nothing here costs money, so no notification is sent.
 
 What is answered: the recorded session TestBudgetAtResourceGroupLevel of Azure/azure-powershell (2018-06-12, api-version
 2018-01-31): 201 with Location, 200, 404 with the code 404, times of day cut off, keys of notifications with a small first letter,

@@ -1,4 +1,4 @@
-"""Where a registry build takes its sources from: `<git URL>#<commit>:<folder>`. Only this server's own checkout is reached."""
+"""The sources of a registry build: `<git URL>#<commit>:<folder>`. Only this server's own checkout is reached."""
 
 import shutil
 import subprocess
@@ -50,9 +50,9 @@ def _is_head(checkout: Path, ref: str) -> bool:
     """Whether a commit, tag or branch is the one that is checked out. BuildFailedError on a machine without git."""
     if shutil.which("git") is None:
         raise BuildFailedError(_STEP, f"{ref} can't be looked up, because this machine has no git; install it or write HEAD")
-    asked = ["git", "-C", str(checkout), "rev-parse", "--verify", "--quiet", "--end-of-options"]
+    requested = ["git", "-C", str(checkout), "rev-parse", "--verify", "--quiet", "--end-of-options"]
     commits = [
-        subprocess.run([*asked, f"{name}^{{commit}}"], capture_output=True, text=True, check=False).stdout.strip()
+        subprocess.run([*requested, f"{name}^{{commit}}"], capture_output=True, text=True, check=False).stdout.strip()
         for name in ("HEAD", ref)
     ]
     return bool(commits[0]) and commits[0] == commits[1]

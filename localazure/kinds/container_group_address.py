@@ -1,4 +1,4 @@
-"""The address of a container group: its ports, its DNS name label, and what the service answers of them.
+"""The address of a container group: its ports, its DNS name label, and what the service shows of them.
 
 The address is this machine's: `127.0.0.1`, and a name that no name server knows. Codes and sentences of the service were read in
   - MissingIpAddressPorts, UnreferencedIpAddressPorts: hashicorp/terraform-provider-azurerm issues 1697 and 5091
@@ -95,11 +95,11 @@ def _port(port: Body) -> Port:
 
 def check_label(change: Change) -> None:
     """ArmError where another group has the same name in DNS."""
-    wanted = fqdn(change.id.resource_group, change.body)
-    if not wanted:
+    requested = fqdn(change.id.resource_group, change.body)
+    if not requested:
         return
     for other in change.services.store.of_type(azure_types.CONTAINER_GROUP.arm_type):
-        if other.key != change.id.key and fqdn(other.id.resource_group, other.body) == wanted:
+        if other.key != change.id.key and fqdn(other.id.resource_group, other.body) == requested:
             label = change.properties["ipAddress"]["dnsNameLabel"]
             message = (
                 f"The DNS name label '{label}' in container group '{change.id.name}' not available. Try using a different label."

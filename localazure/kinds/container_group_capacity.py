@@ -1,4 +1,4 @@
-"""Whether a region has room for a container group, and the subscription the quota. Both hold unless a fault says otherwise.
+"""Checks a region's capacity and the subscription's quota for a container group. Both are unlimited unless a fault limits them.
 
 Sentences of the service were read in MicrosoftDocs/azure-docs issues 48142 and 51860 (no capacity) and 51738 (quota). The code
 ContainerGroupQuotaReached is an older one: Microsoft's troubleshooting page of 2024 shows ServiceUnavailable with that sentence.
@@ -40,12 +40,12 @@ def check(change: Change, request: GroupRequest) -> None:
     deviations = change.services.deviations
     if deviations.lacks_capacity(request.location):
         raise unavailable(request)
-    for name, asked in _asked(change.body).items():
+    for name, requested in _asked(change.body).items():
         limit, used = usage(name, request.location, change.services.store, deviations)
-        if limit != _UNLIMITED and used + asked > limit:
+        if limit != _UNLIMITED and used + requested > limit:
             raise conflict(
                 f"Resource type '{azure_types.CONTAINER_GROUP.arm_type}' container group quota '{name}' exceeded in region "
-                f"'{request.location}'. Limit: '{limit}', Usage: '{used:g}' Requested: '{asked:g}'.",
+                f"'{request.location}'. Limit: '{limit}', Usage: '{used:g}' Requested: '{requested:g}'.",
                 "ContainerGroupQuotaReached",
             )
 

@@ -1,4 +1,4 @@
-"""Which image a container means, and whether its group may pull it.
+"""Resolves the image of a container, and checks whether its group may pull it.
 
 What was built here can be pulled, and the public images that this machine stands in for. Everything else is refused as the
 service refuses an image that it can't reach.

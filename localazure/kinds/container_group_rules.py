@@ -1,4 +1,4 @@
-"""What Azure Container Instances refuses of a group, in its own words where they are known, and what isn't imitated here.
+"""Rules of Azure Container Instances for groups, in its own words where they are known, and what isn't implemented here.
 
 The details of the ArmError have every reason. The form of containers, address and volumes is in modules of their own, beside this
 one. Codes and sentences of the service were read in

@@ -1,4 +1,4 @@
-"""What the runtime runs of a container group: one spec for each container, init containers first."""
+"""The specs that the runtime starts a container group from: one for each container, init containers first."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What GET answers about a group's containers: states, restart counts and events, read live from the runtime.
+"""The containers of a group as GET shows them: states, restart counts and events, read live from the runtime.
 
 States and their words: Microsoft Learn, REST reference of Microsoft.ContainerInstance 2023-05-01, "Container Groups - Get", and
 container-instances/container-state (Pending until init containers have run and volumes are mounted).

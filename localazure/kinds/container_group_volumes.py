@@ -1,4 +1,4 @@
-"""The volumes of a container group: what is refused of them, and what the runtime makes of them.
+"""The volumes of a container group: their rules, and how the runtime creates them.
 
 An Azure file share is a folder of the state folder, opened by a key of its storage account; a git repository is this server's own
 checkout. Codes of the service were read in

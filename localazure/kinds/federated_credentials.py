@@ -1,4 +1,4 @@
-"""Credentials by which a token of somebody else's issuer stands for a user-assigned identity: workload identity of Kubernetes.
+"""Federated credentials: a token of another issuer stands for a user-assigned identity, as in Kubernetes.
 
 With the service's limits: Microsoft Learn, entra/workload-id/workload-identity-federation-considerations. Codes of refusals are
 assumed. Entra takes tokens by them as soon as they are there; the minutes that the service takes are not imitated.

@@ -1,4 +1,4 @@
-"""Which image a job's container means, and whether the job may pull it.
+"""Resolves the image of a job's container, and checks whether the job may pull it.
 
 As for container groups: what a registry of the embedded Azure built, and the public images that this machine stands in for. Codes
 and sentences of the service were read in

@@ -1,4 +1,4 @@
-"""What Container Apps refuses of a job and of the template of an execution, and what isn't imitated here.
+"""Rules of Container Apps for jobs and the templates of executions, and what isn't implemented here.
 
 Codes and sentences of the service:
   - ContainerAppInvalidName, in `jobs`: DefangLabs/pulumi-defang pull request 543

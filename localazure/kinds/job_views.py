@@ -1,4 +1,4 @@
-"""What ARM answers about executions of a job and their replicas, from their records and from the runtime.
+"""Executions of a job and their replicas as ARM shows them, from their records and from the runtime.
 
 Shapes: azure-mgmt-appcontainers 5.1 (JobExecution, ExecutionStatus); replicas, which it has no class for, as the Azure CLI's
 extension `containerapp` reads them.

@@ -1,4 +1,4 @@
-"""Ways into a cluster that ARM hands out: kubeconfigs for an administrator, a user, and a monitoring user.
+"""Kubeconfigs that ARM hands out: for an administrator, a user, and a monitoring user.
 
 Kubeconfigs are answered in base64, as clients merge them. Who may ask is decided by ARM, whose one caller may; what a user may do
 in the cluster is decided there.

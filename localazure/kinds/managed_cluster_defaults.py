@@ -1,4 +1,4 @@
-"""What AKS fills in where a cluster's body is silent, and what an existing cluster keeps when an update doesn't name it.
+"""Defaults of AKS for a cluster, and what an existing cluster keeps when an update doesn't name it.
 
 Recorded defaults: Azure Service Operator's sessions Test_AKS_ManagedCluster_20250801_CRUD (2026-01-24),
 Test_KubernetesConfiguration_Extension_20230501_CRUD (2026-03-20) and Test_AKS_ManagedCluster_20260301_CRUD (2026-09-10). The

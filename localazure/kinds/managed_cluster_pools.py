@@ -1,4 +1,4 @@
-"""A cluster's pools, which are separate resources in either case: in the cluster's body or beside it.
+"""The pools of a cluster as separate resources, whether declared in the cluster's body or beside it.
 
 The pools of `agentPoolProfiles` are stored as separate records. A PUT of the cluster changes the pools that it names, leaves
 the others alone, and adds none once the cluster is there, as the service has it (pulumi/pulumi-azure-native issues 579 and 2719).

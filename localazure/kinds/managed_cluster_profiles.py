@@ -1,4 +1,4 @@
-"""What can follow the versions that run: upgrade profiles of a cluster and of a pool, and the versions of new pools."""
+"""Upgrade profiles of a cluster and of a pool, and the versions of new pools."""
 
 from azure_gpu.formats import azure_types
 from localazure.arm.kind import Answer, Call

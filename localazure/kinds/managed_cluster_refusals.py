@@ -1,4 +1,4 @@
-"""How AKS refuses a request to ARM: its codes and sentences, which tools and forums know.
+"""Errors of AKS to ARM requests: its codes and sentences, which tools and forums know.
 
 AKS answers errors without ARM's envelope (`{"code", "message", "details", "subcode"}`); here they have it. Codes and sentences as
 users quote them:

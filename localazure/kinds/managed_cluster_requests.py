@@ -1,4 +1,4 @@
-"""Bodies of clusters and pools as others read them: the catalog's rules, and what runs the cluster on this machine."""
+"""Converts bodies of clusters and pools for the catalog's rules and for what runs the cluster on this machine."""
 
 from collections.abc import Mapping
 from datetime import date
@@ -97,8 +97,8 @@ def cluster_shape(cluster: Resource, services: Services, as_of: date) -> Cluster
 
 def version_of(resource: Resource, as_of: date) -> str:
     """The version, with three numbers, that a cluster or a pool runs, or shall run where nothing runs yet."""
-    wanted = resource.properties.get("kubernetesVersion") or resource.properties["orchestratorVersion"]
-    return versions.after(str(resource.private.get("version") or ""), wanted, as_of)
+    requested = resource.properties.get("kubernetesVersion") or resource.properties["orchestratorVersion"]
+    return versions.after(str(resource.private.get("version") or ""), requested, as_of)
 
 
 def pool_shape(pool: Resource, as_of: date) -> PoolShape:

@@ -1,4 +1,4 @@
-"""What AKS refuses of a cluster as a whole: what is missing, what doesn't go together, what can't change, what isn't imitated.
+"""Rules of AKS for a whole cluster: missing and conflicting properties, what can't change, what isn't implemented.
 
 Its pools are `managed_cluster_pools`'. Codes and sentences: `managed_cluster_refusals`; the code
 OIDCIssuerFeatureCannotBeDisabled is assumed, its sentence is the title of Azure/AKS-Construction issue 531.
@@ -58,13 +58,13 @@ def check(change: Change, whole: Body) -> None:
         raise first([invalid(problem.path, reason_of(problem)) for problem in found])
 
 
-def check_version(wanted: str, running: str, plan: str, as_of: date) -> None:
+def check_version(requested: str, running: str, plan: str, as_of: date) -> None:
     """`running`: the version of the control plane with three numbers; empty for a new cluster."""
-    versions.check_written(wanted, "kubernetesVersion")
-    if not running or not versions.same(running, wanted, as_of):
-        versions.check_supported(wanted, as_of, plan)
+    versions.check_written(requested, "kubernetesVersion")
+    if not running or not versions.same(running, requested, as_of):
+        versions.check_supported(requested, as_of, plan)
     if running:
-        versions.check_upgrade(running, wanted, as_of)
+        versions.check_upgrade(running, requested, as_of)
 
 
 def _check_imitated(properties: Body) -> None:

@@ -1,4 +1,4 @@
-"""Kubernetes versions as AKS handles them: which are there, what follows what, which nodes go with which control plane.
+"""Kubernetes versions of AKS: which are available, which upgrades are allowed, and which nodes fit a control plane.
 
 A body's version has two or three numbers (`1.35`, `1.35.2`); here versions have three. Minor versions and patches are the
 catalog's; a patch that no source names is shown as `.0`.
@@ -121,9 +121,9 @@ def same(before: str, after: str, as_of: date) -> bool:
     return full(after, as_of) == before or (after.count(".") < 2 and minor_of(before) == after)
 
 
-def after(running: str, wanted: str, as_of: date) -> str:
+def after(running: str, requested: str, as_of: date) -> str:
     """What runs once `wanted` was requested where `running` (empty: nothing) ran."""
-    return running if running and same(running, wanted, as_of) else full(wanted, as_of)
+    return running if running and same(running, requested, as_of) else full(requested, as_of)
 
 
 def listed(as_of: date) -> Body:

@@ -20,7 +20,7 @@ from localazure.kinds import (
     managed_cluster_rules,
     managed_cluster_versions as versions,
 )
-from localazure.kinds.agent_pool_defaults import said
+from localazure.kinds.agent_pool_defaults import without_empty
 from localazure.kinds.managed_cluster_access import ClusterAccess
 from localazure.kinds.managed_cluster_pools import AksRuntime
 from localazure.kinds.managed_cluster_refusals import invalid, pending, wrong_power
@@ -82,14 +82,14 @@ class ManagedClusters(Kind):
     def check(self, change: Change) -> None:
         if change.previous is not None and power(change.previous) == STOPPED:
             raise wrong_power(change.previous.state, STOPPED, "updating")
-        properties = change.body["properties"] = said(change.properties)
+        properties = change.body["properties"] = without_empty(change.properties)
         profiles = properties.pop(_POOLS, None)
         whole = merged(managed_cluster_defaults.of(change), change.body)
         running = str(change.previous.private.get("version") or "") if change.previous else ""
-        wanted, plan = whole["properties"]["kubernetesVersion"], str(whole["properties"]["supportPlan"])
-        managed_cluster_rules.check_version(wanted, running, plan, change.as_of)
+        requested, plan = whole["properties"]["kubernetesVersion"], str(whole["properties"]["supportPlan"])
+        managed_cluster_rules.check_version(requested, running, plan, change.as_of)
         managed_cluster_rules.check(change, whole)
-        control_plane = versions.after(running, wanted, change.as_of)
+        control_plane = versions.after(running, requested, change.as_of)
         planned = managed_cluster_pools.planned(
             change.id.key, whole, profiles, control_plane, change.as_of, self._runtime, change.services
         )

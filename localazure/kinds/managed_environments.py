@@ -1,4 +1,4 @@
-"""Managed environments of Azure Container Apps: what jobs run in, with their workload profiles and the way their logs take.
+"""Managed environments of Azure Container Apps: what jobs run in, with their workload profiles and log destinations.
 
 Created in the background; the minutes that the service takes aren't imitated. There is no network around it and no ingress.
 Statuses, headers, states and what is filled in: Azure Service Operator's session Test_App_ManagedEnvironment_20250101_CRUD

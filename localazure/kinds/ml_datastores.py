@@ -40,12 +40,12 @@ class MlDatastores(MlKind):
         return {"listSecrets": self.list_secrets}
 
     def chosen(self, listed: list[Resource], query: Mapping[str, str]) -> list[Resource]:
-        wanted = query.get("isdefault", "").lower()
+        requested = query.get("isdefault", "").lower()
         names = [name.lower() for name in query.get("names", "").split(",") if name]
         return [
             each
             for each in listed
-            if wanted in ("", str(each.id.name.lower() == BLOB_STORE).lower()) and (not names or each.id.name.lower() in names)
+            if requested in ("", str(each.id.name.lower() == BLOB_STORE).lower()) and (not names or each.id.name.lower() in names)
         ]
 
     def check(self, change: Change) -> None:
@@ -53,12 +53,12 @@ class MlDatastores(MlKind):
         kind = properties["datastoreType"]
         if kind not in _KINDS:
             raise not_implemented(f"a datastore of the type '{kind}'")
-        wanted = "containerName" if kind == "AzureBlob" else "fileShareName"
-        for name in ("accountName", wanted):
+        requested = "containerName" if kind == "AzureBlob" else "fileShareName"
+        for name in ("accountName", requested):
             if not properties.get(name):
                 raise bad_request(f"A datastore of the type {kind} needs '{name}'.", target=f"properties.{name}")
         if change.previous is not None:
-            _check_unchanged(change.previous.properties, properties, ("accountName", wanted, "datastoreType"))
+            _check_unchanged(change.previous.properties, properties, ("accountName", requested, "datastoreType"))
         account = account_named(str(properties["accountName"]), change.services)
         if kind != "AzureBlob" or account is None:
             return

@@ -44,9 +44,9 @@ class MlKind(Kind):
 
     def chosen(self, listed: list[Resource], query: Mapping[str, str]) -> list[Resource]:
         """`listViewType`: what is archived is shown where it is requested. `$orderBy` is by creation, `$top` from the first."""
-        wanted = query.get("listviewtype", "ActiveOnly").lower()
-        if wanted != "all":
-            listed = [each for each in listed if bool(each.properties.get("isArchived")) == (wanted == "archivedonly")]
+        requested = query.get("listviewtype", "ActiveOnly").lower()
+        if requested != "all":
+            listed = [each for each in listed if bool(each.properties.get("isArchived")) == (requested == "archivedonly")]
         if "version" in query:
             listed = [each for each in listed if each.id.name == query["version"]]
         order = query.get("$orderby", "").lower()

@@ -1,4 +1,4 @@
-"""What the service refuses of a deployment at once: sizes, numbers, times, and parts that don't exist.
+"""Rules of the service for a deployment: sizes, numbers, times, and missing parts.
 
 What the catalog knows is validated at the request's date.
 """
@@ -99,8 +99,8 @@ def _numbers(properties: Body, kind: str) -> Iterator[Problem]:
             int(durations.seconds(str(given[each])) or 0) for each in ("initialDelay", "period", "timeout")
         )
         probe = serving.Probe(initial_delay, period, timeout, int(given["successThreshold"]), int(given["failureThreshold"]))
-        asked = serving.ProbeRequest(probe, f"properties.{name}", name == "livenessProbe")
-        yield from of_service(serving.probe_problems(asked))
+        requested = serving.ProbeRequest(probe, f"properties.{name}", name == "livenessProbe")
+        yield from of_service(serving.probe_problems(requested))
     requests: Body = {**REQUESTS, **(properties.get("requestSettings") or {})}
     limits = serving.LimitsRequest(
         kind,

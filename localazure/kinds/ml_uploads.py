@@ -21,9 +21,9 @@ _LETTERS = "racwl"  # "Container level read, write, list SAS": azure-ai-ml 1.35.
 
 async def start(version: Resource, blobs: Blobs, call: Call) -> Answer:
     """A container and an address that lets its bearer read, write and list it. ArmError where the workspace has no storage."""
-    asked = str(call.body.get("pendingUploadType") or "None")
-    if asked not in TYPES:
-        raise bad_request(f"'{asked}' is not served; it takes {', '.join(TYPES)}.", target="pendingUploadType")
+    requested = str(call.body.get("pendingUploadType") or "None")
+    if requested not in TYPES:
+        raise bad_request(f"'{requested}' is not served; it takes {', '.join(TYPES)}.", target="pendingUploadType")
     workspace = workspace_of(version.id.text, call.services)
     store = call.services.store.get(f"{workspace.key}/datastores/{BLOB_STORE}")
     account = account_named(str(store.properties["accountName"]), call.services) if store is not None else None
@@ -36,7 +36,7 @@ async def start(version: Resource, blobs: Blobs, call: Call) -> Answer:
     return Answer(
         body={
             "pendingUploadId": str(call.body.get("pendingUploadId") or upload),
-            "pendingUploadType": asked,
+            "pendingUploadType": requested,
             "blobReferenceForConsumption": {
                 "blobUri": blobs.container_url(name, container),
                 "storageAccountArmId": account.id.text,

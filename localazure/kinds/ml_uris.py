@@ -78,10 +78,10 @@ def _at_address(uri: str, services: Services) -> BlobPlace | None:
         if host.endswith(_HOST):
             address = addresses.of_path(f"{addresses.PREFIX}{host.removesuffix(_HOST)}{parts.path}")
         else:
-            asked = addresses.of_url(uri, services.settings.url)
-            if asked is None:
+            requested = addresses.of_url(uri, services.settings.url)
+            if requested is None:
                 return None
-            address = asked.address
+            address = requested.address
     except BlobError:
         return None
     account = account_named(address.account, services)

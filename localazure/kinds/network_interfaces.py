@@ -65,19 +65,21 @@ class NetworkInterfaces(NetworkKind):
         self._check_private(properties, subnet_id.lower(), change)
 
     def _check_private(self, properties: Body, subnet: str, change: Change) -> None:
-        wanted = properties.get("privateIPAddress")
+        requested = properties.get("privateIPAddress")
         if properties.get("privateIPAllocationMethod") != "Static":
             return
         found = change.services.store.get(subnet)
-        inside = found is not None and wanted and any(_in(str(wanted), prefix) for prefix in prefixes(found.properties))
+        inside = found is not None and requested and any(_in(str(requested), prefix) for prefix in prefixes(found.properties))
         if not inside:
             raise refusals.refused(
                 "PrivateIPAddressNotInSubnet",
-                f"Private static IP address {wanted} does not belong to the range of subnet prefix of {subnet}.",
+                f"Private static IP address {requested} does not belong to the range of subnet prefix of {subnet}.",
             )
         for other, address in _taken(subnet, change.services):
-            if address == wanted and other != change.id.key:
-                raise refusals.refused("PrivateIPAddressInUse", f"The private IP address {wanted} is used by resource {other}.")
+            if address == requested and other != change.id.key:
+                raise refusals.refused(
+                    "PrivateIPAddressInUse", f"The private IP address {requested} is used by resource {other}."
+                )
 
     def defaults(self, change: Change) -> Body:  # noqa: ARG002
         return {

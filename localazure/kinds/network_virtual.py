@@ -23,12 +23,14 @@ class VirtualNetworks(NetworkKind):
 
     def check(self, change: Change) -> None:
         spaces = _spaces(change.properties, change.id)
-        wanted: list[Body] = change.properties.get("subnets") or []
-        for subnet in wanted:
+        requested: list[Body] = change.properties.get("subnets") or []
+        for subnet in requested:
             _check_subnet(subnet.get("properties") or {}, str(subnet.get("name") or ""), spaces, change)
-        _check_overlap([(str(one.get("name")), network) for one in wanted for network in prefixes(one.get("properties") or {})])
+        _check_overlap(
+            [(str(one.get("name")), network) for one in requested for network in prefixes(one.get("properties") or {})]
+        )
         if change.properties.get("subnets") is not None and change.previous is not None:
-            kept = {str(one.get("name") or "").lower() for one in wanted}
+            kept = {str(one.get("name") or "").lower() for one in requested}
             for gone in subnets_of(change.id, change.services):
                 if gone.id.name.lower() not in kept:
                     check_unused(gone, change.services)

@@ -18,7 +18,7 @@ from starlette.routing import BaseRoute, Route
 from azure_gpu.catalog import registry_modes
 from azure_gpu.formats import azure_types
 from localazure import shapes
-from localazure.arm import asked_version, filters
+from localazure.arm import filters, requested_version
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Action, Answer, Call, Change, Kind
 from localazure.arm.store import Body, Resource
@@ -119,7 +119,7 @@ class Registries(Kind):
         shown = super().view(resource, services)
         mode = registry_modes.PROPERTY
         properties = {name: value for name, value in shown.get("properties", {}).items() if name != mode}
-        if asked_version.asked() >= registry_modes.API_VERSION:
+        if requested_version.current() >= registry_modes.API_VERSION:
             properties[mode] = registry_limits.mode_of(resource, services)
         return {**shown, "properties": properties}
 
@@ -164,7 +164,7 @@ class Registries(Kind):
     async def schedule_run(self, resource: Resource, call: Call) -> Answer:
         """Begins a build and answers its run; the build continues in the background."""
         request = {name: value for name, value in call.body.items() if value is not None}
-        if asked_version.asked() >= CALLER_SINCE:
+        if requested_version.current() >= CALLER_SINCE:
             request = _without_caller(request)
         problems = shapes.body_problems(_request_shape(), {"runRequest": request}, creating=True)
         if problems:

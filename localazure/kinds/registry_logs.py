@@ -30,11 +30,11 @@ def answer(request: Request, record: Body) -> Response:
     headers = {"accept-ranges": "bytes", "x-ms-blob-type": "AppendBlob"}
     if record["status"] in _COMPLETE:
         headers["x-ms-meta-complete"] = _COMPLETE[record["status"]]
-    asked = _RANGE.fullmatch(request.headers.get("x-ms-range") or request.headers.get("range") or "")
-    if asked is None:
+    requested = _RANGE.fullmatch(request.headers.get("x-ms-range") or request.headers.get("range") or "")
+    if requested is None:
         return PlainTextResponse(content, headers=headers)
-    first = int(asked[1])
-    part = content[first : int(asked[2]) + 1 if asked[2] else None]
+    first = int(requested[1])
+    part = content[first : int(requested[2]) + 1 if requested[2] else None]
     if not part:
         return PlainTextResponse("", 416, headers={**headers, "x-ms-error-code": "InvalidRange"})
     headers["content-range"] = f"bytes {first}-{first + len(part) - 1}/{len(content)}"

@@ -72,14 +72,14 @@ class RoleAssignments(Kind):
     def listed(self, scope: str, conditions: str, services: Services) -> list[Resource]:
         """Those at the scope, those above that hold there too, and, without `atScope()`, those below."""
         _check_scope(scope, services.store)
-        at_scope, wanted = _conditions(conditions)
+        at_scope, requested = _conditions(conditions)
         here = scope.lower()
         chosen = [
             each
             for each in services.store.of_type(self.arm_type)
             if _covers(each.id.scope, here) or (not at_scope and _covers(here, each.id.scope.lower()))
         ]
-        return [each for each in chosen if wanted in ("", each.properties["principalId"])]
+        return [each for each in chosen if requested in ("", each.properties["principalId"])]
 
 
 def has_role(services: Services, principal_id: str, granted_by: Collection[str], resource_id: str, action: str = "") -> bool:
@@ -171,5 +171,5 @@ def _conditions(text: str) -> tuple[bool, str]:
     if at_scope:
         rest = rest[len("atscope()") :].strip()
         rest = rest[len("and") :] if rest.lower().startswith("and") else rest
-    wanted = filters.parse(rest.replace("assignedTo(", "principalId eq ").rstrip(")"), ("principalId",)) if rest else {}
-    return at_scope, wanted.get("principalid", "")
+    requested = filters.parse(rest.replace("assignedTo(", "principalId eq ").rstrip(")"), ("principalId",)) if rest else {}
+    return at_scope, requested.get("principalid", "")

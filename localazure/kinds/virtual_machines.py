@@ -251,14 +251,14 @@ def _script(body: Body, *, windows: bool) -> Script:
     command = str(body.get("commandId") or "")
     if not command:
         raise refusals.missing("commandId")
-    wanted = POWERSHELL if windows else SHELL
+    requested = POWERSHELL if windows else SHELL
     if command not in (SHELL, POWERSHELL):
         raise not_implemented(f"the run command '{command}'; only {SHELL} and {POWERSHELL} are supported")
-    if command != wanted:
+    if command != requested:
         raise ArmError(
             400,
             "BadRequest",
-            f"The command '{command}' is not supported on this operating system; it is {wanted}.",
+            f"The command '{command}' is not supported on this operating system; it is {requested}.",
             target="commandId",
         )
     lines = body.get("script") or []

@@ -20,7 +20,7 @@ SPOT, ALL = "lowPriorityCores", "cores"
 def shortage(properties: Body, region: str, but: str, services: Services) -> ArmError | None:
     """The refusal of a machine with these properties; None where it fits. `but`: the key of the machine itself."""
     size, spot = size_of(properties), is_spot(properties)
-    asked = quota_vcpus(size)
+    requested = quota_vcpus(size)
     family = quota_family(size)
     used = {SPOT: 0, ALL: 0}
     of_family = 0
@@ -38,8 +38,8 @@ def shortage(properties: Body, region: str, but: str, services: Services) -> Arm
         rows.append((ALL, "Total Regional Cores", used[ALL], TOTAL_VCPUS))
     for name, shown, taken, default in rows:
         limit, elsewhere = services.deviations.quota("compute", region, name, default)
-        if asked > limit - elsewhere - taken:
-            return over_quota(shown, region, limit, elsewhere + taken, asked)
+        if requested > limit - elsewhere - taken:
+            return over_quota(shown, region, limit, elsewhere + taken, requested)
     return None
 
 

@@ -58,13 +58,13 @@ def command_in_progress() -> ArmError:
     return ArmError(409, "Conflict", message)
 
 
-def over_quota(name: str, region: str, limit: int, used: int, asked: int) -> ArmError:
+def over_quota(name: str, region: str, limit: int, used: int, requested: int) -> ArmError:
     return not_allowed(
         f"Operation could not be completed as it results in exceeding approved {name} quota. Additional details - Deployment "
         f"Model: "
-        f"Resource Manager, Location: {region}, Current Limit: {limit}, Current Usage: {used}, Additional Required: {asked}, "
+        f"Resource Manager, Location: {region}, Current Limit: {limit}, Current Usage: {used}, Additional Required: {requested}, "
         f"(Minimum) "
-        f"New Limit Required: {used + asked}. Submit a request for Quota increase by specifying parameters listed in the "
+        f"New Limit Required: {used + requested}. Submit a request for Quota increase by specifying parameters listed in the "
         f"'Details' "
         "section for deployment to succeed. Please read more about quota limits at "
         "https://docs.microsoft.com/en-us/azure/azure-supportability/per-vm-quota-requests"

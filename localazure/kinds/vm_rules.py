@@ -135,11 +135,11 @@ def _check_os_profile(profile: Body, name: str, system: OperatingSystem) -> None
     if password:
         _check_password(str(password), system)
     for key in keys:
-        wanted = f"/home/{user}/.ssh/authorized_keys"
-        if str(key.get("path") or wanted) != wanted:
+        requested = f"/home/{user}/.ssh/authorized_keys"
+        if str(key.get("path") or requested) != requested:
             raise refusals.invalid(
                 "linuxConfiguration.ssh.publicKeys.path",
-                f"Destination path for SSH public keys is currently limited to its default value {wanted}  due to a known "
+                f"Destination path for SSH public keys is currently limited to its default value {requested}  due to a known "
                 f"issue in Linux "
                 "provisioning agent.",
             )

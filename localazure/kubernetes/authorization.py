@@ -60,10 +60,10 @@ class RequestedAction(NamedTuple):
 
 def requested(spec: Mapping[str, Any]) -> RequestedAction:
     """`spec`: of a SubjectAccessReview."""
-    asked = spec.get("resourceAttributes") or {}
-    action = _data_action(asked) if asked else _path_action(spec.get("nonResourceAttributes") or {})
+    request = spec.get("resourceAttributes") or {}
+    action = _data_action(request) if request else _path_action(spec.get("nonResourceAttributes") or {})
     groups = tuple(str(group) for group in spec.get("groups") or ())
-    return RequestedAction(str(spec.get("user", "")), groups, str(asked.get("namespace", "")), action)
+    return RequestedAction(str(spec.get("user", "")), groups, str(request.get("namespace", "")), action)
 
 
 def granting(action: str) -> frozenset[str]:
@@ -71,17 +71,17 @@ def granting(action: str) -> frozenset[str]:
     return frozenset(guid for guid, role in _ROLES.items() if _any(role.allowed, action) and not _any(role.withheld, action))
 
 
-def _data_action(asked: Mapping[str, Any]) -> str:
-    verb, resource, below = (str(asked.get(name, "")) for name in ("verb", "resource", "subresource"))
-    above = f"{asked['group']}/" if asked.get("group") else ""
+def _data_action(request: Mapping[str, Any]) -> str:
+    verb, resource, below = (str(request.get(name, "")) for name in ("verb", "resource", "subresource"))
+    above = f"{request['group']}/" if request.get("group") else ""
     if resource == "pods" and below == "exec":
         return f"{above}{resource}/exec/action"
     return f"{above}{resource}/{_ACTIONS.get(verb, f'{verb}/action')}"
 
 
-def _path_action(asked: Mapping[str, Any]) -> str:
-    verb = str(asked.get("verb", ""))
-    return f"{str(asked.get('path', '')).strip('/')}/{_ACTIONS.get(verb, f'{verb}/action')}"
+def _path_action(request: Mapping[str, Any]) -> str:
+    verb = str(request.get("verb", ""))
+    return f"{str(request.get('path', '')).strip('/')}/{_ACTIONS.get(verb, f'{verb}/action')}"
 
 
 def _any(patterns: tuple[str, ...], action: str) -> bool:

@@ -1,4 +1,4 @@
-"""What a cluster's API server, and whoever trusts the cluster's service accounts, asks the embedded Azure.
+"""Requests of a cluster's API server, and of those that trust the cluster's service accounts, to the embedded Azure.
 
 `/kubernetes/authorization/<id>`: may this user of Entra do this? Validated by the role assignments on the cluster, for its API
 server alone, which shows a secret. `/kubernetes/oidc/<id>/…`: workload identity's issuer, public as AKS's is: discovery and keys.

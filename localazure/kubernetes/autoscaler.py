@@ -258,9 +258,9 @@ def removable(
 def waste(option: Increase, cluster: Cluster) -> Fraction:
     """The share of the new nodes' processors and memory that the pods would leave."""
     node, _ = template_of(option.pool, cluster)
-    asked = sum_of(option.pods)
+    requested = sum_of(option.pods)
     shares = [
-        1 - asked.get(name, Fraction(0)) / (node.allocatable[name] * option.nodes)
+        1 - requested.get(name, Fraction(0)) / (node.allocatable[name] * option.nodes)
         for name in ("cpu", "memory")
         if node.allocatable.get(name)
     ]

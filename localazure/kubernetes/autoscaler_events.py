@@ -1,4 +1,4 @@
-"""The events by which the cluster autoscaler says what it does, as `kubectl describe pod` shows them.
+"""The events of the cluster autoscaler, as `kubectl describe pod` shows them.
 
 They are core/v1 Events, each sent once until it changes.
 """

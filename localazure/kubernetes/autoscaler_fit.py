@@ -1,4 +1,4 @@
-"""Whether a pod could run on a node, in the words of the scheduler. Pure.
+"""Checks whether a pod could run on a node, in the words of the scheduler. Pure.
 
 The result is the reason against it, such as `Insufficient nvidia.com/gpu`, or "" where it fits.
 """
@@ -27,7 +27,7 @@ def against(pod: PodView, node: NodeView, free: Amounts) -> str:
                 if not taint.get("key")
                 else f"node(s) had untolerated taint {{{taint['key']}: {value}}}"
             )
-    if not wanted(pod, node):
+    if not selects(pod, node):
         return NO_AFFINITY
     for name, amount in sorted(pod.requests.items()):
         if amount > free.get(name, Fraction(0)):
@@ -52,8 +52,8 @@ def tolerated(taint: Mapping[str, str], tolerations: Sequence[Mapping[str, Any]]
     return False
 
 
-def wanted(pod: PodView, node: NodeView) -> bool:
-    """Whether the pod's selector and required affinity take the node."""
+def selects(pod: PodView, node: NodeView) -> bool:
+    """Whether the pod's selector and required affinity select the node."""
     if any(node.labels.get(name) != value for name, value in pod.selector.items()):
         return False
     return not pod.affinity or any(_term(term, node) for term in pod.affinity)

@@ -1,4 +1,4 @@
-"""The cluster autoscaler of one cluster: it looks at pods and nodes, and has pools grow and shrink as `autoscaler` decides.
+"""The cluster autoscaler of one cluster: it looks at pods and nodes, and resizes pools as `autoscaler` decides.
 
 It looks each scan interval, and at once when the scheduler finds no node for a pod, where the real one waits for its next scan.
 """

@@ -1,4 +1,4 @@
-"""What the cluster autoscaler says of itself in the ConfigMap `cluster-autoscaler-status`, which AKS's page on its errors reads.
+"""The ConfigMap `cluster-autoscaler-status` of the cluster autoscaler, which AKS's page on its errors reads.
 
 Pure.
 """

@@ -1,4 +1,4 @@
-"""What the cluster autoscaler sees of pods, nodes and pools. Data, and how it is read from API objects. Pure.
+"""Pods, nodes and pools as the cluster autoscaler sees them, read from API objects. Pure.
 
 Amounts of a `PodView` and a `NodeView` are exact numbers in whole units. Of a pod's wishes count requests, node selector,
 required node affinity and tolerations; affinity between pods and spread are passed over.
@@ -142,9 +142,9 @@ def _pending_since(status: Mapping[str, Any]) -> datetime | None:
 
 def _of(container: Mapping[str, Any]) -> dict[str, Fraction]:
     resources = container.get("resources") or {}
-    asked = {**(resources.get("limits") or {}), **(resources.get("requests") or {})}
+    requested = {**(resources.get("limits") or {}), **(resources.get("requests") or {})}
     said = set(resources.get("requests") or {}) | {name for name in resources.get("limits") or {} if "/" in name}
-    return {name: number(asked[name]) for name in said}
+    return {name: number(requested[name]) for name in said}
 
 
 def _add(total: dict[str, Fraction], more: Mapping[str, Fraction]) -> None:

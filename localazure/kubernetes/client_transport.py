@@ -169,8 +169,8 @@ class Transport:
         lines = [f"{method} {target} HTTP/1.1", f"Host: {self._host}:{self._port}"]
         lines += [f"{name}: {value}" for name, value in headers.items()]
         lines += [f"Content-Length: {len(content)}"] if content is not None else []
-        asked = "\r\n".join([*lines, "", ""]).encode("ascii") + (content or b"")
-        connection, status = await self._begun(method, asked, seconds)
+        requested = "\r\n".join([*lines, "", ""]).encode("ascii") + (content or b"")
+        connection, status = await self._begun(method, requested, seconds)
         try:
             yield Answer(connection, status)
         finally:
@@ -182,13 +182,13 @@ class Transport:
         self._open.clear()
         self._idle.clear()
 
-    async def _begun(self, method: str, asked: bytes, seconds: float) -> tuple[_Connection, int]:
+    async def _begun(self, method: str, requested: bytes, seconds: float) -> tuple[_Connection, int]:
         """A connection on which the answer has begun. A kept one may have ended meanwhile: then another is taken."""
         while True:
             kept = self._pop()
             connection = kept or await self._connect()
             try:
-                connection.ask(asked)
+                connection.ask(requested)
                 async with asyncio.timeout(seconds):
                     return connection, await connection.head()
             except TimeoutError:

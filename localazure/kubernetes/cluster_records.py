@@ -1,4 +1,4 @@
-"""What is remembered of each cluster, in its folder: which it is, what it is asked to be, whether it runs, its ports and secrets.
+"""The record of each cluster, in its folder: its identity, its requested state, whether it runs, its ports and secrets.
 
 A record is a `cluster.json`.
 """

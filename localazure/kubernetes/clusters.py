@@ -1,4 +1,4 @@
-"""The Kubernetes clusters of one state folder: each a control plane of its own, known by its ARM id.
+"""The Kubernetes clusters of one state folder: each with its own control plane, known by its ARM id.
 
 A cluster is remembered in its folder: it is found again after a restart of the embedded Azure, and its port and certificates stay
 what they are.

@@ -1,4 +1,4 @@
-"""One cluster's control plane as processes: started, looked at, found again after a restart of the embedded Azure, ended."""
+"""Runs one cluster's control plane as processes: starts, inspects and ends it, and finds it after a restart of the server."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""What the parts of a control plane read: how the API server knows callers and validates them, and how the parts connect to it.
+"""Configuration files of a control plane: authentication and authorization of the API server, and connections of its parts.
 
 They are JSON, which is valid YAML, in the supervisor's folder.
 

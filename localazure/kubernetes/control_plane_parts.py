@@ -1,4 +1,4 @@
-"""The programs of one control plane, as the supervisor starts them: with what arguments, and how each says that it is ready.
+"""The programs of one control plane, as the supervisor starts them: their arguments and readiness checks.
 
 Nothing is started or written here.
 

@@ -1,4 +1,4 @@
-"""The small process that stands over one cluster's control plane: starts its parts, starts again what dies, ends them in order.
+"""The process that supervises one cluster's control plane: starts its parts, restarts what dies, ends them in order.
 
 Run as `python -I -S control_plane_supervisor.py FOLDER`; standard library only. It outlives a killed embedded Azure, and the next
 one finds it by its lock. SIGTERM, or a folder that is gone, ends it and all parts, the last one first.
@@ -208,13 +208,13 @@ class Supervisor:
             self.untold = False
 
 
-def _answers(asked: dict[str, Any]) -> bool:
+def _answers(requested: dict[str, Any]) -> bool:
     """Whether GET of an address answers 200. `asked`: host, port, path, and files ca, certificate, key."""
-    context = ssl.create_default_context(cafile=asked["ca"])
-    context.load_cert_chain(asked["certificate"], asked["key"])
-    connection = http.client.HTTPSConnection(asked["host"], asked["port"], timeout=ASK_SECONDS, context=context)
+    context = ssl.create_default_context(cafile=requested["ca"])
+    context.load_cert_chain(requested["certificate"], requested["key"])
+    connection = http.client.HTTPSConnection(requested["host"], requested["port"], timeout=ASK_SECONDS, context=context)
     try:
-        connection.request("GET", asked["path"])
+        connection.request("GET", requested["path"])
         return connection.getresponse().status == 200
     except (OSError, http.client.HTTPException):
         return False

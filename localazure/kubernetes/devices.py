@@ -128,14 +128,16 @@ class NodeDevices:
 
         `reusable`: init containers of the pod, whose devices may be taken over.
         """
-        asked = {name: number for name, number in requests.items() if number and (name in self._offered or name in self._removed)}
-        for resource, number in asked.items():
+        requested = {
+            name: number for name, number in requests.items() if number and (name in self._offered or name in self._removed)
+        }
+        for resource, number in requested.items():
             try:
                 self._give(pod_uid, container, resource, number, reusable)
             except (LookupError, PluginError) as error:
                 why = f"rpc error: code = Unknown desc = {error}" if isinstance(error, PluginError) else error.args[0]
                 raise RefusedError(f"Allocate failed due to {why}, which is unexpected") from error
-        if asked:
+        if requested:
             self._save()
 
     def _give(self, pod_uid: str, container: str, resource: str, number: int, reusable: Sequence[str]) -> None:

@@ -50,9 +50,9 @@ def _of(chosen: list[int], given: Mapping[str, str]) -> list[int]:
     return [chosen[int(one)] for one in said.split(",") if one.strip().isdigit() and int(one) < len(chosen)]
 
 
-def seen(asked: str | None, allocated: str | None, gpus: Sequence[NodeGpu]) -> Visible:
+def seen(requested: str | None, allocated: str | None, gpus: Sequence[NodeGpu]) -> Visible:
     """What a container sees: `asked` by its own variable, else what was `allocated`, else nothing."""
-    value = asked if asked is not None else allocated
+    value = requested if requested is not None else allocated
     if value is None or value.strip().lower() in _NONE or not gpus:
         return Visible(VOID if value is None else value)  # as said, also where nothing reads it
     if value.strip().lower() == "all":

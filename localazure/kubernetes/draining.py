@@ -1,4 +1,4 @@
-"""Nodes on their way out: cordoned, tainted, emptied as `kubectl drain` does it, and their pods when the machine is gone.
+"""Removes nodes: cordons, taints and drains them as `kubectl drain` does, and deletes their pods when the machine is gone.
 
 Pods that can't be evicted in time are deleted with the node.
 """
@@ -31,14 +31,14 @@ async def untaint(api: KubeApi, node: str, key: str) -> None:
     await _put_taint(api, node, key, [])
 
 
-async def _put_taint(api: KubeApi, node: str, key: str, wanted: list[Body]) -> None:
+async def _put_taint(api: KubeApi, node: str, key: str, requested: list[Body]) -> None:
     """`wanted` in place of the node's taints by this key."""
     found = await api.find(f"/api/v1/nodes/{node}")
     if found is None:
         return
     others = [one for one in found["spec"].get("taints") or [] if one["key"] != key]
     with contextlib.suppress(KubeError):
-        await api.patch(f"/api/v1/nodes/{node}", {"spec": {"taints": [*others, *wanted]}})
+        await api.patch(f"/api/v1/nodes/{node}", {"spec": {"taints": [*others, *requested]}})
 
 
 async def pods_to_move(api: KubeApi, node: str) -> list[tuple[str, str]]:
@@ -61,12 +61,12 @@ async def drain(api: KubeApi, node: str, pods: Sequence[tuple[str, str]], second
 async def _evict(api: KubeApi, node: str, namespace: str, name: str, deadline: float) -> None:
     path = f"/api/v1/namespaces/{namespace}/pods/{name}"
     body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name, "namespace": namespace}}
-    asked = False
+    request = False
     while asyncio.get_running_loop().time() < deadline:
         try:
-            if not asked:
+            if not request:
                 await api.create(f"{path}/eviction", body)
-                asked = True
+                request = True
             found = await api.find(path)
             if found is None or found["spec"].get("nodeName") != node:
                 return

@@ -1,4 +1,4 @@
-"""How busy the GPUs of a node are: what the containers that see a GPU use of this machine stands in for what they use of the GPU.
+"""The usage of a node's GPUs, derived from what the containers that see a GPU use of this machine.
 
 The result is a node's processes with their memory, and shares of time. A GPU that is emulated has no counters of its own. So the
 time of a container's processes, out of one processor's, is its GPUs' utilisation, and their resident memory is the GPUs' memory;

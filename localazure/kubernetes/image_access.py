@@ -1,4 +1,4 @@
-"""Which image a container of a cluster means, and whether the cluster may pull it: what node agents ask of the embedded Azure.
+"""Resolves the image of a cluster's container, and checks whether the cluster may pull it: requests of node agents.
 
 A request has an image's name, the pod's credentials and the token of a cluster's agent. A registry of ours is pulled from with
 the cluster's kubelet identity, or as its admin user with a pull secret. The runtime's sentences are containerd's
@@ -34,9 +34,9 @@ def routes(services: Services, clusters: Clusters) -> list[BaseRoute]:
         key = clusters.agent_key(given.removeprefix(_BEARER)) if given.startswith(_BEARER) else None
         if key is None:
             return JSONResponse({"message": "This is for the node agents of clusters."}, 401)
-        asked = await request.json()
+        requested = await request.json()
         try:
-            return JSONResponse(await record(str(asked["image"]), list(asked.get("credentials") or ()), key, services))
+            return JSONResponse(await record(str(requested["image"]), list(requested.get("credentials") or ()), key, services))
         except RefusedError as error:
             return JSONResponse({"message": str(error)}, 400)
 

@@ -1,4 +1,4 @@
-"""Kubeconfigs: those that AKS hands out, by its own names, and those with which our own parts connect.
+"""Kubeconfigs: those that AKS hands out, by its names, and those of our own parts.
 
 The form of a cluster with Entra is the one that `listClusterUserCredential` answers with `format=exec`: kubelogin, which asks a
 person for a code. Sources: Azure/kubelogin, docs/book/src/concepts/aks.md; Azure/azure-cli, aks/custom.py; 2026-11.
@@ -57,8 +57,13 @@ def _by_kubelogin(tenant: str, form: str) -> dict[str, Any]:
     if form == "azure":  # what clients before Kubernetes 1.26 took; kubelogin converts it
         given = {"apiserver-id": ENTRA_SERVER_APP, "client-id": ENTRA_CLIENT_APP, "config-mode": "1"}
         return {"auth-provider": {"name": "azure", "config": {**given, "environment": "AzurePublicCloud", "tenant-id": tenant}}}
-    asked = {"environment": "AzurePublicCloud", "server-id": ENTRA_SERVER_APP, "client-id": ENTRA_CLIENT_APP, "tenant-id": tenant}
-    arguments = [part for name, value in {**asked, "login": "devicecode"}.items() for part in (f"--{name}", value)]
+    requested = {
+        "environment": "AzurePublicCloud",
+        "server-id": ENTRA_SERVER_APP,
+        "client-id": ENTRA_CLIENT_APP,
+        "tenant-id": tenant,
+    }
+    arguments = [part for name, value in {**requested, "login": "devicecode"}.items() for part in (f"--{name}", value)]
     return {
         "exec": {
             "apiVersion": "client.authentication.k8s.io/v1beta1",

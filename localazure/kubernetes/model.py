@@ -1,4 +1,4 @@
-"""What a cluster is asked to be, as the parts of this package hand it to each other. Only data.
+"""Types of clusters and pools that the modules of this package share.
 
 The ARM kinds make a `ClusterShape` and `PoolShape`s out of request bodies; control plane, pools and node agent read them.
 """

@@ -1,4 +1,4 @@
-"""The GPUs of one node, as its driver tells of them: their names, ids, memory and MIG instances.
+"""The GPUs of one node as its driver reports them: names, ids, memory and MIG instances.
 
 GPUs are in the order of their indices; there are none without a GPU or a driver. The same node always has the same ids, which are
 made of its name.

@@ -1,4 +1,4 @@
-"""What a node of a pool is: the machine's size, what AKS keeps of it for itself, and the labels and taints that AKS puts on it.
+"""Nodes of a pool: the machine's size, what AKS reserves of it, and the labels and taints that AKS sets.
 
 `template` has what a pool's nodes share, `record` is one node of nodes.json. Sizes without a GPU, which the catalog doesn't list,
 are read from their names.

@@ -163,13 +163,13 @@ def _shares(gpus, apps, options):
     return "\n".join(["#" + line(names, "command")[1:], "#" + line(units, "name")[1:], *(line(*row) for row in rows)])
 
 
-def _chosen(gpus, asked):
+def _chosen(gpus, request):
     """Those of the container's GPUs that `-i` names; indices count from the container's first."""
     numbered = [{**gpu, "index": number} for number, gpu in enumerate(gpus)]
-    if asked is None:
+    if request is None:
         return numbered
-    wanted = [one.strip() for one in asked.split(",")]
-    return [gpu for gpu in numbered if {str(gpu["index"]), gpu["uuid"], _bus(gpu)} & set(wanted)]
+    requested = [one.strip() for one in request.split(",")]
+    return [gpu for gpu in numbered if {str(gpu["index"]), gpu["uuid"], _bus(gpu)} & set(requested)]
 
 
 def _listed(gpu, own):

@@ -1,4 +1,4 @@
-"""The certificates of one cluster: its own authority, and what each part of the control plane shows to the others.
+"""The certificates of one cluster: its own authority, and those of the control plane's parts.
 
 They are PEM files in the cluster's folder `pki`, made where they are missing and kept afterwards, so that issued kubeconfigs stay
 valid. Keys are readable only by their owner.

@@ -23,7 +23,7 @@ def shortage(
     """The error of `more` nodes for the pool; None where they fit. `others`: every pool of the region with its nodes."""
     if more <= 0:
         return None
-    asked = more * templates.quota_vcpus(pool.vm_size)
+    requested = more * templates.quota_vcpus(pool.vm_size)
     used = {SPOT: 0, ALL: 0}
     family, of_family = templates.quota_family(pool.vm_size), 0
     for shape, nodes in others:
@@ -39,8 +39,10 @@ def shortage(
     for name, taken, default in quotas:
         limit, elsewhere = deviations.quota("compute", region, name, default)
         left = max(0, limit - elsewhere - taken)
-        if asked > left:
+        if requested > left:
             return ArmError(
-                400, CODE, f"Insufficient vcpu quota requested {asked}, remaining {left} for family {name} for region {region}."
+                400,
+                CODE,
+                f"Insufficient vcpu quota requested {requested}, remaining {left} for family {name} for region {region}.",
             )
     return None

@@ -1,4 +1,4 @@
-"""What is remembered of a cluster's pools, their shapes and nodes: a document in the store, and `nodes.json` for the agent.
+"""The state of a cluster's pools, their shapes and nodes: a document in the store, and `nodes.json` for the agent.
 
 It survives a restart of the embedded Azure.
 """

@@ -89,14 +89,14 @@ class ClusterPools:
         async with self._locks[state.key]:
             pool = state.pools.get(shape.name)
             have = len(pool.nodes) if pool else 0
-            wanted = _wanted(shape, pool)
-            if error := self.shortage(key, shape, wanted - have):
+            requested = _wanted(shape, pool)
+            if error := self.shortage(key, shape, requested - have):
                 raise error
             if pool is None:
                 pool = state.pools[shape.name] = PoolState(shape=shape)
             pool.update(shape, state.shape)
-            pool.add(state.shape, max(0, wanted - have), self._now())
-            leaving = [node["name"] for node in pool.nodes[wanted:]]  # the newest
+            pool.add(state.shape, max(0, requested - have), self._now())
+            leaving = [node["name"] for node in pool.nodes[requested:]]  # the newest
             self._save(state)
             if leaving:
                 await self._let_go(state, pool, leaving, drain=True)
@@ -156,10 +156,10 @@ class ClusterPools:
     async def evict(self, name: str) -> list[str]:
         """Takes Spot nodes away as Azure does, by `CLUSTER/POOL[/NODE]`: machine, pods and node are gone. Their names."""
         cluster, _, rest = name.partition("/")
-        wanted, _, node_name = rest.partition("/")
+        requested, _, node_name = rest.partition("/")
         taken: list[str] = []
         for state in list(self._clusters.values()):
-            pool = state.pools.get(wanted.lower()) if state.shape.name.lower() == cluster.lower() else None
+            pool = state.pools.get(requested.lower()) if state.shape.name.lower() == cluster.lower() else None
             if pool is None or not pool.shape.spot or not self._runs(state):
                 continue
             names = [node["name"] for node in pool.nodes if not node_name or node["name"] == node_name]
@@ -273,12 +273,12 @@ class ClusterPools:
 
     def _tend(self, state: ClusterState) -> None:
         """A cluster with a pool that scales has an autoscaler, another has none."""
-        wanted = self._runs(state) and any(pool.shape.autoscaling for pool in state.pools.values())
+        requested = self._runs(state) and any(pool.shape.autoscaling for pool in state.pools.values())
         loop = self._loops.get(state.key)
-        if wanted and (loop is None or loop[1].done()):
+        if requested and (loop is None or loop[1].done()):
             scaler = Autoscaler(lambda: self._api(state), _Hands(self, state), lambda: _profile(state), self._services.clock.now)
             self._loops[state.key] = (scaler, asyncio.get_running_loop().create_task(scaler.run()))
-        elif wanted and loop is not None:
+        elif requested and loop is not None:
             loop[0].wake()
         elif loop is not None:
             loop[1].cancel()

@@ -1,4 +1,4 @@
-"""Where the programs of a control plane lie: one folder with a file for each, which `engine/build.py kubernetes` makes.
+"""Finds the programs of a control plane: one folder with a file for each, which `engine/build.py kubernetes` makes.
 
 Nothing is built here.
 """

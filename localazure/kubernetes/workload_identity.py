@@ -1,4 +1,4 @@
-"""What AKS's webhook of Microsoft Entra Workload ID makes of a pod: variables and a token, by which it speaks as an identity.
+"""AKS's webhook of Microsoft Entra Workload ID: adds the variables and the token of an identity to a pod.
 
 A pod with the label gets a JSON patch; `WebhookError` is what the webhook refuses. Pure. Source: azure-workload-identity,
 docs/installation/mutating-admission-webhook and pkg/webhook; that AKS makes no such pod while the webhook is away: Azure/AKS

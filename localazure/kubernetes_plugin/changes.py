@@ -1,4 +1,4 @@
-"""What changed between old and new inputs of an object, and what that means: nothing, an update, a replacement.
+"""Compares old and new inputs of an object: nothing, an update, or a replacement.
 
 The table of what replaces is the real provider's. Source: pulumi/pulumi-kubernetes, provider/pkg/provider/diff.go.
 """

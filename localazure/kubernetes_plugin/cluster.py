@@ -1,4 +1,4 @@
-"""One cluster as the operations see it: whether it answers, which kinds it has, where an object of a kind lies.
+"""One cluster as the operations see it: whether it answers, which kinds it has, and the path of an object.
 
 What a server says of a group is asked once for each process; a kind that it doesn't have is requested again, since its definition
 may have been made meanwhile.

@@ -1,4 +1,4 @@
-"""Whether a changed configuration means another cluster, so that everything in it has to be made again.
+"""Checks whether a changed configuration means another cluster, so that everything in it has to be created again.
 
 Kubernetes has no identity of a cluster. So: a `clusterIdentifier` decides where there is one on both sides; otherwise the entry
 of the kubeconfig's active cluster does.

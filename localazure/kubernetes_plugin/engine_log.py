@@ -1,4 +1,4 @@
-"""Lines for whoever watches the engine: what is waited for, what was left out.
+"""Status lines in the engine's output: what is waited for, what was left out.
 
 A line is shown beside the resource in the engine's display. A line that can't be delivered is dropped: it is news, no result.
 """

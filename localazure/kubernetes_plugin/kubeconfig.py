@@ -1,4 +1,4 @@
-"""Which server a kubeconfig means, and how to sign in there.
+"""Parses a kubeconfig: the server, and how to sign in there.
 
 The kubeconfig is a text, a path, or what KUBECONFIG and ~/.kube/config have; a context and a cluster can override it. Nothing is
 asked of a server here, and no program is run. ValueError says what is wrong, never a secret.

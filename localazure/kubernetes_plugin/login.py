@@ -1,4 +1,4 @@
-"""Who a request is from: certificates, tokens, and programs that make either (`exec`, as kubelogin).
+"""Credentials of requests: certificates, tokens, and programs that create either (`exec`, as kubelogin).
 
 They give the headers of a request and the client certificate of a connection. A program is given a minute and no terminal; what
 it made is kept until it expires. The Python client of Kubernetes isn't used for this: it takes two seconds to load, runs such

@@ -1,4 +1,4 @@
-"""Small questions about an object of Kubernetes' API, which is a plain dict here. Values may be unknown during a preview."""
+"""Helpers for an object of Kubernetes' API, which is a plain dict here. Values may be unknown during a preview."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the engine keeps of an object: the live object, and beside it the inputs that made it. Secrets stay secrets.
+"""The engine's state of an object: the live object, and the inputs that created it. Secrets stay secrets.
 
 The outputs have `__inputs`, `__initialApiVersion` and `__fieldManager` as the real provider keeps them, so that a stack can go
 from one provider to the other.

@@ -1,1 +1,1 @@
-"""What a subscription is told about itself: sizes that are sold, quotas, rights. Nothing of it can be written."""
+"""Read-only information about a subscription: sizes that are sold, quotas, permissions."""

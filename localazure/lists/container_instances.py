@@ -1,4 +1,4 @@
-"""What Container Instances tells of a region: quotas with their use, the sizes of groups, and images that start faster.
+"""Microsoft.ContainerInstance in a region: quotas with their use, the sizes of groups, and images that start faster.
 
 Default limits: Microsoft Learn, container-instances-resource-and-quota-limits, 2025-11-17 (groups and cores); of GPUs none, which
 a support request raises. They are told and not enforced, unless a fault sets one. Forms: azure-mgmt-containerinstance 10.1.0.

@@ -1,4 +1,4 @@
-"""What faults have changed of the subscription: quotas, capacity, registrations, restrictions of sizes, and rights taken away.
+"""The changes of the subscription by faults: quotas, capacity, registrations, restrictions of sizes, and forbidden actions.
 
 One object, handed to everything that answers from it; `Faults` keeps it up to date. Without faults it changes nothing.
 """

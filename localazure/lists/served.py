@@ -1,4 +1,4 @@
-"""Which lists are served, at which versions of the api, and the checks that they have in common."""
+"""The lists that are served, their api-versions, and their common checks."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

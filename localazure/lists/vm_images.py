@@ -76,11 +76,11 @@ def answered(segments: Sequence[str]) -> Body | list[Body]:
 
 def _names(location: str, above: Sequence[str]) -> list[Body]:
     """What a publisher or an offer has. An image whose row stands for a whole offer has no SKU to show."""
-    wanted = [name.lower() for name in above]
+    requested = [name.lower() for name in above]
     found = {
         image.reference[len(above)]: None
         for image in IMAGES
-        if [part.lower() for part in image.reference[: len(above)]] == wanted and image.reference[len(above)]
+        if [part.lower() for part in image.reference[: len(above)]] == requested and image.reference[len(above)]
     }
     if above and not found:
         raise _not_found(location, *above)

@@ -54,32 +54,32 @@ class Docker:
         self._runtime = runtime
         self._save = save
 
-    async def answer(self, machine: Machine, asked: Body) -> Body:
+    async def answer(self, machine: Machine, requested: Body) -> Body:
         """What the machine's `docker` hears. DockerError refuses."""
-        match asked.get("do"):
+        match requested.get("do"):
             case "pull":
-                image = await self._pull(machine, str(asked.get("image") or ""))
-                return {"told": f"Digest: {image.digest}\nStatus: Image is up to date for {asked['image']}"}
+                image = await self._pull(machine, str(requested.get("image") or ""))
+                return {"told": f"Digest: {image.digest}\nStatus: Image is up to date for {requested['image']}"}
             case "run":
-                return await self._run(machine, asked)
+                return await self._run(machine, requested)
             case "list":
                 return {"containers": self._list(machine)}
             case "stop":
-                name = self._named(machine, asked)
+                name = self._named(machine, requested)
                 machine.record["containers"][name]["stopped"] = True
                 await self._runtime.stop(_group(machine, name))
                 self._save(machine)
                 return {}
             case "rm":
-                return await self._remove(machine, self._named(machine, asked), forced=bool(asked.get("force")))
+                return await self._remove(machine, self._named(machine, requested), forced=bool(requested.get("force")))
             case "images":
                 return {"images": sorted(machine.record["images"].items())}
             case "login":
-                return self._login(machine, asked)
+                return self._login(machine, requested)
             case "logout":
-                machine.record["logins"].pop(str(asked.get("server") or "").lower(), None)
+                machine.record["logins"].pop(str(requested.get("server") or "").lower(), None)
                 self._save(machine)
-                return {"told": f"Removing login credentials for {asked.get('server')}"}
+                return {"told": f"Removing login credentials for {requested.get('server')}"}
             case _:
                 raise DockerError("docker: the embedded Azure doesn't act that out")
 
@@ -152,9 +152,9 @@ class Docker:
             return registry_access.principal_may_pull(str(login["principal"]), registry, self._services)
         return registry_access.is_admin(registry, str(login.get("username") or ""), str(login.get("password") or ""))
 
-    def _login(self, machine: Machine, asked: Body) -> Body:
-        server = str(asked.get("server") or "").lower().removeprefix("https://").rstrip("/")
-        login = {"username": str(asked.get("username") or ""), "password": str(asked.get("password") or "")}
+    def _login(self, machine: Machine, requested: Body) -> Body:
+        server = str(requested.get("server") or "").lower().removeprefix("https://").rstrip("/")
+        login = {"username": str(requested.get("username") or ""), "password": str(requested.get("password") or "")}
         if not self._may_pull(login, server):
             what = f'Get "https://{server}/v2/": unauthorized: authentication required'
             raise DockerError(f"Error response from daemon: {what}")
@@ -179,8 +179,8 @@ class Docker:
 
     # Containers
 
-    async def _run(self, machine: Machine, asked: Body) -> Body:
-        name = str(asked.get("name") or f"container_{secrets.token_hex(4)}")
+    async def _run(self, machine: Machine, requested: Body) -> Body:
+        name = str(requested.get("name") or f"container_{secrets.token_hex(4)}")
         if not _NAME.fullmatch(name):
             raise DockerError(f"{_DAEMON}Invalid container name ({name}), only [a-zA-Z0-9][a-zA-Z0-9_.-] are allowed.", 125)
         if name in machine.record["containers"]:
@@ -190,18 +190,18 @@ class Docker:
                 "remove (or rename) that container to be able to reuse that name.",
                 125,
             )
-        if asked.get("gpus") and not (machine.record["driver"] and machine.settings.has_nvidia and machine.gpu_containers):
+        if requested.get("gpus") and not (machine.record["driver"] and machine.settings.has_nvidia and machine.gpu_containers):
             raise DockerError(_NO_GPUS, 125)
         kept: Body = {
             "id": hashlib.sha256(f"{machine.key}/{name}/{secrets.token_hex(8)}".encode()).hexdigest(),
-            "image": str(asked.get("image") or ""),
-            "command": [str(word) for word in asked.get("command") or ()],
-            "env": {str(key): str(value) for key, value in (asked.get("env") or {}).items()},
-            "entrypoint": asked.get("entrypoint"),
-            "workdir": str(asked.get("workdir") or ""),
-            "mounts": [[str(source), str(target)] for source, target in asked.get("mounts") or ()],
-            "gpus": str(asked.get("gpus") or ""),
-            "restart": _POLICIES.get(str(asked.get("restart") or "no").partition(":")[0], "Never"),
+            "image": str(requested.get("image") or ""),
+            "command": [str(word) for word in requested.get("command") or ()],
+            "env": {str(key): str(value) for key, value in (requested.get("env") or {}).items()},
+            "entrypoint": requested.get("entrypoint"),
+            "workdir": str(requested.get("workdir") or ""),
+            "mounts": [[str(source), str(target)] for source, target in requested.get("mounts") or ()],
+            "gpus": str(requested.get("gpus") or ""),
+            "restart": _POLICIES.get(str(requested.get("restart") or "no").partition(":")[0], "Never"),
             "run": secrets.token_hex(8),
         }
         await self._start(machine, name, kept)
@@ -239,19 +239,19 @@ class Docker:
         if not kept["gpus"]:
             return Visible("void")
         own = gpus(machine.settings.node(machine.record["driver"]))
-        asked = kept["gpus"].strip("'\"")
-        if asked == "runtime":
-            asked = kept["env"].get("NVIDIA_VISIBLE_DEVICES", "all")
-        elif asked.startswith("device="):
-            asked = asked.removeprefix("device=")
-        elif asked.isdigit():
-            if int(asked) > len(own):
-                raise DockerError(f"{_DAEMON}could not select device driver: {asked} GPUs of {len(own)}", 125)
-            asked = ",".join(str(gpu.number) for gpu in own[: int(asked)])
-        elif asked != "all":
-            raise DockerError(f"{_DAEMON}the embedded Azure does not implement --gpus {asked}", 125)
+        requested = kept["gpus"].strip("'\"")
+        if requested == "runtime":
+            requested = kept["env"].get("NVIDIA_VISIBLE_DEVICES", "all")
+        elif requested.startswith("device="):
+            requested = requested.removeprefix("device=")
+        elif requested.isdigit():
+            if int(requested) > len(own):
+                raise DockerError(f"{_DAEMON}could not select device driver: {requested} GPUs of {len(own)}", 125)
+            requested = ",".join(str(gpu.number) for gpu in own[: int(requested)])
+        elif requested != "all":
+            raise DockerError(f"{_DAEMON}the embedded Azure does not implement --gpus {requested}", 125)
         try:
-            return seen(asked, None, own)
+            return seen(requested, None, own)
         except StartError as error:
             raise DockerError(f"{_DAEMON}{error}", 125) from error
 
@@ -269,8 +269,8 @@ class Docker:
             raise DockerError(f"{_DAEMON}the embedded Azure only mounts folders, and {source} is a file", 125)
         return Volume(name=f"v{number}", shared=folder)
 
-    def _named(self, machine: Machine, asked: Body) -> str:
-        name = str(asked.get("name") or "")
+    def _named(self, machine: Machine, requested: Body) -> str:
+        name = str(requested.get("name") or "")
         if name not in machine.record["containers"]:
             raise DockerError(f"Error response from daemon: No such container: {name}")
         return name

@@ -1,4 +1,4 @@
-"""What an extension does on a virtual machine: a GPU driver is there afterwards, a script runs, a sign-on is noted.
+"""Applies extensions to a virtual machine: installs a GPU driver, or runs a script.
 
 The result is the message of its status; `ExtensionError` where it fails. Emulated: the GPU drivers of Microsoft.HpcCompute, and
 CustomScript on Linux. Others of Microsoft's are installed and do nothing. Settings of CustomScript: Azure's
@@ -75,8 +75,8 @@ def _driver(machine: Machine, extension: Extension, as_of: date, machines: Machi
     settings = machine.settings
     if settings.size is None:
         raise ExtensionError(f"No GPU was found on {settings.size_name}. Exit code 1")
-    asked = ExtensionRequest(extension.type, extension.settings, "settings", extension.publisher, settings.secure_boot)
-    found = errors(driver_extension.extension_problems(asked, settings.size, settings.distribution, as_of))
+    requested = ExtensionRequest(extension.type, extension.settings, "settings", extension.publisher, settings.secure_boot)
+    found = errors(driver_extension.extension_problems(requested, settings.size, settings.distribution, as_of))
     if found:
         raise ExtensionError(f"Installation failed: {found[0].message}. Exit code 1")
     if settings.has_nvidia and not settings.windows:

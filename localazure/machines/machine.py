@@ -1,4 +1,4 @@
-"""One virtual machine: a folder with a process that runs its commands, how it starts and stops, and what its first start does.
+"""One virtual machine: a folder with a process that runs its commands; its starts and stops, and its first start.
 
 A machine whose agent is lost starts again by itself, as one that was reset does.
 """

@@ -183,8 +183,8 @@ def _pull(azure, rest):
 
 
 def _run(azure, rest):
-    asked, detached, removed = _run_options(rest)
-    started = azure.ask("docker", {"do": "run", **asked}, DOCKER_FAILED)
+    requested, detached, removed = _run_options(rest)
+    started = azure.ask("docker", {"do": "run", **requested}, DOCKER_FAILED)
     if detached:
         print(started["id"])
         return 0
@@ -203,7 +203,7 @@ def _run(azure, rest):
 
 def _run_options(rest):
     """What is asked of the embedded Azure, whether it runs in the background, and whether it is removed afterwards."""
-    asked = {"env": {}, "mounts": [], "gpus": "", "name": "", "workdir": "", "entrypoint": None, "restart": "no"}
+    requested = {"env": {}, "mounts": [], "gpus": "", "name": "", "workdir": "", "entrypoint": None, "restart": "no"}
     detached = removed = False
     words = list(rest)
     while words and words[0].startswith("-"):
@@ -223,40 +223,40 @@ def _run_options(rest):
                 raise RefusedError(f"flag needs an argument: {name}", DOCKER_FAILED)
             value = words.pop(0)
         if name in _MEANT:
-            _meant(asked, name, value)
+            _meant(requested, name, value)
     if not words:
         raise RefusedError('"docker run" requires at least 1 argument.', DOCKER_FAILED)
-    asked["image"], asked["command"] = words[0], words[1:]
-    return asked, detached, removed
+    requested["image"], requested["command"] = words[0], words[1:]
+    return requested, detached, removed
 
 
-def _meant(asked, name, value):
+def _meant(requested, name, value):
     match name:
         case "--env":
             variable, given, content = value.partition("=")
             if given or variable in os.environ:
-                asked["env"][variable] = content if given else os.environ[variable]
+                requested["env"][variable] = content if given else os.environ[variable]
         case "--env-file":
             with open(value, encoding="utf-8") as file:
                 lines = [line.strip() for line in file]
             for line in lines:
                 if line and not line.startswith("#"):
-                    _meant(asked, "--env", line)
+                    _meant(requested, "--env", line)
         case "--volume":
             parts = value.split(":")
             if len(parts) < 2:
                 raise RefusedError(f"docker: a volume without a source is not implemented: {value}", DOCKER_FAILED)
-            asked["mounts"].append([_source(parts[0]), parts[1]])
+            requested["mounts"].append([_source(parts[0]), parts[1]])
         case "--mount":
             fields = dict(one.partition("=")[::2] for one in value.split(","))
             source = fields.get("source") or fields.get("src") or ""
-            asked["mounts"].append(
+            requested["mounts"].append(
                 [_source(source), fields.get("target") or fields.get("destination") or fields.get("dst") or ""]
             )
         case "--runtime":
-            asked["gpus"] = asked["gpus"] or ("runtime" if value == "nvidia" else "")
+            requested["gpus"] = requested["gpus"] or ("runtime" if value == "nvidia" else "")
         case _:
-            asked[name[2:]] = value
+            requested[name[2:]] = value
 
 
 def _source(path):

@@ -1,4 +1,4 @@
-"""The nodes of a cluster of Azure ML (AmlCompute): how many there are, what each does, and when an idle one goes.
+"""The nodes of a cluster of Azure ML (AmlCompute): their number, their states, and when an idle one is removed.
 
 A node isn't a process; what a job runs is.
 """

@@ -1,4 +1,4 @@
-"""The clusters of Azure ML (AmlCompute) of this server: nodes come when a job waits, and go when they were idle for too long.
+"""The clusters of Azure ML (AmlCompute): nodes are added when a job waits, and removed when they are idle for too long.
 
 The store has one document for each cluster. What is kept of a cluster is one document in the store. Quotas and a region's
 capacity are the service's; a cluster that gets no machine says why, and tries again.
@@ -134,16 +134,16 @@ class Clusters:
         nodes that it waits for, and one that wants more than there will ever be waits alone."""
         left = 0
         for job in self._jobs.waiting(key):
-            wanted = self._jobs.nodes(job)
-            if wanted > scale.most:
+            requested = self._jobs.nodes(job)
+            if requested > scale.most:
                 continue
             idle = [node for node in record["nodes"] if node["state"] == IDLE]
-            if left or len(idle) < wanted:
-                left += wanted
+            if left or len(idle) < requested:
+                left += requested
                 continue
-            for node in idle[:wanted]:
+            for node in idle[:requested]:
                 ml_cluster.enter(node, RUNNING, self._now(), job)
-            self._jobs.give(job, idle[:wanted])
+            self._jobs.give(job, idle[:requested])
         return left
 
     def _grow(self, key: str, scale: Scale, count: int) -> None:

@@ -1,4 +1,4 @@
-"""Files of a job of Azure ML: code and inputs that it reads, what it writes, and as whom all of it is reached.
+"""Files of a job of Azure ML: code, inputs and outputs, and the identity that accesses them.
 
 ArmError is the job's failure. Blobs are read by the compute's identity, else by the workspace's; logs and artifacts are the
 service's own to write.

@@ -266,9 +266,9 @@ class Run:
     async def _from_conda(self, text: str, log: Path) -> Image:
         build_log = BuildLog(log)
         try:
-            wanted = conda.environment(text)
+            requested = conda.environment(text)
             made = Environments(default_cache()).make(
-                wanted.python, (Requirements(wanted.requirements),), "the conda file", build_log
+                requested.python, (Requirements(requested.requirements),), "the conda file", build_log
             )
             folder = await made
         except CondaFileError as error:

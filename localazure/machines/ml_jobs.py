@@ -161,11 +161,11 @@ class JobRunner:
 
     async def evict(self, name: str) -> list[str]:
         """Takes low-priority nodes away: of a cluster, or one of them (`COMPUTE/NODE`). Their jobs wait for another."""
-        wanted, _, node_id = name.partition("/")
+        requested, _, node_id = name.partition("/")
         taken: list[str] = []
         for key, record in list(self._clusters.records.items()):
             scale = self._clusters.scale(key)
-            if scale is None or not scale.low_priority or key.rsplit("/", 1)[-1] != wanted.lower():
+            if scale is None or not scale.low_priority or key.rsplit("/", 1)[-1] != requested.lower():
                 continue
             for node in [one for one in ml_cluster.living(record) if not node_id or one["id"] == node_id]:
                 taken.append(node["id"])

@@ -1,4 +1,4 @@
-"""The workers of a job of Azure ML that runs on several nodes at once: how many there are, and what each is told of the others.
+"""The workers of a job of Azure ML on several nodes: their number, and what each knows of the others.
 
 A job with `distribution` of the type TensorFlow runs its command once on each node, and the service sets TF_CONFIG there:
 Microsoft Learn, machine-learning/how-to-train-tensorflow ("Distributed training"), REST reference 2025-12-01, `TensorFlow`.

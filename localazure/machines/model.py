@@ -1,4 +1,4 @@
-"""What a virtual machine is, read from its ARM body: its size and GPUs, its image and what that brings, whom it runs as."""
+"""The settings of a virtual machine, read from its ARM body: size and GPUs, image and its software, identities."""
 
 import math
 from typing import Any, NamedTuple

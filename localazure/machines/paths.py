@@ -1,4 +1,4 @@
-"""Absolute paths of a virtual machine, which is a folder of this machine and no file system of its own.
+"""Maps absolute paths of a virtual machine, which is a folder of this machine without its own file system.
 
 In a text such as a script, paths below a few top folders, and those that cloud-init has written, are replaced by paths in the
 folder. A program that makes up such a path by itself means this machine's.

@@ -1,4 +1,4 @@
-"""The programs that a virtual machine has in front of this machine's own: those that are emulated, and those that are refused.
+"""The programs of a virtual machine that precede this machine's own: those that are emulated, and those that are refused.
 
 They lie in the folder's `bin`, which is first on the machine's PATH, with `nvidia-smi` where a driver is installed.
 """

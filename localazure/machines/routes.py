@@ -1,4 +1,4 @@
-"""What the programs of a virtual machine ask the embedded Azure, under an address that holds the machine's own secret."""
+"""Requests of a virtual machine's programs to the embedded Azure, at an address that holds the machine's own secret."""
 
 import asyncio
 import json
@@ -75,13 +75,13 @@ class MachineRequests:
 
         return answered
 
-    async def docker(self, machine: Machine, asked: Body) -> Body:
-        return await self._machines.docker.answer(machine, asked)
+    async def docker(self, machine: Machine, requested: Body) -> Body:
+        return await self._machines.docker.answer(machine, requested)
 
-    async def az(self, machine: Machine, asked: Body) -> Body:
-        match asked.get("do"):
+    async def az(self, machine: Machine, requested: Body) -> Body:
+        match requested.get("do"):
             case "login":
-                principal, client = identity_of(machine, str(asked.get("identity") or ""), self._services)
+                principal, client = identity_of(machine, str(requested.get("identity") or ""), self._services)
                 machine.record["signed_on"] = {"principal": principal, "client": client}
                 machine.context.save(machine)
                 return self._account(machine)
@@ -91,7 +91,7 @@ class MachineRequests:
                 signed = machine.record["signed_on"]
                 if not signed:
                     raise DockerError("Please run 'az login' to setup account.")
-                self._machines.docker.login_as(machine, str(asked.get("registry") or ""), signed["principal"])
+                self._machines.docker.login_as(machine, str(requested.get("registry") or ""), signed["principal"])
                 return {}
             case _:
                 machine.record["signed_on"] = ""
@@ -110,13 +110,15 @@ class MachineRequests:
         tenant = self._services.settings.tenant_id
         return {"environmentName": "AzureLocal", "id": SUBSCRIPTION, "isDefault": True, "tenantId": tenant, "user": user}
 
-    async def power(self, machine: Machine, asked: Body) -> Body:
+    async def power(self, machine: Machine, requested: Body) -> Body:
         """From inside the machine, a moment after the program was answered. It is stopped then, and goes on costing."""
 
         async def later() -> None:
             machines = self._machines
             await (
-                machines.restart(machine.key) if asked.get("do") == "restart" else machines.stop(machine.key, deallocate=False)
+                machines.restart(machine.key)
+                if requested.get("do") == "restart"
+                else machines.stop(machine.key, deallocate=False)
             )
 
         task = asyncio.create_task(later())

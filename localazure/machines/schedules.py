@@ -1,4 +1,4 @@
-"""When a daily shutdown is due: times of day in Windows' time zones, which Microsoft.DevTestLab takes.
+"""Decides when a daily shutdown is due: times of day in Windows' time zones, which Microsoft.DevTestLab takes.
 
 Names: Unicode CLDR, windowsZones.xml, those of the zones of Azure's regions and their neighbours.
 """

@@ -1,4 +1,4 @@
-"""Output of a command that runs, sent on to append blobs while it grows.
+"""Appends the output of a running command to blobs.
 
 An existing blob is replaced.
 """

@@ -1,4 +1,4 @@
-"""What a deployment may fetch: the image, by AcrPull, model and code, by Storage Blob Data Reader of its endpoint's identity.
+"""The permissions of a deployment: the image by AcrPull, model and code by Storage Blob Data Reader, of its endpoint's identity.
 
 The identity that the service itself makes for an endpoint (SystemAssigned) gets both on what belongs to the workspace without
 anybody's doing: Microsoft Learn, machine-learning/how-to-access-resources-from-endpoints-managed-identities.

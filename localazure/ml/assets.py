@@ -1,4 +1,4 @@
-"""What a deployment is made of, looked up where ARM keeps it: its endpoint, workspace, model, environment and code.
+"""Looks up the parts of a deployment: its endpoint, workspace, model, environment and code.
 
 Names of resources are ARM ids, with or without `azureml:` in front; a registry's are refused explicitly.
 """
@@ -54,14 +54,14 @@ def of_deployment(deployment: Resource, services: Services) -> Assets:
     )
 
 
-def version(text: str, wanted: AzureType, services: Services) -> Resource:
+def version(text: str, requested: AzureType, services: Services) -> Resource:
     """The version of a model, an environment or code that an id names. ArmError 400 where there is none."""
-    what = wanted.arm_type.split("/")[-2]
+    what = requested.arm_type.split("/")[-2]
     path = text.removeprefix(_PREFIX)
     if path.startswith("//"):
         raise not_implemented(f"'{text}' of a deployment, which isn't an id in a workspace")
     parsed = parse(path)
-    found = services.store.get(parsed.key) if parsed is not None and parsed.is_type(wanted.arm_type) else None
+    found = services.store.get(parsed.key) if parsed is not None and parsed.is_type(requested.arm_type) else None
     if found is None:
         message = f"The resource '{text}' could not be found: a deployment needs it among the {what} of its workspace."
         raise ArmError(400, "ResourceNotFound", message, target=f"properties.{what}")

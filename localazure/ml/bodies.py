@@ -1,4 +1,4 @@
-"""The body of a request as one piece: a client that is slow, or that says no length, keeps no container waiting.
+"""Reads the whole body of a request, so that a slow client keeps no container waiting.
 
 What all bodies take of memory together has a limit too.
 """

@@ -1,4 +1,4 @@
-"""The cluster that a Kubernetes online deployment runs on: found by its endpoint's compute, and what a pod of it requests.
+"""Finds the cluster of a Kubernetes online deployment by its endpoint's compute, and the resources that its pods request.
 
 The `Cluster` is looked up each time; ArmError in the service's words where it is missing.
 """

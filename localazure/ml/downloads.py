@@ -1,4 +1,4 @@
-"""Model and code of a deployment, out of the embedded Azure's own blob storage into a folder of this machine.
+"""Downloads model and code of a deployment from the embedded Azure's blob storage into a folder of this machine.
 
 What is done is written into the log of the service's storage initializer, which clients can read.
 """

@@ -1,4 +1,4 @@
-"""Why a deployment failed, in the service's codes. They end its long operation, and its provisioning state is Failed.
+"""Failures of deployments in the service's codes. They end the long operation, and the provisioning state is Failed.
 
 Codes and what they mean: Microsoft Learn, machine-learning/how-to-troubleshoot-online-endpoints, read 2026-11-22. The sentences
 about a crash and a quota are the service's own, from users' reports; the others are this project's.

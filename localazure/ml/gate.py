@@ -1,4 +1,4 @@
-"""Who may score: whoever has one of an endpoint's keys, a token that it gave out, or a token of Microsoft Entra ID and a role.
+"""Authorizes scoring: by one of an endpoint's keys, a token that it issued, or a token of Microsoft Entra ID with a role.
 
 RefusedError 401 otherwise. The action that a role has to allow is
 `Microsoft.MachineLearningServices/workspaces/onlineEndpoints/score/action`: Microsoft Learn,

@@ -1,4 +1,4 @@
-"""What a deployment has running: one generation of instances that serves, and, while it is updated, the next one.
+"""The generations of a deployment's instances: the one that serves and, during an update, the next one.
 
 A generation is remembered before anything of it starts, in a document of the store, so that a server that comes after a kill
 finds it. In: a `Plan`. Out: containers of this machine, each instance with ports of its own.

@@ -1,4 +1,4 @@
-"""What a deployment runs: an image that a registry of the embedded Azure built, or an environment that is made from a conda file.
+"""Resolves the image of a deployment: one that a registry of the embedded Azure built, or an environment from a conda file.
 
 ArmError in the service's words where there is none.
 """
@@ -103,20 +103,20 @@ async def _pulled(text: str, identity: Identity | None, services: Services) -> I
 
 async def _from_conda(text: str, log: Path, services: Services) -> Image:
     try:
-        wanted = conda.environment(text)
+        requested = conda.environment(text)
     except CondaFileError as error:
         raise failures.image_build(f"The environment's conda file can't be read: {error}.") from error
     build_log = BuildLog(log)
     try:
         folder = await Environments(default_cache()).make(
-            wanted.python, (Requirements(wanted.requirements),), "the conda file", build_log
+            requested.python, (Requirements(requested.requirements),), "the conda file", build_log
         )
     except BuildFailedError as error:
         shown = "\n".join(error.message.splitlines()[-_KEPT_LINES:])
         raise failures.image_build(f"The environment of the conda file could not be made: {shown}") from error
     finally:
         build_log.close()
-    if not wanted.has_server:
+    if not requested.has_server:
         raise failures.image_build(
             f"A required package {conda.SERVER} is missing in the conda file. Please see https://aka.ms/azmlinfsrvmissing"
         )

@@ -1,4 +1,4 @@
-"""An endpoint as the router sees it: who may score, which deployments there are, and how requests are shared among them."""
+"""An endpoint as the router sees it: authorization, deployments, and traffic shares."""
 
 import random
 from collections.abc import Mapping

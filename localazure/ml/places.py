@@ -1,4 +1,4 @@
-"""Where online endpoints keep what they run, below their folder."""
+"""Folders below that of the online endpoints."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A Kubernetes online deployment as the Kubernetes object that the cluster gets: a Deployment in the compute's namespace.
+"""Builds the Deployment of Kubernetes for a Kubernetes online deployment, in the compute's namespace.
 
 Labels and names are this project's; which taints the service's pods tolerate is the catalog's.
 """

@@ -158,9 +158,9 @@ class RunningOnCluster:
         while True:
             cluster = self._cluster()
             try:
-                status, wanted = await self._status(cluster)
+                status, requested = await self._status(cluster)
                 pods = await self._pods(cluster, generation)
-                if _is_whole(status, wanted) and len([each for each in self.live.instances if each.ready]) >= wanted:
+                if _is_whole(status, requested) and len([each for each in self.live.instances if each.ready]) >= requested:
                     return
                 for pod in pods:
                     reason = await self._waiting_for_a_node(cluster, pod)
@@ -281,8 +281,8 @@ def _path(cluster: Cluster) -> str:
     return f"/apis/apps/v1/namespaces/{cluster.namespace}/deployments"
 
 
-def _is_whole(status: Body, wanted: int) -> bool:
-    return all(int(status.get(name) or 0) == wanted for name in ("updatedReplicas", "replicas", "availableReplicas"))
+def _is_whole(status: Body, requested: int) -> bool:
+    return all(int(status.get(name) or 0) == requested for name in ("updatedReplicas", "replicas", "availableReplicas"))
 
 
 def _condition(pod: Body, kind: str) -> Body:

@@ -1,4 +1,4 @@
-"""How an endpoint refuses a request: a status, and a JSON body that says what is wrong.
+"""Errors of an endpoint: a status, and a JSON body with the reason.
 
 Statuses: Microsoft Learn, machine-learning/how-to-troubleshoot-online-endpoints, "HTTP status codes", of managed and of
 Kubernetes online endpoints. The two codes of 401 were read in users' reports; the other codes and the sentences aren't known.

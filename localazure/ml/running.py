@@ -1,4 +1,4 @@
-"""One deployment that runs: its generations, their instances watched, and the requests that the router brings.
+"""Runs one deployment: its generations, the watching of their instances, and the router's requests.
 
 It runs when all instances are ready; ArmError in the service's words otherwise. An update that needs other containers starts them
 beside those that serve; when they are ready requests go there, and the old ones finish what they have. An update that fails

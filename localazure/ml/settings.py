@@ -1,4 +1,4 @@
-"""What a deployment says of its requests and probes, with the service's defaults, in seconds.
+"""The request and probe settings of a deployment, with the service's defaults, in seconds.
 
 Defaults: Microsoft Learn, machine-learning/reference-yaml-deployment-managed-online, read 2026-11-22.
 """

@@ -1,4 +1,4 @@
-"""A deployment as the router sees it: its instances, how many requests each may have at a time, and who waits for one.
+"""A deployment as the router sees it: its instances, their concurrent requests, and the queue.
 
 The service lets twice as many requests in as its instances may answer at a time; others are turned away at once. Where no
 instance is ready a request waits a moment only (`maxQueueWait`).

@@ -1,4 +1,4 @@
-"""Which deployment a request goes to: the weights of an endpoint's traffic, and the share of it that is mirrored.
+"""Chooses the deployment of a request: by the weights of an endpoint's traffic, and the share of it that is mirrored.
 
 The weights are percentages by name. Each hundred requests hold exactly the shares that were requested, in an order that nobody
 can foretell; the service draws each request again.

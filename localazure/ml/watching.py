@@ -1,4 +1,4 @@
-"""Whether an instance is ready: its readiness probe, tried again and again for as long as the instance is there.
+"""Watches whether an instance is ready, by its readiness probe.
 
 Until the first success, and after a request found nobody, it is tried often; then at the probe's own period. Like the service, an
 instance is taken out of the traffic when as many tries in a row have failed as the probe's `failureThreshold` says.

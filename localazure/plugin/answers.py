@@ -1,4 +1,4 @@
-"""Answers that every provider gives its engine in the same form: errors, what was left behind half made, differences.
+"""Answers of both providers to the engine in the same form: errors, partial failures, differences.
 
 They are gRPC statuses and messages of Pulumi's protocol. Source of the contract: pulumi/proto/pulumi/provider.proto and
 status.proto.

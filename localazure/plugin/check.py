@@ -1,4 +1,4 @@
-"""What the provider fills in before it plans anything, and what it refuses without asking Azure.
+"""Fills in inputs before planning, and rejects invalid ones without asking Azure.
 
 Defaults: physical name, location, API version. Refused: missing required inputs and values of a wrong type. Unknown properties
 are for ARM to refuse, and so is everything that a service knows better. Wording and order as in the real provider.
@@ -84,13 +84,13 @@ def _missing(path: str) -> str:
 def _problems(shape: Shape, value: Any, path: str) -> Iterator[str]:
     if is_unknown(value) or isinstance(shape, AnyShape):
         return
-    wanted = _name_of(shape)
+    requested = _name_of(shape)
     given = _name_of_value(value)
-    if wanted == "integer" and given == "number":
+    if requested == "integer" and given == "number":
         if not float(value).is_integer():
             yield f"'{path}' must be an integer but got {value}"
-    elif wanted != given:
-        yield f"'{path}' should be of type '{wanted}' but got {'an' if given[0] in 'aio' else 'a'} {given}"
+    elif requested != given:
+        yield f"'{path}' should be of type '{requested}' but got {'an' if given[0] in 'aio' else 'a'} {given}"
     elif isinstance(shape, ObjectShape):
         yield from _object_problems(shape, value, path)
     elif isinstance(shape, ArrayShape):

@@ -1,4 +1,4 @@
-"""What changed between old and new inputs, and what that means: nothing, an update, a replacement.
+"""Compares old and new inputs: nothing, an update, or a replacement.
 
 It is exactly as wise as the real provider: a path parameter or a property of the force-new table replaces, everything else
 updates, even where the service will refuse it. Source: pulumi/pulumi-azure-native, provider/pkg/provider/diff.go and

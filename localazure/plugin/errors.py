@@ -1,4 +1,4 @@
-"""What goes wrong between this plugin and ARM, in Azure's own words."""
+"""Errors between this plugin and ARM, in Azure's own words."""
 
 import json
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Inputs and outputs of one resource laid over each other: outputs in preview, inputs after a refresh or an import."""
+"""Merges inputs and outputs of one resource: outputs in preview, inputs after a refresh or an import."""
 
 import re
 from collections.abc import Mapping

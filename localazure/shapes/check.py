@@ -1,4 +1,4 @@
-"""What is wrong with a request body, held against a shape: every problem with its path, none of them raised.
+"""Validates a request body against a shape: returns every problem with its path.
 
 As ARM does: `null` counts as not given; `id`, `name`, `type` and `apiVersion` on the top level only repeat the URL and pass.
 """

@@ -1,4 +1,4 @@
-"""From the form of Pulumi's SDK to ARM's and back, led by a shape.
+"""Converts between the form of Pulumi's SDK and ARM's, by a shape.
 
 SDK inputs and outputs lie flat, in wire names (`containers[0].image`); ARM wraps them
 (`properties.containers[0].properties.image`). What a shape doesn't know is passed on as it is: an unknown property is for ARM to

@@ -1,1 +1,1 @@
-"""An embedded Azure on which nothing runs: what is declared is validated, kept and shown, and no process is started for it."""
+"""An embedded Azure on which nothing runs: resources are validated, stored and shown, and no processes are started."""

@@ -1,4 +1,4 @@
-"""Pools of Batch that get no node, so that no task finds one. What a pool is to have, in numbers or by a formula, is shown."""
+"""Pools of Batch without nodes. The target of a pool, by numbers or a formula, is shown."""
 
 from localazure.arm.store import Body
 from localazure.batch.pool import Pool

@@ -1,4 +1,4 @@
-"""Blob storage that is started by the first client that reads or writes a blob, and not by what is declared.
+"""Blob storage that starts with the first client request, not with declarations.
 
 Until then containers are known to Resource Manager alone; that client finds them made. Whether a blob is there that a declaration
 names is not looked at: who uploads it does so beside the declarations.

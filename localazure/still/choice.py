@@ -1,4 +1,4 @@
-"""Whether nothing runs on the server of a state folder, and the variable by which a program that the engine starts learns it.
+"""The option --nothing-runs of a state folder, and the variable by which programs that the engine starts learn it.
 
 The first start of a folder decides it: what was declared while nothing ran has no process that a later server could resume, and
 what ran before has processes that nobody would look after.

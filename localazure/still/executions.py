@@ -1,4 +1,4 @@
-"""Executions of Container Apps jobs, of which none begins: neither by a schedule nor because somebody asks."""
+"""Executions of Container Apps jobs, none of which begins: neither by a schedule nor on request."""
 
 from localazure.apps.executions import Executions, Work
 from localazure.arm.errors import nothing_runs

@@ -1,4 +1,4 @@
-"""Images that are promised: the tags and digests that builds would have made are there, and nothing was built.
+"""Images that builds would have made: their tags and digests exist, and nothing was built.
 
 What nobody has built is taken to be there too: nothing is pulled, and what was pushed into a registry by hand isn't known.
 """

@@ -1,4 +1,4 @@
-"""Clusters of AKS without a control plane: what a cluster is asked to be is kept and its certificates are made.
+"""Clusters of AKS without a control plane: the requested state is stored, and certificates are made.
 
 At the address that its kubeconfigs name the embedded Azure answers, as `kubernetes_api` says. No program is needed.
 """

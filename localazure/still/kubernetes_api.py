@@ -1,4 +1,4 @@
-"""What answers at the address of a cluster where nothing runs: whether it is there, and whether a caller may do something.
+"""The API of a cluster where nothing runs: its version, and whether a caller may do something.
 
 A program asks that before it puts anything onto a cluster, and waits for its role to work. Everything else is refused in
 Kubernetes' form. No token is looked at, since there is nothing to be had. The server is the embedded Azure itself; `kubelogin` is
@@ -70,8 +70,8 @@ async def _answered(request: Request) -> Response:
 async def _reviewed(request: Request) -> Response:
     """Everybody may do everything, for all that comes of it."""
     try:
-        asked = json.loads(await content_of(request))
-        return JSONResponse({**asked, "status": {"allowed": True}}, 201)
+        requested = json.loads(await content_of(request))
+        return JSONResponse({**requested, "status": {"allowed": True}}, 201)
     except (ArmError, ValueError, TypeError):
         return _status(400, "BadRequest", "The body isn't a SelfSubjectAccessReview.")
 

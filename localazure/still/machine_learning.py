@@ -1,4 +1,4 @@
-"""Azure Machine Learning without instances and jobs: endpoints and deployments are as ARM shows them, and nothing scores."""
+"""Azure Machine Learning without instances and jobs: endpoints and deployments are shown, and nothing scores."""
 
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send

@@ -1,4 +1,4 @@
-"""Virtual machines without a process: one has the power that ARM shows, and nothing that is declared for it runs on it."""
+"""Virtual machines without a process: the power state is shown, and nothing runs on them."""
 
 from localazure.machines.machine import RUNNING, Machine
 from localazure.machines.machines import Machines

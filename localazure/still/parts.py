@@ -1,4 +1,4 @@
-"""What of the embedded Azure runs things, twice: as it does, and as it does where nothing runs."""
+"""The classes of the backends, those that run something and those that don't."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""The three roles that an online endpoint's own identity gets without anybody's doing."""
+"""The three roles that an online endpoint's system-assigned identity gets automatically."""
 
 import uuid
 
@@ -18,12 +18,12 @@ def assign(identity: Body, workspace: Resource, services: Services) -> None:
     if not principal or not services.weather.holds(ENDPOINT_ROLES):
         return
     properties = workspace.properties
-    wanted = (
+    requested = (
         (str(properties.get("containerRegistry") or ""), roles.ACR_PULL),
         (str(properties.get("storageAccount") or ""), roles.STORAGE_BLOB_DATA_READER),
         (workspace.id.text, roles.AZUREML_METRICS_WRITER),
     )
-    for scope, role in wanted:
+    for scope, role in requested:
         target = services.store.get(scope) if scope else None
         if target is not None:
             _assign(target, str(principal), role, services)

@@ -1,4 +1,4 @@
-"""A machine that a service starts (a node of Batch, an instance of a managed endpoint) is there minutes later.
+"""The minutes until a machine that a service starts (a Batch node, an instance of a managed endpoint) is available.
 
 Here it is there at once, but for one thing: who it runs as has roles that were assigned a moment before, and a machine that takes
 longer to start than such a role takes to work never meets the difference.

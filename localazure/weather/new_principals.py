@@ -1,4 +1,4 @@
-"""A principal that was made a moment ago isn't known everywhere in the directory."""
+"""The time until a new principal is known everywhere in the directory."""
 
 from localazure.arm.store import Body, Resource
 from localazure.services import Services

@@ -1,4 +1,4 @@
-"""What doesn't answer from outside of a network, and what reaches nothing outside of it.
+"""Networks: what doesn't answer from outside of one, and what reaches nothing outside of it.
 
 Everything that asks this Azure is outside: no network is imitated in which something could be.
 """

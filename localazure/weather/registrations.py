@@ -1,4 +1,4 @@
-"""Registrations of resource providers: asked for by `az provider register`, and missing for microsoft.insights at first."""
+"""Registrations of resource providers by `az provider register`; microsoft.insights isn't registered at first."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Role assignments work some time after they were made, and who was refused meanwhile is refused for some time more."""
+"""The delay until role assignments take effect; a caller that was refused meanwhile is refused for some time more."""
 
 from collections.abc import Hashable, Sequence
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""How long operations take that are over in a moment here, so that others meet them while they run."""
+"""Minimum durations of operations that are quick here, so that others meet them while they run."""
 
 from azure_gpu.formats import azure_types
 from localazure.services import Services

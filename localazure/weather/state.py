@@ -1,4 +1,4 @@
-"""The weather of a server: which of its parts hold at the moment, and for how long each lasts."""
+"""The weather of a server: which of its parts are active, and for how long each lasts."""
 
 import asyncio
 from collections.abc import Iterable

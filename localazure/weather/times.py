@@ -1,4 +1,4 @@
-"""Instants as the store writes them, and how long ago they were."""
+"""Instants as the store writes them, and their age."""
 
 from datetime import UTC, datetime
 

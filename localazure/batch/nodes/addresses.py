@@ -1,4 +1,4 @@
-"""What a node says of its own addresses: `hostname` on the PATH of its tasks.
+"""The program `hostname` on the PATH of a node's tasks, which reports the node's own addresses.
 
 All nodes are processes of one machine, which has every address of theirs, so that a task couldn't tell which one is its node's.
 """

@@ -1,4 +1,4 @@
-"""A task's command on a node: from its body and folder to how it ended, resource files first.
+"""Runs a task's command on a node, resource files first, and reports how it ended.
 
 The task is a start task, a job's preparation or release, or a job's task; TaskError where it can't run.
 """

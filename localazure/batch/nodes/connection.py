@@ -1,4 +1,4 @@
-"""The embedded Azure's side of a node's agent: starts the process, connects to it, asks it to run commands, hears how they end.
+"""The embedded Azure's side of a node's agent: starts the process, connects to it, and runs commands through it.
 
 An agent that an earlier server started is found by its lock and continues; what it was running then is told in `adopted`.
 """

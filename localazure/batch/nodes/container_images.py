@@ -1,4 +1,4 @@
-"""Which image a container on a node means, and whether the pool may pull it: as for jobs of Container Apps.
+"""Resolves the image of a container on a node, and checks whether the pool may pull it, as for jobs of Container Apps.
 
 An image that can't be pulled makes a task fail, or a node unusable if its pool prefetches the image.
 """

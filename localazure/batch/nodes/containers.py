@@ -1,4 +1,4 @@
-"""A task in a container: what the node runs for it, from its image, its command line and its run options.
+"""Runs a task in a container, from its image, its command line and its run options.
 
 The container is a process of this machine with a fresh copy of the image's files, as containers of the other services are; the
 node's folders lie where they lie, so that the variables mean the same inside.

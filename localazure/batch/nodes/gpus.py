@@ -1,4 +1,4 @@
-"""NVIDIA's driver on a node, as its tasks see it: `nvidia-smi` on their PATH, with the GPUs of the pool's size.
+"""NVIDIA's driver on a node as its tasks see it: `nvidia-smi` on their PATH, with the GPUs of the pool's size.
 
 A node has a driver where its image brings one, an extension of its pool installs one, or its start task calls an installer.
 """

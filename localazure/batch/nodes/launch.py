@@ -1,4 +1,4 @@
-"""What `mpirun` calls in place of SSH: runs a command on another node, by that node's own process.
+"""The command that `mpirun` runs in place of SSH: it runs a command on another node, through that node's own process.
 
 Run as `python -I -S launch.py HOSTS ADDRESS COMMAND…`. HOSTS is a file: the folder of each node by its address. Standard input,
 output and error are handed on; the exit code is the command's, and 255 where the node can't be reached, as SSH has it.

@@ -39,14 +39,14 @@ def _mount_share(share: Body, root: Path, services: Services) -> None:
     given = str(share.get("accountKey") or "")
     if not any(hmac.compare_digest(key["value"].encode(), given.encode()) for key in accounts[0].private["keys"].values()):
         raise _refused(path, f"the key isn't one of the storage account {name}")
-    wanted = _name_of(share)
-    if not storage.SHARE_NAME.fullmatch(wanted):
+    requested = _name_of(share)
+    if not storage.SHARE_NAME.fullmatch(requested):
         raise _refused(path, f"the address names no share; a share's name takes {storage.SHARE_RULE}")
     mounts = root / "fsmounts"
     link = mounts / path
     if not path or ".." in Path(path).parts:
         raise _refused(path, "relativeMountPath points outside the folder of mounts")
-    folder = storage.share_folder(services.settings, name, wanted)
+    folder = storage.share_folder(services.settings, name, requested)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     link.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     if link.is_symlink():

@@ -1,4 +1,4 @@
-"""One node of a pool: how it comes up, what state it is in, what runs on it, and how it is shown.
+"""One node of a pool: starts and stops it, keeps its state, and shows it.
 
 A node whose agent is lost comes up again by itself, as a machine does that was restarted.
 """

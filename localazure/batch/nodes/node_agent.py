@@ -1,4 +1,4 @@
-"""The small process that is a node of a Batch pool: it starts commands, ends them in time, and tells how they ended.
+"""The process of a Batch node: it starts commands, ends them in time, and reports how they ended.
 
 Run as `python -I -S node_agent.py FOLDER`; standard library only, because one of these runs for every node. It outlives a killed
 embedded Azure, and so do the commands that it has started; the next one finds it by its lock file and connects again. A node that
@@ -268,11 +268,11 @@ class Agent:
         connection.settimeout(LAUNCH_SECONDS)
         try:
             request, streams, _, _ = socket.recv_fds(connection, 1 << 18, 3)
-            asked = json.loads(request)
+            requested = json.loads(request)
         except (OSError, ValueError):
             connection.close()
             return
-        pid = self._launched(asked, streams)
+        pid = self._launched(requested, streams)
         for stream in streams:
             os.close(stream)
         if not pid:
@@ -283,10 +283,10 @@ class Agent:
         connection.setblocking(False)
         self.selector.register(connection, selectors.EVENT_READ, pid)
 
-    def _launched(self, asked, streams):
+    def _launched(self, requested, streams):
         """The process; 0 for what isn't a request, since anybody on the node may ask, and where there can't be one more."""
         try:
-            command, env = str(asked["command"]), {str(name): str(value) for name, value in asked["env"].items()}
+            command, env = str(requested["command"]), {str(name): str(value) for name, value in requested["env"].items()}
             pid = os.fork() if len(streams) == 3 else 0
         except (LookupError, TypeError, AttributeError, OSError):
             return 0

@@ -1,4 +1,4 @@
-"""Files that come onto a node before a task runs and leave it afterwards: resource files and output files.
+"""Downloads resource files to a node before a task, and uploads output files after it.
 
 TaskError has the service's codes. Blobs are reached through `Blobs`, as whom the reference says: with one of the pool's own
 identities, or only by the address. Everything below the task's folder may be of the task's own making, links and pipes included,

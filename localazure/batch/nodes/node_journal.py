@@ -1,4 +1,4 @@
-"""Which processes a node has running, in a file that outlives it: whoever comes after a killed node ends what it left.
+"""Records a node's processes in a file that outlives it, so that those of a killed node can be ended.
 
 A command's process group is in the file. What has left its group, as a daemon does, is known by the node's folder in its
 environment; it goes with the node, as it would with a machine.

@@ -1,4 +1,4 @@
-"""Application packages on nodes: fetched from the account's storage, unpacked below `applications`, found by a variable.
+"""Application packages on nodes: downloaded from the account's storage, unpacked below `applications`, with a variable each.
 
 References are a pool's (ids of applications or versions) or a task's (`applicationId`, `version`). A variable has the folder of
 each package. The names of variables on Linux nodes are there as the id is spelt and in lower case: users have seen both.

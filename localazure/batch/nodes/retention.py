@@ -1,4 +1,4 @@
-"""How long the files of tasks that have ended stay on a node: the task's retentionTime, a week where it isn't set.
+"""Deletes the files of ended tasks from nodes after the task's retentionTime, by default a week.
 
 A task whose files may go earlier leaves a note beside them; a look from time to time removes what is due. A note lies where the
 task can write too, so what stands in it may be anything.

@@ -1,4 +1,4 @@
-"""The tasks that a node runs beside those of a job: its start task, and a job's preparation and release.
+"""Runs the tasks of a node beside those of a job: its start task, and a job's preparation and release.
 
 State, times, exit code, failure, retries and result are reported as the service does.
 """

@@ -1,4 +1,4 @@
-"""What a node gets before its start task: the pool's application packages, file systems and container images."""
+"""Prepares a node before its start task: the pool's application packages, file systems and container images."""
 
 import asyncio
 

@@ -49,14 +49,14 @@ async def listed(
 
     Others are served between a few entries and the next, so what `entries` reads may change meanwhile.
     """
-    most, after, wanted = request.most, request.after, odata.parse(request.filter, properties)
+    most, after, requested = request.most, request.after, odata.parse(request.filter, properties)
     page: list[Body] = []
     shown: list[Body] = []
     more = False
     for number, entry in enumerate(entries, 1):
         if not number % _TOGETHER:
             await asyncio.sleep(0)
-        if (after and key(entry) <= after) or not wanted(entry):
+        if (after and key(entry) <= after) or not requested(entry):
             continue
         if len(page) == most:
             more = True
@@ -102,8 +102,8 @@ def conditions(request: DataPlaneRequest, entry: Body) -> None:
     tag, reads = entry.get("eTag", ""), request.method in ("GET", "HEAD")
     unmet = BatchError("ConditionNotMet")
     unchanged = BatchError("ConditionNotMet", status=304) if reads else unmet
-    wanted = _tags(request.header("if-match"))
-    if wanted and "*" not in wanted and tag not in wanted:
+    requested = _tags(request.header("if-match"))
+    if requested and "*" not in requested and tag not in requested:
         raise unmet
     unwanted = _tags(request.header("if-none-match"))
     if unwanted and ("*" in unwanted or tag in unwanted):

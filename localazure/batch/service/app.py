@@ -1,4 +1,4 @@
-"""The data plane as one ASGI application: who asks, which account, which version, and then the operation that the path names.
+"""The data plane as one ASGI application: checks caller, account and version, then runs the operation of the path.
 
 Paths are below /batch/ACCOUNT; every answer is in the service's envelope.
 """
@@ -222,6 +222,6 @@ def _with_headers(request: Request, response: Response) -> None:
     """The id by which the service knows the request, and the client's where it wants it back."""
     response.headers["request-id"] = str(uuid.uuid4())
     response.headers["DataServiceVersion"] = "3.0"
-    wanted = request.headers.get("return-client-request-id", "").lower() == "true"
-    if wanted and request.headers.get("client-request-id"):
+    requested = request.headers.get("return-client-request-id", "").lower() == "true"
+    if requested and request.headers.get("client-request-id"):
         response.headers["client-request-id"] = request.headers["client-request-id"]

@@ -1,4 +1,4 @@
-"""Who sends a request to the data plane: by the account's shared key, or by a token of Microsoft Entra ID.
+"""Authenticates requests to the data plane: by the account's shared key, or by a token of Microsoft Entra ID.
 
 BatchError for anybody else. The signature and the fifteen minutes that a signed request lives: Microsoft Learn,
 rest/api/batchservice/authenticate-requests-to-the-azure-batch-service.

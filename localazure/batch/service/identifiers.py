@@ -1,4 +1,4 @@
-"""What ids and numbers the data plane takes, over what a body's shape says.
+"""Rules for ids and numbers in the data plane beyond a body's shape.
 
 Limits: the documentation of azure-batch 15.1's models (id, priority, maxParallelTasks, BatchTaskConstraints, requiredSlots).
 """

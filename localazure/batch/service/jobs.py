@@ -1,4 +1,4 @@
-"""Jobs over HTTP: add, get, list, change, disable, enable, terminate, delete, and what their tasks amount to."""
+"""Jobs over HTTP: add, get, list, change, disable, enable, terminate, delete, and the counts of their tasks."""
 
 from starlette.responses import Response
 

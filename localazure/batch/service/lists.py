@@ -1,4 +1,4 @@
-"""What an account has and knows beside pools and jobs: applications whose packages can be used, images, and how its nodes are.
+"""Lists of an account beside pools and jobs: applications with usable packages, images, and counts of nodes by state.
 
 The images are the catalog's that Batch takes on the day of the request; the service lists more.
 """
@@ -43,9 +43,9 @@ class Lists:
         return await answers.listed(request, "applicationsummaries", [each for each in found if each["versions"]], {})
 
     async def application(self, request: DataPlaneRequest) -> Response:
-        wanted = request.segments[1].lower()
+        requested = request.segments[1].lower()
         for each in self._services.store.of_type(BATCH_APPLICATION.arm_type, request.account_key):
-            if each.id.name.lower() == wanted:
+            if each.id.name.lower() == requested:
                 return answers.plain(request, "applicationsummaries/@Element", self._application(each))
         raise BatchError("ApplicationNotFound")
 

@@ -1,4 +1,4 @@
-"""The shapes of the data plane's bodies, read from the models of the installed azure-batch package, and bodies held against them.
+"""The shapes of the data plane's bodies, read from the models of the installed azure-batch package, and their validation.
 
 What only older API versions have is in a small table beside them. Models are read when they are first asked for.
 """

@@ -1,4 +1,4 @@
-"""Nodes over HTTP: list, get, reboot, reimage, scheduling, removal. What runs on them is the pools' to say."""
+"""Nodes over HTTP: list, get, reboot, reimage, scheduling, removal."""
 
 from starlette.responses import Response
 
@@ -85,8 +85,8 @@ class Nodes:
         return views
 
     def _found(self, request: DataPlaneRequest) -> Body:
-        wanted = request.segments[3].lower()
-        found = next((each for each in self._views(request) if each["id"].lower() == wanted), None)
+        requested = request.segments[3].lower()
+        found = next((each for each in self._views(request) if each["id"].lower() == requested), None)
         if found is None:
             raise BatchError("NodeNotFound")
         return found

@@ -156,11 +156,11 @@ class _Parser:
         if word not in _OPERATORS:
             raise self._refusal(f"'{word}' isn't a comparison of the Batch service")
         name, kind = self._known(name, word)
-        wanted, compare = self._literal(kind), _OPERATORS[word]
+        requested, compare = self._literal(kind), _OPERATORS[word]
 
         def test(entry: Body) -> bool:
             value = _as(kind, _value(entry, name))
-            return word == "ne" if value is None else compare(value, wanted)
+            return word == "ne" if value is None else compare(value, requested)
 
         return test
 

@@ -1,4 +1,4 @@
-"""A pool as the data plane spells it and as ARM does: two forms of one thing, which is stored as ARM's.
+"""Converts a pool between the data plane's form and ARM's, in which it is stored.
 
 Names that differ only in letter case, and values of enums, are respelled by the shapes of both.
 """

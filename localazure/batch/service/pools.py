@@ -1,4 +1,4 @@
-"""Pools over HTTP. What changes one goes through ARM's own path, with all its checks; what is asked is answered from there too.
+"""Pools over HTTP. Changes and reads go through ARM, with all its checks.
 
 Sources of the refusals: the documentation of resize, enable_pool_auto_scale and evaluate_pool_auto_scale in azure-batch 15.1.
 """

@@ -1,4 +1,4 @@
-"""One request to the data plane, taken apart: account, path, query, headers, body."""
+"""One parsed request to the data plane: account, path, query, headers, body."""
 
 import base64
 import binascii

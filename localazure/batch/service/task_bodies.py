@@ -1,4 +1,4 @@
-"""What the service asks of a task beyond its shape, and what of tasks the embedded Batch doesn't imitate.
+"""Rules for tasks beyond their shape, and what of tasks the embedded Batch doesn't implement.
 
 Limits: the documentation of azure-batch 15.1's models BatchTaskCreateOptions, MultiInstanceSettings and BatchTaskDependencies.
 """
@@ -42,11 +42,11 @@ def check_command(body: Body, path: str = "") -> None:
         raise not_imitated(f"'{where}authenticationTokenSettings' (tokens for tasks)")
 
 
-def _check_dependencies(wanted: Body) -> None:
-    if sum(len(each) for each in wanted.get("taskIds") or []) > _MOST_DEPENDENCY_LETTERS:
+def _check_dependencies(requested: Body) -> None:
+    if sum(len(each) for each in requested.get("taskIds") or []) > _MOST_DEPENDENCY_LETTERS:
         raise BatchError("TaskDependencyListTooLong")
-    for each in wanted.get("taskIds") or []:
+    for each in requested.get("taskIds") or []:
         identifiers.check_id("dependsOn.taskIds", each)
-    for each in wanted.get("taskIdRanges") or []:
+    for each in requested.get("taskIdRanges") or []:
         identifiers.check_range("dependsOn.taskIdRanges.start", each["start"], 0)
         identifiers.check_range("dependsOn.taskIdRanges.end", each["end"], each["start"])

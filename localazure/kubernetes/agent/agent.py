@@ -83,7 +83,7 @@ class Agent:
 
     async def _look(self) -> None:
         """Follows the two files."""
-        about, wanted = Changes(self.files.settings), Changes(self.files.nodes)
+        about, requested = Changes(self.files.settings), Changes(self.files.nodes)
         about.any()
         while True:
             if about.any():
@@ -91,7 +91,7 @@ class Agent:
                 self._registry = self._new_registry()
                 for pod in self.pods.values():
                     pod.registry = self._registry
-            if wanted.any():
+            if requested.any():
                 records = settings.nodes(self.files.nodes)
                 await self._apply(records)
                 if not self._placed.is_set():

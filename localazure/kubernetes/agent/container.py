@@ -271,11 +271,11 @@ class Container:
         folder = self.run.known.folder
         record = read_json(folder / "run.json") or {}
 
-        def places(asked: Any) -> list[tuple[str, int]]:
+        def places(requested: Any) -> list[tuple[str, int]]:
             named = {one["name"]: one["containerPort"] for one in self.spec.get("ports") or () if one.get("name")}
-            number = named.get(asked, asked)
+            number = named.get(requested, requested)
             if not str(number).isdigit():
-                raise ValueError(f"unable to find port by name {asked}")
+                raise ValueError(f"unable to find port by name {requested}")
             return self.pod.reached_at(int(number))
 
         if record.get("kind") != "process":

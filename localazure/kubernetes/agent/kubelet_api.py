@@ -126,13 +126,13 @@ class KubeletApi:
     # Logs
 
     async def _logs(self, container: Container, request: Request) -> None:
-        attempt = _attempt(container, previous=request.said("previous") == "true")
+        attempt = _attempt(container, previous=request.parameter("previous") == "true")
         known = container.known(attempt)
-        asked = logs.LogOptions(
-            follow=request.said("follow") == "true",
+        requested = logs.LogOptions(
+            follow=request.parameter("follow") == "true",
             tail=_number(request, "tailLines"),
             since=_since(request),
-            timestamps=request.said("timestamps") == "true",
+            timestamps=request.parameter("timestamps") == "true",
             limit=_number(request, "limitBytes"),
         )
 
@@ -140,7 +140,7 @@ class KubeletApi:
             return container.run is None or container.run.known.folder != known.folder
 
         await request.begin()
-        async for piece in logs.told(known.log, asked, ended):
+        async for piece in logs.told(known.log, requested, ended):
             await request.piece(piece)
         await request.finish()
 
@@ -155,7 +155,7 @@ class KubeletApi:
         folder = container.run.known.folder
         record, spec = read_json(folder / "run.json") or {}, read_json(folder / "spec.json") or {}
         argv = process_spec.beside(words, record, spec, folder)
-        env = {**spec["env"], **({"TERM": "xterm"} if request.said("tty") in ("1", "true") else {})}
+        env = {**spec["env"], **({"TERM": "xterm"} if request.parameter("tty") in ("1", "true") else {})}
         if why := process_spec.found(argv, spec):
             return {"error": why}
         argv[0] = process_spec.whole(argv[0], spec)
@@ -204,13 +204,13 @@ _LOG_REASONS = {
 
 
 def _number(request: Request, name: str) -> int | None:
-    text = request.said(name)
+    text = request.parameter(name)
     return int(text) if text.isdigit() else None
 
 
 def _since(request: Request) -> str:
     """As the log writes times, so that texts compare as times do."""
-    seconds, time = request.said("sinceSeconds"), request.said("sinceTime")
+    seconds, time = request.parameter("sinceSeconds"), request.parameter("sinceTime")
     if seconds.isdigit():
         since = datetime.now(UTC) - timedelta(seconds=int(seconds))
     elif time:

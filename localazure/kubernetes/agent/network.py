@@ -235,16 +235,16 @@ class Network:
     # Services
 
     async def _listen(self) -> None:
-        wanted = {
+        requested = {
             Port(service["spec"]["clusterIP"], port["port"]): (service, port)
             for service in self._services.values()
             if service["spec"].get("clusterIP", "None").startswith("127.") and self._endpoints(service)
             for port in service["spec"].get("ports") or ()
             if port.get("protocol", "TCP") == "TCP"
         }
-        for one in [one for one in self._listeners if one not in wanted]:
+        for one in [one for one in self._listeners if one not in requested]:
             self._listeners.pop(one).close()
-        for one, (service, port) in wanted.items():
+        for one, (service, port) in requested.items():
             if one in self._listeners:
                 continue
             uid, name = service["metadata"]["uid"], port.get("name", "")

@@ -118,11 +118,11 @@ def changes(record: Body, before: Body, node: Body) -> Body | None:
     """What another record of the same node changes of the object: labels and taints that it added, changed or took away."""
     labels = {name: text for name, text in record.get("labels", {}).items() if before.get("labels", {}).get(name) != text}
     labels |= dict.fromkeys(name for name in before.get("labels", {}) if name not in record.get("labels", {}))
-    wanted, had = [taint(one) for one in record.get("taints", [])], [taint(one) for one in before.get("taints", [])]
+    requested, had = [taint(one) for one in record.get("taints", [])], [taint(one) for one in before.get("taints", [])]
     patch: Body = {"metadata": {"labels": labels}} if labels else {}
-    if wanted != had:
-        others = [one for one in node["spec"].get("taints", []) if not any(_same(one, old) for old in [*had, *wanted])]
-        patch["spec"] = {"taints": [*wanted, *others]}
+    if requested != had:
+        others = [one for one in node["spec"].get("taints", []) if not any(_same(one, old) for old in [*had, *requested])]
+        patch["spec"] = {"taints": [*requested, *others]}
     return patch or None
 
 

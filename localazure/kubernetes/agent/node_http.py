@@ -30,7 +30,7 @@ class Request(NamedTuple):
     def query(self) -> dict[str, list[str]]:
         return parse_qs(urlsplit(self.target).query, keep_blank_values=True)
 
-    def said(self, name: str, default: str = "") -> str:
+    def parameter(self, name: str, default: str = "") -> str:
         return self.query.get(name, [default])[-1]
 
     def header(self, name: str) -> str:

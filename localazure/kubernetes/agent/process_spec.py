@@ -1,4 +1,4 @@
-"""What a container's process is started with: its image, program, variables and mounts, in the form that a shim reads.
+"""The start configuration of a container's process: its image, program, variables and mounts, in the form that a shim reads.
 
 The result is the content of `spec.json`; programs of `exec` and of probes run beside the container, with its variables and paths.
 """
@@ -118,8 +118,8 @@ def beside(words: Sequence[str], record: Body, spec: Body, folder: Path) -> list
     """A program that runs beside a container, with its paths led as the container's own are."""
     image = image_of(record["image"])
     mounts = tuple(Mount(Path(target).name, path) for path, target in spec["mounts"])
-    asked = ContainerSpec(name="beside", image=image, command=tuple(words), env={}, run="", mounts=mounts)
-    return [str(word) for word in asked.on_disk(folder)["argv"]]
+    requested = ContainerSpec(name="beside", image=image, command=tuple(words), env={}, run="", mounts=mounts)
+    return [str(word) for word in requested.on_disk(folder)["argv"]]
 
 
 def found(words: Sequence[str], spec: Body) -> str:

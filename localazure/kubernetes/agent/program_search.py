@@ -1,4 +1,4 @@
-"""Whether a container's program is there, before it is started: a runtime says that it isn't, and starts nothing.
+"""Checks that a container's program exists before it is started, as a container runtime does.
 
 The result is the runtime's message, or "".
 """

@@ -1,4 +1,4 @@
-"""A container's image, pulled until it is there: with what is shown meanwhile, and longer and longer waits.
+"""Pulls a container's image until that succeeds, with the states shown meanwhile and growing waits.
 
 The result is the image's record, or None for an infrastructure image. Behaviour: kubelet v1.36.2,
 pkg/kubelet/images/image_manager.go.

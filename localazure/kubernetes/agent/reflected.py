@@ -1,4 +1,4 @@
-"""What this agent knows of the pods of the cluster: all of them, as they are now, and a call for each that changes.
+"""The pods of the cluster as they are now, with a callback for each change.
 
 They are a dictionary by uid, which is kept up to date while the agent runs.
 """

@@ -1,4 +1,4 @@
-"""A pod's status, told to the API server whenever it has changed.
+"""Sends a pod's status to the API server whenever it has changed.
 
 The status is sent as patches, in order; an unchanged one isn't sent.
 """

@@ -1,4 +1,4 @@
-"""What the agent is told, in the cluster's folder: `agent.json` about the cluster, `nodes.json` about the nodes that are wanted.
+"""The agent's input in the cluster's folder: `agent.json` about the cluster, `nodes.json` about the requested nodes.
 
 Both are replaced whole by the embedded Azure and read again when they change.
 """

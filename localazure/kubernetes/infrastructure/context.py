@@ -1,4 +1,4 @@
-"""What an actor gets: the container that it stands for, its node, and ways to the outside.
+"""The context of an actor: its container, its node, and its access to the outside.
 
 An actor is one program of an infrastructure image, emulated as a coroutine inside the node agent.
 """

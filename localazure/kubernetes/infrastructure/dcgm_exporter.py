@@ -41,7 +41,7 @@ class DcgmExporter:
         self._read_at = 0.0
 
     async def run(self, context: ActorContext) -> int:
-        said = self._said(context.env)
+        values = self._values(context.env)
         _say(context, "info", "Starting dcgm-exporter")
         if not context.devices.gpus:
             _say(
@@ -52,11 +52,11 @@ class DcgmExporter:
             )
             return 1
         try:
-            self._metrics = self._counters(context, said.get("collectors", DEFAULT_COUNTERS))
+            self._metrics = self._counters(context, values.get("collectors", DEFAULT_COUNTERS))
         except (CountersError, OSError) as error:
             _say(context, "fatal", f"Could not read metrics file: {error}")
             return 1
-        number = int(said.get("address", f":{PORT}").rpartition(":")[2] or PORT)
+        number = int(values.get("address", f":{PORT}").rpartition(":")[2] or PORT)
         port = context.ports.get(number)
         if port is None:
             _say(context, "info", f"Listening on address :{number}, which is no port of the container here")
@@ -64,16 +64,16 @@ class DcgmExporter:
             return 0
 
         async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            await self._answer(context, said, reader, writer)
+            await self._answer(context, values, reader, writer)
 
         server = await asyncio.start_server(answer, "127.0.0.1", port)
         _say(context, "info", "Starting webserver")
-        _say(context, "info", f"Listening on {said.get('address', f':{PORT}')}")
+        _say(context, "info", f"Listening on {values.get('address', f':{PORT}')}")
         async with server:
             await context.pause()
         return 0
 
-    def _said(self, env: Mapping[str, str]) -> dict[str, str]:
+    def _values(self, env: Mapping[str, str]) -> dict[str, str]:
         found = {flag: env[variable] for flag, variable in _FLAGS.items() if env.get(variable)}
         words = list(self._arguments)
         while words:
@@ -93,14 +93,14 @@ class DcgmExporter:
         return dcgm_metrics.read(context.read(file), lambda line: _say(context, "info", line))
 
     async def _answer(
-        self, context: ActorContext, said: Mapping[str, str], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        self, context: ActorContext, values: Mapping[str, str], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         try:
             request = (await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 10)).decode("latin-1")
             path = request.split(" ")[1].partition("?")[0]
             status, kind, body = "200 OK", "text/plain; version=0.0.4; charset=utf-8", ""
             if path == "/metrics":
-                body = await self._read(context, said)
+                body = await self._read(context, values)
             elif path == "/health":
                 body = "KO" if not context.devices.gpus else "OK"
             elif path == "/":
@@ -116,15 +116,15 @@ class DcgmExporter:
         finally:
             writer.close()
 
-    async def _read(self, context: ActorContext, said: Mapping[str, str]) -> str:
+    async def _read(self, context: ActorContext, values: Mapping[str, str]) -> str:
         if time.monotonic() - self._read_at < _KEPT_SECONDS:
             return self._text
         state = context.devices.programs_of.state()
         found = await asyncio.to_thread(gpu_usage.sampled, state["programs"])
-        with_pods = said.get("kubernetes", "false").lower() in ("true", "1", "t")
+        with_pods = values.get("kubernetes", "false").lower() in ("true", "1", "t")
         holders = await self._holders(context) if with_pods else []
         host = context.env.get("NODE_NAME") or str(context.pod["metadata"]["name"])
-        replicas = said.get("kubernetes-virtual-gpus", "false").lower() in ("true", "1", "t")
+        replicas = values.get("kubernetes-virtual-gpus", "false").lower() in ("true", "1", "t")
         self._text = dcgm_metrics.text(self._metrics, state, found, holders, host, pods=with_pods, replicas=replicas)
         self._read_at = time.monotonic()
         return self._text

@@ -1,4 +1,4 @@
-"""The metrics of NVIDIA's DCGM exporter: its default set, how a list of them is read, and their text for Prometheus. Pure.
+"""The metrics of NVIDIA's DCGM exporter: the default set, how a list of them is parsed, and their text for Prometheus. Pure.
 
 The text is that of `/metrics`. Metrics beyond the default set are passed over.
 """

@@ -50,7 +50,7 @@ class DevicePlugin:
                 self._withdraw(context)
 
     async def _serve(self, context: ActorContext, again: asyncio.Event, mps_changed: asyncio.Event) -> int:
-        said = flags.said(flags.DEVICE_PLUGIN, self._arguments, context.env)
+        values = flags.values(flags.DEVICE_PLUGIN, self._arguments, context.env)
         shown = f"v{self._version[0]}.{self._version[1]}"
         context.klog(f'"Starting NVIDIA Device Plugin" version=<\n\t{shown}\n >', where="main.go:244")
         context.klog("Starting FS watcher for /var/lib/kubelet/device-plugins", where="main.go:247")
@@ -60,7 +60,7 @@ class DevicePlugin:
             mps_changed.clear()
             context.klog("Starting Plugins.", where="main.go:269")
             try:
-                started = self._start(context, said)
+                started = self._start(context, values)
             except (ConfigError, DeviceMapError) as error:
                 raise ConfigError(f"error starting plugins: {error}") from error
             if not started:
@@ -72,11 +72,11 @@ class DevicePlugin:
             context.klog("Stopping plugins.", where="main.go:389")
             self._withdraw(context)
 
-    def _start(self, context: ActorContext, said: Mapping[str, str]) -> bool:
+    def _start(self, context: ActorContext, values: Mapping[str, str]) -> bool:
         """Reads the configuration and offers what it requests. False: to be tried again later."""
         context.klog("Loading configuration.", where="main.go:330")
         try:
-            config = self._config = read_config(context, said, self._version)
+            config = self._config = read_config(context, values, self._version)
             validate(config)
         except ConfigError as error:
             raise ConfigError(f"unable to load config: {error}") from error
@@ -147,16 +147,16 @@ class DevicePlugin:
         return env
 
 
-def read_config(context: ActorContext, said: Mapping[str, str], version: tuple[int, int]) -> PluginConfig:
+def read_config(context: ActorContext, values: Mapping[str, str], version: tuple[int, int]) -> PluginConfig:
     """From the file that the flags name, and the flags. ConfigError."""
     text = None
-    if named := said.get("config-file"):
+    if named := values.get("config-file"):
         try:
             text = context.read(named)
         except OSError as error:
             why = f"unable to parse config file: error opening config file: {error}"
             raise ConfigError(f"unable to finalize config: {why}") from error
-    return load(text, said, version)
+    return load(text, values, version)
 
 
 async def first_of(context: ActorContext, woken: Sequence[asyncio.Event], seconds: float | None) -> bool:

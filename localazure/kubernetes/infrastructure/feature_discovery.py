@@ -33,22 +33,22 @@ class FeatureDiscovery:
         again = asyncio.Event()
         with signals.taken(context, PROGRAM, again.set):
             try:
-                said = flags.said(flags.FEATURE_DISCOVERY, self._arguments, context.env)
-                return await self._discover(context, said, again)
+                values = flags.values(flags.FEATURE_DISCOVERY, self._arguments, context.env)
+                return await self._discover(context, values, again)
             except (ConfigError, DeviceMapError, WrongUseError) as error:
                 context.klog(str(error), level="E", where="main.go:154")
                 return 1
             finally:
                 context.klog("Exiting", where="main.go:192")
 
-    async def _discover(self, context: ActorContext, said: Mapping[str, str], again: asyncio.Event) -> int:
+    async def _discover(self, context: ActorContext, values: Mapping[str, str], again: asyncio.Event) -> int:
         context.klog("Starting OS watcher.", where="main.go:195")
-        wait = _seconds(said.get("sleep-interval"))
+        wait = _seconds(values.get("sleep-interval"))
         while True:
             again.clear()
             context.klog("Loading configuration.", where="main.go:200")
             try:
-                config = read_config(context, said, self._version)
+                config = read_config(context, values, self._version)
             except ConfigError as error:
                 raise ConfigError(f"unable to load config: {error}") from error
             context.klog(f"\nRunning with config:\n{json.dumps(config.shown, indent=2)}", where="main.go:212")
@@ -57,29 +57,29 @@ class FeatureDiscovery:
             found = labels.of_gpus(context.devices.gpus, config, state["driver_version"], state["cuda_version"], MACHINE)
             if not found:
                 context.klog("No labels generated from any source", level="W", where="main.go:300")
-            if not flags.switch(said, "no-timestamp"):
+            if not flags.switch(values, "no-timestamp"):
                 found = {"nvidia.com/gfd.timestamp": str(int(time.time())), **found}
             context.klog("Creating Labels", where="main.go:303")
-            await self._write(context, said, found)
-            if flags.switch(said, "oneshot"):
+            await self._write(context, values, found)
+            if flags.switch(values, "oneshot"):
                 return 0
             context.klog(f"Sleeping for {int(wait)}s", where="main.go:312")
             if await first_of(context, (again,), wait):
                 context.klog("Received signal terminated, shutting down.", where="main.go:328")
                 return 0
 
-    async def _write(self, context: ActorContext, said: Mapping[str, str], found: Mapping[str, str]) -> None:
-        if flags.switch(said, "use-node-feature-api"):
-            await self._as_object(context, said, found)
+    async def _write(self, context: ActorContext, values: Mapping[str, str], found: Mapping[str, str]) -> None:
+        if flags.switch(values, "use-node-feature-api"):
+            await self._as_object(context, values, found)
             return
-        path = context.path(said.get("output-file") or OUTPUT)
+        path = context.path(values.get("output-file") or OUTPUT)
         if path is None:
-            raise ConfigError(f"failed to write labels: stat {said.get('output-file') or OUTPUT}: no such file or directory")
+            raise ConfigError(f"failed to write labels: stat {values.get('output-file') or OUTPUT}: no such file or directory")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("".join(f"{name}={value}\n" for name, value in found.items()), encoding="utf-8")
 
-    async def _as_object(self, context: ActorContext, said: Mapping[str, str], found: Mapping[str, str]) -> None:
-        node, namespace = said.get("node-name"), said.get("namespace")
+    async def _as_object(self, context: ActorContext, values: Mapping[str, str], found: Mapping[str, str]) -> None:
+        node, namespace = values.get("node-name"), values.get("namespace")
         if not node:
             raise ConfigError("failed to create label outputer: required flag node-name not set")
         collection = f"{NODE_FEATURES}/namespaces/{namespace or 'default'}/nodefeatures"

@@ -1,4 +1,4 @@
-"""The command line and variables of the NVIDIA programs, which all read both: a flag wins over its variable.
+"""Parses the command line and variables of the NVIDIA programs, which all read both: a flag overrides its variable.
 
 The result has the values that are set, by flag. What isn't said isn't in it: it may stand in the configuration file.
 """
@@ -79,7 +79,7 @@ _SWITCHES = frozenset(
 _BOOLEANS = {"true": True, "1": True, "t": True, "false": False, "0": False, "f": False}
 
 
-def said(known: Mapping[str, str], arguments: Sequence[str], env: Mapping[str, str]) -> dict[str, str]:
+def values(known: Mapping[str, str], arguments: Sequence[str], env: Mapping[str, str]) -> dict[str, str]:
     """By flag. WrongUseError for a flag that the program doesn't have, or that isn't a boolean where it has to be one."""
     found = {flag: env[variable] for flag, variable in known.items() if env.get(variable)}
     words = list(arguments)

@@ -40,23 +40,23 @@ class MpsControl:
                 self._stop(context)
 
     async def _serve(self, context: ActorContext, again: asyncio.Event) -> int:
-        said = flags.said(flags.MPS_CONTROL, self._arguments, context.env)
+        values = flags.values(flags.MPS_CONTROL, self._arguments, context.env)
         context.klog(f'"NVIDIA MPS Control Daemon" version="v{self._version[0]}.{self._version[1]}"', where="main.go:78")
         context.klog("Starting OS watcher.", where="main.go:111")
         while True:
             again.clear()
             context.klog("Starting Daemons.", where="main.go:126")
-            self._start(context, said)
+            self._start(context, values)
             if await first_of(context, (again,), None):
                 context.klog('Received signal "terminated", shutting down.', where="main.go:157")
                 return 0
             context.klog("Received SIGHUP, restarting.", where="main.go:154")
             self._stop(context)
 
-    def _start(self, context: ActorContext, said: Mapping[str, str]) -> None:
+    def _start(self, context: ActorContext, values: Mapping[str, str]) -> None:
         context.klog("Loading configuration.", where="main.go:170")
         try:
-            config = read_config(context, said, self._version)
+            config = read_config(context, values, self._version)
         except ConfigError as error:
             raise ConfigError(f"unable to load config: {error}") from error
         context.klog("Updating config with default resource matching patterns.", where="main.go:185")

@@ -53,10 +53,10 @@ class Master:
                 features[_key(told)] = told
         for node in sorted(nodes - {""}):
             of_node = [one for _, one in sorted(features.items()) if _node(one) == node]
-            await _label(context, node, wanted(of_node))
+            await _label(context, node, labels_of(of_node))
 
 
-def wanted(features: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+def labels_of(features: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """The labels that a node's objects ask for. Names without a prefix get the default one; kubernetes.io ones aren't taken."""
     labels: dict[str, str] = {}
     for one in features:

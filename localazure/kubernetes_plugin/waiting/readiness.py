@@ -1,4 +1,4 @@
-"""Whether an object is what it was asked to be: one plain function for each kind that takes its time.
+"""Checks whether an object is ready: one function for each kind that takes time.
 
 The result is ready, not yet (with what is missing), or never (with the reason). Kinds without a function are ready as soon as
 they are there, as in the real provider.
@@ -65,50 +65,50 @@ def job(thing: Object) -> Readiness:
 
 
 def deployment(thing: Object) -> Readiness:
-    wanted = _count(thing, "spec", "replicas", default=1)
+    requested = _count(thing, "spec", "replicas", default=1)
     if not _observed(thing):
         return Readiness(f"Waiting for the controller to see Deployment {_quoted(thing)}")
     progressing = condition(thing, "Progressing")
     rolled_out = progressing.get("reason") == "NewReplicaSetAvailable" or not progressing
     updated, available = _count(thing, "status", "updatedReplicas"), _count(thing, "status", "availableReplicas")
-    replaced = updated >= wanted and _count(thing, "status", "replicas") == updated
-    if replaced and available >= wanted and (wanted == 0 or (rolled_out and holds(thing, "Available"))):
+    replaced = updated >= requested and _count(thing, "status", "replicas") == updated
+    if replaced and available >= requested and (requested == 0 or (rolled_out and holds(thing, "Available"))):
         return READY
-    return Readiness(f"Waiting for Deployment {_quoted(thing)} to be available ({available}/{wanted} Pods available)")
+    return Readiness(f"Waiting for Deployment {_quoted(thing)} to be available ({available}/{requested} Pods available)")
 
 
 def stateful_set(thing: Object) -> Readiness:
-    wanted = _count(thing, "spec", "replicas", default=1)
+    requested = _count(thing, "spec", "replicas", default=1)
     if not _observed(thing):
         return Readiness(f"Waiting for the controller to see StatefulSet {_quoted(thing)}")
     ready = _count(thing, "status", "readyReplicas")
     partition = path(thing, "spec", "updateStrategy", "rollingUpdate", "partition") or 0
     on_delete = path(thing, "spec", "updateStrategy", "type") == "OnDelete"
     same = path(thing, "status", "currentRevision") == path(thing, "status", "updateRevision")
-    updated = _count(thing, "status", "updatedReplicas") >= wanted - partition if partition else same
-    if ready >= wanted and _count(thing, "status", "replicas") == wanted and (updated or on_delete or wanted == 0):
+    updated = _count(thing, "status", "updatedReplicas") >= requested - partition if partition else same
+    if ready >= requested and _count(thing, "status", "replicas") == requested and (updated or on_delete or requested == 0):
         return READY
-    return Readiness(f"Waiting for StatefulSet {_quoted(thing)} to be ready ({ready}/{wanted} Pods ready)")
+    return Readiness(f"Waiting for StatefulSet {_quoted(thing)} to be ready ({ready}/{requested} Pods ready)")
 
 
 def daemon_set(thing: Object) -> Readiness:
     if not _observed(thing) or path(thing, "status", "desiredNumberScheduled") is None:
         return Readiness(f"Waiting for the controller to see DaemonSet {_quoted(thing)}")
-    wanted = _count(thing, "status", "desiredNumberScheduled")
+    requested = _count(thing, "status", "desiredNumberScheduled")
     counted = ["currentNumberScheduled", "numberAvailable", "numberReady"]
     if path(thing, "spec", "updateStrategy", "type") != "OnDelete":
         counted.append("updatedNumberScheduled")
     least = min(_count(thing, "status", each) for each in counted)
-    if least >= wanted:
+    if least >= requested:
         return READY
-    return Readiness(f"Waiting for DaemonSet {_quoted(thing)} to be ready ({least}/{wanted} Pods ready)")
+    return Readiness(f"Waiting for DaemonSet {_quoted(thing)} to be ready ({least}/{requested} Pods ready)")
 
 
 def replication_controller(thing: Object) -> Readiness:
-    wanted, available = _count(thing, "spec", "replicas", default=1), _count(thing, "status", "availableReplicas")
-    if available == wanted and _observed(thing):
+    requested, available = _count(thing, "spec", "replicas", default=1), _count(thing, "status", "availableReplicas")
+    if available == requested and _observed(thing):
         return READY
-    return Readiness(f"Waiting for ReplicationController {_quoted(thing)} ({available}/{wanted} Pods available)")
+    return Readiness(f"Waiting for ReplicationController {_quoted(thing)} ({available}/{requested} Pods available)")
 
 
 def volume(thing: Object) -> Readiness:
@@ -124,8 +124,8 @@ def claim(thing: Object) -> Readiness:
 
 
 def quota(thing: Object) -> Readiness:
-    asked, known = path(thing, "spec", "hard") or {}, path(thing, "status", "hard") or {}
-    same = canonical({"hard": asked}) == canonical({"hard": known})
+    request, known = path(thing, "spec", "hard") or {}, path(thing, "status", "hard") or {}
+    same = canonical({"hard": request}) == canonical({"hard": known})
     return READY if same else Readiness(f"Waiting for ResourceQuota {_quoted(thing)} to be counted")
 
 

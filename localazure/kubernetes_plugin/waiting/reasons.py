@@ -1,4 +1,4 @@
-"""Why an object isn't ready: what its pods and the events about both say.
+"""Reasons why an object isn't ready, from its pods and its events.
 
 Lines are for people, the most telling first, each once. What can't be asked is left out.
 """

@@ -1,4 +1,4 @@
-"""Waiting for one object: until it is ready, until it is gone.
+"""Waits until an object is ready or gone.
 
 NotReadyError has what kept it from being ready. A server that doesn't answer for a moment is waited for; one that stays silent
 ends the waiting.
@@ -51,15 +51,15 @@ def check_for(cluster: Cluster, kind: Kind, inputs: Object) -> Check | None:
     """What the object has to fulfil, None where its being there is enough. ValueError: an annotation can't be read."""
     if objects.annotated(inputs, objects.SKIP_AWAIT):
         return None
-    wanted = conditions.of(inputs)
+    requested = conditions.of(inputs)
     own = readiness.check_of(kind)
     if kind == Kind("", "v1", "Service"):
         own = _service_check(cluster)
     elif kind == Kind("", "v1", "PersistentVolumeClaim"):
         own = _claim_check(cluster)
-    if wanted is None:
+    if requested is None:
         return own
-    return wanted if own is None else lambda thing: first if not (first := own(thing)).ready else wanted(thing)
+    return requested if own is None else lambda thing: first if not (first := own(thing)).ready else requested(thing)
 
 
 def until_ready(waiting: Waiting, urn: str, kind: Kind, live: Object, inputs: Object, timeout_s: float) -> Object:

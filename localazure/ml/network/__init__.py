@@ -1,4 +1,4 @@
-"""What stands for the network of a container: see `sitecustomize`."""
+"""The network of a container: see `sitecustomize`."""
 
 from pathlib import Path
 

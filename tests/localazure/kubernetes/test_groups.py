@@ -166,7 +166,7 @@ def test_a_worker_that_fails_ends_the_group_with_its_code(cluster: NodeAgent, na
     cluster.kubectl("-n", namespace, "apply", "-f", "-", input=_group("failing", 2, "python3", "-c", script))
     status = _ended(cluster, namespace, "failing", worker_group.FAILED)
     assert "failed" in worker_group.why_failed(status)
-    assert conditions.asked(worker_group.HAS_ENDED)({"status": status}).ready  # an update that waits for it goes on, and fails
+    assert conditions.parsed(worker_group.HAS_ENDED)({"status": status}).ready  # an update that waits for it goes on, and fails
     codes = until(
         lambda: (found := _codes(cluster, namespace, "failing")) and 7 in found.values() and found,
         "the failed worker's exit code",
