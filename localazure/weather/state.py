@@ -5,12 +5,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from localazure.fault import Fault
 from localazure.weather.parts import PARTS
-
-if TYPE_CHECKING:
-    from localazure.fault import Fault
 
 ROUGH, CALM = "rough", "calm"
 KINDS = (ROUGH, CALM)

@@ -3,19 +3,14 @@
 An image that can't be pulled makes a task fail, or a node unusable if its pool prefetches the image.
 """
 
-from typing import TYPE_CHECKING
-
 from azure_gpu.formats import image_reference
 from localazure.arm.errors import ArmError
-from localazure.arm.store import Body
+from localazure.arm.store import Body, Resource
 from localazure.batch.failures import NodeError, TaskError
 from localazure.batch.pool_settings import PoolSettings
 from localazure.containers.images import Image
 from localazure.kinds import attached_identities, job_images, public_images, registry_access
 from localazure.services import Services
-
-if TYPE_CHECKING:
-    from localazure.arm.store import Resource
 
 CODE = "ContainerInvalidImage"
 
@@ -62,7 +57,7 @@ async def _pull(name: str, registries: list[Body], settings: PoolSettings, servi
         raise _RefusedError(error.message) from error
 
 
-def _check_access(registry: "Resource", credentials: list[Body], settings: PoolSettings, services: Services) -> None:
+def _check_access(registry: Resource, credentials: list[Body], settings: PoolSettings, services: Services) -> None:
     if not credentials:
         raise _RefusedError(f"unauthorized: neither the task nor its pool has credentials for the registry {registry.id.name}")
     reasons = [_refused(one, registry, settings, services) for one in credentials]
@@ -70,7 +65,7 @@ def _check_access(registry: "Resource", credentials: list[Body], settings: PoolS
         raise _RefusedError(f"unauthorized: {reasons[0]}")
 
 
-def _refused(credential: Body, registry: "Resource", settings: PoolSettings, services: Services) -> str:
+def _refused(credential: Body, registry: Resource, settings: PoolSettings, services: Services) -> str:
     """Why a credential doesn't pull, or ""."""
     identity = str((credential.get("identityReference") or {}).get("resourceId") or "")
     if not identity:

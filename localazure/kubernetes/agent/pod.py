@@ -8,25 +8,23 @@ import contextlib
 import logging
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from localazure.folder import read_json
 from localazure.kubernetes import infrastructure
 from localazure.kubernetes.agent import controllers, pod_status, quantities, records, times, volumes
 from localazure.kubernetes.agent.container import Container
 from localazure.kubernetes.agent.environment import PodContext
+from localazure.kubernetes.agent.events import Events
+from localazure.kubernetes.agent.images import Registry
 from localazure.kubernetes.agent.network import Network, new_loopback
+from localazure.kubernetes.agent.node import Node
 from localazure.kubernetes.agent.node_forms import ADDRESS
 from localazure.kubernetes.agent.process_spec import resolved_mounts
 from localazure.kubernetes.agent.reporting import Reporting
 from localazure.kubernetes.agent.sources import Sources
 from localazure.kubernetes.client import KubeApi, KubeError
 from localazure.kubernetes.devices import RefusedError
-
-if TYPE_CHECKING:
-    from localazure.kubernetes.agent.events import Events
-    from localazure.kubernetes.agent.images import Registry
-    from localazure.kubernetes.agent.node import Node
 
 Body = dict[str, Any]
 log = logging.getLogger(__name__)
@@ -49,10 +47,10 @@ class Pod:
     def __init__(
         self,
         body: Body,
-        node: "Node",
+        node: Node,
         api: KubeApi,
-        registry: "Registry",
-        events: "Events",
+        registry: Registry,
+        events: Events,
         folder: Path,
         network: Network,
     ) -> None:
