@@ -145,14 +145,14 @@ def _parsed(text: str) -> list[tuple[str, str, str]]:
         compared = match[2].lower() if match else ""
         known = (name == _TIMES and compared in ("ge", "le")) or (name in (*_EQUAL, *_IGNORED) and compared == "eq")
         if match is None or not known:
-            raise _invalid(f"The filter '{text}' isn't understood at '{text[position:]}'.")
+            raise _invalid(f"The filter '{text}' is invalid at '{text[position:]}'.")
         value = (match[3] if match[3] is not None else match[4]).replace("''", "'")
         if name == _TIMES:
             value = _instant(value)
         found.append((name, compared, value))
         position = match.end()
     if not any(name == _TIMES and compared == "ge" for name, compared, _ in found):
-        raise _invalid("The filter has to have a beginning: eventTimestamp ge '<time>'.")
+        raise _invalid("The filter requires eventTimestamp ge '<time>'.")
     return found
 
 
@@ -190,7 +190,7 @@ def _instant(text: str) -> str:
         moment = datetime.fromisoformat(digits)
         in_utc = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except (ValueError, OverflowError) as error:  # the first day, in a zone in which it is the day before
-        raise _invalid(f"'{text}' isn't a time.") from error
+        raise _invalid(f"'{text}' isn't a valid time.") from error
     return in_utc.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 

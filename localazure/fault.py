@@ -91,7 +91,7 @@ def parse(given: dict[str, Any]) -> Fault:
     if unknown:
         raise _refusal(unknown[0], f"a fault has no '{unknown[0]}'; it has {', '.join(known)}")
     if given.get("kind") not in KINDS:
-        raise _refusal("kind", f"'{given.get('kind')}' is not a kind of fault; it takes {', '.join(KINDS)}")
+        raise _refusal("kind", f"'{given.get('kind')}' is not a kind of fault; allowed: {', '.join(KINDS)}")
     for name, value in given.items():
         if not isinstance(value, _TYPES.get(name, str)) or isinstance(value, bool):
             raise _refusal(name, f"{json.dumps(value)} doesn't fit")
@@ -133,4 +133,4 @@ def _check_weather(fault: Fault) -> None:
 
 
 def _refusal(target: str, why: str) -> ArmError:
-    return ArmError(400, "InvalidFault", f"The fault is not understood: {target}: {why}.", target=target)
+    return ArmError(400, "InvalidFault", f"Invalid fault: {target}: {why}.", target=target)

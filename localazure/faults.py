@@ -63,7 +63,9 @@ class Faults:
         """PUT adds one fault and answers it as it was understood; DELETE clears all; GET lists."""
         given = request.headers.get("authorization", "").removeprefix("Bearer ")
         if not hmac.compare_digest(given.encode(), self._admin_token.encode()):
-            return answers.refused(ArmError(401, "AuthenticationFailed", "Faults take the admin token of this server's folder."))
+            return answers.refused(
+                ArmError(401, "AuthenticationFailed", "Faults require the admin token of this server's folder.")
+            )
         if request.method == "PUT":
             try:
                 fault = parse(await body_of(request))
@@ -138,7 +140,7 @@ async def _commit(fault: Fault, app: ASGIApp, scope: Scope, receive: Receive, se
     match fault.kind:
         case "throttle":
             headers = {"Retry-After": str(max(1, round(fault.seconds)))}
-            error = ArmError(429, "TooManyRequests", "The request is being throttled, as a fault asks for.", headers=headers)
+            error = ArmError(429, "TooManyRequests", "The request is throttled by an injected fault.", headers=headers)
             await answers.refused(error)(scope, receive, send)
         case "delay":
             await asyncio.sleep(fault.seconds)

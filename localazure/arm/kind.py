@@ -244,7 +244,7 @@ class Kind:
         if scope.count("/") > 2 and services.store.get(scope) is None:
             above = scope.rsplit("/", 1)[1]
             code = "ResourceGroupNotFound" if self.parent_type is None else "ParentResourceNotFound"
-            raise ArmError(404, code, f"'{above}' could not be found: there is nothing with the id '{scope}'.")
+            raise ArmError(404, code, f"'{above}' could not be found: no resource has the id '{scope}'.")
         return services.store.of_type(self.arm_type, scope)
 
     def chosen(self, listed: list[Resource], query: Mapping[str, str]) -> list[Resource]:  # noqa: ARG002

@@ -231,7 +231,7 @@ class Arm:
                 kind.before_delete(target.id, arrived.queries, self._services)
                 return await self._changes.delete(kind, target.id)
             case _:
-                raise ArmError(405, "MethodNotAllowed", f"{arrived.method} is not served at a resource; name an action.")
+                raise ArmError(405, "MethodNotAllowed", f"{arrived.method} is only served for actions of a resource.")
 
     def _list(self, arrived: CheckedRequest, kind: Kind, scope: str) -> Response:
         if arrived.method != "GET":

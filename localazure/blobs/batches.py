@@ -81,7 +81,7 @@ def _part(content: bytes) -> _Part:
 def _headers(lines: list[str]) -> list[tuple[bytes, bytes]]:
     found = [_HEADER.fullmatch(line) for line in lines]
     if None in found:
-        raise _invalid("a part has a header that is none")
+        raise _invalid("a part has an invalid header")
     return [(each[1].lower().encode(), each[2].strip().encode()) for each in found if each is not None]
 
 

@@ -77,7 +77,7 @@ async def opened(
         answered = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in read.headers}
         if read.status >= 300 or "content-length" not in answered:
             status = read.status if 400 <= read.status < 500 else 412
-            raise BlobError(status, "CannotVerifyCopySource", "The source of the copy can't be read, or not as it was asked for.")
+            raise BlobError(status, "CannotVerifyCopySource", "The source of the copy can't be read, or not as requested.")
         left = {name: value for name, value in headers.items() if not name.startswith(_OF_SOURCE) and name != "content-md5"}
         if operation.name == "CopyBlob":
             left = _taken_over(answered) | left

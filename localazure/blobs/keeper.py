@@ -90,7 +90,7 @@ class Keeper:
         await asyncio.to_thread(self._await_predecessor)
         node = shutil.which("node")
         if node is None:
-            raise KeeperError("Node.js is gone from PATH")
+            raise KeeperError("Node.js is not on PATH any more")
         with (self._logs / "blobs.log").open("ab") as errors:
             process = await asyncio.create_subprocess_exec(
                 node,
@@ -110,7 +110,7 @@ class Keeper:
             if process.returncode is None:
                 process.kill()
                 await process.wait()
-            raise KeeperError(f"Azurite doesn't start; its log is {self._logs / 'blobs.log'}") from error
+            raise KeeperError(f"Azurite didn't start; see its log {self._logs / 'blobs.log'}") from error
         self._process = process
         log.info("blob storage: Azurite is process %s on port %s", process.pid, self._port)
 

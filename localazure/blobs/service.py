@@ -68,7 +68,7 @@ class Blobs:
         Signed with a user delegation key of this folder's service principal, so that it holds where an account takes no keys too.
         """
         if not _LETTERS.fullmatch(permissions):
-            raise ValueError(f"{permissions!r} are no permissions of an address")
+            raise ValueError(f"{permissions!r} aren't valid permissions of an address")
         address, settings = Address(account, container, blob), self._services.settings
         start, expiry = sas.as_time(self._services.clock.now() - _BEFORE), sas.as_time(expires)
         key = sas.DelegationKey(settings.principal_id, settings.tenant_id, start, expiry, "b", sas.VERSION)

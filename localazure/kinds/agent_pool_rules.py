@@ -146,7 +146,7 @@ def _check_numbers(pool: Body) -> None:
     if pool.get("enableAutoScaling"):
         for name in ("minCount", "maxCount"):
             if pool.get(name) is None:
-                raise invalid(f"{PROFILE}.{name}", "the autoscaler needs it")
+                raise invalid(f"{PROFILE}.{name}", "the autoscaler requires it")
         low, high = int(pool["minCount"]), int(pool["maxCount"])
         least = 1 if pool["mode"] == "System" else 0
         if low >= least and high >= low and not low <= count <= high:

@@ -78,7 +78,7 @@ def of_deployment(deployment_id: str, services: Services) -> Resource | None:
 def _check_target(target: str, change: Change) -> None:
     parsed = parse(target)
     if parsed is None:
-        raise _bad("An autoscale setting names what it scales: 'targetResourceUri'.", "properties.targetResourceUri")
+        raise _bad("An autoscale setting requires 'targetResourceUri'.", "properties.targetResourceUri")
     if parsed.is_type(_TARGET) and change.services.store.get(parsed.key) is None:
         message = f"The resource '{target}' was not found."
         raise ArmError(404, "ResourceNotFound", message, target="properties.targetResourceUri")

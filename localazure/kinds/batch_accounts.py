@@ -128,7 +128,7 @@ def replaced(under: Body, patch: Body, whole: tuple[str, ...]) -> Body:
 def _refuse_without_keys(account: Resource) -> None:
     """`azure-mgmt-batch` 19.0.0, get_keys: fails for an account that doesn't allow SharedKey. Its own code isn't known."""
     if not batch_account_rules.allows_shared_key(account):
-        raise invalid_state("The allowed authentication modes of this account are without SharedKey, so it has no keys to show.")
+        raise invalid_state("SharedKey isn't among the allowed authentication modes of this account; it has no keys.")
 
 
 def _new_key() -> str:

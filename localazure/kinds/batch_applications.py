@@ -90,7 +90,7 @@ class BatchApplicationPackages(Kind):
             raise ValueError("a package is changed below its application")
         storage = storage_of(account, change.services)
         if storage is None:
-            raise invalid_state("No storage account is linked to this Batch account, or it is gone: packages are kept there.")
+            raise invalid_state("Packages require a storage account that is linked to this Batch account.")
         if change.previous is not None and not application.properties.get("allowUpdates", True):
             reason = f"The application '{application.id.name}' lets no version be overwritten."
             raise refusal(
@@ -160,7 +160,7 @@ def _storage(package: Resource, services: Services) -> Resource:
     account = services.store.get(package.id.scope.rsplit("/", 2)[0])
     storage = storage_of(account, services) if account else None
     if storage is None:
-        raise invalid_state("No storage account is linked to this Batch account, or it is gone: packages are kept there.")
+        raise invalid_state("Packages require a storage account that is linked to this Batch account.")
     return storage
 
 

@@ -112,5 +112,5 @@ def _duration(text: object, path: str) -> timedelta | None:
         return None
     found = durations.parse(text) if isinstance(text, str) else None
     if found is None:
-        raise invalid_value(path, "It is a length of time of ISO 8601, such as PT15M.", text)
+        raise invalid_value(path, "It takes an ISO 8601 duration, such as PT15M.", text)
     return found

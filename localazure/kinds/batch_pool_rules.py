@@ -71,7 +71,7 @@ def _check_required(properties: Body) -> None:
     if not machine:
         raise missing(MACHINE)
     if not _SIZE_NAME.fullmatch(properties["vmSize"]):
-        raise invalid_value("properties.vmSize", "It is the name of a size of virtual machines.", properties["vmSize"])
+        raise invalid_value("properties.vmSize", "It isn't a valid size of virtual machines.", properties["vmSize"])
     image = machine["imageReference"]
     named = [name for name in ("id", "communityGalleryImageId", "sharedGalleryImageId") if image.get(name)]
     parts = [name for name in ("publisher", "offer", "sku") if image.get(name)]

@@ -36,7 +36,7 @@ def context_of(location: str, settings: Settings) -> Path:
             f"at {settings.checkout_url}#HEAD:<folder>, and no other source",
         )
     if source.ref not in ("", "HEAD") and not _is_head(settings.checkout, source.ref):
-        raise BuildFailedError(_STEP, f"{source.ref} isn't what is checked out; write {source.url}#HEAD:{source.folder}")
+        raise BuildFailedError(_STEP, f"{source.ref} isn't checked out; write {source.url}#HEAD:{source.folder}")
     checkout = settings.checkout.resolve()
     context = (checkout / source.folder).resolve()
     if not context.is_relative_to(checkout):

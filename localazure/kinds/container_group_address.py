@@ -36,7 +36,7 @@ def malformed(group: str, properties: Body) -> Iterator[ArmError]:
         if parsed is None or not parsed.is_type(_SUBNET):
             yield refusal(f"properties.subnetIds[{index}].id", f"'{subnet['id']}' is not the id of a subnet.")
     if properties.get("dnsConfig") and not subnets:
-        yield refusal("properties.dnsConfig", "A dnsConfig is for container groups in a virtual network.")
+        yield refusal("properties.dnsConfig", "'dnsConfig' requires a container group in a virtual network.")
     if address:
         yield from _malformed_address(group, address, properties, in_network=bool(subnets))
 

@@ -140,7 +140,7 @@ def _malformed_mounts(container: str, mounts: list[Body], path: str, volumes: se
         where = given.rstrip("/")
         if mount["name"] not in volumes:
             yield refusal(
-                f"{target}.name", f"The container '{container}' mounts '{mount['name']}', which is none of the volumes."
+                f"{target}.name", f"The container '{container}' mounts '{mount['name']}', which isn't a volume of the group."
             )
         if not where.startswith("/") or ":" in where or "\0" in where or where != "/" + posixpath.normpath(where).lstrip("/"):
             reason = "it takes an absolute path below /, without a colon and without '..'"

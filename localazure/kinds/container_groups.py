@@ -151,7 +151,7 @@ class ContainerGroups(Kind):
         name = _container(resource, call)
         tail = call.query.get("tail")
         if tail is not None and not _TAIL.fullmatch(tail):
-            raise ArmError(400, "InvalidParameter", f"tail takes a number of lines; '{tail}' isn't one.", target="tail")
+            raise ArmError(400, "InvalidParameter", f"tail takes a number of lines, not '{tail}'.", target="tail")
         timestamps = call.query.get("timestamps", "false").lower() == "true"
         lines = None if tail is None else int(tail)
         return Answer(body={"content": self._runtime.logs(resource.key, name, lines, timestamps=timestamps)})

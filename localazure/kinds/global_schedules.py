@@ -41,29 +41,29 @@ class GlobalSchedules(Kind):
     def check(self, change: Change) -> None:
         properties = change.body.setdefault("properties", {})
         if not properties.get("taskType"):
-            raise _invalid("taskType", f"It is needed, and {TASK} is what stops a machine.")
+            raise _invalid("taskType", f"It is required; {TASK} stops a machine.")
         if properties["taskType"] != TASK:
             raise not_implemented(f"schedules with the task '{properties.get('taskType')}'; only {TASK} is supported")
         for name in ("weeklyRecurrence", "hourlyRecurrence"):
             if properties.get(name):
                 raise not_implemented(f"'{name}' of a schedule; set 'dailyRecurrence'")
         if schedules.time_of(str((properties.get("dailyRecurrence") or {}).get("time") or "")) is None:
-            raise _invalid("dailyRecurrence.time", "It is a time of day of four digits, such as 1900.")
+            raise _invalid("dailyRecurrence.time", "It takes a time of day in four digits, such as 1900.")
         if properties.get("timeZoneId") not in schedules.ZONES:
             known = ", ".join(sorted(schedules.ZONES))
-            raise _invalid("timeZoneId", f"It is the name of one of Windows' time zones. Known here are {known}.")
+            raise _invalid("timeZoneId", f"It takes the name of a Windows time zone: {known}.")
         target = parse(str(properties.get("targetResourceId") or ""))
         if target is None or not target.is_type(azure_types.VIRTUAL_MACHINE.arm_type):
-            raise _invalid("targetResourceId", "It is the id of a virtual machine.")
+            raise _invalid("targetResourceId", "It takes the id of a virtual machine.")
         if change.services.store.get(target.key) is None:
             raise ArmError(
                 404, "ResourceNotFound", f"The virtual machine '{target.text}' was not found.", target="targetResourceId"
             )
         if change.id.name.lower() != f"{_PREFIX}{target.name}".lower():
-            raise _invalid("name", f"The shutdown of this machine is called {_PREFIX}{target.name}.")
+            raise _invalid("name", f"The shutdown of this machine must be named {_PREFIX}{target.name}.")
         notified: Body = properties.get("notificationSettings") or {}
         if notified.get("status") == "Enabled" and not (notified.get("emailRecipient") or notified.get("webhookUrl")):
-            raise _invalid("notificationSettings", "A notification needs an email recipient or a webhook.")
+            raise _invalid("notificationSettings", "A notification requires an email recipient or a webhook.")
 
     def defaults(self, change: Change) -> Body:  # noqa: ARG002
         return {"properties": {"status": "Enabled", "notificationSettings": {"status": "Disabled", "timeInMinutes": 30}}}

@@ -44,7 +44,7 @@ def check(change: Change) -> None:
     configuration = properties.get("configuration") or {}
     environment = _environment(change)
     if not configuration:
-        raise _bad("A job needs a configuration.", "properties.configuration")
+        raise _bad("A job requires 'configuration'.", "properties.configuration")
     _check_trigger(configuration)
     _check_secrets(configuration)
     _check_registries(change.body, configuration)
@@ -178,7 +178,7 @@ def _check_registries(body: Body, configuration: Body) -> None:
     for index, registry in enumerate(configuration.get("registries") or []):
         target = f"properties.configuration.registries[{index}]"
         if not registry.get("server"):
-            raise _bad("A registry's credentials need a server.", target)
+            raise _bad("Credentials of a registry require 'server'.", target)
         identity, secret = registry.get("identity") or "", registry.get("passwordSecretRef") or ""
         if not identity and not (registry.get("username") and secret):
             raise _bad(f"The registry '{registry['server']}' needs an identity, or a username and a passwordSecretRef.", target)

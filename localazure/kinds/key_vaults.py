@@ -62,7 +62,7 @@ class KeyVaults(Kind):
         if change.creating and recovers:
             _check_recovery(change, remains)
         if properties["tenantId"] != change.services.settings.tenant_id:
-            raise _bad(f"The tenant '{properties['tenantId']}' is none that the subscription knows.", "properties.tenantId")
+            raise _bad(f"The tenant '{properties['tenantId']}' isn't the subscription's tenant.", "properties.tenantId")
         rbac = (change.previous.properties if change.previous else {}).get("enableRbacAuthorization", False)
         if properties.get("accessPolicies") is None and not properties.get("enableRbacAuthorization", rbac) and not recovers:
             raise _bad("The parameter accessPolicies is not specified.", "properties.accessPolicies")
@@ -102,7 +102,9 @@ class KeyVaults(Kind):
 
 def _check_recovery(change: Change, remains: DeletedResource | None) -> None:
     if remains is None:
-        raise ArmError(404, "VaultNotFound", f"The vault '{change.id.name}' isn't there to be recovered.")
+        raise ArmError(
+            404, "VaultNotFound", f"The vault '{change.id.name}' can't be recovered: it wasn't found among the deleted vaults."
+        )
     parsed = parse(remains.id)
     if parsed is None or parsed.key != change.id.key or remains.location != change.body["location"]:
         message = f"The deleted vault '{remains.id}' in '{remains.location}' comes back where it was, and nowhere else."

@@ -43,7 +43,7 @@ class KubernetesExtensions(Kind):
         kept = change.previous.properties["extensionType"] if change.previous else ""
         given = str(properties.get("extensionType") or kept)
         if not given:
-            raise ArmError(400, "BadRequest", "An extension has an extensionType.", target="properties.extensionType")
+            raise ArmError(400, "BadRequest", "An extension requires 'extensionType'.", target="properties.extensionType")
         is_ml = given.lower() == EXTENSION_TYPE.lower()
         properties["extensionType"] = EXTENSION_TYPE if is_ml else given
         change.body.pop("identity", None)  # taken and not shown: AKS gives an extension its identity (the session)

@@ -70,7 +70,7 @@ def planned(
         return {}
     names = [str(profile.get("name") or "") for profile in profiles]
     if len(set(names)) < len(names):
-        raise invalid("agentPoolProfiles", "two pools have one name")
+        raise invalid("agentPoolProfiles", "two pools have the same name")
     if not creating and any(name not in stored for name in names):
         raise bad_request(_NEW, "agentPoolProfiles")
     result: dict[str, Body] = {}

@@ -105,16 +105,16 @@ def _check_entra(properties: Body) -> None:
         if any(entra.get(name) for name in ("clientAppID", "serverAppID", "serverAppSecret")):
             raise bad_request("AAD-legacy is not supported: use AKS-managed Azure AD, whose `managed` is true.", "aadProfile")
         if not entra.get("managed"):
-            raise invalid("aadProfile.managed", "AKS-managed Azure AD is the only way left")
+            raise invalid("aadProfile.managed", "only AKS-managed Azure AD is supported")
         if entra.get("enableAzureRBAC") and properties.get("enableRBAC") is False:
-            raise invalid("aadProfile.enableAzureRBAC", "it needs enableRBAC")
+            raise invalid("aadProfile.enableAzureRBAC", "it requires enableRBAC")
     elif properties.get("disableLocalAccounts"):
         raise bad_request(
             "Since kubernetes version 1.25, disableLocalAccounts can only be set on Azure AD integration enabled cluster. "
             "Please integrate your cluster with AAD."
         )
     if _at(properties, "securityProfile.workloadIdentity.enabled") and not _at(properties, "oidcIssuerProfile.enabled"):
-        raise invalid("securityProfile.workloadIdentity", "workload identity needs the OIDC issuer")
+        raise invalid("securityProfile.workloadIdentity", "workload identity requires the OIDC issuer")
 
 
 def _of_catalog(whole: Body, as_of: date) -> Iterator[Problem]:

@@ -203,13 +203,13 @@ class EnvironmentVersions(_Versions):
         if properties.get("build"):
             raise not_implemented("an environment built from a Dockerfile; build the image and set 'image'")
         if not properties.get("image"):
-            raise bad_request("An environment has an image, or a build context.", target="properties.image")
+            raise bad_request("An environment requires 'image' or a build context.", target="properties.image")
         for name, route in (properties.get("inferenceConfig") or {}).items():
             path = f"properties.inferenceConfig.{name}"
             if not str(route.get("path", "")).startswith("/"):
-                raise bad_request("The path of a route begins with a slash.", target=f"{path}.path")
+                raise bad_request("The path of a route must begin with a slash.", target=f"{path}.path")
             if not 0 < route.get("port", 0) < 65536:
-                raise bad_request("The port of a route is 1 to 65535.", target=f"{path}.port")
+                raise bad_request("The port of a route must be 1 to 65535.", target=f"{path}.port")
 
     def defaults(self, change: Change) -> Body:
         return merged({"properties": {"autoRebuild": "Disabled", "osType": "Linux"}}, super().defaults(change))

@@ -54,7 +54,7 @@ def inner(body: Body) -> Body:
 
 def check(change: Change) -> None:
     if not change.properties:
-        raise bad_request("A compute has 'properties'.", target="properties")
+        raise bad_request("A compute requires 'properties'.", target="properties")
     attached_identities.check(change)
     kind = kind_of(change.body)
     if kind == LEGACY_AKS:
@@ -80,7 +80,7 @@ def _check_unchanged(previous: Resource, change: Change) -> None:
         raise bad_request("The type of a compute can't be changed.", target="properties.computeType")
     was, is_now = previous.properties.get("resourceId"), change.properties.get("resourceId")
     if is_now is not None and str(is_now).lower() != str(was).lower():
-        raise bad_request("What a compute is attached to can't be changed.", target="properties.resourceId")
+        raise bad_request("The resource that a compute is attached to can't be changed.", target="properties.resourceId")
     for name in _FIXED[kind]:
         if name in given and _lower(given[name]) != _lower(before.get(name)):
             raise bad_request(f"'{name}' of a compute can't be changed once it is created.", target=f"{_INNER}.{name}")
@@ -90,7 +90,7 @@ def _check_cluster(change: Change) -> None:
     given = inner(change.body)
     whole = {**(inner(change.previous.body) if change.previous else {}), **given}
     if not whole.get("vmSize"):
-        raise bad_request("A compute cluster has a 'vmSize'.", target=f"{_INNER}.vmSize")
+        raise bad_request("A compute cluster requires 'vmSize'.", target=f"{_INNER}.vmSize")
     if not _SIZE_NAME.fullmatch(str(whole["vmSize"])):
         raise bad_request(f"'{whole['vmSize']}' isn't a valid size name.", target=f"{_INNER}.vmSize")
     scale = whole.get("scaleSettings") or {}

@@ -145,4 +145,6 @@ def account_named(name: str, services: Services) -> Resource | None:
 def _check_unchanged(before: Body, properties: Body, names: tuple[str, ...]) -> None:
     for name in names:
         if str(before.get(name)).lower() != str(properties.get(name)).lower():
-            raise user_error(f"'{name}' of a datastore can't be changed; make one of another name.", target=f"properties.{name}")
+            raise user_error(
+                f"'{name}' of a datastore can't be changed; create one with another name.", target=f"properties.{name}"
+            )

@@ -102,7 +102,9 @@ def _check_compute(properties: Body, workspace: Resource, services: Services) ->
     parsed = parse(str(given))
     found = services.store.get(parsed.key) if parsed and parsed.is_type(azure_types.ML_COMPUTE.arm_type) else None
     if found is None or parsed is None or parsed.scope.lower() != workspace.key:
-        raise user_error(f"The compute '{given}' is none of the workspace '{workspace.id.name}'.", target="properties.computeId")
+        raise user_error(
+            f"The compute '{given}' isn't a compute of the workspace '{workspace.id.name}'.", target="properties.computeId"
+        )
     properties["computeId"] = found.id.text
 
 

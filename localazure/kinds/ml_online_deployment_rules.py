@@ -61,7 +61,7 @@ def _check_kind(change: Change, endpoint: Resource, kind: str) -> None:
         message = f"A deployment of the endpoint '{endpoint.id.name}' has the endpointComputeType {kind}, as {why}; not {given}."
         raise refusals.invalid(message, "properties.endpointComputeType")
     if endpoint.location != change.body["location"]:
-        raise refusals.invalid(f"A deployment lies where its endpoint does, in {endpoint.location}.", "location")
+        raise refusals.invalid(f"A deployment must be in the region of its endpoint, {endpoint.location}.", "location")
     if endpoint.state not in ("Succeeded", "Updating"):
         raise refusals.invalid(f"The endpoint '{endpoint.id.name}' is {endpoint.state}.", "name")
 
@@ -115,7 +115,7 @@ def _check_parts(change: Change) -> None:
     """Model, environment and code have to be there."""
     properties, services = change.properties, change.services
     if not properties.get("environmentId"):
-        raise refusals.invalid("A deployment needs an environment: environmentId.", "properties.environmentId")
+        raise refusals.invalid("A deployment requires 'environmentId'.", "properties.environmentId")
     environment = assets.version(str(properties["environmentId"]), azure_types.ML_ENVIRONMENT_VERSION, services)
     if properties.get("model"):
         assets.version(str(properties["model"]), azure_types.ML_MODEL_VERSION, services)

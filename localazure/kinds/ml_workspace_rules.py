@@ -76,7 +76,7 @@ def dependency(given: str, azure_type: AzureType, services: Services) -> Resourc
     found = services.store.get(parsed.key) if parsed is not None and parsed.is_type(azure_type.arm_type) else None
     if found is None:
         kind = azure_type.arm_type.rsplit("/", 1)[1]
-        raise invalid(f"'{given}' is the id of nothing in {kind} that is here.", target="workspace")
+        raise invalid(f"'{given}' wasn't found among {kind}.", target="workspace")
     return found
 
 
@@ -85,7 +85,7 @@ def _check_identity(change: Change) -> None:
     identity = change.body.get("identity") or (change.previous.body.get("identity") if change.previous else None) or {}
     kind = str(identity.get("type") or "None")
     if kind == "None":
-        raise invalid("A workspace has a managed identity.", target="identity")
+        raise invalid("A workspace requires a managed identity.", target="identity")
     primary = change.properties.get("primaryUserAssignedIdentity")
     if kind == "UserAssigned" and not primary:
         message = "A workspace without a system-assigned identity requires primaryUserAssignedIdentity."

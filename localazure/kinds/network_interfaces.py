@@ -41,20 +41,20 @@ class NetworkInterfaces(NetworkKind):
     def check(self, change: Change) -> None:
         configurations = change.properties.get("ipConfigurations") or []
         if not configurations:
-            raise refusals.invalid("A network interface has one IP configuration at least.", "properties.ipConfigurations")
+            raise refusals.invalid("A network interface requires at least one IP configuration.", "properties.ipConfigurations")
         for each in configurations:
             self._check_configuration(each, change)
         check_reference(change.properties.get("networkSecurityGroup"), change, azure_types.NETWORK_SECURITY_GROUP.arm_type)
         if sum(bool((one.get("properties") or {}).get("primary")) for one in configurations) != 1 and len(configurations) > 1:
-            raise refusals.invalid("Exactly one IP configuration is the primary one.", "properties.ipConfigurations")
+            raise refusals.invalid("Exactly one IP configuration must be primary.", "properties.ipConfigurations")
 
     def _check_configuration(self, each: Body, change: Change) -> None:
         properties = each.get("properties") or {}
         if not each.get("name"):
-            raise refusals.invalid("An IP configuration needs a name.", "properties.ipConfigurations.name")
+            raise refusals.invalid("An IP configuration requires 'name'.", "properties.ipConfigurations.name")
         subnet_id = check_reference(properties.get("subnet"), change, azure_types.SUBNET.arm_type)
         if not subnet_id:
-            raise refusals.invalid("An IP configuration names its subnet.", "properties.ipConfigurations.properties.subnet")
+            raise refusals.invalid("An IP configuration requires 'subnet'.", "properties.ipConfigurations.properties.subnet")
         network = parse(subnet_id.rsplit("/subnets/", 1)[0])
         above = change.services.store.get(network.key) if network else None
         if above is not None and above.location != change.body.get("location"):

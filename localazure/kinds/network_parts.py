@@ -110,11 +110,11 @@ class BastionHosts(NetworkKind):
         if sku == "Developer":
             if not check_reference(change.properties.get("virtualNetwork"), change, azure_types.VIRTUAL_NETWORK.arm_type):
                 raise refusals.invalid(
-                    "A Bastion host of the sku Developer names its virtual network.", "properties.virtualNetwork"
+                    "A Bastion host of the sku Developer requires 'virtualNetwork'.", "properties.virtualNetwork"
                 )
             return
         if len(configurations) != 1:
-            raise refusals.invalid("A Bastion host has one IP configuration.", "properties.ipConfigurations")
+            raise refusals.invalid("A Bastion host requires one IP configuration.", "properties.ipConfigurations")
         own = configurations[0].get("properties") or {}
         subnet = check_reference(own.get("subnet"), change, azure_types.SUBNET.arm_type)
         if subnet.rsplit("/", 1)[-1] != _BASTION_SUBNET:

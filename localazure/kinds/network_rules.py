@@ -70,7 +70,7 @@ def keep(group: ArmId, rules: list[Body], services: Services) -> None:
         for rule in rules:
             parsed = parse(f"{group.text}/securityRules/{rule['name']}")
             if parsed is None:
-                raise refusals.invalid("A security rule has a name that makes no id.", "properties.securityRules")
+                raise refusals.invalid("A security rule has an invalid name.", "properties.securityRules")
             body = {"properties": {**NO_LISTS, **(rule.get("properties") or {})}}
             store.put(Resource(id=parsed, body=body, created_at=now, changed_at=now))
 

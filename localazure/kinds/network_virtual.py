@@ -52,7 +52,7 @@ class VirtualNetworks(NetworkKind):
             for subnet in given:
                 subnet_id = parse(f"{change.id.text}/subnets/{subnet['name']}")
                 if subnet_id is None:
-                    raise refusals.invalid("A subnet has a name that makes no id.", "properties.subnets")
+                    raise refusals.invalid("A subnet has an invalid name.", "properties.subnets")
                 before = store.get(subnet_id.key)
                 body = {"properties": merged(_DEFAULTS, subnet.get("properties") or {})}
                 created = before.created_at if before else now

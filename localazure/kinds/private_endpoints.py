@@ -32,9 +32,7 @@ class PrivateEndpoints(NetworkKind):
         subnet = str((properties.get("subnet") or {}).get("id") or "")
         parsed = parse(subnet)
         if parsed is None or not parsed.is_type(azure_types.SUBNET.arm_type):
-            raise _bad(
-                "InvalidRequestFormat", "A private endpoint lies in a subnet: 'properties.subnet.id'.", "properties.subnet"
-            )
+            raise _bad("InvalidRequestFormat", "A private endpoint requires 'properties.subnet.id'.", "properties.subnet")
         connections = [each for name in endpoint_interfaces.CONNECTIONS for each in properties.get(name) or []]
         if len(connections) != 1:
             message = f"A private endpoint has one connection; {len(connections)} were given."

@@ -25,9 +25,7 @@ class Replications(Kind):
         registry = change.services.store.get(self.parent_id(change.id))
         sku = str(registry.body["sku"]["name"]) if registry else "Premium"
         if sku != "Premium":  # assumed: code and words
-            raise ArmError(
-                400, "ReplicationsNotSupported", f"Replications are there in a registry of the sku Premium alone, and not {sku}."
-            )
+            raise ArmError(400, "ReplicationsNotSupported", f"Replications require a registry of the sku Premium, not {sku}.")
 
     def defaults(self, change: Change) -> Body:  # noqa: ARG002
         return {"properties": {"regionEndpointEnabled": True, "zoneRedundancy": "Disabled"}}

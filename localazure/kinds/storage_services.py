@@ -57,7 +57,7 @@ class _Service(_OfAccount):
 
     def check(self, change: Change) -> None:
         if change.id.name.lower() != DEFAULT:
-            raise ArmError(404, "ResourceNotFound", f"There is no service '{change.id.name}'; an account has '{DEFAULT}' alone.")
+            raise ArmError(404, "ResourceNotFound", f"There is no service '{change.id.name}'; an account has '{DEFAULT}' only.")
 
     def check_removal(self, resource: Resource, services: Services) -> None:  # noqa: ARG002
         raise ArmError(405, "MethodNotAllowed", "A service of a storage account can't be deleted.")

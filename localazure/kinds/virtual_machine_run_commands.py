@@ -122,7 +122,7 @@ def _principal(url: str, identity: Body | None, machine: Machine, services: Serv
             return principal
         if not chosen and resource_id == machine.settings.id.text:
             return principal
-    what = f"'{chosen}'" if chosen else "of its own"
+    what = f"'{chosen}'" if chosen else "(system-assigned)"
     raise refusals.invalid(
         "outputBlobManagedIdentity", f"The virtual machine has no managed identity {what} to write the blob with."
     )

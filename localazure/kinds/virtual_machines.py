@@ -229,7 +229,7 @@ class VirtualMachines(Kind):
     def _live(self, resource: Resource) -> Machine:
         machine = self._machines.find(resource.key)
         if machine is None:
-            raise refusals.not_allowed(f"The virtual machine '{resource.id.name}' isn't there: its creation has failed.")
+            raise refusals.not_allowed(f"The virtual machine '{resource.id.name}' doesn't exist: its creation failed.")
         return machine
 
 

@@ -81,7 +81,7 @@ class Docker:
                 self._save(machine)
                 return {"told": f"Removing login credentials for {requested.get('server')}"}
             case _:
-                raise DockerError("docker: the embedded Azure doesn't act that out")
+                raise DockerError("docker: the embedded Azure does not implement that")
 
     # The machine
 

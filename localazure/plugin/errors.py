@@ -54,6 +54,6 @@ def azure_error(status: int, body: Any, default_message: str = "") -> AzureError
     """The error in ARM's envelope `{"error": {code, message, details}}`, or in an operation's status."""
     error = body.get("error") if isinstance(body, Mapping) else None
     if not isinstance(error, Mapping):
-        return AzureError(status, "ServiceError", default_message or "Azure answered with an error and said no more")
+        return AzureError(status, "ServiceError", default_message or "Azure answered with an error without details")
     code, message = str(error.get("code", "ServiceError")), str(error.get("message", default_message))
     return AzureError(status, code, message, error.get("details"))

@@ -65,7 +65,7 @@ def granted(resource: Resource, delay: float, services: Services) -> list[tuple[
 
 def _created(name: str, body: Body, services: Services) -> Body:
     if services.store.document(_DOCUMENTS + name.lower()) is not None:
-        raise ArmError(409, "SupportTicketAlreadyExists", f"A support ticket with the name '{name}' exists already.")
+        raise ArmError(409, "SupportTicketAlreadyExists", f"A support ticket with the name '{name}' already exists.")
     properties: Body = body.get("properties") or {}
     missing = [each for each in _REQUIRED if not properties.get(each)]
     if missing:

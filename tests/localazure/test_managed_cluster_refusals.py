@@ -67,7 +67,7 @@ def system(**changed: Any) -> dict[str, Any]:
             "InvalidParameter",
             "the only key is kubeletidentity".capitalize(),
         ),
-        (cluster(agentPoolProfiles=[SYSTEM, SYSTEM]), "InvalidParameter", "Two pools have one name"),
+        (cluster(agentPoolProfiles=[SYSTEM, SYSTEM]), "InvalidParameter", "Two pools have the same name"),
         (cluster(nodeProvisioningProfile={"mode": "Auto"}), "NotImplemented", "node auto provisioning"),
     ],
     ids=lambda each: each if isinstance(each, str) and " " not in each else "",

@@ -40,7 +40,7 @@ async def fetch(
             identity = _identity(file, settings)
             if file.get("httpUrl"):
                 if target == folder:
-                    raise TaskError("ResourceFileWriteFailed", Message="a resource file with httpUrl needs a filePath")
+                    raise TaskError("ResourceFileWriteFailed", Message="a resource file with httpUrl requires filePath")
                 came = await blobs.fetch(file["httpUrl"], "", target, identity)
             else:
                 url = file.get("storageContainerUrl")

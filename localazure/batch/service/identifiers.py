@@ -34,4 +34,4 @@ def check_constraints(constraints: Body | None, path: str) -> None:
 
 def check_duration(text: str | None, path: str) -> None:
     if text is not None and durations.parse(text) is None:
-        raise invalid_value(path, text[:100], "It takes a length of time in ISO 8601, such as PT30M")
+        raise invalid_value(path, text[:100], "It takes an ISO 8601 duration, such as PT30M")

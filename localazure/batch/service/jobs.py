@@ -129,7 +129,7 @@ def _check(body: Body) -> None:
     if body.get("allowTaskPreemption"):
         raise not_imitated("'allowTaskPreemption'")
     if body.get("jobReleaseTask") and not body.get("jobPreparationTask"):
-        raise invalid_value("jobReleaseTask", "", "A job release task needs a job preparation task")
+        raise invalid_value("jobReleaseTask", "", "A job release task requires a job preparation task")
     for name in ("jobPreparationTask", "jobReleaseTask", "jobManagerTask"):
         task = body.get(name)
         if task:

@@ -108,7 +108,7 @@ class _Parser:
         while self._text[position:].strip():
             found = _WORD.match(self._text, position)
             if found is None:
-                raise self._refusal(f"nothing is understood from character {position + 1} on")
+                raise self._refusal(f"invalid from character {position + 1} on")
             if found["text"] is not None:
                 words.append(("literal", found["text"].replace("''", "'")))
             else:
@@ -174,7 +174,7 @@ class _Parser:
         known = self._properties.get(name.lower())
         if known is None or word not in _ALLOWED[known[1]]:
             names = ", ".join(sorted(each for each, _ in self._properties.values()))
-            raise self._refusal(f"'{word}' can't be asked of '{name}'; the list can be filtered by {names}")
+            raise self._refusal(f"'{word}' isn't supported for '{name}'; the list can be filtered by {names}")
         return known
 
     def _literal(self, kind: str) -> Any:

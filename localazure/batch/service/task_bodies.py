@@ -29,7 +29,7 @@ def check_command(body: Body, path: str = "") -> None:
     if not body.get("commandLine", "").strip() and not body.get("containerSettings"):
         raise invalid_value(f"{where}commandLine", "", "It can't be empty outside of a container")
     if "\0" in body.get("commandLine", ""):
-        raise invalid_value(f"{where}commandLine", "", "It holds a character that no command line can")
+        raise invalid_value(f"{where}commandLine", "", "It contains a character that isn't allowed in a command line")
     constraints = body.get("constraints") or {name: body[name] for name in ("maxWallClockTime", "retentionTime") if name in body}
     identifiers.check_constraints(constraints, f"{where}constraints")
     names = [each["name"] for each in body.get("environmentSettings") or []]

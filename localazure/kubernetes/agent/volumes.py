@@ -80,7 +80,7 @@ def _link(volume: Body, target: Path, context: VolumeContext) -> None:
     path, kind = volume["hostPath"]["path"], volume["hostPath"].get("type") or ""
     there = context.host / path.lstrip("/")
     if not there.resolve().is_relative_to(context.host.resolve()):
-        raise MissingError(f"hostPath {path} leads out of the node")
+        raise MissingError(f"hostPath {path} points outside the node")
     if kind in ("", "DirectoryOrCreate") or context.lenient:
         if not there.exists():
             there.mkdir(mode=0o755, parents=True, exist_ok=True)

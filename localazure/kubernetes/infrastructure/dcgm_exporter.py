@@ -59,7 +59,7 @@ class DcgmExporter:
         number = int(values.get("address", f":{PORT}").rpartition(":")[2] or PORT)
         port = context.ports.get(number)
         if port is None:
-            _say(context, "info", f"Listening on address :{number}, which is no port of the container here")
+            _say(context, "info", f"Listening on address :{number}, which isn't a port of the container here")
             await context.pause()
             return 0
 

@@ -144,7 +144,7 @@ def test_a_git_volume_is_the_servers_own_checkout(registry: Registry, tmp_path_f
 @pytest.mark.parametrize(
     ("volumes", "mounts", "said"),
     [
-        ([], mounted("v", "/x"), "none of the volumes"),
+        ([], mounted("v", "/x"), "a volume of the group"),
         ([{"name": "v"}], [], "exactly one of"),
         ([{"name": "v", "emptyDir": {}, "secret": {"a": "YQ=="}}], [], "exactly one of"),
         ([{"name": "v", "emptyDir": {}}] * 2, [], "Two volumes are called 'v'"),

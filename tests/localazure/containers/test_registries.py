@@ -136,7 +136,7 @@ def test_a_run_is_repeated_when_it_is_forced_to_or_differs(azure: EmbeddedAzure,
         ("https://github.com/someone/something.git#main:app", "https://github.com/someone/something.git can't be reached"),
         ("{url}/checkout.git#HEAD:workloads/nothere", "the checkout has no folder workloads/nothere"),
         ("{url}/checkout.git#HEAD:../..", "lies outside of the checkout"),
-        ("{url}/checkout.git#v1:workloads/hello", "v1 isn't what is checked out"),
+        ("{url}/checkout.git#v1:workloads/hello", "v1 isn't checked out"),
     ],
 )
 def test_a_source_out_of_reach_fails_the_run(azure: EmbeddedAzure, registry: Registry, source: str, said: str) -> None:

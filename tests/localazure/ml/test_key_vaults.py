@@ -41,7 +41,7 @@ def test_a_name_is_one_in_all_of_azure(azure: EmbeddedAzure, group: str) -> None
 @pytest.mark.parametrize(
     ("properties", "message"),
     [
-        ({"tenantId": "11111111-1111-1111-1111-111111111111"}, "is none that the subscription knows"),
+        ({"tenantId": "11111111-1111-1111-1111-111111111111"}, "isn't the subscription's tenant"),
         ({"enableRbacAuthorization": False}, "The parameter accessPolicies is not specified."),
         ({"softDeleteRetentionInDays": 6}, "it takes 7 to 90 days"),
         # Azure/azure-rest-api-specs issue 8075

@@ -44,7 +44,7 @@ def test_its_scale_changes_and_nothing_else(azure: EmbeddedAzure, workspace: str
 @pytest.mark.parametrize(
     ("inner", "message"),
     [
-        ({"vmSize": ""}, "A compute cluster has a 'vmSize'"),
+        ({"vmSize": ""}, "A compute cluster requires 'vmSize'"),
         ({"vmSize": "Standard_NC6"}, "2023-09-06"),  # MicrosoftDocs/azure-docs, n-series-migration.md
         ({"vmSize": "Standard_NC6s_v3"}, "2025-09-30"),
         ({"vmSize": "a big one"}, "isn't a valid size name"),

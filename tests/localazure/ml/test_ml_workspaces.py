@@ -109,7 +109,7 @@ def test_what_it_depends_on_has_to_be_named(azure: EmbeddedAzure, parts: dict[st
     [
         ({"properties": {"hubResourceId": "/subscriptions/s"}}, "does not implement 'properties.hubResourceId'"),
         ({"kind": "Hub"}, "does not implement a workspace of the kind 'Hub'"),
-        ({"identity": {"type": "None"}}, "A workspace has a managed identity"),
+        ({"identity": {"type": "None"}}, "A workspace requires a managed identity"),
     ],
     ids=lambda each: each if isinstance(each, str) else "",
 )
@@ -127,7 +127,7 @@ def test_it_is_accepted_before_what_it_depends_on_is_looked_for(azure: EmbeddedA
     path = f"{given['keyVault'].split('/providers/')[0]}/providers/{TYPE}/{new_name()}"
     answer = azure.put(path, {**parts, "properties": {**given, "keyVault": "nowhere"}}, ML)
     assert (answer.status_code, answer.content) == (202, b"")
-    assert "is the id of nothing in vaults" in azure.finished(answer)["error"]["message"]
+    assert "wasn't found among vaults" in azure.finished(answer)["error"]["message"]
     body = {**parts, "sku": {"name": "Standard_S1", "tier": "Free"}, "properties": given}
     path += "b"
     made = done(azure, azure.put(path, body, ML))

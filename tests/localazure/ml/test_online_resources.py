@@ -120,7 +120,7 @@ def test_what_an_endpoint_is_stays_and_a_patch_leaves_its_properties_alone(world
         pytest.param({"instanceType": "Standard_NC6"}, "'Standard_NC6' is not supported", id="a retired size"),
         pytest.param({"model": "{workspace}/models/tiny/versions/9"}, "tiny/versions/9' could not be found", id="no model"),
         pytest.param({"environmentId": "{workspace}/environments/x/versions/1"}, "could not be found", id="no environment"),
-        pytest.param({"environmentId": ""}, "needs an environment", id="without an environment"),
+        pytest.param({"environmentId": ""}, "requires 'environmentId'", id="without an environment"),
         pytest.param({"codeConfiguration": {"scoringScript": "a.py"}}, "codeConfiguration", id="a conda file without code"),
         pytest.param({"requestSettings": {"requestTimeout": "PT181S"}}, "at most 180 s", id="too long a request"),
         pytest.param({"requestSettings": {"requestTimeout": "5"}}, "an ISO 8601 duration", id="no duration"),
