@@ -135,7 +135,7 @@ def _no_pool(own: QueueArgs, pools: Sequence[GpuPool], path: str) -> Problem:
     if "pool" in own:
         message, fix = "the cluster has no GPU pool of this name", "write one of those allowed"
     else:
-        message, fix = "the queue's `pool` is not set", "add pool: <name>"
+        message, fix = "the queue's `pool` is not set", "set `pool: <name>`"
     allowed = names or "GPU pools that the stack creates"
     return Problem(f"{path}.pool", message, own.get("pool"), allowed, fix, code=Code.NOT_FOUND)
 

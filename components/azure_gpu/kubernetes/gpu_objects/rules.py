@@ -176,7 +176,7 @@ def _no_pool(job: ClusterJobSettings, pools: Sequence[GpuPool], path: str) -> It
         path=f"{path}.pool",
         message="`pool` is not set, and there are several GPU pools" if pools else "`pool` is not set",
         allowed=names or "a GPU pool of the existing cluster",
-        fix=f"add pool: {pools[0].name}" if pools else "add pool: <name>",
+        fix=f"set `pool: {pools[0].name}`" if pools else "set `pool: <name>`",
     )
 
 
