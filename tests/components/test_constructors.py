@@ -175,7 +175,7 @@ IN_A_PROGRAM: list[tuple[str, dict[str, Any], str, str]] = [
         "GpuCluster",
         {"kubernetes_version": "1.35", "maintenance": {"upgrades": "rapid"}},
         "maintenance.upgrades",
-        "that the program says",
+        "upgrades beyond `kubernetes_version`",
     ),
     ("GpuVm", {"admin": {"password": "Password1"}, "os_type": "Windows"}, "admin.password", "pulumi.Config().require_secret("),
     ("MlWorkspace", {"computes": {"on": {"cluster": "shared"}}}, "computes.on.cluster", "allowed: a GpuCluster, or the ARM id"),

@@ -225,7 +225,7 @@ def _names(name: str, replace: PoolReplace, path: str) -> Iterator[Problem]:
     if replace is PoolReplace.SIDE_BY_SIDE and LONGEST_SIDE_BY_SIDE < len(name) <= LONGEST_POOL_NAME:
         yield Problem(
             path=f"{path}.replace",
-            message=f"{replace} adds {HASH_LENGTH} characters to the pool's name, which has at most {LONGEST_POOL_NAME}",
+            message=f"{replace} adds a hash of {HASH_LENGTH} characters to the name, which has at most {LONGEST_POOL_NAME}",
             value=name,
             allowed=f"a name of at most {LONGEST_SIDE_BY_SIDE} characters",
             fix=f"shorten the name, or set `replace: {PoolReplace.DRAIN_FIRST}`",

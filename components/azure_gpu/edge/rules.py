@@ -89,7 +89,7 @@ def _kubeconfig(args: EdgeSharingSettings, path: str) -> Iterator[Problem]:
             path=f"{path}.kubeconfig",
             message="exactly one of kubeconfig and kubeconfig_file is required",
             allowed="the kubeconfig's text as a secret, or the file that it is in",
-            fix="remove one of them"
+            fix="remove one of the two"
             if "kubeconfig" in args
             else f"{_give_kubeconfig(f'{path}.kubeconfig')}, or add kubeconfig_file",
         )

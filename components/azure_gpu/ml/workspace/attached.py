@@ -283,7 +283,7 @@ def _unknown_target(path: str, key: str, name: str, there: Mapping[str, object])
     if is_in_program(path):
         message = f"not a valid {what}"
         allowed = {"cluster": "a GpuCluster, or the ARM id of a cluster", "vm": "a GpuVm"}[key]
-        fix = "pass the component"
+        fix = "give the component"
     else:
         message = f"the stack has no {what} of this name"
         allowed = ", ".join(there) or f"none: add it under {key}s"
