@@ -26,11 +26,6 @@ def with_part(path: str, part: str) -> str:
     return f"with {PART_IDS[part]}, or a foundation that has it" if is_in_program(path) else f"with foundation.{part}"
 
 
-def says(path: str) -> str:
-    """The subject of a sentence about where the component is configured."""
-    return "the program says" if is_in_program(path) else "the stack file says"
-
-
 def stacks(path: str, part: str) -> str:
     """A required part, such as `identity`."""
     article = "an" if part[0] in "aeiou" else "a"
