@@ -192,7 +192,7 @@ def test_a_full_disk_is_told_and_leaves_no_half_file(mnist_python: Path, tmp_pat
     assert finished.code == 2
     report = next(json.loads(line) for line in finished.lines if line.startswith("{"))
     assert report["problems"] == [
-        f"{tmp_path}/{file}: can't be written: No space left on device; nothing is left of it; "
+        f"{tmp_path}/{file}: can't be written: No space left on device; nothing was kept; "
         "free some space or choose another folder"
     ]
     left = [line.removeprefix(f"{tmp_path}/") for line in finished.lines if line.startswith(str(tmp_path))]

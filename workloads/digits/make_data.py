@@ -1,8 +1,7 @@
-"""Writes the digits of this folder: what the image's model is trained on, and samples of what it is asked.
+"""Writes the training data and the sample images of this folder, from scikit-learn's digits.
 
-In: scikit-learn's digits, by the code of workloads/mnist, in whose environment this runs: `python workloads/digits/make_data.py`.
-Out: `data/`, the four files in MNIST's form, and `samples/`, ten of the held-out digits as PNG: the first of each class, so that
-nothing about them is selected.
+Runs in the environment of workloads/mnist: `python workloads/digits/make_data.py`. `data/` has four files in MNIST's format,
+`samples/` the first held-out digit of each class as PNG, so that they aren't hand-picked.
 """
 
 import gzip
@@ -37,7 +36,7 @@ def main() -> None:
 
 
 def png(image: np.ndarray) -> bytes:
-    """Bytes (rows, columns) as a grey picture; the environment has no library for it."""
+    """Encodes bytes (rows, columns) as a greyscale PNG; the environment has no library for it."""
     rows, columns = image.shape
     lines = b"".join(b"\0" + row.tobytes() for row in image)  # each without a filter
     header = struct.pack(">IIBBBBB", columns, rows, 8, 0, 0, 0, 0)

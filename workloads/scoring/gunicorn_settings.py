@@ -1,7 +1,7 @@
-"""gunicorn's settings where azmlinfsrv, which starts it, has no option for them. `serve.py` names this file to it.
+"""Settings of gunicorn for which azmlinfsrv, which starts it, has no option. `serve.py` passes this file to it.
 
-Threads, so that a client whose body is slow holds one of many and connections are kept; how many requests are at work at once is
-`score.py`'s matter. With several GPUs each worker gets one.
+Workers use threads, so that a slow client blocks only one of many, and connections are kept alive; `score.py` limits concurrent
+requests. With several GPUs each worker gets one.
 """
 
 import os
@@ -15,14 +15,14 @@ _LIMITS = limits.read(os.environ)
 
 
 class logger_class(Logger):  # noqa: N801  # the setting's name
-    """azmlinfsrv logs each request itself."""
+    """Without access log: azmlinfsrv logs each request."""
 
     def access(self, *_request) -> None: ...
 
 
 worker_class = PatientWorker
 threads = THREADS
-control_socket_disable = True  # one socket for all servers of a user, which nothing here asks
+control_socket_disable = True  # would be shared by all servers of a user; not used here
 keepalive = 75  # seconds; longer than routers keep idle connections, so that the server isn't the one that closes
 
 
@@ -33,7 +33,7 @@ def post_fork(_server, worker) -> None:
 
 
 def pre_request(_worker, request) -> None:
-    """A body that `score.py` won't read leaves a connection on which no second request can follow: the client is told."""
-    said = dict(request.headers)
-    if "TRANSFER-ENCODING" in said or int(said.get("CONTENT-LENGTH", "0")) > _LIMITS.body_bytes:
+    """Closes the connection after a body that `score.py` won't read, since no second request could follow."""
+    headers = dict(request.headers)
+    if "TRANSFER-ENCODING" in headers or int(headers.get("CONTENT-LENGTH", "0")) > _LIMITS.body_bytes:
         request.force_close()

@@ -1,8 +1,7 @@
 """The scoring script: any TensorFlow SavedModel of one input behind Azure Machine Learning's inference server, or on the command
 line: `python score.py --model DIR image.png …`.
 
-In: `init` reads the model in the folder that AZUREML_MODEL_DIR names, else the one in the image; `run` gets each request. Out:
-JSON, as README.md describes it.
+`init` loads the model from AZUREML_MODEL_DIR or from the image; `run` handles each request, as README.md describes.
 """
 
 import argparse
@@ -21,20 +20,20 @@ from image_scoring import answer, body, content, limits, log_lines, model_folder
 from image_scoring.model import Model, log_cpu_use
 from image_scoring.refusal import RefusedError
 
-_AT_WORK = threading.BoundedSemaphore(2)  # requests that decode or run the model: one more than Python can run, not one a thread
+_AT_WORK = threading.BoundedSemaphore(2)  # concurrent requests that decode or run the model: one more than Python can run
 
 
 def init() -> None:
-    """Loads the model. ValueError in the log where it can't be served: `This score.py only supports one input`."""
+    """Loads the model. ValueError in the log if it can't be served: `This score.py only supports one input`."""
     global model, allowed
-    log_lines.one_a_request()
+    log_lines.one_per_request()
     allowed = limits.read(os.environ)
     folder = model_folder.choose(os.environ)
     log_cpu_use(os.environ)
     model = Model(folder)
     model.warm_up()
     gc.collect()
-    gc.freeze()  # what stays for good needn't be looked through again
+    gc.freeze()  # permanent objects needn't be scanned again
 
 
 @rawhttp
@@ -72,7 +71,7 @@ def score(received: bytes, content_type: str, times: answer.Times) -> bytes:
 
 
 def main(arguments: list[str]) -> int:
-    """Scores files without a server, one line of JSON each. Exit code: 0, or 2 where model or a file can't be used."""
+    """Scores files without a server, one line of JSON each. Exit code: 0, or 2 if the model or a file can't be used."""
     parser = argparse.ArgumentParser(prog="score.py", description="Scores images with a SavedModel of one input.")
     parser.add_argument("--model", required=True, metavar="DIR", help="folder with a SavedModel")
     parser.add_argument("files", nargs="+", metavar="FILE", help="PNG, JPEG, .npy or .json")

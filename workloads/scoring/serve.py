@@ -1,6 +1,6 @@
-"""The image's entry point: sizes Azure Machine Learning's inference server to the machine, then becomes it.
+"""The image's entry point: configures Azure Machine Learning's inference server for the machine, and replaces itself by it.
 
-In: the machine, and environment variables, which win where they are set; arguments go on to azmlinfsrv. Out: its process.
+Environment variables override the configuration; arguments are passed to azmlinfsrv.
 """
 
 import math
@@ -21,7 +21,7 @@ def main(arguments: Sequence[str], environment: MutableMapping[str, str]) -> Non
     gpu_names = gpus(Path("/dev"), environment)
     settings(environment, gpu_names, cores(_CGROUP), memory(_CGROUP, Path("/proc/meminfo")))
     absence = gpu_absence.explain(environment) if not gpu_names else None
-    if absence is not None and absence.is_expected:  # else each worker says what TensorFlow found
+    if absence is not None and absence.is_expected:  # otherwise each worker logs what TensorFlow found
         print(absence.line("the model"), file=sys.stderr, flush=True)
     if model_folder.IN_IMAGE.is_dir():
         environment[model_folder.VARIABLE] = str(model_folder.choose(environment))  # so that the server's log names it
@@ -31,9 +31,9 @@ def main(arguments: Sequence[str], environment: MutableMapping[str, str]) -> Non
 
 
 def settings(environment: MutableMapping[str, str], gpu_names: Sequence[str], cores: float, memory: int) -> None:
-    """Sets what isn't set. With a GPU two workers a GPU: one prepares while the other's batch is on it. Without, one a core and
-    the cores shared out: TensorFlow's threads of one worker would only take them from the others. Two at least for the parts of
-    an operation: with one alone, an answer now and then waits ten times as long on a busy machine."""
+    """Sets unset variables. Two workers per GPU: one prepares while the other computes. Without a GPU one worker per core, with
+    the cores divided among them, since TensorFlow's threads would compete for them. At least two intra-op threads: with one,
+    some answers take ten times as long on a busy machine."""
     by_processor = 2 * len(gpu_names) or math.ceil(cores)
     environment.setdefault("WORKER_COUNT", str(max(1, min(by_processor, memory // _WORKER_BYTES))))
     if not gpu_names and environment["WORKER_COUNT"].isdigit():
@@ -49,7 +49,7 @@ def settings(environment: MutableMapping[str, str], gpu_names: Sequence[str], co
 
 
 def gpus(devices: Path, environment: MutableMapping[str, str]) -> list[str]:
-    """The GPUs as CUDA names them: those that CUDA_VISIBLE_DEVICES leaves, else all whose device files are there."""
+    """CUDA's names of the GPUs: those in CUDA_VISIBLE_DEVICES, else all with device files."""
     if "CUDA_VISIBLE_DEVICES" in environment:
         return [name.strip() for name in environment["CUDA_VISIBLE_DEVICES"].split(",") if name.strip() not in ("", "-1")]
     found = [file.name.removeprefix("nvidia") for file in devices.glob("nvidia[0-9]*")]

@@ -1,7 +1,7 @@
-"""The program: options in, data in, training, result out.
+"""The training program: reads options and data, trains, and reports the result.
 
-Out: progress and one JSON line on standard output, problems on standard error, and the exit code, which is the contract.
-TensorFlow is imported last: it takes seconds, and bad options or bad data should be told at once.
+Progress and one JSON line go to standard output, problems to standard error; the exit code is part of the interface. TensorFlow
+is imported last, because it takes seconds, and wrong options or data should be reported at once.
 """
 
 import json
@@ -19,7 +19,7 @@ from .refusal import ExitCode, RefusedError
 if TYPE_CHECKING:
     from .upload import Upload
 
-# Before TensorFlow is imported: no chatter of its native code, and the same order of GPUs as nvidia-smi has.
+# Before TensorFlow is imported: silences its native code, and orders GPUs as nvidia-smi does.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 os.environ.setdefault("CUDA_DEVICE_ORDER", "PCI_BUS_ID")
 
@@ -38,7 +38,7 @@ def main(arguments: Sequence[str]) -> ExitCode:
 
 
 def _read(arguments: Sequence[str]) -> tuple[options.Options, group.Group]:
-    """What the command line and TF_CONFIG say, with the problems of both."""
+    """Reads the command line and TF_CONFIG, and reports the problems of both."""
     problems: list[str] = []
     chosen, workers = options.Options(), group.Group()
     try:
@@ -52,7 +52,7 @@ def _read(arguments: Sequence[str]) -> tuple[options.Options, group.Group]:
     if problems:
         raise RefusedError(problems)
     if workers.size > 1:
-        # Where a worker is lost, the others say so in one line, which is all that TensorFlow's own would tell.
+        # A lost worker is reported in one line, so TensorFlow's errors about it add nothing.
         os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
     return chosen, workers
 
@@ -69,7 +69,7 @@ def _run(chosen: options.Options, workers: group.Group, started: float) -> dict:
     if chosen.batch_size > examples:
         raise RefusedError([f"--batch-size: {chosen.batch_size}, but {examples} images to train on; allowed: 1 to {examples}"])
     upload = _upload(chosen.upload_to)
-    # oneDNN multiplies bfloat16 on a CPU; of 32 bits its sums differ from machine to machine.
+    # oneDNN multiplies bfloat16 on a CPU; with 32 bits its sums differ between machines.
     shorter = precision.of_cpu(chosen.precision) != options.FLOAT32
     os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1" if shorter else "0")
     used, gpus = _device(chosen.require_gpu)
@@ -78,7 +78,7 @@ def _run(chosen: options.Options, workers: group.Group, started: float) -> dict:
 
     def end(problem: str) -> NoReturn:
         _tell(RefusedError([problem], ExitCode.LOST))
-        os._exit(ExitCode.LOST)  # the thread that trains may wait in TensorFlow for ever
+        os._exit(ExitCode.LOST)  # the training thread may be blocked in TensorFlow forever
 
     watch = distribution.Watch(workers, chosen.group_timeout, end)
     started_from = training.Training(training.Arrays.of(read), f"{dataset} {read.fingerprint}", chosen, workers, gpus, watch)
@@ -132,7 +132,7 @@ def _run(chosen: options.Options, workers: group.Group, started: float) -> dict:
 
 
 def _required(chosen: options.Options) -> tuple[float, str]:
-    """The accuracy that counts as proved, and the option that it comes from."""
+    """The required accuracy, and the option that sets it."""
     if chosen.target_accuracy is not None and chosen.target_accuracy > chosen.min_accuracy:
         return chosen.target_accuracy, "--target-accuracy"
     return chosen.min_accuracy, "--min-accuracy"
@@ -144,7 +144,7 @@ def _peak_memory_mib() -> int:
 
 
 def _upload(address: str | None) -> "Upload | None":
-    """The identity is asked before the training, which would be in vain without it."""
+    """Requests a token before the training, so that a missing identity is found early."""
     if address is None:
         return None
     from .upload import Upload
@@ -153,7 +153,7 @@ def _upload(address: str | None) -> "Upload | None":
 
 
 def _dataset(chosen: options.Options) -> tuple[str, Path, files.Files]:
-    """The data to train on: the name that is true of it, the folder it lies in, and its four files."""
+    """The training data: its name, its folder and its four files."""
     storage.make_folder(chosen.output_dir)
     if chosen.data_dir is None and not chosen.download:
         from . import digits
@@ -171,7 +171,7 @@ def _dataset(chosen: options.Options) -> tuple[str, Path, files.Files]:
 
 
 def _device(require_gpu: bool) -> tuple[dict[str, str], list]:
-    """Finds the GPUs, describes them in the log, and returns what the report says of them, and TensorFlow's list."""
+    """Finds the GPUs and describes them in the log. Returns their entries of the report, and TensorFlow's list."""
     with native_log.held_back() as native:
         import tensorflow as tf
 
@@ -199,5 +199,5 @@ def _device(require_gpu: bool) -> tuple[dict[str, str], list]:
 if __name__ == "__main__":
     code = main(sys.argv[1:])
     if code is ExitCode.LOST:
-        os._exit(code)  # an orderly end of TensorFlow would wait for workers and devices that are gone
+        os._exit(code)  # an orderly shutdown of TensorFlow would wait for lost workers and devices
     sys.exit(code)

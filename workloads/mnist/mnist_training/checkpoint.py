@@ -1,7 +1,6 @@
-"""A checkpoint: everything that a run needs to go on as if it had never stopped, in one NumPy archive.
+"""Checkpoints: everything that a run needs to continue as if it had never stopped, in one NumPy archive.
 
-In: the weights, what the optimiser keeps, and the step. Out: the file, whole or not at all; or the step that it was made at.
-A checkpoint says what it belongs to; one of another model, image size or data set is refused by name.
+A checkpoint is written completely or not at all. It records model, image size and data set, and is rejected for others.
 """
 
 import json
@@ -30,7 +29,7 @@ class Identity:
 
 
 def save(path: Path, arrays: Mapping[str, np.ndarray], step: int, identity: Identity) -> None:
-    """Writes the checkpoint of `step`, replacing an earlier one only when the new one is whole."""
+    """Writes the checkpoint of `step`; an earlier one is replaced only by a complete file."""
     header = json.dumps({"format": _FORMAT, "step": step, **asdict(identity)})
 
     def write(temporary: Path) -> None:
@@ -41,10 +40,9 @@ def save(path: Path, arrays: Mapping[str, np.ndarray], step: int, identity: Iden
 
 
 def load(path: Path, expected: Mapping[str, np.ndarray], identity: Identity) -> tuple[int, dict[str, np.ndarray]]:
-    """The step at which the checkpoint was made, and its arrays, which have the names and shapes of `expected`; where a size
-    there is 0, any.
+    """The step of the checkpoint, and its arrays, with the names and shapes of `expected`; a size of 0 there matches any.
 
-    Errors: `RefusedError` where the file isn't a checkpoint or belongs to something else.
+    `RefusedError` if the file isn't a checkpoint, or belongs to something else.
     """
     header, arrays = _read(path)
     problems = [

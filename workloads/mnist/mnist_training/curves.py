@@ -1,7 +1,7 @@
-"""The learning curves: accuracy and loss over the steps, as a picture and as TensorBoard reads them.
+"""Learning curves: accuracy and loss over the steps, as a picture and as TensorBoard events.
 
-In: points as they come. Out: `curves.png` at the end, and an event file in `tensorboard/` that grows with the training. A
-resumed run begins with the points of its checkpoint; in TensorBoard its file takes back what an earlier one says of later steps.
+Writes `curves.png` at the end, and an event file in `tensorboard/` during the training. A resumed run starts with the points of
+its checkpoint; in TensorBoard its file supersedes the later steps of an earlier one.
 """
 
 import importlib.util
@@ -22,11 +22,10 @@ _SIZE, _DOTS = (8, 4.5), 120  # inches, dots an inch
 
 
 class Curves:
-    """`points`: each a step, and the accuracy and mean loss on the held-out digits after it."""
+    """`points`: step, and accuracy and mean loss on the held-out digits after it."""
 
     def __init__(self, points: Iterable[tuple[int, float, float]], first: int, folder: Path | None) -> None:
-        """`first`: the step that a resumed run goes on from. `folder`: where the files go; None where another process writes
-        them."""
+        """`first`: the step that a resumed run continues from. `folder`: of the files; None if another process writes them."""
         self.points = list(points)
         self._folder = folder
         self._events = None
@@ -45,7 +44,7 @@ class Curves:
         self._write(tf.compat.v1.Event(step=step, summary=tf.compat.v1.Summary(value=values)))
 
     def finish(self, title: str) -> Path | None:
-        """Writes the picture, and returns where it is; None where Matplotlib isn't installed, such as in the image of digits."""
+        """Writes the picture and returns its path; None without Matplotlib, as in the image of digits."""
         if self._folder is None or importlib.util.find_spec("matplotlib") is None:
             return None
         path = self._folder / PICTURE
@@ -65,7 +64,7 @@ class Curves:
 
 def draw(points: Sequence[tuple[int, float, float]], title: str, path: Path) -> None:
     """Accuracy on the left axis, loss on the right one."""
-    logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it warns of a home that it can't write to, and goes on without
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)  # suppresses its warning about a home that isn't writable
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

@@ -1,7 +1,6 @@
-"""What training runs on: a GPU, described as TensorFlow's log describes one, or the CPU.
+"""Describes the device of a training: a GPU, in the form of TensorFlow's log, or the CPU.
 
-In: what TensorFlow, `nvidia-smi` and the operating system say. Out: the lines of the log and names for the report.
-A value that none of them knows is printed as unknown.
+The values come from TensorFlow, `nvidia-smi` and the operating system; missing ones are printed as unknown.
 """
 
 import subprocess
@@ -54,7 +53,7 @@ def describe(details: Mapping[str, object], smi_row: str) -> Gpu:
 
 
 def query_nvidia_smi(device: str) -> str:
-    """One row for `device`, an index or a UUID as in CUDA_VISIBLE_DEVICES; empty where nvidia-smi can't be asked."""
+    """One row for `device`, an index or a UUID as in CUDA_VISIBLE_DEVICES; empty if nvidia-smi fails."""
     command = ["nvidia-smi", f"--id={device}", f"--query-gpu={','.join(_FIELDS)}", "--format=csv,noheader,nounits"]
     try:
         answer = subprocess.run(command, capture_output=True, text=True, timeout=_SMI_TIMEOUT, check=True)

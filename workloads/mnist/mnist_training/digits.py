@@ -1,7 +1,7 @@
-"""Real handwritten digits that need no download: scikit-learn's, written as IDX files in MNIST's form.
+"""Writes scikit-learn's handwritten digits, which need no download, as IDX files in MNIST's format.
 
-In: a folder. Out: the four files in it. The digits are those of the UCI data set "Optical Recognition of Handwritten Digits",
-1,797 images of 8 x 8 pixels; they are not MNIST and never called so.
+They are from the UCI data set "Optical Recognition of Handwritten Digits", 1,797 images of 8 x 8 pixels, and are never called
+MNIST.
 """
 
 import importlib.util
@@ -14,9 +14,9 @@ from .files import TEST_IMAGES, TEST_LABELS, TRAIN_IMAGES, TRAIN_LABELS
 from .refusal import RefusedError
 
 HELD_OUT = 360  # a fifth of the digits, never trained on
-# Which they are doesn't depend on --seed: the order in which `train_test_split(test_size=360, random_state=20190417,
-# stratify=labels)` of scikit-learn 1.9 lays the digits, those that are held out last. It is kept because importing scikit-learn
-# takes a third as long as importing TensorFlow; a test compares it with scikit-learn's own.
+# The split doesn't depend on --seed: it is the order of `train_test_split(test_size=360, random_state=20190417,
+# stratify=labels)` of scikit-learn 1.9, with the held-out digits last. It is stored because importing scikit-learn
+# takes a third as long as importing TensorFlow; a test compares it with scikit-learn's.
 ORDER = Path(__file__).with_name("digits_order.npy")
 _GREATEST = 16  # scikit-learn's pixels are counts from 0 to 16
 _SCALE = 3  # 8 pixels become 24 ...
@@ -24,7 +24,7 @@ _BORDER = 2  # ... and 28 with a border, MNIST's size
 
 
 def write_digits(folder: Path) -> None:
-    """Writes the four files, each class in the same share among the held-out digits as among the others."""
+    """Writes the four files; the held-out digits have the same share of each class as the others."""
     rows = np.loadtxt(_table(), np.uint8, delimiter=",")[np.load(ORDER)]
     images, labels = _enlarged(rows[:, :-1].reshape(-1, 8, 8)), rows[:, -1]
     for kind, array in (

@@ -1,7 +1,6 @@
-"""Several GPUs of one machine, and several workers: the strategy, what the workers tell each other, and the end of a group.
+"""Distribution over several GPUs and workers: TensorFlow's strategy, exchange of values, and detection of lost workers.
 
-In: the `Group` of TF_CONFIG and the GPUs. Out: a TensorFlow strategy whose replicas compute one step together. A group ends
-whole: where a worker is lost, each of the others says so and ends, and whoever started them starts them all again.
+If a worker is lost, all others report it and exit, and the whole group must be restarted.
 """
 
 import ctypes
@@ -21,7 +20,7 @@ import tensorflow as tf
 from .group import VARIABLE, Group
 from .refusal import ExitCode, RefusedError
 
-# Ends the process that started it, unless that closes the pipe in time. When the process has ended, the pipe is closed too.
+# Ends its parent process unless that closes the pipe in time. The pipe is also closed when the parent ends.
 _KEEPER = """
 import os, select, signal, sys
 process, seconds, ending, line, report = sys.argv[1:]
@@ -32,16 +31,16 @@ if not select.select([0], [], [], float(seconds))[0]:
     if not select.select([0], [], [], 10)[0]:
         os.kill(int(process), signal.SIGKILL)
 """
-# The signal with the number of the exit code: a handler is called with that number, so that libc's _exit, as the handler, ends
-# the process with it. Python's own handlers wait for Python to go on; SIGKILL gives another code, and doesn't reach the first
+# The signal with the number of the exit code: its handler is called with that number, so libc's _exit, as the handler, ends
+# the process with it. Python's handlers wait for the interpreter; SIGKILL gives another code, and doesn't reach the first
 # process of a container (man7.org, pid_namespaces(7): only signals that it has a handler for).
 _ENDING = int(ExitCode.LOST)
 _LOOK_EVERY = 2.0  # seconds
-_MISSED = 3  # looks in a row at a worker that doesn't answer, before it counts as lost
+_MISSED = 3  # consecutive failed checks before a worker counts as lost
 
 
 def make_strategy(group: Group, gpus: Sequence[object]) -> tf.distribute.Strategy:
-    """Joins the group, all of which has to be there. Errors: `RefusedError` where this worker's own address can't be used."""
+    """Joins the group, whose workers must all be running. `RefusedError` if this worker's address can't be used."""
     if group.size == 1:
         return tf.distribute.MirroredStrategy() if len(gpus) > 1 else tf.distribute.get_strategy()
     try:
@@ -53,9 +52,9 @@ def make_strategy(group: Group, gpus: Sequence[object]) -> tf.distribute.Strateg
 
 @contextmanager
 def bounded(group: Group, timeout: float) -> Iterator[None]:
-    """Ends this process where the block takes longer than `timeout` seconds.
+    """Ends this process if the block takes longer than `timeout` seconds.
 
-    While TensorFlow joins a group no other thread of this process runs, so that another process has to look after it.
+    Another process watches it, because TensorFlow blocks all threads of this process while joining a group.
     """
     if group.size == 1:
         yield
@@ -77,7 +76,7 @@ def bounded(group: Group, timeout: float) -> Iterator[None]:
 
 
 def exchange(strategy: tf.distribute.Strategy, group: Group, row: Sequence[int]) -> np.ndarray:
-    """What every worker passes as `row` (32-bit numbers), one row a worker; ends when all have called it."""
+    """Returns the `row` (32-bit numbers) of every worker, in order; returns when all have called it."""
     own = np.zeros((group.size, len(row)), np.int32)
     own[group.index] = row
     if group.size == 1:
@@ -94,10 +93,10 @@ def exchange(strategy: tf.distribute.Strategy, group: Group, row: Sequence[int])
 
 
 class Watch:
-    """Ends this process where the group can't go on and TensorFlow waits for a worker that won't come.
+    """Ends this process if the group can't continue, while TensorFlow waits for a lost worker.
 
-    Each worker looks at its successor, so that a group of any size costs a connection a worker. `end` is called from a thread
-    of its own with the line to say, and must not return.
+    Each worker checks its successor, which takes one connection per worker. `end` is called from a separate thread with the
+    message, and must not return.
     """
 
     def __init__(self, group: Group, timeout: float, end: Callable[[str], NoReturn]) -> None:
@@ -106,17 +105,17 @@ class Watch:
         self._stopped = threading.Event()
 
     def start(self) -> None:
-        """Called when the group is whole."""
+        """Called when the group is complete."""
         self.progress()
         if self._group.size > 1:
             threading.Thread(target=self._look, daemon=True).start()
 
     def progress(self) -> None:
-        """Called whenever all workers have done something together."""
+        """Called after each common step of all workers."""
         self._last = time.monotonic()
 
     def stop(self) -> None:
-        """From now on workers may end."""
+        """Stops watching: from now on workers may exit."""
         self._stopped.set()
 
     def _look(self) -> None:
@@ -134,6 +133,6 @@ class Watch:
 
 
 def lost(absent: Sequence[str]) -> str:
-    """The line of a worker that goes down because another one did."""
+    """Message of a worker that exits because another one was lost."""
     who = ", ".join(absent) if absent else "another worker"
     return f"{who} was lost, and the group can't continue without it; restart all workers with --resume"

@@ -1,7 +1,7 @@
-"""Downloads MNIST, checked against its published checksums.
+"""Downloads MNIST, and verifies the published checksums.
 
-In: a folder and a mirror. Out: the four .gz files in the folder, or `RefusedError` with every file that can't be had.
-A file that is there with the right checksum is kept, so an interrupted download goes on where it stopped, file by file.
+Existing files with the right checksum are kept, so an interrupted download continues file by file. `RefusedError` names every
+file that fails.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ from . import storage
 from .files import KINDS, FileKind
 from .refusal import RefusedError
 
-# The copy that the Common Visual Data Foundation keeps. Any other place with the same four files does: they are checked.
+# The copy of the Common Visual Data Foundation. Any other mirror works too: the checksums are verified.
 MIRROR = "https://storage.googleapis.com/cvdf-datasets/mnist/"
 _TIMEOUT = 30  # seconds without a byte
 _CHUNK = 1 << 16  # bytes
@@ -25,11 +25,11 @@ _BAR = 40  # characters
 
 
 class _WrongChecksumError(Exception):
-    """The bytes that came aren't the published ones; the message says both checksums."""
+    """The downloaded bytes aren't the published ones; the message has both checksums."""
 
 
 class Progress:
-    """A bar on a terminal, and a line for every quarter in a log."""
+    """A progress bar on a terminal, and a line per quarter in a log."""
 
     def __init__(self, name: str, total: int | None, stream: TextIO) -> None:
         self._name, self._total, self._stream = name, total, stream
@@ -37,7 +37,7 @@ class Progress:
         self._drawn = 0.0
 
     def show(self, received: int) -> None:
-        """Draws `received` bytes of the total, which is unknown where the server doesn't say it."""
+        """Draws `received` bytes of the total, if the server has sent that."""
         if self._total is None:
             return
         share = min(received / self._total, 1.0)
@@ -76,7 +76,7 @@ def download(folder: Path, mirror: str = MIRROR, kinds: tuple[FileKind, ...] = K
 
 
 class _UnreachableError(Exception):
-    """The server can't be reached or broke off. Not an OSError, which would be taken for a full disk."""
+    """The server can't be reached, or broke the connection. Not an OSError, which would be taken for a full disk."""
 
 
 def _fetch(url: str, kind: FileKind, temporary: Path) -> None:

@@ -1,7 +1,6 @@
-"""What TensorFlow raises while it trains, as one line and an exit code.
+"""Converts TensorFlow's errors during training to one line and an exit code.
 
-In: an error of TensorFlow, and where the training was. Out: a `RefusedError` that names what happened: a file that can't be
-used, memory that isn't enough, a GPU that another process holds, a GPU or a worker that was lost.
+The `RefusedError` names the cause: an unusable file, too little memory, a GPU in use by another process, a lost GPU or worker.
 """
 
 import re
@@ -20,10 +19,10 @@ _LOST = re.compile(
     r"CONTEXT_IS_DESTROYED|DEINITIALIZED)|GPU is lost|unspecified launch failure|device lost",
     re.IGNORECASE,
 )
-# With these begins what TensorFlow says of where in the program an error came up; the error itself comes after.
+# Prefixes of TensorFlow's lines about the location of an error; the error itself follows.
 _PREFACE = ("Graph execution error", "Detected at node", "Traceback", "File ", "<stack traces")
-# How TensorFlow 2.21 tells of a file that it can't open or write, as seen: "path; the reason of the system". A
-# full disk is a ResourceExhaustedError to it, as too little memory is. None of these goes away by starting again.
+# Observed form of TensorFlow 2.21's errors for files that it can't open or write: "path; the reason of the system". A
+# full disk is a ResourceExhaustedError, as too little memory is. A restart doesn't help against any of these.
 _FILE = re.compile(
     r"(?:\}\} )?([^;{}\n]+); (No space left on device|Disk quota exceeded|Read-only file system|Permission denied|"
     r"No such file or directory|Not a directory)"
@@ -32,7 +31,7 @@ _MEMORY = re.compile(r"out of memory|CUDA_ERROR_OUT_OF_MEMORY|OOM when allocatin
 
 
 def refusal(error: Exception, group: Group, batch_size: int, last: str) -> RefusedError:
-    """`last`: what is said of the last checkpoint."""
+    """`last`: text about the last checkpoint."""
     text = str(error)
     if file := _FILE.search(text):
         return RefusedError(
@@ -50,11 +49,11 @@ def refusal(error: Exception, group: Group, batch_size: int, last: str) -> Refus
         return RefusedError([f"the GPU was lost: {_first_line(text)}; {last}"], ExitCode.LOST)
     if group.size > 1:
         absent = group.unreachable()
-        said = "" if absent else f" (TensorFlow says: {_first_line(text)})"
-        return RefusedError([f"{distribution.lost(absent)}{said}; {last}"], ExitCode.LOST)
+        detail = "" if absent else f" (TensorFlow says: {_first_line(text)})"
+        return RefusedError([f"{distribution.lost(absent)}{detail}; {last}"], ExitCode.LOST)
     return RefusedError([f"TensorFlow failed: {_first_line(text)}; {last}"], ExitCode.LOST)
 
 
 def _first_line(text: str) -> str:
-    said = (line.strip() for line in text.splitlines())
-    return next((line for line in said if line and not line.startswith(_PREFACE)), "nothing")[:300]
+    lines = (line.strip() for line in text.splitlines())
+    return next((line for line in lines if line and not line.startswith(_PREFACE)), "nothing")[:300]

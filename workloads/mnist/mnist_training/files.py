@@ -1,6 +1,6 @@
-"""The four files of a data set in MNIST's form: their names, their checksums, and every check that needs no array library.
+"""Reads and validates the four files of a data set in MNIST's format: names, checksums, shapes and labels.
 
-In: a folder. Out: `Files` with the four arrays, or `RefusedError` with all problems of all four files at once.
+`RefusedError` has all problems of all four files.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ from .refusal import RefusedError
 CLASSES = 10
 MNIST = "MNIST"
 DIGITS = "scikit-learn digits"
-UNNAMED = "IDX files"  # what data is called that is read from a folder and is neither
+UNNAMED = "IDX files"  # name of other data
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +60,9 @@ _DIGITS_FINGERPRINT = "02c362460dcd2249"  # of the four files that `digits` writ
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """Four arrays that fit each other.
+    """Four consistent arrays.
 
-    `is_mnist` is true only where every byte is that of the published data set; `fingerprint` is the same for the same bytes,
-    wherever they lie and whether or not they are compressed.
+    `is_mnist`: every byte is that of the published data set; `fingerprint`: of the uncompressed content.
     """
 
     train_images: idx.Array
@@ -75,7 +74,7 @@ class Files:
 
     @property
     def name(self) -> str:
-        """The name that is true of every byte."""
+        """The name of the data set, by its content."""
         if self.is_mnist:
             return MNIST
         return DIGITS if self.fingerprint == _DIGITS_FINGERPRINT else UNNAMED
@@ -122,7 +121,7 @@ def _path_of(folder: Path, kind: FileKind) -> Path | None:
 def _pair_problems(
     arrays: dict[FileKind, idx.Array], paths: dict[FileKind, Path], images: FileKind, labels: FileKind
 ) -> list[str]:
-    """What is wrong with a file of labels, alone and beside its images."""
+    """Problems of a file of labels, by itself and with its images."""
     if labels not in arrays:
         return []
     problems: list[str] = []
@@ -142,7 +141,7 @@ def _pair_problems(
 
 
 def _size_problems(arrays: dict[FileKind, idx.Array], paths: dict[FileKind, Path]) -> list[str]:
-    """What is wrong with the number of images and with their size."""
+    """Problems with the number and size of images."""
     problems: list[str] = []
     for kind in (TRAIN_IMAGES, TEST_IMAGES):
         if kind in arrays and not arrays[kind].values:

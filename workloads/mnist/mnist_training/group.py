@@ -1,7 +1,7 @@
-"""The group of workers that train together, as TF_CONFIG describes it, and how they meet.
+"""The group of workers in TF_CONFIG, and waiting until all of them are running.
 
-In: the text of TF_CONFIG. Out: a `Group`, or `RefusedError` with every problem of it at once, each with the member's path in the
-JSON. The form is TensorFlow's own (tensorflow.org, "Distributed training with TensorFlow", section TF_CONFIG):
+`RefusedError` has every problem of TF_CONFIG, each with its path in the JSON. The format is TensorFlow's (tensorflow.org,
+"Distributed training with TensorFlow", section TF_CONFIG):
 {"cluster": {"worker": ["host:port", …]}, "task": {"type": "worker", "index": 0}}; a worker of type `chief` comes before the
 others.
 """
@@ -24,7 +24,7 @@ _PROBE_SECONDS, _MEET_EVERY = 2.0, 0.3
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """`addresses`: all workers, "host:port", in the order in which they share a batch. `index`: this worker's place in it."""
+    """`addresses`: all workers, "host:port", in the order of their shares of a batch. `index`: of this worker."""
 
     addresses: tuple[str, ...] = ("",)
     index: int = 0
@@ -35,14 +35,14 @@ class Group:
 
     @property
     def is_chief(self) -> bool:
-        """The first worker writes what a run leaves behind."""
+        """Whether this is the first worker, which writes the output files."""
         return self.index == 0
 
     def name(self, index: int) -> str:
         return f"worker {index} ({self.addresses[index]})"
 
     def unreachable(self) -> list[str]:
-        """The names of the other workers at whose address nothing listens at present."""
+        """The names of the other workers that don't accept connections."""
         return [self.name(index) for index in range(self.size) if index != self.index and not self.answers(index)]
 
     def answers(self, index: int) -> bool:
@@ -55,10 +55,10 @@ class Group:
 
 
 def meet(group: Group, timeout: float) -> None:
-    """Returns when every worker of the group is there: TensorFlow's own start waits without an end, and can't be interrupted.
+    """Returns when every worker of the group is running. TensorFlow's own start waits forever, and can't be interrupted.
 
-    Until then this worker listens at its port, where TensorFlow does afterwards. Errors: `RefusedError` where it can't, and
-    where the others aren't there within `timeout` seconds.
+    Until then this worker listens on its port, which TensorFlow uses afterwards. `RefusedError` if it can't, or if other workers
+    are missing after `timeout` seconds.
     """
     if group.size == 1:
         return
@@ -72,7 +72,7 @@ def meet(group: Group, timeout: float) -> None:
                 raise RefusedError([problem], ExitCode.LOST)
             time.sleep(_MEET_EVERY)
             with suppress(BlockingIOError):
-                while True:  # those who only look whether this one is there
+                while True:  # close the probes of other workers
                     listener.accept()[0].close()
 
 
@@ -85,7 +85,7 @@ def _listener(group: Group) -> socket.socket:
         except OSError as error:
             if error.errno == errno.EADDRINUSE or isinstance(error, PermissionError):
                 raise
-            listener = socket.create_server(("", int(port)), family=family)  # an address that others have for this machine
+            listener = socket.create_server(("", int(port)), family=family)  # the address isn't one of this machine's interfaces
     except OSError as error:
         problem = f"{VARIABLE}: this worker, {group.name(group.index)}, can't listen on its port: {error.strerror or error}"
         raise RefusedError([problem]) from error
@@ -94,7 +94,7 @@ def _listener(group: Group) -> socket.socket:
 
 
 def read(text: str | None) -> Group:
-    """The group of `text`; a group of one where it is None or empty, or names no cluster."""
+    """The group of `text`; a group of one if it is None or empty, or has no cluster."""
     if not text or not text.strip():
         return Group()
     try:
@@ -107,7 +107,7 @@ def read(text: str | None) -> Group:
     if cluster == {} and task == {}:
         return Group()
     problems = _cluster_problems(cluster)
-    # Which place the task has can't be told where there is no list of places.
+    # The task is validated only against valid lists of addresses.
     if isinstance(cluster, dict) and all(isinstance(addresses, list) for addresses in cluster.values()):
         problems += _task_problems(task, cluster)
     if problems:

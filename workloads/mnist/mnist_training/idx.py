@@ -1,7 +1,5 @@
 """The IDX file format of the MNIST files: arrays of unsigned bytes with a header, optionally compressed with gzip.
 
-In: bytes or a path. Out: `Array`, or `IdxError` with what was found and what was expected.
-
 Layout, as yann.lecun.com/exdb/mnist described it: two zero bytes, one byte for the type of the values (8 for unsigned bytes),
 one byte for the number of dimensions, then each dimension as four bytes and the values, the last dimension running fastest.
 All numbers are big-endian, so the first four bytes read as 0x00000801 for labels and 0x00000803 for images.
@@ -23,7 +21,7 @@ _CONTENT = {LABELS_MAGIC: "labels", IMAGES_MAGIC: "images"}
 
 
 class IdxError(ValueError):
-    """The file isn't the IDX file that it should be. The message has no path in it: the caller knows where the bytes are from."""
+    """The file isn't the expected IDX file. The message has no path, which the caller adds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +70,7 @@ def read(path: Path, expected_magic: int) -> Array:
 
 
 def _decompressed(content: bytes) -> bytes:
-    # Judged by content, not by name: browsers and tools unpack .gz files without renaming them.
+    # By content, not by name: browsers and tools unpack .gz files without renaming them.
     if not content.startswith(_GZIP_START):
         return content
     try:

@@ -1,10 +1,10 @@
-"""The two networks: each as a Keras model, which is what a run leaves behind, and as the function that a training step runs.
+"""The two networks: each as a Keras model, which is saved, and as the function of a training step.
 
-In: the size of an image. Out: an untrained model; and for its weights and a batch of bytes, one logit a class. The function
-rounds the products to a shorter type where it is told to; the weights, and what is added up over a batch, keep their 32 bits.
+The function computes one logit per class from the weights and a batch of bytes. It can compute products in a shorter type;
+weights and sums over a batch keep 32 bits.
 
-The perceptron is that of TensorFlow's "MNIST with summaries" tutorial, whose log the ACI article shows: one hidden layer is
-enough for 97 % of MNIST, and it trains in seconds on two CPU cores. The convolution reaches 99 %.
+The perceptron is that of TensorFlow's "MNIST with summaries" tutorial, whose log the ACI article shows: one hidden layer reaches
+97 % on MNIST, and trains in seconds on two CPU cores. The convolution reaches 99 %.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,7 +25,7 @@ Network = Callable[[Sequence[tf.Tensor], tf.Tensor, tf.DType, Callable[[tf.Tenso
 
 
 def build_model(name: str, rows: int, columns: int) -> keras.Model:
-    """A model from bytes `(batch, rows, columns)` to one logit a class."""
+    """A model from bytes `(batch, rows, columns)` to one logit per class."""
     layers = keras.layers
     if name == PERCEPTRON:
         hidden = [layers.Flatten(name="flatten"), layers.Dense(_HIDDEN, activation="relu", name="hidden")]
@@ -72,7 +72,7 @@ def _convolution(
     layer = tf.cast(tf.expand_dims(images, -1), dtype) * tf.cast(_SCALE, dtype)
     for kernel, bias in zip(convolutions[::2], convolutions[1::2], strict=True):
         layer = tf.nn.conv2d(layer, tf.cast(kernel, dtype), 1, "SAME")
-        # The maximum first: it is that of the same numbers, and leaves a quarter of them for what follows.
+        # The maximum first: the result is the same, and the rest has a quarter of the values.
         layer = tf.nn.relu(tf.nn.bias_add(tf.nn.max_pool2d(layer, 2, 2, "SAME"), tf.cast(bias, dtype)))
     flat = tf.reshape(layer, (-1, last_kernel.shape[0]))
     return tf.nn.bias_add(_product(drop(flat), last_kernel, dtype), last_bias)

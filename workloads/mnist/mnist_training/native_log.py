@@ -1,11 +1,10 @@
-"""What native code writes to standard error while TensorFlow starts: held back, and shown where somebody needs it.
+"""Holds back what native code writes to standard error while TensorFlow starts, and shows it if needed.
 
-In: a block that imports TensorFlow and asks it for GPUs. Out: nothing of what was written meanwhile, where the block ends well;
-all of it where the block raises or calls `show`, and where the process dies in it.
+The output of the block is discarded if it succeeds, and shown if it raises, calls `show`, or if the process dies in it.
 
-TF_CPP_MIN_LOG_LEVEL doesn't reach all of these lines: Abseil writes those that come before its own start straight to file
-descriptor 2. So the descriptor leads into a pipe meanwhile. Another process reads it, because a process that aborts shows nothing
-any more. (Where this process is the first of a container and is killed, the kernel ends the reader too.)
+TF_CPP_MIN_LOG_LEVEL doesn't affect all lines: Abseil writes early ones directly to file descriptor 2. So the descriptor is
+replaced by a pipe. Another process reads it, because an aborting process can't show anything. (If this process is the first of a
+container and is killed, the kernel kills the reader too.)
 
 The same file is in workloads/mnist and in workloads/scoring, because each is built by itself; a test compares the two.
 """
@@ -18,12 +17,12 @@ from contextlib import contextmanager, suppress
 
 _STANDARD_ERROR = 2
 _SHOWN_WITHIN = 10  # seconds; the reader only copies what it has
-# Reads to the pipe's end, which comes when the block ends or when this process does, and writes all of it.
+# Reads until the pipe is closed, at the end of the block or of this process, and writes everything.
 _READER = "import sys; held = sys.stdin.buffer.read(); sys.stderr.buffer.write(held); sys.stderr.buffer.flush()"
 
 
 class HeldBack:
-    """What is held back in a block; `show` lets it be written when the block ends."""
+    """The held-back output of a block; `show` writes it when the block ends."""
 
     def __init__(self) -> None:
         self.is_shown = False
@@ -34,11 +33,11 @@ class HeldBack:
 
 @contextmanager
 def held_back() -> Iterator[HeldBack]:
-    """Holds back what is written to standard error in the block, by native code too."""
+    """Holds back standard error in the block, including that of native code."""
     held = HeldBack()
     try:
         reader = subprocess.Popen([sys.executable, "-I", "-S", "-c", _READER], stdin=subprocess.PIPE)
-    except OSError:  # no further process can be started here: more lines are better than no work
+    except OSError:  # if no process can be started, the extra lines are acceptable
         yield held
         return
     assert reader.stdin is not None

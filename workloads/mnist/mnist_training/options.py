@@ -1,7 +1,4 @@
-"""The command line.
-
-In: arguments. Out: `Options`, or `RefusedError` with every problem at once. Every default of the program is here.
-"""
+"""The command line, with every default of the program. `RefusedError` has all problems."""
 
 import argparse
 import math
@@ -22,7 +19,7 @@ ON, OFF = "on", "off"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What a run does. Steps, batch size and rate are those of the TensorFlow tutorial whose log the ACI article shows."""
+    """Options of a run. Steps, batch size and rate are those of the TensorFlow tutorial whose log the ACI article shows."""
 
     model: str = PERCEPTRON
     steps: int = 1000
@@ -42,12 +39,12 @@ class Options:
     min_accuracy: float = 0.95
     target_accuracy: float | None = None
     evaluate_every: int = 10  # steps, as in the log of the ACI article
-    checkpoint_every: int = 100  # steps; what a killed run loses at most
+    checkpoint_every: int = 100  # steps; a killed run loses at most these
     group_timeout: int = 300  # seconds that a worker waits for the others, at the start and for a step
 
 
 class _Arguments(argparse.ArgumentParser):
-    """argparse would print its usage and leave at the first mistake; here every mistake is told, in the words of this program."""
+    """Collects all mistakes, where argparse would exit at the first one."""
 
     def error(self, message: str) -> NoReturn:
         raise RefusedError([f"{message}; see --help"])
@@ -139,7 +136,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _shown(text: str) -> str:
-    """Without what may be a secret in an address: who signs in, and a query."""
+    """A URL without credentials and query, which may be secret."""
     scheme, separator, rest = text.partition("://")
     if not separator:
         return text

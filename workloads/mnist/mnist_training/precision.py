@@ -1,8 +1,7 @@
-"""In which type the products of a step are computed: the shortest that the hardware multiplies faster than 32 bits.
+"""Chooses the type of the matrix products of a step: the shortest that the hardware multiplies faster than 32 bits.
 
-In: the flags of the processor, or the compute capability of a GPU. Out: a name of `--precision`. It is decided before
-TensorFlow is
-imported, because oneDNN, whose kernels multiply bfloat16 on a CPU, is switched on or off by the environment alone.
+It is chosen before TensorFlow is imported, because oneDNN, which multiplies bfloat16 on a CPU, can only be enabled by the
+environment.
 """
 
 from pathlib import Path

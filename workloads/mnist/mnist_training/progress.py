@@ -1,7 +1,4 @@
-"""How far a training is: lines on standard output, and on a terminal a bar below them.
-
-In: steps, accuracy and loss as they come. Out: the ACI article's lines; the bar goes to standard error, and is gone at the end.
-"""
+"""Progress of a training: the ACI article's lines on standard output, and on a terminal a bar on standard error."""
 
 import sys
 import time
@@ -12,7 +9,7 @@ _REDRAW = 0.1  # seconds
 
 
 class Progress:
-    """`shown`: whether this process is the one that tells it."""
+    """`shown`: whether this process shows the progress."""
 
     def __init__(
         self, first: int, last: int, *, shown: bool = True, out: TextIO | None = None, bar: TextIO | None = None
@@ -35,7 +32,7 @@ class Progress:
             print(text, file=self._out, flush=True)
 
     def at(self, step: int, loss: float) -> None:
-        """Draws the bar again, ten times a second at most."""
+        """Redraws the bar, at most ten times a second."""
         now = time.monotonic()
         if not self._has_bar or now - self._drawn < _REDRAW:
             return
@@ -51,7 +48,7 @@ class Progress:
         self._bar.flush()
 
     def clear(self) -> None:
-        """Takes the bar away."""
+        """Removes the bar."""
         if self._has_bar:
             self._bar.write("\r\x1b[K")
             self._bar.flush()

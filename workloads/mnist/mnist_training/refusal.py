@@ -1,20 +1,17 @@
-"""What ends a run before its result: bad input, or no GPU where one is required.
-
-In: the problems found. Out: an exception that carries all of them, and the exit codes of the program.
-"""
+"""The error that ends a run, with all its problems, and the exit codes of the program."""
 
 from collections.abc import Sequence
 from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """The contract of the program with whoever starts it."""
+    """The exit codes, which are part of the program's interface."""
 
-    PROVED = 0  # trained, and the accuracy asked for was reached on digits that training never saw
-    WRONG_RESULT = 1  # trained, and it wasn't
+    PROVED = 0  # trained, and the required accuracy was reached on held-out digits
+    WRONG_RESULT = 1  # trained, but it wasn't reached
     USAGE = 2  # options, TF_CONFIG, data, checkpoint, storage or memory can't be used
     NO_GPU = 3  # a GPU is required and can't be used
-    LOST = 4  # a device or another worker was lost while it trained; started again, it goes on from its checkpoint
+    LOST = 4  # a device or another worker was lost during the training; a restart continues from the checkpoint
 
 
 class RefusedError(Exception):

@@ -1,7 +1,6 @@
-"""The trained network as a TensorFlow SavedModel, for servers: one input, an image; one output, its scores.
+"""Exports the trained network as a TensorFlow SavedModel for servers.
 
-In: the model and the size of its images. Out: a folder. The input `image` is bytes (batch, rows, columns); the output `scores` is
-a probability for each class, where the model itself gives logits.
+The input `image` is bytes (batch, rows, columns); the output `scores` has a probability per class, where the model has logits.
 """
 
 from pathlib import Path

@@ -1,8 +1,7 @@
-"""The compiled part of a training: many steps in one call, over images that stay on the device as bytes.
+"""The compiled part of a training: many steps per call, over images that stay on the device as bytes.
 
-In: the images, the weights to start from, and which steps. Out: changed weights, and at which step the loss was no number. One
-replica is a worker's CPU or one GPU; each takes its rows of every batch, and their gradients are added up, so that any number of
-replicas computes the same step. Batches and dropout depend on seed and step alone.
+A replica is a worker's CPU or one GPU. Each computes its rows of every batch, and the gradients are summed, so that any number of
+replicas computes the same step. Batches and dropout depend only on seed and step.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +14,7 @@ from .model import Network
 
 _BETA_1, _BETA_2, _EPSILON = 0.9, 0.999, 1e-7  # of Adam, as Keras has them
 _LOSS_SCALE = {tf.float16: 1024.0}  # gradients of float16 would vanish below 2^-24
-_NO_LABEL = 255  # of the images that fill the last batch of an evaluation
+_NO_LABEL = 255  # label of padding images in the last batch of an evaluation
 _BITS = 16  # of a random number that decides whether a value is dropped
 _WORDS = 4  # of 32 bits, which Philox makes for each value of its counter
 _IN_BLOCK = _WORDS * 32 // _BITS  # random numbers
@@ -60,11 +59,11 @@ class Steps:
         one = self._replicas == 1
         self._chunk = tf.function(self._run, jit_compile=xla and one, reduce_retracing=True)
         self._evaluate = tf.function(self._held_out, reduce_retracing=True)
-        # Gradients are exchanged between the two, which XLA has no part in.
+        # Gradients are exchanged between the two functions, outside XLA.
         self._gradients = tf.function(self._local_gradients, jit_compile=True) if xla and not one else self._local_gradients
 
     def place(self, array: np.ndarray) -> tf.Tensor:
-        """`array` on each device, where it stays."""
+        """Copies `array` to each device."""
         if self._replicas == 1:
             return tf.constant(array)
         devices = self._strategy.extended.worker_devices
@@ -78,16 +77,15 @@ class Steps:
     def run(
         self, images: tf.Tensor, labels: tf.Tensor, order: tf.Tensor, position: int, step: int, rates: Sequence[float]
     ) -> tuple[float, int]:
-        """Runs a step for each of `rates`, the first over the batch at `position` in `order` and as the `step`th of the training.
+        """Runs a step for each of `rates`, starting with the batch at `position` in `order`, as the `step`th of the training.
 
-        Returns the mean loss of the last of them, and how many steps had a loss that is a number; all of them, or the weights
-        are lost.
+        Returns the mean loss of the last step, and the number of steps with a finite loss; if it isn't all, the weights are lost.
         """
         loss, good = self._chunk(images, labels, order, tf.constant(position), tf.constant(step), tf.constant(rates, tf.float32))
         return float(loss), int(good)
 
     def evaluate(self, images: tf.Tensor, labels: tf.Tensor) -> tuple[int, float]:
-        """How many images, in batches as `batches` makes them, the weights tell right; and the sum of their losses."""
+        """The number of correctly classified images, in batches from `batches`, and the sum of their losses."""
         right, loss = self._evaluate(images, labels).numpy()
         return int(right), float(loss)
 
@@ -117,7 +115,7 @@ class Steps:
             *gradients, loss = _summed([*gradients, loss])
         power = tf.cast(step + 1, tf.float32)
         for weight, momentum, velocity, gradient in zip(self._weights, self._momenta, self._velocities, gradients, strict=True):
-            # One kernel for what Keras' optimiser does in ten, each of which goes over all weights.
+            # One kernel instead of the ten of Keras' optimiser, each of which reads all weights.
             tf.raw_ops.ResourceApplyAdam(
                 var=weight.handle,
                 m=momentum.handle,
@@ -146,7 +144,7 @@ class Steps:
         return [*(gradient / scale if scale != 1 else gradient for gradient in gradients), loss]
 
     def _drop(self, step: tf.Tensor, first_row: tf.Tensor) -> Callable[[tf.Tensor], tf.Tensor]:
-        """Drops some of the values. Row r of the whole batch gets the same random numbers however many replicas share it: each
+        """Dropout. Row r of the whole batch gets the same random numbers however many replicas share it: each
         replica draws those of its own rows, by starting Philox's counter at its first one."""
 
         def drop(values: tf.Tensor) -> tf.Tensor:
@@ -173,7 +171,7 @@ class Steps:
         return self._strategy.experimental_local_results(totals)[0]
 
     def _held_out_of_replica(self, images: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
-        """Two totals over all images: told right, and loss."""
+        """Totals over all images: correct ones, and loss."""
         totals = tf.zeros(2)
         weights = [tf.convert_to_tensor(weight) for weight in self._weights]
         count = tf.shape(labels)[0]
@@ -195,7 +193,7 @@ class Steps:
 
 
 def _summed(tensors: Sequence[tf.Tensor]) -> list[tf.Tensor]:
-    """Each of `tensors` added up over all replicas. They are sent in one piece: a message costs more than its bytes."""
+    """Sums each of `tensors` over all replicas, in one message, because messages cost more than bytes."""
     flat = tf.concat([tf.reshape(tensor, [-1]) for tensor in tensors], 0)
     flat = tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, flat)
     parts = tf.split(flat, [tensor.shape.num_elements() for tensor in tensors])
@@ -203,8 +201,7 @@ def _summed(tensors: Sequence[tf.Tensor]) -> list[tf.Tensor]:
 
 
 def batches(images: np.ndarray, labels: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
-    """Images `(count, rows, columns)` and labels as batches of at most `size`; what fills the last one has no label that is
-    right."""
+    """Images `(count, rows, columns)` and labels as batches of at most `size`; padding of the last one has an invalid label."""
     size = min(size, len(labels))
     missing = -len(labels) % size
     images = np.concatenate([images, np.zeros((missing, *images.shape[1:]), np.uint8)])

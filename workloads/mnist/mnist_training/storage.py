@@ -1,7 +1,4 @@
-"""Files and folders that are either whole or not there.
-
-In: a path and a function that writes it. Out: the file or folder under its name, or `RefusedError` and nothing left behind.
-"""
+"""Writes files and folders atomically: completely, or not at all with a `RefusedError`."""
 
 import os
 import shutil
@@ -13,7 +10,7 @@ from .refusal import RefusedError
 
 
 def make_folder(folder: Path) -> None:
-    """Makes `folder` and its parents where they are missing. Errors: `RefusedError` with the system's reason."""
+    """Creates `folder` and missing parents. `RefusedError` with the system's reason."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -21,9 +18,9 @@ def make_folder(folder: Path) -> None:
 
 
 def write_whole(path: Path, write: Callable[[Path], None]) -> None:
-    """Lets `write` write a temporary file beside `path` and renames it, so that nobody ever reads half a file.
+    """Lets `write` write a temporary file beside `path` and renames it, so that no incomplete file is visible.
 
-    Errors: `RefusedError` where the disk is full or can't be written; the temporary file is gone then and `path` is as it was.
+    `RefusedError` if the disk is full or not writable; the temporary file is deleted, and `path` is unchanged.
     """
     try:
         # The ending stays last because Keras tells formats apart by it.
@@ -45,9 +42,9 @@ def write_whole(path: Path, write: Callable[[Path], None]) -> None:
 
 
 def write_whole_folder(path: Path, write: Callable[[Path], None]) -> None:
-    """Lets `write` write a temporary folder beside `path`, which then takes the place of what was there.
+    """Lets `write` write a temporary folder beside `path`, which then replaces the existing one.
 
-    Errors: `RefusedError` where the disk is full or can't be written; `path` is as it was then.
+    `RefusedError` if the disk is full or not writable; `path` is unchanged.
     """
     try:
         temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
@@ -66,6 +63,6 @@ def write_whole_folder(path: Path, write: Callable[[Path], None]) -> None:
 
 
 def _unwritable(path: Path, error: OSError) -> RefusedError:
-    # h5py raises OSError without a number, so the text stands in for the system's reason.
+    # h5py raises OSError without a number; then its text is the reason.
     reason = error.strerror or str(error)
     return RefusedError([f"{path}: can't be written: {reason}; nothing was kept; free some space or choose another folder"])

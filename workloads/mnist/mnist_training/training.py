@@ -1,8 +1,7 @@
-"""The training itself: steps, the accuracy every so many of them, checkpoints.
+"""The training loop: steps, evaluations and checkpoints. The first worker writes the files of the output folder.
 
-In: arrays, options, the workers and GPUs that share the work. Out: what came out, and the files in the output folder, which the
-first worker writes. The batches and the dropout of a step depend on seed and step alone, so a resumed run ends where an
-uninterrupted one does, and so does one on several workers but for the order in which numbers are added up.
+Batches and dropout depend only on seed and step, so a resumed run has the same result as an uninterrupted one; several workers
+differ only by the order of sums.
 """
 
 import functools
@@ -27,15 +26,14 @@ from .progress import Progress
 from .refusal import ExitCode, RefusedError
 
 MODEL_NAME = "model.keras"
-_EVALUATION_BATCH = {PERCEPTRON: 2000, CONVOLUTION: 250}  # images; what the layers hold of them at a time is below 50 MB
+_EVALUATION_BATCH = {PERCEPTRON: 2000, CONVOLUTION: 250}  # images; activations stay below 50 MB
 _POINTS = "curve"  # in a checkpoint: the points of the learning curves
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """`accuracy` is the share of held-out images that the model tells right; `seconds` is the time of steps and evaluations, and
-    `target_seconds` how long it took to the accuracy asked for, None where it wasn't reached. Paths are None in a worker that
-    writes nothing."""
+    """`accuracy`: share of correctly classified held-out images; `seconds`: of steps and evaluations; `target_seconds`: until the
+    target accuracy, None if it wasn't reached. Paths are None in a worker that writes no files."""
 
     accuracy: float
     resumed_from: int
@@ -43,7 +41,7 @@ class Outcome:
     seconds: float
     first_step_at: float  # time.monotonic() when the first step was done
     cpu_to_first_step: float  # seconds of this process' processors until then
-    # After the first call, which traces; by the clock and in this process' processor time. Evaluations and checkpoints count in.
+    # After the first call, which traces; by wall clock and by processor time, including evaluations and checkpoints.
     steps_per_second: dict[str, float | None]
     target_step: int | None
     target_seconds: float | None
@@ -73,7 +71,7 @@ class Arrays:
 
 @dataclass(slots=True)
 class _Run:
-    """Where a training stands."""
+    """State of a training."""
 
     step: int
     saved: int | None  # step of the last checkpoint
@@ -91,7 +89,7 @@ class Training:
     def __init__(
         self, arrays: Arrays, dataset: str, options: Options, group: Group, gpus: Sequence[object], watch: distribution.Watch
     ) -> None:
-        """`dataset` is the name that the checkpoint keeps; a checkpoint with another one is refused."""
+        """`dataset`: recorded in the checkpoint; a checkpoint of another one is rejected."""
         self._options, self._group, self._watch = options, group, watch
         self._arrays: Arrays | None = arrays  # until they are on the devices
         self._examples, self._held_out = len(arrays.train_labels), len(arrays.test_labels)
@@ -102,9 +100,9 @@ class Training:
         self._gpus = gpus
 
     def run(self) -> Outcome:
-        """Trains up to the last step or the accuracy asked for, and saves checkpoint, curves and model, this as a SavedModel too.
+        """Trains to the last step or the target accuracy, and saves checkpoint, curves, model and SavedModel.
 
-        Errors: `RefusedError` for whatever ends it before.
+        `RefusedError` if anything ends it earlier.
         """
         state = _Run(step=0, saved=None)
         try:
@@ -204,57 +202,57 @@ class Training:
     def _start(
         self, state: _Run, strategy: tf.distribute.Strategy
     ) -> tuple[dict[str, np.ndarray], list[tuple[int, float, float]]]:
-        """The values and points to start from, and in `state` the step. The first worker reads the checkpoint, for all."""
+        """The initial values and points; sets the step in `state`. The first worker reads the checkpoint for all."""
         keras.utils.set_random_seed(self._options.seed)
         tf.config.experimental.enable_op_determinism()
-        # Not before the strategy: TensorFlow joins a group before it computes anything.
+        # After the strategy: TensorFlow must join a group before any computation.
         self._model = build_model(self._options.model, *self._size)
         values = steps.initial({weight.path: weight.numpy() for weight in self._model.trainable_variables})
         points: list[tuple[int, float, float]] = []
         problems: list[str] = []
-        said = ""
+        message = ""
         if self._options.resume and self._group.is_chief:
             if self._path.exists():
                 try:
                     state.step, loaded = checkpoint.load(self._path, {**values, _POINTS: np.zeros((0, 3))}, self._identity)
                     points = [(int(step), accuracy, loss) for step, accuracy, loss in loaded.pop(_POINTS).tolist()]
                     values = {name: loaded[name] for name in values}
-                    said = f"Resuming from {self._path} at step {state.step}"
+                    message = f"Resuming from {self._path} at step {state.step}"
                 except RefusedError as refusal:
                     problems = refusal.problems
             else:
-                said = f"No checkpoint in {self._options.output_dir}: starting at step 0"
-        told = distribution.exchange(strategy, self._group, [-1 if problems else state.step, *self._same_everywhere()])
+                message = f"No checkpoint in {self._options.output_dir}: starting at step 0"
+        rows = distribution.exchange(strategy, self._group, [-1 if problems else state.step, *self._same_everywhere()])
         self._watch.progress()
         if problems:
             raise RefusedError(problems)
-        self._compare(told)
-        state.step = int(told[0, 0])
+        self._compare(rows)
+        state.step = int(rows[0, 0])
         state.saved = state.step or None  # a checkpoint of step 0 is never written
-        if said:
-            print(said, flush=True)
+        if message:
+            print(message, flush=True)
         return values, points
 
     def _place(self, computing: steps.Steps, size: int) -> list[tf.Tensor]:
-        """Images and labels to train on, and those held out in batches of `size`, on the devices, and no longer beside them."""
+        """Moves training images and labels, and held-out ones in batches of `size`, to the devices."""
         assert self._arrays is not None
         arrays, self._arrays = self._arrays, None
         held_out = steps.batches(arrays.test_images, arrays.test_labels, size)
         return [computing.place(array) for array in (arrays.train_images, arrays.train_labels, *held_out)]
 
     def _same_everywhere(self) -> list[int]:
-        """Two numbers that differ between workers which can't train together."""
+        """Hashes of options and data, which must be the same for all workers."""
         options = self._options
         chosen = (options.model, options.steps, options.batch_size, options.learning_rate, options.schedule, options.seed)
         rhythm = (options.evaluate_every, options.checkpoint_every, options.target_accuracy, options.xla)
         return [zlib.crc32(repr(each).encode()) & 0x7FFFFFFF for each in ((chosen, rhythm), self._identity)]
 
-    def _compare(self, told: np.ndarray) -> None:
+    def _compare(self, rows: np.ndarray) -> None:
         problems = []
-        if told[0, 0] < 0:
+        if rows[0, 0] < 0:
             problems.append(f"{self._group.name(0)} can't use its checkpoint; see its log")
-        for index, row in enumerate(told):
-            for what, own, first in zip(("options", "data"), row[1:], told[0, 1:], strict=True):
+        for index, row in enumerate(rows):
+            for what, own, first in zip(("options", "data"), row[1:], rows[0, 1:], strict=True):
                 if own != first:
                     problems.append(
                         f"{self._group.name(index)} has different {what} than {self._group.name(0)}; use the same for all"
@@ -263,7 +261,7 @@ class Training:
             raise RefusedError([f"{VARIABLE}: {problem}" for problem in problems])
 
     def _chunks(self, first: int) -> Iterator[range]:
-        """The steps from `first` on, in ranges that one call runs: up to an evaluation, a checkpoint or the end of an epoch."""
+        """The steps from `first` on, in ranges per call: up to an evaluation, a checkpoint or the end of an epoch."""
         options = self._options
         per_epoch = self._examples // options.batch_size
         step = first
@@ -274,7 +272,7 @@ class Training:
             step = end
 
     def _order(self, step: int, computing: steps.Steps) -> tuple[tf.Tensor, int]:
-        """The order of the images in the epoch of `step`, on the devices, and which of its batches that step has."""
+        """The order of the images in the epoch of `step`, on the devices, and the index of that step's batch."""
         epoch, position = divmod(step, self._examples // self._options.batch_size)
         if getattr(self, "_epoch", None) != epoch:
             self._epoch = epoch

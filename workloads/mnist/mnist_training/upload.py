@@ -1,7 +1,6 @@
-"""Files into a container of blob storage, by the managed identity of wherever this runs.
+"""Uploads files to a container of blob storage with the managed identity of the machine or container.
 
-In: the address of a container and what the blobs' names begin with, and a folder. Out: a blob for each file. Nothing secret is
-given to this program: the identity is asked for a token, and needs the role Storage Blob Data Contributor.
+The program needs no secret; the identity needs the role Storage Blob Data Contributor.
 """
 
 import logging
@@ -16,17 +15,17 @@ from azure.storage.blob import BlobClient
 from .refusal import RefusedError
 
 _SCOPE = "https://storage.azure.com/.default"
-_QUICK = {"retry_total": 2, "connection_timeout": 5, "read_timeout": 30}  # a machine without an identity should say so soon
+_QUICK = {"retry_total": 2, "connection_timeout": 5, "read_timeout": 30}  # so that a missing identity is found quickly
 
 
 class Upload:
-    """An upload that is allowed: the identity has given a token when this has been made."""
+    """An upload; creating it verifies that the identity gets a token."""
 
     def __init__(self, address: str) -> None:
-        """Errors: `RefusedError` where there is no identity."""
-        logging.getLogger("azure").setLevel(logging.CRITICAL)  # its warnings would stand among this program's lines
+        """`RefusedError` without an identity."""
+        logging.getLogger("azure").setLevel(logging.CRITICAL)  # hides its warnings
         self._address = address.rstrip("/")
-        # Of several identities the variable says which; Azure's own containers and nodes set it, or have one alone.
+        # The variable selects one of several identities; Azure's containers and nodes set it, or have only one.
         try:
             self._credential = ManagedIdentityCredential(client_id=os.environ.get("AZURE_CLIENT_ID") or None, **_QUICK)
             self._credential.get_token(_SCOPE)
@@ -35,14 +34,14 @@ class Upload:
             raise RefusedError([f"--upload-to: no token from a managed identity: {reason}"]) from error
 
     def send(self, folder: Path) -> str:
-        """Uploads every file below `folder`, and returns the address they lie under. Errors: `RefusedError`."""
+        """Uploads every file below `folder`, and returns their common URL. `RefusedError` on failure."""
         for file in sorted(path for path in folder.rglob("*") if path.is_file()):
             self._send(file, f"{self._address}/{quote(file.relative_to(folder).as_posix())}")
         return self._address
 
     def _send(self, file: Path, address: str) -> None:
         parts = urlsplit(address)
-        # An account's address may itself have a path. Only the whole address counts, so any cut of it serves.
+        # An account's URL may have a path. Only the whole URL matters, so any split works.
         container, _, blob = parts.path.lstrip("/").partition("/")
         client = BlobClient(
             f"{parts.scheme}://{parts.netloc}", unquote(container), unquote(blob), credential=self._credential, **_QUICK

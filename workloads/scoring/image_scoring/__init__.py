@@ -1,1 +1,1 @@
-"""Scoring with a TensorFlow SavedModel of one input: images or arrays in, scores out. `score.py` is the server's way in."""
+"""Scoring with a TensorFlow SavedModel of one input: images or arrays in, scores out. `score.py` is the server's entry script."""

@@ -1,7 +1,4 @@
-"""What a client gets back: scores, an error that says what is expected, and where the time went.
-
-In: outputs, a refusal, times. Out: body and headers.
-"""
+"""Response bodies and headers: scores, errors with the expected input, and timings."""
 
 import time
 from collections.abc import Mapping
@@ -15,7 +12,7 @@ JSON_HEADERS = {"Content-Type": "application/json"}
 
 
 class Times:
-    """The parts of a request, each from the end of the one before it."""
+    """Durations of the parts of a request, each measured from the end of the previous one."""
 
     def __init__(self) -> None:
         self._last = time.perf_counter()
@@ -27,13 +24,13 @@ class Times:
         self._last = now
 
     def header(self) -> str:
-        """`Server-Timing`, in milliseconds. `total` leaves out `receive`, which is the client's and the network's time."""
+        """`Server-Timing`, in milliseconds. `total` excludes `receive`, the time of client and network."""
         total = sum(spent for part, spent in self._parts if part != "receive")
         return ", ".join(f"{part};dur={spent:.3f}" for part, spent in (*self._parts, ("total", total)))
 
 
 def scores(outputs: Mapping[str, np.ndarray], name: str) -> bytes:
-    """JSON with the rows of the output `name`, and those of other outputs beside it. NaN and infinity become null."""
+    """JSON with the rows of the output `name`, and of the other outputs. NaN and infinity become null."""
     answer = {"scores": _plain(outputs[name]), "output": name}
     if len(outputs) > 1:
         answer["others"] = {other: _plain(rows) for other, rows in outputs.items() if other != name}
@@ -41,7 +38,7 @@ def scores(outputs: Mapping[str, np.ndarray], name: str) -> bytes:
 
 
 def _plain(rows: np.ndarray) -> object:
-    """What orjson can write: it knows numbers of C's types."""
+    """Converted to what orjson can write: numbers of C types."""
     if rows.dtype.kind == "O":  # TensorFlow's strings
         return [_text(each) if isinstance(each, bytes) else _plain(each) for each in rows]
     if rows.dtype.kind not in "biuf" or rows.dtype.itemsize == 16:

@@ -1,8 +1,8 @@
-"""Arrays of numbers in the body of a request: JSON, and numpy's own file format.
+"""Parses arrays of numbers in request bodies: JSON, and numpy's file format.
 
-In: bytes. Out: a numpy array with a shape, or `RefusedError`. JSON is parsed by simdjson straight into a buffer of numbers: the
-standard library makes a Python object of each, and that is where the time of large requests goes. A buffer has no shape, so the
-shape is read off the brackets. Parsed, a number takes up to 30 times its two bytes: values are counted before.
+simdjson parses JSON directly into a buffer of numbers; the standard library creates a Python object per number, which dominates
+the time of large requests. A buffer has no shape, so the shape is derived from the brackets. Parsed numbers take up to 30 times
+the memory of their text, so values are counted first.
 """
 
 import io
@@ -28,7 +28,7 @@ Strings = list[str]
 
 
 class _Parser:
-    """One document at a time: simdjson refuses a second while parts of the first are in use."""
+    """Reusable parsers: simdjson rejects a second document while parts of the first are in use."""
 
     def __init__(self) -> None:
         self._spare: list[simdjson.Parser] = []  # append and pop are atomic
@@ -47,8 +47,8 @@ _LARGE = threading.Lock()
 
 
 def read_json(body: bytes, whole_numbers: bool, most: int | None) -> np.ndarray | Strings:
-    """An array, of int64 where `whole_numbers` else of float64; or the strings of a list of images. `most` values; None: as many
-    as the body holds."""
+    """An array, of int64 if `whole_numbers` else of float64; or the strings of a list of images. `most`: maximum number of
+    values, None for no limit."""
     if most is not None and _holds_more(body, most):
         raise RefusedError("the JSON holds too many values", f"at most {most}, in {JSON_FORMS}", 413)
     if len(body) <= _KEPT_PARSER_BYTES:
@@ -58,8 +58,8 @@ def read_json(body: bytes, whole_numbers: bool, most: int | None) -> np.ndarray 
 
 
 def _holds_more(body: bytes, most: int) -> bool:
-    """Than so many values, by the commas between them, and by the quotes of strings, of which an item has four at most. Strings
-    are looked at only where the commas in them could count."""
+    """Whether it has more than `most` values, by the commas between them, and by the quotes of strings, at most four per item.
+    Strings are parsed only if commas in them could matter."""
     if body.count(b",") < most:
         return False
     return body.count(b'"') - body.count(b'\\"') > 4 * most + 4 or _STRING.sub(b"", body).count(b",") >= most
@@ -80,7 +80,7 @@ def _read_json(body: bytes, whole_numbers: bool) -> np.ndarray | Strings:
 
 
 def _reason(error: Exception) -> str:
-    """simdjson's own words without its names of errors. NaN and Infinity, which Python's json writes, end here too."""
+    """simdjson's message without error names. NaN and Infinity, which Python's json writes, end here too."""
     text = str(error).split(": ", 1)[-1].split(".")[0].strip()
     return f"{text} (NaN and Infinity aren't JSON)"
 
@@ -96,7 +96,7 @@ def _value(document: Any) -> Any:
 
 
 def _strings(value: Any) -> Strings | None:
-    """The strings of a list of images, each plain or {"b64": "…"}; None where it isn't such a list."""
+    """The strings of a list of images, each plain or {"b64": "…"}; None for anything else."""
     if isinstance(value, (str, simdjson.Object)):
         value = [value]
     if not isinstance(value, (list, simdjson.Array)) or not len(value) or not isinstance(value[0], (str, simdjson.Object)):
@@ -128,7 +128,7 @@ def _numbers(value: Any, body: bytes, whole_numbers: bool) -> np.ndarray:
 
 
 def _shape(value: Any) -> tuple[int, ...]:
-    """The shape that the first item at each depth says."""
+    """The shape according to the first item at each depth."""
     shape: list[int] = []
     while isinstance(value, simdjson.Array):
         shape.append(len(value))
@@ -141,7 +141,7 @@ def _shape(value: Any) -> tuple[int, ...]:
 
 
 def _is_rectangular(body: bytes, shape: tuple[int, ...]) -> bool:
-    """Whether the brackets and commas of the body are those of an array of this shape. Only numbers stand between them."""
+    """Whether brackets and commas of the body are those of an array of this shape, which contains only numbers."""
     brackets = body.translate(None, _NOT_BRACKETS)
     expected = b""
     for size in reversed(shape):
@@ -150,7 +150,7 @@ def _is_rectangular(body: bytes, shape: tuple[int, ...]) -> bool:
 
 
 def read_npy(body: bytes) -> np.ndarray:
-    """The array of a .npy file; it shares the body's memory and can't be written."""
+    """The array of a .npy file; it shares the body's memory and is read-only."""
     file = io.BytesIO(body)
     try:
         version = np.lib.format.read_magic(file)

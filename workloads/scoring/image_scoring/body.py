@@ -1,7 +1,6 @@
-"""The body of a request, read within a length and a time.
+"""Reads the body of a Flask request within limits of length and time.
 
-In: a request of the server (Flask's). Out: its bytes, or `RefusedError` before a byte is read where its length says too much or
-nothing.
+`RefusedError` before reading if the length is missing or too large.
 """
 
 import socket
@@ -37,7 +36,7 @@ def read(request: Any, limits: Limits) -> bytes:
 
 
 def _read(environ: dict[str, Any], length: int, seconds: float) -> bytes:
-    """What arrives in time; less than `length` where the client stops or is too slow."""
+    """The bytes that arrive in time; fewer than `length` if the client stops or is too slow."""
     connection: socket.socket | None = environ.get("gunicorn.socket")  # another server has another name for it, or none
     if connection is None:
         return environ["wsgi.input"].read(length)

@@ -1,6 +1,6 @@
-"""What a request holds: images or an array, by its content type, or by its first bytes where that says nothing.
+"""Converts a request's images or array to the model's input.
 
-In: content type and body. Out: the model's input for each of the request's items, or `RefusedError`.
+The format is chosen by the content type, or by the first bytes if that isn't set. `RefusedError` for invalid content.
 """
 
 import binascii
@@ -60,7 +60,7 @@ def _unpacked(text: str, number: int) -> bytes:
 
 
 def _most_values(model: ModelInput, limits: Limits) -> int | None:
-    """In a request: numbers, or images as strings. None where the model's input has no shape to count by."""
+    """Maximum number of values of a request: numbers, or images as strings. None if the model's input has no fixed shape."""
     if model.shape is None or None in model.shape:
         return None if model.takes is not Takes.FILES else limits.images
     return limits.images * prod(size for size in model.shape if size)
@@ -94,7 +94,7 @@ def _scaled(batch: np.ndarray, model: ModelInput, limits: Limits) -> np.ndarray:
 
 
 def _array(array: np.ndarray, model: ModelInput, limits: Limits, stored: bool) -> np.ndarray:
-    """An array as it is, but for pixels stored as bytes: they are read as those of a PNG are."""
+    """An array unchanged, except for pixels stored as bytes, which are scaled like those of a PNG."""
     if model.takes is Takes.FILES:
         raise RefusedError("the model takes no arrays", model.described())
     batch = _batch(array, model)
@@ -105,7 +105,7 @@ def _array(array: np.ndarray, model: ModelInput, limits: Limits, stored: bool) -
 
 
 def _batch(array: np.ndarray, model: ModelInput) -> np.ndarray:
-    """With a first dimension that counts items: a single item gets one."""
+    """The array with a batch dimension, which is added to a single item."""
     if model.shape is None:
         return array if array.ndim else array[None]
     fits = [

@@ -1,18 +1,15 @@
-"""How much one request may ask for, and how the model's numbers are to be read.
-
-In: environment variables. Out: `Limits`, or ValueError with every variable that can't be used. Every default has its home here.
-"""
+"""Limits of a request and scaling of pixels, from environment variables, with all defaults."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
 
 _MEBI = 1024 * 1024
-_SCALES = {"0..1": (1 / 255, 0.0), "-1..1": (2 / 255, -1.0), "0..255": (1.0, 0.0)}  # factor and what is added
+_SCALES = {"0..1": (1 / 255, 0.0), "-1..1": (2 / 255, -1.0), "0..255": (1.0, 0.0)}  # factor and offset
 _INPUTS = ("image", "text")
 
 
 class Limits(NamedTuple):
-    """`scale` is what a pixel of 0 to 255 becomes for a model of floating-point numbers: factor, then what is added."""
+    """`scale`: factor and offset of pixels of 0 to 255 for a model of floating-point numbers."""
 
     body_bytes: int = 32 * _MEBI
     body_seconds: float = 20.0  # from the first byte of a request to the last of its body
@@ -27,7 +24,7 @@ class Limits(NamedTuple):
 
 
 def read(environment: Mapping[str, str]) -> Limits:
-    """The limits that `environment` asks for. ValueError names every variable that can't be used, with what it may be."""
+    """The limits in `environment`. ValueError names every invalid variable with its allowed values."""
     problems: list[str] = []
 
     def whole(name: str, default: int, most: int) -> int:

@@ -1,13 +1,10 @@
-"""Which lines of the inference server's log are kept: one a request, `POST /score 200 2.113ms 104`.
-
-In: nothing. Out: its loggers say no more of each request than that.
-"""
+"""Reduces the inference server's log to one line per request, `POST /score 200 2.113ms 104`."""
 
 import logging
 
-_SAID_OF_EACH = "run() output is HTTP Response"  # by a server whose script answers by itself
+_PER_REQUEST = "run() output is HTTP Response"  # logged if the script returns a response object
 
 
-def one_a_request() -> None:
-    logging.getLogger("azmlinfsrv").addFilter(lambda record: record.msg != _SAID_OF_EACH)
+def one_per_request() -> None:
+    logging.getLogger("azmlinfsrv").addFilter(lambda record: record.msg != _PER_REQUEST)
     logging.getLogger("gunicorn.access").setLevel(logging.WARNING)

@@ -1,7 +1,6 @@
-"""The model: loaded once, run for every request.
+"""The model: loaded once, run for every request. Inputs are prepared by `content`, outputs are numpy arrays.
 
-In: the folder of a SavedModel, and items that `content` has made fit its input. Out: the rows of each output, as numpy arrays.
-TensorFlow is imported with this module: seconds, and some 400 MB.
+Importing this module imports TensorFlow, which takes seconds and 400 MB.
 """
 
 import os
@@ -16,7 +15,7 @@ from image_scoring import gpu_absence, native_log, signature
 from image_scoring.refusal import RefusedError
 from image_scoring.signature import ModelInput, Takes
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # before TensorFlow is imported: no chatter of its native code
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # before TensorFlow is imported: silences its native code
 with native_log.held_back() as _native:
     import tensorflow as tf
 
@@ -27,12 +26,12 @@ with native_log.held_back() as _native:
     for _gpu in _GPUS:  # before anything runs: a GPU that is in use can't be changed any more
         tf.config.experimental.set_memory_growth(_gpu, True)  # other workers use it too
 
-# A grey JPEG of one pixel: what a model that decodes by itself is warmed up with.
+# A grey JPEG of one pixel, to warm up models that decode images themselves.
 _PIXEL = bytes(tf.io.encode_jpeg(tf.zeros((1, 1, 3), tf.uint8)).numpy())
 
 
 def log_cpu_use(environment: Mapping[str, str]) -> None:
-    """One line where there is no GPU. Where none is to be expected `serve.py` has said it before its workers started."""
+    """Logs one line without a GPU, unless `serve.py` has logged it before starting the workers."""
     if _ABSENCE is not None and (not _ABSENCE.is_expected or environment.get("SCORING_GPUS") != ""):
         print(_ABSENCE.line("the model"), file=sys.stderr, flush=True)
 
@@ -41,7 +40,7 @@ class Model:
     """A SavedModel whose signature takes one input."""
 
     def __init__(self, folder: Path) -> None:
-        """ValueError where it can't be served."""
+        """ValueError if it can't be served."""
         self.folder = signature.find(folder)
         loaded = tf.saved_model.load(str(self.folder))
         if signature.SIGNATURE not in loaded.signatures:
@@ -57,20 +56,20 @@ class Model:
         self.scores = _scores(self._function.structured_outputs)
 
     def warm_up(self) -> None:
-        """Some runs, so that the first request doesn't pay for what TensorFlow does once."""
+        """Runs the model, so that the first request isn't slowed by one-time work of TensorFlow."""
         count = self.input.batch or 1
         if self.input.takes is Takes.FILES:
             items = [_PIXEL] * count
         else:
             items = np.zeros((count, *(size or 1 for size in self.input.shape or ())), self._dtype.as_numpy_dtype)
-        with suppress(RefusedError):  # a model may have reasons not to like zeros
-            told = self.run(items)
+        with suppress(RefusedError):  # a model may reject zeros
+            expected = self.run(items)
             self._outputs = self._directly
-            if not _same(told, self._try(items)):
+            if not _same(expected, self._try(items)):
                 self._outputs = self._by_name
 
     def run(self, items: np.ndarray | Sequence[bytes]) -> dict[str, np.ndarray]:
-        """The outputs for `items`, rows in their order. RefusedError where the model itself can't take them."""
+        """The outputs for `items`, rows in their order. RefusedError if the model rejects them."""
         batch = self.input.batch
         if batch is None:
             return self._call(items)
@@ -79,7 +78,7 @@ class Model:
         return _joined([self._padded(items[start : start + batch], batch) for start in range(0, len(items), batch)])
 
     def _padded(self, items: np.ndarray | Sequence[bytes], batch: int) -> dict[str, np.ndarray]:
-        """A model of fixed batches gets the last item again, and those rows are dropped."""
+        """Pads the batch of a model with fixed batches by the last item, and drops the extra rows."""
         count = len(items)
         if count < batch:
             items = (
@@ -100,13 +99,13 @@ class Model:
         return {name: output.numpy() for name, output in self._function(**{self.input.name: value}).items()}
 
     def _directly(self, value: tf.Tensor) -> dict[str, np.ndarray]:
-        """The same without the binding of names to arguments, which takes a third of a small model's time. TensorFlow promises
-        it to nobody, so `warm_up` holds it against `_by_name` first."""
+        """The same without binding names to arguments, which takes a third of a small model's time. It isn't a public API of
+        TensorFlow, so `warm_up` compares it with `_by_name` first."""
         outputs = self._function.inference_fn.call_flat(value, *self._function.captured_inputs)
         return {name: output.numpy() for name, output in zip(self._names, outputs, strict=True)}
 
     def _try(self, items: np.ndarray | Sequence[bytes]) -> dict[str, np.ndarray]:
-        """What `_directly` says; nothing where this TensorFlow has no such way."""
+        """The result of `_directly`; {} if this TensorFlow doesn't support it."""
         try:
             return self.run(items)
         except (AttributeError, TypeError, ValueError):
@@ -122,7 +121,7 @@ def _shape(spec: tf.TensorSpec) -> signature.Shape:
 
 
 def _scores(outputs: dict[str, tf.TensorSpec]) -> str:
-    """The output that is called the scores: of floating-point numbers and the most to an item, as ResNet's `probabilities`."""
+    """The output that is used as scores: floating-point, with the most values per item, as ResNet's `probabilities`."""
 
     def weight(name: str) -> tuple[bool, bool, int, int]:
         spec = outputs[name]

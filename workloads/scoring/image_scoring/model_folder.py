@@ -1,21 +1,18 @@
-"""Which model is served: the deployment's, or the one in the image.
-
-In: environment variables, and the folder in which an image may have a model. Out: the folder to look for a SavedModel in.
-"""
+"""Chooses the folder of the model: the deployment's, or the one in the image."""
 
 from collections.abc import Mapping
 from pathlib import Path
 
 VARIABLE = "AZUREML_MODEL_DIR"
-# Beside score.py, as <name>/<version>: the server reads both out of the path, as those of a deployment's model.
+# Beside score.py, as <name>/<version>: the server parses both from the path, as for a deployment's model.
 IN_IMAGE = Path(__file__).resolve().parents[1] / "model" / "1"
 
 
 def choose(environment: Mapping[str, str], in_image: Path = IN_IMAGE) -> Path:
-    """The deployment's model comes first. ValueError where there is neither.
+    """The deployment's model if there is one. ValueError without any model.
 
-    That the service leaves the variable unset for a deployment without a model is assumed: a folder that isn't there or is empty
-    counts as none. One that holds anything counts, so that a wrong model of one's own is an error and never hidden.
+    A missing or empty folder counts as no model: it is assumed that the service leaves the variable unset for a deployment
+    without one. A folder with any content counts, so that a wrong model is an error and isn't hidden.
     """
     named = environment.get(VARIABLE, "")
     if not in_image.is_dir():

@@ -1,7 +1,7 @@
-"""Images as files: told by their first bytes, measured before anything of them is unpacked, decoded to the model's size.
+"""Image files: recognised by their first bytes, measured before decoding, and decoded to the model's size.
 
-In: the bytes of PNG or JPEG files. Out: an array of 0 to 255 (rows, columns, channels), or `RefusedError`. Only the first picture
-of an animation counts; the orientation that a camera notes isn't applied.
+Decoded images are arrays of 0 to 255 (rows, columns, channels). Only the first frame of an animation is used, and the EXIF
+orientation is ignored.
 """
 
 import io
@@ -15,7 +15,7 @@ from image_scoring.limits import Limits
 from image_scoring.refusal import RefusedError
 
 Image.preinit()  # loads the decoders now rather than with the first image
-Image.MAX_IMAGE_PIXELS = None  # `measure` has limits of its own, and Pillow's is a warning first
+Image.MAX_IMAGE_PIXELS = None  # `measure` enforces the limits; Pillow's would only warn
 
 FORMATS = ("PNG", "JPEG")
 EXPECTED = "whole PNG or JPEG files"
@@ -24,7 +24,7 @@ _SIGNATURES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff")
 
 
 class Size(NamedTuple):
-    """None: as the image is."""
+    """None: that of the image."""
 
     rows: int | None
     columns: int | None
@@ -36,7 +36,7 @@ def is_image(content: bytes) -> bool:
 
 
 def measure(files: Sequence[bytes], limits: Limits) -> list[Image.Image]:
-    """The images, opened and not unpacked. RefusedError for other formats, and for more pixels than there may be."""
+    """Opens the images without decoding. RefusedError for other formats, and for too many pixels."""
     opened: list[Image.Image] = []
     pixels = 0
     for number, content in enumerate(files):
@@ -76,15 +76,15 @@ def pixels(images: Sequence[Image.Image], size: Size) -> np.ndarray:
 
 def _decode(image: Image.Image, size: Size, number: int) -> np.ndarray:
     mode = _MODES[size.channels]
-    wanted = (size.columns or image.width, size.rows or image.height)
+    target = (size.columns or image.width, size.rows or image.height)
     try:
-        if image.size != wanted:
-            image.draft(mode, wanted)  # a JPEG unpacks to the nearest larger eighth of its size
+        if image.size != target:
+            image.draft(mode, target)  # a JPEG is decoded to the nearest larger eighth of its size
         if image.mode.startswith("I"):  # 16 bits a pixel
             image = Image.fromarray((np.asarray(image) >> 8).astype(np.uint8))
         image = image.convert(mode) if image.mode != mode else image
-        image = image.resize(wanted, Image.Resampling.BILINEAR) if image.size != wanted else image
-        return np.asarray(image).reshape(wanted[1], wanted[0], size.channels)
+        image = image.resize(target, Image.Resampling.BILINEAR) if image.size != target else image
+        return np.asarray(image).reshape(target[1], target[0], size.channels)
     except Exception as error:  # noqa: BLE001  # as above
         raise RefusedError(f"image {number} {_broken(error)}", EXPECTED) from None
 

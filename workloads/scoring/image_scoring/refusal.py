@@ -1,7 +1,4 @@
-"""What ends a request before the model has seen it.
-
-In: why, what would be taken, and the status of HTTP that says so. Out: an exception that carries the three to the answer.
-"""
+"""The error of an invalid request: message, expected input and HTTP status."""
 
 
 class RefusedError(Exception):

@@ -1,7 +1,6 @@
-"""What a model takes and gives, read from its signature `serving_default`.
+"""Finds a SavedModel, and derives from its signature `serving_default` how images and arrays become its input.
 
-In: the folder that the service names, and the names, types and shapes of the signature. Out: where the SavedModel is, and
-`ModelInput`, which says how images and arrays become the model's one input. ValueError where it can't be served.
+ValueError if the model can't be served.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +27,7 @@ class Takes(Enum):
 
 
 class ModelInput(NamedTuple):
-    """`shape` is that of one item; `batch` how many items go in at once: None as many as there are, 0 one without a dimension."""
+    """`shape`: of one item; `batch`: items per call, None for any number, 0 for one without batch dimension."""
 
     name: str
     dtype: str  # numpy's name; "string"
@@ -42,7 +41,7 @@ class ModelInput(NamedTuple):
         return self.dtype.startswith(_NUMBERS[:2])
 
     def described(self) -> str:
-        """The input in words, for a message of what is expected."""
+        """Description of the input, for errors."""
         if self.takes is Takes.FILES:
             return "PNG or JPEG files: one as the body, or a JSON list of base64 strings"
         shape = "of any shape" if self.shape is None else "x".join("any" if size is None else str(size) for size in self.shape)
@@ -51,7 +50,7 @@ class ModelInput(NamedTuple):
 
 
 def find(folder: Path) -> Path:
-    """The folder of the one SavedModel in `folder` or below. ValueError where there is none, or several."""
+    """The folder of the only SavedModel in `folder` or below. ValueError for none or several."""
     found = {file.parent for name in _FILES for file in folder.glob(f"**/{name}")} if folder.is_dir() else set[Path]()
     if folder in found:
         return folder
@@ -62,7 +61,7 @@ def find(folder: Path) -> Path:
 
 
 def read(inputs: Mapping[str, tuple[str, Shape]]) -> ModelInput:
-    """`inputs`: each with its type and whole shape. ValueError for a model of several inputs, in the words users know."""
+    """`inputs`: each with type and shape. ValueError for several inputs, with the message of the document's script."""
     if len(inputs) != 1:
         raise ValueError(ONE_INPUT)
     ((name, (dtype, shape)),) = inputs.items()
@@ -78,7 +77,7 @@ def read(inputs: Mapping[str, tuple[str, Shape]]) -> ModelInput:
         return ModelInput(name, dtype, shape[0] if has_batch else 0, item, Takes.PIXELS, size)
     if not shape:
         return ModelInput(name, dtype, 0, (), Takes.NUMBERS, None)
-    # Without a first dimension that is open there is no telling a batch from the array itself.
+    # Without an open first dimension a batch can't be distinguished from the array itself.
     has_batch = shape[0] is None or (shape[0] == 1 and len(shape) > 1)
     return ModelInput(name, dtype, shape[0] if has_batch else 0, shape[1:] if has_batch else shape, Takes.NUMBERS, None)
 
@@ -91,7 +90,7 @@ def _strings(name: str, shape: Shape) -> ModelInput:
 
 
 def _image(shape: Sequence[int | None]) -> tuple[Size | None, bool]:
-    """The size of the image that the input is, if it is one; and whether its first dimension counts images."""
+    """The size if the input is an image, and whether its first dimension is a batch."""
     match tuple(shape):
         case (_, rows, columns, channels) if channels in _CHANNELS:
             return Size(rows, columns, channels), True

@@ -1,9 +1,9 @@
-"""Clients that don't finish what they began: how long a request may take to arrive, and what happens then.
+"""Limits the time in which a request must arrive.
 
-In: a connection and the seconds it has. Out: after that time its reading side is closed, so that the thread which waits for it
-goes on and answers 408; at once for the oldest of those that hold a thread, where more than MOST_WAITING do. One thread watches
-all connections of a process; a request that arrives whole costs it two entries in a dictionary. A limit on each read alone would
-not do: a client that sends a byte a second passes it for hours.
+After that time the reading side of the connection is closed, so that its thread continues and answers 408; the oldest of the
+waiting requests are closed at once if more than MOST_WAITING threads wait. One thread watches all connections of a process; a
+request that arrives completely costs two dictionary operations. A timeout per read isn't enough: a client that sends a byte per
+second would pass it for hours.
 """
 
 import socket
@@ -12,9 +12,9 @@ import time
 from contextlib import suppress
 
 THREADS = 32  # of a worker
-MOST_WAITING = THREADS * 3 // 4  # of them: the others are left to requests that arrive
+MOST_WAITING = THREADS * 3 // 4  # the others are reserved for requests that arrive
 _LOOKS_EVERY = 0.25  # seconds
-_SAFE_SECONDS = 1.0  # in which nobody is the oldest: as long as a large picture takes on a slow network's good day
+_SAFE_SECONDS = 1.0  # in which a request isn't closed as the oldest: the time of a large picture on a slow network
 _BODY = b'{"message":"the request line and headers took too long","expected":"a whole request, sent without pauses"}'
 _TOO_SLOW = (
     b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Type: application/json\r\n"
@@ -23,7 +23,7 @@ _TOO_SLOW = (
 
 
 class _Waiting:
-    """A request that hasn't arrived whole."""
+    """A request that hasn't arrived completely."""
 
     def __init__(self, seconds: float) -> None:
         self.since = time.monotonic()
@@ -33,7 +33,7 @@ class _Waiting:
 
 
 class Watch:
-    """Requests on their way in, by connection."""
+    """Incoming requests, by connection."""
 
     def __init__(self) -> None:
         self._waiting: dict[socket.socket, _Waiting] = {}
@@ -41,23 +41,23 @@ class Watch:
         self._thread: threading.Thread | None = None
 
     def begin(self, connection: socket.socket, seconds: float) -> None:
-        """A request is awaited, its headers first. One that is awaited already has no more time."""
+        """Starts the time of a request, with its headers. The time of one that is already watched isn't extended."""
         if self._thread is None:  # not earlier: a thread doesn't survive the fork of a worker
             self._start()
         self._waiting.setdefault(connection, _Waiting(seconds))
 
     def begin_thread(self, connection: socket.socket, seconds: float) -> None:
-        """A thread waits for it from now on."""
+        """From now on a thread waits for it."""
         self.begin(connection, seconds)
         self._waiting[connection].in_thread = True
 
     def begin_body(self, connection: socket.socket, seconds: float) -> None:
-        """Its headers are here. Workers other than `worker.PatientWorker` begin here."""
+        """Its headers have arrived. Workers other than `worker.PatientWorker` start here."""
         self.begin_thread(connection, seconds)
         self._waiting[connection].in_body = True
 
     def end(self, connection: socket.socket) -> None:
-        """It is here, or given up."""
+        """It has arrived, or was given up."""
         self._waiting.pop(connection, None)
 
     def _start(self) -> None:
@@ -72,7 +72,7 @@ class Watch:
             self.look(time.monotonic())
 
     def look(self, now: float) -> None:
-        """Gives up what is late at this moment."""
+        """Gives up late requests."""
         open_ones = [(connection, waiting) for connection, waiting in list(self._waiting.items()) if not waiting.gave_up]
         in_threads = sorted((each for each in open_ones if each[1].in_thread), key=lambda each: each[1].since)
         surplus = in_threads[: max(0, len(in_threads) - MOST_WAITING)]
@@ -83,7 +83,7 @@ class Watch:
 
 
 def _give_up(connection: socket.socket, in_body: bool) -> None:
-    """Wakes the thread that reads. In a body `run` answers then; in the headers there is nobody but this to answer."""
+    """Wakes the reading thread. In a body `run` answers then; in the headers the answer is sent here."""
     with suppress(OSError):  # the client has gone
         if in_body:
             connection.shutdown(socket.SHUT_RD)

@@ -1,11 +1,10 @@
-"""The kind of gunicorn worker that serves: threads, none of which waits for a client to begin, and few for one to go on.
+"""A threaded gunicorn worker whose threads don't wait for slow clients.
 
-In: a connection. Out: what gunicorn's own worker with threads does with it, with four differences. That worker hands a connection
-to a thread as soon as it is there; here it gets one when its headers are, and until then it costs a place in the poller. What has
-no body, such as the probe of a router, gets a thread of its own kind, so that bodies which don't arrive aren't in its way.
-`slow_clients.WATCH` ends requests that take too long, and the oldest of them where too many threads wait. And a connection isn't
-given back to the poller right after an answer: its thread waits a moment for the next request, which saves a client that asks one
-thing after another the way through two other threads.
+It differs from gunicorn's threaded worker in four points. A connection gets a thread when its headers have arrived, and is in
+the poller until then. Requests without body, such as a router's probe, have separate threads, so that slow bodies don't block
+them. `slow_clients.WATCH` ends requests that take too long, and the oldest ones if too many threads wait. After an answer the
+thread waits briefly for the next request before it returns the connection to the poller, which saves consecutive requests of a
+client the way through two other threads.
 """
 
 import os
@@ -22,10 +21,10 @@ from image_scoring import limits
 from image_scoring.slow_clients import WATCH
 
 _NEXT_REQUEST_MS = 50
-_LONGEST_HEADERS = 16 * 1024  # bytes; whoever sends more waits in a thread
+_LONGEST_HEADERS = 16 * 1024  # bytes; a request with more waits in a thread
 _WITHOUT_BODY = (b"GET ", b"HEAD ", b"OPTIONS ")
 _SAYS_BODY = (b"content-length", b"transfer-encoding")
-_SPARE = 16  # connections below gunicorn's limit, from which on the oldest that says nothing makes room
+_SPARE = 16  # connections below gunicorn's limit, from which the oldest idle one is closed
 
 
 class PatientWorker(ThreadWorker):
@@ -40,7 +39,7 @@ class PatientWorker(ThreadWorker):
         super().accept(listener)
 
     def enqueue_req(self, conn: TConn) -> None:
-        """Called by the poller's thread: for a new connection, and whenever something has come on one."""
+        """Called by the poller's thread for a new connection, and for new data on one."""
         seen, conn.seen = getattr(conn, "seen", -1), -1
         head = _arrived(conn)
         is_whole = head is None or b"\r\n\r\n" in head or len(head) >= _LONGEST_HEADERS
@@ -56,7 +55,7 @@ class PatientWorker(ThreadWorker):
         done.add_done_callback(lambda future: self.method_queue.defer(self.finish_request, conn, future))
 
     def _wait_for_more(self, conn: TConn, head: bytes) -> None:
-        """In the poller, which tells when there is more than these headers so far."""
+        """Returns it to the poller until more than these headers has arrived."""
         if head:
             WATCH.begin(conn.sock, self._seconds)
         conn.seen = len(head)
@@ -80,7 +79,7 @@ class PatientWorker(ThreadWorker):
 
     def handle(self, conn: TConn) -> object:
         goes_on = self._handle_one(conn)
-        # `True` means an answer that keeps the connection. A spare thread has to be left for whoever comes next.
+        # `True` means an answer that keeps the connection. A spare thread must be left for the next client.
         while goes_on is True and self.alive and self.nr_conns < self.cfg.threads and _has_next(conn):
             goes_on = self._handle_one(conn)
         return goes_on
@@ -94,7 +93,7 @@ class PatientWorker(ThreadWorker):
 
 
 def _arrived(conn: TConn) -> bytes | None:
-    """What of the next request is here, which stays to be read; None where the connection has ended, or gunicorn sees to it."""
+    """Peeks at the arrived part of the next request; None if the connection has ended, or gunicorn handles it."""
     read = conn.parser.unreader.buf.getvalue() if conn.parser and not conn.is_http2 else b""
     try:
         waiting = conn.sock.recv(_LONGEST_HEADERS, socket.MSG_PEEK | socket.MSG_DONTWAIT)
@@ -111,7 +110,7 @@ def _has_no_body(head: bytes) -> bool:
 
 
 def _has_next(conn: TConn) -> bool:
-    if conn.is_http2 or conn.parser.unreader.buf.getbuffer().nbytes:  # gunicorn sees to what it has read already
+    if conn.is_http2 or conn.parser.unreader.buf.getbuffer().nbytes:  # gunicorn handles what it has already read
         return False
     poll = select.poll()
     poll.register(conn.sock, select.POLLIN)
