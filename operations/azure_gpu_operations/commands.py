@@ -132,7 +132,7 @@ def bring_down(stack: Stack, say: Say, *, forget_unreachable: bool = False, let_
     with torn_state.kept(backend_folder(), stack.project, stack.name):
         stack.destroy(quiet=quiet)
     stack.remove()
-    for line in kept.told(deployment):
+    for line in kept.lines(deployment):
         say(line)
 
 

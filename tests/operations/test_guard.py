@@ -542,14 +542,14 @@ def test_what_is_kept_is_no_loss_and_named_with_what_deletes_it() -> None:
     whole = state(*({**each, "retainOnDelete": True} for each in (group, account, store, within)))
     assert held(whole) == []
     assert [each.name for each in held(state(account))] == ["ours"]
-    assert list(kept.told(whole)) == [
+    assert list(kept.lines(whole)) == [
         "kept in Azure: ResourceGroup rg, BatchAccount ours, StorageAccount st1; the next `up` of the stack takes them in again",
         "  what is in the storage account is billed as before",
         "  to delete them for good, with the quota that was granted to them: az group delete --name rg",
     ]
     alone = {**account, "retainOnDelete": True}  # in a company's group
-    assert list(kept.told(state(alone)))[-1].endswith(f"granted to them: az resource delete --ids {account['id']}")
-    assert list(kept.told(state(account))) == []
+    assert list(kept.lines(state(alone)))[-1].endswith(f"granted to them: az resource delete --ids {account['id']}")
+    assert list(kept.lines(state(account))) == []
     stack: Any = HeldStack("dev", alone, resource("azure-native:app:Job", "a"))
     assert list(ending.deletions_of(stack).lines()) == [
         "stack dev: 1 resource will be deleted",

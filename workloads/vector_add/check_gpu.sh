@@ -1,9 +1,9 @@
 #!/bin/sh
-# Everything that only a GPU can show, in one run of under 8 minutes: a build for the GPU that is here, the article's run,
+# All checks that need a GPU, in one run of under 8 minutes: a build for the local GPU, the article's run,
 # compute-sanitizer, 128-bit accesses in the machine code, 2^32 elements whole and in chunks, all GPUs, and the measurements.
 #
-# In: a CUDA toolkit on PATH, or its compiler in CUDACXX; cmake 3.25; python3; for the largest size 52 GB free on the host and on the
-# GPU. Nothing is installed and nothing is fetched. Out: a line for each check, what the checks said in build/check-gpu/, and the
+# Requires a CUDA toolkit on PATH, or its compiler in CUDACXX; cmake 3.25; python3; for the largest size 52 GB free on host and
+# GPU. Installs and downloads nothing. Prints a line per check; the checks' output is in build/check-gpu/, the measured
 # figures in docs/results.md. Exit code: 0 everything passed, 1 something failed, 3 no GPU.
 cd "$(dirname "$0")" || exit 1
 add=build/vector_add
@@ -13,7 +13,7 @@ failed=0
 skipped=0
 mkdir -p $log
 
-# check SECONDS NAME COMMAND...: one check, at most so long.
+# check SECONDS NAME COMMAND...: one check with a timeout.
 check() {
   limit=$1
   name=$2
@@ -60,7 +60,7 @@ Done
 LINES
 check 30 articles-lines sh -c "$add --require-gpu | head -n 6 | diff $log/article.expected -"
 
-# Odd lengths, so that heads and tails run too; once whole, once in chunks whose slots are used again.
+# Odd lengths, to test heads and tails too; once whole, once in chunks that reuse slots.
 if command -v compute-sanitizer > /dev/null; then
   for tool in memcheck racecheck initcheck synccheck; do
     full=$([ $tool = memcheck ] && echo "--leak-check full")

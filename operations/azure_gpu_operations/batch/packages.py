@@ -104,19 +104,19 @@ class Packages:
 
     def _made(self, application: str, version: str, say: Say) -> Any:
         """Creates the package without content, once the account's identity may write blobs."""
-        began, told = self._clock(), False
+        began, reported = self._clock(), False
         while True:
             try:
                 return self._client.application_package.create(*self._account, application, version, {})
             except HttpResponseError as error:
                 if _code(error) != NO_ROLE_YET or self._clock() - began >= LIMIT_SECONDS:
                     raise
-            if not told:
+            if not reported:
                 say(
                     f"the role of the account's identity on its storage doesn't work yet; retrying for up to "
                     f"{DELAY_MINUTES} minutes"
                 )
-                told = True
+                reported = True
             self._sleep(PAUSE_SECONDS)
 
     def _upload(self, made: Any, content: bytes, digest: str) -> None:

@@ -137,7 +137,7 @@ class ClusterApi:
             while part := channel.recv(65536):
                 parts.append(part)
             channel.close()
-            told = forward.error(port)
+            failure = forward.error(port)
         except ApiException as error:
             raise ClusterError(f"port {port} of {pod} can't be reached: {_reason(error)}", error.status or 0) from error
         except OSError as error:
@@ -145,7 +145,7 @@ class ClusterApi:
         head, _, body = b"".join(parts).partition(b"\r\n\r\n")
         status = head.split(b"\r\n", 1)[0].decode("latin-1")
         if " 200 " not in f"{status} ":
-            raise ClusterError(f"port {port} of {pod} answers {status or told or 'nothing'}", 502)
+            raise ClusterError(f"port {port} of {pod} answers {status or failure or 'nothing'}", 502)
         return body.decode("utf-8", errors="replace")
 
     def close(self) -> None:

@@ -276,10 +276,10 @@ def _gpus_requested(containers: Sequence[Mapping[str, Any]]) -> dict[str, int]:
 
 
 def _containers(specs: Any, statuses: Any, *, is_init: bool) -> Iterable[ContainerSeen]:
-    told = {str(each.get("name")): each for each in statuses or []}
+    by_name = {str(each.get("name")): each for each in statuses or []}
     for spec in specs or []:
         name = str(spec.get("name") or "")
-        status = told.get(name) or {}
+        status = by_name.get(name) or {}
         state, now = _state(status.get("state"))
         _, last = _state(status.get("lastState"))
         yield ContainerSeen(

@@ -113,7 +113,7 @@ def _by_smi(api: Api, pods: Sequence[PodSeen], say: Callable[[str], None]) -> tu
             # Each pod numbers a shared GPU itself; its UUID is the same.
             gpus.setdefault((pod.node, gpu.uuid or gpu.gpu), gpu)
             here = [each for each in own if each.gpu_uuid == gpu.uuid]
-            told = [shares[each.pid] for each in here if each.pid in shares]
+            known = [shares[each.pid] for each in here if each.pid in shares]
             jobs.append(
                 JobUse(
                     pod.namespace,
@@ -121,7 +121,7 @@ def _by_smi(api: Api, pods: Sequence[PodSeen], say: Callable[[str], None]) -> tu
                     pod.job,
                     pod.node,
                     gpu.gpu,
-                    sum(told) if told else gpu.utilisation,
+                    sum(known) if known else gpu.utilisation,
                     smi.own_memory(here) if here else gpu.used_mib,
                 )
             )

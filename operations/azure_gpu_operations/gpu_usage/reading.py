@@ -52,10 +52,10 @@ class Reading(NamedTuple):
 
     @property
     def total(self) -> Total:
-        told = [each.utilisation for each in self.gpus if each.utilisation is not None]
+        known = [each.utilisation for each in self.gpus if each.utilisation is not None]
         return Total(
             len(self.gpus),
-            sum(told) / len(told) if told else None,
+            sum(known) / len(known) if known else None,
             _sum(each.used_mib for each in self.gpus),
             _sum(each.total_mib for each in self.gpus),
         )
@@ -122,11 +122,11 @@ def _by_job(jobs: Sequence[JobUse]) -> dict[str, tuple[float | None, float | Non
     found: dict[str, tuple[float | None, float | None]] = {}
     for name in names:
         of_job = [each for each in jobs if f"{each.namespace}/{each.name}" == name]
-        told = [each.utilisation for each in of_job if each.utilisation is not None]
-        found[name] = (max(told) if told else None, _sum(each.used_mib for each in of_job))
+        known = [each.utilisation for each in of_job if each.utilisation is not None]
+        found[name] = (max(known) if known else None, _sum(each.used_mib for each in of_job))
     return found
 
 
 def _sum(values: Iterable[float | None]) -> float | None:
-    told = [each for each in values if each is not None]
-    return sum(told) if told else None
+    known = [each for each in values if each is not None]
+    return sum(known) if known else None

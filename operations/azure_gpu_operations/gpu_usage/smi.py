@@ -59,8 +59,8 @@ def shares(text: str) -> dict[int, float]:
 
 
 def own_memory(found: Iterable[Process]) -> float | None:
-    told = [each.used_mib for each in found if each.used_mib is not None]
-    return sum(told) if told else None
+    known = [each.used_mib for each in found if each.used_mib is not None]
+    return sum(known) if known else None
 
 
 def _rows(text: str) -> list[list[str]]:

@@ -20,7 +20,7 @@ def named(deployment: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(f"{str(each['type']).rsplit(':', 1)[-1]} {_name(each)}" for each in _kept(deployment))
 
 
-def told(deployment: Mapping[str, Any]) -> Iterator[str]:
+def lines(deployment: Mapping[str, Any]) -> Iterator[str]:
     """Lines about the kept resources and how to delete them; none if nothing is kept."""
     names = named(deployment)
     if not names:

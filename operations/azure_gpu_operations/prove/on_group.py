@@ -54,9 +54,9 @@ def _ended(arm: Arm, place: str, group_id: str, body: Mapping[str, Any], first: 
     lines = _log(arm, group_id, body)
     found = report_of(lines)
     if any(codes):
-        told = (found.problems if found else ()) or tuple(lines[-LAST_LINES:])
+        details = (found.problems if found else ()) or tuple(lines[-LAST_LINES:])
         code = next(each for each in codes if each)
-        return _failed(place, f"exit code {code}", *told, *explain(place))._replace(first_line_seconds=first)
+        return _failed(place, f"exit code {code}", *details, *explain(place))._replace(first_line_seconds=first)
     return joined(Service.CONTAINER_GROUP, place, [found or Report("", passed=True)], first_line_seconds=first)
 
 

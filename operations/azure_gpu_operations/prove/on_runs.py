@@ -118,8 +118,8 @@ def _why(step: Step, driven: Driven, found: Report | None, kept: RecordedOutput,
         return (f"{what}: stopped",)
     if driven.code == 0:
         return (f"{what}: it ended with exit code 0, but its last line isn't a report", *kept.lines[-LAST_LINES:])
-    told = (found.problems if found is not None else ()) or tuple((kept.messages + kept.lines)[-LAST_LINES:])
-    return (f"{what}: exit code {driven.code}", *told, *(explain(driven.name or place)))
+    details = (found.problems if found is not None else ()) or tuple((kept.messages + kept.lines)[-LAST_LINES:])
+    return (f"{what}: exit code {driven.code}", *details, *(explain(driven.name or place)))
 
 
 def _sum(costs: Iterable[Decimal | None]) -> Decimal | None:

@@ -87,36 +87,36 @@ def report_of(lines: Sequence[str]) -> Report | None:
     """The report in the last line that is a workload's JSON object; None without one."""
     for line in reversed(lines):
         try:
-            told = json.loads(line)
+            content = json.loads(line)
         except ValueError:
             continue
-        if isinstance(told, dict) and "workload" in told and "passed" in told:
-            return _report(told)
+        if isinstance(content, dict) and "workload" in content and "passed" in content:
+            return _report(content)
     return None
 
 
-def _report(told: Mapping[str, Any]) -> Report:
-    seconds = (told.get("seconds") or {}).get("training")
-    images = int(told.get("steps") or 0) - int(told.get("resumed_from") or 0)
-    rate = images * int(told.get("batch_size") or 0) / seconds if seconds else None
-    device = str(told.get("device") or "").lower()
+def _report(content: Mapping[str, Any]) -> Report:
+    seconds = (content.get("seconds") or {}).get("training")
+    images = int(content.get("steps") or 0) - int(content.get("resumed_from") or 0)
+    rate = images * int(content.get("batch_size") or 0) / seconds if seconds else None
+    device = str(content.get("device") or "").lower()
     return Report(
-        workload=str(told["workload"]),
-        passed=told["passed"] is True,
-        on_gpu=False if told.get("exit_code") == _WITHOUT_GPU else device in ("cuda", "gpu") if device else None,
-        device=_device(told),
-        gb_per_second=told.get("bandwidth_gb_per_s"),
+        workload=str(content["workload"]),
+        passed=content["passed"] is True,
+        on_gpu=False if content.get("exit_code") == _WITHOUT_GPU else device in ("cuda", "gpu") if device else None,
+        device=_device(content),
+        gb_per_second=content.get("bandwidth_gb_per_s"),
         images_per_second=rate,
-        problems=tuple(map(str, told.get("problems") or ())),
+        problems=tuple(map(str, content.get("problems") or ())),
     )
 
 
-def _device(told: Mapping[str, Any]) -> str:
+def _device(content: Mapping[str, Any]) -> str:
     """`Tesla T4, 14.6 GiB, CUDA driver 12.9`; `CPU, AMD EPYC 7V12`."""
-    name = str(told.get("device_name") or "")
-    if str(told.get("device") or "").lower() == "cpu":
+    name = str(content.get("device_name") or "")
+    if str(content.get("device") or "").lower() == "cpu":
         return f"CPU, {name}" if name else "CPU"
-    memory, driver = told.get("device_memory_mib"), told.get("cuda_driver")
+    memory, driver = content.get("device_memory_mib"), content.get("cuda_driver")
     parts = [name, f"{memory / 1024:.1f} GiB" if memory else "", f"CUDA driver {driver}" if driver else ""]
     return ", ".join(part for part in parts if part)
 
@@ -130,15 +130,15 @@ def with_gpu_required(proof: Proof) -> Proof:
 
 def joined(service: Service, place: str, reports: Iterable[Report], **more: Any) -> Proof:
     """The row of several workloads on one service; passed if all have."""
-    told = tuple(reports)
-    devices = [each.device for each in told if each.device]
-    gpus = [each.on_gpu for each in told if each.on_gpu is not None]
+    every = tuple(reports)
+    devices = [each.device for each in every if each.device]
+    gpus = [each.on_gpu for each in every if each.on_gpu is not None]
     return Proof(
         service,
         place,
-        passed=bool(told) and all(each.passed for each in told),
+        passed=bool(every) and all(each.passed for each in every),
         device=devices[0] if devices else "",
         on_gpu=all(gpus) if gpus else None,
-        measured=tuple(each.measured for each in told if each.measured),
+        measured=tuple(each.measured for each in every if each.measured),
         **more,
     )

@@ -35,9 +35,9 @@ def read(file: Path) -> dict[str, Any] | None:
     if not file.exists():
         return None
     try:
-        told = json.loads(file.read_text(encoding="utf-8"))
-        if told["format"] == FORMAT and isinstance(told["proofs"], list):
-            return told
+        content = json.loads(file.read_text(encoding="utf-8"))
+        if content["format"] == FORMAT and isinstance(content["proofs"], list):
+            return content
     except (ValueError, TypeError, KeyError):
         pass
     raise ValueError(f"{file}: not a record of `prove`; name a new file, or one written by --record")

@@ -152,8 +152,8 @@ def _shares(report: Report, console: Console) -> None:
     found = Counter(one.deployment for one in report.good if one.deployment)
     if len(found) > 1:
         total = sum(found.values())
-        told = ", ".join(f"{printable(name)} {count} ({100 * count / total:.1f} %)" for name, count in found.most_common())
-        console.print(Text(f"answered by {told}"))
+        shares = ", ".join(f"{printable(name)} {count} ({100 * count / total:.1f} %)" for name, count in found.most_common())
+        console.print(Text(f"answered by {shares}"))
 
 
 def as_json(report: Report) -> dict[str, Any]:

@@ -82,10 +82,10 @@ def _run(do: "Callable[[Arm, Machine, StackView, str], int]", options: argparse.
 def _show(_: "Arm", machine: "Machine", found: StackView, name: str) -> int:
     from azure_gpu_operations.vm import showing
 
-    told = showing.lines(
+    lines = showing.lines(
         machine, idle_usd=found.idle_cost.get(name), expires_at=found.expires_at.get(name), now=datetime.now(UTC)
     )
-    for line in told:
+    for line in lines:
         print(line)
     return 0
 

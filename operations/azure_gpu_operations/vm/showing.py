@@ -36,8 +36,8 @@ def cost(machine: Machine, idle_usd: float | None, today: date) -> str:
     if state.billed is False:
         return f"nothing for the machine; still billed: {STAYS} ({stays})"
     price = price_of(machine)
-    told = price.text(today) if price is not None else "price unknown"
-    return f"{told} for the machine, plus {STAYS} ({stays})"
+    hourly = price.text(today) if price is not None else "price unknown"
+    return f"{hourly} for the machine, plus {STAYS} ({stays})"
 
 
 def price_of(machine: Machine) -> Price | None:

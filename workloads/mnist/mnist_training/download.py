@@ -83,7 +83,7 @@ def _fetch(url: str, kind: FileKind, temporary: Path) -> None:
     digest = hashlib.sha256()
     received = 0
     try:
-        response = urllib.request.urlopen(url, timeout=_TIMEOUT)  # noqa: S310 - options.py takes http and https alone
+        response = urllib.request.urlopen(url, timeout=_TIMEOUT)  # noqa: S310 - options.py allows only http and https
     except (OSError, ValueError, http.client.HTTPException) as error:
         raise _UnreachableError(_reason(error)) from error
     with response, temporary.open("wb") as file:

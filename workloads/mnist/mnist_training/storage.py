@@ -33,7 +33,7 @@ def write_whole(path: Path, write: Callable[[Path], None]) -> None:
         write(temporary)
         with temporary.open("rb+") as file:
             os.fsync(file.fileno())
-        temporary.chmod(0o644)  # mkstemp makes it readable for its owner alone
+        temporary.chmod(0o644)  # mkstemp makes it readable only for its owner
         temporary.replace(path)
     except OSError as error:
         raise _unwritable(path, error) from error

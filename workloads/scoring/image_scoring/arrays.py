@@ -155,7 +155,7 @@ def read_npy(body: bytes) -> np.ndarray:
     try:
         version = np.lib.format.read_magic(file)
         shape, by_columns, dtype = np.lib.format.read_array_header_1_0(file) if version == (1, 0) else ((), False, None)
-    except Exception as error:  # noqa: BLE001  # numpy evaluates the header as Python, and lets through whatever that raises
+    except Exception as error:  # noqa: BLE001  # numpy evaluates the header as Python, which may raise anything
         reason = str(error) or type(error).__name__
         raise RefusedError(f"not a .npy file: {reason.splitlines()[0][:100]}", NPY_FORM) from None
     if dtype is None:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 VARIABLE = "AZURE_GPU_FILES"
-MARK = "azure-gpu: "  # before each line of its own
+MARK = "azure-gpu: "  # prefix of the carrier's lines
 FAILED = 125
 RESOURCE = "https://storage.azure.com/"
 _BLOB_VERSION = "2021-08-06"
@@ -149,9 +149,9 @@ class Store:
         return f"{self._url}/{urllib.parse.quote(name)}"
 
     def _ask(self, method: str, url: str, body: bytes | None = None, headers: dict[str, str] | None = None) -> bytes:
-        told = {"x-ms-version": _BLOB_VERSION, **(headers or {})}
+        common = {"x-ms-version": _BLOB_VERSION, **(headers or {})}
         for last in _tries():
-            request = urllib.request.Request(url, body, {**told, "Authorization": f"Bearer {self._bearer()}"}, method=method)  # noqa: S310
+            request = urllib.request.Request(url, body, {**common, "Authorization": f"Bearer {self._bearer()}"}, method=method)  # noqa: S310
             try:
                 with urllib.request.urlopen(request, timeout=_TIMEOUT_SECONDS) as answer:  # noqa: S310 - of the storage account
                     return answer.read()
@@ -183,8 +183,8 @@ def token(client_id: str) -> tuple[str, float]:
     for last in _tries():
         try:
             with urllib.request.urlopen(urllib.request.Request(url, body, headers), timeout=60) as answer:  # noqa: S310
-                told = json.loads(answer.read())
-                return str(told["access_token"]), float(told.get("expires_in") or 3600)
+                content = json.loads(answer.read())
+                return str(content["access_token"]), float(content.get("expires_in") or 3600)
         except urllib.error.HTTPError as error:
             refused = _reason(error.read())
             if last or not refused.startswith(_NOT_KNOWN_YET):
@@ -235,10 +235,10 @@ def _with(url: str, query: Mapping[str, str]) -> str:
 def _reason(body: bytes) -> str:
     """The error description of Entra or an identity endpoint; else the first line."""
     try:
-        told = json.loads(body)
+        content = json.loads(body)
     except ValueError:
         return _first(body)
-    described = told.get("error_description") if isinstance(told, dict) else None
+    described = content.get("error_description") if isinstance(content, dict) else None
     return _first(str(described).encode()) if described else _first(body)
 
 

@@ -179,8 +179,8 @@ class Follower:
         if failed is None:
             return ""
         info = failed.job_preparation_task_execution_info
-        told = f" with exit code {info.exit_code}" if info is not None and info.exit_code is not None else ""
-        return f"the job's preparation failed{told} on a node of the pool {self._pool_name}"
+        code = f" with exit code {info.exit_code}" if info is not None and info.exit_code is not None else ""
+        return f"the job's preparation failed{code} on a node of the pool {self._pool_name}"
 
     def _evaluate(self, found: models.BatchPool, pool: PoolFacts) -> End | None:
         """Returns an End if the formula repeatedly gives the task some nodes, but too few."""

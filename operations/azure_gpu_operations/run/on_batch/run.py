@@ -216,8 +216,10 @@ class BatchRun:
         try:
             self._account.terminate(self.name, reason)
         except (KeyboardInterrupt, *_REFUSED) as error:
-            told = f" ({first_line(error)})" if str(error) else ""
-            self._say(f"the job {self.name} may still be running and billed{told}; see: {COMMAND} running --stack {self._stack}")
+            reason = f" ({first_line(error)})" if str(error) else ""
+            self._say(
+                f"the job {self.name} may still be running and billed{reason}; see: {COMMAND} running --stack {self._stack}"
+            )
             return False
         return True
 

@@ -61,8 +61,8 @@ def hopeless(name: str, pool: PoolFacts, nodes: Sequence[models.BatchNode]) -> s
         failed = [node for node in dead if word(node.state) == "starttaskfailed"]
         if failed:
             code = failed[0].start_task_info.exit_code if failed[0].start_task_info else None
-            told = f" with exit code {code}" if code is not None else ""
-            return f"the start task of the pool {name} failed{told} on {'its node' if len(nodes) == 1 else 'all its nodes'}"
+            with_code = f" with exit code {code}" if code is not None else ""
+            return f"the start task of the pool {name} failed{with_code} on {'its node' if len(nodes) == 1 else 'all its nodes'}"
         errors = [error for node in dead for error in node.errors or ()]
         error = f": {errors[0].code}: {_first(errors[0].message or '')}" if errors else ""
         return f"{'the node' if len(nodes) == 1 else 'every node'} of the pool {name} is unusable{error}"

@@ -44,8 +44,8 @@ def commands(program: str, port: int, *, prepare: str = "", words: tuple[str, ..
     """`program`: shell code, which may use `words` as positional parameters. `prepare`: shell code before it, on each node."""
     tell = _TF_CONFIG.format(port=port)
     first = f"{prepare}; " if prepare else ""
-    told = f'"$AZ_BATCH_TASK_DIR/{EXIT_FILE}"'
-    worker = f"rm -f {told}; (set +e; {program}; echo $? > {told}) &"
+    file = f'"$AZ_BATCH_TASK_DIR/{EXIT_FILE}"'
+    worker = f"rm -f {file}; (set +e; {program}; echo $? > {file}) &"
     others = f'set -e; {first}{tell}if [ "$AZ_BATCH_IS_CURRENT_NODE_MASTER" != true ]; then {worker} fi'
     return WorkerCommands(_in_shell(others, words), _in_shell(f"set -e; {tell}exec {program}", words))
 

@@ -27,11 +27,11 @@ class Kind(NamedTuple):
 def _group(body: Mapping[str, Any]) -> JobSeen:
     """A JobSet as a Job: its conditions have other names."""
     status = body.get("status") or {}
-    told = {"Complete": worker_group.COMPLETED, "Failed": worker_group.FAILED}
+    names = {"Complete": worker_group.COMPLETED, "Failed": worker_group.FAILED}
     conditions = [
         {**one, "type": ours}
         for one in status.get("conditions") or []
-        for ours, theirs in told.items()
+        for ours, theirs in names.items()
         if one.get("type") == theirs
     ]
     return job_of({**body, "status": {"conditions": conditions}})

@@ -86,7 +86,7 @@ def _pod(name: str, image: str, request: ClusterRequest, placement: Placement) -
         "containers": [_container(name, image, request, placement)],
     }
     if request.target.context is not None and request.target.context.script:
-        spec["securityContext"] |= {"runAsNonRoot": True, "runAsUser": USER_ID}  # as its own Dockerfile says
+        spec["securityContext"] |= {"runAsNonRoot": True, "runAsUser": USER_ID}  # as in the script's Dockerfile
     if request.files.are_carried:
         spec["serviceAccountName"] = SERVICE_ACCOUNT
     if placement.pool:
@@ -129,7 +129,7 @@ def _literal(word: str) -> str:
 
 
 def _toleration(taint: Taint) -> dict[str, str]:
-    told = (
+    fields = (
         {"key": taint.key, "operator": "Equal", "value": taint.value} if taint.value else {"key": taint.key, "operator": "Exists"}
     )
-    return {**told, "effect": taint.effect} if taint.effect else told
+    return {**fields, "effect": taint.effect} if taint.effect else fields

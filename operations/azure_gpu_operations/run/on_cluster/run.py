@@ -216,10 +216,10 @@ class ClusterRun:
         try:
             self._api.delete(f"{self._kind.path(self._cluster.namespace)}/{self.name}")
         except (KeyboardInterrupt, ClusterError) as error:
-            told = f" ({error})" if str(error) else ""
+            reason = f" ({error})" if str(error) else ""
             if not quiet:
                 self._say(
-                    f"the job {self.name} may still be running and billed{told}; see: {COMMAND} running --stack {self._stack}"
+                    f"the job {self.name} may still be running and billed{reason}; see: {COMMAND} running --stack {self._stack}"
                 )
             return False
         return True

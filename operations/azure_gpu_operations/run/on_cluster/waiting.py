@@ -66,29 +66,29 @@ def last(events: Sequence[EventSeen], reason: str) -> EventSeen | None:
 
 
 def _for_a_node(pod: PodSeen, events: Sequence[EventSeen]) -> str:
-    told = scheduling.last_word(events)
-    scale_up = scheduling.scale_up(told) if told is not None else None
+    decision = scheduling.last_word(events)
+    scale_up = scheduling.scale_up(decision) if decision is not None else None
     reasons = scheduling.reasons(pod.unschedulable)
-    if told is not None and told.reason == scheduling.TRIGGERED and not _has_come(told, reasons, events):
+    if decision is not None and decision.reason == scheduling.TRIGGERED and not _has_come(decision, reasons, events):
         which = f" to {scale_up.pool} ({scale_up.before} → {scale_up.after})" if scale_up else ""
         return f"the autoscaler is adding a node{which}, which takes minutes"
     if not reasons:
         return f"no suitable node yet: {_short(pod.unschedulable)}" if pod.unschedulable else ""
     adds = ""
-    if told is not None and told.reason == scheduling.NOT_TRIGGERED:
-        why = scheduling.reasons(told.message)
+    if decision is not None and decision.reason == scheduling.NOT_TRIGGERED:
+        why = scheduling.reasons(decision.message)
         at_most = any(scheduling.AT_MAX in each.text for each in why)
         adds = "; the autoscaler adds no node: " + (
-            "the pool is at its maximum" if at_most else _short(told.message.partition(": ")[2] or told.message)
+            "the pool is at its maximum" if at_most else _short(decision.message.partition(": ")[2] or decision.message)
         )
     return f"no suitable node yet: {words(reasons)}{adds}"
 
 
-def _has_come(told: EventSeen, reasons: Sequence[Reason], events: Sequence[EventSeen]) -> bool:
+def _has_come(decision: EventSeen, reasons: Sequence[Reason], events: Sequence[EventSeen]) -> bool:
     """Whether the requested node has joined but lacks GPUs, according to a later event of the scheduler."""
     looked = last(events, "FailedScheduling")
     lacks = any(each.missing.startswith(GPU_PREFIXES) for each in reasons if each.missing)
-    return lacks and looked is not None and told.at is not None and looked.at is not None and looked.at > told.at
+    return lacks and looked is not None and decision.at is not None and looked.at is not None and looked.at > decision.at
 
 
 def _on_node(pod: PodSeen, events: Sequence[EventSeen]) -> str:

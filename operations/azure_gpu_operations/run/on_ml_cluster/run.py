@@ -1,4 +1,4 @@
-"""A run on a compute cluster of a stack's workspace: a job of one command, with an environment and code of its own.
+"""A run on a compute cluster of a stack's workspace: a command job, with a separate environment and code.
 
 Imported when a run starts. Code is uploaded to the workspace's storage account, and the log read from it, with this login.
 """
@@ -148,8 +148,8 @@ class MlRun:
             return Outcome(TIMED_OUT, "stopped after its timeout")
         self._files.end(self._say, self._stack)
         code = end.exit_code if end.exit_code is not None else 0 if end.status == _COMPLETED else FAILED_RUN
-        told = f"exit code {end.exit_code}" if end.exit_code is not None else end.message or "no exit code reported"
-        return Outcome(code, f"{end.status}, {told}")
+        result = f"exit code {end.exit_code}" if end.exit_code is not None else end.message or "no exit code reported"
+        return Outcome(code, f"{end.status}, {result}")
 
     def stop(self) -> bool:
         if not self._is_sent:
@@ -158,8 +158,10 @@ class MlRun:
         try:
             self._arm.post(f"{self._id}/cancel", API_VERSION)
         except (KeyboardInterrupt, AzureError, AzureCoreError, requests.RequestException) as error:
-            told = f" ({error})" if str(error) else ""
-            self._say(f"the job {self.name} may still be running and billed{told}; see: {COMMAND} running --stack {self._stack}")
+            reason = f" ({error})" if str(error) else ""
+            self._say(
+                f"the job {self.name} may still be running and billed{reason}; see: {COMMAND} running --stack {self._stack}"
+            )
             return False
         self._say(f"the job {self.name} is canceled")
         return True
@@ -168,7 +170,7 @@ class MlRun:
         """Cost of its nodes for the time of the job. They stay, and are billed, for the cluster's idle time."""
         seconds, price, nodes = self._end.seconds, _price(self._compute), self._end.nodes
         total = None if seconds is None else seconds * nodes
-        told = job_cost.summary(total, price, datetime.now(UTC).date())
+        summary = job_cost.summary(total, price, datetime.now(UTC).date())
         scale = _settings(self._compute).get("scaleSettings") or {}
         least = int(scale.get("minNodeCount") or 0)
         idle = seconds_of(scale.get("nodeIdleTimeBeforeScaleDown"))
@@ -176,7 +178,7 @@ class MlRun:
         stays = f"which stay{'s' if one else ''} for {idle / 60:g} idle minutes" if idle is not None else ""
         stays = stays or ("which is removed when idle" if one else "which are removed when idle")
         for_nodes = "its node, " if one else f"its {nodes} nodes together, "
-        words = f"{told} for {for_nodes}" + (stays if least == 0 else f"and {least} of the cluster's nodes always stay")
+        words = f"{summary} for {for_nodes}" + (stays if least == 0 else f"and {least} of the cluster's nodes always stay")
         return Cost(words, job_cost.cost(price, total), total)
 
     def settle(self) -> None:

@@ -157,8 +157,8 @@ class VmRun:
         if end.state == follow.TIMED_OUT:
             return Outcome(TIMED_OUT, "stopped after its timeout")
         self._files.end(self._say, self._stack)
-        told = f"exit code {end.exit_code}" if end.exit_code is not None else end.message or "no exit code reported"
-        return Outcome(FAILED_RUN if end.exit_code is None else end.exit_code, f"{end.state}, {told}")
+        result = f"exit code {end.exit_code}" if end.exit_code is not None else end.message or "no exit code reported"
+        return Outcome(FAILED_RUN if end.exit_code is None else end.exit_code, f"{end.state}, {result}")
 
     def stop(self) -> bool:
         """Returns False, after a message, if it may still be running."""
@@ -171,16 +171,16 @@ class VmRun:
                 self._kill_container()
             self._clean()
         except (KeyboardInterrupt, *_REFUSED) as error:
-            told = f" ({error})" if str(error) else ""
-            self._say(f"{self.name} may still be running{told}; see: {COMMAND} explain {self.place} --stack {self._stack}")
+            reason = f" ({error})" if str(error) else ""
+            self._say(f"{self.name} may still be running{reason}; see: {COMMAND} explain {self.place} --stack {self._stack}")
             return False
         return True
 
     def cost(self) -> Cost:
         """Cost of the machine for the time of the run; it is billed while it is on."""
         seconds, price = self._end.seconds, showing.price_of(self._machine)
-        told = job_cost.summary(seconds, price, datetime.now(UTC).date())
-        words = f"{told}, for the time of the run; the machine is billed while it is on"
+        summary = job_cost.summary(seconds, price, datetime.now(UTC).date())
+        words = f"{summary}, for the time of the run; the machine is billed while it is on"
         return Cost(words, job_cost.cost(price, seconds), seconds)
 
     def settle(self) -> None:
@@ -273,8 +273,8 @@ def _stop(arm: Arm, view: StackView, name: str, machine: Machine, say: Say) -> N
     try:
         power.deallocate(arm, machine.id)
     except (PowerError, KeyboardInterrupt, *_REFUSED) as error:
-        told = str(error) or "interrupted"
-        say(f"{name} may still be running and billed ({told}); to stop it: {COMMAND} vm stop {name} --stack {view.name}")
+        reason = str(error) or "interrupted"
+        say(f"{name} may still be running and billed ({reason}); to stop it: {COMMAND} vm stop {name} --stack {view.name}")
         return
     say(f"{name} is deallocated; cost: {showing.cost(deallocated, view.idle_cost.get(name), datetime.now(UTC).date())}")
 
