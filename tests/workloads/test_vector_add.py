@@ -42,7 +42,7 @@ def test_the_articles_run_says_plainly_that_the_cpu_ran(cpu_build: Path) -> None
 def test_every_element_is_verified_whatever_the_launch_shape(cpu_build: Path, elements: int, threads: int, blocks: int) -> None:
     finished = add(cpu_build, f"--elements={elements}", "--threads", str(threads), "--repeats=1", "--device", "cpu")
     assert (finished.code, finished.report["blocks"], finished.report["mismatches"]) == (0, blocks, 0)
-    assert finished.lines[1].startswith("CPU asked for: ")
+    assert finished.lines[1].startswith("CPU requested: ")
 
 
 @pytest.mark.parametrize("name", ["verify", "shape"])

@@ -1,4 +1,4 @@
-// What is done with an element: the addition, and whether a sum is right. Both run on the GPU and on the CPU.
+// The addition of an element and the check of a sum, on the GPU and on the CPU.
 //
 // A CUDA compiler builds them for both; any other C++ compiler builds the same text for the CPU.
 #pragma once
@@ -10,17 +10,17 @@
 
 namespace vector_add {
 
-// Four floats on a 128-bit border, which the GPU reads or writes by one instruction.
+// Four floats on a 128-bit boundary, which the GPU reads or writes by one instruction.
 struct alignas(16) Four {
   float x, y, z, w;
 };
 
-// How many floats an address lies past a 128-bit border.
+// How many floats an address lies past a 128-bit boundary.
 HOST_AND_DEVICE inline std::uint64_t past_border(const float *address) {
   return reinterpret_cast<std::uintptr_t>(address) / sizeof(float) % vector_width;
 }
 
-// Adds what thread `thread` of `threads` has to add. The addresses may lie anywhere.
+// Adds what thread `thread` of `threads` has to add. The addresses need no alignment.
 HOST_AND_DEVICE inline void add_share(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ sum,
                                       std::uint64_t elements, std::uint64_t thread, std::uint64_t threads) {
   const Split split = split_of(elements, past_border(a), past_border(b), past_border(sum));
@@ -33,13 +33,13 @@ HOST_AND_DEVICE inline void add_share(const float *__restrict__ a, const float *
       });
 }
 
-// The sum by another way than the addition's: doubles hold the sum of two floats so closely (53 bits are more than twice 24 and
+// The sum by another method than the addition's: doubles hold the sum of two floats so closely (53 bits are more than twice 24 and
 // two) that rounding twice gives the float which one correctly rounded float addition gives.
 HOST_AND_DEVICE inline float expected_sum(float a, float b) {
   return static_cast<float>(static_cast<double>(a) + static_cast<double>(b));
 }
 
-// Bit by bit; not-a-number is never right, whatever its bits.
+// Bit by bit; not-a-number is never right.
 HOST_AND_DEVICE inline bool is_right(float a, float b, float sum) {
   const float expected = expected_sum(a, b);
   std::uint32_t expected_bits = 0;

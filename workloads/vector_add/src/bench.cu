@@ -65,7 +65,7 @@ class Bench {
     check(cudaDeviceSynchronize(), "filling the device's memory");
   }
 
-  // One round; the figures of the first, in which the driver loads each kernel, aren't kept.
+  // One round; the first, in which the driver loads each kernel, isn't recorded.
   void round(Figures *figures) {
     const double vector = static_cast<double>(sizes_.elements * sizeof(float));
     const double host_vector = static_cast<double>(host_.size() * sizeof(float));
@@ -100,7 +100,7 @@ class Bench {
     }));
   }
 
-  // What the last addition left, as the device counts it.
+  // Wrong elements of the last addition, as the device counts them.
   std::uint64_t mismatches() {
     const DeviceMemory<unsigned long long> wrong(1);
     unsigned long long count = 0;

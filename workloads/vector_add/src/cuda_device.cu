@@ -30,7 +30,7 @@ std::string refusal(int index) {
   return device + ": " + described(error);
 }
 
-// One chunk on one device, in a stream of its own.
+// One chunk on one device, with a separate stream.
 struct Slot {
   explicit Slot(std::uint64_t elements) : a(elements), b(elements), sum(elements) {}
 
@@ -54,9 +54,9 @@ class Worker {
     check(cudaMemGetInfo(&available, &total), "asking for the free device memory");
     passage_ = passage_of(share.count, available, launch.chunk);
     if (passage_.chunks == 0) {
-      const bool asked = launch.chunk != 0 && launch.chunk < share.count;
-      const std::uint64_t needed = three_vectors * (asked ? slots_at_most * launch.chunk : share.count);
-      throw MemoryError("not enough device memory: the " + std::string(asked ? "chunks" : "vectors") + " need " +
+      const bool chunked = launch.chunk != 0 && launch.chunk < share.count;
+      const std::uint64_t needed = three_vectors * (chunked ? slots_at_most * launch.chunk : share.count);
+      throw MemoryError("not enough device memory: the " + std::string(chunked ? "chunks" : "vectors") + " need " +
                         readable_bytes(needed) + ", " + readable_bytes(available) + " of " + readable_bytes(total) + " are free");
     }
     most_blocks_ = most_blocks(device_, threads_);
@@ -224,16 +224,16 @@ void run_in_chunks(Workers &workers, std::span<const float> a, std::span<const f
 
 }  // namespace
 
-CudaDevices find_cuda_devices(std::size_t wanted) {
+CudaDevices find_cuda_devices(std::size_t requested) {
   int count = 0;
   const cudaError_t error = cudaGetDeviceCount(&count);
   if (error != cudaSuccess || count == 0) {
     cudaGetLastError();
-    const std::string said = std::string(cudaGetErrorString(error)) + " (" + cudaGetErrorName(error) + ")";
-    return {{}, "", error == cudaSuccess ? "No CUDA device" : "No CUDA device: " + said};
+    const std::string cause = std::string(cudaGetErrorString(error)) + " (" + cudaGetErrorName(error) + ")";
+    return {{}, "", error == cudaSuccess ? "No CUDA device" : "No CUDA device: " + cause};
   }
   CudaDevices found;
-  for (int index = 0; index < count && (wanted == 0 || found.usable.size() < wanted); ++index) {
+  for (int index = 0; index < count && (requested == 0 || found.usable.size() < requested); ++index) {
     const std::string reason = refusal(index);
     if (reason.empty()) {
       cudaDeviceProp properties{};
@@ -243,7 +243,7 @@ CudaDevices find_cuda_devices(std::size_t wanted) {
       found.reason += (found.reason.empty() ? "" : "; ") + reason;
     }
   }
-  if (found.reason.empty() && found.usable.size() < wanted) {
+  if (found.reason.empty() && found.usable.size() < requested) {
     found.reason = "the driver has " + std::to_string(count) + (count == 1 ? " CUDA device" : " CUDA devices");
   }
   int driver = 0;

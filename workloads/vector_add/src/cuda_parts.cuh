@@ -1,4 +1,4 @@
-// What both CUDA programs use: the kernels, and owners of what the runtime hands out. Every failure is thrown as a DeviceError or
+// Shared by both CUDA programs: the kernels, and owners of the runtime's resources. Every failure is thrown as a DeviceError or
 // a MemoryError that names the step.
 #pragma once
 
@@ -31,7 +31,7 @@ static __global__ void count_wrong(const float *__restrict__ a, const float *__r
   }
 }
 
-// What the runtime says, and by name what a user can do about it. Texts and causes: CUDA Runtime API, "Data types used by CUDA
+// The runtime's message, and for some errors what a user can do. Texts and causes: CUDA Runtime API, "Data types used by CUDA
 // Runtime", enum cudaError. That a GPU which left the bus shows as cudaErrorUnknown or cudaErrorNoDevice is assumed.
 inline std::string described(cudaError_t error) {
   const std::string said = std::string(cudaGetErrorString(error)) + " (" + cudaGetErrorName(error) + ")";
@@ -62,7 +62,7 @@ inline void select(const CudaDevice &device) {
   check(cudaSetDevice(device.index), "selecting CUDA device " + std::to_string(device.index));
 }
 
-// Failures of the destructors have nobody left to tell; the driver takes everything back when the process ends.
+// Destructors ignore failures; the driver frees everything when the process ends.
 template <class T>
 class DeviceMemory {
  public:
@@ -117,7 +117,7 @@ class Pinned {
       : pointer_(const_cast<float *>(vector.data())),
         locked_(cudaHostRegister(pointer_, vector.size_bytes(), cudaHostRegisterPortable) == cudaSuccess) {
     if (!locked_) {
-      cudaGetLastError();  // told by `locked`, and so not to be found by the next check
+      cudaGetLastError();  // reported by `locked`, so the next check must not find it
     }
   }
   ~Pinned() {

@@ -30,8 +30,8 @@ HostVector::HostVector(std::size_t elements) : size_(elements) {
 }
 
 float random_element(std::uint64_t index, std::uint32_t seed) {
-  // SplitMix64's finalizer (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014) over the element's place in
-  // the seed's own stretch of the sequence: no element needs the one before it, and so many threads write one vector.
+  // SplitMix64's finalizer (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014) over the element's position
+  // in the seed's part of the sequence: elements are independent, so several threads can write one vector.
   std::uint64_t bits = (static_cast<std::uint64_t>(seed) << 42U) + index;
   bits *= 0x9E3779B97F4A7C15U;
   bits = (bits ^ (bits >> 30U)) * 0xBF58476D1CE4E5B9U;

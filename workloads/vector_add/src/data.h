@@ -1,4 +1,4 @@
-// Vectors on the host. In: a length and a seed. Out: numbers in [0, 1), the same on every machine.
+// Vectors on the host, of numbers in [0, 1) that depend only on the seed and are the same on every machine.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ constexpr std::uint32_t second_seed = 20190613;
 class HostVector {
  public:
   HostVector() = default;
-  explicit HostVector(std::size_t elements);  // whatever the memory holds
+  explicit HostVector(std::size_t elements);  // uninitialized
   std::size_t size() const { return size_; }
   float *data() { return floats_.get(); }
   const float *data() const { return floats_.get(); }
@@ -36,7 +36,7 @@ float random_element(std::uint64_t index, std::uint32_t seed);
 
 HostVector random_vector(std::size_t elements, std::uint32_t seed);
 
-// Nothing but not-a-number, so that an element which is never written can't pass the verification.
+// All not-a-number, so that an element which is never written can't pass the verification.
 HostVector unwritten_vector(std::size_t elements);
 
 }  // namespace vector_add

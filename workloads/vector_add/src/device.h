@@ -1,4 +1,4 @@
-// Where the addition runs: the CPU or CUDA devices. In: vectors and launch shape. Out: the sum and a time per repeat.
+// Devices that run the addition, the CPU or CUDA devices, and the result: the sum and a time per repeat.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct Launch {
 struct Passages {
   std::uint64_t chunk;   // elements of the largest
   std::uint64_t chunks;  // of all devices
-  std::uint64_t slots;   // chunks of one device that are under way at a time, each in a stream of its own
+  std::uint64_t slots;   // chunks of one device that are under way at a time, each in a separate stream
   bool pinned;           // whether the host's memory was page-locked, without which copies are slow and don't overlap
   std::optional<double> to_device_seconds;    // both inputs; nothing where copies overlap with kernels
   std::optional<double> from_device_seconds;  // the sum; likewise
@@ -30,7 +30,7 @@ struct Passages {
   std::uint64_t mismatches;                   // that the devices themselves counted
 };
 
-// What a run gave back.
+// Result of a run.
 struct Run {
   HostVector sum;
   std::vector<double> seconds;       // of the kernel, per repeat
@@ -44,14 +44,14 @@ struct CudaDevice {
   std::uint64_t memory_bytes;
 };
 
-// The devices that can be used. `reason` says why there are fewer than were looked for.
+// The devices that can be used. `reason` says why there are fewer than requested.
 struct CudaDevices {
   std::vector<CudaDevice> usable;
   std::string driver;  // the newest CUDA version that the driver supports: 12.9
   std::string reason;
 };
 
-// The device, its driver or its memory refused; `what()` names the step and the error.
+// The device, its driver or its memory failed; `what()` names the step and the error.
 struct DeviceError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -61,15 +61,15 @@ struct MemoryError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Looks for `wanted` devices, or for all where it is 0, in the driver's order.
-CudaDevices find_cuda_devices(std::size_t wanted);
+// Finds `requested` devices, or all where it is 0, in the driver's order.
+CudaDevices find_cuda_devices(std::size_t requested);
 
 // Runs on these devices, each with its share of the elements, printing the lines of its progress. Throws DeviceError and
 // MemoryError.
 Run run_on_cuda(const std::vector<CudaDevice> &devices, std::span<const float> a, std::span<const float> b, const Launch &launch);
 
 // Runs on one core of the CPU, block after block; one thread takes all steps of a block, which has an element for each of its
-// threads. `blocks` is given by tests alone.
+// threads. Only tests set `blocks`.
 Run run_on_cpu(std::span<const float> a, std::span<const float> b, const Launch &launch, std::optional<std::uint64_t> blocks = {});
 
 std::string cpu_name();

@@ -1,7 +1,6 @@
 // Vector addition on a GPU, or on the CPU where there is none, with every element verified.
 //
-// In: options (see options.h). Out: progress and one JSON line on standard output, problems on standard error,
-// and the exit code, which is the contract.
+// Prints progress and one JSON line on standard output and problems on standard error; callers depend on the exit codes below.
 #include <iostream>
 #include <new>
 
@@ -27,7 +26,7 @@ int fail(ExitCode code, const std::vector<std::string> &problems) {
   return code;
 }
 
-// Linux hands out memory that it doesn't have and ends the process later, so the vectors are weighed beforehand.
+// Linux overcommits memory and kills the process later, so the size of the vectors is checked beforehand.
 void require_host_memory(std::uint64_t elements) {
   const std::uint64_t needed = three_vectors * elements;
   const auto available = available_host_memory();
@@ -38,7 +37,7 @@ void require_host_memory(std::uint64_t elements) {
 }
 
 int run(const Options &options) {
-  const CudaDevices cuda = options.device == Device::cpu ? CudaDevices{{}, "", "CPU asked for"} : find_cuda_devices(options.gpus);
+  const CudaDevices cuda = options.device == Device::cpu ? CudaDevices{{}, "", "CPU requested"} : find_cuda_devices(options.gpus);
   const bool on_cpu = cuda.usable.empty();
   const bool required = options.require_gpu || options.device == Device::cuda;
   if ((on_cpu && required) || (options.gpus > 1 && cuda.usable.size() < options.gpus)) {

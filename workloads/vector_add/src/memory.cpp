@@ -27,7 +27,7 @@ std::optional<std::size_t> machine_memory() {
   return std::nullopt;
 }
 
-// Linux control groups, version 2. "max" for no limit isn't a number and so counts as none.
+// Linux control groups, version 2. "max" isn't a number, so it is read as no limit.
 std::optional<std::size_t> control_group_memory() {
   const auto limit = number_in("/sys/fs/cgroup/memory.max");
   const auto used = number_in("/sys/fs/cgroup/memory.current");

@@ -1,4 +1,4 @@
-// Stands in for cuda_device.cu in a build without a CUDA compiler: it says so, and refuses to run.
+// Replaces cuda_device.cu in a build without a CUDA compiler: reports that, and rejects every run.
 #include "device.h"
 
 namespace vector_add {

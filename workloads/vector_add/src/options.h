@@ -1,4 +1,4 @@
-// The command line. In: argv. Out: options, or every problem in it at once.
+// The command line: its options, or every problem in it at once.
 #pragma once
 
 #include <cstdint>

@@ -21,7 +21,7 @@ void in_parts(std::uint64_t elements, const std::function<void(Range)> &work) {
     const auto run = [=, &work] { work(part_of(elements, part, parts, grain)); };
     try {
       threads.emplace_back(run);
-    } catch (const std::system_error &) {  // a container may hold no more threads
+    } catch (const std::system_error &) {  // a container may limit its threads
       run();
     }
   }

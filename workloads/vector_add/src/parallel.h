@@ -1,4 +1,4 @@
-// Work on all elements by all cores. In: a number of elements and what is done with a range of them.
+// Work on ranges of elements, distributed over all cores.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace vector_add {
 
-// Calls `work` for ranges that together hold each element once, at the same time on as many cores as pay, and waits for all.
-// `work` must not throw.
+// Calls `work` for ranges that together hold each element once, in parallel on as many cores as are worth a thread, and waits
+// for all. `work` must not throw.
 void in_parts(std::uint64_t elements, const std::function<void(Range)> &work);
 
 }  // namespace vector_add

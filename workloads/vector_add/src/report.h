@@ -1,4 +1,4 @@
-// The JSON line that ends every run. In: what was asked for and what came out. Out: one line of text.
+// The JSON line that ends every run.
 #pragma once
 
 #include <string>

@@ -1,7 +1,7 @@
-// Which element goes where: the shares of several GPUs, the chunks of a share, and the steps of a thread.
+// Distribution of the elements: the shares of several GPUs, the chunks of a share, and the steps of a thread.
 //
-// Plain arithmetic on 64-bit numbers of elements, the same on the host and on the device; tests/shape_test.cpp holds it around
-// every border. Nothing overflows up to `most_elements` of options.h.
+// Plain arithmetic on 64-bit numbers of elements, the same on the host and on the device; tests/shape_test.cpp tests it around
+// every boundary. Nothing overflows up to `most_elements` of options.h.
 #pragma once
 
 #include <cstddef>
@@ -34,10 +34,10 @@ HOST_AND_DEVICE constexpr std::uint64_t smaller(std::uint64_t a, std::uint64_t b
 constexpr Range part_of(std::uint64_t elements, std::uint64_t part, std::uint64_t parts, std::uint64_t grain) {
   const std::uint64_t grains = divided_up(elements, grain);
   const std::uint64_t each = grains / parts;
-  const std::uint64_t longer = grains % parts;  // so many first parts have a grain more
+  const std::uint64_t longer = grains % parts;  // this number of first parts has one grain more
   const std::uint64_t first = smaller((each * part + smaller(part, longer)) * grain, elements);
-  const std::uint64_t wanted = (each + (part < longer ? 1 : 0)) * grain;
-  return {first, smaller(wanted, elements - first)};
+  const std::uint64_t length = (each + (part < longer ? 1 : 0)) * grain;
+  return {first, smaller(length, elements - first)};
 }
 
 // Chunk `chunk` of a range that is cut into chunks of `most` elements; only the last may be shorter.
@@ -46,7 +46,7 @@ constexpr Range chunk_of(Range range, std::uint64_t chunk, std::uint64_t most) {
   return {range.first + before, smaller(most, range.count - before)};
 }
 
-// How a range is added: `head` elements one by one until the addresses are on a 128-bit border, then whole vectors, then `tail`
+// How a range is added: `head` elements one by one until the addresses are on a 128-bit boundary, then whole vectors, then `tail`
 // elements one by one.
 struct Split {
   std::uint64_t head;
@@ -54,7 +54,7 @@ struct Split {
   std::uint64_t tail;
 };
 
-// `past_a`, `past_b`, `past_sum`: how many elements each address lies past a 128-bit border, 0 to 3. Where they differ, no element
+// `past_a`, `past_b`, `past_sum`: how many elements each address lies past a 128-bit boundary, 0 to 3. Where they differ, no element
 // is on a border in all three, and everything is a tail.
 HOST_AND_DEVICE constexpr Split split_of(std::uint64_t elements, std::uint64_t past_a, std::uint64_t past_b, std::uint64_t past_sum) {
   if (past_a != past_b || past_a != past_sum) {
@@ -86,12 +86,12 @@ constexpr std::uint64_t blocks_for(std::uint64_t elements, std::uint64_t threads
   return smaller(divided_up(elements, threads), most);
 }
 
-// The most blocks on a device that holds `resident` of them at a time: a few for each place, so that none stands empty while the
-// last ones end. A small grid costs nothing, and so a small device gets 1024 all the same.
+// The maximum of blocks on a device that holds `resident` of them at a time: several per resident block, so that the device stays
+// occupied while the last ones end. A small grid costs nothing, so a small device gets 1024 too.
 constexpr std::uint64_t most_blocks_on(std::uint64_t resident) {
-  constexpr std::uint64_t for_each_place = 4;
+  constexpr std::uint64_t per_resident = 4;
   constexpr std::uint64_t small_grid = 1024;
-  return resident * for_each_place > small_grid ? resident * for_each_place : small_grid;
+  return resident * per_resident > small_grid ? resident * per_resident : small_grid;
 }
 
 // How a share goes through a device: `chunks` of `chunk` elements, `slots` of them there at a time, each with three vectors.
@@ -107,17 +107,17 @@ constexpr std::uint64_t largest_chunk = std::uint64_t{1} << 26U;  // 256 MiB of 
 constexpr std::uint64_t smallest_chunk = std::uint64_t{1} << 16U;
 constexpr std::uint64_t slots_at_most = 3;  // one that is copied in, one that is added, one that is copied out
 
-// Whole where the memory has room for it and nobody asked for shorter chunks (`asked` is 0, or no less than all), else in chunks
-// that fill it at most.
-constexpr Passage passage_of(std::uint64_t elements, std::uint64_t free_bytes, std::uint64_t asked) {
+// In one piece where it fits into the memory and no shorter chunks are requested (`requested` is 0, or at least `elements`), else in
+// chunks that fit.
+constexpr Passage passage_of(std::uint64_t elements, std::uint64_t free_bytes, std::uint64_t requested) {
   const std::uint64_t usable = free_bytes - free_bytes / 32;  // the driver allots in pages and keeps some for itself
   const std::uint64_t room = usable / three_vectors;
-  if ((asked == 0 || asked >= elements) && elements <= room) {
+  if ((requested == 0 || requested >= elements) && elements <= room) {
     return {elements, 1, 1};
   }
   const std::uint64_t fitting = smaller(room / slots_at_most / vector_width * vector_width, largest_chunk);
-  const std::uint64_t chunk = asked != 0 ? asked : fitting;
-  if (chunk > room / slots_at_most || (asked == 0 && chunk < smallest_chunk)) {
+  const std::uint64_t chunk = requested != 0 ? requested : fitting;
+  if (chunk > room / slots_at_most || (requested == 0 && chunk < smallest_chunk)) {
     return {0, 0, 0};
   }
   const std::uint64_t chunks = divided_up(elements, chunk);

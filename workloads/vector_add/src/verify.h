@@ -1,4 +1,4 @@
-// Exact verification. In: both inputs and the result. Out: how many elements differ from the host's own sum.
+// Exact verification: how many elements differ from the sum that the host computes.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ struct Verification {
   std::string first;  // the first wrong element in words, empty where there is none
 };
 
-// Compares every element bit by bit. Not-a-number never passes, whatever its bits; neither does a missing element.
+// Compares every element bit by bit. Neither not-a-number, with any bits, nor a missing element passes.
 Verification verify(std::span<const float> a, std::span<const float> b, std::span<const float> sum);
 
 }  // namespace vector_add

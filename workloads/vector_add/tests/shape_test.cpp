@@ -1,4 +1,4 @@
-// Which element goes where, held around every border: each element is visited once, by one thread of one chunk of one device.
+// Distribution of the elements, tested around every boundary: one thread of one chunk of one device visits each element, once.
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -40,7 +40,7 @@ std::vector<u64> around(std::initializer_list<u64> borders, u64 reach) {
   return {numbers.begin(), numbers.end()};
 }
 
-// All threads together visit each element once, and four at a time only from 128-bit borders on.
+// All threads together visit each element once, and four at a time only from 128-bit boundaries on.
 void every_element_once(u64 elements, u64 threads, u64 past) {
   const Split split = split_of(elements, past, past, past);
   std::vector<unsigned char> visits(elements, 0);
@@ -75,7 +75,7 @@ void test_every_element_once() {
   }
 }
 
-// Real additions from addresses that lie anywhere, alike or not: what is beside the sum stays as it was.
+// Additions with every alignment, equal or not, leave the memory beside the sum unchanged.
 void test_addresses_anywhere() {
   constexpr float untouched = -7.0F;
   const auto numbers_a = random_vector(64, first_seed);
@@ -135,7 +135,7 @@ void test_sizes_beyond_32_bits() {
   }
 }
 
-// Shares of devices and chunks of shares follow each other without a gap, and begin on 128-bit borders.
+// Shares of devices and chunks of shares follow each other without a gap, and begin on 128-bit boundaries.
 void test_shares_and_chunks() {
   constexpr u64 four_gi = u64{1} << 32U;
   for (const u64 elements : around({1, share_grain, 8 * share_grain, 50000, four_gi, 2199023254520}, 4)) {
@@ -191,12 +191,12 @@ void test_passages() {
   expect(is(passage_of(u64{1} << 32U, 80 * gib, 0), u64{1} << 32U, 1, 1), "2^32 elements on 80 GiB");
   expect(is(passage_of(u64{1} << 32U, 40 * gib, 0), largest_chunk, 64, 3), "2^32 elements on 40 GiB");
   expect(is(passage_of(50000, 1000, 0), 0, 0, 0), "no room for a chunk");
-  expect(is(passage_of(1000, 16 * gib, 300), 300, 4, 3), "chunks that were asked for");
+  expect(is(passage_of(1000, 16 * gib, 300), 300, 4, 3), "requested chunks");
   expect(is(passage_of(500, 16 * gib, 300), 300, 2, 2), "two chunks have two slots");
   expect(is(passage_of(1000, 16 * gib, 1000), 1000, 1, 1), "a chunk of all");
   expect(is(passage_of(1000, 16 * gib, gib), 1000, 1, 1), "a chunk larger than all takes no more than all");
   expect(is(passage_of(1000, 40000, gib), 1000, 1, 1), "a chunk larger than all on a small device");
-  expect(is(passage_of(u64{1} << 32U, gib, gib), 0, 0, 0), "a chunk that was asked for and doesn't fit");
+  expect(is(passage_of(u64{1} << 32U, gib, gib), 0, 0, 0), "a requested chunk that does not fit");
   for (const u64 free : around({0, 1 << 20, 3 * 12 * (1 << 16), 100 << 20, gib}, 40)) {
     for (const u64 elements : {u64{50000}, u64{1} << 20U, (u64{1} << 32U) + 3}) {
       const Passage passage = passage_of(elements, free, 0);

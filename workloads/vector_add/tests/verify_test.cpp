@@ -1,4 +1,4 @@
-// Proves that the verification can fail: every kind of wrong result has to be found and counted.
+// Tests that the verification can fail: every kind of wrong result has to be found and counted.
 #include <cmath>
 #include <cstdlib>
 #include <iostream>
