@@ -19,7 +19,7 @@ def is_followed_and_stopped(stack: ProgramStack, folder: Path, *words: str) -> N
         script.write_text(text)
         done = stack.operations("run", str(script), *words, "--detach")
         assert done.returncode == 0, done.stderr
-        name = re.search(r"it runs on: (\S+);", done.stderr)
+        name = re.search(r"still running: (\S+);", done.stderr)
         assert name, done.stderr
         return name[1]
 

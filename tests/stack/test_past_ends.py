@@ -52,7 +52,7 @@ def test_a_part_is_listed_taken_down_and_not_brought_back_while_the_rest_goes_on
 
     done = stack.operations("end", "--past", *AFTER)
     assert done.returncode == 3, done.stdout + done.stderr
-    assert "  jobs.first (ServerlessGpuJob): past its end; ended 2026-12-01T00:00:00Z, 4 days ago; " in done.stdout
+    assert "  jobs.first (ServerlessGpuJob): expired; ended 2026-12-01T00:00:00Z, 4 days ago; " in done.stdout
     assert "1 part has expired and not been destroyed\nto destroy the parts that aren't kept, add --yes\n" in done.stdout
     assert jobs_of(stack) == ["first", "second"]
 

@@ -126,7 +126,7 @@ def test_a_deallocated_machine_is_started_and_deallocated_again_by_a_run_that_is
 ) -> None:
     done = stack.operations("vm", "stop", "trainer")
     assert done.returncode == 0, done.stderr
-    assert "trainer is deallocated; cost: nothing for the machine; its disk" in done.stdout
+    assert "trainer is deallocated; cost: nothing for the machine; still billed: its disk" in done.stdout
     assert "0.027 USD/hour" in done.stdout
     done = stack.operations("run", str(script), "--on", "vm", "--way", "python")
     assert done.returncode == 2

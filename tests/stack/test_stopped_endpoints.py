@@ -61,7 +61,7 @@ def test_a_stopped_endpoint_keeps_address_and_key_stays_stopped_and_comes_back_a
     assert "azure-native:machinelearningservices:OnlineDeployment" not in kinds
 
     again = stack.operations("stop", "colours")
-    assert (again.returncode, again.stdout) == (0, f"colours has already been stopped since {since}\n"), again.stderr
+    assert (again.returncode, again.stdout) == (0, f"colours is already stopped, since {since}\n"), again.stderr
 
     drift = stack.operations("drift")
     assert drift.returncode == 0, drift.stdout + drift.stderr
@@ -69,7 +69,9 @@ def test_a_stopped_endpoint_keeps_address_and_key_stays_stopped_and_comes_back_a
 
     promoted = stack.operations("promote", "colours", "green")
     assert promoted.returncode == 2
-    assert f"colours is stopped since {since}; start it first: python -m operations start colours --stack " in promoted.stderr
+    assert (
+        f"colours has been stopped since {since}; start it first: python -m operations start colours --stack " in promoted.stderr
+    )
 
     explained = stack.operations("explain", "colours")
     assert f"it has been stopped since {since}" in explained.stdout, explained.stdout + explained.stderr
@@ -141,7 +143,9 @@ def test_after_its_last_day_an_endpoint_is_neither_stopped_nor_started(served: S
     stack.configure({**served.says(**ends), "as_of": "2026-12-05"})
     done = stack.operations("stop", "colours")
     assert done.returncode == 2, done.stdout + done.stderr
-    assert done.stderr.startswith("error: the last day of colours has passed, and nothing of it is changed any more; fix: write")
+    assert done.stderr.startswith(
+        "error: colours has expired, and an expired endpoint isn't changed; fix: set a later `expires_after`"
+    )
     assert served.endpoint.deployments() == ["blue", "green"]
     done = stack.operations("end", "--past", "--as-of", "2026-12-05", "--yes")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -51,7 +51,7 @@ def stop(stack: Stack, name: str, say: Say) -> None:
     power = _power(deployment, endpoint_id, name, stack)
     _refuse_ended(deployment, name, stack)
     if power.stopped_since and not power.deployments:
-        say(f"{name} has already been stopped since {power.stopped_since}")
+        say(f"{name} is already stopped, since {power.stopped_since}")
         return
     resources: Sequence[Resource] = deployment.get("resources") or []
     own = below(resources, component_of(resources, endpoint_id))
