@@ -319,7 +319,7 @@ def test_a_file_that_isnt_there_and_one_that_is_no_text(capsys: Capture, folder:
     assert "nowhere.yaml" in capsys.readouterr().err
     (folder / "b.yaml").write_bytes(b"\xff\xfa\x00")
     assert main(["import", "b.yaml"]) == 1
-    assert "no text in UTF-8" in capsys.readouterr().err
+    assert "not text in UTF-8" in capsys.readouterr().err
     (folder / "u.yaml").write_bytes(SPOT_2023.encode("utf-16"))  # as PowerShell writes
     assert main(["import", "u.yaml"]) == 0
     capsys.readouterr()

@@ -73,7 +73,7 @@ def test_a_piece_with_its_comment_of_another_language_is_read_and_says_what_it_l
     assert edge["sharing"] == {"strategy": "mps"}
     assert edge["jobs"] == {"job": {"active_thread_percentage": 20}}
     assert "the file names no image for job" in said.out
-    assert "no comment in YAML" in said.err
+    assert "isn't a comment in YAML" in said.err
 
 
 def test_a_manifest_without_a_job_takes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -99,7 +99,7 @@ def test_each_setting_says_what_it_meant_and_what_says_it_today(capsys: Capture)
 
 def test_where_framework_is_not_said_it_meant_pyspark(capsys: Capture) -> None:
     out, _ = imported(capsys, {"dsvm.runconfig": RUNCONFIG.replace('"Framework": "Python"\n', "")})
-    assert "Framework isn't said, which meant PySpark" in out
+    assert "Framework is missing, which meant PySpark" in out
 
 
 def test_a_machine_without_nvidia_docker_ran_without_its_gpus(capsys: Capture) -> None:
@@ -299,10 +299,10 @@ def test_what_is_taken_is_a_stack_file_that_the_program_takes(capsys: Capture) -
     ("name", "text", "said"),
     [
         ("dsvm.compute", "type: [remotedocker", "this is not YAML"),
-        ("dsvm.compute", "- remotedocker\n", "this is no file of Workbench"),
-        ("dsvm.compute", "type: spaceship\n", "there is no such kind of machine; given: 'spaceship'"),
-        ("dsvm.runconfig", "Framework: Cobol\n", "there is no such framework; given: 'Cobol'"),
-        ("conda_dependencies.yml", "name: x\ndependencies:\n  python: 3\n", "this is no conda file"),
+        ("dsvm.compute", "- remotedocker\n", "not a file of Workbench"),
+        ("dsvm.compute", "type: spaceship\n", "unknown kind of machine; given: 'spaceship'"),
+        ("dsvm.runconfig", "Framework: Cobol\n", "unknown framework; given: 'Cobol'"),
+        ("conda_dependencies.yml", "name: x\ndependencies:\n  python: 3\n", "not a conda file"),
     ],
     ids=["no yaml", "list", "kind", "framework", "conda"],
 )

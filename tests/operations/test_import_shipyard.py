@@ -133,7 +133,7 @@ def test_a_managed_image_is_built_anew(capsys: Capture) -> None:
     assert pool["spot_nodes"] == 5
     told = words_of(out)
     assert "a Batch pool from a managed image or a VHD retired on 2026-03-31" in told
-    assert "an image of your own is built anew as examples/gallery-image has it" in told
+    assert "a custom image is built again as in examples/gallery-image" in told
     assert "pulumi config set --secret --path azure-gpu:pools.own-image.mounts.azfile.azure_file.key" in told
 
 
@@ -305,7 +305,7 @@ def test_a_pool_that_is_no_text_is_said(capsys: Capture) -> None:
     Path("yard/pool.yaml").write_bytes(b"pool_specification:\n  id: \xe9\xff\n")
     code, _, err = run(capsys, [])
     assert code == 1
-    assert "pool.yaml: this is no text in UTF-8" in err
+    assert "pool.yaml: not text in UTF-8" in err
 
 
 def test_an_image_of_windows_that_is_not_known_is_taken_with_the_agent_of_all_of_them(capsys: Capture) -> None:

@@ -31,7 +31,7 @@ def found(text: str) -> list[Problem]:
         ),
         (
             VOLUMES_2019.replace("server: example", "server: https://example"),
-            "f.yaml:26: properties.imageRegistryCredentials[0].server: this is no host name of a registry; "
+            "f.yaml:26: properties.imageRegistryCredentials[0].server: not a host name of a registry; "
             "given: 'https://example.azurecr.io'; allowed: a host name, such as ghcr.io or index.docker.io; "
             "fix: write example.azurecr.io",
         ),

@@ -182,7 +182,7 @@ def _within(text: str, read: Callable[[_Loader], T]) -> T:
     except (OverflowError, ValueError) as error:  # the escape "\U00110000" is no character
         if isinstance(error, BoundedYamlError):
             raise
-        raise BoundedYamlError("an escape in double quotes is no character") from None
+        raise BoundedYamlError("an escape in double quotes isn't a character") from None
     finally:
         if loader is not None:
             cast(Any, loader).dispose()
@@ -250,7 +250,7 @@ def _malformed(error: yaml.MarkedYAMLError, text: str) -> BoundedYamlError:
         return BoundedYamlError(f"{lines} indented with tabs, which YAML doesn't take", tabs[0], fix)
     problem = error.problem or ""
     if problem.startswith("but "):  # of a sentence that begins in front of it
-        return BoundedYamlError("this is one document more than is read", line, "put each into a file of its own")
+        return BoundedYamlError("this is one document more than is read", line, "put each into a separate file")
     reason = f"this is not YAML: {_without_words(problem)}"
     return BoundedYamlError(reason, line, "correct this line or the one before it")
 

@@ -289,7 +289,7 @@ def _container(of: BodyReader, manifest: Manifest, section: str, key: str) -> di
     for variable in _SHARE:
         if section == "services" and variable in settings:
             of.leave(
-                "env", f"{variable} {settings.pop(variable)}: a service has no share of its own", "set it in sharing of the pool"
+                "env", f"{variable} {settings.pop(variable)}: a service has no separate share", "set it in sharing of the pool"
             )
     of.leave_given("envFrom", "variables are set one by one", "set environment, or secret_environment")
     of.leave_given("volumeMounts", "pods here have no volumes")

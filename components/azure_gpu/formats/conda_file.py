@@ -57,14 +57,14 @@ def read(text: str) -> CondaFile:
     except bounded_yaml.BoundedYamlError as error:
         raise CondaFileError(f"it can't be read: {error}") from None
     if not isinstance(content, Mapping):
-        raise CondaFileError("it is no mapping with the key dependencies")
+        raise CondaFileError("expected a mapping with the key dependencies")
     said = cast(Mapping[object, object], content)
     dependencies = said.get("dependencies")
     if not isinstance(dependencies, list) or not dependencies:
         raise CondaFileError("it has no list under dependencies")
     channels = said.get("channels")
     if channels is not None and not isinstance(channels, list):
-        raise CondaFileError("what is under channels is no list")
+        raise CondaFileError("channels isn't a list")
     return CondaFile(
         name=_word(said.get("name")),
         channels=tuple(_word(channel) for channel in cast(list[object], channels or [])),
@@ -79,11 +79,11 @@ def _packages(dependencies: list[object]) -> Iterator[CondaPackage]:
         elif isinstance(each, Mapping) and set(cast(Mapping[object, object], each)) == {"pip"}:
             of_pip: Any = cast(Mapping[str, Any], each)["pip"]
             if not isinstance(of_pip, list) or not all(isinstance(one, str) for one in cast(list[object], of_pip)):
-                raise CondaFileError("what is under pip is no list of packages")
+                raise CondaFileError("pip isn't a list of packages")
             for one in cast(list[str], of_pip):
                 yield _package(one, pip=True)
         else:
-            raise CondaFileError(f"this is no package: {_word(cast(object, each))[:80] or 'neither a word nor a number'}")
+            raise CondaFileError(f"not a package: {_word(cast(object, each))[:80] or 'neither a word nor a number'}")
 
 
 def _word(value: object) -> str:
@@ -99,7 +99,7 @@ def _package(text: str, *, pip: bool) -> CondaPackage:
         return CondaPackage(_normal(name), (), "", pip, text)
     match = _PACKAGE.fullmatch(text.strip())
     if match is None:
-        raise CondaFileError(f"this is no package: {text[:80]}")
+        raise CondaFileError(f"not a package: {text[:80]}")
     extras = tuple(one.strip().lower() for one in (match["extras"] or "[]")[1:-1].split(",") if one.strip())
     return CondaPackage(_normal(match["name"]), extras, match["constraint"].strip(), pip, text)
 

@@ -192,7 +192,7 @@ class _Settings:
         opened = [port.get("port") for port in _items(address, "ports")]
         closed = [str(port) for port in ports if port not in opened]
         if closed:
-            message = f"{', '.join(closed)}: nobody can reach a port that isn't among those of the group's address"
+            message = f"{', '.join(closed)}: only the ports of the group's address can be reached"
             self.leave(
                 "properties.containers[0].properties.ports", message, "ports: of the group, with network: public or private"
             )

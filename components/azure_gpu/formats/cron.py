@@ -38,7 +38,7 @@ def fault(text: str) -> str | None:
     for field, said in zip(_FIELDS, given, strict=True):
         for part in said.split(","):
             if not _is_part(part, field):
-                return f"{said!r} is no {field.name} of a schedule, which goes from {field.least} to {field.most}"
+                return f"{said!r} isn't a valid {field.name}, {field.least} to {field.most}"
     return None
 
 

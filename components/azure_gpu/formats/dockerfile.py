@@ -123,7 +123,7 @@ def parse(text: str, file: str = "Dockerfile") -> tuple[Dockerfile, list[Problem
         except _WrongError as wrong:
             problems.append(Problem(path=f"{file}:{line}", message=wrong.message, value=logical, fix=wrong.fix))
     if not stages and not problems:
-        problems.append(Problem(path=f"{file}:1", message="no FROM says what the image starts from", fix="start with FROM"))
+        problems.append(Problem(path=f"{file}:1", message="FROM is missing", fix="start with FROM"))
     return Dockerfile(tuple(arguments), tuple(Stage(start, tuple(body)) for start, body in stages)), problems
 
 
@@ -176,7 +176,7 @@ def _instruction(line: int, logical: str) -> From | Instruction:
     if reader is None:
         raise _WrongError(f"the instruction {word} isn't read here", f"use one of {', '.join(sorted(_READERS))}")
     if not rest:
-        raise _WrongError(f"{keyword} says nothing")
+        raise _WrongError(f"{keyword} has no argument")
     return reader(line, rest)
 
 

@@ -33,11 +33,11 @@ _LEFT_OF_POD = {
     "initContainers": "a job here has one container",
     "volumes": "a job here has no volumes",
     "nodeSelector": "a job here runs on the device's own node",
-    "hostNetwork": "a job here has a network of its own",
+    "hostNetwork": "a job here has a separate network",
 }
 _LEFT_OF_CONTAINER = {
     "volumeMounts": "a job here has no volumes",
-    "ports": "a job here is reached by nobody",
+    "ports": "a job here can't be reached",
     "resources": "a device gives its GPUs by NVIDIA_VISIBLE_DEVICES, and the jobs that Microsoft shows have no limits",
     "envFrom": "variables are written one by one here",
     "securityContext": "a job here has the fewest rights that it runs with",
@@ -66,7 +66,7 @@ def read(text: str, file: str) -> tuple[list[EdgeJobInFile], list[Problem]]:
         jobs += reading.jobs()
         problems += reading.problems
     if not jobs and not any(problem.severity is Severity.ERROR for problem in problems):
-        problems.append(Problem(path=file, message="there is no job in this file", allowed="a Job, a container, or its env"))
+        problems.append(Problem(path=file, message="no job in this file", allowed="a Job, a container, or its env"))
     return jobs, problems
 
 
@@ -80,7 +80,7 @@ def without_slashes(text: str, file: str) -> tuple[str, list[Problem]]:
         if block >= 0 and line.strip() and indent <= block:
             block = -1
         if block < 0 and _COMMENT.match(line):
-            message = "this line begins with //, which is no comment in YAML; it is read as one here"
+            message = "this line begins with //, which isn't a comment in YAML; it is read as one"
             problems.append(Problem(path=f"{file}:{number}", message=message, fix="begin it with #", severity=Severity.WARNING))
             kept.append("")
             continue
@@ -141,7 +141,7 @@ class _Reading:
                 return self.of_pod("", _inside(body, path), path, {}, "")
         if "env" in body or "image" in body:
             return [self.job(str(body.get("name") or ""), "", {}, body, "")]
-        self.say("", "there is no container in this", fix="write a Job, or the env of its container")
+        self.say("", "no container here", fix="write a Job, or the env of its container")
         return []
 
     def of_pod(self, name: str, pod: Mapping[str, Any], path: str, job: Mapping[str, Any], job_path: str) -> list[EdgeJobInFile]:
@@ -158,7 +158,7 @@ class _Reading:
             own = name if len(listed) == 1 else "-".join(filter(None, (name, str(body.get("name") or index))))
             found.append(self.job(own or str(body.get("name") or ""), path, of_pod, body, _join(path, f"containers[{index}]")))
         if len(listed) > 1:
-            self.warn(_join(path, "containers"), f"the pod has {len(listed)} containers; each becomes a job of its own here")
+            self.warn(_join(path, "containers"), f"the pod has {len(listed)} containers; each becomes a separate job")
         return found
 
     def of_job(self, pod: Mapping[str, Any], job: Mapping[str, Any], job_path: str) -> dict[str, Any]:
@@ -219,7 +219,7 @@ class _Reading:
                 self.leave(f"{at}.valueFrom", f"where {name.strip()} comes from isn't known here")
             else:
                 if value is not None and not isinstance(value, str):
-                    self.warn(f"{at}.value", "Kubernetes takes text alone here, so a number needs quotes; it is read as text")
+                    self.warn(f"{at}.value", "Kubernetes accepts only text here, so a number needs quotes; it is read as text")
                 yield name.strip(), _as_text(value), at
 
     def gpu_setting(self, variable: str, value: str, path: str, settings: dict[str, Any]) -> None:
@@ -235,7 +235,7 @@ class _Reading:
         else:
             match = _LIMIT.fullmatch(value)
             if match is None:
-                self.leave(f"{path}.value", "a limit of memory is taken for the first GPU alone, as in 0=4G")
+                self.leave(f"{path}.value", "a memory limit is taken only for the first GPU, as in 0=4G")
             else:
                 settings["pinned_memory_limit"] = match[1]
 

@@ -49,7 +49,7 @@ def read(text: str, context: str = "") -> Kubeconfig:
         raise KubeconfigError(f"the kubeconfig can't be read: {error}") from None
     config = _mapping(parsed)
     if not isinstance(config.get("clusters"), list):
-        raise KubeconfigError("this is no kubeconfig: it has no list of clusters")
+        raise KubeconfigError("not a kubeconfig: it has no list of clusters")
     name = context or str(config.get("current-context") or "")
     if not name:
         raise KubeconfigError("the kubeconfig has no current context, and none is named")
@@ -58,7 +58,7 @@ def read(text: str, context: str = "") -> Kubeconfig:
     user = _named(config, "users", "user", str(chosen["user"])) if chosen.get("user") else _mapping(None)
     server = str(cluster.get("server") or "")
     if not server.startswith("https://"):
-        raise KubeconfigError("the kubeconfig's server is no https address")
+        raise KubeconfigError("the kubeconfig's server isn't an https address")
     if "auth-provider" in user:
         raise KubeconfigError("the kubeconfig logs in by an auth-provider, which Kubernetes has not had since 1.26")
     return Kubeconfig(

@@ -187,9 +187,9 @@ class _Reader:
             self._wrong(f"JSON doesn't know {word[0]}", f"write {known}")
             return _CONSTANTS[known]
         if word[0].lstrip("+-").lower() in ("nan", "infinity", "inf"):
-            self._wrong(f"{word[0]} is no JSON", "write a number, or null")
+            self._wrong(f"{word[0]} isn't JSON", "write a number, or null")
         elif re.fullmatch(r"[+-]?[0-9.][0-9a-zA-Z_.+-]*", word[0]):
-            self._wrong(f"{word[0]} is no number as JSON writes them", "write it in digits, or as a text in double quotes")
+            self._wrong(f"{word[0]} isn't a number in JSON", "write it in digits, or as a text in double quotes")
         else:
             self._wrong(f"a text without quotes: {word[0][:40]}", "put it in double quotes")
         return None
@@ -245,7 +245,7 @@ class _Reader:
         if sign == "u" and re.fullmatch(r"[0-9a-fA-F]{4}", digits):
             self._at += 4
             return chr(int(digits, 16))
-        self._wrong(f"\\{sign.strip()} is no escape that JSON knows", "write \\\\ for a backslash", line=line)
+        self._wrong(f"\\{sign.strip()} isn't an escape in JSON", "write \\\\ for a backslash", line=line)
         return sign
 
     def _whole_characters(self, text: str, line: int) -> str:

@@ -79,7 +79,7 @@ class _Values:
     def document(self, nodes: list[Node]) -> tuple[Document, list[Problem]]:
         value = self.value(nodes[0], "", self.line(nodes[0]))
         if len(nodes) > 1:
-            self.say(self.line(nodes[1]), "", f"the file holds {len(nodes)} YAML documents", "put each into a file of its own")
+            self.say(self.line(nodes[1]), "", f"the file holds {len(nodes)} YAML documents", "put each into a separate file")
         return Document(self.file, value, self.lines), self.problems
 
     def say(self, line: int, path: str, message: str, fix: str, severity: Severity = Severity.ERROR) -> None:

@@ -102,7 +102,7 @@ class _Held:
             self.placeholder(found, written)
         else:
             shown = value if isinstance(value, str | int | float) else None
-            self.say(written, f"this is {_kind(value)} where {wanted} is wanted", value=shown, fix=_wrong_fix(value, wanted))
+            self.say(written, f"expected {wanted}, got {_kind(value)}", value=shown, fix=_wrong_fix(value, wanted))
         return _ABSENT
 
     def expression(self, written: str) -> Any:
@@ -127,10 +127,10 @@ class _Held:
             self.secrets.append(path)
             return SECRET
         if isinstance(value, int | float) and not isinstance(value, bool):
-            self.say(written, "this is a number where text is wanted", value=value, fix="put it in quotes", warn=True)
+            self.say(written, "expected text, got a number", value=value, fix="put it in quotes", warn=True)
             value = str(value)
         if isinstance(value, bool):
-            message = "an unquoted true, false, yes, no, on or off is a boolean, and text is wanted"
+            message = "expected text; an unquoted true, false, yes, no, on or off is a boolean"
             self.say(written, message, fix="put it in quotes")
             return _ABSENT
         if not isinstance(value, str):
@@ -148,7 +148,7 @@ class _Held:
             return known or value
         near = spelling.nearest(value.lower(), by_lower, 1)
         fix = f"write {by_lower[near[0]]}" if near else "write one of these"
-        self.say(written, "this isn't one of the words that Azure takes", value=value, allowed=", ".join(shape.choices), fix=fix)
+        self.say(written, "not one of the values that Azure accepts", value=value, allowed=", ".join(shape.choices), fix=fix)
         return _ABSENT
 
     def number(self, value: object, shape: Number, written: str) -> Any:
@@ -182,7 +182,7 @@ class _Held:
 
     def many(self, value: object, shape: Many, written: str, path: str) -> Any:
         if not isinstance(value, list):
-            return self.wrong(value, f"a list, each of it {_a(shape.what)},", written)
+            return self.wrong(value, f"a list, each item {_a(shape.what)}", written)
         result: list[Any] = []
         for index, one in enumerate(cast(list[object], value)):
             if one is not None:
@@ -256,7 +256,7 @@ def _wrong_fix(value: object, wanted: str) -> str:
     first = cast(list[object], value)[0] if isinstance(value, list) and value else None
     if isinstance(first, str) and "(" in first and first.endswith(")"):
         return "an expression of a template isn't read in YAML: write its value"
-    return f"write {wanted.removesuffix(',')}"
+    return f"write {wanted}"
 
 
 def _a(what: str) -> str:

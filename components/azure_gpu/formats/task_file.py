@@ -129,7 +129,7 @@ def _document(text: str, file: str) -> tuple[Document | None, list[Problem]]:
             lines[f"[{len(values) - 1}]"] = number
         except (ValueError, RecursionError):
             fix = "write one JSON value a line: text, a list of words, or an object"
-            problems.append(Problem(f"{file}:{number}", "this line is no JSON", fix=fix))
+            problems.append(Problem(f"{file}:{number}", "this line isn't JSON", fix=fix))
     return Document(file, values, lines), problems
 
 
@@ -280,7 +280,7 @@ class _Reader:
             if not _ID.fullmatch(task.id):
                 allowed = f"1 to {LONGEST_ID} letters, digits, hyphens and underscores"
                 fix = f"write {re.sub(r'[^A-Za-z0-9_-]+', '-', task.id)[:LONGEST_ID] or 'task-1'}"
-                self.problems.append(Problem(task.path, "this is no id of a task", task.id, allowed, fix, source=_SOURCE))
+                self.problems.append(Problem(task.path, "not a valid task id", task.id, allowed, fix, source=_SOURCE))
             other = first.setdefault(task.id.lower(), task)
             if other is not task:
                 message = (

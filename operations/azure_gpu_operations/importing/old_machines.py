@@ -80,8 +80,8 @@ def _entries(name: str, machine: Machine, location: str, as_of: date, own_day: b
     settings["expires_after"] = days_later(as_of, PROPOSED_DAYS).isoformat()
     settings |= {"as_of": as_of.isoformat()} if own_day else {}
     comments = [
-        f"{machine.at}: the file doesn't say the machine's size. {PROPOSED_SIZE} is a proposal, with one T4; the article's NC "
-        "machines with a K80 have retired.",
+        f"{machine.at}: the file doesn't contain the machine's size. {PROPOSED_SIZE} is a proposal, with one T4; the "
+        "article's NC machines with a K80 have retired.",
         *(str(setting) for setting in machine.settings),
     ]
     comments.append("the address and the password aren't taken; `admin.ssh_public_key` is who may sign in")
@@ -109,7 +109,8 @@ def _today(run: Run, said: Run, found: Found, machines: Sequence[str]) -> RunTod
 def _notes(run: Run, said: Run) -> Iterator[str]:
     yield f"{run.at}: {run.script or 'a script'} on {run.target or 'the machine that the command line names'}"
     if said.settings and not said.framework:
-        yield f"{said.at}: Framework isn't said, which meant PySpark: a Spark session came before the script, and none does today"
+        meant = "Framework is missing, which meant PySpark: a Spark session started before the script, and none does today"
+        yield f"{said.at}: {meant}"
     elif said.framework.lower() == _PYSPARK:
         yield f"{said.at}: Framework is PySpark; a script that needs Spark doesn't run here"
     for setting in said.settings:

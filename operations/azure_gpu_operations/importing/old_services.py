@@ -75,7 +75,7 @@ def _no_numbers(found: Found) -> Iterator[Problem]:
     for service in found.services:
         for name, value in service.deployment.items():
             if name in _NUMBERS and not _is_number(value):
-                fix = "write a number; until then it is as if it weren't said"
+                fix = "write a number; until then it is ignored"
                 yield Problem(f"{service.at}: {name}", "this takes a number", value, fix=fix, severity=Severity.WARNING)
 
 
@@ -103,7 +103,7 @@ def _cluster(cluster: Cluster, location: str, as_of: date) -> tuple[dict[str, An
         comments.append(f"{gone.path}: {gone.message}. What to do: {gone.fix}.")
         found = [problem for problem in found if problem is not gone]
     problems = [problem._replace(severity=Severity.WARNING) if problem.code is Code.UNKNOWN else problem for problem in found]
-    comments.append("Azure Machine Learning's extension wants local accounts, and its pods tolerate this taint alone")
+    comments.append("Azure Machine Learning's extension requires local accounts, and its pods tolerate only this taint")
     pool = {"size": size, "max_nodes": cluster.nodes, "taints": [_TAINT]}
     return {"gpu_pools": {"gpu": pool}, "access": {"local_accounts": True}}, comments, problems
 

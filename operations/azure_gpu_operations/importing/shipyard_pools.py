@@ -61,7 +61,7 @@ def judge(settings: Mapping[str, Any], written: Mapping[str, str], location: str
         [_told(problem) for problem in gone if problem not in still_gone] + changes + _image(today, written, location, as_of)
     )
     if settings.get("image_id"):
-        changes.append("an image of your own is built anew as examples/gallery-image has it, and named by gallery_image")
+        changes.append("a custom image is built again as in examples/gallery-image, and set as gallery_image")
     return Judged(today, asked, changes, ours)
 
 

@@ -25,4 +25,4 @@ def text_of(file: str) -> tuple[str | None, list[Problem]]:
     try:
         return content.decode(encoding), []
     except UnicodeDecodeError:
-        return None, [Problem(file, "this is no text in UTF-8", fix="name a file of text, saved as UTF-8")]
+        return None, [Problem(file, "not text in UTF-8", fix="name a file of text, saved as UTF-8")]

@@ -142,7 +142,7 @@ def _registries(group: GroupInFile, properties: Mapping[str, Any]) -> Iterator[P
         if "/" in server:
             yield Problem(
                 path=group.at(f"properties.imageRegistryCredentials[{index}].server"),
-                message="this is no host name of a registry",
+                message="not a host name of a registry",
                 value=server,
                 allowed="a host name, such as ghcr.io or index.docker.io",
                 fix=f"write {server.split('://')[-1].split('/')[0] or 'the host name'}",

@@ -74,7 +74,7 @@ def test_missing_and_unknown_parameters_are_told_all_at_once() -> None:
     problems = expanded({"parameters": parameters}, {"won": 1, "TWO": 2}).problems
     assert [(problem.path, problem.message) for problem in problems] == [
         ("t.json:6: parameters.one", "the value for the template parameter 'one' is not provided"),
-        ("t.json:5: parameters", "a value is given for 'won', which is no parameter of the template"),
+        ("t.json:5: parameters", "a value is given for 'won', which isn't a parameter of the template"),
     ]
 
 
@@ -241,7 +241,7 @@ def test_a_circle_of_dependencies_is_named() -> None:
         ([thing("a", copy={"name": "l", "count": 2})],
          "the resource 'A.B/things' 'a' is defined twice, in the rounds of a copy loop"),
         ([thing("a/b")], "the name 'a/b' has 2 parts; the type 'A.B/things' takes 1"),
-        ([{"type": "things", "apiVersion": "1", "name": "a"}], "'things' is no type of a resource"),
+        ([{"type": "things", "apiVersion": "1", "name": "a"}], "'things' isn't a resource type"),
         ([{"type": "A.B/c", "name": "a"}], "the resource has no apiVersion"),
         (["a"], "a resource is a text, not an object"),
         ([thing("[reference('x')]")], "reference is not allowed here: its answer is known only while the resources are made"),

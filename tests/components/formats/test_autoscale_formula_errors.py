@@ -17,21 +17,21 @@ def errors(text: str) -> list[str]:
     [
         (
             "x = $PendingTaks;",
-            "line 1, column 5: $PendingTaks is no variable of Batch, and nothing set it before; $PendingTasks is meant?",
+            "line 1, column 5: $PendingTaks isn't a variable of Batch, and nothing sets it before; $PendingTasks is meant?",
         ),
         (
             "x = $pendingtasks;",
-            "line 1, column 5: $pendingtasks is no variable of Batch, and nothing set it before; $PendingTasks is meant?",
+            "line 1, column 5: $pendingtasks isn't a variable of Batch, and nothing sets it before; $PendingTasks is meant?",
         ),
-        ("$something_useless", "line 1, column 1: $something_useless is no variable of Batch, and nothing set it before"),
+        ("$something_useless", "line 1, column 1: $something_useless isn't a variable of Batch, and nothing sets it before"),
         ("cap = 3;\nx = capp;", "line 2, column 5: nothing set capp before; cap is meant?"),
         ("x = y;\ny = 1;", "line 1, column 5: nothing set y before"),
         ("x = TimeInterval_Minutes;", "line 1, column 5: nothing set TimeInterval_Minutes before; TimeInterval_Minute is meant?"),
-        ("x = average(1);", "line 1, column 5: average is no function of a formula; range is meant?"),
-        ("x = $PendingTasks.GetSamples(1);", "line 1, column 19: GetSamples is no method of a variable; GetSample is meant?"),
+        ("x = average(1);", "line 1, column 5: average isn't a function of a formula; range is meant?"),
+        ("x = $PendingTasks.GetSamples(1);", "line 1, column 19: GetSamples isn't a method of a variable; GetSample is meant?"),
         ("x = $PendingTasks.Count;", "line 1, column 19: Count is a method: write Count(…)"),
         ("x = max;", "line 1, column 5: max is a function: write max(…)"),
-        ("x = time().hours;", "line 1, column 12: hours is no part of a timestamp; hour is meant?"),
+        ("x = time().hours;", "line 1, column 12: hours isn't a part of a timestamp; hour is meant?"),
         ("$PendingTasks = 3;", "line 1, column 1: $PendingTasks can't be set: it is what the service measures"),
         ("TimeInterval_Day = 3;", "line 1, column 1: TimeInterval_Day can't be set: it is a word of the language"),
         (
@@ -50,15 +50,15 @@ def errors(text: str) -> list[str]:
         ("$TargetDedicatedNodes = time();", "line 1, column 1: $TargetDedicatedNodes takes a number, and this is a timestamp"),
         (
             "x = $PendingTasks.GetSample(1) > 3;",
-            "line 1, column 32: doubleVec > double is no operation of a formula; "
+            "line 1, column 32: doubleVec > double isn't an operation of a formula; "
             "max(…), avg(…) or val(…, 0) makes one number of it",
         ),
-        ("x = 2 * vec(1);", "line 1, column 7: double * doubleVec is no operation of a formula; the list has to stand first"),
+        ("x = 2 * vec(1);", "line 1, column 7: double * doubleVec isn't an operation of a formula; the list has to stand first"),
         (
             "x = time() - TimeInterval_Hour;",
-            "line 1, column 12: timestamp - timeinterval is no operation of a formula; add the interval times -1",
+            "line 1, column 12: timestamp - timeinterval isn't an operation of a formula; add the interval times -1",
         ),
-        ("x = time() < 5;", "line 1, column 12: timestamp < double is no operation of a formula"),
+        ("x = time() < 5;", "line 1, column 12: timestamp < double isn't an operation of a formula"),
         ("x = !time();", "line 1, column 5: ! takes no timestamp"),
         ("x = avg(time());", "line 1, column 9: avg(…) takes numbers and lists of numbers, and this is a timestamp"),
         ("x = val(1, 2);", "line 1, column 9: val(…) takes a list of numbers here, and this is a number"),
@@ -101,11 +101,11 @@ def test_names_and_types_are_checked_with_their_place(text: str, expected: str) 
         ("x = 'a';", "line 1, column 5: texts stand in double quotes"),
         ('x = "a;\n', 'line 1, column 5: a text in double quotes has no closing " on its line'),
         ("x = [1, 2];", "line 1, column 5: a list of numbers is written vec(1, 2, 3)"),
-        ("x = 1 & 1;", "line 1, column 7: & is no operator; && is"),
+        ("x = 1 & 1;", "line 1, column 7: & isn't an operator; && is"),
         ("x = 1e999;", "line 1, column 5: 1e999 is too large a number"),
-        ("x = 7 % 2;", "line 1, column 7: % can't be read: it is no number, name or operator"),
+        ("x = 7 % 2;", "line 1, column 7: % can't be read: not a number, name or operator"),
         ("/* a */ x = 1;", "line 1, column 1: comments begin with // and go to the end of the line"),
-        ("x = 3a;", "line 1, column 5: 3a can't be read: it is no number, name or operator"),
+        ("x = 3a;", "line 1, column 5: 3a can't be read: not a number, name or operator"),
         (
             "$TargetDedicatedNodes = min(400, 1)\n$NodeDeallocationOption = taskcompletion;",
             "line 2, column 1: a semicolon is missing before $NodeDeallocationOption",

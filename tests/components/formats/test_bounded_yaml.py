@@ -74,7 +74,7 @@ def test_a_date_is_written_as_it_was_read() -> None:
         ("? [a]\n: 1\n", "line 1: this is not YAML: found unhashable key"),
         ('a: "west\\ud800"\n', "line 1: an escape in double quotes is half of a character"),
         ('{"\\udfff": 1}\n', "line 1: an escape in double quotes is half of a character"),
-        ('a: "\\U00110000"\n', "an escape in double quotes is no character"),
+        ('a: "\\U00110000"\n', "an escape in double quotes isn't a character"),
         ("a: 1\nb: \x07\n", "line 2: a character here is not text that YAML takes"),
     ],
     ids=lambda value: value[:30] if isinstance(value, str) else "",

@@ -66,10 +66,10 @@ def test_a_continued_line_keeps_its_first_number_and_skips_comments_inside() -> 
         ("FROM a\nRUN " + "[" * 5_000, "w/Dockerfile:2", "the list can't be read"),
         ("FROM a\nRUN [" + "1" * 5_000 + "]", "w/Dockerfile:2", "the list can't be read"),
         ('FROM a\nRUN ["\\ud800"]', "w/Dockerfile:2", "half of a character"),
-        ("FROM a\nRUN", "w/Dockerfile:2", "RUN says nothing"),
+        ("FROM a\nRUN", "w/Dockerfile:2", "RUN has no argument"),
         ("FROM a\nARG 1x", "w/Dockerfile:2", "ARG takes one name"),
         ("# escape=`\nFROM a", "w/Dockerfile:1", "ESCAPE"),
-        ("# nothing", "w/Dockerfile:1", "no FROM"),
+        ("# nothing", "w/Dockerfile:1", "FROM is missing"),
     ],
 )
 def test_what_is_not_read_is_named_with_file_and_line(text: str, path: str, said: str) -> None:

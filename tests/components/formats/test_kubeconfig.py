@@ -54,7 +54,7 @@ def test_another_context_is_read_by_its_name_with_the_command_that_logs_in() -> 
         ({"current-context": "gone"}, "no context that is called 'gone'"),
         ({"clusters": "none"}, "no list of clusters"),
         ({"clusters": []}, "no cluster that is called 'device'"),
-        ({"clusters": [{"name": "device", "cluster": {"server": "http://10.0.0.4"}}]}, "no https address"),
+        ({"clusters": [{"name": "device", "cluster": {"server": "http://10.0.0.4"}}]}, "isn't an https address"),
         ({"users": [{"name": "me", "user": {"auth-provider": {"name": "azure"}}}]}, "auth-provider"),
     ],
     ids=["no-context", "unknown-context", "no-clusters", "unknown-cluster", "http", "auth-provider"],

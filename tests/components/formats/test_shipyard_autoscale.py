@@ -177,7 +177,7 @@ def test_what_a_scenario_tunes_is_told() -> None:
 @pytest.mark.parametrize(
     ("scenario", "least", "message"),
     [
-        ("name: pending_tasks\nmaximum_vm_count: {dedicated: -1}", (0, 0), "less than 0 was no limit"),
+        ("name: pending_tasks\nmaximum_vm_count: {dedicated: -1}", (0, 0), "less than 0 meant no limit"),
         ("name: pending_tasks\nmaximum_vm_count: {dedicated: 1}", (2, 0), "the most is less than the least"),
         ("name: pending_tasks", (0, 0), "no most number of nodes"),
     ],

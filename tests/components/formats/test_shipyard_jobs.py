@@ -74,7 +74,7 @@ def test_a_task_that_shipyard_ran_under_mpirun_is_not_copied_without_it() -> Non
     assert [(each.path, each.message) for each in job.problems] == [
         (
             "jobs.yaml:7: job_specifications[0].tasks[0].multi_instance.mpi",
-            "Shipyard put mpirun in front of this task's command, by rules of its own; the task isn't copied",
+            "Shipyard put mpirun in front of this task's command, by its own rules; the task isn't copied",
         )
     ]
 

@@ -69,7 +69,7 @@ def test_a_pool_of_2_x_in_json() -> None:
         "dedicated_nodes": 3,
         "containers": True,
     }
-    assert "pool.json:9: pool_specification.gpu.nvidia_driver.source: a driver from an address" in left_of(pool)
+    assert "pool.json:9: pool_specification.gpu.nvidia_driver.source: a driver from a custom address" in left_of(pool)
 
 
 def test_a_windows_pool() -> None:
@@ -131,7 +131,11 @@ def test_no_secret_of_the_credentials_gets_anywhere() -> None:
     ("change", "at", "message"),
     [
         (("  vm_size: STANDARD_NC6\n", ""), "pool.yaml:1: pool_specification", "vm_size is missing"),
-        (("dedicated: 2", "dedicated: two"), "pool.yaml:10: pool_specification.vm_count.dedicated", "this is text where a whole"),
+        (
+            ("dedicated: 2", "dedicated: two"),
+            "pool.yaml:10: pool_specification.vm_count.dedicated",
+            "expected a whole number, got text",
+        ),
         (("  vm_count:\n    dedicated: 2\n    low_priority: 0\n", ""), "pool.yaml:1: pool_specification.vm_count", "no number"),
         (("STANDARD_NC6", "<vm size>"), "pool.yaml:8: pool_specification.vm_size", "is a placeholder"),
         (("sku: 16.04-LTS", "skew: 16.04-LTS"), "platform_image", "sku is missing"),
@@ -154,7 +158,7 @@ def test_a_name_that_isnt_known_is_left_out_with_a_warning() -> None:
 
 def test_a_file_of_something_else_is_named() -> None:
     _, problems = files.read([("x.yaml", "kind: Pod\n")])
-    assert [problem.message for problem in problems] == ["this is no file of Batch Shipyard"]
+    assert [problem.message for problem in problems] == ["not a file of Batch Shipyard"]
 
 
 def test_other_files_of_shipyard_are_named_with_what_takes_their_place() -> None:

@@ -125,12 +125,12 @@ tasks:
         "tasks.yaml:5: tasks[1] | it waits for itself",
         "tasks.yaml:6: tasks[2] | two tasks have this id, the first at tasks.yaml:5",
         "tasks.yaml:6: tasks[2] | a command is text",
-        "tasks.yaml:7: tasks[3] | this is no id of a task",
+        "tasks.yaml:7: tasks[3] | not a valid task id",
         "tasks.yaml:7: tasks[3].nodes | this is too little",
         "tasks.yaml:7: tasks[3] | it depends on a task that isn't in this file",
         "tasks.yaml:8: tasks[4].resource_files[0] | a file comes from exactly one of",
         "tasks.yaml:8: tasks[4].comand | a task has no property 'comand' here",
-        "tasks.yaml:9: tasks[5].on_failure.job | this isn't one of the words",
+        "tasks.yaml:9: tasks[5].on_failure.job | not one of the values",
     ):
         assert any(line.startswith(expected) for line in said), (expected, said)
 

@@ -168,7 +168,7 @@ def test_the_error_repeats_the_last_output(images: Images, tmp_path: Path) -> No
         ("FROM node:20\n", "the base image node:20 isn't imitated"),
         ("FROM python:latest\n", "names no Python version"),
         ("FROM python:3.11-slim\nFETCH x\n", "Dockerfile:2: the instruction FETCH isn't read here"),
-        ("", "no FROM says what the image starts from"),
+        ("", "FROM is missing"),
     ],
 )
 def test_a_dockerfile_that_cannot_be_stood_for_is_refused(images: Images, tmp_path: Path, dockerfile: str, said: str) -> None:

@@ -48,7 +48,7 @@ def _read(given: Arguments, text: str) -> datetime:
     try:
         instant = datetime.fromisoformat(text)
     except ValueError as error:
-        raise given.refused("the text is no date") from error
+        raise given.refused("the text isn't a date") from error
     return instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant.astimezone(UTC)
 
 
@@ -67,7 +67,7 @@ def _add(given: Arguments) -> str:
             weeks=part["weeks"], days=part["days"], hours=part["hours"], minutes=part["minutes"], seconds=part["seconds"]
         )
     except (ValueError, OverflowError, IndexError) as error:
-        raise given.refused("the result is no date") from error
+        raise given.refused("the result isn't a date") from error
     return written(later, given.text(2), given) if len(given) > 2 else later.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
@@ -75,7 +75,7 @@ def _from_epoch(given: Arguments) -> str:
     try:
         return datetime.fromtimestamp(given.number(0), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     except (ValueError, OverflowError, OSError) as error:
-        raise given.refused("the result is no date") from error
+        raise given.refused("the result isn't a date") from error
 
 
 def _to_epoch(given: Arguments) -> int:

@@ -113,7 +113,7 @@ def given_problems(
             problems.append(
                 Problem(
                     document.at(path),
-                    f"a value is given for '{name}', which is no parameter of the template",
+                    f"a value is given for '{name}', which isn't a parameter of the template",
                     allowed=", ".join(parameters) or "none",
                     fix=f"is {names[near[0]]} meant?" if near else "leave it out",
                 )

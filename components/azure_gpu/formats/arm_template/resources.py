@@ -131,9 +131,7 @@ class Collector:
             head["name"] = head["name"] if inside else f"{above[1]}/{head['name']}"
         types, names = head["type"].count("/"), head["name"].count("/") + 1
         if types < 1:
-            self._refuse(
-                member(place, "type"), f"'{head['type']}' is no type of a resource", "write it as Microsoft.Service/things"
-            )
+            self._refuse(member(place, "type"), f"'{head['type']}' isn't a resource type", "write it as Microsoft.Service/things")
             return None
         if types != names:
             self._refuse(

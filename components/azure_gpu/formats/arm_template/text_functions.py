@@ -44,7 +44,7 @@ def _format(given: Arguments) -> str:
         if found[0] in ("{{", "}}"):
             return found[0][0]
         if found["index"] is None:
-            raise given.refused(f"a {found[0]} alone at position {found.start() + 1}", "double it where it is meant as such")
+            raise given.refused(f"a single {found[0]} at position {found.start() + 1}", "double it for the character itself")
         index = int(found["index"]) + 1
         if index >= len(given):
             raise given.refused(f"{{{found['index']}}} has no argument; {len(given) - 1} are given after the pattern")
@@ -159,7 +159,7 @@ def _uri(given: Arguments) -> str:
     try:
         return urljoin(base, relative)
     except ValueError as error:
-        raise given.refused("that is no address") from error
+        raise given.refused("not a valid address") from error
 
 
 def _data_uri(given: Arguments) -> str:
@@ -169,7 +169,7 @@ def _data_uri(given: Arguments) -> str:
 def _data_uri_to_text(given: Arguments) -> str:
     head, comma, data = given.text(0).partition(",")
     if not head.startswith("data:") or not comma:
-        raise given.refused("the text is no data address")
+        raise given.refused("the text isn't a data URI")
     return _base64_to_text(Arguments("dataUriToString", [data])) if head.endswith(";base64") else unquote(data)
 
 

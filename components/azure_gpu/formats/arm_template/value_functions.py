@@ -47,7 +47,7 @@ def _int(given: Arguments) -> int:
         try:
             return whole("int", int(value.strip()))
         except ValueError as error:
-            raise given.refused("the text is no whole number") from error
+            raise given.refused("the text isn't an integer") from error
     if isinstance(value, float) and math.isfinite(value):
         return whole("int", int(value))
     return given.number(0)
@@ -57,9 +57,9 @@ def _float(given: Arguments) -> float:
     try:
         value = float(given[0] if isinstance(given[0], str) else given.number(0))
     except ValueError as error:
-        raise given.refused("the text is no number") from error
+        raise given.refused("the text isn't a number") from error
     if not math.isfinite(value):
-        raise given.refused("the text is no number")
+        raise given.refused("the text isn't a number")
     return value
 
 
@@ -190,7 +190,7 @@ def _intersection(given: Arguments) -> Value:
 
 def _create_object(given: Arguments) -> dict[str, Value]:
     if len(given) % 2:
-        raise given.refused("a key has no value", "give keys and values in turn")
+        raise given.refused("a key has no value", "give keys and values alternately")
     return {given.text(index): given[index + 1] for index in range(0, len(given), 2)}
 
 

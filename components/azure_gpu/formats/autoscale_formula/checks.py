@@ -110,7 +110,7 @@ class _Checker:
         if name in language.FUNCTIONS:
             return self._fault(f"{name} is a function: write {name}(…)", node.at)
         if name.startswith("$"):
-            return self._fault(f"{name} is no variable of Batch, and nothing set it before{meant}", node.at)
+            return self._fault(f"{name} isn't a variable of Batch, and nothing sets it before{meant}", node.at)
         return self._fault(f"nothing set {name} before{meant}", node.at)
 
     def _sign(self, node: Sign) -> Type:
@@ -145,7 +145,7 @@ class _Checker:
             fix = "; add the interval times -1"
         elif (left, right) == (Type.DOUBLE, Type.VECTOR):
             fix = "; the list has to stand first"
-        return self._fault(f"{left} {sign} {right} is no operation of a formula{fix}", at)
+        return self._fault(f"{left} {sign} {right} isn't an operation of a formula{fix}", at)
 
     def _choice(self, node: Choice) -> Type:
         condition = self._number_of_metric(self._type(node.condition))
@@ -166,7 +166,7 @@ class _Checker:
             return Type.DOUBLE if len(given) == 1 and given[0] in _NUMBERS else Type.VECTOR
         signature = language.FIXED.get(node.name)
         if signature is None:
-            return self._fault(f"{node.name} is no function of a formula{_meant(node.name, language.FUNCTIONS)}", node.at)
+            return self._fault(f"{node.name} isn't a function of a formula{_meant(node.name, language.FUNCTIONS)}", node.at)
         if not signature.needed <= len(given) <= len(signature.parameters):
             wanted = ", ".join(signature.parameters) or "nothing"
             return self._fault(f"{node.name}(…) takes {wanted}, and {len(given)} values are given", node.at)
@@ -185,7 +185,7 @@ class _Checker:
         given = [self._number_of_metric(self._type(argument)) for argument in node.arguments]
         result = language.METHODS.get(node.name)
         if result is None:
-            return self._fault(f"{node.name} is no method of a variable{_meant(node.name, language.METHODS)}", node.at)
+            return self._fault(f"{node.name} isn't a method of a variable{_meant(node.name, language.METHODS)}", node.at)
         if of is not Type.METRIC:
             if of is not Type.UNKNOWN:
                 self._fault(f"only variables that the service measures have {node.name}(…)", node.at)
@@ -202,7 +202,7 @@ class _Checker:
             self._fault(f"{node.name} is a method: write {node.name}(…)", node.at)
         elif node.name not in language.TIMESTAMP_MEMBERS:
             meant = _meant(node.name, language.TIMESTAMP_MEMBERS)
-            self._fault(f"{node.name} is no part of a timestamp{meant}", node.at)
+            self._fault(f"{node.name} isn't a part of a timestamp{meant}", node.at)
         elif of not in (Type.TIMESTAMP, Type.UNKNOWN):
             self._fault(f"only a timestamp has {node.name}, and this is {_said(of)}", node.at)
         return Type.DOUBLE

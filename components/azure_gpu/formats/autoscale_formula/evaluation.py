@@ -129,7 +129,7 @@ class _Run:
         value = self._target(name)
         last = next((one.target.at for one in reversed(statements) if one.target and _full(one.target.name) == name), 0)
         if not math.isfinite(value) or not 0 <= value <= _MOST_NODES:
-            raise FaultError(f"{name} is {value:g}, which is no number of nodes", last)
+            raise FaultError(f"{name} is {value:g}, which isn't a number of nodes", last)
         return int(value)  # the service cuts off what stands behind the point
 
     def _target(self, name: str) -> float:

@@ -36,7 +36,7 @@ def apply(left: Value, sign: str, right: Value) -> Value:
         case tuple(), float() | tuple():
             return _list(left, sign, right)
         case _:
-            raise OperatorError(f"{type_of(left)} {sign} {type_of(right)} is no operation of a formula")
+            raise OperatorError(f"{type_of(left)} {sign} {type_of(right)} isn't an operation of a formula")
 
 
 def negative(sign: str, value: Value) -> Value:
@@ -102,7 +102,7 @@ def _order(left: Value, sign: str, right: Value) -> int:
         case Interval(), Interval():
             return (left > right) - (left < right)
         case _:
-            raise OperatorError(f"{type_of(left)} {sign} {type_of(right)} is no operation of a formula")
+            raise OperatorError(f"{type_of(left)} {sign} {type_of(right)} isn't an operation of a formula")
 
 
 # For which orders each comparison holds.

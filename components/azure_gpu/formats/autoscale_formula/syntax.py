@@ -327,6 +327,6 @@ def _unreadable(rest: str) -> str:
     if rest.startswith("["):
         return "a list of numbers is written vec(1, 2, 3)"
     if rest[0] in "&|":
-        return f"{rest[0]} is no operator; {rest[0] * 2} is"
+        return f"{rest[0]} isn't an operator; {rest[0] * 2} is"
     word = re.match(r"[\w.$]+", rest)
-    return f"{word[0] if word else rest[0]} can't be read: it is no number, name or operator"
+    return f"{word[0] if word else rest[0]} can't be read: not a number, name or operator"

@@ -42,7 +42,7 @@ def read(files: Iterable[tuple[str, str]]) -> tuple[Found, list[Problem]]:
             try:
                 packages.append(_packages(piece))
             except conda_file.CondaFileError as error:
-                problems.append(Problem(piece.file, f"this is no conda file: {error}", fix="list packages under dependencies"))
+                problems.append(Problem(piece.file, f"not a conda file: {error}", fix="list packages under dependencies"))
     scoring, trees, wrong = _scripts(piece for piece in found if piece.kind == SCRIPT)
     script = sdk.scripts(trees)
     return (

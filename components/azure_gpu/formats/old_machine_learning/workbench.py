@@ -31,7 +31,7 @@ def read_compute(text: str, file: str) -> tuple[Machine | None, list[Problem]]:
     problems += unknown
     kind = str(said.get("type") or "").lower()
     if kind and kind not in KINDS:
-        problems.append(Problem(document.at("type"), "there is no such kind of machine", kind, allowed=", ".join(KINDS)))
+        problems.append(Problem(document.at("type"), "unknown kind of machine", kind, allowed=", ".join(KINDS)))
     machine = Machine(
         at=document.at(""),
         name=PurePath(file).stem,
@@ -57,7 +57,7 @@ def read_run(text: str, file: str) -> tuple[Run | None, list[Problem]]:
     framework = str(said.get("Framework") or "")
     if framework and framework.lower() not in [each.lower() for each in FRAMEWORKS]:
         where = document.at("Framework")
-        problems.append(Problem(where, "there is no such framework", framework, allowed=", ".join(FRAMEWORKS)))
+        problems.append(Problem(where, "unknown framework", framework, allowed=", ".join(FRAMEWORKS)))
     run = Run(
         at=document.at(""),
         target=str(said.get("Target") or ""),
@@ -79,7 +79,7 @@ def _mapping(value: Any) -> dict[str, Any]:
 def _mapping_of(text: str, file: str) -> tuple[Document | None, list[Problem]]:
     document, problems = located_yaml.read(text, file)
     if document is not None and not isinstance(document.value, dict):
-        problems.append(Problem(file, "this is no file of Workbench", fix="write its settings, each as `name: value`"))
+        problems.append(Problem(file, "not a file of Workbench", fix="write its settings, each as `name: value`"))
         return None, problems
     return document, problems
 

@@ -54,7 +54,7 @@ def settings_of(pool: Part, least: Nodes) -> tuple[dict[str, Any], list[Left], l
         length = duration(interval)
         if length is None:
             path = pool.at("autoscale.evaluation_interval")
-            problems.append(Problem(path, "this is no length of time", interval, "d.HH:mm:ss", "write 00:15:00"))
+            problems.append(Problem(path, "not a duration", interval, "d.HH:mm:ss", "write 00:15:00"))
         elif minutes_of(length) != _DEFAULT_MINUTES:
             settings["interval_minutes"] = minutes_of(length)
     formula = pool.get("autoscale.formula")
@@ -79,7 +79,7 @@ def _limits(pool: Part, dedicated: Nodes, spot: Nodes) -> list[Problem]:
     path = "autoscale.scenario.maximum_vm_count"
     for key, nodes in (("dedicated", dedicated), ("low_priority", spot)):
         if nodes.most < 0:
-            message = "less than 0 was no limit, and a pool here says what it may cost"
+            message = "less than 0 meant no limit, and a pool here needs one"
             problems.append(Problem(pool.at(f"{path}.{key}"), message, nodes.most, "0 or more", "write the most nodes"))
         elif nodes.most < nodes.least:
             message = f"the most is less than the least, which is vm_count: {nodes.least}"
@@ -95,9 +95,7 @@ def _left(pool: Part) -> list[Left]:
     for key in _FINE_TUNING:
         if pool.get(f"{scenario}.{key}") is not None:
             left.append(
-                pool.leave(
-                    f"{scenario}.{key}", "the scenario has its own way with samples", "autoscale: {formula: …} of your own"
-                )
+                pool.leave(f"{scenario}.{key}", "the scenario has its own rule for samples", "set autoscale: {formula: …}")
             )
     if pool.get(f"{scenario}.rebalance_preemption_percentage") is not None:
         message = "dedicated nodes in place of Spot nodes that were taken away are a scenario of their own"
@@ -105,7 +103,7 @@ def _left(pool: Part) -> list[Left]:
     option = pool.get(f"{scenario}.node_deallocation_option")
     if option not in (None, "taskcompletion"):
         message = f"{option}: the scenarios let running tasks end before they take a node away"
-        left.append(pool.leave(f"{scenario}.node_deallocation_option", message, "autoscale: {formula: …} of your own"))
+        left.append(pool.leave(f"{scenario}.node_deallocation_option", message, "set autoscale: {formula: …}"))
     return left
 
 
@@ -120,7 +118,7 @@ def _scenario(pool: Part, name: str, dedicated: Nodes, spot: Nodes, left: list[L
         counted["spot"] = True
     if name in _PENDING:
         if name == "active_tasks":
-            message = "active_tasks counted waiting tasks alone, so that nodes went while tasks ran; pending_tasks counts both"
+            message = "active_tasks counted only waiting tasks, so nodes went while tasks ran; pending_tasks counts both"
             left.append(pool.change("autoscale.scenario.name", message))
         if one_kind:
             return {"scenario": "pending_tasks", **counted}

@@ -152,4 +152,4 @@ def _mapping(value: Any) -> dict[str, Any]:
 def _list(value: Any) -> list[Any]:
     if isinstance(value, list):
         return cast(list[Any], value)
-    raise FactoryError("a list is wanted")
+    raise FactoryError("expected a list")

@@ -91,9 +91,9 @@ class _Reader:
             if not keys & set(_OTHERS):
                 allowed = "config.yaml, pool.yaml, jobs.yaml and credentials.yaml"
                 fix = "name another file"
-                self.problems.append(Problem(name, "this is no file of Batch Shipyard", allowed=allowed, fix=fix))
+                self.problems.append(Problem(name, "not a file of Batch Shipyard", allowed=allowed, fix=fix))
         elif kind in self.documents:
-            message = f"{self.documents[kind].file} says the same already"
+            message = f"{self.documents[kind].file} has the same already"
             fix = "keep one of the two, or name it on the command line"
             self.problems.append(Problem(name, message, fix=fix))
         else:
@@ -114,7 +114,7 @@ class _Reader:
 
     def held(self, document: Document, value: Any, path: str, wanted: Things, what: str) -> Part | None:
         if not isinstance(value, dict):
-            self.problems.append(Problem(document.at(path), f"this is no mapping, as {what} is", fix="write its keys and values"))
+            self.problems.append(Problem(document.at(path), f"expected a mapping, as {what} is", fix="write its keys and values"))
             return None
         found = hold(cast(dict[str, Any], value), wanted, document, path, what=what, lenient=True)
         self.problems += found.problems
@@ -147,7 +147,7 @@ class _Reader:
         if isinstance(value, list):
             return cast(list[Any], value)
         if document is not None:
-            self.problems.append(Problem(document.at(path), "this is no list", fix="write a list, each with `- ` before it"))
+            self.problems.append(Problem(document.at(path), "expected a list", fix="write a list, each with `- ` before it"))
         return []
 
     def accounts(self) -> Accounts:

@@ -35,14 +35,14 @@ _LEFT_OF_JOB: Mapping[str, tuple[str, str]] = {
         "variables from a key vault",
         "let the program fetch them with the pool's identity",
     ),
-    "auto_pool": ("a pool for the job alone: the stack's pool has no nodes while it has no tasks", ""),
+    "auto_pool": ("a pool only for the job: the stack's pool has no nodes while it has no tasks", ""),
     "recurrence": ("a schedule", "`az batch job-schedule create`, or run it from your own scheduler"),
     "federation_constraints": ("a choice among pools", "name the pool: operations run --pool"),
     "allow_run_on_missing_image": ("an image that a node lacks is fetched when its first task needs it", ""),
-    "job_preparation": ("a command of your own before the first task on a node", "start_task of the pool"),
-    "job_release": ("a command of your own behind the last task on a node", ""),
+    "job_preparation": ("a command before the first task on a node", "start_task of the pool"),
+    "job_release": ("a command after the last task on a node", ""),
     "auto_scratch": ("a scratch file system over the nodes isn't there", "mounts: an NFS share"),
-    "user_identity.default_pool_admin": ("containers run as their image says", "elevated: true, for a task that needs it"),
+    "user_identity.default_pool_admin": ("containers run as the user of their image", "elevated: true, for a task that needs it"),
 }
 _LEFT_OF_BOTH: Mapping[str, tuple[str, str]] = {
     "shared_data_volumes": ("every mount of the pool is there in every task", ""),
@@ -56,7 +56,7 @@ _LEFT_OF_TASK: Mapping[str, tuple[str, str]] = {
     "singularity_execution": ("Batch runs Docker-compatible containers", ""),
     "additional_singularity_options": ("Batch runs Docker-compatible containers", ""),
     "name": ("Batch names its containers itself", ""),
-    "ports": ("a task is reached by nobody", ""),
+    "ports": ("a task can't be reached", ""),
     "multi_instance.pre_execution_command": ("a command before mpirun", "put it into the command"),
 }
 
@@ -171,7 +171,7 @@ class _Job:
             return {}
         length = duration(said)
         if length is None:
-            problem = Problem(part.at(key), "this is no length of time", said, "d.HH:mm:ss", "write 02:00:00")
+            problem = Problem(part.at(key), "not a duration", said, "d.HH:mm:ss", "write 02:00:00")
             self.problems.append(problem)
             return {}
         return {ours: minutes_of(length)} if length else {}
@@ -190,7 +190,7 @@ class _Job:
             self.problems.append(Problem(task.at("command"), "there is a secret in this command, and it isn't copied", fix=fix))
             return
         if task.get("multi_instance.mpi"):  # without the line of mpirun it would run as one process, and seem to be right
-            message = "Shipyard put mpirun in front of this task's command, by rules of its own; the task isn't copied"
+            message = "Shipyard put mpirun in front of this task's command, by its own rules; the task isn't copied"
             fix = "write the whole mpirun into command, and what starts the image's SSH server into coordination_command"
             self.problems.append(Problem(task.at("multi_instance.mpi"), message, fix=fix))
             return

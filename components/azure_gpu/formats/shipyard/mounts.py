@@ -30,7 +30,7 @@ def mounts_of(config: Part | None, accounts: Accounts) -> tuple[dict[str, Any], 
             was = str(volume.get("container_path") or alias)
             left.append(volume.change("container_path", f"tasks find it at {_ON_NODE}/{name}, where they had {was}"))
         if volume.get("bind_options") == "ro":
-            left.append(volume.leave("bind_options", "a mount says itself whether it may be written", "options of the mount"))
+            left.append(volume.leave("bind_options", "write access is an option of the mount", "options of the mount"))
     return mounts, left, secrets, problems
 
 
@@ -60,7 +60,7 @@ def _mount(name: str, volume: Part, accounts: Accounts, left: list[Left], secret
     if driver == "azurefile":
         share = str(volume.get("azure_file_share_name") or "")
         if not account:
-            message = f"which account {link or 'this'} is, the credentials would say"
+            message = f"the account of {link or 'this'} is in the credentials, which are missing"
             left.append(volume.leave("storage_account_settings", message, f"mounts: {{{name}: {{azure_file: …}}}}"))
             return {}
         secrets.append(f"mounts.{name}.azure_file.key")

@@ -39,12 +39,12 @@ _LEFT: Mapping[str, tuple[str, str]] = {
     "ssh": ("nodes get no user of their own", "`az batch node user create` makes one where it is needed"),
     "rdp": ("nodes get no user of their own", "`az batch node user create` makes one where it is needed"),
     "remote_access_control": ("nodes without public addresses can't be reached at all", "public_addresses: false"),
-    "public_ips": ("the stack file has no key for public addresses of your own", "public_addresses: true, and subnet_id"),
+    "public_ips": ("the stack file has no key for your own public addresses", "public_addresses: true, and subnet_id"),
     "certificates": (
         "Batch installs no certificates since 2024-02-29",
         "the pool's identity fetches them from a key vault, or the Key Vault extension does",
     ),
-    "gpu.ignore_warnings": ("what is wrong with a size and its driver is said here", ""),
+    "gpu.ignore_warnings": ("problems of a size and its driver are always reported", ""),
     "prometheus": ("metrics of nodes go to Azure Monitor, and the account's diagnostics to the stack's workspace", ""),
     "batch_insights_enabled": ("Batch Insights is unmaintained; metrics of nodes go to Azure Monitor", ""),
     "container_runtimes": ("Batch runs Docker-compatible containers; Kata Containers and Singularity aren't there", ""),
@@ -113,7 +113,7 @@ class _Settings:
             platform, path = self.pool.body, "publisher"
         for where in ("vm_configuration.platform_image", "vm_configuration.custom_image"):
             if self.pool.get(f"{where}.license_type"):
-                self.leave(f"{where}.license_type", "the stack file has no key for licenses of your own")
+                self.leave(f"{where}.license_type", "the stack file has no key for your own licenses")
             if self.pool.get(f"{where}.native"):
                 self.change(f"{where}.native", "every pool with containers is one now: Batch itself runs them")
         if custom:
@@ -135,7 +135,7 @@ class _Settings:
         agent, image_id = str(custom.get("node_agent") or ""), str(custom.get("arm_image_id") or "")
         if not image_id:
             fix = "write arm_image_id: and the id of a version in a gallery"
-            self.say(path, "an image of one's own is named by its ARM id", fix=fix)
+            self.say(path, "a custom image requires its ARM id", fix=fix)
         self.written |= {"image": self.pool.at(f"{path}.arm_image_id"), "node_agent": self.pool.at(f"{path}.node_agent")}
         os_type = {"os_type": "Windows"} if "windows" in agent.lower() else {}
         return {**os_type, "image_id": image_id, "node_agent": agent}
@@ -161,7 +161,7 @@ class _Settings:
             return counts
         length = duration(timeout)
         if length is None:
-            self.say("resize_timeout", "this is no length of time", value=timeout, allowed="d.HH:mm:ss", fix="write 00:15:00")
+            self.say("resize_timeout", "not a duration", value=timeout, allowed="d.HH:mm:ss", fix="write 00:15:00")
         elif minutes_of(length) != _DEFAULT_RESIZE_MINUTES:
             counts["resize_timeout_minutes"] = minutes_of(length)
             self.written["resize_timeout_minutes"] = self.pool.at("resize_timeout")
@@ -275,8 +275,8 @@ class _Settings:
         if self.pool.get("reboot_on_start_task_failed") and not self.pool.get("additional_node_prep_commands"):
             self.leave("reboot_on_start_task_failed", "without a start task nothing can fail there", "start_task: {retries: 1}")
         if self.pool.get("gpu.nvidia_driver.source"):
-            message = "a driver from an address of one's own: the driver comes with the image or the driver extension"
-            self.leave("gpu.nvidia_driver.source", message, "driver: package, for a version of your own")
+            message = "a driver from a custom address: the driver comes with the image or the driver extension"
+            self.leave("gpu.nvidia_driver.source", message, "driver: package, for a custom version")
         if self.found.config:
             self.left += _of_config(self.found.config)
         self.left += _of_logins(self.found.accounts)

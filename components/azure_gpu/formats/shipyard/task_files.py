@@ -62,14 +62,14 @@ def outputs_of(task: Part, left: list[Left]) -> list[dict[str, Any]]:
             continue
         if not where:
             left.append(
-                task.leave(f"{path}.local_path", "a task leaves files of its own folder", "a path from its working folder on")
+                task.leave(f"{path}.local_path", "only files in the task's folder are kept", "a path from its working folder on")
             )
             continue
         container, _, prefix = _remote(one).partition("/")
         link = one.get("storage_account_settings") or "it"
         left.append(task.change(f"{path}.storage_account_settings", _OWN.format(link=link)))
         if one.get("exclude"):
-            left.append(task.leave(f"{path}.exclude", "what isn't to go there can't be said", "patterns of what is"))
+            left.append(task.leave(f"{path}.exclude", "files can't be excluded", "patterns of the files to keep"))
         for pattern in one.get("include") or ["**/*"]:
             inner = pattern
             if where == "task" and not folder:  # the working folder is `wd` in the task's own, where its two logs lie too
