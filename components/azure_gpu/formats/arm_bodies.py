@@ -1,9 +1,8 @@
-"""The body of a request to ARM, from the inputs that Pulumi's azure-native has for the same resource.
+"""Converts the inputs of a resource of Pulumi's azure-native into the body of a request to ARM.
 
-In: a type and its inputs by wire name. Out: the body, and the API version that it is sent with. How the two forms differ is read
-from `arm_bodies.json`, which is written from pulumi-azure-native 3.29 by `python -m localazure.shapes.bodies` and lists nothing
-but differences: what isn't listed has the same name and place in both. Pure; needs neither Pulumi nor its SDK.
-"""
+How the two forms differ is read from `arm_bodies.json`, which is written from pulumi-azure-native 3.29 by
+`python -m localazure.shapes.bodies` and lists only differences: what isn't listed has the same name and place in both. Needs
+neither Pulumi nor its SDK."""
 
 import functools
 import json

@@ -1,12 +1,11 @@
 """The files that an image build sends along (its context), and a hash over them.
 
-In: a workload's folder. Out: its files, and 16 hexadecimal digits that a Dockerfile can compute again from what arrived in the
-image: `find . -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum | cut -c1-16`.
+The hash has 16 hexadecimal digits, which a Dockerfile can compute again from what arrived in the image:
+`find . -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum | cut -c1-16`.
 
 Left out is what a git checkout doesn't have (`__pycache__`) and what the folder's `.dockerignore` names. Of its patterns these
 are read: `name`, `folder/`, `*`, `?`, `**/` for any depth, and `!` for what stays in after all; the last line that matches
-decides.
-"""
+decides."""
 
 import hashlib
 import os

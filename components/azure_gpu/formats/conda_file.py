@@ -1,7 +1,4 @@
-"""Reads a conda file: the packages that an environment is made of, conda's own and those that pip brings.
-
-In: a file's text. Out: a `CondaFile`; `CondaFileError` where the text is none, with what is wrong in words. Nothing is looked up.
-"""
+"""Reads a conda file: the packages of an environment, conda's own and those that pip installs. Nothing is looked up."""
 
 import re
 from collections.abc import Iterator, Mapping

@@ -1,9 +1,8 @@
-"""Container groups of Azure Container Instances in the files that people have: the YAML of `az container create --file` and
-`az container export`, and templates of Azure Resource Manager.
+"""Reads container groups of Azure Container Instances: the YAML of `az container create --file` and `az container export`, and
+ARM templates.
 
-In: a file's text, and values for a template's parameters. Out: each group as ARM's body, in ARM's own spelling, and every problem
-with file, line and path. Secrets are located and never copied: SECRET stands in their place.
-"""
+Each group is ARM's body, in ARM's own spelling, and every problem has file, line and path. Secrets are located and never copied:
+SECRET stands in their place."""
 
 import re
 from collections.abc import Iterator, Mapping

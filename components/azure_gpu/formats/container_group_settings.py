@@ -1,8 +1,7 @@
-"""A container group that was read from a file, as the keys under `container_groups.<name>` of a stack file.
+"""Converts a container group that was read from a file into the keys under `container_groups.<name>` of a stack file.
 
-In: a `GroupInFile`. Out: the keys, without any secret; what the stack file can't say, each with its line; the keys of the
-secrets, as `pulumi config set --secret --path` takes them. Nothing of the body is dropped without a word.
-"""
+Secrets are left out, and their keys are returned as `pulumi config set --secret --path` takes them. Every part of the body that
+has no key is returned with its line."""
 
 import re
 from collections.abc import Mapping

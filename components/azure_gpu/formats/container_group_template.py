@@ -1,8 +1,7 @@
-"""The container groups of a template of Azure Resource Manager, as ARM would see them, without ARM.
+"""The resources of an ARM template, container groups and others, as ARM would see them, without ARM.
 
-In: the template's document, parameters and scope. Out: each group's body, with SECRET for what comes from a secure parameter, and
-which of its values aren't known; every problem. Secrets that were given or written as defaults aren't evaluated at all.
-"""
+A body has SECRET for what comes from a secure parameter; which of its values aren't known is returned beside it. Secrets that
+were given or written as defaults aren't evaluated at all."""
 
 import json
 import re

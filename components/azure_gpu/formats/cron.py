@@ -1,9 +1,7 @@
-"""Schedules as cron writes them: five fields of minute, hour, day of month, month and day of week, in UTC.
+"""Schedules of cron: five fields of minute, hour, day of month, month and day of week, in UTC.
 
-In: the text. Out: why it is no schedule, or nothing; and whether a moment belongs to a schedule. Sunday is 0, as on the page
-MicrosoftDocs/azure-docs, articles/container-apps/jobs.md. That the service takes neither 7 for it nor macros such as @daily, as
-Kubernetes doesn't take the 7, is assumed.
-"""
+Sunday is 0, as on the page MicrosoftDocs/azure-docs, articles/container-apps/jobs.md. It is assumed that the service accepts
+neither 7 for it, which Kubernetes rejects, nor macros such as @daily."""
 
 import re
 from datetime import UTC, datetime

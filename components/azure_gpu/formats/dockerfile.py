@@ -1,11 +1,10 @@
-"""Dockerfiles: the instructions of each stage, with line numbers.
+"""Reads Dockerfiles: the instructions of each stage, with line numbers.
 
-In: the text. Out: a `Dockerfile` of stages, or problems with file and line. Values stay as written: `$X`, `${X}` and
-`${X:-default}` are filled in by `substitute`, at build time, when the arguments are known. Source: Docker's Dockerfile reference.
+Values stay as written: `$X`, `${X}` and `${X:-default}` are filled in by `substitute`, at build time, when the arguments are
+known. Source: Docker's Dockerfile reference.
 
-Not read, and refused by name: ADD, HEALTHCHECK, MAINTAINER, ONBUILD, SHELL, STOPSIGNAL, VOLUME, here-documents, another escape
-character.
-"""
+Not read, and rejected by name: ADD, HEALTHCHECK, MAINTAINER, ONBUILD, SHELL, STOPSIGNAL, VOLUME, here-documents, another escape
+character."""
 
 import json
 import re

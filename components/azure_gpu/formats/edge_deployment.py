@@ -1,9 +1,8 @@
-"""Reads a Kubernetes manifest, or a piece of one, of jobs that share the GPUs of an edge device.
+"""Reads a Kubernetes manifest, or a part of one, of jobs that share the GPUs of an edge device.
 
-In: the text of a `deployment.yaml` as Microsoft's pages show it: a whole Job, or no more than its `env`, indented as it may be,
-with comments that begin with `//` and are none to YAML. Out: an `EdgeJobInFile` for each container, with the settings that a
-stack file has for it; every problem with its line, what isn't taken as a warning. A value that is likely a secret is never taken.
-"""
+The text is a `deployment.yaml` as Microsoft's pages show it: a whole Job, or only its `env`, with any indentation, and with
+comments that begin with `//`, which YAML doesn't have. Each container becomes an `EdgeJobInFile`; what isn't taken is a warning
+with its line. A value that is likely a secret is never taken."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence

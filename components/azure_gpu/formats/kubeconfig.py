@@ -1,8 +1,7 @@
-"""Reads a kubeconfig: which server, how it is known, and how one logs in.
+"""Reads a kubeconfig: the server, its certificate authority, and the login of a context.
 
-In: its text, and the name of a context or nothing. Out: a `Kubeconfig`; KubeconfigError where it can't be used, whose message has
-no value of the text but names, since a kubeconfig is a secret. Where a file is named, it isn't read.
-"""
+The message of KubeconfigError contains names and no value of the text, since a kubeconfig is a secret. Files that it names aren't
+read."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple, cast

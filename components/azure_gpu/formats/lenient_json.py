@@ -1,9 +1,8 @@
-"""JSON as Azure Resource Manager takes it: with comments, trailing commas and strings that run over several lines.
+"""Reads JSON as Azure Resource Manager does: with comments, trailing commas and strings that run over several lines.
 
-In: text. Out: a `Document` with the line of every value, and every problem with its line and likely fix; nothing is raised. What
-can be understood in spite of a mistake is read on, so that one look finds them all. Line of a member: that of its key.
-`read_deployment_body` reads what `az deployment` sends, which is no JSON: the key `template` is bare, the file follows verbatim.
-"""
+Every problem has its line and the likely fix, and nothing is raised; reading continues after a mistake, so that all of them are
+found at once. The line of a member is that of its key. `read_deployment_body` reads what `az deployment` sends, which isn't JSON:
+the key `template` is bare, the file follows verbatim."""
 
 import json
 import math

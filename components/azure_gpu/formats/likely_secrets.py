@@ -1,9 +1,6 @@
-"""What is likely to be a secret although nothing says so: an environment variable called DB_PASSWORD, a connection string, an
-address with a password in it.
+"""Recognises likely secrets: an environment variable called DB_PASSWORD, a connection string, an address with a password.
 
-In: a variable's name, or a text. Out: whether it is likely. Where this errs, a value is typed in once more; the other way round a
-password would be copied.
-"""
+A false positive means that a value is typed in once more; a false negative, that a password is copied."""
 
 import re
 from collections.abc import Iterable

@@ -1,9 +1,8 @@
-"""Reads YAML with the line of each value, as a person wrote it, and says everything that is wrong with it.
+"""Reads YAML with the line of each value, and reports everything that is wrong with it.
 
-In: a file's text. Out: a `Document` and problems, each with its line; None where the text is no YAML at all. Nothing raises.
-Values are those of YAML 1.1, which Azure's command line reads too, except that a date stays the text that it was written as, and
-an unquoted `{{name}}`, to YAML a mapping whose key is a mapping, is the text PLACEHOLDER.
-"""
+None is returned if the text can't be parsed at all; nothing is raised. Values are those of YAML 1.1, which Azure's command line
+reads too, with two exceptions: a date stays text, and an unquoted `{{name}}`, to YAML a mapping whose key is a mapping, is the
+text PLACEHOLDER."""
 
 import re
 from typing import Any, cast

@@ -1,8 +1,4 @@
-"""What stands in a file for a value that somebody, or another tool, was to fill in: `<acrLoginServer>`, `${TAG}`, `$TAG`,
-`{{ image }}`.
-
-In: a text. Out: the placeholder in it, or "".
-"""
+"""Finds placeholders, which somebody or another tool was to fill in: `<acrLoginServer>`, `${TAG}`, `$TAG`, `{{ image }}`."""
 
 import re
 

@@ -1,9 +1,7 @@
-"""Holds a JSON value against a shape, as ARM would read it: names and choices in any letter case, numbers as text too.
+"""Validates a JSON value against a shape, as ARM does: names and choices in any letter case, numbers as text too.
 
-In: a value, its shape, and the document that it was read from. Out: the value in the shape's own spelling, without what is wrong
-in it and with SECRET in place of each secret; every problem with its line; the paths of the secrets; the lines by the
-new spelling. No secret, and nothing that may hold one, gets into a problem.
-"""
+The result has the shape's own spelling, lacks what is wrong, and has SECRET in place of each secret; beside it are the paths of
+the secrets and the lines by the new spelling. A problem never contains a secret, or text that may contain one."""
 
 import math
 import re

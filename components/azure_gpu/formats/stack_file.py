@@ -1,8 +1,7 @@
 """Reads `Pulumi.<stack>.yaml` as the engine does, without the engine.
 
-In: the file's text. Out: its configuration, every value as text with JSON in it for what isn't text, as a program gets it. Values
-that are encrypted can't be read here; a stand-in takes their place.
-"""
+Every value is text, with JSON in it for what isn't text, as a program gets it. Encrypted values can't be read here and are
+replaced by SECRET."""
 
 import json
 from collections.abc import Iterator

@@ -1,8 +1,5 @@
-"""JSON as its standard has it, and no more: Python's own reader also takes NaN, Infinity, numbers that become
-infinite, and halves of characters.
-
-In: the bytes of a request. Out: its value, or ValueError.
-"""
+"""Reads JSON as its standard defines it. ValueError is raised for what Python's own reader accepts beside it: NaN, Infinity,
+numbers that become infinite, and halves of characters."""
 
 import json
 import math

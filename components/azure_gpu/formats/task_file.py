@@ -1,8 +1,8 @@
-"""The file of `operations run --on batch --tasks FILE`: the tasks of one Batch job.
+"""Reads the file of `operations run --on batch --tasks FILE`: the tasks of one Batch job.
 
-In: the file's text. Out: a `TaskFile` and every problem with file, line and path; None where nothing can be run.
+Every problem has file, line and path; None is returned if nothing can be run.
 
-A file is a list in YAML, a JSON value a line, or a mapping with `tasks` and what holds for all of them beside it:
+A file is a list in YAML, a JSON value a line, or a mapping with `tasks` and the settings of all of them beside it:
 
     retries: 2
     environment: {DATA: /mnt/data}

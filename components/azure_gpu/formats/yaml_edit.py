@@ -1,8 +1,6 @@
-"""Changes one value in a file of YAML and leaves every other character as it is: comments, quotes, order, encrypted values.
+"""Changes one value in a YAML file and leaves every other character as it is: comments, quotes, order, encrypted values.
 
-In: the file's text, the path of keys to the value, the value. Out: the new text. EditError where that can't be done without
-touching what is there. The result is read again, and has to say what the file said, with this one change and no other.
-"""
+EditError is raised if that isn't possible. The result is parsed again, and must differ from the file in this value only."""
 
 import json
 from collections.abc import Sequence

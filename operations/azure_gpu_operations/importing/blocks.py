@@ -1,7 +1,4 @@
-"""Stack configuration as text: keys with the comments of what they leave out, ready to be put under `config:`.
-
-In: entries. Out: YAML. An entry that isn't to be put there is a comment as a whole.
-"""
+"""Writes entries of a stack file as YAML for `config:`, with comments. An inactive entry is a comment as a whole."""
 
 import textwrap
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,4 @@
-"""A group that was read from a file, as entries of a stack file: the group itself, and a job for each GPU that is gone.
-
-In: a `GroupInFile`, what the stack file calls it, the region and the day. Out: `TakenGroup`.
-"""
+"""Converts a group that was read from a file into entries of a stack file: the group, and a job for each GPU that is gone."""
 
 from collections.abc import Iterator, Mapping
 from datetime import date

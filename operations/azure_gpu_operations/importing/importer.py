@@ -1,7 +1,4 @@
-"""`import` itself: reads files, judges groups, prints what they become or what is wrong, and writes it where it is asked to.
-
-In: the parsed command line. Out: standard output, standard error, the stack's file, and the exit code.
-"""
+"""Runs `import`: reads files, prints what they become or what is wrong, and writes it to the stack's file with --write."""
 
 import argparse
 import json

@@ -1,8 +1,6 @@
-"""What Azure says of a group that was read from a file, on a day and in a region.
+"""Judges a container group at a day and in a region: problems, and a verdict for each container with a GPU.
 
-In: a `GroupInFile`. Out: problems, each with file and line, and for each container with a GPU a verdict: whether its GPU can
-still be had, until when it could, and what does the same today.
-"""
+A verdict tells whether the GPU is still sold, until when it was, and what replaces it today."""
 
 from collections.abc import Iterator, Mapping
 from datetime import date

@@ -1,8 +1,7 @@
-"""Puts entries into a stack file and leaves every line that is there as it is, comments and encrypted values included.
+"""Adds entries to a stack file and leaves every existing line as it is, comments and encrypted values included.
 
-In: the file's text and entries. Out: the new text. MergeError where that can't be done without touching what is there. The result
-is read again, and has to say what the file said, and the entries, and nothing else.
-"""
+MergeError is raised if that isn't possible. The result is parsed again, and must contain what the file had and the entries, and
+nothing else."""
 
 from collections.abc import Iterable
 from typing import Any

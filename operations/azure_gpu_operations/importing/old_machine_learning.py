@@ -1,8 +1,6 @@
 """`import` of a project for one of Azure Machine Learning's retired clients: a file, a page or notebook, or its folder.
 
-In: the parsed command line, the stack's region and day. Out: what was taken, and problems. What a setting meant is a comment
-beside what says it today; a password or a key is never taken.
-"""
+The meaning of each old setting is a comment beside the new one; a password or a key is never taken."""
 
 import argparse
 from collections.abc import Iterator

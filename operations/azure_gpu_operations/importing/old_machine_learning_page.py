@@ -1,7 +1,4 @@
-"""What `import` prints of a project for one of Azure Machine Learning's retired clients.
-
-In: what was taken. Out: lines for people, or a JSON object. No secret is in either.
-"""
+"""What `import` prints of a project for a retired client of Azure Machine Learning; no secret."""
 
 from collections.abc import Iterator, Sequence
 from datetime import date

@@ -1,7 +1,4 @@
-"""Workbench's machines and runs as today's: a virtual machine that is attached to the workspace, and the command for a script.
-
-In: what was found, the stack's region and day. Out: entries of a stack file, command lines, problems.
-"""
+"""Converts Workbench's machines and runs: a virtual machine that is attached to the workspace, and the command for a script."""
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence

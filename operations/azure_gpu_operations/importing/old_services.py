@@ -1,8 +1,5 @@
-"""Clusters and web services of version 1 of the SDK as today's: a cluster with a GPU pool, a compute on it, the model, the
-environment, and an endpoint with one deployment.
-
-In: what was found, the stack's region and day. Out: entries of a stack file, and problems.
-"""
+"""Converts clusters and web services of version 1 of the SDK: a cluster with a GPU pool, a compute on it, the model, the
+environment, and an endpoint with one deployment."""
 
 from collections.abc import Iterator
 from datetime import date

@@ -1,7 +1,4 @@
-"""What `import` prints: configuration with verdicts and commands for people, the same as data for programs.
-
-In: the groups that were taken. Out: lines, or a JSON object. No secret is in either.
-"""
+"""What `import` prints of container groups: configuration with verdicts and commands, or the same as JSON; no secret."""
 
 import shlex
 from collections.abc import Iterator, Sequence

@@ -1,8 +1,6 @@
-"""`import` of a Batch Shipyard configuration: its folder, or one of its files, with the others beside it.
+"""`import` of a Batch Shipyard configuration: its folder, or one of its files with the others beside it.
 
-In: the parsed command line, the stack's region and day. Out: what was taken, and problems; the files of tasks where they
-are asked for.
-"""
+The jobs are written as files of tasks with --tasks."""
 
 import argparse
 import re

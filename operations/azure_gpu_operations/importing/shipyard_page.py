@@ -1,7 +1,4 @@
-"""What `import` prints of a Batch Shipyard configuration: for people configuration with what became of it, for programs data.
-
-In: what was taken. Out: lines, or a JSON object. No secret is in either.
-"""
+"""What `import` prints of a Batch Shipyard configuration: configuration with comments, or the same as JSON; no secret."""
 
 import shlex
 from collections.abc import Iterator, Sequence

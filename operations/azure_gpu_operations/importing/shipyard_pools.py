@@ -1,7 +1,4 @@
-"""A pool of Batch Shipyard on a day: as it is where Batch still takes it, else with the successors of what is gone.
-
-In: the keys that the files say, where each was written, a region and a day. Out: `Judged`.
-"""
+"""Judges a Batch pool at a day: unchanged if Batch still accepts it, else with successors of what is gone."""
 
 from collections.abc import Mapping
 from datetime import date, timedelta

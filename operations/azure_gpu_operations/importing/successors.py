@@ -1,7 +1,4 @@
-"""The job on a serverless GPU that does what a container with a retired GPU did.
-
-In: a container of a group that was read from a file. Out: the keys of `jobs.<name>`, what they leave out, and what they cost.
-"""
+"""Builds the job on a serverless GPU that replaces a container with a retired GPU, with its price."""
 
 from collections.abc import Mapping
 from datetime import date

@@ -1,7 +1,4 @@
-"""The text of a file that somebody names.
-
-In: its name. Out: the text, or the problem with it.
-"""
+"""Reads the text of a file that the user names."""
 
 from pathlib import Path
 

@@ -1,8 +1,7 @@
-"""What the parts of a group say of each other: mounts and volumes, the ports of containers and of the group, an address and its
-subnet; and what no probe, label or registry can be.
+"""Checks the references within a container group: mounts and volumes, ports of containers and of the group, its address and
+subnet; and probes, labels and registries.
 
-In: a `GroupInFile`. Out: problems, each with file and line. What ContainerGroup would say of the same group is said here already.
-"""
+ContainerGroup reports the same of a group in a stack file; here it has file and line."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -1,8 +1,6 @@
-"""ARM templates: the one evaluator of their expressions, for reading files and for deploying them.
+"""Evaluates ARM templates, for reading files and for deploying them.
 
-In: a document, values of parameters, a scope. Out: `expand`: resources, outputs, all problems. `finish` and its like answer what
-only a running deployment knows.
-"""
+`expand` returns resources, outputs and all problems; `finish` and its like evaluate what only a running deployment knows."""
 
 from azure_gpu.formats.arm_template.model import Expanded, Nested, Output, TemplateResource
 from azure_gpu.formats.arm_template.parameters import Declared, declared, read_file, read_values

@@ -1,8 +1,6 @@
-"""What a function takes: how many arguments, and of which kind.
+"""Checks the number and the kinds of a function's arguments.
 
-In: evaluated arguments. Out: the same as Python's types, or RefusedError that names function and argument, and never the value,
-which may be a secret.
-"""
+RefusedError names the function and the argument, and never the value, which may be a secret."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

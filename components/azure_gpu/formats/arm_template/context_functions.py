@@ -1,8 +1,7 @@
-"""Functions that ask for what is around an expression: parameters, variables, copyIndex, reference, resourceGroup, …
+"""Functions that depend on the context of an expression: parameters, variables, copyIndex, reference, resourceGroup, …
 
-In: the reading that met the call, and its arguments. Out: the value; `DEFERRED` for what only a running deployment knows. Source:
-Microsoft Learn, azure-resource-manager/templates/template-functions-resource, -deployment, -numeric, -string and -date.
-"""
+They return `DEFERRED` for what only a running deployment knows. Source: Microsoft Learn,
+azure-resource-manager/templates/template-functions-resource, -deployment, -numeric, -string and -date."""
 
 import uuid
 from collections.abc import Callable, Mapping

@@ -1,8 +1,6 @@
-"""What has to be there before what: `dependsOn`, `reference`, and the order of serial copy loops, as keys of resources.
+"""Resolves the dependencies of resources: `dependsOn`, `reference`, and the order of serial copy loops, as keys of resources.
 
-In: the resources that were found. Out: those to deploy, with their dependencies; problems for what isn't in the template, for
-duplicates, and for circles, which are named from one end to the other.
-"""
+Names that aren't in the template, duplicates and circles are problems; a circle is named from one end to the other."""
 
 from collections.abc import Iterable
 

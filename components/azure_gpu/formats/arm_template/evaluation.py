@@ -1,8 +1,7 @@
-"""Evaluating: a template's JSON with its expressions, in a frame that says what parameters, variables and loops mean there.
+"""Evaluates a template's JSON in a frame, which defines its parameters, variables and loops.
 
-In: a value of the template and its place. Out: the value with expressions evaluated; what is deferred, what is secret, and which
-resources are referred to. Problems go to the template's list; one mistake is reported once, not where it is used.
-"""
+The result tells what is deferred, what is secret, and which resources are referred to. Problems go to the template's list; one
+mistake is reported once, and not where it is used."""
 
 import difflib
 

@@ -1,7 +1,6 @@
-"""What names mean at one place of a template: its parameters, variables, copy loops and scope, and what its frames share.
+"""The names that are defined at one place of a template: its parameters, variables, copy loops and scope.
 
-In: nothing but these. Out: `Frame`, `Shared`, `Loop`. Problems are added to `Shared.problems` with their place in the document.
-"""
+Problems are added to `Shared.problems`, which all frames of a template share, with their place in the document."""
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager

@@ -1,7 +1,6 @@
-"""The parameters or the variables of a template: each evaluated when it is first asked for, and once.
+"""The parameters or the variables of a template, each evaluated once, when it is first used.
 
-In: for each name how its value is made. Out: the values; those that need each other in a circle are a problem that names it.
-"""
+Values that need each other in a circle are a problem that names the circle."""
 
 import difflib
 from collections.abc import Callable, Mapping

@@ -1,8 +1,7 @@
-"""A template's parameters: what it declares, what it is given, and what is wrong between the two. Also parameter files.
+"""Compares the parameters that a template declares with the values that are given, and reads parameter files.
 
-In: the template and the given values. Out: `Names` for the evaluation, and every problem: missing ones all at once, unknown ones,
-wrong types, values that aren't allowed. Values of secure parameters are in no problem.
-"""
+Missing, unknown and disallowed values and wrong types are reported together. A problem never contains the value of a secure
+parameter."""
 
 import difflib
 from collections.abc import Callable, Mapping

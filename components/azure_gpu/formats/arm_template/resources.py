@@ -1,8 +1,7 @@
-"""A template's resources: conditions, copy loops, children inside of `resources`, nested deployments.
+"""Reads a template's resources: conditions, copy loops, children inside of `resources`, nested deployments.
 
-In: the `resources` of a template, and a frame. Out: one `TemplateResource` for each that is to be deployed, with the raw
-`dependsOn` of each, which `dependencies` turns into keys.
-"""
+The result is one `TemplateResource` for each resource that is to be deployed, with its raw `dependsOn`, which `dependencies`
+resolves."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field

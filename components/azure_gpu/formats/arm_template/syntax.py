@@ -1,8 +1,7 @@
-"""The grammar of template expressions: `[concat(parameters('name'), '-', copyIndex(1))]`, as a tree.
+"""Parses template expressions, such as `[concat(parameters('name'), '-', copyIndex(1))]`, into trees.
 
-In: the text of a value. Out: whether it is an expression, and its tree. RefusedError for one that can't be read. Source:
-Microsoft Learn, azure-resource-manager/templates/template-expressions.
-"""
+RefusedError is raised for one that can't be parsed. Source: Microsoft Learn,
+azure-resource-manager/templates/template-expressions."""
 
 import re
 from functools import lru_cache

@@ -1,8 +1,6 @@
-"""A whole ARM template: `expand` evaluates it, `finish` what waited for a running deployment.
+"""Evaluates a whole ARM template: `expand` evaluates it, `finish` what waited for a running deployment.
 
-In: a document, values of its parameters, and where it is deployed. Out: `Expanded`: the resources, the outputs and all problems.
-Nothing is raised, whatever the document holds.
-"""
+Nothing is raised, whatever the document contains: mistakes are problems of the result."""
 
 from collections.abc import Mapping
 from dataclasses import replace

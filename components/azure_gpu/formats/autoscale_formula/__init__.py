@@ -1,8 +1,7 @@
 """Formulas by which Azure Batch scales a pool: `$TargetDedicatedNodes = min(4, $PendingTasks);`.
 
-In: the text of a formula, samples of what the service measures, the time. Out: `parse` and `formula_problems`: everything that is
-wrong with it, with line and column. `evaluate` and `as_text`: what it asks for, in the service's form.
-"""
+`parse` and `formula_problems` report everything that is wrong with a formula, with line and column; `evaluate` and `as_text`
+return the numbers of nodes that it requests, in the service's form."""
 
 from azure_gpu.formats.autoscale_formula.evaluation import Evaluation, Targets, as_text, evaluate, results_of
 from azure_gpu.formats.autoscale_formula.formula import Formula, FormulaError, parse

@@ -1,7 +1,4 @@
-"""The fewest and the most nodes that an autoscale formula gives, over a week: while nothing runs, and whatever waits.
-
-In: the text of a formula. Out: numbers of nodes; None where that can't be told.
-"""
+"""The fewest and the most nodes that an autoscale formula requests over a week; None if they can't be determined."""
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,6 @@
-"""Names and types in a formula: variables that aren't there or can't be set, functions, methods, what operators take.
+"""Checks the names and types in a formula: variables, functions, methods, and the operands of operators.
 
-In: statements that could be read. Out: faults, each with its offset. What only samples can tell is left to the evaluation.
-"""
+Each fault has its offset. What depends on samples is left to the evaluation."""
 
 from collections.abc import Iterable, Sequence
 

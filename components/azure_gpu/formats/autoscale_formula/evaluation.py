@@ -1,8 +1,7 @@
-"""What a formula asks for, given samples and the time.
+"""Evaluates a formula with samples, at a time, for a pool with its present targets.
 
-In: a `Formula`, `Samples`, the time, and the targets that the pool has now. Out: an `Evaluation`: the values of all variables, or
-the error after which the service leaves the pool as it is; `as_text` writes the values as the service does in a run's results.
-"""
+The result has the values of all variables, or the error after which the service leaves the pool as it is; `as_text` writes the
+values as the service does in a run's results."""
 
 import math
 from collections.abc import Mapping

@@ -1,7 +1,4 @@
-"""A formula that was read and checked, and the place of what is wrong in one that can't be.
-
-In: the text. Out: the `Formula`, or every error with its line and column.
-"""
+"""A parsed and checked formula, or every error with its line and column."""
 
 from typing import NamedTuple
 

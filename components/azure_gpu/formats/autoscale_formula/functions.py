@@ -1,8 +1,7 @@
 """The functions of formulas.
 
-In: a function's name and its values. Out: its result; FunctionError where it has none. `percentile` takes the value at that rank
-of the sorted list and `round` goes away from zero at the half: how the service does the first no source says.
-"""
+`percentile` takes the value at that rank of the sorted list, and `round` rounds halves away from zero; no source documents how
+the service computes the first. FunctionError is raised for arguments that have no result."""
 
 import math
 import random

@@ -1,8 +1,6 @@
 """The operators of formulas.
 
-In: an operator and its values, whose types were checked as far as they can be without samples. Out: the result; OperatorError
-where there is none.
-"""
+The types of the operands were checked as far as that is possible without samples; OperatorError is raised for the others."""
 
 import math
 from collections.abc import Mapping

@@ -1,8 +1,6 @@
-"""What is wrong with a formula that a user wrote, as problems.
+"""Converts the faults of a formula into problems with line and column.
 
-In: its text and where it is written. Out: every problem with line and column. Its length and the number of its statements are the
-catalog's, `catalog.services.batch.autoscale`.
-"""
+The limits on its length and its number of statements are the catalog's, in `catalog.services.batch.autoscale`."""
 
 from collections.abc import Iterator
 

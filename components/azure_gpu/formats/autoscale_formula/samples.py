@@ -1,7 +1,4 @@
-"""What the service measured: one value every 30 seconds, of which some may be late or missing.
-
-In: the samples of a variable and the time. Out: what the methods of a variable give: `GetSample` and its like.
-"""
+"""What the service measured: one value every 30 seconds, of which some may be late or missing; `GetSample` and its like."""
 
 import math
 from collections.abc import Sequence

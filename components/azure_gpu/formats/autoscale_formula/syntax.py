@@ -1,7 +1,6 @@
-"""The grammar of autoscale formulas: statements `name = expression;`, each as a tree whose parts know where they stand.
+"""Parses autoscale formulas: statements `name = expression;`, each as a tree whose nodes have their offsets.
 
-In: the text. Out: its statements, and what can't be read, with offsets. After a fault reading goes on behind the next semicolon.
-"""
+After a fault, parsing continues behind the next semicolon."""
 
 import math
 import re

@@ -1,8 +1,7 @@
 """The values that a formula computes with, and their text as the service writes it in the results of a run.
 
-In: a value. Out: its text: `4`, `96.6667`, `[1,1,2]`, `2016-10-13T19:18:47.805Z`. How the service writes an interval no source
-shows: here it is `d.hh:mm:ss`.
-"""
+Examples are `4`, `96.6667`, `[1,1,2]` and `2016-10-13T19:18:47.805Z`. No source shows how the service writes an interval; here it
+is `d.hh:mm:ss`."""
 
 import math
 from dataclasses import dataclass

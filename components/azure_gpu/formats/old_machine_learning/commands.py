@@ -1,7 +1,6 @@
-"""Reads Workbench's commands: `az ml computetarget attach` and `az ml experiment submit`, wherever in a text they stand.
+"""Reads Workbench's commands, `az ml computetarget attach` and `az ml experiment submit`, in scripts, batch files and pages.
 
-In: a script, a batch file, a page. Out: a `Machine` and a `Run` for each. A password is never taken.
-"""
+A password is never taken."""
 
 import re
 import shlex

@@ -1,8 +1,7 @@
-"""Splits what a user names into pieces of one kind each: a file is one, a page or a notebook as many as it has blocks of code.
+"""Splits a file into pieces of one kind each: most files are one piece, a page or a notebook has one for each block of code.
 
-In: a file's name and text. Out: `Piece`s; none where nothing in it belongs to a retired client of Azure Machine Learning. Each
-piece keeps the lines that it has in its file, so that problems name them.
-"""
+A file without anything of a retired client of Azure Machine Learning has no pieces. Each piece keeps its lines in the file, for
+the paths of problems."""
 
 import json
 import re

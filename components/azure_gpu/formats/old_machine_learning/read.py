@@ -1,7 +1,6 @@
 """Reads a project for one of Azure Machine Learning's retired clients: all of its files together.
 
-In: files' names and texts. Out: `Found`, and every problem with its line. What belongs to none of the clients is passed over.
-"""
+What belongs to none of the clients is skipped."""
 
 import ast
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,4 @@
-"""Reads a scoring script that was written for version 1 of the SDK.
-
-In: the script's tree and its file. Out: a `ScoringScript`: what in it has another name or another form today.
-"""
+"""Reads a scoring script for version 1 of the SDK: the names and forms in it that differ today."""
 
 import ast
 from collections.abc import Iterator

@@ -1,8 +1,6 @@
-"""Reads a script for version 1 of the SDK, without running it: what clusters, models and web services it makes.
+"""Reads a script for version 1 of the SDK, without running it: the clusters, models and web services that it creates.
 
-In: the script's pieces, in their order. Out: `Cluster`s, `Service`s, `Model`s, and warnings for what is wrong in the script
-itself. Names are followed where they are bound to a constant, or to one of the SDK's own configurations.
-"""
+Names are followed to constants and to the SDK's own configurations. What is wrong in the script itself is a warning."""
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,8 +1,6 @@
 """Reads Workbench's `<target>.compute` and `<configuration>.runconfig`.
 
-In: a file's text. Out: a `Machine` or a `Run`, and every problem with its line. Keys are taken in any letter case; a password is
-never taken, not even encrypted.
-"""
+Keys are taken in any letter case; a password is never taken, not even an encrypted one."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import PurePath

@@ -1,11 +1,8 @@
-"""Shipyard's autoscale scenarios as the stack file's: by name where there is one that does the same, else as a formula.
+"""Converts Shipyard's autoscale scenarios: by name if a scenario of the stack file does the same, else to a formula.
 
-In: a pool of Shipyard. Out: the pool's key `autoscale`, what it doesn't say, and problems.
-
-Shipyard's scenarios have two numbers of nodes, least and most, for dedicated and for Spot nodes each; the stack file's have one
-kind of node, except `spot_fallback`. Where both kinds are asked for a formula says it.
-Source: Azure/batch-shipyard, docs/30 (autoscale) and docs/13 (pool), 2023-03; Shipyard counts hours and days in UTC.
-"""
+Shipyard's scenarios have a minimum and a maximum for dedicated and for Spot nodes each; the stack file's have one kind of node,
+except `spot_fallback`. A pool with both kinds becomes a formula.
+Source: Azure/batch-shipyard, docs/30 (autoscale) and docs/13 (pool), 2023-03; Shipyard counts hours and days in UTC."""
 
 from typing import Any, NamedTuple
 

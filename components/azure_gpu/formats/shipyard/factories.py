@@ -1,8 +1,6 @@
-"""The commands that a task of Shipyard stands for: one, or as many as its `task_factory` makes.
+"""The commands of a task of Shipyard: one, or as many as its `task_factory` makes.
 
-In: a task. Out: its commands in order, what is left out, problems. Drawn numbers are drawn here, once.
-Source: Azure/batch-shipyard, docs/35 (task factory and merge task), 2023-03.
-"""
+Random numbers are drawn here, once. Source: Azure/batch-shipyard, docs/35 (task factory and merge task), 2023-03."""
 
 import itertools
 import random

@@ -1,8 +1,7 @@
-"""The files of a Batch Shipyard configuration, whatever they are called: which is which is said by the key that each begins with.
+"""Reads the files of a Batch Shipyard configuration, which are recognised by their first key, whatever their names.
 
-In: texts with the names of their files. Out: `Shipyard`, whose parts hold what Shipyard's own schemas allow, and every problem
-with file and line. Of the credentials only names are taken: accounts, addresses and registries, never a key, a password or an id.
-"""
+Parts have what Shipyard's own schemas allow. Of the credentials only names are taken: accounts, addresses and registries, never a
+key, a password or an id."""
 
 import re
 from collections.abc import Iterable, Mapping

@@ -1,8 +1,6 @@
-"""A Shipyard job as a file of tasks for `operations run --on batch --tasks`.
+"""Converts a Shipyard job into a file of tasks for `operations run --on batch --tasks`.
 
-In: what was read. Out: a `JobSettings` for each job: the file's content as `formats.task_file` reads it, what it doesn't say, and
-problems. Secrets are never copied.
-"""
+The content is what `formats.task_file` reads. Secrets are never copied."""
 
 import re
 import shlex

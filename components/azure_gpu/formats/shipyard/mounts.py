@@ -1,8 +1,4 @@
-"""Shipyard's shared volumes as the mounts of a pool, and its data volumes as options of a container.
-
-In: the global configuration and the names of the accounts. Out: `mounts` of a pool, by path on the node; what is left out; the
-keys of the secrets; problems. A volume of a task: the words of its `-v`.
-"""
+"""Converts Shipyard's shared volumes to mounts of a pool, and its data volumes to `-v` options of a container."""
 
 import re
 from typing import Any

@@ -1,8 +1,7 @@
-"""A Shipyard pool as the keys under `pools.<name>` of a stack file.
+"""Converts a Shipyard pool into the keys under `pools.<name>` of a stack file.
 
-In: what was read of pool.yaml, config.yaml and jobs.yaml. Out: `PoolSettings`: the keys, without any secret, what they don't say,
-the keys of the secrets, and problems. Nothing is dropped without a word. Whether Batch takes it on a day is judged elsewhere.
-"""
+Secrets are left out and their keys returned, and every setting without a key is returned with its line. Whether Batch accepts the
+pool on a day is judged elsewhere."""
 
 import shlex
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,7 +1,6 @@
-"""What a Shipyard task takes from storage and leaves there, as resource files and outputs of a task.
+"""Converts the files that a Shipyard task fetches and stores into resource files and outputs of a task.
 
-In: a task or a job. Out: entries of the tasks' file; what is left out goes into a list. Signatures in addresses are never copied.
-"""
+Signatures in addresses are never copied."""
 
 import re
 from collections.abc import Iterator
