@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from azure_gpu.catalog.problems import errors
-from azure_gpu.formats.old_machine_learning.found import Found
+from azure_gpu.formats.old_machine_learning.project import OldProject
 from azure_gpu.formats.old_machine_learning.read import read
 from azure_gpu.formats.stack_file import configuration
 from azure_gpu.stack import settings as stack_settings
@@ -245,7 +245,7 @@ def test_files_of_a_foe_are_passed_over_at_once(name: str, text: str) -> None:
     began = time.monotonic()
     found, problems = read([(name, text)])
     assert time.monotonic() - began < 5, "what is linear takes a hundredth of this"
-    assert found == Found()
+    assert found == OldProject()
     assert not errors(problems)
 
 

@@ -26,7 +26,7 @@ def api_version(azure_type: AzureType) -> str:
 
 
 def body_of(azure_type: AzureType, inputs: Mapping[str, Any]) -> Json:
-    """What a PUT sends for these inputs, without what its path says."""
+    """The body of a PUT for these inputs, without what is in its path."""
     given = {key: value for key, value in inputs.items() if key not in azure_type.path_parameters}
     return _written(_table()[azure_type.token]["body"], given)
 

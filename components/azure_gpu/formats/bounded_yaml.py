@@ -17,7 +17,7 @@ from yaml.reader import ReaderError
 
 LONGEST = 1_000_000  # characters; the files that this is for have some thousand
 DEEPEST = 64
-MOST_VALUES = 50_000  # an alias repeats all that it stands for, so that a few lines can say billions
+MOST_VALUES = 50_000  # an alias repeats all of its value, so that a few lines can mean billions
 TAG = "tag:yaml.org,2002:"
 
 _MOST_BITS = 1000  # beyond, a number is none that a float can hold, nor one that Python writes out
@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 class BoundedYamlError(ValueError):
-    """The text is no YAML, or more than is read. The message is one line."""
+    """The text isn't YAML, or exceeds the limits. The message is one line."""
 
     def __init__(self, reason: str, line: int | None = None, fix: str = "") -> None:
         self.reason = reason
@@ -179,7 +179,7 @@ def _within(text: str, read: Callable[[_Loader], T]) -> T:
     except ReaderError as error:
         line = text.count("\n", 0, int(error.position)) + 1
         raise BoundedYamlError("a character here is not text that YAML takes", line, "remove it") from None
-    except (OverflowError, ValueError) as error:  # the escape "\U00110000" is no character
+    except (OverflowError, ValueError) as error:  # the escape "\U00110000" isn't a character
         if isinstance(error, BoundedYamlError):
             raise
         raise BoundedYamlError("an escape in double quotes isn't a character") from None
@@ -223,7 +223,7 @@ def _inner(node: Node) -> list[Node]:
 
 
 def _checked(node: Node) -> None:
-    r"""Two escapes of JSON, such as `"\ud83d\ude00"`, become the one character that they say. Half of such a pair is no text that
+    r"""Two escapes of JSON, such as `"\ud83d\ude00"`, become one character. Half of such a pair isn't text that
     can be written anywhere."""
     if isinstance(node, ScalarNode) and not str(node.value).isprintable():
         try:
@@ -237,7 +237,7 @@ def _line(node: Node) -> int | None:
 
 
 def _malformed(error: yaml.MarkedYAMLError, text: str) -> BoundedYamlError:
-    """What YAML says of its own grammar, without any of the text."""
+    """The parser's message about the grammar, without any of the text."""
     mark = error.problem_mark or error.context_mark
     line = mark.line + 1 if mark else 1
     rows = text.splitlines()

@@ -1,7 +1,7 @@
 """Kubernetes manifests as `jobs`, `services` and `gpu_pools` of a cluster in a stack file.
 
 A Job, CronJob or Pod becomes a job; a Deployment, ReplicaSet or StatefulSet a service, with what a Service and a
-HorizontalPodAutoscaler of the same pods say; a ConfigMap of NVIDIA's device plugin the `sharing` of a pool. Requests for MIG
+HorizontalPodAutoscaler of the same pods set; a ConfigMap of NVIDIA's device plugin the `sharing` of a pool. Requests for MIG
 instances and for shared GPUs name the sharing that the pool needs. Whatever the stack file has no key for is reported with its
 line, and so is every object of another kind.
 """
@@ -111,7 +111,7 @@ def _objects(documents: list[Reading]) -> Iterator[tuple[Mapping[str, Any], str,
             for index, item in enumerate(body["items"]):
                 if isinstance(item, dict):
                     yield item, f"items[{index}]", reading
-        elif isinstance(listed := reading.document.value, list):  # of `env` alone
+        elif isinstance(listed := reading.document.value, list):  # only `env`
             yield {"env": cast(list[Any], listed)}, "", reading
         else:
             yield body, "", reading
@@ -185,7 +185,7 @@ def _workload(kind: str, of: BodyReader, manifest: Manifest, fitting: Fitting) -
 def _pod(
     kind: str, name: str, of: BodyReader, pod: BodyReader, job: dict[str, Any], manifest: Manifest, fitting: Fitting
 ) -> None:
-    """`of`: the whole object; `job`: what it says beside its pod."""
+    """`of`: the whole object; `job`: its settings outside of the pod."""
     serves = kind in SERVES
     containers = pod.items("containers")
     if not containers:

@@ -8,7 +8,7 @@ from typing import Any, cast
 from azure_gpu.formats import bounded_yaml
 
 LONGEST = 100_000  # characters; such files have some dozen lines
-# A name, and what is wanted of it: `numpy`, `python=3.12`, `tensorflow-gpu == 1.12.0`, `jax[cuda12]>=0.4`, `channel::name`.
+# A name and its version constraint: `numpy`, `python=3.12`, `tensorflow-gpu == 1.12.0`, `jax[cuda12]>=0.4`, `channel::name`.
 _PACKAGE = re.compile(
     r"(?:[\w./-]+::)?(?P<name>[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)(?P<extras>\[[\w.,\s-]*\])?\s*(?P<constraint>.*)", re.DOTALL
 )
@@ -18,7 +18,7 @@ _WHEEL = re.compile(r"(?P<name>[A-Za-z0-9][A-Za-z0-9._]*)-[0-9][^/-]*-[^/]*\.whl
 
 
 class CondaFileError(ValueError):
-    """The text is no conda file. The message says why."""
+    """The text isn't a conda file. The message tells why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class CondaPackage:
 
     name: str  # in lower case, with hyphens; empty where pip gets an option or an address that names none
     extras: tuple[str, ...]  # cuda12 of jax[cuda12]
-    constraint: str  # what is wanted of its version; empty: anything
+    constraint: str  # empty: any version
     pip: bool  # pip brings it
     text: str  # as it is written
 
@@ -55,15 +55,15 @@ def read(text: str) -> CondaFile:
         raise CondaFileError(f"it can't be read: {error}") from None
     if not isinstance(content, Mapping):
         raise CondaFileError("expected a mapping with the key dependencies")
-    said = cast(Mapping[object, object], content)
-    dependencies = said.get("dependencies")
+    body = cast(Mapping[object, object], content)
+    dependencies = body.get("dependencies")
     if not isinstance(dependencies, list) or not dependencies:
         raise CondaFileError("it has no list under dependencies")
-    channels = said.get("channels")
+    channels = body.get("channels")
     if channels is not None and not isinstance(channels, list):
         raise CondaFileError("channels isn't a list")
     return CondaFile(
-        name=_word(said.get("name")),
+        name=_word(body.get("name")),
         channels=tuple(_word(channel) for channel in cast(list[object], channels or [])),
         packages=tuple(_packages(cast(list[object], dependencies))),
     )
@@ -84,7 +84,7 @@ def _packages(dependencies: list[object]) -> Iterator[CondaPackage]:
 
 
 def _word(value: object) -> str:
-    """Of anything but a word or a number nothing: aliases make lists of a few lines that nobody could write out."""
+    """ "" for anything but a word or a number: with aliases, a few lines can be a list too long to print."""
     is_word = isinstance(value, str | float) or (isinstance(value, int) and value.bit_length() <= 64)
     return str(value) if is_word else ""
 

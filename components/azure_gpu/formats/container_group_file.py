@@ -15,7 +15,7 @@ from azure_gpu.formats.container_group_shape import ARM_TYPE, GROUP
 from azure_gpu.formats.container_group_template import groups_in
 from azure_gpu.formats.document import Document
 from azure_gpu.formats.likely_secrets import holds_secret, is_secret_name
-from azure_gpu.formats.shaped import hold
+from azure_gpu.formats.shaped import validate
 from azure_gpu.formats.stack_file import SECRET
 
 NOWHERE = Scope()
@@ -93,18 +93,18 @@ def _is_template(value: dict[str, Any]) -> bool:
 
 def _of_template(document: Document, parameters: Mapping[str, Any], scope: Scope) -> tuple[list[GroupInFile], list[Problem]]:
     found, problems = groups_in(document, parameters, scope)
-    said = {problem.path for problem in problems}
+    reported = {problem.path for problem in problems}
     groups: list[GroupInFile] = []
     for given in found:
         group, wrong = _group(document, given.body, given.path, given.unknown)
         groups.append(group)
-        problems += [problem for problem in wrong if problem.path not in said]
+        problems += [problem for problem in wrong if problem.path not in reported]
     expressions = [expression for given in found for expression in given.unknown.values()]
     return groups, [seen for problem in problems if (seen := _weighed(problem, document, expressions)) is not None]
 
 
 def _weighed(problem: Problem, document: Document, expressions: list[str]) -> Problem | None:
-    """A problem of a variable or a parameter's default that isn't known because nobody said where the template is deployed: it
+    """A problem of a variable or a parameter's default that isn't known without the target of the deployment: it
     matters where a group needs it, may matter where a group's value isn't known, and doesn't otherwise."""
     where = problem.path.removeprefix(f"{document.file}:").partition(": ")[2]
     section, _, rest = where.partition(".")
@@ -130,7 +130,7 @@ def _of_group(document: Document, value: dict[str, Any]) -> tuple[list[GroupInFi
 
 
 def _group(document: Document, value: dict[str, Any], path: str, unknown: Mapping[str, str]) -> tuple[GroupInFile, list[Problem]]:
-    held = hold(value, GROUP, document, path, unknown)
+    held = validate(value, GROUP, document, path, unknown)
     lines = {**document.lines, **held.lines}
     inside = len(path) + 1 if path else 0
     secrets = [secret[inside:] for secret in held.secrets]

@@ -33,7 +33,7 @@ _ELSEWHERE = {
 
 
 class Left(NamedTuple):
-    """One thing that the settings don't say."""
+    """One part of the body that the settings don't have."""
 
     path: str  # in the group's body
     line: int
@@ -89,7 +89,7 @@ class _Settings:
             result["init_containers"] = self.named(properties["initContainers"], "initContainers", self.container)
             order = list(result["init_containers"])
             result["init_order"] = order if order != sorted(order) else None  # the engine sorts a stack file's keys
-        result["restart_policy"] = properties.get("restartPolicy", "Always")  # what Azure does where nothing is said
+        result["restart_policy"] = properties.get("restartPolicy", "Always")  # Azure's default
         result["os_type"] = properties.get("osType") if properties.get("osType") != "Linux" else None
         result |= self.network(properties)
         result["volumes"] = {
@@ -186,7 +186,7 @@ class _Settings:
         return {name: value for name, value in result.items() if value is not None}
 
     def lonely_ports(self, ports: list[int], properties: Mapping[str, Any]) -> None:
-        """A single container's ports are those of the group's address; others nobody can reach."""
+        """A single container's ports are those of the group's address; others can't be reached."""
         address: dict[str, Any] = properties.get("ipAddress") or {}
         opened = [port.get("port") for port in _items(address, "ports")]
         closed = [str(port) for port in ports if port not in opened]

@@ -4,44 +4,44 @@
 `GROUP`. Source: Microsoft's API descriptions, as generated in Azure/bicep-types-az for each of these versions.
 """
 
-from azure_gpu.formats.shapes import Anything, Flag, Many, Number, Text, Texts, Things
+from azure_gpu.formats.shapes import Anything, Flag, ListOf, Number, Object, Text, TextMap
 
 ARM_TYPE = "Microsoft.ContainerInstance/containerGroups"
 _VIEW = frozenset({"instanceView"})
-_COMMAND = Many(Text(filled=False), "word of a command")
+_COMMAND = ListOf(Text(filled=False), "word of a command")
 
-_GPU = Things(
+_GPU = Object(
     {"count": Number(whole=True), "sku": Text(("K80", "P100", "V100"), open=True)},
     required={"count": "add count: 1", "sku": "add the SKU that it ran on"},
 )
 _AMOUNTS = {"cpu": Number(), "memoryInGB": Number(), "gpu": _GPU}
-_RESOURCES = Things(
+_RESOURCES = Object(
     {
-        "requests": Things(_AMOUNTS, required={"cpu": "add cpu: 1", "memoryInGB": "add memoryInGB: 1.5"}),
-        "limits": Things(_AMOUNTS),
+        "requests": Object(_AMOUNTS, required={"cpu": "add cpu: 1", "memoryInGB": "add memoryInGB: 1.5"}),
+        "limits": Object(_AMOUNTS),
     },
     required={"requests": "add requests with cpu and memoryInGB"},
 )
-_VARIABLE = Things(
+_VARIABLE = Object(
     {"name": Text(), "value": Text(free=True), "secureValue": Text(secret=True)}, required={"name": "add the variable's name"}
 )
-_PORT = Things(
+_PORT = Object(
     {"port": Number(whole=True), "protocol": Text(("TCP", "UDP"))}, required={"port": "add port: and the port's number"}
 )
-_MOUNT = Things(
+_MOUNT = Object(
     {"name": Text(), "mountPath": Text(), "readOnly": Flag()},
     required={"name": "add the volume's name", "mountPath": "add the folder where the volume appears"},
 )
-_HEADER = Things({"name": Text(), "value": Text()})
-_PROBE = Things(
+_HEADER = Object({"name": Text(), "value": Text()})
+_PROBE = Object(
     {
-        "exec": Things({"command": _COMMAND}),
-        "httpGet": Things(
+        "exec": Object({"command": _COMMAND}),
+        "httpGet": Object(
             {
                 "path": Text(),
                 "port": Number(whole=True),
                 "scheme": Text(("http", "https")),
-                "httpHeaders": Many(_HEADER, "header"),
+                "httpHeaders": ListOf(_HEADER, "header"),
             },
             required={"port": "add port: and the port's number"},
         ),
@@ -52,11 +52,11 @@ _PROBE = Things(
         "timeoutSeconds": Number(whole=True),
     }
 )
-_SECURITY = Things(
+_SECURITY = Object(
     {
         "privileged": Flag(),
         "allowPrivilegeEscalation": Flag(),
-        "capabilities": Things({"add": Many(Text(), "capability"), "drop": Many(Text(), "capability")}),
+        "capabilities": Object({"add": ListOf(Text(), "capability"), "drop": ListOf(Text(), "capability")}),
         "runAsGroup": Number(whole=True),
         "runAsUser": Number(whole=True),
         "seccompProfile": Text(),
@@ -65,23 +65,23 @@ _SECURITY = Things(
 _OF_EVERY_CONTAINER = {
     "image": Text(),
     "command": _COMMAND,
-    "environmentVariables": Many(_VARIABLE, "environment variable"),
-    "volumeMounts": Many(_MOUNT, "volume mount"),
+    "environmentVariables": ListOf(_VARIABLE, "environment variable"),
+    "volumeMounts": ListOf(_MOUNT, "volume mount"),
     "securityContext": _SECURITY,
 }
 _IMAGE = {"image": "add image: and the image's name"}
 _NAMED = {"name": "add name: and a name of lowercase letters, digits and hyphens"}
-_CONTAINER = Things(
+_CONTAINER = Object(
     {
         "name": Text(),
-        "properties": Things(
+        "properties": Object(
             {
                 **_OF_EVERY_CONTAINER,
-                "ports": Many(_PORT, "port"),
+                "ports": ListOf(_PORT, "port"),
                 "resources": _RESOURCES,
                 "livenessProbe": _PROBE,
                 "readinessProbe": _PROBE,
-                "configMap": Things({"keyValuePairs": Texts()}),
+                "configMap": Object({"keyValuePairs": TextMap()}),
             },
             required={**_IMAGE, "resources": "add resources: with requests: of cpu and memoryInGB"},
             answered=_VIEW,
@@ -89,20 +89,20 @@ _CONTAINER = Things(
     },
     required={**_NAMED, "properties": "add properties: with image and resources"},
 )
-_INIT_CONTAINER = Things(
-    {"name": Text(), "properties": Things(_OF_EVERY_CONTAINER, required=_IMAGE, answered=_VIEW)},
+_INIT_CONTAINER = Object(
+    {"name": Text(), "properties": Object(_OF_EVERY_CONTAINER, required=_IMAGE, answered=_VIEW)},
     required={**_NAMED, "properties": "add properties: with image"},
 )
-_CREDENTIAL = Things(
+_CREDENTIAL = Object(
     {"server": Text(), "username": Text(), "password": Text(secret=True), "identity": Text(), "identityUrl": Text()},
     required={"server": "add server: and the registry's host name"},
     answered=frozenset({"isDelegatedIdentity"}),
 )
 _SCOPES = ("Unsecure", "TenantReuse", "SubscriptionReuse", "ResourceGroupReuse", "Noreuse")
-_ADDRESS = Things(
+_ADDRESS = Object(
     {
         "type": Text(("Public", "Private")),
-        "ports": Many(_PORT, "port"),
+        "ports": ListOf(_PORT, "port"),
         "ip": Text(),
         "dnsNameLabel": Text(),
         "dnsNameLabelReusePolicy": Text(_SCOPES),  # of 2021-10-01
@@ -111,10 +111,10 @@ _ADDRESS = Things(
     required={"type": "add type: Public, or type: Private in a virtual network", "ports": "add ports: and the ports to open"},
     answered=frozenset({"fqdn"}),
 )
-_VOLUME = Things(
+_VOLUME = Object(
     {
         "name": Text(),
-        "azureFile": Things(
+        "azureFile": Object(
             {
                 "shareName": Text(),
                 "storageAccountName": Text(),
@@ -124,70 +124,70 @@ _VOLUME = Things(
             required={"shareName": "add the share's name", "storageAccountName": "add the storage account's name"},
         ),
         "emptyDir": Anything(),
-        "secret": Texts(secret=True),
-        "gitRepo": Things(
+        "secret": TextMap(secret=True),
+        "gitRepo": Object(
             {"repository": Text(), "directory": Text(), "revision": Text()},
             required={"repository": "add the repository's address"},
         ),
     },
     required={"name": "add the volume's name"},
 )
-_LOGS = Things(
+_LOGS = Object(
     {
-        "logAnalytics": Things(
+        "logAnalytics": Object(
             {
                 "workspaceId": Text(),
                 "workspaceKey": Text(secret=True),
                 "workspaceResourceId": Text(),
                 "logType": Text(("ContainerInsights", "ContainerInstanceLogs")),
-                "metadata": Texts(),
+                "metadata": TextMap(),
             }
         )
     }
 )
 _REFERENCE = {"id": Text(), "name": Text()}
-_IDENTITY = Things(
+_IDENTITY = Object(
     {
         "type": Text(("None", "SystemAssigned", "UserAssigned", "SystemAssigned, UserAssigned")),
         "userAssignedIdentities": Anything(),
     },
     answered=frozenset({"principalId", "tenantId"}),
 )
-_PROPERTIES = Things(
+_PROPERTIES = Object(
     {
-        "containers": Many(_CONTAINER, "container"),
-        "initContainers": Many(_INIT_CONTAINER, "init container"),
-        "imageRegistryCredentials": Many(_CREDENTIAL, "registry"),
+        "containers": ListOf(_CONTAINER, "container"),
+        "initContainers": ListOf(_INIT_CONTAINER, "init container"),
+        "imageRegistryCredentials": ListOf(_CREDENTIAL, "registry"),
         "restartPolicy": Text(("Always", "OnFailure", "Never")),
         "osType": Text(("Linux", "Windows")),
         "ipAddress": _ADDRESS,
-        "volumes": Many(_VOLUME, "volume"),
+        "volumes": ListOf(_VOLUME, "volume"),
         "diagnostics": _LOGS,
-        "networkProfile": Things(_REFERENCE),  # until subnetIds took its place
-        "subnetIds": Many(Things(_REFERENCE, required={"id": "add the subnet's ARM id"}), "subnet"),
-        "dnsConfig": Things({"nameServers": Many(Text(), "name server"), "searchDomains": Text(), "options": Text()}),
+        "networkProfile": Object(_REFERENCE),  # until subnetIds took its place
+        "subnetIds": ListOf(Object(_REFERENCE, required={"id": "add the subnet's ARM id"}), "subnet"),
+        "dnsConfig": Object({"nameServers": ListOf(Text(), "name server"), "searchDomains": Text(), "options": Text()}),
         "sku": Text(("Standard", "Dedicated", "Confidential")),
         "priority": Text(("Regular", "Spot")),
-        "encryptionProperties": Things({"vaultBaseUrl": Text(), "keyName": Text(), "keyVersion": Text(), "identity": Text()}),
-        "extensions": Many(
-            Things(
+        "encryptionProperties": Object({"vaultBaseUrl": Text(), "keyName": Text(), "keyVersion": Text(), "identity": Text()}),
+        "extensions": ListOf(
+            Object(
                 {
                     "name": Text(),
-                    "properties": Things(
+                    "properties": Object(
                         {
                             "extensionType": Text(),
                             "version": Text(),
                             "settings": Anything(),
-                            "protectedSettings": Texts(secret=True),
+                            "protectedSettings": TextMap(secret=True),
                         }
                     ),
                 }
             ),
             "extension",
         ),
-        "confidentialComputeProperties": Things({"ccePolicy": Text()}),
-        "containerGroupProfile": Things({"id": Text(), "revision": Number(whole=True)}),
-        "standbyPoolProfile": Things({"id": Text(), "failContainerGroupCreateOnReuseFailure": Flag()}),
+        "confidentialComputeProperties": Object({"ccePolicy": Text()}),
+        "containerGroupProfile": Object({"id": Text(), "revision": Number(whole=True)}),
+        "standbyPoolProfile": Object({"id": Text(), "failContainerGroupCreateOnReuseFailure": Flag()}),
     },
     required={"containers": "add containers: and a list of them", "osType": "add osType: Linux"},
     answered=frozenset(
@@ -196,14 +196,14 @@ _PROPERTIES = Things(
         | {"isCustomProvisioningTimeout", "provisioningTimeoutInSeconds"}
     ),
 )
-GROUP = Things(
+GROUP = Object(
     {
         "name": Text(),
         "type": Text((ARM_TYPE,)),
         "apiVersion": Text(),
         "location": Text(),
-        "tags": Texts(),
-        "zones": Many(Text(), "zone"),
+        "tags": TextMap(),
+        "zones": ListOf(Text(), "zone"),
         "identity": _IDENTITY,
         "properties": _PROPERTIES,
     },

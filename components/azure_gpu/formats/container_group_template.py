@@ -18,7 +18,7 @@ from azure_gpu.formats.stack_file import SECRET
 
 _SECRET_TEXT = f"[{SECRET}"  # as a template spells a text that begins with a bracket
 SOMEWHERE = "locationoftheresourcegroup"  # stands for a location that isn't known; survives toLower and replace
-# What an entry of a template says of the resource, which isn't the resource.
+# Keys of a template's entry that aren't part of the resource.
 _BESIDE = {"dependson", "comments", "condition", "copy", "scope", "metadata", "resources"}
 _ASKS_FOR_A_KEY = re.compile(r"\blist\w*\s*\(", re.IGNORECASE)
 _SECRET_KEYS = {"password", "securevalue", "storageaccountkey", "workspacekey"}
@@ -36,7 +36,7 @@ class Given(NamedTuple):
 
 
 def groups_in(document: Document, parameters: Mapping[str, Any], scope: Scope) -> tuple[list[Given], list[Problem]]:
-    """`scope.location` None: the groups are wherever their resource group is, and have no location."""
+    """`scope.location` None: the groups are where their resource group is, and have no location."""
     ready, given = _without_secrets(document, parameters)
     place = scope if scope.location is not None else scope._replace(location=SOMEWHERE)
     entries = _entries(cast(dict[str, Any], ready.value))
@@ -53,7 +53,7 @@ def groups_in(document: Document, parameters: Mapping[str, Any], scope: Scope) -
     beside = [member(path, key) for path, entry in others.items() for key in entry if key.lower() != "dependson"]
     ours = [resource for resource in expanded.everything() if resource.type.lower() == ARM_TYPE.lower()]
     groups = [_group(resource, nameless) for resource in ours]
-    # What other resources say doesn't matter here, but what they depend on does: a circle is one for all.
+    # Problems of other resources don't matter here, but their dependencies do: a circle is a problem of all.
     problems = [problem for problem in (*of_names, *expanded.problems) if not _is_beside(problem, beside)]
     left = {resource.path: resource.type for resource in expanded.everything() if resource not in ours}
     left |= {path: str(entry.get("type")) for path, entry in others.items()}
@@ -121,19 +121,19 @@ def _hidden(value: Any, path: str, secrets: tuple[str, ...]) -> Any:
 
 def _without_secrets(document: Document, parameters: Mapping[str, Any]) -> tuple[Document, dict[str, Any]]:
     """The template and its parameters with SECRET for each secure text, and for each expression that only asks for a secret:
-    `listKeys` answers nobody here, and nobody needs it to. Outputs are left out, as they make nothing."""
+    `listKeys` can't be evaluated here. Outputs are left out, since they create nothing."""
     template = cast(dict[str, Any], document.value)
     changed: dict[str, Any] = {**template, "outputs": {}, "resources": _blanked(template.get("resources"))}
     given = dict(parameters)
     of_template = declared(template)
     for parameter in of_template.values():
-        said = [name for name in given if name.lower() == parameter.name.lower()]
+        names = [name for name in given if name.lower() == parameter.name.lower()]
         if parameter.type == "securestring" or (parameter.type == "string" and is_secret_name(parameter.name)):
             safe = {"type": "securestring", "defaultValue": _SECRET_TEXT}
             changed["parameters"] = {**changed["parameters"], parameter.name: safe}
-            given = {name: value for name, value in given.items() if name not in said}
+            given = {name: value for name, value in given.items() if name not in names}
         else:
-            given |= {name: _typed(given[name], parameter.type) for name in said}
+            given |= {name: _typed(given[name], parameter.type) for name in names}
     return document._replace(value=changed), given
 
 
@@ -201,7 +201,7 @@ def _of_name(problem: Problem) -> Problem:
 
 
 def _is_beside(problem: Problem, paths: list[str]) -> bool:
-    """Whether it is about what other resources say, or about what isn't known of what they are called."""
+    """Whether it is about the content of other resources, or about a name of theirs that isn't known."""
     where = problem.path.rpartition(": ")[2]
     unknown = problem.code is Code.UNKNOWN and "dependsOn" in where
     return unknown or any(where == path or where.startswith((f"{path}.", f"{path}[")) for path in paths)

@@ -33,10 +33,10 @@ def fault(text: str) -> str | None:
     given = text.split()
     if len(given) != len(_FIELDS):
         return f"a schedule has five fields, and this has {len(given)}"
-    for field, said in zip(_FIELDS, given, strict=True):
-        for part in said.split(","):
+    for field, word in zip(_FIELDS, given, strict=True):
+        for part in word.split(","):
             if not _is_part(part, field):
-                return f"{said!r} isn't a valid {field.name}, {field.least} to {field.most}"
+                return f"{word!r} isn't a valid {field.name}, {field.least} to {field.most}"
     return None
 
 
@@ -49,16 +49,16 @@ def matches(text: str, moment: datetime) -> bool:
     now = moment.astimezone(UTC)
     values = (now.minute, now.hour, now.day, now.month, now.isoweekday() % 7)
     minute, hour, day, month, weekday = (
-        value in _values(said, field) for value, said, field in zip(values, fields, _FIELDS, strict=True)
+        value in _values(word, field) for value, word, field in zip(values, fields, _FIELDS, strict=True)
     )
     either = not fields[2].startswith("*") and not fields[4].startswith("*")
     return minute and hour and month and ((day or weekday) if either else (day and weekday))
 
 
-def _values(said: str, field: _Field) -> set[int]:
+def _values(word: str, field: _Field) -> set[int]:
     """The numbers that a field of a schedule stands for."""
     found: set[int] = set()
-    for part in said.split(","):
+    for part in word.split(","):
         span, slash, step = part.partition("/")
         match = _PART.fullmatch(span)
         first, last = (match["first"], match["last"]) if match else (None, None)

@@ -72,7 +72,7 @@ class Cmd:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """USER, LABEL and EXPOSE: what an image says about itself, which changes no file of it."""
+    """USER, LABEL and EXPOSE: metadata of an image, which changes none of its files."""
 
     line: int
     keyword: str

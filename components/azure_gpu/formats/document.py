@@ -1,4 +1,4 @@
-"""A file that was read, with the line of each value in it: what problems need to say where something is written.
+"""A file that was read, with the line of each value, for the paths of problems.
 
 `Document`, the same for YAML and JSON; `line_of`, which finds the line of a path or of what it lies in.
 """

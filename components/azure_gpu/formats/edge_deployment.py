@@ -46,8 +46,8 @@ _LEFT_OF_CONTAINER = {
 class EdgeJobInFile(NamedTuple):
     """One container, as a job."""
 
-    name: str  # empty: the file doesn't say one
-    settings: Mapping[str, Any]  # image, command, args, environment, visible_devices, …: what the file says, and no more
+    name: str  # empty if the file has none
+    settings: Mapping[str, Any]  # image, command, args, environment, visible_devices, …: only what the file has
     secrets: tuple[str, ...]  # variables that are likely secrets: to be given as `secret_environment`
     at: str  # where it is written: file:line: path
 
@@ -113,10 +113,10 @@ class _Reading:
 
     def jobs(self) -> list[EdgeJobInFile]:
         body = _mapping(self.document.value)
-        if items := _list(self.document.value):  # of `env` alone
+        if items := _list(self.document.value):  # only `env`
             return [self.job("", "", {}, {"env": items}, "")]
         if not body:
-            self.say("", "this is neither a manifest nor a piece of one", fix="write a Job, or the env of its container")
+            self.report("", "this is neither a manifest nor a piece of one", fix="write a Job, or the env of its container")
             return []
         if body.get("kind") is None:
             return self.of_piece(body)
@@ -140,13 +140,13 @@ class _Reading:
                 return self.of_pod("", _inside(body, path), path, {}, "")
         if "env" in body or "image" in body:
             return [self.job(str(body.get("name") or ""), "", {}, body, "")]
-        self.say("", "no container here", fix="write a Job, or the env of its container")
+        self.report("", "no container here", fix="write a Job, or the env of its container")
         return []
 
     def of_pod(self, name: str, pod: Mapping[str, Any], path: str, job: Mapping[str, Any], job_path: str) -> list[EdgeJobInFile]:
         listed = [_mapping(one) for one in _list(pod.get("containers")) if _mapping(one)]
         if not listed:
-            self.say(f"{path}.containers" if path else "containers", "the pod has no container", fix="add one")
+            self.report(f"{path}.containers" if path else "containers", "the pod has no container", fix="add one")
             return []
         for key, why in _LEFT_OF_POD.items():
             if key in pod:
@@ -161,22 +161,22 @@ class _Reading:
         return found
 
     def of_job(self, pod: Mapping[str, Any], job: Mapping[str, Any], job_path: str) -> dict[str, Any]:
-        said: dict[str, Any] = {}
+        settings: dict[str, Any] = {}
         for key, name in (("hostIPC", "host_ipc"), ("hostPID", "host_pid")):
             if isinstance(pod.get(key), bool):
-                said[name] = pod[key]
+                settings[name] = pod[key]
         retries, seconds = _count(job.get("backoffLimit")), _count(job.get("activeDeadlineSeconds"))
         if retries is not None:
-            said["retries"] = retries
+            settings["retries"] = retries
         if seconds is not None:
-            said["timeout_minutes"] = max(1, -(-seconds // 60))
+            settings["timeout_minutes"] = max(1, -(-seconds // 60))
         for key in ("parallelism", "completions"):
             if job.get(key) not in (None, 1):
                 self.leave(_join(job_path, key), "a job on a device is one pod")
         if "ttlSecondsAfterFinished" in job:
             why = "a finished Job is kept: one that was cleaned up would run again with the next update"
             self.leave(_join(job_path, "ttlSecondsAfterFinished"), why)
-        return said
+        return settings
 
     def job(self, name: str, pod_path: str, of_pod: Mapping[str, Any], body: Mapping[str, Any], path: str) -> EdgeJobInFile:
         settings: dict[str, Any] = dict(of_pod)
@@ -207,13 +207,13 @@ class _Reading:
             return
         items = _list(env)
         if not items:
-            self.say(path, "env is a list of variables", fix='write each as `- name: …` with `value: "…"` below')
+            self.report(path, "env is a list of variables", fix='write each as `- name: …` with `value: "…"` below')
             return
         for index, item in enumerate(items):
             at, entry = f"{path}[{index}]", _mapping(item)
             name, value = entry.get("name"), entry.get("value")
             if not isinstance(name, str) or not name.strip():
-                self.say(at, "a variable has no name", fix="write `- name: …`")
+                self.report(at, "a variable has no name", fix="write `- name: …`")
             elif "valueFrom" in entry:
                 self.leave(f"{at}.valueFrom", f"where {name.strip()} comes from isn't known here")
             else:
@@ -228,7 +228,7 @@ class _Reading:
             try:
                 settings["active_thread_percentage"] = _number(value)
             except ValueError:
-                self.say(
+                self.report(
                     f"{path}.value", "the share of a GPU's threads is a percentage", value=value, fix='write "20" for a fifth'
                 )
         else:
@@ -238,7 +238,7 @@ class _Reading:
             else:
                 settings["pinned_memory_limit"] = match[1]
 
-    def say(self, path: str, message: str, *, value: object = None, fix: str = "") -> None:
+    def report(self, path: str, message: str, *, value: object = None, fix: str = "") -> None:
         self.problems.append(Problem(path=self.document.at(path), message=message, value=value, fix=fix))
 
     def warn(self, path: str, message: str, *, value: object = None, allowed: str = "") -> None:
@@ -252,7 +252,7 @@ class _Reading:
 
 
 def _inside(body: Mapping[str, Any], path: str) -> Mapping[str, Any]:
-    """What is at a path of words with dots; nothing where that is no mapping."""
+    """The mapping at a path of words with dots; an empty one if there is none."""
     for step in filter(None, path.split(".")):
         body = _mapping(body.get(step))
     return body
@@ -288,5 +288,5 @@ def _as_text(value: object) -> str:
 
 
 def named(jobs: Sequence[EdgeJobInFile], name: str) -> EdgeJobInFile | None:
-    """The job of this name; the only one there is, whatever its name."""
+    """The job of this name, or the only one."""
     return next((job for job in jobs if job.name == name), jobs[0] if len(jobs) == 1 else None)

@@ -26,7 +26,7 @@ _FORM = "[registry/]repository[:tag][@sha256:...], such as nvidia/cuda:12.4.1-ba
 
 @dataclass(frozen=True, slots=True)
 class ImageReference:
-    """One image. `tag` is "" only where a digest alone says which image is meant."""
+    """One image. `tag` is "" only if the image is given by a digest without a tag."""
 
     registry: str
     repository: str
@@ -42,13 +42,13 @@ class ImageReference:
 
 
 def parse(text: str) -> ImageReference | None:
-    """The image that `text` refers to, or None where it can't be parsed; `check` says why."""
+    """The image that `text` refers to, or None if it can't be parsed; `check` tells why."""
     parsed = _parse(text)
     return parsed if isinstance(parsed, ImageReference) else None
 
 
 def check(text: str, path: str) -> list[Problem]:
-    """One problem where `text` is no image reference, else none."""
+    """One problem if `text` isn't an image reference, else none."""
     parsed = _parse(text)
     if isinstance(parsed, ImageReference):
         return []

@@ -10,7 +10,7 @@ from azure_gpu.formats import bounded_yaml
 
 
 class KubeconfigError(Exception):
-    """The text is no kubeconfig, or not a whole one. The message says what is wrong with it."""
+    """The text isn't a kubeconfig, or is incomplete. The message tells what is wrong with it."""
 
 
 class ExecPlugin(NamedTuple):
@@ -23,7 +23,7 @@ class ExecPlugin(NamedTuple):
 
 
 class Kubeconfig(NamedTuple):
-    """One context of a kubeconfig. Data is in Base64, as it is written there; empty where nothing is said."""
+    """One context of a kubeconfig. Data is in Base64, as it is written there; empty if missing."""
 
     context: str
     server: str  # https://…
@@ -85,8 +85,8 @@ def _named(config: Mapping[str, Any], key: str, inner: str, name: str) -> Mappin
     raise KubeconfigError(f"the kubeconfig has no {inner} that is called {name!r}; it has {there or 'none'}")
 
 
-def _exec(said: object) -> ExecPlugin | None:
-    plugin = _mapping(said)
+def _exec(value: object) -> ExecPlugin | None:
+    plugin = _mapping(value)
     if not plugin:
         return None
     pairs = [_mapping(one) for one in _list(plugin.get("env"))]

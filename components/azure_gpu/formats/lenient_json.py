@@ -13,7 +13,7 @@ from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats.document import Document
 
 MAX_DEPTH = 60  # of objects and lists in each other; far more than any template has
-MAX_PROBLEMS = 50  # one mistake can make a hundred; nobody reads more
+MAX_PROBLEMS = 50  # one mistake can cause a hundred
 
 _SPACE = re.compile(r"[\s\ufeff\u200b]+")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?P<fraction>\.[0-9]+)?(?P<exponent>[eE][+-]?[0-9]+)?(?![\w.+])")

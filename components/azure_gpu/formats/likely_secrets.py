@@ -24,7 +24,7 @@ _KEYS = {
     "license",
     "encryption",
 }
-# DB_PASSWORD_FILE says where the secret is.
+# DB_PASSWORD_FILE is the place of the secret.
 _ABOUT_A_SECRET = {
     "file",
     "path",

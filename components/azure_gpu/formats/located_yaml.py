@@ -67,7 +67,7 @@ def _with_quotes(text: str, file: str, above: int) -> tuple[str, list[Problem]]:
 
 
 class _Values:
-    """Turns nodes into values, and gathers lines and problems on the way."""
+    """Converts nodes to values, and collects lines and problems."""
 
     def __init__(self, file: str, above: int) -> None:
         self.file = file
@@ -78,10 +78,10 @@ class _Values:
     def document(self, nodes: list[Node]) -> tuple[Document, list[Problem]]:
         value = self.value(nodes[0], "", self.line(nodes[0]))
         if len(nodes) > 1:
-            self.say(self.line(nodes[1]), "", f"the file holds {len(nodes)} YAML documents", "put each into a separate file")
+            self.report(self.line(nodes[1]), "", f"the file holds {len(nodes)} YAML documents", "put each into a separate file")
         return Document(self.file, value, self.lines), self.problems
 
-    def say(self, line: int, path: str, message: str, fix: str, severity: Severity = Severity.ERROR) -> None:
+    def report(self, line: int, path: str, message: str, fix: str, severity: Severity = Severity.ERROR) -> None:
         where = f"{self.file}:{line}: {path}" if path else f"{self.file}:{line}"
         self.problems.append(Problem(path=where, message=message, fix=fix, severity=severity))
 
@@ -100,20 +100,22 @@ class _Values:
         """The keys as they are spelt: `on` stays `on`. Of a key that is there twice the later one counts, as everywhere."""
         own: dict[str, Any] = {}
         merged: dict[str, Any] = {}
-        said: dict[str, int] = {}
+        first_lines: dict[str, int] = {}
         for key, item in node.value:
             line = self.line(key)
             if not isinstance(key, ScalarNode):
-                self.say(line, path, "the key is a list or a mapping", "write a word as the key")
+                self.report(line, path, "the key is a list or a mapping", "write a word as the key")
                 continue
             if key.tag == _MERGE:
                 merged |= self.merged(item, path, line)
                 continue
             name = str(key.value)
             inner = member(path, name)
-            if name in said:
-                self.say(line, inner, f"this key is there twice, at first in line {said[name]}", "remove one of the two")
-            said[name] = line
+            if name in first_lines:
+                self.report(
+                    line, inner, f"this key is there twice, at first in line {first_lines[name]}", "remove one of the two"
+                )
+            first_lines[name] = line
             own[name] = self.value(item, inner, line)
         return merged | own
 
@@ -123,7 +125,7 @@ class _Values:
         result: dict[str, Any] = {}
         for one in nodes:
             if not isinstance(one, MappingNode) or _is_placeholder(one):
-                self.say(line, path, "<< takes keys from a mapping, and this is none", "name an anchor of a mapping")
+                self.report(line, path, "<< takes keys from a mapping, and this is none", "name an anchor of a mapping")
                 continue
             result = self.value(one, path, self.lines.get(path, line)) | result
         return result
@@ -134,14 +136,14 @@ class _Values:
             return None
         if node.tag == f"{TAG}timestamp":
             message = "YAML reads this as a date, because it isn't quoted"
-            self.say(line, path, message, "put it in quotes", Severity.WARNING)
+            self.report(line, path, message, "put it in quotes", Severity.WARNING)
             return text
         if node.tag == f"{TAG}bool":
             return text.lower() in ("yes", "true", "on")
         if node.tag in (f"{TAG}int", f"{TAG}float"):
             return bounded_yaml.number(node)
         if node.tag != f"{TAG}str":
-            self.say(line, path, "a tag of YAML (what starts with '!') isn't understood here", "remove it, or quote the value")
+            self.report(line, path, "a tag of YAML (what starts with '!') isn't understood here", "remove it, or quote the value")
         return text
 
 

@@ -15,12 +15,12 @@ from azure_gpu.formats import placeholders
 from azure_gpu.formats.document import Document
 from azure_gpu.formats.lenient_json import member
 from azure_gpu.formats.likely_secrets import holds_secret
-from azure_gpu.formats.shapes import Anything, Flag, Many, Number, Shape, Text, Texts, Things
+from azure_gpu.formats.shapes import Anything, Flag, ListOf, Number, Object, Shape, Text, TextMap
 from azure_gpu.formats.stack_file import SECRET
 
 _LONGEST_SHOWN = 80  # characters
 _PLACEHOLDER = "is a placeholder, not a value"
-_ABSENT: Any = object()  # a value that is wrong, and said so
+_ABSENT: Any = object()  # a value that is wrong, and was reported
 
 
 class Shaped(NamedTuple):
@@ -32,9 +32,9 @@ class Shaped(NamedTuple):
     lines: dict[str, int]
 
 
-def hold(
+def validate(
     value: Mapping[str, Any],
-    shape: Things,
+    shape: Object,
     document: Document,
     prefix: str,
     unknown: Mapping[str, str] = MappingProxyType({}),
@@ -44,7 +44,7 @@ def hold(
     """`prefix` is the path of `value` in the document. The paths in the result start with it. `unknown` has the expressions that
     stand in place of values, by path in the document; at the place of a secret they don't matter. `what` is it, in words;
     `lenient`: a name that isn't known is a warning."""
-    held = _Held(document, shape, unknown, what, lenient)
+    held = _Validation(document, shape, unknown, what, lenient)
     whole = held.things(dict(value), shape, prefix, prefix)
     return Shaped(whole, held.problems, tuple(held.secrets), held.lines)
 
@@ -54,8 +54,8 @@ def is_of_placeholder(problem: Problem) -> bool:
     return problem.message.endswith(_PLACEHOLDER)
 
 
-class _Held:
-    def __init__(self, document: Document, whole: Things, unknown: Mapping[str, str], what: str, lenient: bool) -> None:
+class _Validation:
+    def __init__(self, document: Document, whole: Object, unknown: Mapping[str, str], what: str, lenient: bool) -> None:
         self.document = document
         self.what = what
         self.lenient = lenient
@@ -65,7 +65,7 @@ class _Held:
         self.secrets: list[str] = []
         self.lines: dict[str, int] = {}
 
-    def say(
+    def report(
         self, written: str, message: str, *, value: object = None, allowed: str = "", fix: str = "", warn: bool = False
     ) -> None:
         severity = Severity.WARNING if warn else Severity.ERROR
@@ -84,11 +84,11 @@ class _Held:
                 return self.number(value, shape, written)
             case Flag():
                 return self.flag(value, written)
-            case Texts():
+            case TextMap():
                 return self.texts(value, shape, written, path)
-            case Many():
+            case ListOf():
                 return self.many(value, shape, written, path)
-            case Things():
+            case Object():
                 if isinstance(value, dict):
                     return self.things(cast(dict[str, Any], value), shape, written, path)
                 return self.wrong(value, "an object, which is keys and values", written)
@@ -100,7 +100,7 @@ class _Held:
             self.placeholder(found, written)
         else:
             shown = value if isinstance(value, str | int | float) else None
-            self.say(written, f"expected {wanted}, got {_kind(value)}", value=shown, fix=_wrong_fix(value, wanted))
+            self.report(written, f"expected {wanted}, got {_kind(value)}", value=shown, fix=_wrong_fix(value, wanted))
         return _ABSENT
 
     def expression(self, written: str) -> Any:
@@ -112,11 +112,11 @@ class _Held:
 
     def placeholder(self, found: str, written: str, *, secret: bool = False, maybe: bool = False) -> None:
         if secret:
-            self.say(written, "a placeholder stands here instead of the secret", fix="set the real one", warn=True)
+            self.report(written, "a placeholder stands here instead of the secret", fix="set the real one", warn=True)
         else:
             message = f"{_shown(found)} {_PLACEHOLDER}"
             fix = "write the value in its place: nothing fills it in here"
-            self.say(written, message, fix=f"{fix}{', unless the program does' if maybe else ''}", warn=maybe)
+            self.report(written, message, fix=f"{fix}{', unless the program does' if maybe else ''}", warn=maybe)
 
     def text(self, value: object, shape: Text, written: str, path: str) -> Any:
         if shape.secret:
@@ -125,11 +125,11 @@ class _Held:
             self.secrets.append(path)
             return SECRET
         if isinstance(value, int | float) and not isinstance(value, bool):
-            self.say(written, "expected text, got a number", value=value, fix="put it in quotes", warn=True)
+            self.report(written, "expected text, got a number", value=value, fix="put it in quotes", warn=True)
             value = str(value)
         if isinstance(value, bool):
             message = "expected text; an unquoted true, false, yes, no, on or off is a boolean"
-            self.say(written, message, fix="put it in quotes")
+            self.report(written, message, fix="put it in quotes")
             return _ABSENT
         if not isinstance(value, str):
             return self.wrong(value, "text", written)
@@ -146,7 +146,7 @@ class _Held:
             return known or value
         near = spelling.nearest(value.lower(), by_lower, 1)
         fix = f"write {by_lower[near[0]]}" if near else "write one of these"
-        self.say(written, "not one of the values that Azure accepts", value=value, allowed=", ".join(shape.choices), fix=fix)
+        self.report(written, "not one of the values that Azure accepts", value=value, allowed=", ".join(shape.choices), fix=fix)
         return _ABSENT
 
     def number(self, value: object, shape: Number, written: str) -> Any:
@@ -159,7 +159,7 @@ class _Held:
         if isinstance(value, bool) or not isinstance(value, int | float):
             return self.wrong(value, wanted, written)
         if not _is_finite(value) or (shape.whole and value != int(value)):
-            self.say(written, f"this isn't {wanted}", value=value, fix=f"write {wanted}")
+            self.report(written, f"this isn't {wanted}", value=value, fix=f"write {wanted}")
             return _ABSENT
         return int(value) if shape.whole or value == int(value) else value
 
@@ -168,7 +168,7 @@ class _Held:
             return value.strip().lower() == "true"
         return value if isinstance(value, bool) else self.wrong(value, "true or false", written)
 
-    def texts(self, value: object, shape: Texts, written: str, path: str) -> Any:
+    def texts(self, value: object, shape: TextMap, written: str, path: str) -> Any:
         if not isinstance(value, dict):
             return self.wrong(None if shape.secret else value, "an object, which is keys and values", written)
         result: dict[str, Any] = {}
@@ -178,7 +178,7 @@ class _Held:
                 result |= {} if held is _ABSENT else {name: held}
         return result
 
-    def many(self, value: object, shape: Many, written: str, path: str) -> Any:
+    def many(self, value: object, shape: ListOf, written: str, path: str) -> Any:
         if not isinstance(value, list):
             return self.wrong(value, f"a list, each item {_a(shape.what)}", written)
         result: list[Any] = []
@@ -188,7 +188,7 @@ class _Held:
                 result += [] if held is _ABSENT else [held]
         return result
 
-    def things(self, value: dict[str, Any], shape: Things, written: str, path: str) -> dict[str, Any]:
+    def things(self, value: dict[str, Any], shape: Object, written: str, path: str) -> dict[str, Any]:
         by_lower = {name.lower(): name for name in shape.properties}
         result: dict[str, Any] = {}
         given: set[str] = set()
@@ -200,17 +200,17 @@ class _Held:
             if known is None:
                 self.stranger(name, shape, here, warn=self.lenient or one is None or name.lower() in shape.unread)
             elif known in given:
-                self.say(here, f"this is {known} in another spelling, which is there already", fix="remove one of the two")
+                self.report(here, f"this is {known} in another spelling, which is there already", fix="remove one of the two")
             elif one is not None:
                 given.add(known)
                 held = self.any(one, shape.properties[known], here, member(path, known))
                 result |= {} if held is _ABSENT else {known: held}
         for name, fix in shape.required.items():
             if name not in given:
-                self.say(written, f"{name} is missing", fix=fix)
+                self.report(written, f"{name} is missing", fix=fix)
         return result
 
-    def stranger(self, name: str, shape: Things, written: str, *, warn: bool) -> None:
+    def stranger(self, name: str, shape: Object, written: str, *, warn: bool) -> None:
         """A property that isn't known; `warn` where nothing is lost with it."""
         by_lower = {each.lower(): each for each in shape.properties}
         near = spelling.nearest(name.lower(), by_lower, 1)
@@ -226,14 +226,14 @@ class _Held:
         else:
             fix = "remove it"
         allowed = ", ".join(shape.properties)
-        self.say(written, f"{self.what} has no property {_shown(name)!r} here", allowed=allowed, fix=fix, warn=warn)
+        self.report(written, f"{self.what} has no property {_shown(name)!r} here", allowed=allowed, fix=fix, warn=warn)
 
 
 def _homes(shape: Shape, name: str, path: str = "") -> Iterator[str]:
     """Where in the shape a property of this name is."""
-    if isinstance(shape, Many):
+    if isinstance(shape, ListOf):
         yield from _homes(shape.of, name, f"{path}[]")
-    elif isinstance(shape, Things):
+    elif isinstance(shape, Object):
         for each, inner in shape.properties.items():
             if each.lower() == name.lower():
                 yield path

@@ -1,6 +1,6 @@
 """Words for the shape of a JSON body: what `formats.shaped` holds a value against.
 
-`Text`, `Number`, `Flag`, `Texts`, `Many`, `Things` and `Anything`.
+`Text`, `Number`, `Flag`, `TextMap`, `ListOf`, `Object` and `Anything`.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ class Text(NamedTuple):
     open: bool = False
     secret: bool = False
     filled: bool = True  # a placeholder in it is a problem; a shell's `${NAME}` in a command is none
-    free: bool = False  # whatever a program wants: only text that is nothing but a placeholder is surely one
+    free: bool = False  # input of a program: only a text that is a placeholder as a whole is treated as one
 
 
 class Number(NamedTuple):
@@ -27,7 +27,7 @@ class Flag(NamedTuple):
     """True or false."""
 
 
-class Texts(NamedTuple):
+class TextMap(NamedTuple):
     """Text by name, under any name."""
 
     secret: bool = False
@@ -37,15 +37,15 @@ class Anything(NamedTuple):
     """What is taken as it is."""
 
 
-class Many(NamedTuple):
+class ListOf(NamedTuple):
     """A list."""
 
     of: "Shape"
     what: str  # one of them, in words
 
 
-class Things(NamedTuple):
-    """An object with these properties. `answered` are those that a service adds when it is asked, and nobody gives; `unread`
+class Object(NamedTuple):
+    """An object with these properties. `answered` are those that a service adds to its answers; `unread`
     those that people write and nothing reads, so that nothing changes without them."""
 
     properties: Mapping[str, "Shape"]
@@ -54,4 +54,4 @@ class Things(NamedTuple):
     unread: frozenset[str] = frozenset()
 
 
-Shape: TypeAlias = Union[Text, Number, Flag, Texts, Anything, Many, Things]  # noqa: UP007 - `|` can't hold a name in quotes
+Shape: TypeAlias = Union[Text, Number, Flag, TextMap, Anything, ListOf, Object]  # noqa: UP007 - `|` can't hold a name in quotes

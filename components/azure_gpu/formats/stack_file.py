@@ -17,11 +17,11 @@ Steps = tuple[str | int, ...]  # to a value: keys, and numbers of entries in lis
 
 
 class StackFileError(Exception):
-    """The text is no stack file. The message says what is wrong with it."""
+    """The text isn't a stack file. The message tells what is wrong with it."""
 
 
 def configuration(text: str) -> dict[str, str]:
-    """The keys under `config`, such as `azure-gpu:location`. StackFileError where the text is no YAML, or no mapping."""
+    """The keys under `config`, such as `azure-gpu:location`. StackFileError if the text isn't YAML, or not a mapping."""
     return {str(key): _as_text(_readable(value)) for key, value in _config(text).items()}
 
 
@@ -50,7 +50,7 @@ def encrypted(text: str) -> list[Steps]:
 def decoded(text: str) -> object:
     """The value of a text that `configuration` or the engine wrote: JSON for what isn't text.
 
-    A text that is no JSON stays text; so do a number of thousands of digits, and lists in lists without end.
+    A text that isn't JSON stays text; so do a number of thousands of digits, and lists nested too deep.
     """
     try:
         return json.loads(text)

@@ -10,7 +10,7 @@ def loads(content: bytes) -> Any:
     """The value. ValueError (of which `json.JSONDecodeError` is one) or RecursionError where there is none."""
     value = json.loads(content, parse_constant=_no_constant, parse_float=_finite)
     if b"\\u" in content:
-        json.dumps(value, ensure_ascii=False).encode()  # half a surrogate pair is no text: it can't be stored or answered
+        json.dumps(value, ensure_ascii=False).encode()  # half a surrogate pair isn't text: it can't be stored or sent
     return value
 
 

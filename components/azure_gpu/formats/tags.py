@@ -11,7 +11,7 @@ STOPPED_SINCE = "stopped-since"  # RFC 3339 instant, UTC; on an online endpoint 
 STACK = "stack"  # the Pulumi stack
 TEAM = "team"  # who owns it
 
-PROPOSED_DAYS = 7  # how long a GPU may live by an end that nobody but the program has chosen
+PROPOSED_DAYS = 7  # proposed lifetime of a GPU without a given end date
 
 POOL_MPI = "mpi"  # no tag: a name in the metadata of a Batch pool, hpcx, intel_mpi or microsoft_mpi; tasks over nodes start by it
 MODEL_STORE = "models"  # no tag: a container of the stack's storage, and its workspace's datastore on it

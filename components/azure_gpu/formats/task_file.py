@@ -23,8 +23,8 @@ from azure_gpu.catalog.problems import Problem, Severity, errors
 from azure_gpu.formats import located_yaml
 from azure_gpu.formats.document import Document
 from azure_gpu.formats.likely_secrets import holds_secret, is_secret_name
-from azure_gpu.formats.shaped import hold
-from azure_gpu.formats.shapes import Anything, Flag, Many, Number, Shape, Text, Texts, Things
+from azure_gpu.formats.shaped import validate
+from azure_gpu.formats.shapes import Anything, Flag, ListOf, Number, Object, Shape, Text, TextMap
 
 ALL = "all"  # as `depends_on`: every task above
 LONGEST_ID = 64  # characters
@@ -53,11 +53,11 @@ class Output(NamedTuple):
 
 
 class Task(NamedTuple):
-    """One task, with what the file says for all."""
+    """One task, with the file's settings for all tasks."""
 
     id: str
     command: str  # one command line, no shell around it; behind a target its arguments
-    path: str  # where it is written, as a problem says it
+    path: str  # where it is written, as the path of a problem
     image: str = ""
     environment: Mapping[str, str] = {}
     depends_on: tuple[str, ...] = ()
@@ -66,7 +66,7 @@ class Task(NamedTuple):
     resource_files: tuple[ResourceFile, ...] = ()
     shared_files: tuple[ResourceFile, ...] = ()  # of a multi-instance task, on each of its nodes
     outputs: tuple[Output, ...] = ()
-    retries: int | None = None  # None: what the run says; -1 is no limit
+    retries: int | None = None  # None: the run's; -1: unlimited
     timeout_minutes: float | None = None
     keep_minutes: float | None = None  # its folder on the node
     run_options: str = ""  # of its container
@@ -84,25 +84,25 @@ class TaskFile(NamedTuple):
     max_minutes: float | None = None  # of the job
 
 
-_FILE = Things({"url": Text(), "container": Text(), "prefix": Text(), "path": Text(), "mode": Text()})
-_OUTPUT = Things({"pattern": Text(filled=False), "container": Text(), "path": Text()}, required={"pattern": "add pattern: '*'"})
+_FILE = Object({"url": Text(), "container": Text(), "prefix": Text(), "path": Text(), "mode": Text()})
+_OUTPUT = Object({"pattern": Text(filled=False), "container": Text(), "path": Text()}, required={"pattern": "add pattern: '*'"})
 _COMMON: Mapping[str, Shape] = {
     "image": Text(),
-    "environment": Texts(),
+    "environment": TextMap(),
     "nodes": Number(whole=True),
     "coordination_command": Text(filled=False),
-    "resource_files": Many(_FILE, "file"),
-    "shared_files": Many(_FILE, "file"),
+    "resource_files": ListOf(_FILE, "file"),
+    "shared_files": ListOf(_FILE, "file"),
     "outputs": Anything(),
     "retries": Number(whole=True),
     "timeout_minutes": Number(),
     "keep_minutes": Number(),
     "run_options": Text(filled=False),
     "elevated": Flag(),
-    "on_failure": Things({key: Text(words) for key, words in _CONDITIONS.items()}),
+    "on_failure": Object({key: Text(words) for key, words in _CONDITIONS.items()}),
 }
-_TASK = Things({"id": Text(), "command": Anything(), "depends_on": Anything(), **_COMMON})
-_DEFAULTS = Things({"pool": Text(), "priority": Number(whole=True), "max_minutes": Number(), **_COMMON})
+_TASK = Object({"id": Text(), "command": Anything(), "depends_on": Anything(), **_COMMON})
+_DEFAULTS = Object({"pool": Text(), "priority": Number(whole=True), "max_minutes": Number(), **_COMMON})
 _LEAST = {"nodes": 1, "retries": -1, "timeout_minutes": 0.001, "keep_minutes": 0, "max_minutes": 0.001}
 
 
@@ -115,7 +115,7 @@ def read(text: str, file: str) -> tuple[TaskFile | None, list[Problem]]:
 
 
 def _document(text: str, file: str) -> tuple[Document | None, list[Problem]]:
-    """JSON lines where each line is a JSON value of its own, else YAML, which one JSON value is too."""
+    """JSON lines if each line is a JSON value, else YAML, of which a JSON value is a part."""
     rows = [(number, row) for number, row in enumerate(text.splitlines(), start=1) if row.strip()]
     in_lines = file.lower().endswith((".jsonl", ".ndjson"))
     if not in_lines and (len(rows) < 2 or not all(_is_json(row) for _, row in rows)):
@@ -149,20 +149,22 @@ class _Reader:
         self.problems = problems
         self.common: Mapping[str, Any] = {}
 
-    def say(self, path: str, message: str, *, value: object = None, allowed: str = "", fix: str = "", source: str = "") -> None:
+    def report(
+        self, path: str, message: str, *, value: object = None, allowed: str = "", fix: str = "", source: str = ""
+    ) -> None:
         self.problems.append(Problem(self.document.at(path), message, value, allowed, fix, source=source))
 
     def job(self) -> tuple[TaskFile | None, list[Problem]]:
         value = self.document.value
         prefix, items = "", value
         if isinstance(value, dict):
-            said = {key: one for key, one in cast(dict[str, Any], value).items() if key != "tasks"}
-            held = hold(said, _DEFAULTS, self.document, "", what="a file of tasks")
+            settings = {key: one for key, one in cast(dict[str, Any], value).items() if key != "tasks"}
+            held = validate(settings, _DEFAULTS, self.document, "", what="a file of tasks")
             self.problems += held.problems
             self.common, prefix, items = held.value, "tasks", cast(dict[str, Any], value).get("tasks")
         if not isinstance(items, list) or not items:
             fix = "write a list, a command a line, each with `- ` before it"
-            self.say(prefix, "a file of tasks is a list of them, and this holds none", fix=fix)
+            self.report(prefix, "a file of tasks is a list of them, and this holds none", fix=fix)
             return None, self.problems
         self.numbers(self.common, "")
         tasks = [self.task(one, f"{prefix}[{index}]", index) for index, one in enumerate(cast(list[Any], items))]
@@ -171,34 +173,34 @@ class _Reader:
         whole = self.dependencies(whole)
         priority = int(self.common.get("priority", 0))
         if priority not in PRIORITIES:
-            self.say("priority", "a job's priority is a number from -1000 to 1000", value=priority, fix="write 0")
+            self.report("priority", "a job's priority is a number from -1000 to 1000", value=priority, fix="write 0")
         job = TaskFile(tuple(whole), str(self.common.get("pool", "")), priority, self.common.get("max_minutes"))
         return (None if errors(self.problems) else job), self.problems
 
     def task(self, one: Any, path: str, index: int) -> Task | None:
-        said: Mapping[str, Any] = {"command": one}
+        settings: Mapping[str, Any] = {"command": one}
         if isinstance(one, dict):
-            held = hold(cast(dict[str, Any], one), _TASK, self.document, path, what="a task")
+            held = validate(cast(dict[str, Any], one), _TASK, self.document, path, what="a task")
             self.problems += held.problems
-            said = held.value
-        self.numbers(said, path)
-        whole = {**self.common, **said}
-        environment: dict[str, str] = {**self.common.get("environment", {}), **said.get("environment", {})}
-        self.secrets(said.get("environment", {}), path)
-        failure: Mapping[str, str] = {**self.common.get("on_failure", {}), **said.get("on_failure", {})}
-        dependencies = said.get("depends_on")
+            settings = held.value
+        self.numbers(settings, path)
+        whole = {**self.common, **settings}
+        environment: dict[str, str] = {**self.common.get("environment", {}), **settings.get("environment", {})}
+        self.secrets(settings.get("environment", {}), path)
+        failure: Mapping[str, str] = {**self.common.get("on_failure", {}), **settings.get("on_failure", {})}
+        dependencies = settings.get("depends_on")
         return Task(
-            id=str(said.get("id", f"task-{index + 1:05d}")),
-            command=self.command(said.get("command", ""), path),
+            id=str(settings.get("id", f"task-{index + 1:05d}")),
+            command=self.command(settings.get("command", ""), path),
             path=self.document.at(path),
             image=str(whole.get("image", "")),
             environment=environment,
             depends_on=self.names(dependencies, path) if dependencies is not None else (),
             nodes=int(whole.get("nodes", 1)),
             coordination_command=str(whole.get("coordination_command", "")),
-            resource_files=self.files("resource_files", said, path),
-            shared_files=self.files("shared_files", said, path),
-            outputs=self.outputs(self.common.get("outputs"), "") + self.outputs(said.get("outputs"), path),
+            resource_files=self.files("resource_files", settings, path),
+            shared_files=self.files("shared_files", settings, path),
+            outputs=self.outputs(self.common.get("outputs"), "") + self.outputs(settings.get("outputs"), path),
             retries=whole.get("retries"),
             timeout_minutes=whole.get("timeout_minutes"),
             keep_minutes=whole.get("keep_minutes"),
@@ -214,7 +216,9 @@ class _Reader:
         words = cast(list[object], value) if isinstance(value, list) else [None]
         if all(isinstance(word, str | int | float) and not isinstance(word, bool) for word in words):
             return shlex.join(map(str, words))
-        self.say(path, "a command is text, or a list of words", fix="write the command line; put yes, no, on and off in quotes")
+        self.report(
+            path, "a command is text, or a list of words", fix="write the command line; put yes, no, on and off in quotes"
+        )
         return ""
 
     def names(self, value: object, path: str) -> tuple[str, ...]:
@@ -224,17 +228,17 @@ class _Reader:
             return tuple(map(str, cast(list[object], value)))
         if isinstance(value, str | int):
             return (str(value),)
-        self.say(f"{path}.depends_on", "this names no tasks", allowed="a list of their ids, or all", fix="write a list")
+        self.report(f"{path}.depends_on", "this names no tasks", allowed="a list of their ids, or all", fix="write a list")
         return ()
 
-    def files(self, key: str, said: Mapping[str, Any], path: str) -> tuple[ResourceFile, ...]:
+    def files(self, key: str, settings: Mapping[str, Any], path: str) -> tuple[ResourceFile, ...]:
         found: list[ResourceFile] = []
-        for where, files in (("", self.common.get(key, [])), (path, said.get(key, []))):
+        for where, files in (("", self.common.get(key, [])), (path, settings.get(key, []))):
             for index, one in enumerate(files):
                 file = ResourceFile(**one)
                 if bool(file.url) == bool(file.container):
                     at = f"{where}.{key}[{index}]".lstrip(".")
-                    self.say(at, "a file comes from exactly one of url and container", fix="write one of the two")
+                    self.report(at, "a file comes from exactly one of url and container", fix="write one of the two")
                 found.append(file)
         return tuple(found)
 
@@ -247,23 +251,27 @@ class _Reader:
             if isinstance(one, str):
                 found.append(Output(one))
             elif isinstance(one, dict):
-                held = hold(cast(dict[str, Any], one), _OUTPUT, self.document, at, what="an output")
+                held = validate(cast(dict[str, Any], one), _OUTPUT, self.document, at, what="an output")
                 self.problems += held.problems
                 found += [Output(**held.value)] if "pattern" in held.value else []
             else:
-                self.say(at, "an output is a pattern of files", fix="write a pattern, such as '*.npz'")
+                self.report(at, "an output is a pattern of files", fix="write a pattern, such as '*.npz'")
         return tuple(found)
 
-    def numbers(self, said: Mapping[str, Any], path: str) -> None:
+    def numbers(self, settings: Mapping[str, Any], path: str) -> None:
         for key, least in _LEAST.items():
-            if key in said and said[key] < least:
+            if key in settings and settings[key] < least:
                 allowed = f"{least} or more" if least in (-1, 0, 1) else "more than 0"
-                self.say(
-                    f"{path}.{key}".lstrip("."), "this is too little", value=said[key], allowed=allowed, fix=f"write {allowed}"
+                self.report(
+                    f"{path}.{key}".lstrip("."),
+                    "this is too little",
+                    value=settings[key],
+                    allowed=allowed,
+                    fix=f"write {allowed}",
                 )
 
     def secrets(self, environment: Mapping[str, str], path: str) -> None:
-        """What everybody who may read the job can read; said once a name."""
+        """Likely secrets among variables, which whoever reads the job can read; each name is reported once."""
         for name, value in environment.items():
             if is_secret_name(name) or holds_secret(value):
                 problem = Problem(

@@ -15,13 +15,13 @@ Path = Sequence[str]
 
 
 class EditError(ValueError):
-    """The file has to be changed by hand. The message says why."""
+    """The file has to be changed by hand. The message tells why."""
 
 
 def with_value(text: str, path: Path, value: object, *, in_place_of: Sequence[str] = ()) -> str:
-    """The text with `value` at `path`; mappings on the way are made where they are missing.
+    """The text with `value` at `path`; missing mappings of the path are added.
 
-    `in_place_of` are words that a mapping may take the place of: `create`, where settings are wanted.
+    `in_place_of` are words that a mapping may replace, such as `create`.
     """
     wanted = _said(text)
     _set(wanted, path, value, in_place_of)
@@ -120,12 +120,12 @@ def _newline(text: str) -> str:
 
 def _said(text: str) -> Any:
     try:
-        said: Any = bounded_yaml.load(text)
+        content: Any = bounded_yaml.load(text)
     except bounded_yaml.BoundedYamlError:
-        said = None
-    if not isinstance(said, dict):
+        content = None
+    if not isinstance(content, dict):
         raise EditError("the file can't be read as a mapping in YAML")
-    return _apart(said)
+    return _apart(content)
 
 
 def _apart(value: Any) -> Any:
@@ -135,8 +135,8 @@ def _apart(value: Any) -> Any:
     return [_apart(inner) for inner in cast(list[Any], value)] if isinstance(value, list) else value
 
 
-def _set(said: Any, path: Path, value: object, in_place_of: Sequence[str]) -> None:
-    around = said
+def _set(content: Any, path: Path, value: object, in_place_of: Sequence[str]) -> None:
+    around = content
     for step in path[:-1]:
         inner = around.get(step)
         if inner is None or (isinstance(inner, str) and inner in in_place_of):
@@ -149,9 +149,9 @@ def _set(said: Any, path: Path, value: object, in_place_of: Sequence[str]) -> No
 
 def _checked(text: str, wanted: Any) -> str:
     try:
-        said: Any = bounded_yaml.load(text)
+        content: Any = bounded_yaml.load(text)
     except bounded_yaml.BoundedYamlError:
-        said = None
-    if said != wanted:
+        content = None
+    if content != wanted:
         raise EditError("the file's layout doesn't take this change without another")
     return text

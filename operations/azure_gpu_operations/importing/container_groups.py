@@ -24,7 +24,7 @@ class TakenGroup(NamedTuple):
 
     name: str
     group: GroupInFile
-    location: str  # "" where nobody has said one
+    location: str  # "" if unknown
     judgement: Judgement
     left: list[Left]
     entries: list[Entry]
@@ -36,7 +36,7 @@ class TakenGroup(NamedTuple):
 
 
 def take(group: GroupInFile, name: str, location: str, as_of: date, own_day: bool) -> TakenGroup:
-    """`location` is the stack's, for a group without one. `own_day`: the day isn't the stack's, so the entry has to say it."""
+    """`location` is the stack's, for a group without one. `own_day`: the day isn't the stack's, so the entry has it."""
     where = str(group.body.get("location") or location)
     judgement = judge(group, where, as_of)
     settings, left, secrets = settings_of(group)
@@ -101,14 +101,16 @@ def _jobs(
     gone = [verdict for verdict in judgement.verdicts if verdict.status is Status.RETIRED]
     for verdict in gone:
         container = _properties(group)["containers"][verdict.place]
-        said: Mapping[str, Any] = settings.get("containers", {}).get(verdict.container, settings)
-        job = job_of(verdict.place, container, said, location, as_of)
+        container_settings: Mapping[str, Any] = settings.get("containers", {}).get(verdict.container, settings)
+        job = job_of(verdict.place, container, container_settings, location, as_of)
         if job is not None:
-            notes = [*job.notes, *_beside(group, verdict, settings, said)]
+            notes = [*job.notes, *_beside(group, verdict, settings, container_settings)]
             yield (name if len(gone) == 1 else f"{name}-{fitting(verdict.container)}"), job._replace(notes=notes)
 
 
-def _beside(group: GroupInFile, verdict: Verdict, settings: Mapping[str, Any], said: Mapping[str, Any]) -> Iterator[str]:
+def _beside(
+    group: GroupInFile, verdict: Verdict, settings: Mapping[str, Any], container_settings: Mapping[str, Any]
+) -> Iterator[str]:
     """What the group has and the job hasn't."""
     file = group.document.file
     properties = _properties(group)
@@ -124,7 +126,7 @@ def _beside(group: GroupInFile, verdict: Verdict, settings: Mapping[str, Any], s
         ("liveness", f"{container}.livenessProbe", "a job has no probes"),
         ("readiness", f"{container}.readinessProbe", "a job has no probes"),
     ):
-        if key in said:
+        if key in container_settings:
             yield f"left out, {file}:{group.line_of(path)}: {what}"
     if "registries" in settings:
         line = group.line_of("properties.imageRegistryCredentials")

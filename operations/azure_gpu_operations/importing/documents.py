@@ -2,7 +2,7 @@
 them.
 
 Documents that belong together, such as an endpoint and its deployments, become one entry. Each entry is judged at the day;
-whatever isn't taken is a comment with its line. As the last step the GPUs of each document are looked for in what was taken, so
+what isn't taken is a comment with its line. As the last step the GPUs of each document are looked for in what was taken, so
 that one that a reader missed is a comment too.
 """
 
@@ -254,7 +254,7 @@ def _of_manifests(found: _Found, options: argparse.Namespace, taken: TakenDocume
 
 
 def _name_only(parts: list[PartInFile], options: argparse.Namespace) -> None:
-    """--name names the only entry that has a name of its own."""
+    """--name renames the only entry."""
     named = [part for part in parts if part.section in ("pools", "clusters", "vms", "ml_endpoints")]
     if options.name and len({(part.section, part.name) for part in named}) == 1:
         for part in named:

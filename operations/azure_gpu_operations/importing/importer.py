@@ -208,7 +208,7 @@ def _run_manifest(options: argparse.Namespace, text: str) -> int:
 
 
 def _engine(options: argparse.Namespace) -> list[str]:
-    """Options of `pulumi` that say which stack."""
+    """Options of `pulumi` that name the stack."""
     engine = ["--stack", options.stack] if options.stack else []
     return engine + (["--config-file", str(_stack_file(options))] if options.stack and options.config_folder else [])
 
@@ -230,13 +230,13 @@ def _parameters(options: argparse.Namespace) -> tuple[dict[str, Any], list[Probl
 def _read(
     options: argparse.Namespace, context: Context, subscription: str | None
 ) -> tuple[list[container_group_file.GroupInFile], TakenDocuments | None, list[Problem]]:
-    """Container groups, what else a template has, and problems. A placeholder is no problem: it is left out."""
+    """Container groups, what else a template has, and problems. A placeholder is left out, and isn't an error."""
     parameters, problems = _parameters(options)
     text, wrong = text_of(options.file)
     problems += wrong
     if text is None:
         return [], None, problems
-    # No location: a group without one goes where the stack file says.
+    # No location: a group without one is in the stack's region.
     scope = arm_template.Scope(subscription, None, options.resource_group, None, None)
     groups, wrong = container_group_file.read(text, options.file, parameters, scope)
     others = None
@@ -256,12 +256,12 @@ def _named(problem: Problem) -> Problem:
 
 
 def _weighed(problem: Problem) -> Problem:
-    """A placeholder leaves one setting out, and is no reason to take nothing."""
+    """A placeholder leaves one setting out, and isn't an error."""
     return problem._replace(severity=Severity.WARNING, code=Code.UNKNOWN) if is_of_placeholder(problem) else problem
 
 
 def _with_option(problem: Problem) -> Problem:
-    """What isn't known of where a template is deployed can be said."""
+    """Names the option for an unknown target of the deployment."""
     if problem.code is not Code.UNKNOWN or problem.fix:
         return problem
     for what, option in (("the subscription", "--subscription"), ("the resource group", "--resource-group")):

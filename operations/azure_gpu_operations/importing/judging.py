@@ -19,7 +19,7 @@ from azure_gpu_operations.importing import wiring
 
 
 class Verdict(NamedTuple):
-    """What is to be said of the GPUs of one container."""
+    """The state of the GPUs of one container."""
 
     container: str
     place: int  # in the group, from 0 on
@@ -46,7 +46,7 @@ class Judgement(NamedTuple):
 
 
 def judge(group: GroupInFile, location: str, as_of: date) -> Judgement:
-    """`location` is where the group is to be; "" where nobody has said, and then no region is judged."""
+    """`location` is the group's region; "" if unknown, and then no region is judged."""
     request = _request(group, location)
     images = [
         container_groups.Image(_image(one), group.at(f"properties.containers[{index}].properties.image"))
@@ -77,7 +77,7 @@ def _verdict(
     sku = GPU_SKUS.get(container.gpu_sku)
     lifecycle = sku.lifecycle if sku else container_instances.GPU_FEATURE
     path = f"properties.containers[{index}].properties.resources.requests.gpu"
-    # A SKU that never was is said to be one among the problems, with what to use instead.
+    # A SKU that doesn't exist is among the problems, with what to use instead.
     told = end or next((one for one in problems if one.path == container.gpu_sku_path), None)
     return Verdict(
         container=container.name,
@@ -88,7 +88,7 @@ def _verdict(
         status=lifecycle.status(as_of),
         end=lifecycle.end.day.isoformat() if lifecycle.end else "",
         instead=told.instead if told else (),
-        # Without a region the catalog can only say that the successor is somewhere else.
+        # Without a region the catalog can only tell that the successor is in another one.
         text=(told.fix if location else told.fix.replace(", in another region", "")) if told else "",
         source=told.source if told else "",
     )

@@ -13,7 +13,7 @@ from azure_gpu_operations.importing.blocks import Entry, entry_lines, section_li
 
 
 class MergeError(Exception):
-    """The file has to be changed by hand. The message says why."""
+    """The file has to be changed by hand. The message tells why."""
 
 
 def merged(text: str, entries: Iterable[Entry]) -> str:
@@ -37,15 +37,15 @@ def merged(text: str, entries: Iterable[Entry]) -> str:
 
 def _said(text: str) -> dict[str, Any]:
     try:
-        said = bounded_yaml.load(text)
+        content = bounded_yaml.load(text)
     except bounded_yaml.BoundedYamlError:
         raise MergeError("the stack file can't be read as YAML") from None
-    if said is None:
-        said = {}
-    config = said.get("config", {}) if isinstance(said, dict) else None
+    if content is None:
+        content = {}
+    config = content.get("config", {}) if isinstance(content, dict) else None
     if not isinstance(config, dict):
         raise MergeError("the stack file has no mapping `config`")
-    return said
+    return content
 
 
 def _with(text: str, entry: Entry) -> str:

@@ -13,7 +13,7 @@ from azure_gpu.catalog.services.machine_learning.clients import Client, client_p
 from azure_gpu.catalog.services.machine_learning.old_packages import RequestedPackage
 from azure_gpu.catalog.services.machine_learning.packages import Package
 from azure_gpu.formats.old_machine_learning import read as old
-from azure_gpu.formats.old_machine_learning.found import Found, Packages
+from azure_gpu.formats.old_machine_learning.project import OldProject, Packages
 from azure_gpu_operations.importing.blocks import Entry
 from azure_gpu_operations.importing.old_machine_learning_page import TakenProject
 from azure_gpu_operations.importing.old_machines import of_machines, of_runs
@@ -31,7 +31,7 @@ def is_old_machine_learning(path: Path) -> bool:
 
 
 def take(options: argparse.Namespace, location: str, as_of: date, own_day: bool) -> tuple[TakenProject, list[Problem]]:
-    """`location` is the stack's, or the command line's. `own_day`: the day isn't the stack's, so the entries have to say it."""
+    """`location` is the stack's, or the command line's. `own_day`: the day isn't the stack's, so the entries have it."""
     problems: list[Problem] = []
     texts: list[tuple[str, str]] = []
     for file in _files(Path(options.file)):
@@ -53,7 +53,7 @@ def take(options: argparse.Namespace, location: str, as_of: date, own_day: bool)
 
 
 def _foundation(entries: list[Entry]) -> list[Entry]:
-    """What machines and services stand on, where the stack file doesn't say it already."""
+    """What machines and services depend on, unless the stack file has it already."""
     return [Entry("foundation", part, "create", [], [], True, unless_there=True) for part in _PARTS if entries]
 
 
@@ -70,7 +70,7 @@ def _quietly(file: Path) -> str:
     return text or ""
 
 
-def _of_packages(found: Found) -> Iterator[Problem]:
+def _of_packages(found: OldProject) -> Iterator[Problem]:
     gpu = _on_gpus(found)
     for packages in found.packages:
         yield from old_packages.problems(_asked(packages), gpu=gpu, serves=bool(found.services or found.scripts))
@@ -82,14 +82,14 @@ def _asked(packages: Packages) -> Iterator[RequestedPackage]:
         yield RequestedPackage(wanted, package.text, f"{packages.file}:{line}")
 
 
-def _on_gpus(found: Found) -> bool:
-    """Whether the project says so. One that is packages alone is taken for one: nobody else asks here."""
-    said = [machine.gpu for machine in found.machines if machine.kind != "local"]
-    said += [bool(service.inference.get("enable_gpu")) for service in found.services]
-    return any(said) if said else True
+def _on_gpus(found: OldProject) -> bool:
+    """Whether the project uses GPUs. One with only packages is assumed to."""
+    on_gpus = [machine.gpu for machine in found.machines if machine.kind != "local"]
+    on_gpus += [bool(service.inference.get("enable_gpu")) for service in found.services]
+    return any(on_gpus) if on_gpus else True
 
 
-def _gone(file: str, found: Found, as_of: date) -> Iterator[Problem]:
+def _gone(file: str, found: OldProject, as_of: date) -> Iterator[Problem]:
     """That the client itself is gone, as a warning: what it did is answered here."""
     clients = [Client.WORKBENCH] if found.machines or found.runs else []
     clients += [Client.SDK_V1] if found.clusters or found.services or found.scripts else []

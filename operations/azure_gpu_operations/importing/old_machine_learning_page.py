@@ -5,7 +5,7 @@ from datetime import date
 from typing import Any, NamedTuple
 
 from azure_gpu.catalog.problems import Problem, as_data, errors
-from azure_gpu.formats.old_machine_learning.found import Found, Packages
+from azure_gpu.formats.old_machine_learning.project import OldProject, Packages
 from azure_gpu_operations.importing.blocks import Entry, comment_lines
 from azure_gpu_operations.importing.old_machines import RunToday, quoted
 from azure_gpu_operations.importing.page import commands, configuration
@@ -29,7 +29,7 @@ class TakenProject(NamedTuple):
     """All of it."""
 
     file: str
-    found: Found
+    found: OldProject
     entries: list[Entry]
     runs: list[RunToday]
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from azure_gpu.catalog.problems import Problem, Severity
 from azure_gpu.catalog.sources import WORKBENCH_ARTICLE
 from azure_gpu.formats.dates import days_later
-from azure_gpu.formats.old_machine_learning.found import Found, Machine, Run
+from azure_gpu.formats.old_machine_learning.project import Machine, OldProject, Run
 from azure_gpu.formats.tags import PROPOSED_DAYS
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.importing.blocks import Entry
@@ -19,13 +19,13 @@ _PYSPARK = "pyspark"
 
 
 class RunToday(NamedTuple):
-    """How a script runs today. `words` has STACK where nobody has said one; `notes` are for people."""
+    """How a script runs today. `words` has STACK if no stack is known; `notes` are comments."""
 
     words: tuple[str, ...]
     notes: tuple[str, ...]
 
 
-def of_machines(found: Found, name: str, location: str, as_of: date, own_day: bool) -> tuple[list[Entry], list[Problem]]:
+def of_machines(found: OldProject, name: str, location: str, as_of: date, own_day: bool) -> tuple[list[Entry], list[Problem]]:
     """A machine for each that was attached by SSH. `name`: what the stack file calls the only one."""
     entries: list[Entry] = []
     problems: list[Problem] = []
@@ -42,7 +42,7 @@ def of_machines(found: Found, name: str, location: str, as_of: date, own_day: bo
     return entries, problems
 
 
-def of_runs(found: Found, machines: Sequence[str]) -> list[RunToday]:
+def of_runs(found: OldProject, machines: Sequence[str]) -> list[RunToday]:
     """A command for each run. Runs that have no script are how the scripts of the others ran."""
     bare = [run for run in found.runs if not run.script]
     of_script = [run for run in found.runs if run.script]
@@ -51,14 +51,14 @@ def of_runs(found: Found, machines: Sequence[str]) -> list[RunToday]:
     return [_today(run, _configured(run, configured, found), found, machines) for run in of_script or bare]
 
 
-def _configured(run: Run, configured: Mapping[str, Run], found: Found) -> Run:
+def _configured(run: Run, configured: Mapping[str, Run], found: OldProject) -> Run:
     """How it runs: by its own file, by the one of its target, or by the only one there is."""
     if run.settings or _is_local(run, found):
         return run
     return configured.get(fitting(run.target) if run.target else "", configured.get("", run))
 
 
-def _is_local(run: Run, found: Found) -> bool:
+def _is_local(run: Run, found: OldProject) -> bool:
     kind = next((machine.kind for machine in found.machines if machine.name == run.target), run.target)
     return kind in ("local", "docker")
 
@@ -86,7 +86,7 @@ def _entries(name: str, machine: Machine, location: str, as_of: date, own_day: b
     yield Entry("ml_workspace", "computes", {name: {"vm": name}}, [], [f"{name}.private_key"], True)
 
 
-def _today(run: Run, said: Run, found: Found, machines: Sequence[str]) -> RunToday:
+def _today(run: Run, configured: Run, found: OldProject, machines: Sequence[str]) -> RunToday:
     local = _is_local(run, found)
     script = run.script or "SCRIPT"
     words = [*COMMAND.split(), "run", script if script.startswith((".", "/")) else f"./{script}"]
@@ -96,24 +96,24 @@ def _today(run: Run, said: Run, found: Found, machines: Sequence[str]) -> RunTod
         words += ["--vm", target]
     if found.packages:
         words += ["--requirements", "requirements.txt"]
-    for variable, value in said.environment:
+    for variable, value in configured.environment:
         words += ["--env", f"{variable}={value}"]
     words += ["--stack", "STACK"]
-    arguments = run.arguments or said.arguments
-    return RunToday((*words, *(("--", *arguments) if arguments else ())), tuple(_notes(run, said)))
+    arguments = run.arguments or configured.arguments
+    return RunToday((*words, *(("--", *arguments) if arguments else ())), tuple(_notes(run, configured)))
 
 
-def _notes(run: Run, said: Run) -> Iterator[str]:
+def _notes(run: Run, configured: Run) -> Iterator[str]:
     yield f"{run.at}: {run.script or 'a script'} on {run.target or 'the machine that the command line names'}"
-    if said.settings and not said.framework:
+    if configured.settings and not configured.framework:
         meant = "Framework is missing, which meant PySpark: a Spark session started before the script, and none does today"
-        yield f"{said.at}: {meant}"
-    elif said.framework.lower() == _PYSPARK:
-        yield f"{said.at}: Framework is PySpark; a script that needs Spark doesn't run here"
-    for setting in said.settings:
+        yield f"{configured.at}: {meant}"
+    elif configured.framework.lower() == _PYSPARK:
+        yield f"{configured.at}: Framework is PySpark; a script that needs Spark doesn't run here"
+    for setting in configured.settings:
         yield str(setting)
-    for secret in said.secrets:
-        yield f"{said.at}: {secret} is likely a secret, and isn't taken: give it by --secret-env"
+    for secret in configured.secrets:
+        yield f"{configured.at}: {secret} is likely a secret, and isn't taken: give it by --secret-env"
 
 
 def quoted(words: Sequence[str]) -> str:

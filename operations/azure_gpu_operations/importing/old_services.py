@@ -10,14 +10,14 @@ from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.problems import Code, Problem, Severity, errors
 from azure_gpu.catalog.size_use import Service as Taker, SizeUse
 from azure_gpu.formats.dates import days_later
-from azure_gpu.formats.old_machine_learning.found import Cluster, Found, Model, Service, Setting
+from azure_gpu.formats.old_machine_learning.project import Cluster, Model, OldProject, Service, Setting
 from azure_gpu.formats.tags import PROPOSED_DAYS
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.importing.blocks import Entry
 from azure_gpu_operations.importing.names import fitting
 
-CLUSTER = "gpu"  # where the script doesn't say the cluster's name
-ENDPOINT = "model"  # where it doesn't say the service's
+CLUSTER = "gpu"  # if the script has no name of the cluster
+ENDPOINT = "model"  # if it has no name of the service
 DEPLOYMENT = "blue"
 INSTANCE_TYPE = "gpu"
 SCORING = "scoring"
@@ -32,7 +32,7 @@ _NUMBERS = (
 _GONE = (Code.RETIRED, Code.NOT_OFFERED)
 
 
-def of_services(found: Found, name: str, location: str, as_of: date, own_day: bool) -> tuple[list[Entry], list[Problem]]:
+def of_services(found: OldProject, name: str, location: str, as_of: date, own_day: bool) -> tuple[list[Entry], list[Problem]]:
     """`name`: what the stack file calls the only endpoint."""
     day = {"as_of": as_of.isoformat()} if own_day else {}
     end = {"expires_after": days_later(as_of, PROPOSED_DAYS).isoformat()}
@@ -68,7 +68,7 @@ def of_services(found: Found, name: str, location: str, as_of: date, own_day: bo
     return entries, problems
 
 
-def _no_numbers(found: Found) -> Iterator[Problem]:
+def _no_numbers(found: OldProject) -> Iterator[Problem]:
     for service in found.services:
         for name, value in service.deployment.items():
             if name in _NUMBERS and not _is_number(value):
@@ -77,8 +77,8 @@ def _no_numbers(found: Found) -> Iterator[Problem]:
 
 
 def _with_numbers(service: Service) -> Service:
-    said = {name: value for name, value in service.deployment.items() if name not in _NUMBERS or _is_number(value)}
-    return service._replace(deployment=said)
+    options = {name: value for name, value in service.deployment.items() if name not in _NUMBERS or _is_number(value)}
+    return service._replace(deployment=options)
 
 
 def _is_number(value: object) -> bool:
@@ -106,14 +106,14 @@ def _cluster(cluster: Cluster, location: str, as_of: date) -> tuple[dict[str, An
 
 
 def _compute(cluster: str, service: Service | None) -> dict[str, Any]:
-    said = service.deployment if service else {}
+    options = service.deployment if service else {}
     instance = {
-        "cpu": f"{float(said.get('cpu_cores', _CPU)):g}",
-        "memory": f"{max(1, round(float(said.get('memory_gb', _MEMORY_GB)) * 1000))}M",
-        "gpus": int(said.get("gpu_cores", 1)) if service is None or service.inference.get("enable_gpu", True) else 0,
+        "cpu": f"{float(options.get('cpu_cores', _CPU)):g}",
+        "memory": f"{max(1, round(float(options.get('memory_gb', _MEMORY_GB)) * 1000))}M",
+        "gpus": int(options.get("gpu_cores", 1)) if service is None or service.inference.get("enable_gpu", True) else 0,
     }
     settings: dict[str, Any] = {"cluster": cluster}
-    settings |= {"namespace": said["namespace"]} if "namespace" in said else {}
+    settings |= {"namespace": options["namespace"]} if "namespace" in options else {}
     return {**settings, "instance_types": {INSTANCE_TYPE: instance}, "extension": {"insecure": True}}
 
 
@@ -122,7 +122,7 @@ def _model(model: Model) -> dict[str, Any]:
     return {"version": version, "path": f"{model.name}/{version}"}
 
 
-def _scoring(found: Found) -> Iterator[str]:
+def _scoring(found: OldProject) -> Iterator[str]:
     """What the old script had, and what the workload has in its place."""
     yield (
         "the workload `scoring` does what the article's score.py did: an image is the body of a POST, GET is answered with "
@@ -134,33 +134,33 @@ def _scoring(found: Found) -> Iterator[str]:
 
 
 def _endpoint(service: Service, compute: str) -> dict[str, Any]:
-    said = service.deployment
+    options = service.deployment
     deployment: dict[str, Any] = {}
     if service.models:
         deployment["model"] = fitting(service.models[0].name)
     deployment |= {"environment": SCORING, "instance_type": INSTANCE_TYPE}
-    scales = said.get("autoscale_enabled", "num_replicas" not in said)
+    scales = options.get("autoscale_enabled", "num_replicas" not in options)
     if scales:
-        least = max(1, int(said.get("autoscale_min_replicas", 1)))
-        deployment["autoscale"] = {"min": least, "max": int(said.get("autoscale_max_replicas", _MOST_REPLICAS))}
-        if "autoscale_target_utilization" in said:
-            deployment["autoscale"]["utilization_percent"] = int(said["autoscale_target_utilization"])
+        least = max(1, int(options.get("autoscale_min_replicas", 1)))
+        deployment["autoscale"] = {"min": least, "max": int(options.get("autoscale_max_replicas", _MOST_REPLICAS))}
+        if "autoscale_target_utilization" in options:
+            deployment["autoscale"]["utilization_percent"] = int(options["autoscale_target_utilization"])
     else:
-        deployment["instances"] = int(said.get("num_replicas", 1))
-    deployment |= _requests(said)
-    auth = "aml_token" if said.get("token_auth_enabled") else "key"
+        deployment["instances"] = int(options.get("num_replicas", 1))
+    deployment |= _requests(options)
+    auth = "aml_token" if options.get("token_auth_enabled") else "key"
     settings: dict[str, Any] = {"compute": compute} if compute else {}
     return {**settings, "auth": auth, "deployments": {DEPLOYMENT: deployment}, "traffic": {DEPLOYMENT: 100}}
 
 
-def _requests(said: dict[str, Any]) -> dict[str, Any]:
+def _requests(options: dict[str, Any]) -> dict[str, Any]:
     requests: dict[str, Any] = {}
-    if "scoring_timeout_ms" in said:
-        requests["timeout_seconds"] = float(said["scoring_timeout_ms"]) / 1000
-    if "replica_max_concurrent_requests" in said:
-        requests["concurrent"] = int(said["replica_max_concurrent_requests"])
-    if "max_request_wait_time" in said:
-        requests["queue_seconds"] = float(said["max_request_wait_time"]) / 1000
+    if "scoring_timeout_ms" in options:
+        requests["timeout_seconds"] = float(options["scoring_timeout_ms"]) / 1000
+    if "replica_max_concurrent_requests" in options:
+        requests["concurrent"] = int(options["replica_max_concurrent_requests"])
+    if "max_request_wait_time" in options:
+        requests["queue_seconds"] = float(options["max_request_wait_time"]) / 1000
     return {"requests": requests} if requests else {}
 
 

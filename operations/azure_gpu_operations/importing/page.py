@@ -79,7 +79,7 @@ def configuration(entries: Sequence[Entry], engine: Sequence[str]) -> Iterator[s
 
 
 def commands(entries: Sequence[Entry], engine: Sequence[str]) -> list[str]:
-    """A command for each secret. It has no value in it: `pulumi` asks for that. `engine` are options that say which stack."""
+    """A command for each secret. It has no value in it: `pulumi` asks for that. `engine` are options that name the stack."""
     keys = {entry.section: entry.key for entry in entries if entry.active and entry.secrets}
     return [
         shlex.join(["pulumi", "config", "set", "--secret", "--path", f"{keys[entry.section]}.{entry.name}.{secret}", *engine])

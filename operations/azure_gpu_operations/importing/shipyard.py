@@ -40,7 +40,7 @@ def is_shipyard(path: Path) -> bool:
 
 
 def take(options: argparse.Namespace, location: str, as_of: date, own_day: bool) -> tuple[TakenShipyard, list[Problem]]:
-    """`location` is the stack's, or the command line's. `own_day`: the day isn't the stack's, so the entry has to say it."""
+    """`location` is the stack's, or the command line's. `own_day`: the day isn't the stack's, so the entry has it."""
     names = _files(Path(options.file))
     if not names:
         fix = "name the folder in which pool.yaml lies"
@@ -96,7 +96,7 @@ def write_tasks(taken: TakenShipyard) -> list[str]:
 
 
 def _files(path: Path) -> list[Path]:
-    """The files of the configuration: those of the folder that say by their first key what they are, the named one first."""
+    """The files of the configuration: those of the folder, recognised by their first key, the named one first."""
     folder = path if path.is_dir() else path.parent
     named = [] if path.is_dir() else [path]
     beside = [one for one in sorted(folder.iterdir()) if one.suffix.lower() in _ENDINGS and one.is_file() and one not in named]
@@ -105,7 +105,7 @@ def _files(path: Path) -> list[Path]:
     chosen: dict[str, Path] = {}
     for one in [*named, *usual, *(others if path.is_dir() else [])]:
         text, _ = text_of(str(one))
-        # Of one that is no text the usual name says what it should be; the problem with it is told when it is read.
+        # A file that isn't text is recognised by the usual name; its problem is reported when it is read.
         kind = files.kind_of(text) if text is not None else one.stem if one.stem in KINDS else ""
         if kind:
             chosen.setdefault(kind, one)
@@ -124,7 +124,7 @@ def _texts(names: list[Path]) -> tuple[list[tuple[str, str]], list[Problem]]:
 
 
 def _entries(name: str, pool: PoolSettings, judged: Judged, as_of: date, own_day: bool) -> list[Entry]:
-    """The pool as it is to be asked for, the pool as it was where that is another, and what both stand on."""
+    """The pool to create, the original pool if it differs, and what both depend on."""
     day = {"as_of": as_of.isoformat()} if own_day else {}
     end = {"expires_after": days_later(as_of, PROPOSED_DAYS).isoformat()}
     left = [str(one) for one in pool.left]
@@ -138,7 +138,7 @@ def _entries(name: str, pool: PoolSettings, judged: Judged, as_of: date, own_day
 
 
 class _NoAliases(yaml.SafeDumper):
-    """What is said of several tasks is written out for each."""
+    """Writes out for each task what several have in common."""
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - its signature is given
         return True

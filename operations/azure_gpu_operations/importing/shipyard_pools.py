@@ -29,7 +29,7 @@ class Judged(NamedTuple):
 
 
 def judge(settings: Mapping[str, Any], written: Mapping[str, str], location: str, as_of: date) -> Judged:
-    """`location` is where the account is; "" where nobody has said, and then no region is judged."""
+    """`location` is the account's region; "" if unknown, and then no region is judged."""
     asked = dict(settings)
     found = problems_of(asked, written, location, as_of)
     changes: list[str] = []
@@ -63,7 +63,7 @@ def judge(settings: Mapping[str, Any], written: Mapping[str, str], location: str
 
 
 def _lacks_containers(settings: Mapping[str, Any], written: Mapping[str, str], found: list[Problem]) -> bool:
-    """Whether it is the image that stands in the way, and isn't gone."""
+    """Whether the image is rejected for another reason than its end."""
     at_image = [problem for problem in errors(found) if problem.path == written.get("image")]
     return bool(settings.get("image")) and any(problem.code not in _GONE for problem in at_image)
 
@@ -104,11 +104,11 @@ def _image(settings: Mapping[str, Any], written: Mapping[str, str], location: st
 
 
 def problems_of(settings: Mapping[str, Any], written: Mapping[str, str], location: str, as_of: date) -> list[Problem]:
-    """All that the catalog says of the pool, each where it was written in the files."""
+    """All problems of the pool, each with its place in the files."""
     request = request_of(settings, written, location)
     way, found = method_choice.choose(request, as_of)
     found += pools.problems(way.applied(request), as_of)
-    if not location:  # where the account is, somebody says later
+    if not location:  # the account's region is set later
         found = [problem for problem in found if problem.path != request.at("region")]
     return list(dict.fromkeys(found))
 

@@ -17,7 +17,7 @@ from azure_gpu.formats.tags import PROPOSED_DAYS
 
 # Images that do what a workload of this repository does, on GPUs that are gone.
 _WORKLOADS = {"cuda-vector-add": "vector_add", "samples-tf-mnist-demo": "mnist"}
-# Names of regions say where they are; the nearest has the most of these in common.
+# Parts of the names of regions; the nearest region has the most of these in common.
 _PARTS_OF_THE_WORLD = (
     ("europe", "uk", "france", "germany", "norway", "sweden", "switzerland", "italy", "poland", "spain"),
     ("us", "mexico"),
@@ -39,9 +39,11 @@ class Job(NamedTuple):
     price: str  # "" where it isn't known
 
 
-def job_of(index: int, container: Mapping[str, Any], said: Mapping[str, Any], location: str, as_of: date) -> Job | None:
-    """`container` is the one at `index` of the group's body, `said` what the stack file says of it. None where no such job was
-    sold on that day."""
+def job_of(
+    index: int, container: Mapping[str, Any], container_settings: Mapping[str, Any], location: str, as_of: date
+) -> Job | None:
+    """`container` is the one at `index` of the group's body, `container_settings` its keys in the stack file. None if no such
+    job was sold on that day."""
     requests: Mapping[str, Any] = container["properties"]["resources"]["requests"]
     sku, count = str(requests["gpu"].get("sku")), int(requests["gpu"].get("count") or 1)
     profiles = sorted((PROFILES[name] for name in serverless_on(as_of)), key=lambda one: one.gpu_memory_gib)
@@ -49,12 +51,12 @@ def job_of(index: int, container: Mapping[str, Any], said: Mapping[str, Any], lo
         return None
     needed = _memory_of(sku) * count
     profile = next((one for one in profiles if one.gpu_memory_gib >= needed), profiles[-1])
-    notes = list(_notes(profile, sku, count, needed, str(said.get("image", ""))))
+    notes = list(_notes(profile, sku, count, needed, str(container_settings.get("image", ""))))
     region = _region(profile, location)
     settings: dict[str, Any] = {"gpu": profile.gpu}
-    settings |= {key: said[key] for key in ("image", "command", "environment") if key in said}
-    cpu = min(said.get("cpu", profile.vcpus), profile.vcpus)
-    memory = min(said.get("memory_in_gb", profile.memory_gib), profile.memory_gib)
+    settings |= {key: container_settings[key] for key in ("image", "command", "environment") if key in container_settings}
+    cpu = min(container_settings.get("cpu", profile.vcpus), profile.vcpus)
+    memory = min(container_settings.get("memory_in_gb", profile.memory_gib), profile.memory_gib)
     settings |= {"cpu": cpu, "memory_in_gib": memory}
     if region:
         settings["location"] = region

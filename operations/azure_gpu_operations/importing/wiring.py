@@ -85,7 +85,7 @@ def _variables(group: GroupInFile, properties: Mapping[str, Any]) -> Iterator[Pr
 
 
 def _ports(group: GroupInFile, properties: Mapping[str, Any]) -> Iterator[Problem]:
-    """A single container opens the ports of its group; several have to say which of them does."""
+    """A single container opens the ports of its group; of several, each has its ports."""
     address: list[dict[str, Any]] = (properties.get("ipAddress") or {}).get("ports") or []
     lists = [("properties.ipAddress", address)]
     lists += [(within, container.get("ports") or []) for within, container in _containers(properties)]

@@ -212,7 +212,7 @@ def test_more_than_all_of_a_gpu_is_warned_about_and_each_gpu_counts_alone() -> N
         ({"namespace": "work"}, "kubeconfig", "exactly one of kubeconfig and kubeconfig_file"),
         ({"namespace": "work", "kubeconfig": KUBECONFIG, "kubeconfig_file": "kubeconfig"}, "kubeconfig", "exactly one"),
         ({"namespace": "work", "kubeconfig_file": "gone"}, "kubeconfig_file", "can't be read"),
-        ({"namespace": "work", "kubeconfig": "a-password"}, "kubeconfig", "no kubeconfig"),
+        ({"namespace": "work", "kubeconfig": "a-password"}, "kubeconfig", "not a kubeconfig"),
         ({"namespace": "work", "kubeconfig": KUBECONFIG, "context": "other"}, "kubeconfig", "'other'; it has 'device'"),
         ({"namespace": "Work", "kubeconfig": KUBECONFIG}, "namespace", "not a valid Kubernetes name"),
     ],

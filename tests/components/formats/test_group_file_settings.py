@@ -10,7 +10,7 @@ from azure_gpu.container_instances.args import ContainerGroupSettings
 from azure_gpu.formats.container_group_file import read
 from azure_gpu.formats.container_group_settings import Left, config_path, settings_of
 from azure_gpu.formats.container_group_shape import GROUP
-from azure_gpu.formats.shapes import Anything, Flag, Many, Number, Shape, Text, Texts, Things
+from azure_gpu.formats.shapes import Anything, Flag, ListOf, Number, Object, Shape, Text, TextMap
 from azure_gpu.shared.validation import check
 from tests.support.container_group_files import (
     EXPORTED_2018,
@@ -174,13 +174,13 @@ def _example(shape: Shape, name: str) -> Any:
             return 7001 + len(name)
         case Flag():
             return True
-        case Texts():
+        case TextMap():
             return {f"key-{name}": f"text-{name}"}
         case Anything():
             return {"any": f"text-{name}"}
-        case Many():
+        case ListOf():
             return [_example(shape.of, name)]
-        case Things():
+        case Object():
             return {key: _example(inner, key) for key, inner in shape.properties.items()}
 
 

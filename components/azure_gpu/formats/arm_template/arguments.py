@@ -69,7 +69,7 @@ class Arguments(Sequence[Value]):
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function of values alone: `call` gets as many arguments as `least` to `most` allow."""
+    """A function that depends only on values: `call` gets `least` to `most` arguments."""
 
     name: str
     call: Callable[[Arguments], Value]

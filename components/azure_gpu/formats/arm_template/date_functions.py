@@ -1,7 +1,7 @@
 """Functions of instants: dateTimeAdd, dateTimeFromEpoch, dateTimeToEpoch, and how `utcNow` writes one.
 
 Source: Microsoft Learn, azure-resource-manager/templates/template-functions-date. Of .NET's format strings the letters that make
-up a date are known; others are refused by name.
+up a date are known; others are rejected by name.
 """
 
 import calendar

@@ -15,7 +15,7 @@ from azure_gpu.formats.arm_template.values import TOO_MUCH, Meter, RefusedError
 from azure_gpu.formats.document import Document
 
 MAX_NESTING = 120  # of values, calls and names that need each other, together; Python's stack bears it
-MAX_PROBLEMS = 200  # of one template; nobody reads more
+MAX_PROBLEMS = 200  # of one template
 _ANY = "00000000-0000-0000-0000-000000000000"
 
 

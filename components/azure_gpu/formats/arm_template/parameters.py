@@ -183,7 +183,7 @@ def _beyond(parameter: Declared, value: Value, what: str) -> RefusedError | None
 
 
 def read_file(document: Document) -> tuple[dict[str, Any], list[Problem]]:
-    """The values of a parameter file, `{"parameters": {"x": {"value": …}}}`, or of the inner object alone."""
+    """The values of a parameter file, `{"parameters": {"x": {"value": …}}}`, or of the inner object."""
     whole = document.value
     if not is_object(whole):
         return {}, [Problem(document.at(""), "a parameter file is an object", fix='write {"parameters": {"name": {"value": …}}}')]

@@ -19,7 +19,7 @@ from azure_gpu.formats.lenient_json import member
 MAX_RESOURCES = 800  # Microsoft Learn, azure-resource-manager/templates/best-practices
 DEPLOYMENT = "microsoft.resources/deployments"
 _WORK_OF_ONE = 50  # what a resource costs beside its values
-# What a resource's entry says about deploying it, and is no part of its body.
+# Keys of a resource's entry that are about deploying it, and aren't part of its body.
 _NOT_BODY = frozenset({"condition", "copy", "dependson", "resources", "comments", "scope", "existing", "metadata", "import"})
 _FIXED = ("type", "apiVersion", "name")
 

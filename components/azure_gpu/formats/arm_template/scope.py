@@ -16,7 +16,7 @@ class Scope(NamedTuple):
     deployment: str | None = None
     tags: Mapping[str, str] | None = None  # of the resource group
     environment: Mapping[str, Any] | None = None  # what environment() answers
-    of_subscription: bool = False  # deployed to the subscription itself, which is no resource group
+    of_subscription: bool = False  # deployed to the subscription itself, without a resource group
 
     @property
     def base_id(self) -> str | None:
@@ -37,7 +37,7 @@ class Ask(NamedTuple):
     """A call of `reference` or of a function `list…`."""
 
     function: str
-    resource: str  # an id, or a name where the template has no such resource
+    resource: str  # an id, or a name if the resource isn't in the template
     version: str  # "" where none is given and the resource isn't of this template
     full: bool = False
     body: Value = None

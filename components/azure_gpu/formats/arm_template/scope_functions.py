@@ -12,7 +12,7 @@ TENANT = "the tenant"
 
 
 def path_of(types: str, names: list[str]) -> str:
-    """Types and names in turn: `Microsoft.Network/virtualNetworks/lan/subnets/one`. RefusedError where they don't fit."""
+    """Types and names alternately: `Microsoft.Network/virtualNetworks/lan/subnets/one`. RefusedError if their numbers differ."""
     namespace, *steps = types.strip("/").split("/")
     if not steps or len(steps) != len(names):
         raise RefusedError(

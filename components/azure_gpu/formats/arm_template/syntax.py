@@ -55,7 +55,7 @@ def is_expression(text: str) -> bool:
 
 
 def literal(text: str) -> str:
-    """A text that is no expression, as the template means it."""
+    """A literal text, without the escape of its bracket."""
     return text[1:] if text.startswith("[[") else text
 
 

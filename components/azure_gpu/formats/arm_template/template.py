@@ -69,7 +69,7 @@ def finish(resource: TemplateResource, runtime: Runtime) -> Finished:
 
 
 def finish_outputs(expanded: Expanded, runtime: Runtime) -> Expanded:
-    """The same template with its outputs evaluated; `problems` are theirs alone."""
+    """The same template with its outputs evaluated; `problems` are only those of the outputs."""
     if expanded.frame is None:
         return expanded
     running = _running(expanded.frame, runtime)
@@ -87,7 +87,7 @@ def expand_nested(resource: TemplateResource, nested: Nested, scope: Scope, dept
 
 
 def _running(frame: Frame, runtime: Runtime) -> Frame:
-    """The frame with somebody who answers, and a list of problems of its own."""
+    """The frame with a runtime, and with a separate list of problems."""
     return replace(frame, shared=replace(frame.shared, problems=[], runtime=runtime, meter=Meter()))
 
 

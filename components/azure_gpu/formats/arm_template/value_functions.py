@@ -92,7 +92,7 @@ def _compared(name: str, holds: Callable[[Value, Value], bool]) -> Function:
 
 
 def _in_order(text: str) -> tuple[str, str]:
-    """What texts are ordered by: letters first, and of two that differ in letter case alone the lower one, as .NET does."""
+    """What texts are ordered by: letters first, and of two that differ only in letter case the lower one, as .NET does."""
     return text.lower(), text.swapcase()
 
 

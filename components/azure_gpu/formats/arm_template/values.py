@@ -27,7 +27,7 @@ DEFERRED: Final = Deferred()
 
 
 class PartlyKnown(dict[str, Value]):
-    """An object of which some members can't be known here. Asking for one of them is refused by name."""
+    """An object of which some members can't be known here. Reading one of them is an error that names it."""
 
     def __init__(self, known: dict[str, Value], unknown: dict[str, str]) -> None:
         super().__init__(known)

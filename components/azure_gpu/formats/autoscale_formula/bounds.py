@@ -26,7 +26,7 @@ class _Steady:
         return [(time, value) for time in self._times]
 
 
-@lru_cache(maxsize=64)  # hundreds of runs, and whoever judges a pool asks several times
+@lru_cache(maxsize=64)  # hundreds of runs, and a pool is judged several times
 def idle_nodes(text: str) -> tuple[int, int] | None:
     """The dedicated and the Spot nodes at the busiest hour of a week in which nothing waits and nothing runs."""
     runs = _runs(text, ((0.0, 0.0),))

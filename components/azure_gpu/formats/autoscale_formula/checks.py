@@ -22,7 +22,7 @@ from azure_gpu.formats.autoscale_formula.syntax import (
     Text,
 )
 
-MOST_FAULTS = 20  # after so many, the rest of a formula isn't looked at
+MOST_FAULTS = 20  # after this many, the rest of a formula isn't checked
 _NUMBERS = (Type.DOUBLE, Type.METRIC, Type.UNKNOWN)
 _LISTS = (Type.VECTOR, *_NUMBERS)
 _TIMES = (Type.TIMESTAMP, Type.INTERVAL)

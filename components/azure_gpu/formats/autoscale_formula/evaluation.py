@@ -116,7 +116,7 @@ class _Run:
             return
 
     def reached(self, statements: tuple[Statement, ...]) -> Targets:
-        """The targets after the last statement. FaultError where one is no number of nodes."""
+        """The targets after the last statement. FaultError if one isn't a number of nodes."""
         option = self._set.get(DEALLOCATION)
         return Targets(
             dedicated=self._nodes(DEDICATED, statements),

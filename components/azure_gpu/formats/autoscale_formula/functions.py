@@ -68,7 +68,7 @@ def time(text: str, now: datetime) -> datetime:
 
 
 def member(name: str, moment: datetime) -> float:
-    """A part of a timestamp. Monday is 1; Sunday is taken as 0, which no source says."""
+    """A part of a timestamp. Monday is 1; Sunday is assumed to be 0."""
     if name == "weekday":
         return float(moment.isoweekday() % 7)
     return float(getattr(moment, name))

@@ -2,7 +2,7 @@
 
 the tables by which the checks and the evaluation go. Sources: MicrosoftDocs/azure-docs,
 articles/batch/batch-automatic-scaling.md, in its versions of 2019-10-24, 2020-12-21 and 2025-06-05; the two names of before 2017
-are in the documentation of Test-AzureBatchAutoScale. Whether the service tells letter cases apart no version says: here it does.
+are in the documentation of Test-AzureBatchAutoScale. No version documents whether letter case matters: here it does.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ class Type(StrEnum):
     TIMESTAMP = "timestamp"
     INTERVAL = "timeinterval"
     OPTION = "node deallocation option"
-    METRIC = "metric"  # a variable of the service with samples; where a number is wanted it is its newest sample
+    METRIC = "metric"  # a variable of the service with samples; as a number it is its newest sample
     NOTHING = "nothing"  # what stop() gives
     UNKNOWN = "unknown"  # either branch of a choice
 
@@ -63,7 +63,7 @@ INTERVALS: Mapping[str, int] = {
     "TimeInterval_Hour": 3600 * TICKS_PER_SECOND,
     "TimeInterval_Day": 86_400 * TICKS_PER_SECOND,
     "TimeInterval_Week": 7 * 86_400 * TICKS_PER_SECOND,
-    "TimeInterval_Year": 365 * 86_400 * TICKS_PER_SECOND,  # assumed: the page doesn't say how many days it has
+    "TimeInterval_Year": 365 * 86_400 * TICKS_PER_SECOND,  # assumed: the page doesn't give its number of days
 }
 TIMESTAMP_MEMBERS = ("year", "month", "day", "weekday", "hour", "minute", "second")
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 MOST_DEPTH = 40  # of brackets, calls, signs and choices in each other
-_MOST_NODES_DEEP = 200  # with operators, methods and members; whoever goes through a formula calls himself for each
+_MOST_NODES_DEEP = 200  # with operators, methods and members; a walk over a formula recurses into each
 
 
 class Number(NamedTuple):
@@ -68,7 +68,7 @@ class Link(NamedTuple):
 
 
 class Chain(NamedTuple):
-    """`first + second - third`: operators of one rank from left to right. A list, so that a long sum is no deep tree."""
+    """`first + second - third`: operators of one rank from left to right. A list, so that a long sum isn't a deep tree."""
 
     first: "Node"
     links: tuple[Link, ...]
@@ -88,7 +88,7 @@ Node = Number | Text | Name | Call | Method | Member | Sign | Chain | Choice
 
 
 class Statement(NamedTuple):
-    """`target = value;`, or a value alone, such as `stop();`."""
+    """`target = value;`, or only a value, such as `stop();`."""
 
     target: Name | None
     value: Node

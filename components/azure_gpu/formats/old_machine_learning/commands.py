@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from azure_gpu.catalog.services.machine_learning.old_settings import COMPUTE_FILE
 from azure_gpu.formats.likely_secrets import without_secrets
-from azure_gpu.formats.old_machine_learning.found import Machine, Run, Setting
+from azure_gpu.formats.old_machine_learning.project import Machine, Run, Setting
 
 # `az ml computetarget attach remotedocker …` of 2018 and `… attach --type remotedocker` of 2017; lines may go on with \ ^ or `.
 _COMMAND = re.compile(r"\baz\s+ml\s+(computetarget\s+attach|experiment\s+submit)\b([^\n]*(?:[\\^`]\n[^\n]*)*)")
@@ -57,20 +57,20 @@ def _words(rest: str) -> list[str]:
 
 
 def _attached(words: list[str], at: str) -> Machine:
-    said: dict[str, str] = {}
+    options: dict[str, str] = {}
     rest = iter(words)
     for word in rest:
         option, equals, value = word.partition("=")
         if option in _ATTACH:
-            said[_ATTACH[option]] = value if equals else next(rest, "")
+            options[_ATTACH[option]] = value if equals else next(rest, "")
         elif word in ("remotedocker", "cluster"):
-            said["type"] = word
+            options["type"] = word
     settings = [
         Setting(f"{at}: {name}", name, "" if name == "password" else value, COMPUTE_FILE[name])
-        for name, value in said.items()
+        for name, value in options.items()
         if name in COMPUTE_FILE
     ]
-    return Machine(at, said.get("name", ""), said.get("type", ""), False, tuple(settings))
+    return Machine(at, options.get("name", ""), options.get("type", ""), False, tuple(settings))
 
 
 def _submitted(words: list[str], at: str) -> Iterator[Run]:

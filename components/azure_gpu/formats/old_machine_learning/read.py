@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from azure_gpu.catalog.problems import Problem, Severity
 from azure_gpu.formats import conda_file
 from azure_gpu.formats.old_machine_learning import commands, scoring_script, sdk, workbench
-from azure_gpu.formats.old_machine_learning.found import Found, Machine, Packages, Run, ScoringScript
 from azure_gpu.formats.old_machine_learning.pieces import COMMANDS, COMPUTE, CONDA, RUN, SCRIPT, Piece, is_scoring_script, pieces
+from azure_gpu.formats.old_machine_learning.project import Machine, OldProject, Packages, Run, ScoringScript
 
 
 def belongs(file: str, text: str) -> bool:
@@ -17,7 +17,7 @@ def belongs(file: str, text: str) -> bool:
     return bool(pieces(file, text))
 
 
-def read(files: Iterable[tuple[str, str]]) -> tuple[Found, list[Problem]]:
+def read(files: Iterable[tuple[str, str]]) -> tuple[OldProject, list[Problem]]:
     """Each file is its name, as the user has it, and its text."""
     found = [piece for file, text in files for piece in pieces(file, text)]
     machines: list[Machine] = []
@@ -45,7 +45,7 @@ def read(files: Iterable[tuple[str, str]]) -> tuple[Found, list[Problem]]:
     scoring, trees, wrong = _scripts(piece for piece in found if piece.kind == SCRIPT)
     script = sdk.scripts(trees)
     return (
-        Found(
+        OldProject(
             tuple(_merged(machines)),
             tuple(runs),
             tuple(packages),

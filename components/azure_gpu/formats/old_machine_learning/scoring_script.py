@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from azure_gpu.catalog.services.machine_learning.old_settings import SCORING_CALLS
-from azure_gpu.formats.old_machine_learning.found import ScoringScript, Setting
+from azure_gpu.formats.old_machine_learning.project import ScoringScript, Setting
 
 _RAW = "azureml.contrib.services.aml_request"
 

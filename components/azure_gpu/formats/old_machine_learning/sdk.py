@@ -11,7 +11,7 @@ from azure_gpu.catalog.problems import Problem, Severity
 from azure_gpu.catalog.services.machine_learning.old_settings import AKS_COMPUTE, AKS_SERVICE, INFERENCE, OldSetting
 from azure_gpu.catalog.sources import INFERENCE_ARTICLE
 from azure_gpu.formats.likely_secrets import holds_secret
-from azure_gpu.formats.old_machine_learning.found import Cluster, Model, Service, Setting
+from azure_gpu.formats.old_machine_learning.project import Cluster, Model, Service, Setting
 
 DEFAULT_NODES = 3  # azureml-core 1.61.0, AksCompute.provisioning_configuration
 DEFAULT_SIZE = "Standard_D3_v2"  # the same
@@ -107,14 +107,14 @@ class Script:
         making = call.arguments.get("provisioning_configuration") or call.arguments.get("attach_configuration")
         if not isinstance(making, _Call) or making.name not in (_PROVISIONING, _ATTACHING):
             return
-        said = making.arguments
-        existing = _text(said.get("resource_id")) or _text(said.get("cluster_name"))
+        arguments = making.arguments
+        existing = _text(arguments.get("resource_id")) or _text(arguments.get("cluster_name"))
         self.clusters.append(
             Cluster(
                 at=making.at,
                 name=name,
-                size=_text(said.get("vm_size")) or DEFAULT_SIZE,
-                nodes=said["agent_count"] if said.get("agent_count") in range(1, _MOST_NODES + 1) else DEFAULT_NODES,
+                size=_text(arguments.get("vm_size")) or DEFAULT_SIZE,
+                nodes=arguments["agent_count"] if arguments.get("agent_count") in range(1, _MOST_NODES + 1) else DEFAULT_NODES,
                 existing=existing or ("?" if making.name == _ATTACHING else ""),
                 settings=tuple(_settings(making, AKS_COMPUTE)),
             )
@@ -185,8 +185,8 @@ def _settings(call: _Call | None, table: Mapping[str, OldSetting]) -> Iterator[S
 
 def _plain(call: _Call | None) -> dict[str, Any]:
     """The arguments that are constants, and no keys."""
-    said: Mapping[str, Any] = call.arguments if call else {}
-    return {_MISTAKES.get(name, name): value for name, value in said.items() if name not in _KEYS and _word(value)}
+    arguments: Mapping[str, Any] = call.arguments if call else {}
+    return {_MISTAKES.get(name, name): value for name, value in arguments.items() if name not in _KEYS and _word(value)}
 
 
 def _dotted(node: ast.expr) -> str:

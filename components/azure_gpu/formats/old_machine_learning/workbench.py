@@ -12,7 +12,7 @@ from azure_gpu.formats import located_yaml
 from azure_gpu.formats.document import Document
 from azure_gpu.formats.lenient_json import member
 from azure_gpu.formats.likely_secrets import holds_secret, is_secret_name, without_secrets
-from azure_gpu.formats.old_machine_learning.found import Machine, Run, Setting
+from azure_gpu.formats.old_machine_learning.project import Machine, Run, Setting
 
 KINDS = ("local", "docker", "remotedocker", "cluster")
 FRAMEWORKS = ("PySpark", "Python")
@@ -25,17 +25,17 @@ def read_compute(text: str, file: str) -> tuple[Machine | None, list[Problem]]:
     document, problems = _mapping_of(text, file)
     if document is None:
         return None, problems
-    said, unknown = _known(document, COMPUTE_FILE)
+    values, unknown = _known(document, COMPUTE_FILE)
     problems += unknown
-    kind = str(said.get("type") or "").lower()
+    kind = str(values.get("type") or "").lower()
     if kind and kind not in KINDS:
         problems.append(Problem(document.at("type"), "unknown kind of machine", kind, allowed=", ".join(KINDS)))
     machine = Machine(
         at=document.at(""),
         name=PurePath(file).stem,
         kind=kind,
-        gpu=str(said.get("nvidiaDocker")).lower() == "true",
-        settings=tuple(_settings(document, said, COMPUTE_FILE)),
+        gpu=str(values.get("nvidiaDocker")).lower() == "true",
+        settings=tuple(_settings(document, values, COMPUTE_FILE)),
     )
     return machine, problems
 
@@ -45,27 +45,27 @@ def read_run(text: str, file: str) -> tuple[Run | None, list[Problem]]:
     document, problems = _mapping_of(text, file)
     if document is None:
         return None, problems
-    said, unknown = _known(document, RUN_FILE)
+    values, unknown = _known(document, RUN_FILE)
     problems += unknown
-    vector = said.get("ArgumentVector")
+    vector = values.get("ArgumentVector")
     words = [str(word) for word in cast(list[Any], vector)] if isinstance(vector, list) else []
-    variables = _mapping(said.get("EnvironmentVariables"))
+    variables = _mapping(values.get("EnvironmentVariables"))
     arguments, hidden = without_secrets(words[1:])
     secrets = tuple(name for name, value in variables.items() if is_secret_name(name) or holds_secret(str(value)))
-    framework = str(said.get("Framework") or "")
+    framework = str(values.get("Framework") or "")
     if framework and framework.lower() not in [each.lower() for each in FRAMEWORKS]:
         where = document.at("Framework")
         problems.append(Problem(where, "unknown framework", framework, allowed=", ".join(FRAMEWORKS)))
     run = Run(
         at=document.at(""),
-        target=str(said.get("Target") or ""),
+        target=str(values.get("Target") or ""),
         script=words[0] if words and words[0] != SCRIPT else "",
         arguments=tuple(arguments),
         environment=tuple((name, str(value)) for name, value in variables.items() if name not in secrets),
         secrets=(*secrets, *hidden),
         framework=framework,
-        conda_file=str(said.get("CondaDependenciesFile") or ""),
-        settings=tuple(_settings(document, said, RUN_FILE)),
+        conda_file=str(values.get("CondaDependenciesFile") or ""),
+        settings=tuple(_settings(document, values, RUN_FILE)),
     )
     return run, problems
 
@@ -85,7 +85,7 @@ def _mapping_of(text: str, file: str) -> tuple[Document | None, list[Problem]]:
 def _known(document: Document, table: Mapping[str, OldSetting]) -> tuple[dict[str, Any], list[Problem]]:
     """The settings in the table's spelling, and a warning for each other."""
     spelling = {name.lower(): name for name in table}
-    said: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     problems: list[Problem] = []
     for key, value in cast(dict[str, Any], document.value).items():
         name = spelling.get(str(key).lower())
@@ -95,13 +95,13 @@ def _known(document: Document, table: Mapping[str, OldSetting]) -> tuple[dict[st
                 Problem(where, "Workbench's pages don't have this setting; it is left out", severity=Severity.WARNING)
             )
         else:
-            said[name] = value
-    return said, problems
+            values[name] = value
+    return values, problems
 
 
-def _settings(document: Document, said: Mapping[str, Any], table: Mapping[str, OldSetting]) -> Iterator[Setting]:
+def _settings(document: Document, values: Mapping[str, Any], table: Mapping[str, OldSetting]) -> Iterator[Setting]:
     written = {str(key).lower(): str(key) for key in cast(dict[str, Any], document.value)}
-    for name, value in said.items():
+    for name, value in values.items():
         at = document.at(member("", written[name.lower()]))
         yield Setting(at, name, "" if name in _NEVER_TAKEN else _text(value), table[name])
 

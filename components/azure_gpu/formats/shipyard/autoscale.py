@@ -29,7 +29,7 @@ class Nodes(NamedTuple):
 
 
 class Hours(NamedTuple):
-    """When the pool is wanted: days from Monday = 1, hours of the day from `begin` until before `end`."""
+    """When the pool has nodes: days from Monday = 1, hours of the day from `begin` until before `end`."""
 
     first_day: int
     last_day: int

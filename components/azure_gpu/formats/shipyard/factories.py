@@ -33,7 +33,7 @@ _KEY = "task_factory"
 
 
 class FactoryError(Exception):
-    """The factory makes no sense. The message says why, in words for a problem."""
+    """The factory is invalid. The message tells why, in words for a problem."""
 
 
 def commands_of(task: Part) -> tuple[list[str], list[Left], list[Problem]]:
@@ -59,11 +59,11 @@ def commands_of(task: Part) -> tuple[list[str], list[Left], list[Problem]]:
     try:
         return [_Strict().vformat(command, row, {}) if row else command for row in rows], [], []
     except (IndexError, KeyError):
-        said = "a brace that stands for none of the factory's values"
+        reason = "a brace that stands for none of the factory's values"
     except (ValueError, TypeError, OverflowError) as error:
-        said = str(error)
+        reason = str(error)
     fix = "write {0} and {1}, or {} for each"
-    return [], [], [Problem(task.at("command"), f"the command can't be filled in: {said}", fix=fix)]
+    return [], [], [Problem(task.at("command"), f"the command can't be filled in: {reason}", fix=fix)]
 
 
 def _senseless(task: Part, why: str) -> Problem:
@@ -71,7 +71,7 @@ def _senseless(task: Part, why: str) -> Problem:
 
 
 class _Strict(Formatter):
-    """`{}`, `{0}` and their formats, and no way into the values."""
+    """`{}`, `{0}` and their formats, without access to attributes or items of the values."""
 
     def get_field(self, field_name: str, args: Sequence[Any], kwargs: Any) -> Any:
         if "." in field_name or "[" in field_name:
@@ -132,9 +132,9 @@ def _drawn(wanted: dict[str, Any]) -> Iterator[tuple[object, ...]]:
         return iter([(generator.choice(values),) for _ in range(count)])
     distributions = _mapping(wanted.get("distribution"))
     for name, parameters in _DISTRIBUTIONS.items():
-        said = _mapping(distributions.get(name))
-        if said:
-            arguments = [float(said[key]) for key in parameters if said.get(key) is not None]
+        settings = _mapping(distributions.get(name))
+        if settings:
+            arguments = [float(settings[key]) for key in parameters if settings.get(key) is not None]
             draw = getattr(generator, _METHODS[name])
             try:
                 return iter([(draw(*arguments),) for _ in range(count)])

@@ -12,8 +12,8 @@ from azure_gpu.catalog.problems import Problem, Severity
 from azure_gpu.formats import lenient_json, located_yaml
 from azure_gpu.formats.document import Document
 from azure_gpu.formats.lenient_json import member
-from azure_gpu.formats.shaped import hold
-from azure_gpu.formats.shapes import Things
+from azure_gpu.formats.shaped import validate
+from azure_gpu.formats.shapes import Object
 from azure_gpu.formats.shipyard import shape
 from azure_gpu.formats.shipyard.part import Part
 
@@ -104,18 +104,18 @@ class _Reader:
         config = self.part("config", "", shape.CONFIG, "the configuration of Shipyard")
         return Shipyard(pool, jobs, tasks, merges, config, self.accounts()), self.problems
 
-    def part(self, kind: str, key: str, wanted: Things, what: str) -> Part | None:
+    def part(self, kind: str, key: str, wanted: Object, what: str) -> Part | None:
         document = self.documents.get(kind)
         if document is None:
             return None
         value: Any = document.value[key] if key else document.value
         return self.held(document, value, key, wanted, what)
 
-    def held(self, document: Document, value: Any, path: str, wanted: Things, what: str) -> Part | None:
+    def held(self, document: Document, value: Any, path: str, wanted: Object, what: str) -> Part | None:
         if not isinstance(value, dict):
             self.problems.append(Problem(document.at(path), f"expected a mapping, as {what} is", fix="write its keys and values"))
             return None
-        found = hold(cast(dict[str, Any], value), wanted, document, path, what=what, lenient=True)
+        found = validate(cast(dict[str, Any], value), wanted, document, path, what=what, lenient=True)
         self.problems += found.problems
         return Part(found.value, Document(document.file, None, {**document.lines, **found.lines}), path)
 
@@ -176,7 +176,7 @@ def volumes(config: Part | None, kind: str) -> tuple[list[tuple[str, Part]], lis
     problems: list[Problem] = []
     for alias, value in config.things(f"{within}.{kind}").items():
         path = member(f"{within}.{kind}", alias)
-        held = hold(_mapping(value), wanted, config.document, path, what="a volume of Shipyard", lenient=True)
+        held = validate(_mapping(value), wanted, config.document, path, what="a volume of Shipyard", lenient=True)
         problems += held.problems
         result.append((alias, Part(held.value, config.document, path)))
     return result, problems

@@ -41,7 +41,7 @@ def _mount(name: str, volume: Part, accounts: Accounts, left: list[Left], secret
     link = str(volume.get("storage_account_settings") or "")
     account = accounts.storage.get(link, "")
     options = " ".join(volume.texts("mount_options"))
-    said = {"options": options} if options else {}
+    extra = {"options": options} if options else {}
     if driver == "azureblob":
         container = str(volume.get("azure_blob_container_name") or "")
         if options:
@@ -61,7 +61,7 @@ def _mount(name: str, volume: Part, accounts: Accounts, left: list[Left], secret
             return {}
         secrets.append(f"mounts.{name}.azure_file.key")
         url = f"https://{account}.file.core.windows.net/{share}"
-        return {"azure_file": {"url": url, "account": account, **said}}
+        return {"azure_file": {"url": url, "account": account, **extra}}
     if driver == "custom_linux_mount" and str(volume.get("fstab_entry.fs_vfstype") or "").startswith("nfs"):
         options = str(volume.get("fstab_entry.fs_mntops") or "")
         source = str(volume.get("fstab_entry.fs_spec") or "")

@@ -11,7 +11,7 @@ from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.formats.left import Left
 from azure_gpu.formats.likely_secrets import holds_secret
-from azure_gpu.formats.shaped import hold
+from azure_gpu.formats.shaped import validate
 from azure_gpu.formats.shipyard import autoscale
 from azure_gpu.formats.shipyard.autoscale import Nodes
 from azure_gpu.formats.shipyard.files import Accounts, Shipyard
@@ -54,7 +54,7 @@ _LEFT: Mapping[str, tuple[str, str]] = {
 
 
 class PoolSettings(NamedTuple):
-    """`secrets` are keys relative to the settings. `written` says where each key was in the files, as a problem says it."""
+    """`secrets` are keys relative to the settings. `written` is the place of each key in the files, as the path of a problem."""
 
     settings: dict[str, Any]
     left: list[Left]
@@ -83,7 +83,7 @@ class _Settings:
     def change(self, path: str, message: str, fix: str = "") -> None:
         self.left.append(self.pool.change(path, message, fix))
 
-    def say(self, path: str, message: str, **details: Any) -> None:
+    def report(self, path: str, message: str, **details: Any) -> None:
         self.problems.append(Problem(self.pool.at(path), message, **details))
 
     def whole(self) -> PoolSettings:
@@ -118,7 +118,7 @@ class _Settings:
         if custom:
             return self.custom(custom, bool(platform))
         if not platform:
-            self.say("vm_configuration", "the pool has no image", fix="add platform_image: with publisher, offer and sku")
+            self.report("vm_configuration", "the pool has no image", fix="add platform_image: with publisher, offer and sku")
             return {}
         version = str(platform.get("version") or "latest")
         words = [str(platform.get(key) or "") for key in ("publisher", "offer", "sku")]
@@ -130,11 +130,11 @@ class _Settings:
         path = "vm_configuration.custom_image"
         if both:
             fix = "remove one of the two"
-            self.say("vm_configuration", "a pool has a platform_image or a custom_image, not both", fix=fix)
+            self.report("vm_configuration", "a pool has a platform_image or a custom_image, not both", fix=fix)
         agent, image_id = str(custom.get("node_agent") or ""), str(custom.get("arm_image_id") or "")
         if not image_id:
             fix = "write arm_image_id: and the id of a version in a gallery"
-            self.say(path, "a custom image requires its ARM id", fix=fix)
+            self.report(path, "a custom image requires its ARM id", fix=fix)
         self.written |= {"image": self.pool.at(f"{path}.arm_image_id"), "node_agent": self.pool.at(f"{path}.node_agent")}
         os_type = {"os_type": "Windows"} if "windows" in agent.lower() else {}
         return {**os_type, "image_id": image_id, "node_agent": agent}
@@ -160,7 +160,7 @@ class _Settings:
             return counts
         length = duration(timeout)
         if length is None:
-            self.say("resize_timeout", "not a duration", value=timeout, allowed="d.HH:mm:ss", fix="write 00:15:00")
+            self.report("resize_timeout", "not a duration", value=timeout, allowed="d.HH:mm:ss", fix="write 00:15:00")
         elif minutes_of(length) != _DEFAULT_RESIZE_MINUTES:
             counts["resize_timeout_minutes"] = minutes_of(length)
             self.written["resize_timeout_minutes"] = self.pool.at("resize_timeout")
@@ -173,10 +173,10 @@ class _Settings:
             return count, 0
         if not isinstance(count, dict):
             fix = "write vm_count: and below it dedicated: and low_priority:"
-            self.say("vm_count", "the pool has no number of nodes", value=count, fix=fix)
+            self.report("vm_count", "the pool has no number of nodes", value=count, fix=fix)
             return 0, 0
         path = f"{self.pool.path}.vm_count"
-        held = hold(cast(dict[str, Any], count), COUNTS, self.pool.document, path, what="vm_count", lenient=True)
+        held = validate(cast(dict[str, Any], count), COUNTS, self.pool.document, path, what="vm_count", lenient=True)
         self.problems += held.problems
         if held.value.get("low_priority"):
             message = "low-priority nodes ended on 2025-09-30: they are Spot nodes, asked for as spot_nodes"
@@ -243,7 +243,7 @@ class _Settings:
             for index, command in enumerate(commands):
                 if holds_secret(command):
                     fix = "let the command fetch it with the pool's identity"
-                    self.say(f"{key}[{index}]", "there is a secret in this command, and it isn't copied", fix=fix)
+                    self.report(f"{key}[{index}]", "there is a secret in this command, and it isn't copied", fix=fix)
                 else:
                     yield command
 
@@ -267,7 +267,7 @@ class _Settings:
         return {"subnet_id": network.get("arm_subnet_id")}
 
     def rest(self) -> None:
-        """What a pool here doesn't say; of what is off, or says nothing, no word."""
+        """Settings without a key here, unless they are off or empty."""
         for key, (message, fix) in _LEFT.items():
             if self.pool.get(key) not in (None, False, [], {}, ""):
                 self.leave(key, message, fix)
@@ -282,7 +282,7 @@ class _Settings:
 
 
 def _of_config(config: Part) -> Iterable[Left]:
-    """What the global configuration says and neither pool nor tasks do."""
+    """Settings of the global configuration that neither the pool nor the tasks have."""
     for key, message, fix in (
         ("batch_shipyard.encryption", "nothing of it is a secret any more: identities take the place of keys", ""),
         ("batch_shipyard.fallback_registry", "Shipyard's own images aren't needed", ""),

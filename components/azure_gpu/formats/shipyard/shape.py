@@ -7,16 +7,16 @@ Azure/batch-shipyard (config, pool and jobs configuration, major version migrati
 
 from collections.abc import Mapping
 
-from azure_gpu.formats.shapes import Anything, Flag, Many, Number, Shape, Text, Texts, Things
+from azure_gpu.formats.shapes import Anything, Flag, ListOf, Number, Object, Shape, Text, TextMap
 
 SCENARIOS = ("active_tasks", "pending_tasks", "workday", "workday_with_offpeak_max_low_priority", "weekday", "weekend")
 NODE_TYPES = ("dedicated", "low_priority")
 
-_PATTERNS = Many(Text(filled=False), "pattern of files")
+_PATTERNS = ListOf(Text(filled=False), "pattern of files")
 _LINE = Text(filled=False)  # a command: `${NAME}` in it is a shell's
-_COUNTS = Things({"dedicated": Number(whole=True), "low_priority": Number(whole=True)})
-_RESOURCE_FILES = Many(
-    Things(
+_COUNTS = Object({"dedicated": Number(whole=True), "low_priority": Number(whole=True)})
+_RESOURCE_FILES = ListOf(
+    Object(
         {"blob_source": Text(), "file_path": Text(), "file_mode": Text()},
         required={"blob_source": "add blob_source: and its address", "file_path": "add file_path: and where it goes"},
     ),
@@ -36,24 +36,24 @@ _STORAGE: Mapping[str, Shape] = {
     "source": _LINE,
     "destination": _LINE,
 }
-_FROM_TASKS = Things({"job_id": Text(), "task_id": Text(), "include": _PATTERNS, "exclude": _PATTERNS, "destination": _LINE})
-_INPUT = Things({"azure_batch": Many(_FROM_TASKS, "task"), "azure_storage": Many(Things(_STORAGE), "place in storage")})
-_OUTPUT = Things({"azure_storage": Many(Things(_STORAGE), "place in storage")})
+_FROM_TASKS = Object({"job_id": Text(), "task_id": Text(), "include": _PATTERNS, "exclude": _PATTERNS, "destination": _LINE})
+_INPUT = Object({"azure_batch": ListOf(_FROM_TASKS, "task"), "azure_storage": ListOf(Object(_STORAGE), "place in storage")})
+_OUTPUT = Object({"azure_storage": ListOf(Object(_STORAGE), "place in storage")})
 
 _PLATFORM: Mapping[str, Shape] = {"publisher": Text(), "offer": Text(), "sku": Text()}
 _IMAGE_NEEDS = {name: f"add {name}: of the Marketplace image" for name in _PLATFORM}
-_VM_CONFIGURATION = Things(
+_VM_CONFIGURATION = Object(
     {
-        "platform_image": Things(
+        "platform_image": Object(
             {**_PLATFORM, "version": Text(), "native": Flag(), "license_type": Text()}, required=_IMAGE_NEEDS
         ),
-        "custom_image": Things(
+        "custom_image": Object(
             {"arm_image_id": Text(), "node_agent": Text(), "native": Flag(), "license_type": Text(), "image_uris": Anything()}
         ),
     }
 )
-_DAYS = Things({"start": Number(whole=True), "end": Number(whole=True)})
-_SCENARIO = Things(
+_DAYS = Object({"start": Number(whole=True), "end": Number(whole=True)})
+_SCENARIO = Object(
     {
         "name": Text(SCENARIOS),
         "maximum_vm_count": _COUNTS,
@@ -64,11 +64,11 @@ _SCENARIO = Things(
         "bias_last_sample": Flag(),
         "bias_node_type": Text(("auto", *NODE_TYPES)),
         "rebalance_preemption_percentage": Number(),
-        "time_ranges": Things({"weekdays": _DAYS, "work_hours": _DAYS}),
+        "time_ranges": Object({"weekdays": _DAYS, "work_hours": _DAYS}),
     },
     required={"name": f"add name: and one of {', '.join(SCENARIOS)}"},
 )
-POOL = Things(
+POOL = Object(
     {
         "id": Text(),
         "vm_configuration": _VM_CONFIGURATION,
@@ -77,7 +77,7 @@ POOL = Things(
         "max_tasks_per_node": Number(whole=True),
         "resize_timeout": Anything(),
         "node_fill_type": Text(("spread", "pack")),
-        "autoscale": Things({"evaluation_interval": Anything(), "scenario": _SCENARIO, "formula": _LINE}),
+        "autoscale": Object({"evaluation_interval": Anything(), "scenario": _SCENARIO, "formula": _LINE}),
         "inter_node_communication_enabled": Flag(),
         "reboot_on_start_task_failed": Flag(),
         "attempt_recovery_on_unusable": Flag(),
@@ -89,27 +89,27 @@ POOL = Things(
         "ssh": Anything(),
         "rdp": Anything(),
         "remote_access_control": Anything(),
-        "virtual_network": Things(
+        "virtual_network": Object(
             {
                 "arm_subnet_id": Text(),
                 "name": Text(),
                 "resource_group": Text(),
                 "create_nonexistant": Flag(),
                 "address_space": Text(),
-                "subnet": Things({"name": Text(), "address_prefix": Text()}),
+                "subnet": Object({"name": Text(), "address_prefix": Text()}),
                 "existing_resource_group": Text(),
             }
         ),
-        "public_ips": Many(Text(), "address"),
+        "public_ips": ListOf(Text(), "address"),
         "certificates": Anything(),
-        "gpu": Things(
-            {"nvidia_driver": Things({"source": Text()}), "ignore_warnings": Flag()},
+        "gpu": Object(
+            {"nvidia_driver": Object({"source": Text()}), "ignore_warnings": Flag()},
         ),
         "additional_node_prep_commands": Anything(),  # 2.x: a list
-        "additional_node_prep": Things({"commands": Anything(), "environment_variables": Texts()}),
+        "additional_node_prep": Object({"commands": Anything(), "environment_variables": TextMap()}),
         "prometheus": Anything(),
         "batch_insights_enabled": Flag(),
-        "container_runtimes": Things({"install": Many(Text(), "runtime"), "default": Text()}),
+        "container_runtimes": Object({"install": ListOf(Text(), "runtime"), "default": Text()}),
         "per_job_auto_scratch": Anything(),
         "os_disk_size": Anything(),
         # 2.x
@@ -119,30 +119,30 @@ POOL = Things(
 )
 COUNTS = _COUNTS
 
-_SWEEP = Things(
+_SWEEP = Object(
     {
-        "product": Many(Things({"start": Number(), "stop": Number(), "step": Number()}), "range"),
+        "product": ListOf(Object({"start": Number(), "stop": Number(), "step": Number()}), "range"),
         "product_iterables": Anything(),
-        "combinations": Things({"iterable": Anything(), "length": Number(whole=True), "replacement": Flag()}),
-        "permutations": Things({"iterable": Anything(), "length": Number(whole=True)}),
+        "combinations": Object({"iterable": Anything(), "length": Number(whole=True), "replacement": Flag()}),
+        "permutations": Object({"iterable": Anything(), "length": Number(whole=True)}),
         "zip": Anything(),
     }
 )
-_FACTORY = Things(
+_FACTORY = Object(
     {
         "parametric_sweep": _SWEEP,
         "random": Anything(),
-        "file": Things({"azure_storage": Things(_STORAGE), "task_filepath": Text()}),
+        "file": Object({"azure_storage": Object(_STORAGE), "task_filepath": Text()}),
         "custom": Anything(),
         "repeat": Number(whole=True),
-        "autogenerated_task_id": Things({"prefix": Text(), "zfill_width": Number(whole=True)}),
+        "autogenerated_task_id": Object({"prefix": Text(), "zfill_width": Number(whole=True)}),
     }
 )
-_EXIT = Things(
+_EXIT = Object(
     {
-        "default": Things(
+        "default": Object(
             {
-                "exit_options": Things(
+                "exit_options": Object(
                     {
                         "job_action": Text(("none", "disable", "terminate")),
                         "dependency_action": Text(("block", "satisfy")),
@@ -152,9 +152,9 @@ _EXIT = Things(
         )
     }
 )
-# What a job says for all of its tasks, and a task says again for itself.
+# Settings that a job can have for all of its tasks, and a task for itself.
 _COMMON: Mapping[str, Shape] = {
-    "environment_variables": Texts(),
+    "environment_variables": TextMap(),
     "environment_variables_keyvault_secret_id": Text(),
     "max_task_retries": Number(whole=True),
     "max_wall_time": Anything(),
@@ -164,13 +164,13 @@ _COMMON: Mapping[str, Shape] = {
     "infiniband": Flag(),
     "gpu": Anything(),  # true, false, or as `docker run --gpus` takes it
     "exit_conditions": _EXIT,
-    "data_volumes": Many(Text(), "volume"),
-    "shared_data_volumes": Many(Text(), "volume"),
+    "data_volumes": ListOf(Text(), "volume"),
+    "shared_data_volumes": ListOf(Text(), "volume"),
     "input_data": _INPUT,
     "default_working_dir": Text(("batch", "container")),
     "restrict_default_bind_mounts": Flag(),
 }
-TASK = Things(
+TASK = Object(
     {
         "id": Text(),
         "docker_image": Text(),
@@ -180,24 +180,24 @@ TASK = Things(
         "singularity_execution": Anything(),
         "additional_singularity_options": Anything(),
         "name": Text(),
-        "labels": Many(Text(), "label"),
-        "ports": Many(Text(), "port"),
+        "labels": ListOf(Text(), "label"),
+        "ports": ListOf(Text(), "port"),
         "output_data": _OUTPUT,
         "resource_files": _RESOURCE_FILES,
-        "additional_docker_run_options": Many(_LINE, "option"),
-        "depends_on": Many(Text(), "task"),
-        "depends_on_range": Many(Number(whole=True), "number of a task"),
-        "multi_instance": Things(
+        "additional_docker_run_options": ListOf(_LINE, "option"),
+        "depends_on": ListOf(Text(), "task"),
+        "depends_on_range": ListOf(Number(whole=True), "number of a task"),
+        "multi_instance": Object(
             {
                 "coordination_command": _LINE,
                 "num_instances": Anything(),
                 "resource_files": _RESOURCE_FILES,
                 "pre_execution_command": _LINE,
-                "mpi": Things(
+                "mpi": Object(
                     {
                         "runtime": Text(("intelmpi", "intelmpi-ofa", "mpich", "mvapich", "openmpi")),
                         "executable_path": Text(),
-                        "options": Many(_LINE, "option"),
+                        "options": ListOf(_LINE, "option"),
                         "processes_per_node": Anything(),
                     }
                 ),
@@ -208,7 +208,7 @@ TASK = Things(
         **_COMMON,
     }
 )
-JOB = Things(
+JOB = Object(
     {
         "id": Text(),
         "auto_complete": Flag(),
@@ -219,8 +219,8 @@ JOB = Things(
         "allow_run_on_missing_image": Flag(),
         "force_enable_task_dependencies": Flag(),
         "auto_scratch": Anything(),
-        "job_preparation": Things({"command": _LINE}),
-        "job_release": Things({"command": _LINE}),
+        "job_preparation": Object({"command": _LINE}),
+        "job_release": Object({"command": _LINE}),
         "federation_constraints": Anything(),
         "tasks": Anything(),
         "merge_task": Anything(),
@@ -230,14 +230,14 @@ JOB = Things(
     required={"id": "add id: and the job's name"},
 )
 
-CONFIG = Things(
+CONFIG = Object(
     {
-        "batch_shipyard": Things(
+        "batch_shipyard": Object(
             {
                 "storage_account_settings": Text(),
                 "storage_entity_prefix": Text(),
                 "generated_sas_expiry_days": Number(),
-                "autogenerated_task_id": Things({"prefix": Text(), "zfill_width": Number(whole=True)}),
+                "autogenerated_task_id": Object({"prefix": Text(), "zfill_width": Number(whole=True)}),
                 "encryption": Anything(),
                 "fallback_registry": Text(),
                 "delay_docker_image_preload": Flag(),
@@ -247,23 +247,23 @@ CONFIG = Things(
             }
         ),
         "data_replication": Anything(),
-        "global_resources": Things(
+        "global_resources": Object(
             {
-                "additional_registries": Things(
-                    {"docker": Many(Text(), "registry"), "singularity": Many(Text(), "registry")},
+                "additional_registries": Object(
+                    {"docker": ListOf(Text(), "registry"), "singularity": ListOf(Text(), "registry")},
                 ),
-                "docker_images": Many(Text(), "image"),
+                "docker_images": ListOf(Text(), "image"),
                 "singularity_images": Anything(),
-                "volumes": Things({"data_volumes": Anything(), "shared_data_volumes": Anything()}),
-                "docker_volumes": Things({"data_volumes": Anything(), "shared_data_volumes": Anything()}),  # 2.x
+                "volumes": Object({"data_volumes": Anything(), "shared_data_volumes": Anything()}),
+                "docker_volumes": Object({"data_volumes": Anything(), "shared_data_volumes": Anything()}),  # 2.x
                 "files": Anything(),
             }
         ),
         "docker_registry": Anything(),  # 2.x
     }
 )
-DATA_VOLUME = Things({"container_path": _LINE, "host_path": _LINE, "bind_options": Text()})
-SHARED_VOLUME = Things(
+DATA_VOLUME = Object({"container_path": _LINE, "host_path": _LINE, "bind_options": Text()})
+SHARED_VOLUME = Object(
     {
         "volume_driver": Text(
             ("azureblob", "azurefile", "custom_linux_mount", "glusterfs_on_compute", "storage_cluster"), open=True
@@ -272,10 +272,10 @@ SHARED_VOLUME = Things(
         "storage_account_settings": Text(),
         "azure_file_share_name": Text(),
         "azure_blob_container_name": Text(),
-        "mount_options": Many(_LINE, "option"),
+        "mount_options": ListOf(_LINE, "option"),
         "volume_type": Text(),
-        "volume_options": Many(_LINE, "option"),
-        "fstab_entry": Things(
+        "volume_options": ListOf(_LINE, "option"),
+        "fstab_entry": Object(
             {
                 "fs_spec": _LINE,
                 "fs_vfstype": Text(),

@@ -92,7 +92,7 @@ def _in_working_folder(path: str) -> tuple[str, str]:
 
 
 def _remote(one: dict[str, Any]) -> str:
-    """The container and the folder in it. 2.x named the container alone."""
+    """The container and the folder in it. 2.x had only the container."""
     return str(one.get("remote_path") or one.get("container") or "").strip("/")
 
 

@@ -1,6 +1,6 @@
 """What was found in the files of a project for one of the retired clients.
 
-`Setting`, `Machine`, `Run`, `Packages`, `Cluster`, `Model`, `Service`, `ScoringScript`, and `Found`, which is
+`Setting`, `Machine`, `Run`, `Packages`, `Cluster`, `Model`, `Service`, `ScoringScript`, and `OldProject`, which is
 all of them together. No password or key is in any of them.
 """
 
@@ -19,9 +19,9 @@ class Setting(NamedTuple):
     old: OldSetting
 
     def __str__(self) -> str:
-        said = f" {self.value}" if self.value else ""
+        shown = f" {self.value}" if self.value else ""
         today = f" Today: {self.old.today}." if self.old.today else ""
-        return f"{self.at}{said}: {self.old.meaning}.{today}"
+        return f"{self.at}{shown}: {self.old.meaning}.{today}"
 
 
 class Machine(NamedTuple):
@@ -29,7 +29,7 @@ class Machine(NamedTuple):
 
     at: str
     name: str
-    kind: str  # local, docker, remotedocker, cluster; "" where the file doesn't say
+    kind: str  # local, docker, remotedocker, cluster; "" if the file has none
     gpu: bool  # nvidiaDocker
     settings: tuple[Setting, ...]
 
@@ -38,13 +38,13 @@ class Run(NamedTuple):
     """A `.runconfig` file, or the command that submitted a script."""
 
     at: str
-    target: str  # the machine's name; "" where nothing says it
+    target: str  # the machine's name; "" if unknown
     script: str  # "" where it is given on the command line
     arguments: tuple[str, ...]
     environment: tuple[tuple[str, str], ...]  # without what is likely a secret
     secrets: tuple[str, ...]  # names of variables and options that are
-    framework: str  # "" where nothing is said, which means PySpark; a command says nothing either way: "Python"
-    conda_file: str  # "" where nothing is said
+    framework: str  # "" if missing, which means PySpark; of a command "Python"
+    conda_file: str  # "" if missing
     settings: tuple[Setting, ...]
 
 
@@ -96,7 +96,7 @@ class ScoringScript(NamedTuple):
     calls: tuple[Setting, ...]
 
 
-class Found(NamedTuple):
+class OldProject(NamedTuple):
     """All of a project."""
 
     machines: tuple[Machine, ...] = ()
