@@ -191,7 +191,7 @@ def test_a_template_takes_its_parameters_from_the_stack_file() -> None:
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("services: {}", "Docker Compose"), ("- a", "no container group"), ("a: [", ""), ("", "")],
+    [("services: {}", "Docker Compose"), ("- a", "not a container group"), ("a: [", ""), ("", "")],
     ids=["compose", "list", "broken", "empty"],
 )
 def test_a_file_that_is_no_container_group_is_told_alone(text: str, said: str) -> None:
