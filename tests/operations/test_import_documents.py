@@ -506,6 +506,7 @@ def test_a_placeholder_is_a_comment_and_the_rest_is_taken(capsys: Capture, file:
         (JOB.replace("compute: azureml:gpu-cluster", "compute: {a: b}"), "j.yml"),
         (template({**POOL, "properties": {**POOL["properties"], "startTask": "x", "taskSlotsPerNode": {}}}), "t.json"),
         (template(ACCOUNT, {**POOL, "name": 7}), "t.json"),
+        (template({**POOL, "properties": {**POOL["properties"], "startTask": {"commandLine": "<command>"}}}), "t.json"),
         (DEPLOYMENT.replace("replicas: 3", "replicas: three").replace("ports: [", "ports: [7, "), "d.yaml"),
         (CONFIG_MAP.replace("migStrategy: none", "migStrategy: [1]"), "m.yaml"),
     ],

@@ -217,7 +217,12 @@ def _pool(head: BodyReader, of: BodyReader) -> list[PartInFile]:
         "interNodeCommunication" if "interNodeCommunication" in of else "enableInterNodeCommunication",
     )
     if "startTask" in of:
-        put("start_task", _start_task(of.inside("startTask"), part.secrets), of, "startTask")
+        task = _start_task(of.inside("startTask"), part.secrets)
+        if "command" in task:
+            put("start_task", task, of, "startTask")
+        else:
+            of.leave("startTask", "a start task requires a command", "set start_task: {command: …}")
+            part.secrets = [secret for secret in part.secrets if not secret.startswith("start_task.")]
     network = of.inside("networkConfiguration")
     put("subnet_id", network.text("subnetId"), network, "subnetId")
     addresses = network.inside("publicIPAddressConfiguration")
