@@ -132,7 +132,7 @@ def test_what_a_cluster_keeps_for_good(arm: ArmHarness, changed: dict[str, Any],
             "is bigger than control plane version 35. For more information, please check https://aka.ms/version-skew-policy",
         ),
         ("spot", pool(scaleSetPriority="Spot", spotMaxPrice=0.123456), "InvalidParameter", "agentPoolProfile.spotMaxPrice"),
-        ("mig", pool(gpuInstanceProfile="MIG1g"), "InvalidParameter", "AKS can't cut a T4"),
+        ("mig", pool(gpuInstanceProfile="MIG1g"), "InvalidParameter", "AKS can't partition a T4"),
         (
             "v100",
             pool(vmSize="Standard_NC6s_v3"),

@@ -48,7 +48,7 @@ def test_its_scale_changes_and_nothing_else(azure: EmbeddedAzure, workspace: str
         ({"vmSize": "Standard_NC6"}, "2023-09-06"),  # MicrosoftDocs/azure-docs, n-series-migration.md
         ({"vmSize": "Standard_NC6s_v3"}, "2025-09-30"),
         ({"vmSize": "a big one"}, "isn't a valid size name"),
-        ({"vmPriority": "Spot"}, "Nodes have no such priority"),
+        ({"vmPriority": "Spot"}, "Unknown priority of nodes"),
         ({"scaleSettings": {"minNodeCount": 2, "maxNodeCount": 1}}, "above the maximum"),
         ({"scaleSettings": {"minNodeCount": 0}}, "maxNodeCount"),
         ({"scaleSettings": {"maxNodeCount": 1, "nodeIdleTimeBeforeScaleDown": "120"}}, "ISO 8601"),

@@ -90,9 +90,9 @@ def test_an_endpoints_name_is_unique_in_its_region(world: World, endpoint: Endpo
     [
         pytest.param({"identity": {"type": "None"}}, "needs an identity", id="no identity"),
         pytest.param({"properties": {"authMode": "Password"}}, "Key, AMLToken, AADToken", id="no such mode"),
-        pytest.param({"properties": {"authMode": "Key", "traffic": {"blue": 90}}}, "unknown deployment", id="no such deployment"),
+        pytest.param({"properties": {"authMode": "Key", "traffic": {"blue": 90}}}, "Unknown deployment", id="no such deployment"),
         pytest.param(
-            {"properties": {"authMode": "Key", "mirrorTraffic": {"blue": 10}}}, "unknown deployment", id="no such mirror"
+            {"properties": {"authMode": "Key", "mirrorTraffic": {"blue": 10}}}, "Unknown deployment", id="no such mirror"
         ),
         pytest.param({"properties": {"authMode": "Key", "compute": "none"}}, "could not be found", id="no such compute"),
     ],
@@ -143,7 +143,7 @@ def test_a_deployment_that_the_service_does_not_take_is_refused(
 
 
 @pytest.mark.parametrize(
-    ("instances", "words"), [(0, "at least one instance"), (51, "more than 50 instances"), (-1, "at least one instance")]
+    ("instances", "words"), [(0, "at least one instance"), (51, "More than 50 instances"), (-1, "at least one instance")]
 )
 def test_a_deployment_has_1_to_50_instances(endpoint: Endpoint, instances: int, words: str) -> None:
     assert words in refusal(endpoint.try_deploy("refused", instances))
