@@ -191,7 +191,7 @@ def _services() -> Iterator[str]:
 
 
 def _container_limits() -> list[dict[str, Any]]:
-    """The most that a container group may ask for, by GPU SKU and number of GPUs."""
+    """The maximum resources of a container group, by GPU SKU and number of GPUs."""
     return [
         {
             "SKU": sku.name,

@@ -35,7 +35,7 @@ class Image(NamedTuple):
 
 def check(request: GroupRequest, images: Sequence[Image], as_of: date, prices: PriceBook) -> list[Problem]:
     """Every problem of the group. `images` are those of `request.containers`, in their order; the image of a container without a
-    GPU, or with one that has retired, isn't looked at."""
+    GPU, or with one that has retired, isn't checked."""
     problems = [_with_pool(problem, request, as_of, prices) for problem in container_instances.check(request, as_of)]
     problems += container_instances_parts.check(request)
     for container, image in zip(request.containers, images, strict=True):

@@ -13,7 +13,7 @@ _ON_A_REPLICA = {"T4": "Standard_NC4as_T4_v3", "A100": "Standard_NC24ads_A100_v4
 
 
 def check_image(profile_type: str, image: str, path: str) -> list[Problem]:
-    """The problems of running this image, which is written at `path`. None where profile or image isn't known."""
+    """The problems of running this image, which is written at `path`. None if profile or image is unknown."""
     gpu = _gpu(profile_type)
     if gpu is None:
         return []

@@ -11,5 +11,5 @@ DAY = date(2026, 11, 25)
 
 
 def chosen_at(as_of: date | None, today: date) -> date:
-    """The day for defaults. `as_of`: what the settings give, which is then the day for everything."""
+    """The day of the defaults: `as_of` of the settings, if set, else this version's."""
     return as_of or min(DAY, today)

@@ -20,7 +20,7 @@ MINIMUMS = Source("NVIDIA Multi-Instance GPU user guide, deployment consideratio
 class Toolkit(NamedTuple):
     """A minor version of CUDA and the first driver that is made for it.
 
-    `windows` is empty where NVIDIA names none: since CUDA 13 no driver comes with the toolkit. Its branch is that of Linux.
+    `windows` is empty since CUDA 13, whose toolkit has no Windows driver; the branch is that of Linux.
     """
 
     cuda: str
@@ -79,7 +79,7 @@ _NEWER_BY = 10  # a driver this far above the last branch may be made for a CUDA
 
 
 class Architecture(NamedTuple):
-    """A generation of NVIDIA's GPUs, as far as drivers and CUDA decide about it. None: not known, or no end is announced."""
+    """A generation of NVIDIA's GPUs, with the drivers and CUDA versions that support it. None: unknown, or no end announced."""
 
     name: str
     first_cuda: str  # the first that builds for it
@@ -140,7 +140,7 @@ def runs(highest_cuda: str, cuda: str) -> bool | None:
 
 
 def minimum_driver(cuda: str, *, windows: bool = False) -> str | None:
-    """The oldest driver that runs programs of this CUDA version; None where none is known."""
+    """The oldest driver that runs programs of this CUDA version; None if unknown."""
     version = cuda_version(cuda)
     if not version:
         return None
@@ -159,7 +159,7 @@ def highest_cuda(driver: str, *, windows: bool = False) -> str | None:
 
 
 def branch_of(driver: str) -> int | None:
-    """The branch of a driver, 470 for 470.82.01 and for Windows' 472.50; None where it is older than all that are known."""
+    """The branch of a driver, 470 for 470.82.01 and for Windows' 472.50; None if it is older than all known ones."""
     if not re.fullmatch(_VERSION, driver):
         return None
     return max((branch for branch in BRANCHES if branch <= _numbers(driver)[0]), default=None)

@@ -37,12 +37,12 @@ class Fact(NamedTuple):
 
 
 def about(thing: str) -> tuple[Fact, ...]:
-    """The facts about a thing, in the order of the file; KeyError where it has none."""
+    """The facts about a thing, in the order of the file; Raises KeyError if there is none."""
     return everything()[thing]
 
 
 def one(thing: str, name: str) -> Fact:
-    """The fact of that name about a thing; KeyError where there is none."""
+    """The fact of that name about a thing; Raises KeyError if there is none."""
     for fact in about(thing):
         if fact.name == name:
             return fact
@@ -56,7 +56,7 @@ def everything() -> Mapping[str, tuple[Fact, ...]]:
 
 
 def read(rows: Iterable[Row], known: Mapping[str, Source]) -> Mapping[str, tuple[Fact, ...]]:
-    """The facts of a table's rows. TableError where a row is malformed, or a fact is there twice."""
+    """The facts of a table's rows. Raises TableError for an invalid row or a duplicate fact."""
     found: dict[str, dict[str, Fact]] = {}
     for row in rows:
         facts = found.setdefault(row.filled("about"), {})

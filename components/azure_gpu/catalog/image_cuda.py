@@ -55,13 +55,13 @@ class _Family(NamedTuple):
 
 
 class _Image(NamedTuple):
-    """Images of which a source gives the version."""
+    """Images whose version is given by a source."""
 
     name: str  # a pattern for the whole name
     known: KnownCuda
 
 
-# Names are `repository:tag`; Docker Hub's registry is left out of them. A pattern is compiled when it is first asked.
+# Names are `repository:tag`; Docker Hub's registry is left out of them. A pattern is compiled at its first use.
 _FAMILIES: tuple[_Family, ...] = (
     _Family(r"(?:nvcr\.io/)?nvidia/cuda:(\d+\.\d+)(?:[.-].*)?", _CUDA_TAGS),
     _Family(r"mcr\.microsoft\.com/azureml/[^:]*-cuda(\d+\.\d+)[.:-].*", _AZUREML),
@@ -82,7 +82,7 @@ _IMAGES: tuple[_Image, ...] = (
 
 
 def image_cuda(reference: str) -> KnownCuda | None:
-    """The CUDA version of an image, or None where nothing is known. A digest beside the tag changes nothing."""
+    """The CUDA version of an image, None if unknown. A digest after the tag is ignored."""
     name = reference.partition("@")[0].removeprefix("index.").removeprefix("docker.io/")
     for family in _FAMILIES:
         if found := re.fullmatch(family.name, name, re.ASCII):

@@ -17,7 +17,7 @@ WARNING_DAYS = 180  # a retirement this near is worth a warning
 
 
 class Status(StrEnum):
-    """What a thing is on a given day."""
+    """The status of a thing on a given day."""
 
     PREVIEW = "preview"
     GENERAL = "general"
@@ -32,25 +32,25 @@ SOLD = (Status.PREVIEW, Status.GENERAL, Status.RETIRING)
 class Lifecycle(NamedTuple):
     """The dated facts about one thing.
 
-    `seen` is the earliest source that has it: with *valid from* it began on that day, with *observed on* it was there on that day
-    and nothing is known of the days before.
+    `seen` is the earliest source that has it: with *valid from* it began on that day, with *observed on* it existed on that day,
+    and earlier days are unknown.
     """
 
     seen: Source
     preview: bool = False  # never left preview, or not until `general`
     general: Source | None = None  # left preview on its day
-    announced: Source | None = None  # the earliest source that tells of the end; None where only the end is known
-    end: Source | None = None  # its day is the last one; None: no end is announced
+    announced: Source | None = None  # the earliest source of the announcement; None if only the end is known
+    end: Source | None = None  # its day is the last day; None: no end announced
     end_elsewhere: Mapping[str, Source] = MappingProxyType({})  # by region, where the last day is another
     also_given: tuple[Source, ...] = ()  # other last days that sources give, and that were not followed
     doubt: Source | None = None  # a source that leaves open whether it is still sold
 
     def end_in(self, region: str = "") -> Source | None:
-        """The last day in a region; the general one where the region has no exception, or none is given."""
+        """The last day in a region; the general one if the region has no exception, or is empty."""
         return self.end_elsewhere.get(regions.normalise(region), self.end) if self.end_elsewhere else self.end
 
     def status(self, as_of: date, region: str = "") -> Status:
-        """What it is on that day."""
+        """The status on that day."""
         end = self.end_in(region)
         if end is not None and as_of > end.day:
             return Status.RETIRED
@@ -132,12 +132,12 @@ def through(rules: Callable[[date], Iterable[Problem]], as_of: date, last: date 
     found = list(rules(as_of))
     if last is None or last <= as_of:
         return found
-    told = {(problem.path, problem.end.day) for problem in found if problem.end is not None}
+    reported = {(problem.path, problem.end.day) for problem in found if problem.end is not None}
     for problem in rules(last):
         end = problem.end
-        if problem.code is not Code.RETIRED or end is None or end.day < as_of or (problem.path, end.day) in told:
+        if problem.code is not Code.RETIRED or end is None or end.day < as_of or (problem.path, end.day) in reported:
             continue
-        told.add((problem.path, end.day))
+        reported.add((problem.path, end.day))
         left = f"{(end.day - as_of).days} days from {as_of.isoformat()}"
         message = f"{end.what} retires on {end.day.isoformat()}, {left}, and what uses it lasts until {last.isoformat()}"
         found.append(problem._replace(message=message, code=Code.RETIRING, severity=Severity.WARNING))

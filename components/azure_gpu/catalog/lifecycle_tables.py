@@ -12,7 +12,7 @@ COLUMNS = {
     "seen": "the earliest source that has it",
     "preview": "whether it was ever a preview: yes or no",
     "general": "the source by whose date it had left preview",
-    "announced": "the earliest source that tells of the end",
+    "announced": "the earliest source that announces the end",
     "end": "the source whose date is the last day on which it can be had",
     "end_elsewhere": "where the last day is another: region=source",
     "also_given": "sources of other last days, which were not followed",
@@ -41,6 +41,6 @@ def read(row: Row, known: Mapping[str, Source]) -> Lifecycle:
 
 
 def of_series(path: str) -> Mapping[str, Lifecycle]:
-    """From when until when a service takes each series that it names. The file is read when the mapping is first asked."""
+    """The lifecycle of each series in a service. The file is read at the first use."""
     table = Table(path, {"series": "a row of sizes/series.csv", **COLUMNS})
     return Keyed(lambda: {name: read(row, sources.named()) for name, row in tables.by_name(tables.read(table), "series").items()})

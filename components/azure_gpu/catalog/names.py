@@ -29,7 +29,7 @@ class NameRule(NamedTuple):
 
     @property
     def pattern(self) -> re.Pattern[str]:
-        """Compiled when it is asked for: most programs check few of the types."""
+        """Compiled on demand: most programs check few of the types."""
         return re.compile(self.expression)
 
     @property
@@ -276,7 +276,7 @@ _BY_LOWER_TYPE = {arm_type.lower(): rule for arm_type, rule in RULES.items()}
 
 
 def rule_for(arm_type: str) -> NameRule | None:
-    """The rule for a type, spelt in any letter case; None where this table has none."""
+    """The rule for a type, spelt in any letter case; None if the table has none."""
     return _BY_LOWER_TYPE.get(arm_type.lower())
 
 

@@ -31,7 +31,7 @@ class Severity(StrEnum):
 
 
 class End(NamedTuple):
-    """The end that a problem tells of."""
+    """The retirement that a problem reports."""
 
     what: str  # ends, in the user's words: `the node agent batch.node.ubuntu 20.04`
     day: date  # the last on which it can be had
@@ -49,7 +49,7 @@ class Problem(NamedTuple):
     source: str = ""  # where the rule was read, with its date
     code: Code = Code.INVALID
     severity: Severity = Severity.ERROR
-    end: End | None = None  # where it is that something ends or has ended
+    end: End | None = None  # if the problem is a retirement
 
     def __str__(self) -> str:
         parts = [f"{self.path}: {self.message}"]
@@ -65,12 +65,12 @@ class Problem(NamedTuple):
 
 
 def impossible(path: str, message: str, value: object, allowed: str, fix: str, source: object) -> Problem:
-    """What a service never takes, by a source."""
+    """A problem of a value that a service never accepts, by a source."""
     return Problem(path, message, value, allowed, fix, source=str(source), code=Code.IMPOSSIBLE)
 
 
 def errors(problems: Iterable[Problem]) -> list[Problem]:
-    """The problems that forbid going on."""
+    """The problems that are errors."""
     return [problem for problem in problems if problem.severity is Severity.ERROR]
 
 
@@ -82,7 +82,7 @@ def render(problems: Iterable[Problem], where: str) -> str:
 
 
 def as_data(problem: Problem) -> dict[str, Any]:
-    """A problem as JSON takes it. What was not given is None; the value is the text of what was."""
+    """A problem as JSON takes it. A missing part is None; the value is text."""
     return {
         "path": problem.path,
         "code": problem.code.value,

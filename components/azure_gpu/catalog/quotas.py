@@ -271,7 +271,7 @@ def _fits(demands: Sequence[_Demand], limit: Limit, what: str, source: Source) -
 
 
 def _used(account: BatchAccountLimits, sizes: Sizes, *, family: str = "", spot: bool = False) -> int | None:
-    """vCPUs that an account's pools hold, of one family or of all. None where a pool's size can't be counted."""
+    """vCPUs that an account's pools hold, of one family or of all. None if a pool's size is unknown."""
     used = 0
     for pool in account.pools:
         nodes = pool.spot if spot else pool.dedicated

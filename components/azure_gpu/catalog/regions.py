@@ -44,7 +44,7 @@ def known() -> Mapping[str, Region]:
 
 
 def read(rows: Mapping[str, Row], of_sources: Mapping[str, Source]) -> dict[str, Region]:
-    """The regions of a table. TableError where a row is malformed."""
+    """The regions of a table. Raises TableError for an invalid row."""
     found: dict[str, Region] = {}
     for name, row in rows.items():
         display_name = row.filled("display_name")
@@ -58,7 +58,7 @@ def read(rows: Mapping[str, Row], of_sources: Mapping[str, Source]) -> dict[str,
 
 @lru_cache(maxsize=1024)  # every rule asks about the same few regions
 def normalise(region: str) -> str:
-    """ARM's spelling: `West Europe` becomes `westeurope`. Says nothing about whether the region exists."""
+    """ARM's spelling: `West Europe` becomes `westeurope`. The region may not exist."""
     return region.replace(" ", "").lower()
 
 
@@ -78,7 +78,7 @@ def check_known(region: str, path: str) -> list[Problem]:
     if name in known():
         return []
     names = sorted(known())
-    close = [each for each in names if spelling.is_slip(name, each)] or spelling.nearest(name, names, 1)
+    close = [each for each in names if spelling.is_misspelling(name, each)] or spelling.nearest(name, names, 1)
     return [
         Problem(
             path=path,
@@ -101,4 +101,4 @@ def _may_be_new(name: str) -> bool:
     if form is None:
         return False
     words = {each.rstrip("123456789") for each in known()}
-    return form[1] in words or not any(spelling.is_slip(form[1], word) for word in words)
+    return form[1] in words or not any(spelling.is_misspelling(form[1], word) for word in words)

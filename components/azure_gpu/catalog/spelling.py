@@ -10,7 +10,7 @@ def nearest(name: str, known: Iterable[str], most: int, similarity: float = 0.6)
     return tuple(difflib.get_close_matches(name, known, n=most, cutoff=similarity))
 
 
-def is_slip(name: str, meant: str) -> bool:
+def is_misspelling(name: str, meant: str) -> bool:
     """Whether the names differ by one added, missing or wrong letter, or by two swapped ones."""
     pairs = enumerate(zip(name, meant, strict=False))
     start = next((at for at, (one, other) in pairs if one != other), min(len(name), len(meant)))

@@ -40,7 +40,7 @@ class Successor(NamedTuple):
 
 
 def find(size: Size, use: SizeUse, as_of: date, sizes: Sizes, prices: PriceBook, rules: Rules) -> tuple[Successor, ...]:
-    """Up to `MOST` successors, best first; none where nothing known works."""
+    """Up to `MOST` successors, best first; none if no known size works."""
     like = use._replace(needs=use.needs or usual_driver(size))
 
     candidates = [
@@ -48,18 +48,18 @@ def find(size: Size, use: SizeUse, as_of: date, sizes: Sizes, prices: PriceBook,
         for one in _proposable(sizes, as_of)
         if one is not size and _not_cut(one, size) and _runs_same(one, size, use) and _sold_there(one, use, prices)
     ]
-    judged: dict[str, _Taken] = {}
+    judged: dict[str, _Offered] = {}
 
-    def taken(candidate: Size) -> _Taken:
+    def offered(candidate: Size) -> _Offered:
         """Whether the service offers the candidate; evaluated once."""
         if candidate.name not in judged:
             judged[candidate.name] = _judge(rules(candidate, like._replace(size=candidate.name), as_of, prices), use.region_path)
         return judged[candidate.name]
 
-    named = _nearest([one for one in _named(size, sizes, as_of) if one in candidates and taken(one) is not _Taken.NO], size)
+    named = _nearest([one for one in _named(size, sizes, as_of) if one in candidates and offered(one) is not _Offered.NO], size)
     lacking = [candidate for candidate in named if _lacks(candidate, size)]
     whole = [candidate for candidate in named if not _lacks(candidate, size)]
-    chosen = [candidate for candidate in whole if taken(candidate) is _Taken.YES][:MOST]
+    chosen = [candidate for candidate in whole if offered(candidate) is _Offered.YES][:MOST]
     room = MOST - 1 if lacking else MOST  # a size that a guide names is listed even if it lacks something
     least = _memory(size)
     likely = [one for one in candidates if _replaces(one, size, least)]
@@ -67,35 +67,35 @@ def find(size: Size, use: SizeUse, as_of: date, sizes: Sizes, prices: PriceBook,
     for candidate in sorted(likely, key=lambda one: _price_of(one, use, prices)):  # the rules are evaluated for few of them
         if len(chosen) >= room:
             break
-        if candidate not in named and taken(candidate) is not _Taken.NO:
-            (chosen if taken(candidate) is _Taken.YES else second).append(candidate)
+        if candidate not in named and offered(candidate) is not _Offered.NO:
+            (chosen if offered(candidate) is _Offered.YES else second).append(candidate)
     chosen += second[: room - len(chosen)]  # possible sizes after certain ones
     chosen += lacking[: MOST - len(chosen)]
     if not chosen:
         alike = [one for one in candidates if one.rdma >= size.rdma and bool(one.gpu_count) is (size.gpu_count != 0)]
-        smaller = [one for one in alike if taken(one) is not _Taken.NO]
+        smaller = [one for one in alike if offered(one) is not _Offered.NO]
         chosen = sorted(smaller, key=_all_gpu_memory, reverse=True)[:1]
     return tuple(
         Successor(candidate, prices.cheapest(candidate.name, use.region)[0], _lacks(candidate, size)) for candidate in chosen
     )
 
 
-class _Taken(Enum):
-    """Whether a service takes a size for a use."""
+class _Offered(Enum):
+    """Whether a service offers a size for a use."""
 
     YES = "yes"
     PERHAPS = "perhaps"  # something about it isn't known
     NO = "no"
 
 
-def _judge(problems: Iterable[Problem], region_path: str) -> _Taken:
+def _judge(problems: Iterable[Problem], region_path: str) -> _Offered:
     """Stops at the first problem that excludes the size. A problem of the region means that it is probably not sold there."""
-    answer = _Taken.YES
+    answer = _Offered.YES
     for problem in problems:
         if problem.severity is Severity.ERROR or problem.path == region_path:
-            return _Taken.NO
+            return _Offered.NO
         if problem.code is Code.UNKNOWN:
-            answer = _Taken.PERHAPS
+            answer = _Offered.PERHAPS
     return answer
 
 
@@ -107,7 +107,7 @@ def usual_driver(size: Size) -> Driver | None:
 
 
 def _named(size: Size, sizes: Sizes, as_of: date) -> Iterator[Size]:
-    """What the guides name, each followed on where it has retired by that day. Every size once."""
+    """The sizes that the guides name; a retired one is replaced by its own successors. Each size once."""
     seen = {size.name}
     waiting = [*size.successors, *size.series.successors]
     while waiting:
@@ -139,12 +139,12 @@ def _proposable(sizes: Sizes, as_of: date) -> tuple[Size, ...]:
 
 
 def _not_cut(candidate: Size, size: Size) -> bool:
-    """Whether it is sold with all its cores, where the old size was."""
+    """Whether the candidate has all its cores enabled, if the old size has."""
     return candidate.vcpus == candidate.quota_vcpus or size.vcpus != size.quota_vcpus
 
 
 def _runs_same(candidate: Size, size: Size, use: SizeUse) -> bool:
-    """The same processor, and GPUs of the same vendor; where the software's driver is known, that decides about the GPUs."""
+    """The same processor, and GPUs of the same vendor; if the software's driver is known, it decides about the GPUs."""
     if candidate.series.architecture != size.series.architecture:
         return False
     if use.needs is not None or size.gpu is None:
@@ -174,7 +174,7 @@ def _memory(size: Size) -> Fraction:
 
 
 def _nearest(named: list[Size], size: Size) -> list[Size]:
-    """Of each series that is named, the one size that is nearest in GPUs, so that a series named as a whole counts once."""
+    """The size of each named series that is closest in GPUs, so that a series counts once."""
     nearest: dict[str, Size] = {}
     for candidate in named:
         best = nearest.get(candidate.series.name)

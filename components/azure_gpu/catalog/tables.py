@@ -17,7 +17,7 @@ _YES_NO = {"yes": True, "no": False}
 
 
 class TableError(ValueError):
-    """A cell, or a row, that doesn't have the form of its table."""
+    """An invalid cell or row of a table."""
 
 
 class Table(NamedTuple):
@@ -33,7 +33,7 @@ class Table(NamedTuple):
 
 
 class Row:
-    """One row of a table, with the line that it stands in."""
+    """One row of a table, with its line number."""
 
     __slots__ = ("_cells", "line", "table", "text")
 
@@ -94,11 +94,11 @@ class Row:
             raise self._unknown(column, self._cells[column], allowed, where) from None
 
     def maybe(self, column: str, allowed: Mapping[str, T], where: str = "") -> T | None:
-        """As `one_of`; None where the cell is empty."""
+        """As `one_of`; None if the cell is empty."""
         return self.one_of(column, allowed, where) if self._cells[column] else None
 
     def several(self, column: str, allowed: Mapping[str, T], where: str = "") -> tuple[T, ...]:
-        """What each text of the cell stands for, in its order."""
+        """The value of each text of the cell, in its order."""
         try:
             return tuple([allowed[text] for text in self.texts(column)])
         except KeyError as missing:
@@ -191,7 +191,7 @@ class Keyed(Mapping[str, T]):
 
 @cache  # a table of sizes has few different ones
 def _share(cell: str) -> Fraction | None:
-    """What `Row.fraction` reads; None where it isn't written so."""
+    """What `Row.fraction` reads; None if it has another form."""
     try:
         value = Fraction(cell)
     except (ValueError, ZeroDivisionError):
@@ -200,12 +200,12 @@ def _share(cell: str) -> Fraction | None:
 
 
 def read(table: Table) -> Iterator[Row]:
-    """The rows of a table, in its order. The file is read when the first of them is asked for."""
+    """The rows of a table, in its order. The file is read at the first row."""
     return rows(table, text_of(table.path))
 
 
 def rows(table: Table, text: str) -> Iterator[Row]:
-    """The rows of a table's text. TableError where its header isn't the table's, or a line isn't a row."""
+    """The rows of a table's text. Raises TableError for a wrong header or row."""
     lines = text.splitlines()
     check_header(table, lines)
     for number, line in enumerate(lines[1:], start=2):
@@ -213,7 +213,7 @@ def rows(table: Table, text: str) -> Iterator[Row]:
 
 
 def check_header(table: Table, lines: Sequence[str]) -> None:
-    """TableError where the first line isn't the table's header."""
+    """Raises TableError if the first line isn't the table's header."""
     header = ",".join(table.columns)
     if not lines or lines[0] != header:
         raise TableError(f"{table.name}:1:1: the header is {lines[0] if lines else ''!r}, expected {header!r}")
@@ -245,7 +245,7 @@ def beside(module_file: str, name: str) -> str:
 
 
 def split(line: str) -> list[str]:
-    """The cells of one line. A cell with a comma or a quote stands in quotes, and a quote in it is written twice."""
+    """The cells of one line. A cell with a comma or a quote is quoted, and its quotes are doubled."""
     if '"' not in line:
         return line.split(",")
     cells: list[str] = []

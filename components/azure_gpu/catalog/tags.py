@@ -15,7 +15,7 @@ FORBIDDEN_IN_KEYS = "<>%&\\?/"
 
 
 def check(tags: Mapping[str, str], path: str, most: int = MOST_TAGS) -> list[Problem]:
-    """Problems of `tags`. `most` is how many are left for the user once the program has its own."""
+    """Problems of `tags`. `most`: the number left for the user beside the program's own tags."""
     problems: list[Problem] = []
     if len(tags) > most:
         problems.append(

@@ -65,7 +65,7 @@ class MeterRow(NamedTuple):
 
 
 class MeterPrices:
-    """Meters by region: of each the newest price."""
+    """Meters by region, with the newest price of each."""
 
     def __init__(self, rows: Iterable[MeterRow]) -> None:
         self._newest: dict[tuple[Meter, str], MeterRow] = {}
@@ -73,11 +73,11 @@ class MeterPrices:
             self._newest[row.meter, row.region] = row
 
     def per_second(self, meter: Meter, region: str) -> MeterRow | None:
-        """The newest price of one unit of a meter; None where none is known."""
+        """The newest price of one unit of a meter; None if unknown."""
         return self._newest.get((meter, regions.normalise(region)))
 
     def hourly_cost(self, vcpus: Decimal, memory_gib: Decimal, gpu: Meter, region: str) -> Price | None:
-        """What one running replica costs per hour: its GPU, vCPUs and memory. None where one of the meters is not known.
+        """What one running replica costs per hour: its GPU, vCPUs and memory. None if one of the meters is unknown.
 
         The day is that of the oldest of the three.
         """
@@ -92,7 +92,7 @@ class MeterPrices:
 
 
 def read(text: str, path: str = TABLE.path) -> list[MeterRow]:
-    """The rows of a file. TableError where one is malformed."""
+    """The rows of a file. Raises TableError for an invalid row."""
     return list(_rows(text, path))
 
 

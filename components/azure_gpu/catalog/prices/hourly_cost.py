@@ -25,7 +25,7 @@ class HourlyCost(NamedTuple):
 
     @property
     def number(self) -> float | None:
-        """For an output; None where it isn't known."""
+        """For an output; None if unknown."""
         return float(self.usd_hour) if self.usd_hour is not None else None
 
     def text(self, as_of: date) -> str:

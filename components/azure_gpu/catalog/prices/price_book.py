@@ -26,7 +26,7 @@ class Price(NamedTuple):
         return (as_of - self.day).days > STALE_DAYS
 
     def observed_later(self, as_of: date) -> bool:
-        """Whether it was read after `as_of`: what the price was on that day is not known."""
+        """Whether it was read after `as_of`: the price on that day is unknown."""
         return self.day > as_of
 
     def text(self, as_of: date) -> str:
@@ -40,7 +40,7 @@ class Price(NamedTuple):
 
 
 class PriceBook:
-    """Prices by size and region: of each kind the newest."""
+    """Prices by size and region: the newest of each kind."""
 
     def __init__(self, rows: Iterable[PriceRow], unread: Mapping[str, list[tuple[int, str]]] | None = None) -> None:
         """`unread` are lines of a price table by size, which are parsed at the first use of the size."""
@@ -52,12 +52,12 @@ class PriceBook:
 
     @classmethod
     def from_csv(cls, text: str) -> "PriceBook":
-        """The book of a file in the form that `price_table` describes. TableError where a row is malformed."""
+        """The book of a file in the form that `price_table` describes. Raises TableError for an invalid row."""
         return cls(price_table.read(text))
 
     @classmethod
     def packaged(cls) -> "PriceBook":
-        """The book of the file that comes with the catalog: a question about one size reads the rows of one size."""
+        """The book of the file that comes with the catalog: a query for one size parses only its rows."""
         return cls((), price_table.by_size(tables.text_of(price_table.TABLE.path)))
 
     def on_demand(self, size_name: str, region: str) -> Price | None:
@@ -69,7 +69,7 @@ class PriceBook:
         return self._newest_of(size_name, region, spot=True)
 
     def cheapest(self, size_name: str, region: str = "", *, spot: bool = False) -> tuple[Price | None, str]:
-        """The price in a region; without one, the lowest that is known and its region. None where none is known."""
+        """The price in a region; without one, the lowest that is known and its region. None if unknown."""
         of_region = self.spot if spot else self.on_demand
         places = [regions.normalise(region)] if region else self.regions_of(size_name)
         known = [(price, place) for place in places if (price := of_region(size_name, place))]
@@ -85,7 +85,7 @@ class PriceBook:
         return regions.normalise(region) in found if region else bool(found)
 
     def _newest_of(self, size_name: str, region: str, *, spot: bool) -> Price | None:
-        key = (size_name, region, spot)  # searches for successors ask for the same ones again and again
+        key = (size_name, region, spot)  # searches for successors query the same ones repeatedly
         if key not in self._newest:
             rows = self._of(size_name).get(regions.normalise(region), [])
             self._newest[key] = _newest((row.usd_hour_spot if spot else row.usd_hour, row) for row in rows)

@@ -56,12 +56,12 @@ class PriceRow(NamedTuple):
 
 
 def read(text: str, path: str = TABLE.path) -> list[PriceRow]:
-    """The rows of a file. TableError where one is malformed."""
+    """The rows of a file. Raises TableError for an invalid row."""
     return list(read_rows(tables.rows(TABLE._replace(path=path), text)))
 
 
 def read_rows(rows: Iterable[Row]) -> Iterator[PriceRow]:
-    """Prices of rows of the table, none of which may stand there twice."""
+    """The prices of the rows. Raises TableError for a duplicate."""
     days: dict[str, date] = {}  # few days, many rows
     seen: set[tuple[str, str, str]] = set()
     for row in rows:
@@ -84,7 +84,7 @@ def read_rows(rows: Iterable[Row]) -> Iterator[PriceRow]:
 
 
 def by_size(text: str) -> Mapping[str, list[tuple[int, str]]]:
-    """The lines of the file with their numbers by size in lower case, not read any further. TableError for another header."""
+    """The lines of the file with their numbers by size in lower case, not parsed. Raises TableError for another header."""
     lines = text.splitlines()
     tables.check_header(TABLE, lines)
     found: dict[str, list[tuple[int, str]]] = {}
@@ -114,7 +114,7 @@ def price_of(row: Row, column: str) -> Decimal | None:
 
 
 def plain(price: Decimal | None) -> str:
-    """A price without an exponent and without zeros at the end: 0.000034, 3.2. Empty where it is not known."""
+    """A price without an exponent and without zeros at the end: 0.000034, 3.2. Empty if unknown."""
     return "" if price is None else f"{price.normalize():f}"
 
 

@@ -46,7 +46,7 @@ REGIONS_UNTIL_2019_10 = frozenset({"southcentralus", "eastasia"})
 
 
 class Limit(NamedTuple):
-    """The most that a group may ask for."""
+    """The maximum resources of a group."""
 
     cpu: float
     memory_gb: float
@@ -144,7 +144,7 @@ class GroupRequest(NamedTuple):
 
 
 def check(request: GroupRequest, as_of: date) -> list[Problem]:
-    """All problems of `request` on `as_of`, and a warning where an end is near. Empty: no problem."""
+    """All problems of `request` on `as_of`, and a warning near an end. Empty: no problem."""
     with_gpu = [container for container in request.containers if container.gpu_count is not None]
     problems = [problem for container in request.containers for problem in _amounts(container)]
     problems += [problem for container in with_gpu for problem in _gpu(container, request.location, as_of)]
@@ -280,7 +280,7 @@ def _regions(request: GroupRequest, with_gpu: list[ContainerRequest], as_of: dat
 
 
 def _spot(request: GroupRequest, with_gpu: list[ContainerRequest]) -> Iterator[Problem]:
-    """What a Spot group can't have, with the code of the service's own refusal."""
+    """The problems of a Spot group, with the service's error codes."""
     refusals = (
         (bool(with_gpu), "a GPU", "SpotPriorityContainerGroupWithGPUResourcesNotSupported"),
         (request.inbound, "inbound ports", "SpotPriorityContainerGroupNotSupportedForInboundConnectivity"),
@@ -300,7 +300,7 @@ def _spot(request: GroupRequest, with_gpu: list[ContainerRequest]) -> Iterator[P
 
 
 def _limit(request: GroupRequest, with_gpu: list[ContainerRequest]) -> list[Problem]:
-    """CPU and memory of the whole group against what its GPUs, or the lack of them, allow."""
+    """Checks CPU and memory of the whole group against the limit of its GPUs, or of a group without a GPU."""
     skus = {container.gpu_sku for container in with_gpu}
     if len(skus) > 1:
         return [
@@ -340,7 +340,7 @@ def _limit(request: GroupRequest, with_gpu: list[ContainerRequest]) -> list[Prob
 
 
 def _large(request: GroupRequest) -> list[Problem]:
-    """A warning for a group above what every region gives without more."""
+    """A warning for a group above the default capacity of a region."""
     cpu, memory_gb = _together(request)
     largest = max(request.containers, key=lambda one: (one.cpu, one.memory_gb), default=None)
     if largest is None or (cpu <= LARGE.cpu and memory_gb <= LARGE.memory_gb):

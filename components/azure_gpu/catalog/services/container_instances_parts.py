@@ -166,7 +166,7 @@ def _span(ports: range) -> str:
 
 
 def check_variable(name: str, path: str) -> list[Problem]:
-    """One problem where the service takes no environment variable of this name."""
+    """One problem if the name isn't valid for an environment variable."""
     if re.fullmatch(_VARIABLE, name):
         return []
     return [

@@ -99,19 +99,19 @@ class ExtensionRequest(NamedTuple):
 
 
 def handler_version(kind: str) -> str:
-    """The version of the extension's handler that is sent for it."""
+    """The version of the extension's handler in requests."""
     return _WINDOWS_HANDLERS.get(kind, HANDLER_VERSIONS[-1])
 
 
 def type_for(vendor: Vendor, operating_system: OperatingSystem) -> str:
-    """The extension's type for that GPU and operating system; empty where there is none: AMD on Linux."""
+    """The extension's type for that GPU and operating system; empty if there is none: AMD on Linux."""
     if vendor is Vendor.NVIDIA:
         return NVIDIA_WINDOWS if operating_system is OperatingSystem.WINDOWS else NVIDIA_LINUX
     return AMD_WINDOWS if operating_system is OperatingSystem.WINDOWS else ""
 
 
 def driver_of(size: Size, settings: Mapping[str, object]) -> Driver | None:
-    """The driver that the extension installs on this size; None where the list doesn't have the size's series."""
+    """The driver that the extension installs on this size; None if the list doesn't have its series."""
     if size.series.name in AMD_SERIES:
         return Driver.AMD_GRAPHICS
     default = DEFAULTS.get(size.series.name)

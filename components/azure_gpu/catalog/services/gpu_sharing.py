@@ -36,7 +36,7 @@ StrategyName = Strategy | Literal["none", "time-slicing", "mps", "mig"]
 
 
 class SharingRequest(NamedTuple):
-    """How the GPUs of one node are to be shared, in the user's words."""
+    """The sharing settings of the GPUs of one node."""
 
     path: str  # where the sharing is written
     paths: Mapping[str, str] = MappingProxyType({})  # by field, where it isn't `path` and the field's name
@@ -50,7 +50,7 @@ class SharingRequest(NamedTuple):
 
     @property
     def divided(self) -> bool:
-        """Whether a GPU or MIG instance stands in Kubernetes more than once."""
+        """Whether Kubernetes counts a GPU or MIG instance more than once."""
         return self.replicas is not None and self.strategy in (Strategy.TIME_SLICING, Strategy.MPS)
 
     def at(self, name: str) -> str:
@@ -59,7 +59,7 @@ class SharingRequest(NamedTuple):
 
 
 def check(request: SharingRequest, gpu: Gpu | None) -> list[Problem]:
-    """All reasons why no GPU, or not this one, can be shared like that. `gpu`: None where it isn't known."""
+    """All problems of the settings, with this GPU or any. `gpu`: None if unknown."""
     if request.strategy not in tuple(Strategy):
         return [
             Problem(

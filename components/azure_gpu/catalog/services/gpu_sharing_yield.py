@@ -20,7 +20,7 @@ TOO_MANY = Source("Azure/AKS issue 3427", Dated.OBSERVED, date(2026, 11, 25))
 class Yield(NamedTuple):
     """What one GPU becomes in Kubernetes."""
 
-    resource: str  # what a pod asks for
+    resource: str  # that a pod requests
     each: int  # of that resource, from one GPU
     memory_gib: Fraction | None  # that one program can have; None: not known
     memory_kept_apart: bool  # False: every program sees it all, and can take it from the others
@@ -34,7 +34,7 @@ class Yield(NamedTuple):
 
 
 def yields(request: SharingRequest, gpu: Gpu) -> Yield | None:
-    """What one `gpu` yields; None where `check` finds the request impossible."""
+    """What one `gpu` yields; None if `check` has problems of the request."""
     if check(request, gpu):
         return None
     profile = gpu.mig.get(request.profile)

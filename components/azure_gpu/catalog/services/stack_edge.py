@@ -33,7 +33,7 @@ class Claims(NamedTuple):
 
 
 def claims(gpus: int, virtual_machines: int, kubernetes_first: bool) -> Claims:
-    """What each side gets. Kubernetes takes every GPU that is free when it is configured; a virtual machine takes one."""
+    """The GPUs of each side. Kubernetes takes every free GPU when it is configured; a virtual machine takes one."""
     given = 0 if kubernetes_first else min(virtual_machines, gpus)
     return Claims(given, gpus - given)
 
@@ -57,7 +57,7 @@ class DeviceRequest(NamedTuple):
 
 
 def size_problems(size: Size, use: SizeUse, as_of: date) -> Iterator[Problem]:
-    """What is special about this size on a device. A size without a GPU is an ordinary one."""
+    """The problems of this size on a device. A size without a GPU has none."""
     if use.spot:
         yield impossible(use.path, "Azure Stack Edge has no Spot machines", use.size, "no Spot", "leave Spot out", VM_PAGE)
     if size.gpu is None:

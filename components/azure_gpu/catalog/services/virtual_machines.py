@@ -11,7 +11,7 @@ from azure_gpu.catalog.sources import RETIREMENTS
 
 
 def size_problems(size: Size, use: SizeUse, as_of: date) -> Iterator[Problem]:
-    """A series whose end is announced is closed to subscriptions that have none of it yet, long before its last day.
+    """A warning that a retiring series is closed to subscriptions that don't have it yet.
 
     In the last days before the end, `catalog.lifecycle` warns instead.
     """

@@ -21,7 +21,7 @@ _FOR_GRACE = Source("Azure/azhpc-images issue 603", Dated.OBSERVED, date(2026, 8
 
 
 class Distribution(StrEnum):
-    """The operating system inside an image, as exactly as the tables of Batch and of the driver extension tell them apart."""
+    """The operating system inside an image, as the tables of Batch and of the driver extension distinguish them."""
 
     UBUNTU_16_04 = "Ubuntu 16.04 LTS"
     UBUNTU_18_04 = "Ubuntu 18.04 LTS"
@@ -51,7 +51,7 @@ class Distribution(StrEnum):
 
 
 class Software(StrEnum):
-    """What an image brings along."""
+    """Software in an image."""
 
     NVIDIA_DRIVER = "NVIDIA driver"
     ROCM_DRIVER = "AMD ROCm driver"
@@ -65,7 +65,7 @@ class Software(StrEnum):
 
 
 class ImageReference(NamedTuple):
-    """A Marketplace image as a user names it. Azure compares all three without letter case."""
+    """A Marketplace image as a user names it. Azure compares all three ignoring case."""
 
     publisher: str
     offer: str
@@ -76,7 +76,7 @@ class ImageReference(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """The purchase plan that a deployment of the image has to repeat."""
+    """The purchase plan that a deployment of the image must include."""
 
     name: str
     product: str
@@ -133,7 +133,7 @@ def sold(names: Sequence[str], as_of: date, images: Sequence[VmImage]) -> tuple[
 
 
 def choice(names: Sequence[str]) -> str:
-    """The instruction to take one of them; with none known, how to find one."""
+    """The fix: choose one of them, or if there is none, list images."""
     return f"choose {' or '.join(names)}" if names else "list images with `az vm image list --all`"
 
 
@@ -147,7 +147,7 @@ def image_problems(
     in_batch: bool = False,
     trusted_launch: bool = False,
 ) -> Iterator[Problem]:
-    """All problems of the image on that day and on that size; a warning where nothing is known of it."""
+    """All problems of the image on that day and on that size; a warning if it is unknown."""
     image = find(reference, images)
     if image is None:
         yield _unknown(reference, path, images)

@@ -40,13 +40,13 @@ class Sizes:
         return len(self._by_key)
 
     def find(self, name: str) -> Size | None:
-        """The size of this name, however it is spelt; None where none is known."""
+        """The size of this name, in any spelling; None if unknown."""
         return self._by_key.get(_key(name))
 
     def nearest(self, name: str, most: int = 3) -> tuple[str, ...]:
         """Names that a misspelt one may have meant, nearest first.
 
-        They begin with the same letter, which tells Azure's lines apart: a size without a GPU isn't taken for one with.
+        They begin with the same letter, so that a size without a GPU isn't taken for one with a GPU.
         """
         given = _key(name).removeprefix(_KEY_PREFIX)
         names = [key.removeprefix(_KEY_PREFIX) for key in self._by_key]
@@ -54,8 +54,8 @@ class Sizes:
         return tuple(self._by_key[_KEY_PREFIX + other].name for other in close)
 
     def unknown(self, name: str, path: str) -> Problem:
-        """The problem of a size that isn't known: an error where its name is a slip of a known one, else a warning, for Azure may
-        have more than this catalog."""
+        """The problem of a size that isn't known: an error if it is a misspelling, else a warning, because the size
+        may be newer than the catalog."""
         meant = self._meant(name)
         if meant:
             message = "unknown VM size, probably misspelt"
@@ -78,23 +78,23 @@ class Sizes:
         key = _key(name)
         bare = key.removeprefix(_KEY_PREFIX)
         head, _, rest = bare.partition("_")
-        if _KEY_PREFIX + rest in self._by_key and spelling.is_slip(head, _KEY_PREFIX[:-1]):
+        if _KEY_PREFIX + rest in self._by_key and spelling.is_misspelling(head, _KEY_PREFIX[:-1]):
             return self._by_key[_KEY_PREFIX + rest].name
-        return next((size.name for other, size in self._by_key.items() if _is_slip(key, other)), "")
+        return next((size.name for other, size in self._by_key.items() if _is_misspelling(key, other)), "")
 
 
 _SEPARATORS = r"[_-]"
 _LETTERS = r"[a-z]+"
 
 
-def _is_slip(key: str, other: str) -> bool:
+def _is_misspelling(key: str, other: str) -> bool:
     if re.sub(_SEPARATORS, "", key) == re.sub(_SEPARATORS, "", other):
         return True
     moved = sorted(key) == sorted(other) and re.sub(_LETTERS, "", key) == re.sub(_LETTERS, "", other)
-    return moved and spelling.is_slip(key, other)
+    return moved and spelling.is_misspelling(key, other)
 
 
-@lru_cache(maxsize=1024)  # looking for successors and prices asks for the same names again and again
+@lru_cache(maxsize=1024)  # searches for successors and prices use the same names repeatedly
 def normalise(name: str) -> str:
     """With `Standard_` in front: `NC6`, `nc6 Standard` and `standard_NC6` begin alike afterwards. The rest keeps its spelling.
 

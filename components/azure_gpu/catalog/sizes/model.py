@@ -16,7 +16,7 @@ class Vendor(StrEnum):
 
 
 class Driver(StrEnum):
-    """Kinds of GPU driver, by what software sees through them."""
+    """Kinds of GPU driver, by the interface that software uses."""
 
     CUDA = "CUDA"  # NVIDIA, compute
     GRID = "GRID"  # NVIDIA, virtual workstation; runs CUDA programs too
@@ -25,7 +25,7 @@ class Driver(StrEnum):
 
 
 class MigProfile(NamedTuple):
-    """One way to cut a GPU into instances of their own."""
+    """A profile that partitions a GPU into instances."""
 
     name: str  # as NVIDIA writes it: 1g.10gb
     instances: int  # how many of them one GPU yields
@@ -33,7 +33,7 @@ class MigProfile(NamedTuple):
 
 
 class Gpu(NamedTuple):
-    """One GPU model, as a virtual machine sees it: half a card where Azure gives out halves."""
+    """One GPU model, as a virtual machine sees it: half a card where Azure offers halves."""
 
     name: str  # what people call it, and what searches compare: T4, A100, H100
     model: str  # in full: NVIDIA A100 80GB PCIe
@@ -43,11 +43,11 @@ class Gpu(NamedTuple):
     source: Source
     compute_capability: str = ""  # NVIDIA's, such as 8.0; empty for other vendors
     mig: Mapping[str, MigProfile] = MappingProxyType({})  # by AKS's name for it, such as MIG1g
-    mig_source: Source | None = None  # of `mig`; None where there is none
+    mig_source: Source | None = None  # of `mig`; None if there is none
 
 
 class VmGeneration(StrEnum):
-    """Generations of virtual machines, which an image has to match."""
+    """Generations of virtual machines, which an image must match."""
 
     GEN1 = "Gen1"
     GEN2 = "Gen2"
@@ -57,7 +57,7 @@ VmGenerationName = VmGeneration | Literal["Gen1", "Gen2"]
 
 
 class Series(NamedTuple):
-    """What all sizes of a series share. `generations` is empty where no source was found."""
+    """What all sizes of a series share. `generations` is empty if unknown."""
 
     name: str  # NCasT4_v3
     gpu: Gpu | None  # None: no GPU, or no source names it

@@ -20,7 +20,7 @@ OPERATOR_SYSTEMS_REFUSED = ("Flatcar", "AzureLinuxOSGuard")  # beside Windows
 
 
 def kaito_problems(size: Size, operating_system: OperatingSystem, path: str) -> Iterator[Problem]:
-    """Why KAITO doesn't serve models on this size."""
+    """The problems of KAITO on this size."""
     gpu = size.gpu
     if operating_system is OperatingSystem.WINDOWS:
         yield _refused("KAITO", "runs on Linux nodes only", path, str(operating_system), "choose Linux", _KAITO_PAGE)
@@ -34,7 +34,7 @@ def kaito_problems(size: Size, operating_system: OperatingSystem, path: str) -> 
 
 
 def operator_problems(pools: Sequence[PoolRequest]) -> Iterator[Problem]:
-    """Why the GPU Operator doesn't work on these pools of one cluster, which are those with NVIDIA GPUs."""
+    """The problems of the GPU Operator on a cluster's pools with NVIDIA GPUs."""
     for pool in pools:
         if pool.driver != NO_DRIVER:
             fix = f"write {NO_DRIVER}"
@@ -64,5 +64,5 @@ def _refused(addon: str, message: str, path: str, value: str, fix: str, source: 
 
 
 def _capability(written: str) -> tuple[int, ...]:
-    """A compute capability as numbers, for comparing; none where it isn't known."""
+    """A compute capability as numbers, for comparison; empty if unknown."""
     return tuple(int(part) for part in written.split(".") if part.isdigit())

@@ -13,7 +13,7 @@ from azure_gpu.catalog.services.machine_learning.extension import LEAST_VCPUS, P
 def extension_problems(
     path: str, *, local_accounts: bool, open_to_everybody: bool, fewest_nodes: int, fewest_vcpus: int | None
 ) -> Iterator[Problem]:
-    """Every need of the extension that this cluster doesn't meet. `fewest_vcpus`: of all nodes that stay; None: not known."""
+    """All requirements of the extension that this cluster doesn't meet. `fewest_vcpus`: of all permanent nodes; None: unknown."""
     extension = "Azure Machine Learning's extension"
     if not local_accounts:
         yield _missing(

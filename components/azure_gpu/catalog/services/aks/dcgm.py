@@ -38,7 +38,7 @@ ONLY_ON_AKS_PAGE = {  # names that AKS's page has and the default set hasn't, wi
 
 
 def check(counters: Iterable[str], gpu: Gpu | None, path: str) -> Iterator[Problem]:
-    """The problems of building on these counters. `gpu`: None where it isn't known."""
+    """The problems of building on these counters. `gpu`: None if unknown."""
     for counter in counters:
         if counter in ONLY_ON_AKS_PAGE:
             yield Problem(

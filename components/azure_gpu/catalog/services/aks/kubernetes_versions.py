@@ -143,7 +143,7 @@ def _fix(row: KubernetesVersion, lts: bool, as_of: date, instead: tuple[str, ...
 
 
 def _not_in_table(version: str, minor: tuple[int, int], as_of: date, path: str, versions: Sequence[KubernetesVersion]) -> Problem:
-    """A version is never kept longer than the one after it, so what is older than a retired one is retired too."""
+    """A version isn't supported longer than the next one, so versions older than a retired one are retired too."""
     oldest = min(versions, key=lambda one: one.number, default=None)
     if oldest is None or minor > oldest.number or as_of <= (oldest.lts_end or oldest.end).day:
         return _unknown(version, "unknown Kubernetes version on AKS, so it wasn't checked", path, SOURCE)

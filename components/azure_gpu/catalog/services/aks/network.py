@@ -28,7 +28,7 @@ _PRIVATE = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10")
 
 
 def check_ranges(ranges: Sequence[str], path: str) -> Iterator[Problem]:
-    """The problems of these as the ranges that may reach the cluster's API."""
+    """The problems of the authorized ranges of the cluster's API."""
     if len(ranges) > MOST_RANGES:
         yield impossible(path, "too many authorized ranges", len(ranges), f"at most {MOST_RANGES}", "merge some", RANGES_PAGE)
     for index, text in enumerate(ranges):
@@ -76,7 +76,7 @@ def check_addresses(pods: str, services: str, most_nodes: int, paths: Mapping[st
 
 
 def dns_address(services: str) -> str:
-    """The address of the cluster's DNS in a range of services: the tenth, as AKS has it by itself."""
+    """The address of the cluster's DNS in a range of services: the tenth, as AKS's default."""
     network = _network(services)
     return str(network[10]) if network is not None and network.num_addresses > 10 else ""
 

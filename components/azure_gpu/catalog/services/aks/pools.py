@@ -25,7 +25,7 @@ INFINIBAND_FEATURE = "AKSInfinibandSupport"  # makes a pool one placement group,
 
 
 def check(request: PoolRequest, as_of: date) -> list[Problem]:
-    """All problems of the pool on that day. Empty: AKS takes it."""
+    """All problems of the pool on that day. Empty: no known problem."""
     problems = [
         *pool_rules.check(request, as_of),
         *aks_systems.check(request, as_of),

@@ -50,7 +50,7 @@ GRID_V20 = DriverImage(name="aks-gpu-grid-v20", kind=Driver.GRID, version="595.5
 
 
 class Listing(NamedTuple):
-    """What AKS does with the sizes of a series."""
+    """AKS's support of the sizes of a series."""
 
     series: str
     driver: DriverImage | None  # on Linux; None: AKS installs none, or unknown

@@ -52,7 +52,7 @@ _NAME = r"Standard_(?P<family>[A-Z]+)(?P<vcpus>[0-9]+)(?:-(?P<active>[0-9]+))?[a
 
 
 def is_size_name(size_name: str) -> bool:
-    """Whether it could be the name of a size at all."""
+    """Whether the text has the form of a size's name."""
     return re.fullmatch(r"(?:Standard|Basic)_[A-Za-z0-9_-]{1,60}", normalise(size_name)) is not None
 
 

@@ -121,7 +121,7 @@ def ubuntu_release(kubernetes_version: str) -> str:
 
 
 def node_system(request: PoolRequest) -> NodeSystem | None:
-    """The system of the pool's nodes; None where the SKU isn't known or is one without NVIDIA."""
+    """The system of the pool's nodes; None if the SKU is unknown or without NVIDIA support."""
     sku = OS_SKUS.get(request.os_sku or default_sku(request.operating_system, request.kubernetes_version))
     return sku.system if sku is not None else None
 

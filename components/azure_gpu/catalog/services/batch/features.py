@@ -44,7 +44,7 @@ def _communication(request: PoolRequest, as_of: date) -> Iterator[Problem]:
 
 
 def _low_priority(feature: Feature, request: PoolRequest, as_of: date) -> Iterator[Problem]:
-    """They end and come back as Spot nodes, so their end never refuses a pool: near it there is a warning."""
+    """A warning near their end; not an error, because Batch converts them to Spot nodes."""
     end = feature.lifecycle.end
     if end is None or not end.day - timedelta(days=WARNING_DAYS) <= as_of < batch.CONVERTED.day:
         return

@@ -24,7 +24,7 @@ class Misfit(NamedTuple):
 
 
 def misfit(image: VmImage, size: Size) -> Misfit | None:
-    """Why the driver of the image doesn't drive the size's GPU."""
+    """Why the driver of the image doesn't support the size's GPU; None if nothing is known against it."""
     gpu = size.gpu
     if gpu is None:
         return None

@@ -115,6 +115,6 @@ def _seen_soon(image: VmImage, as_of: date) -> bool:
 
 
 def agent_of(distribution: Distribution) -> str:
-    """The SKU of the node agent for it; empty where no source names one."""
+    """The SKU of the node agent for it; empty if unknown."""
     agent = node_agents.for_distribution(distribution)
     return agent.sku if agent else ""

@@ -65,7 +65,7 @@ def _limits(request: PoolRequest) -> Iterator[Problem]:
 
 
 def _counted(request: PoolRequest) -> str:
-    """The field that asks for most of the nodes."""
+    """The field that requests most of the nodes."""
     if request.dedicated_nodes or request.spot_nodes:
         return "dedicated_nodes" if request.dedicated_nodes else "spot_nodes"
     return "autoscale_formula"

@@ -46,7 +46,7 @@ def commands(
 ) -> MpiCommands:
     """The commands for `program`, which may have arguments and is shell text on Linux, cmd's on Windows.
 
-    ValueError where `mpi` doesn't run under that operating system: `mpi_problems_of` reports that to a user.
+    Raises ValueError if `mpi` doesn't run under that operating system: `mpi_problems_of` reports that to a user.
     """
     if operating_system not in RUNS_UNDER[mpi]:
         raise ValueError(f"{CALLED[mpi]} doesn't run under {operating_system}")
@@ -78,7 +78,7 @@ def _windows(mpi: Mpi, program: str, processes: int) -> MpiCommands:
 def _hpcx(program: str, processes: int) -> str:
     """Open MPI of HPC-X: every node with its number of processes.
 
-    By its whole path mpirun finds its other half on the other nodes, and what the module set is handed on to them.
+    mpirun is called by its full path, so that it is found on the other nodes, and the module's variables are passed on.
     """
     return (
         "if [ -f /etc/profile.d/modules.sh ]; then . /etc/profile.d/modules.sh; module load mpi/hpcx; fi; "
@@ -108,7 +108,7 @@ def _bash(script: str) -> str:
 
 
 def mpi_problems_of(mpi: Mpi, request: PoolRequest, as_of: date) -> Iterator[Problem]:
-    """Where that MPI can't be: under that operating system, on that network, in that image."""
+    """The problems of that MPI: with the operating system, the network, the image."""
     path = request.at("mpi")
     if request.operating_system not in RUNS_UNDER[mpi]:
         others = [one for one in Mpi if request.operating_system in RUNS_UNDER[one]]
@@ -155,7 +155,7 @@ def _in_image(mpi: Mpi, request: PoolRequest, as_of: date) -> Iterator[Problem]:
 
 
 def _brings(mpi: Mpi, has: frozenset[Software]) -> bool:
-    """The images with HPC-X have a module of Intel MPI too; Microsoft MPI is in none of the Marketplace."""
+    """The images with HPC-X have a module of Intel MPI too; no Marketplace image has Microsoft MPI."""
     if mpi is Mpi.HPCX:
         return Software.HPC_X in has
     return mpi is Mpi.INTEL_MPI and bool({Software.INTEL_MPI, Software.HPC_X} & has)

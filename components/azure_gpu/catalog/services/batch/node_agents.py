@@ -55,18 +55,18 @@ _SOLD = (Status.GENERAL, Status.RETIRING)
 
 
 def sold(as_of: date) -> tuple[str, ...]:
-    """The newest agents for Ubuntu that are known to be taken on that day, two at most."""
+    """The newest agents for Ubuntu that Batch is known to support on that day, two at most."""
     newest_first = [agent for agent in AGENTS if agent.sku.startswith(_UBUNTU)]
     return tuple(agent.sku for agent in newest_first if agent.lifecycle.status(as_of) in _SOLD)[:2]
 
 
 def find(sku: str) -> NodeAgent | None:
-    """The agent of this SKU; the service compares without letter case, as `batch.node.Windows amd64` shows."""
+    """The agent of this SKU; compared ignoring case, as in `batch.node.Windows amd64` shows."""
     return _BY_LOWER_SKU.get(sku.strip().lower())
 
 
 def for_distribution(distribution: Distribution) -> NodeAgent | None:
-    """The agent that an image of this distribution takes; None where no source names one."""
+    """The agent that an image of this distribution takes; None if unknown."""
     return next((agent for agent in AGENTS if distribution in agent.distributions), None)
 
 

@@ -80,7 +80,7 @@ def reference_problems(request: PoolRequest) -> Iterator[Problem]:
 
 
 def _used(request: PoolRequest, command: str) -> Iterator[Problem]:
-    """Variables of packages in the start task. Those of Windows have no letter case."""
+    """Variables of packages in the start task. On Windows, names ignore case."""
     windows = request.operating_system is OperatingSystem.WINDOWS
     there = {
         name.lower() if windows else name

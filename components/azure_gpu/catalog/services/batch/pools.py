@@ -28,7 +28,7 @@ def check(request: PoolRequest, as_of: date) -> list[Problem]:
 
 
 def use_of(request: PoolRequest) -> SizeUse | None:
-    """The pool's size as `catalog.offers` is asked about it; None where neither the size nor what was written is known."""
+    """The use of the pool's size for `catalog.offers`; None if neither the size nor its name is known."""
     name = request.size.name if request.size is not None else request.size_name
     if name is None:
         return None

@@ -112,7 +112,7 @@ class PoolRequest(NamedTuple):
     region: str = ""  # written as `location` unless `written` has another path
     mpi: Mpi | None = None
     package_references: tuple[PackageReference, ...] = ()  # where these are given, `packages` needn't be
-    most_nodes: int = 0  # that a formula asks for; 0: not known
+    most_nodes: int = 0  # of a formula; 0: unknown
     size_name: str | None = None  # as written, for an unknown size; None: not checked
 
     def at(self, key: str) -> str:
@@ -121,5 +121,5 @@ class PoolRequest(NamedTuple):
 
     @property
     def nodes(self) -> int:
-        """Both kinds of nodes together; under a formula the most that it asks for, 0 where that isn't known."""
+        """Both kinds of nodes together; with a formula, its maximum, 0 if unknown."""
         return (self.dedicated_nodes or 0) + (self.spot_nodes or 0) or self.most_nodes

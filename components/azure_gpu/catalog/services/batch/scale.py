@@ -49,7 +49,7 @@ def scale_problems(request: PoolRequest) -> Iterator[Problem]:
 
 
 def _fixed(request: PoolRequest) -> str:
-    """The fixed numbers that stand beside a formula."""
+    """The fixed numbers that are set together with a formula."""
     given = (("dedicated nodes", request.dedicated_nodes), ("Spot nodes", request.spot_nodes))
     return ", ".join([*(f"{kind}: {number}" for kind, number in given if number is not None), "a formula"])
 

@@ -50,12 +50,12 @@ class AutoscaleRequest(NamedTuple):
 
 
 def problems(request: AutoscaleRequest) -> list[Problem]:
-    """All reasons why these rules aren't taken, or do nothing."""
+    """All problems of these rules."""
     return [*_limits(request), *_thresholds(request), *_times(request)]
 
 
 def shrink_below(threshold: float) -> float:
-    """The value below which an instance goes."""
+    """The value below which an instance is removed."""
     return round(threshold * SHRINK_BELOW, 2)
 
 

@@ -27,7 +27,7 @@ def _eol(year: int, month: int, day: int, updates: str = "") -> Source:
 
 
 class Client(StrEnum):
-    """How people and programs speak to Azure Machine Learning."""
+    """Clients of Azure Machine Learning, for people and programs."""
 
     WORKBENCH = "Workbench"  # with its own `az ml computetarget attach remotedocker` and `az ml experiment submit`
     SDK_V1 = "SDK v1"  # azureml-core: AksCompute, Model.deploy, InferenceConfig, Model.get_model_path

@@ -53,7 +53,7 @@ def is_duration(text: str) -> bool:
 
 
 class ClusterRequest(NamedTuple):
-    """A cluster (AmlCompute), and where each value was written. Its size is judged by `machine_learning.size_problems`."""
+    """A cluster (AmlCompute), and where each value was written. Its size is checked by `machine_learning.size_problems`."""
 
     minimum_path: str
     maximum_path: str
@@ -118,7 +118,7 @@ def cluster_problems(request: ClusterRequest, as_of: date) -> list[Problem]:
 
 
 def _low_priority(path: str, as_of: date) -> Iterator[Problem]:
-    """Its machines end and come back as Spot machines, so the end refuses no cluster: near it there is a warning."""
+    """A warning near its end; not an error, because its machines become Spot machines."""
     if not 0 <= (LOW_PRIORITY_END.day - as_of).days <= WARNING_DAYS:
         return
     yield Problem(

@@ -43,7 +43,7 @@ class EndpointRequest(NamedTuple):
 
 
 class DeploymentRequest(NamedTuple):
-    """A deployment, and where each value was written. The size of a managed one is judged by `machine_learning.size_problems`."""
+    """A deployment, and where each value was written. A managed one's size is checked by `machine_learning.size_problems`."""
 
     kind: str
     name: str

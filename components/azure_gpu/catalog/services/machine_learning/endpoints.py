@@ -98,17 +98,17 @@ _CPU_BY_NAME = {one.name.lower(): one for one in MANAGED_CPU_SIZES}
 
 
 def managed(size: Size) -> ManagedSize | None:
-    """The size's row in the list of managed endpoints; None where it has none."""
+    """The size's row in the list of managed endpoints; None if it isn't there."""
     return _BY_NAME.get(size.name.lower())
 
 
 def managed_cpu(size_name: str) -> ManagedCpuSize | None:
-    """The row of a size without a GPU, by any spelling of its name; None where the list has none."""
+    """The row of a size without a GPU, by any spelling of its name; None if the list doesn't have it."""
     return _CPU_BY_NAME.get(normalise(size_name).lower())
 
 
 def has_gpu(size_name: str) -> bool | None:
-    """Whether machines of this size have a GPU, by what is known of it or else by its letter, which is N for those that have one.
+    """Whether machines of this size have a GPU, by the catalog, else by its letter, N with a GPU.
 
     None: not known.
     """
@@ -144,7 +144,7 @@ def quota_of(size_name: str, instances: int) -> tuple[str, int | None]:
 
 
 def reserved(instances: int) -> int:
-    """As many instances, and a fifth more, rounded up, for upgrades."""
+    """The number of instances plus a fifth for upgrades, rounded up."""
     return max(ceil(instances * (1 + RESERVED)), 0)
 
 
@@ -157,7 +157,7 @@ def quota_family(size: Size) -> str:
 def quota_vcpus(size: Size, instances: int) -> int | None:
     """vCPUs of quota that a deployment needs: a fifth more instances, rounded up, but for sizes that are exempt.
 
-    A size that isn't listed counts as not exempt. None where its vCPUs aren't known.
+    A size that isn't listed counts as not exempt. None if its vCPUs aren't known.
     """
     each = size.quota_vcpus if size.quota_vcpus is not None else size.vcpus
     if each is None:

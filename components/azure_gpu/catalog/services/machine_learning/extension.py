@@ -90,7 +90,7 @@ def extension_problems(request: ExtensionRequest, as_of: date) -> list[Problem]:
 
 
 def instance_type_problems(request: InstanceTypeRequest, as_of: date) -> list[Problem]:
-    """All reasons why an instance type doesn't work on that day: a GPU belongs to the limits, and is whole."""
+    """All reasons why an instance type doesn't work on that day: GPUs belong under limits, as integers."""
     problems = lifecycle.check(
         Lifecycle(seen=INSTANCE_TYPES), "an instance type of attached compute", as_of, path=request.path, value=None
     )

@@ -19,7 +19,7 @@ SDK = Source("azureml-core 1.61.0, its docstrings", Dated.OBSERVED, FACTS_DAY)
 
 
 class OldSetting(NamedTuple):
-    """`today` is what to write now; "" where there is nothing to write."""
+    """`today` is the current equivalent; empty if there is none."""
 
     meaning: str
     today: str

@@ -41,7 +41,7 @@ class ProbeRequest(NamedTuple):
 
 
 class LimitsRequest(NamedTuple):
-    """What a deployment does with requests, and where it was written. The timeout itself is judged in `deployments`."""
+    """The request limits of a deployment, and where they were written. The timeout is checked in `deployments`."""
 
     kind: str  # Managed or Kubernetes
     path: str

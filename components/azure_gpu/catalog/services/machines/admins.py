@@ -57,7 +57,7 @@ def user_problems(name: str, operating_system: OperatingSystem, path: str) -> It
 
 
 def key_problems(text: str, path: str) -> Iterator[Problem]:
-    """What is wrong with a public key in one line, as ~/.ssh/id_ed25519.pub has it."""
+    """The problems of a public key, one line as in ~/.ssh/id_ed25519.pub."""
     allowed = f"one line that begins with {ED25519} or {RSA}"
     fix = "give the content of ~/.ssh/id_ed25519.pub; `ssh-keygen -t ed25519` creates a pair"
     if "PRIVATE KEY" in text:
@@ -78,7 +78,7 @@ def key_problems(text: str, path: str) -> Iterator[Problem]:
 
 
 def password_problems(text: str, path: str, fix: str) -> Iterator[Problem]:
-    """What is wrong with the password of a Windows machine. It is shown nowhere. `fix`: how another is given."""
+    """The problems of the password of a Windows machine. It is never shown. `fix`: how to set another one."""
     least, most = PASSWORD_LENGTH
     if not least <= len(text) <= most:
         yield _problem(path, "invalid length of the password", None, f"{least} to {most} characters", fix, API)
@@ -90,7 +90,7 @@ def password_problems(text: str, path: str, fix: str) -> Iterator[Problem]:
 
 
 def _fields(encoded: str) -> list[bytes]:
-    """The fields inside a key: each has its length before it. Empty where they don't fit."""
+    """The fields inside a key: each has its length before it. Empty if they are invalid."""
     import base64  # and binascii with it, for the few that have keys
     import binascii
 

@@ -37,7 +37,7 @@ IN_THE_UNITED_STATES = frozenset(
 
 
 class MachineUse(NamedTuple):
-    """What is paid for."""
+    """The billed parts of a machine."""
 
     size: str
     region: str
@@ -50,7 +50,7 @@ class MachineUse(NamedTuple):
 
 
 class Cost(NamedTuple):
-    """Of a machine that runs, its disk aside, and of one that is deallocated."""
+    """The hourly cost of a running machine, without its disk, and of a deallocated one."""
 
     running: HourlyCost  # with address and Bastion
     stays: HourlyCost  # disk, address and Bastion, which go on while it is deallocated
@@ -68,7 +68,7 @@ def _machine(use: MachineUse, prices: PriceBook) -> HourlyCost:
 
 
 def _disk(use: MachineUse) -> HourlyCost:
-    """A disk is paid for by the next tier that holds it."""
+    """A disk is billed as the next larger tier."""
     tier = next((each for each in _TIERS if each >= (use.disk_gib or 0)), 0)
     found = _DISKS.get((use.disk_type, tier)) if use.disk_gib is not None and use.region in IN_THE_UNITED_STATES else None
     if found is None:

@@ -89,7 +89,7 @@ def _by_image(request: DriverRequest) -> tuple[DriverMethod, list[Problem]]:
 
 
 def _fits(request: DriverRequest, image: VmImage) -> Iterator[Problem]:
-    """Whether the image's driver drives the GPU of the size."""
+    """Checks whether the image's driver supports the GPU of the size."""
     size = request.size
     if size is None or size.gpu is None:
         return

@@ -20,7 +20,7 @@ ZONES = Source("pulumi-azure-native 3.29.0, devtestlab 2018-09-15, Schedule.time
 
 
 _TIME = r"(?:[01]\d|2[0-3]):?[0-5]\d"
-# Names of Windows for the zones most asked for, by what the rest of the world calls them.
+# Windows names of common time zones, by their IANA names.
 BY_PLACE: dict[str, str] = {
     "UTC": UTC,
     "Etc/UTC": UTC,
@@ -68,7 +68,7 @@ KNOWN_ZONES = frozenset(BY_PLACE.values())
 
 
 def schedule_name(machine: str) -> str:
-    """What the schedule of this machine has to be called."""
+    """The required name of this machine's schedule."""
     return f"{NAME_PREFIX}{machine}"
 
 
@@ -78,7 +78,7 @@ def time_of(text: str) -> str:
 
 
 def check(time: str, zone: str, time_path: str, zone_path: str) -> Iterator[Problem]:
-    """What is wrong with a time of day and a time zone."""
+    """The problems of a time of day and a time zone."""
     if re.fullmatch(_TIME, time) is None:
         yield Problem(time_path, "not a valid time of day", value=time, allowed="00:00 to 23:59", fix='write it as "19:00"')
     if zone in KNOWN_ZONES:
