@@ -28,7 +28,7 @@ INTRODUCTION = f"""# What is known about GPUs on Azure
 Generated from the tables in [`azure_gpu/catalog/`](../components/azure_gpu/catalog) by `make docs`; a test fails if they differ.
 Statuses and replacements are those of {FACTS_DAY.isoformat()}, the day on which the facts were last gathered;
 `python -m operations sizes` answers for any other day, region and service, with prices. *Valid from* is the day on
-which something began or ended, by the source; *observed on* is the day on which the source was read; earlier days are unknown.
+which something began or ended, by the source; *observed on* is the day on which the source said so; earlier days are unknown.
 
 **Add a size**: one row in [`sizes/sizes.csv`](../components/azure_gpu/catalog/sizes/sizes.csv), its prices as rows of
 [`prices/vm_prices.csv`](../components/azure_gpu/catalog/prices/vm_prices.csv) (`python -m operations prices refresh --size SIZE`
@@ -59,7 +59,7 @@ def _sizes() -> Iterator[str]:
     yield table(list(gpus.values()))
     yield "## Series\n"
     yield table([_series(one) for one in series.values()])
-    yield "## Sizes\n\nGPU memory is what the machine sees, in total of its GPUs."
+    yield "## Sizes\n\nGPU memory is what the machine sees, all its GPUs together."
     yield "Instead: what works on a plain virtual machine, best first.\n"
     yield table([_size(size) for size in SIZES])
 
