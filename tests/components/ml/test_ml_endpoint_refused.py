@@ -238,7 +238,7 @@ def test_on_kubernetes_azure_monitor_has_no_rules() -> None:
         ({"probes": {"liveness": {"success_threshold": 2}}}, "probes.liveness.success_threshold", "write 1"),
         ({"probes": {"readiness": {"period_seconds": 0}}}, "probes.readiness.period_seconds", "1 or more"),
         ({"probes": {"startup": {"timeout_seconds": 0}}}, "probes.startup.timeout_seconds", "1 or more"),
-        ({"tags": {"expires-at": "never"}}, "tags.expires-at", "tag is set by the program"),
+        ({"tags": {"expires-at": "never"}}, "tags.expires-at", "set by the program"),
     ],
 )
 def test_values_of_a_deployment(changed: dict[str, Any], key: str, what: str) -> None:
