@@ -66,7 +66,7 @@ def opts_of(section: str, name: str = "") -> pulumi.ResourceOptions | None:
 foundation = Foundation(
     "foundation", Wired(settings.foundation, plan.foundation), keep.options(plan.kept, "foundation", opts_of("foundation"))
 )
-shared: OfStack = {**foundation.surroundings, "stack": settings.stack}
+shared: OfStack = {**foundation.dependencies, "stack": settings.stack}
 budget = None
 if settings.budget is not None and settings.budget_in_azure:
     budget = Budget("budget", Wired({**settings.budget, **shared}, plan.budget), opts_of("budget"))
@@ -85,7 +85,7 @@ environments = {
 jobs = {
     name: ServerlessGpuJob(
         name,
-        Wired({**settings.jobs[name], **shared, **environments[settings.environment_of(name)].surroundings}, spec),
+        Wired({**settings.jobs[name], **shared, **environments[settings.environment_of(name)].dependencies}, spec),
         opts_of("jobs", name),
     )
     for name, spec in plan.jobs.items()
@@ -106,7 +106,7 @@ if settings.batch_account is not None:
     pools = {
         name: BatchPool(
             name,
-            Wired({**settings.pools[name], **shared, **account.surroundings, "images": of_images}, spec),
+            Wired({**settings.pools[name], **shared, **account.dependencies, "images": of_images}, spec),
             opts_of("pools", name),
         )
         for name, spec in plan.pools.items()
@@ -133,7 +133,7 @@ if settings.ml_workspace is not None:
     endpoints = {
         name: MlEndpoint(
             name,
-            Wired({**settings.ml_endpoints[name], **shared, **workspace.surroundings}, spec),
+            Wired({**settings.ml_endpoints[name], **shared, **workspace.dependencies}, spec),
             opts_of("ml_endpoints", name),
         )
         for name, spec in plan.ml_endpoints.items()

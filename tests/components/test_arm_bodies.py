@@ -192,20 +192,20 @@ def declared() -> list[Registration]:
 
     def build() -> None:
         foundation = Foundation("foundation", Wired(EVERYTHING))
-        stands_on: OfStack = {"stack": STACK_ARGS, **foundation.surroundings}
+        stands_on: OfStack = {"stack": STACK_ARGS, **foundation.dependencies}
         Budget("budget", Wired(args_of(BudgetWiring, stands_on, BUDGET)))
         ContainerGroup("train", Wired(args_of(ContainerGroupWiring, GROUP, stands_on, {"workload": "mnist"})))
         ContainerGroup("several", Wired(args_of(ContainerGroupWiring, stands_on, SEVERAL)))
         ContainerGroup("in-a-network", Wired(args_of(ContainerGroupWiring, stands_on, PRIVATE)))
         environment: JobEnvironmentSettings = {"create": True, "location": "westeurope", "gpus": [GpuModel.T4]}
-        runs_in = JobEnvironment("jobs", Wired({**stands_on, **environment})).surroundings
+        runs_in = JobEnvironment("jobs", Wired({**stands_on, **environment})).dependencies
         job = args_of(ServerlessGpuJobWiring, stands_on, runs_in, JOB)
         ServerlessGpuJob("by-hand", Wired(job))
         ServerlessGpuJob("nightly", Wired({**job, "schedule": "0 2 * * *"}))
         ServerlessGpuJob("on-events", Wired(args_of(ServerlessGpuJobWiring, job, {"event": EVENT})))
         account = BatchAccount("batch", Wired(args_of(BatchAccountWiring, stands_on, ACCOUNT)))
-        BatchPool("pool", Wired(args_of(BatchPoolWiring, stands_on, account.surroundings, POOL)))
-        BatchPool("mpi", Wired(args_of(BatchPoolWiring, stands_on, account.surroundings, MPI_POOL)))
+        BatchPool("pool", Wired(args_of(BatchPoolWiring, stands_on, account.dependencies, POOL)))
+        BatchPool("mpi", Wired(args_of(BatchPoolWiring, stands_on, account.dependencies, MPI_POOL)))
         GpuCluster("cluster", Wired(args_of(GpuClusterWiring, stands_on, CLUSTER)))
         GpuCluster("private", Wired(args_of(GpuClusterWiring, stands_on, PRIVATE_CLUSTER)))
         attachable = {"clusters": ml_workspaces.CLUSTERS, "vms": ml_workspaces.VMS}

@@ -63,20 +63,20 @@ def declared_by(case: dict[str, Any], *, preview: bool = False) -> Recorded:
         assert unexpected == []
         assert len(told) == len(case.get("warns", []))
         foundation = Foundation("foundation", Wired(settings.foundation))
-        stands_on: OfStack = {**foundation.surroundings, "stack": settings.stack}
+        stands_on: OfStack = {**foundation.dependencies, "stack": settings.stack}
         for name, group in settings.container_groups.items():
             ContainerGroup(name, Wired({**group, **stands_on}))
         for region, environment in settings.job_environments.items():
             runs_in = JobEnvironment(region, Wired({**environment, **stands_on}))
             for name in [name for name in settings.jobs if settings.environment_of(name) == region]:
-                ServerlessGpuJob(name, Wired({**settings.jobs[name], **stands_on, **runs_in.surroundings}))
+                ServerlessGpuJob(name, Wired({**settings.jobs[name], **stands_on, **runs_in.dependencies}))
         images = {
             name: GalleryImage(name, Wired({**image, **stands_on})).of_pool for name, image in settings.gallery_images.items()
         }
         if settings.batch_account is not None:
             account = BatchAccount("batch", Wired({**settings.batch_account, **stands_on}))
             for name, pool in settings.pools.items():
-                BatchPool(name, Wired({**pool, **stands_on, **account.surroundings, "images": images}))
+                BatchPool(name, Wired({**pool, **stands_on, **account.dependencies, "images": images}))
 
         for name, edge in settings.edges.items():
             EdgeSharing(name, Wired({**edge, **stands_on}))
@@ -89,7 +89,7 @@ def declared_by(case: dict[str, Any], *, preview: bool = False) -> Recorded:
         if settings.ml_workspace is not None:
             workspace = MlWorkspace("ml", Wired({**settings.ml_workspace, **stands_on, "clusters": clusters, "vms": vms}))
             for name, endpoint in settings.ml_endpoints.items():
-                MlEndpoint(name, Wired({**endpoint, **stands_on, **workspace.surroundings}))
+                MlEndpoint(name, Wired({**endpoint, **stands_on, **workspace.dependencies}))
 
     return declare(build, preview=preview, lookups={**KEYS, **case.get("azure_answers", {})})
 

@@ -18,11 +18,11 @@ from azure_gpu.container_instances.network import Network, NetworkSpec
 from azure_gpu.container_instances.probes import ProbeSpec
 from azure_gpu.container_instances.spec import ContainerGroupSpec
 from azure_gpu.container_instances.volumes import AzureFileArgs, GitRepoArgs, VolumeArgs
-from azure_gpu.shared.context import RegistryArgs, Surroundings
+from azure_gpu.shared.context import Dependencies, RegistryArgs
 from azure_gpu.shared.workloads import not_built
 
 
-def container(spec: ContainerSpec, network: NetworkSpec, around: Surroundings) -> containerinstance.ContainerArgs:
+def container(spec: ContainerSpec, network: NetworkSpec, around: Dependencies) -> containerinstance.ContainerArgs:
     gpu = containerinstance.GpuResourceArgs(count=spec.gpu.count, sku=spec.gpu.sku) if spec.gpu else None
     ports = [port for number in spec.ports for port in network.at_container(number)]
     return containerinstance.ContainerArgs(
@@ -40,7 +40,7 @@ def container(spec: ContainerSpec, network: NetworkSpec, around: Surroundings) -
     )
 
 
-def init_container(spec: InitContainerSpec, around: Surroundings) -> containerinstance.InitContainerDefinitionArgs:
+def init_container(spec: InitContainerSpec, around: Dependencies) -> containerinstance.InitContainerDefinitionArgs:
     return containerinstance.InitContainerDefinitionArgs(
         name=spec.name,
         image=_image(spec, around),
@@ -50,7 +50,7 @@ def init_container(spec: InitContainerSpec, around: Surroundings) -> containerin
     )
 
 
-def missing(spec: ContainerGroupSpec, around: Surroundings) -> list[Problem]:
+def missing(spec: ContainerGroupSpec, around: Dependencies) -> list[Problem]:
     """Returns problems for dependencies that the group requires and that are missing."""
     images = _workload_images(around)
     every: Sequence[InitContainerSpec] = [*spec.init_containers, *spec.containers]
@@ -61,11 +61,11 @@ def missing(spec: ContainerGroupSpec, around: Surroundings) -> list[Problem]:
     ]
 
 
-def _image(spec: InitContainerSpec, around: Surroundings) -> pulumi.Input[str]:
+def _image(spec: InitContainerSpec, around: Dependencies) -> pulumi.Input[str]:
     return spec.settings.get("image", "") if spec.workload is None else _workload_images(around)[spec.workload]
 
 
-def _workload_images(around: Surroundings) -> Mapping[str, pulumi.Input[str]]:
+def _workload_images(around: Dependencies) -> Mapping[str, pulumi.Input[str]]:
     return around["registry"]["workload_images"] if "registry" in around else {}
 
 
@@ -163,7 +163,7 @@ def dns_config(spec: NetworkSpec) -> containerinstance.DnsConfigurationArgs | No
     )
 
 
-def identity(around: Surroundings) -> containerinstance.ContainerGroupIdentityArgs | None:
+def identity(around: Dependencies) -> containerinstance.ContainerGroupIdentityArgs | None:
     if "identity_id" not in around:
         return None
     return containerinstance.ContainerGroupIdentityArgs(
@@ -171,7 +171,7 @@ def identity(around: Surroundings) -> containerinstance.ContainerGroupIdentityAr
     )
 
 
-def credentials(spec: ContainerGroupSpec, around: Surroundings) -> list[containerinstance.ImageRegistryCredentialArgs] | None:
+def credentials(spec: ContainerGroupSpec, around: Dependencies) -> list[containerinstance.ImageRegistryCredentialArgs] | None:
     """Returns the identity for images of the stack's registry, and user names and passwords for other registries."""
     found: list[containerinstance.ImageRegistryCredentialArgs] = []
     every = [*spec.init_containers, *spec.containers]

@@ -12,7 +12,7 @@ from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.foundation.foundation import Foundation
 from azure_gpu.shared import existing
-from azure_gpu.shared.context import ComponentOfProgram, LogsArgs, RegistryArgs, StorageArgs, Surroundings, known
+from azure_gpu.shared.context import ComponentOfProgram, Dependencies, LogsArgs, RegistryArgs, StorageArgs, known
 from azure_gpu.shared.look_up import told
 from azure_gpu.shared.program import Around, Described, OwnerArgs, describe, location_of, stack_of, wired
 from azure_gpu.shared.validation import OpenInput
@@ -63,17 +63,17 @@ def wire(
     args, component, asked_by = described.args, described.component, described.asked_by
     foundation = cast(Foundation | None, args.get("foundation"))
     around = foundation.around if foundation is not None else of
-    surroundings: dict[str, Any] = dict(around.surroundings) if around is not None else {}
-    into = args.get("resource_group_name", group if group is not None else surroundings.get("resource_group_name"))
+    dependencies: dict[str, Any] = dict(around.dependencies) if around is not None else {}
+    into = args.get("resource_group_name", group if group is not None else dependencies.get("resource_group_name"))
     if into is None and needs_group:
         described.problems.append(_no_group(component))
-    elif into is not None and into is not surroundings.get("resource_group_name"):
-        surroundings["resource_group_name"] = into
-        surroundings["resource_group"] = known(into) or "<resource-group>"
+    elif into is not None and into is not dependencies.get("resource_group_name"):
+        dependencies["resource_group_name"] = into
+        dependencies["resource_group"] = known(into) or "<resource-group>"
     if "assign_roles" in args:
-        surroundings["assign_roles"] = args["assign_roles"]
+        dependencies["assign_roles"] = args["assign_roles"]
     if "identity_id" in args:  # overrides both identities of the foundation
-        surroundings.pop("serving", None)
+        dependencies.pop("serving", None)
     for key, part in _PARTS.items():
         if key in args:
             path, plain = f"{component}.{key}", _plain(args[key])
@@ -81,12 +81,12 @@ def wire(
             unreachable = asked_by.unreachable(plain, described.subscription_id, path) if plain is not None else []
             described.problems.extend(unreachable)
             at = asked_by.opts if unreachable else asked_by.at(plain, described.subscription_id)
-            surroundings |= part.resolve(args[key], at)
+            dependencies |= part.resolve(args[key], at)
     given_group = "resource_group_name" in args or around is None
     location = (
         location_of(into, asked_by) if given_group and "location" not in args else around.context.location if around else ""
     )
-    return wired(described, _COMMON, surroundings, stack_of(described, around.context if around else None, location))
+    return wired(described, _COMMON, dependencies, stack_of(described, around.context if around else None, location))
 
 
 def _no_group(component: ComponentOfProgram) -> Problem:
@@ -108,7 +108,7 @@ def _plain(given: pulumi.Input[str]) -> ArmId | None:
     return arm_ids.parse(text) if text is not None else None
 
 
-def _identity(given: pulumi.Input[str], asked_by: pulumi.InvokeOptions) -> Surroundings:
+def _identity(given: pulumi.Input[str], asked_by: pulumi.InvokeOptions) -> Dependencies:
     parts, plain = existing.parts(given), _plain(given)
     found = told(
         managedidentity.get_user_assigned_identity_output(
@@ -118,7 +118,7 @@ def _identity(given: pulumi.Input[str], asked_by: pulumi.InvokeOptions) -> Surro
         )
     )
     return cast(
-        Surroundings,
+        Dependencies,
         {
             "identity_id": given,
             "identity_name": plain.key if plain is not None else "",
@@ -129,7 +129,7 @@ def _identity(given: pulumi.Input[str], asked_by: pulumi.InvokeOptions) -> Surro
     )
 
 
-def _registry(given: pulumi.Input[str], asked_by: pulumi.InvokeOptions) -> Surroundings:
+def _registry(given: pulumi.Input[str], asked_by: pulumi.InvokeOptions) -> Dependencies:
     parts, plain = existing.parts(given), _plain(given)
     found = told(
         containerregistry.get_registry_output(
@@ -139,24 +139,24 @@ def _registry(given: pulumi.Input[str], asked_by: pulumi.InvokeOptions) -> Surro
         )
     )
     name = plain.name if plain is not None else ""
-    return cast(Surroundings, {"registry": RegistryArgs(name=name, id=given, server=found.login_server, workload_images={})})
+    return cast(Dependencies, {"registry": RegistryArgs(name=name, id=given, server=found.login_server, workload_images={})})
 
 
-def _logs(given: pulumi.Input[str], _: pulumi.InvokeOptions) -> Surroundings:
-    return cast(Surroundings, {"logs": LogsArgs(workspace_arm_id=given)})
+def _logs(given: pulumi.Input[str], _: pulumi.InvokeOptions) -> Dependencies:
+    return cast(Dependencies, {"logs": LogsArgs(workspace_arm_id=given)})
 
 
-def _storage(given: pulumi.Input[str], _: pulumi.InvokeOptions) -> Surroundings:
+def _storage(given: pulumi.Input[str], _: pulumi.InvokeOptions) -> Dependencies:
     plain = _plain(given)
     name = plain.name if plain is not None else existing.parts(given).apply(lambda each: each.name)
-    return cast(Surroundings, {"storage": StorageArgs(name=name, id=given, is_own=False)})
+    return cast(Dependencies, {"storage": StorageArgs(name=name, id=given, is_own=False)})
 
 
 class _Part(NamedTuple):
     """A part of a foundation that is given by its id."""
 
     azure_type: AzureType
-    resolve: Callable[[pulumi.Input[str], pulumi.InvokeOptions], Surroundings]
+    resolve: Callable[[pulumi.Input[str], pulumi.InvokeOptions], Dependencies]
 
 
 _PARTS = {

@@ -23,11 +23,11 @@ from azure_gpu.foundation.spec import FoundationSpec, resolve
 from azure_gpu.shared import overrides, patience, program, role_of_identity
 from azure_gpu.shared.context import (
     ComponentOfProgram,
+    Dependencies,
     LogsArgs,
     RegistryArgs,
     ServingArgs,
     StorageArgs,
-    Surroundings,
     declared,
     resolve_stack,
 )
@@ -86,7 +86,7 @@ class Foundation(pulumi.ComponentResource):
     """ARM id of the storage account; None without one."""
     storage_account_name: pulumi.Output[str] | None
     """Its name in Azure; None without one."""
-    surroundings: Surroundings
+    dependencies: Dependencies
     """The same as arguments of other components. Not an output."""
     around: Around
     """Context and dependencies for components of a program that get this foundation. Not an output."""
@@ -120,7 +120,7 @@ class Foundation(pulumi.ComponentResource):
         self._child = pulumi.ResourceOptions(parent=self)
         self._again = patience.hooks(self) if self._spec.workloads else None
         self.resource_group_name = self._resource_group()
-        self.surroundings = {
+        self.dependencies = {
             "resource_group_name": self.resource_group_name,
             "resource_group": spec.resource_group.name,
             "assign_roles": spec.assign_roles,
@@ -133,11 +133,11 @@ class Foundation(pulumi.ComponentResource):
         if spec.identity:
             self.identity_id, principal_id, client_id = self._identity("identity", spec.identity, found.identity)
             self.identity_principal_id, self.identity_client_id = principal_id, client_id
-            self.surroundings["identity_id"] = self.identity_id
-            self.surroundings["identity_name"] = spec.identity_name
-            self.surroundings["identity_client_id"] = client_id
-            self.surroundings["identity_principal_id"] = principal_id
-            self.surroundings["identity_is_own"] = spec.identity.existing is None
+            self.dependencies["identity_id"] = self.identity_id
+            self.dependencies["identity_name"] = spec.identity_name
+            self.dependencies["identity_client_id"] = client_id
+            self.dependencies["identity_principal_id"] = principal_id
+            self.dependencies["identity_is_own"] = spec.identity.existing is None
             if spec.registry:
                 self.registry_id, self.registry_server = self._registry(spec.registry, found.registry, principal_id)
         if spec.log_workspace:
@@ -147,15 +147,15 @@ class Foundation(pulumi.ComponentResource):
         if spec.serving_identity:
             identity = self._identity("serving_identity", spec.serving_identity, found.serving_identity)
             self.serving_identity_id, self.serving_identity_principal_id, self.serving_identity_client_id = identity
-            self.surroundings["serving"] = self._serving(spec.serving_identity, *identity)
+            self.dependencies["serving"] = self._serving(spec.serving_identity, *identity)
         self.identity_name = name_of(self.identity_id, spec.identity)
         self.serving_identity_name = name_of(self.serving_identity_id, spec.serving_identity)
         self.registry_name = name_of(self.registry_id, spec.registry)
         self.log_workspace_name = name_of(self.log_workspace_id, spec.log_workspace)
         self.storage_account_name = name_of(self.storage_account_id, spec.storage)
-        images = self.surroundings["registry"]["workload_images"] if "registry" in self.surroundings else {}
+        images = self.dependencies["registry"]["workload_images"] if "registry" in self.dependencies else {}
         self.workload_images = {workload: pulumi.Output.from_input(image) for workload, image in images.items()}
-        self.around = Around(context=spec.context, surroundings=self.surroundings)
+        self.around = Around(context=spec.context, dependencies=self.dependencies)
         commands = [] if spec.assign_roles else role_commands(spec, found.pull_role)
         if commands:
             pulumi.log.info("\n".join(["an administrator has to run:", *commands]), self)
@@ -262,7 +262,7 @@ class Foundation(pulumi.ComponentResource):
     def _registry(
         self, part: Part, found: containerregistry.GetRegistryResult | None, principal_id: pulumi.Output[str]
     ) -> tuple[pulumi.Output[str], pulumi.Output[str]]:
-        """Returns ARM id and login server. Adds the registry, with the images built in it, to the surroundings."""
+        """Returns ARM id and login server. Adds the registry, with the images built in it, to the dependencies."""
         registry: containerregistry.Registry | None = None
         if found:
             registry_id, server = pulumi.Output.from_input(found.id), pulumi.Output.from_input(found.login_server)
@@ -293,7 +293,7 @@ class Foundation(pulumi.ComponentResource):
         offered = RegistryArgs(name=part.name, id=registry_id, server=pulled_from, workload_images=images, pull_role=pull_role)
         if part.existing and part.existing.subscription.lower() != self._spec.context.subscription_id.lower():
             offered["subscription_id"] = part.existing.subscription
-        self.surroundings["registry"] = offered
+        self.dependencies["registry"] = offered
         return registry_id, server
 
     def _assigned(
@@ -351,7 +351,7 @@ class Foundation(pulumi.ComponentResource):
         return build, f"{workload}:{tag}"
 
     def _log_workspace(self, part: Part, found: operationalinsights.GetWorkspaceResult | None) -> pulumi.Output[str]:
-        """Returns the ARM id. Adds the workspace to the surroundings."""
+        """Returns the ARM id. Adds the workspace to the dependencies."""
         if found:
             workspace_id = pulumi.Output.from_input(found.id)
         else:
@@ -366,11 +366,11 @@ class Foundation(pulumi.ComponentResource):
                 opts=self._with("log_workspace"),
             )
             workspace_id = workspace.id
-        self.surroundings["logs"] = LogsArgs(workspace_arm_id=workspace_id)
+        self.dependencies["logs"] = LogsArgs(workspace_arm_id=workspace_id)
         return workspace_id
 
     def _storage(self, part: Part, principal_id: pulumi.Output[str]) -> pulumi.Output[str]:
-        """Returns the ARM id. Adds the account to the surroundings; its users wait for the identity's role on it."""
+        """Returns the ARM id. Adds the account to the dependencies; its users wait for the identity's role on it."""
         storage_id = pulumi.Output.from_input(part.existing.text) if part.existing else self._new_storage(part)
         assigned: list[authorization.RoleAssignment] = []
         if self._spec.identity_writes_blobs:
@@ -378,9 +378,9 @@ class Foundation(pulumi.ComponentResource):
             assigned = self._assigned("blob-role", role, storage_id, principal_id, part, already=already)
         self._data_access(part, storage_id)
         ready = pulumi.Output.all(storage_id, *(assignment.urn for assignment in assigned)).apply(lambda values: values[0])
-        self.surroundings["storage"] = StorageArgs(name=part.name, id=ready, is_own=part.existing is None)
+        self.dependencies["storage"] = StorageArgs(name=part.name, id=ready, is_own=part.existing is None)
         if part.existing is None:
-            self.surroundings["storage"]["resource_group_name"] = self.resource_group_name
+            self.dependencies["storage"]["resource_group_name"] = self.resource_group_name
         return storage_id
 
     def _data_access(self, part: Part, storage_id: pulumi.Output[str]) -> None:

@@ -101,7 +101,7 @@ class WorkspaceOfEndpoint(TypedDict):
     """Its code."""
 
 
-class MlSurroundings(TypedDict):
+class MlDependencies(TypedDict):
     """What a workspace offers to the endpoints in it."""
 
     ml_workspace: NotRequired[WorkspaceOfEndpoint]

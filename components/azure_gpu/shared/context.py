@@ -110,7 +110,7 @@ class ServingArgs(TypedDict):
     """Plain: true where the stack creates it, and so may let pods run as it."""
 
 
-class Surroundings(TypedDict):
+class Dependencies(TypedDict):
     """Resources of a foundation that other components depend on."""
 
     resource_group_name: pulumi.Input[str]
@@ -145,12 +145,12 @@ def pull_role_of(registry: RegistryArgs) -> str:
     return registry.get("pull_role", roles.ACR_PULL)
 
 
-def surroundings_of(args: Mapping[str, Any]) -> Surroundings:
+def dependencies_of(args: Mapping[str, Any]) -> Dependencies:
     """Selects the dependencies from the arguments of a component."""
-    return cast(Surroundings, {key: args[key] for key in Surroundings.__annotations__ if key in args})
+    return cast(Dependencies, {key: args[key] for key in Dependencies.__annotations__ if key in args})
 
 
-_Args = TypeVar("_Args", bound=Surroundings)
+_Args = TypeVar("_Args", bound=Dependencies)
 
 
 def as_serving(args: _Args) -> _Args:
@@ -168,7 +168,7 @@ def as_serving(args: _Args) -> _Args:
     return cast(_Args, {**args, **identity})
 
 
-class OfStack(Surroundings):
+class OfStack(Dependencies):
     """Dependencies of a component, with the stack that it belongs to."""
 
     stack: StackArgs

@@ -13,7 +13,7 @@ from pulumi_azure_native import authorization, resources
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.shared import existing, look_up
-from azure_gpu.shared.context import ComponentOfProgram, Context, StackArgs, Surroundings, known
+from azure_gpu.shared.context import ComponentOfProgram, Context, Dependencies, StackArgs, known
 from azure_gpu.shared.look_up import AskedBy
 from azure_gpu.shared.refusal import Refused
 from azure_gpu.shared.validation import check
@@ -38,7 +38,7 @@ class Around:
     """Context and dependencies of a component, for components inside of it."""
 
     context: Context
-    surroundings: Surroundings
+    dependencies: Dependencies
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,11 +117,11 @@ def location_of(group: pulumi.Input[str] | None, asked_by: AskedBy) -> str:
         return ""
 
 
-def wired(described: Described, of_others: frozenset[str], surroundings: Mapping[str, Any], stack: StackArgs) -> Wired[Any, Any]:
-    """Combines the arguments. `of_others`: those that became `surroundings` and aren't the component's own."""
+def wired(described: Described, of_others: frozenset[str], dependencies: Mapping[str, Any], stack: StackArgs) -> Wired[Any, Any]:
+    """Combines the arguments. `of_others`: those that became `dependencies` and aren't the component's own."""
     own = {key: value for key, value in described.args.items() if key not in of_others}
     return Wired(
-        {**own, **surroundings, "stack": stack},
+        {**own, **dependencies, "stack": stack},
         problems=described.problems,
         component=str(described.component),
         asked_by=described.asked_by,

@@ -210,7 +210,7 @@ class _Planner:
         self.add([*problems, *more])
         if spec.existing is None:
             available = {"identity": foundation.identity is not None, "storage": foundation.storage is not None}
-            self.add(account_spec.surroundings_problems(spec, **available))
+            self.add(account_spec.missing_dependencies(spec, **available))
         return spec, facts
 
     def pools(
@@ -231,7 +231,7 @@ class _Planner:
         specs: dict[str, BatchPoolSpec] = {}
         for name, settings in self._settings.pools.items():
             specs[name], problems = resolve_pool(name, settings, self._context, dependencies)
-            self.add([*problems, *pool_rules.surroundings_problems(f"pools.{name}", settings, **available)])
+            self.add([*problems, *pool_rules.missing_dependencies(f"pools.{name}", settings, **available)])
         return specs
 
     def clusters(self, foundation: FoundationSpec) -> dict[str, tuple[GpuClusterSpec, ClusterFacts]]:
@@ -284,7 +284,7 @@ class _Planner:
         machines = {name: of_workspace(spec) for name, spec in vms.items()}
         spec, problems = workspace_resolve.resolve(self._settings.ml_workspace, self._context, offered, machines)
         spec, more = self._look_ups.workspace(spec)
-        missing = workspace_rules.surroundings_problems(
+        missing = workspace_rules.missing_dependencies(
             spec,
             identity=foundation.identity is not None,
             storage=foundation.storage is not None,
@@ -305,7 +305,7 @@ class _Planner:
         for name, settings in self._settings.ml_endpoints.items():
             spec, problems = endpoint_resolve.resolve(name, settings, self._context, workspace)
             specs[name] = spec
-            missing = endpoint_rules.surroundings_problems(spec, identity=rules.speaks_as(foundation) is not None)
+            missing = endpoint_rules.missing_dependencies(spec, identity=rules.speaks_as(foundation) is not None)
             self.add([*problems, *missing])
         found, problems = self._look_ups.endpoints(specs)
         self.add(problems)

@@ -36,10 +36,10 @@ THEIRS = {
 def test_an_account_waits_for_the_right_to_its_storage_and_a_pool_for_the_applications(preview: bool) -> None:
     def build() -> None:
         foundation = Foundation("foundation", Wired(FOUNDATION))
-        stands_on: OfStack = {"stack": STACK_ARGS, **foundation.surroundings}
+        stands_on: OfStack = {"stack": STACK_ARGS, **foundation.dependencies}
         account = BatchAccount("batch", Wired({**stands_on, "applications": {"tool": {}}}))
         pool: BatchPoolSettings = {"size": "Standard_NC4as_T4_v3", "expires_after": "2026-12-31"}
-        BatchPool("train", Wired({**stands_on, **account.surroundings, **pool}))
+        BatchPool("train", Wired({**stands_on, **account.dependencies, **pool}))
 
     recorded = declare(build, preview=preview)
     assert recorded.one(ROLE).urn in recorded.one(ACCOUNT).dependencies
@@ -50,7 +50,7 @@ def test_an_account_waits_for_the_right_to_its_storage_and_a_pool_for_the_applic
 def test_no_key_of_anything_is_read() -> None:
     def build() -> None:
         foundation = Foundation("foundation", Wired(FOUNDATION))
-        BatchAccount("batch", Wired({"stack": STACK_ARGS, **foundation.surroundings}))
+        BatchAccount("batch", Wired({"stack": STACK_ARGS, **foundation.dependencies}))
 
     recorded = declare(build, lookups={})
     assert recorded.lookups == []
@@ -66,7 +66,7 @@ def test_an_existing_account_is_looked_up_and_never_declared() -> None:
         lambda: made.append(BatchAccount("batch", Wired(args))), lookups={"azure-native:batch:getBatchAccount": THEIRS}
     )
     assert [each.type for each in recorded.registrations] == ["azuregpu:index:BatchAccount"]
-    assert made[0].surroundings["account"] == {
+    assert made[0].dependencies["account"] == {
         "name": "theirs",
         "resource_group_name": "shared",
         "location": "westeurope",
@@ -90,7 +90,7 @@ def test_an_account_and_the_parts_that_it_stands_on_can_have_names_of_their_own(
     def build() -> None:
         named: FoundationWiring = {**FOUNDATION, "identity": {"name": "vision-runs"}, "storage": {"name": "visiondata"}}
         foundation = Foundation("foundation", Wired(named))
-        BatchAccount("batch", Wired({"stack": STACK_ARGS, **foundation.surroundings, "account_name": "visionbatch"}))
+        BatchAccount("batch", Wired({"stack": STACK_ARGS, **foundation.dependencies, "account_name": "visionbatch"}))
 
     recorded = declare(build)
     assert recorded.one(ACCOUNT).inputs["accountName"] == "visionbatch"

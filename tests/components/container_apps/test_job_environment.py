@@ -27,8 +27,8 @@ EXISTING = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/company/providers/Micr
 def test_two_environments_in_one_program_share_no_urn_and_no_name(preview: bool) -> None:
     def build() -> None:
         foundation = Foundation("foundation", Wired({"stack": STACK_ARGS, "log_workspace": {"create": True}}))
-        JobEnvironment("one", Wired({**ARGS, **foundation.surroundings}))
-        JobEnvironment("two", Wired({**ARGS, **foundation.surroundings, "location": "westeurope"}))
+        JobEnvironment("one", Wired({**ARGS, **foundation.dependencies}))
+        JobEnvironment("two", Wired({**ARGS, **foundation.dependencies, "location": "westeurope"}))
 
     recorded = declare(build, preview=preview)
     urns = [registration.urn for registration in recorded.registrations]
@@ -40,7 +40,7 @@ def test_two_environments_in_one_program_share_no_urn_and_no_name(preview: bool)
 def test_logs_reach_the_workspace_without_its_key() -> None:
     def build() -> None:
         foundation = Foundation("foundation", Wired({"stack": STACK_ARGS, "log_workspace": {"create": True}}))
-        JobEnvironment("one", Wired({**ARGS, **foundation.surroundings}))
+        JobEnvironment("one", Wired({**ARGS, **foundation.dependencies}))
 
     recorded = declare(build)
     environment, logs = recorded.one(ENVIRONMENT), recorded.one(LOGS)
@@ -79,7 +79,7 @@ def test_an_environment_has_the_gpus_of_its_jobs_and_those_that_it_has_already(
         (name, TYPES[name]) for name in declared
     ]
     assert not [key for profile in profiles for key in profile if key.endswith("Count")]
-    assert [f"gpu-{gpu.lower()}" for gpu in made[0].surroundings["runs_in"]["profiles"]] == declared[1:]
+    assert [f"gpu-{gpu.lower()}" for gpu in made[0].dependencies["runs_in"]["profiles"]] == declared[1:]
 
 
 def test_an_environment_whose_group_is_not_known_yet_is_not_read() -> None:
@@ -115,7 +115,7 @@ def test_an_existing_environment_is_read_and_nothing_of_it_is_declared(preview: 
     assert recorded.lookups == [
         ("azure-native:app:getManagedEnvironment", {"resourceGroupName": "company", "environmentName": "shared"})
     ]
-    assert made[0].surroundings["runs_in"]["profiles"] == {"T4": "ours"}
+    assert made[0].dependencies["runs_in"]["profiles"] == {"T4": "ours"}
     [outputs] = recorded.outputs.values()
     assert outputs == {"environment_id": EXISTING, "environment_name": "shared"}
 

@@ -140,10 +140,10 @@ def test_a_workload_waits_for_its_build_and_for_the_right_to_pull_and_runs_in_th
                 }
             ),
         )
-        stands_on: OfStack = {"stack": STACK_ARGS, **foundation.surroundings}
+        stands_on: OfStack = {"stack": STACK_ARGS, **foundation.dependencies}
         runs_in = JobEnvironment("jobs", Wired({**stands_on, "create": True, "location": "westeurope", "gpus": [GpuModel.T4]}))
         job: ServerlessGpuJobSettings = {"workload": Workload.MNIST, "expires_after": "2026-12-31"}
-        ServerlessGpuJob("train", Wired({**stands_on, **runs_in.surroundings, **job}))
+        ServerlessGpuJob("train", Wired({**stands_on, **runs_in.dependencies, **job}))
 
     recorded = declare(build)
     deployment = recorded.one("azure-native:resources:Deployment")

@@ -52,7 +52,7 @@ def test_a_secret_variable_is_secret_all_the_way() -> None:
 def test_logs_go_to_the_workspace_by_a_diagnostic_setting_and_without_a_key() -> None:
     def build(args: ContainerGroupWiring) -> None:
         foundation = Foundation("foundation", Wired({"stack": STACK_ARGS, "log_workspace": {"create": True}}))
-        ContainerGroup("one", Wired({**args, **foundation.surroundings}))
+        ContainerGroup("one", Wired({**args, **foundation.dependencies}))
 
     recorded = declare(lambda: build(ARGS))
     assert recorded.lookups == []
@@ -111,7 +111,7 @@ def test_a_workload_waits_for_its_build_and_for_the_right_to_pull() -> None:
                 }
             ),
         )
-        ContainerGroup("train", Wired({"stack": STACK_ARGS, **foundation.surroundings, "workload": Workload.MNIST}))
+        ContainerGroup("train", Wired({"stack": STACK_ARGS, **foundation.dependencies, "workload": Workload.MNIST}))
 
     recorded = declare(build, lookups=KEYS)
     deployment = recorded.one("azure-native:resources:Deployment")

@@ -39,14 +39,14 @@ def test_two_foundations_in_one_program_share_no_urn(preview: bool) -> None:
 def test_nobody_reads_a_key_of_the_log_workspace() -> None:
     made: list[Foundation] = []
     assert declare(lambda: made.append(Foundation("one", Wired(EVERYTHING)))).lookups == []
-    assert made[0].surroundings.get("logs", {}).keys() == {"workspace_arm_id"}
+    assert made[0].dependencies.get("logs", {}).keys() == {"workspace_arm_id"}
 
 
 def test_outputs_are_what_the_class_says() -> None:
     args: FoundationWiring = {**EVERYTHING, "serving_identity": {"create": True}}
     recorded = declare(lambda: Foundation("one", Wired(args)))
     [outputs] = [outputs for urn, outputs in recorded.outputs.items() if "Foundation" in urn]
-    assert outputs.keys() == Foundation.__annotations__.keys() - {"surroundings", "around"}
+    assert outputs.keys() == Foundation.__annotations__.keys() - {"dependencies", "around"}
 
 
 def test_without_the_right_to_assign_roles_the_commands_are_printed_instead() -> None:
@@ -90,4 +90,4 @@ def test_components_on_a_foundation_learn_whether_the_program_assigns_roles() ->
     made: list[Foundation] = []
     declare(lambda: made.append(Foundation("one", Wired(EVERYTHING))))
     declare(lambda: made.append(Foundation("two", Wired({**EVERYTHING, "assign_roles": False}))))
-    assert [each.surroundings.get("assign_roles") for each in made] == [True, False]
+    assert [each.dependencies.get("assign_roles") for each in made] == [True, False]

@@ -13,12 +13,12 @@ from typing import Any, Unpack, cast, overload
 import pulumi
 from pulumi_azure_native import batch
 
-from azure_gpu.batch.account.args import AccountOfPool, BatchAccountArgs, BatchAccountWiring, BatchSurroundings
+from azure_gpu.batch.account.args import AccountOfPool, BatchAccountArgs, BatchAccountWiring, BatchDependencies
 from azure_gpu.batch.account.existing import look_up
-from azure_gpu.batch.account.spec import AccountFacts, BatchAccountSpec, resolve, surroundings_problems
+from azure_gpu.batch.account.spec import AccountFacts, BatchAccountSpec, missing_dependencies, resolve
 from azure_gpu.foundation import common
 from azure_gpu.shared import log_settings, overrides, patience
-from azure_gpu.shared.context import StorageArgs, declared, resolve_stack, surroundings_of
+from azure_gpu.shared.context import StorageArgs, declared, dependencies_of, resolve_stack
 from azure_gpu.shared.program import Around
 from azure_gpu.shared.wired import Wired, together
 
@@ -39,7 +39,7 @@ class BatchAccount(pulumi.ComponentResource):
     """ARM id of the account."""
     account_name: pulumi.Output[str]
     """Its name in Azure."""
-    surroundings: BatchSurroundings
+    dependencies: BatchDependencies
     """The same as arguments of its pools. Not an output."""
     around: Around
     """Context and dependencies for its pools in a program. Not an output."""
@@ -84,9 +84,9 @@ class BatchAccount(pulumi.ComponentResource):
             # A pool waits for the applications, whose packages it may use.
             ready = pulumi.Output.all(account.name, *(each.urn for each in applications)).apply(lambda values: values[0])
             of_pool = _of_pool(facts, ready, wiring["resource_group_name"])
-        self.surroundings = BatchSurroundings(account=of_pool)
+        self.dependencies = BatchDependencies(account=of_pool)
         self.account_name = pulumi.Output.from_input(of_pool["name"])
-        self.around = Around(context=spec.context, surroundings=surroundings_of(wiring))
+        self.around = Around(context=spec.context, dependencies=dependencies_of(wiring))
         self.register_outputs({"account_id": self.account_id, "account_name": self.account_name})
 
     def _account(self, spec: BatchAccountSpec, args: BatchAccountWiring) -> batch.BatchAccount:
@@ -153,7 +153,7 @@ def _decided(wired: _Wired) -> tuple[BatchAccountSpec, AccountFacts]:
     context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
     spec, problems = resolve(args, context)
     if spec.existing is None:
-        problems += surroundings_problems(spec, identity="identity_id" in args, storage="storage" in args)
+        problems += missing_dependencies(spec, identity="identity_id" in args, storage="storage" in args)
     wired.refuse([*stack_problems, *problems])
     facts, problems = look_up(spec, wired.asked_by)
     wired.refuse(problems)

@@ -64,7 +64,7 @@ class AccountOfPool(TypedDict):
     """Wired: the provider for its subscription, where that is another. Default: the pool's own."""
 
 
-class BatchSurroundings(TypedDict):
+class BatchDependencies(TypedDict):
     """Data of a Batch account for its pools."""
 
     account: AccountOfPool

@@ -107,7 +107,7 @@ def _not_in_existing(account: ArmId, path: str) -> Problem:
     )
 
 
-def surroundings_problems(spec: BatchAccountSpec, *, identity: bool, storage: bool) -> list[Problem]:
+def missing_dependencies(spec: BatchAccountSpec, *, identity: bool, storage: bool) -> list[Problem]:
     """Returns problems for parts of the foundation that a created account requires and that are missing."""
     missing = [part for part, is_set in (("identity", identity), ("storage", storage)) if not is_set]
     why = {

@@ -11,7 +11,7 @@ from typing import Annotated, Literal, NotRequired, TypedDict
 import pulumi
 
 from azure_gpu.batch.account.account import BatchAccount
-from azure_gpu.batch.account.args import BatchSurroundings
+from azure_gpu.batch.account.args import BatchDependencies
 from azure_gpu.batch.pool.mounts import MountArgs
 from azure_gpu.catalog.services.batch.methods import RequestedMethodName
 from azure_gpu.catalog.services.batch.request import MpiName
@@ -221,7 +221,7 @@ class BatchPoolArgs(BatchPoolSettings, CommonArgs):
     With an output as the id, the account can't be read, and nothing is validated against it."""
 
 
-class BatchPoolWiring(BatchPoolSettings, OfStack, BatchSurroundings):
+class BatchPoolWiring(BatchPoolSettings, OfStack, BatchDependencies):
     """Arguments of BatchPool, including the outputs of account and foundation."""
 
     images: NotRequired[Mapping[str, ImageOfPool]]

@@ -15,7 +15,7 @@ from azure_gpu.batch.pool.immutable import EXTENSIONS
 from azure_gpu.batch.pool.scale import Scale
 from azure_gpu.batch.pool.spec import BatchPoolSpec
 from azure_gpu.catalog.services import driver_extension
-from azure_gpu.shared.context import Surroundings
+from azure_gpu.shared.context import Dependencies
 
 CONTAINERS = "DockerCompatible"
 _WITH_SECRET = re.compile("[?@]")  # separators of a signature and of a password
@@ -128,7 +128,7 @@ def _variables(settings: StartTaskArgs) -> list[batch.EnvironmentSettingArgs]:
     return [batch.EnvironmentSettingArgs(name=name, value=value) for name, value in sorted({**plain, **secret}.items())]
 
 
-def _file(file: ResourceFileArgs, args: Surroundings) -> batch.ResourceFileArgs:
+def _file(file: ResourceFileArgs, args: Dependencies) -> batch.ResourceFileArgs:
     identity_reference = None
     if file.get("use_identity", False):
         identity_reference = batch.ComputeNodeIdentityReferenceArgs(resource_id=args.get("identity_id"))
@@ -181,7 +181,7 @@ def network(spec: BatchPoolSpec, args: BatchPoolWiring) -> batch.NetworkConfigur
     return batch.NetworkConfigurationArgs(subnet_id=args.get("subnet_id"), public_ip_address_configuration=addresses)
 
 
-def identity(args: Surroundings) -> batch.BatchPoolIdentityArgs | None:
+def identity(args: Dependencies) -> batch.BatchPoolIdentityArgs | None:
     """Returns the stack's identity, which nodes and tasks use."""
     if "identity_id" not in args:
         return None

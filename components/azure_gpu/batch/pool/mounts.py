@@ -14,7 +14,7 @@ from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sources import Dated, Source
 from azure_gpu.formats import azure_types
 from azure_gpu.shared import arm_templates
-from azure_gpu.shared.context import Surroundings
+from azure_gpu.shared.context import Dependencies
 from azure_gpu.shared.wording import give_part, give_secret, has_no, stacks, with_part
 
 _CONTAINERS_API = "2024-01-01"
@@ -102,12 +102,12 @@ def template(account: pulumi.Input[str], containers: Sequence[str]) -> dict[str,
     return arm_templates.template(made, {})
 
 
-def configuration(mounts: Mapping[str, MountArgs], args: Surroundings) -> "list[batch.MountConfigurationArgs] | None":
+def configuration(mounts: Mapping[str, MountArgs], args: Dependencies) -> "list[batch.MountConfigurationArgs] | None":
     """Returns the configuration sorted by path, so that the order in the settings has no effect."""
     return [_one(mount_path, mount, args) for mount_path, mount in sorted(mounts.items())] or None
 
 
-def _one(mount_path: str, mount: MountArgs, args: Surroundings) -> "batch.MountConfigurationArgs":
+def _one(mount_path: str, mount: MountArgs, args: Dependencies) -> "batch.MountConfigurationArgs":
     if "azure_blob" in mount:
         blob = mount["azure_blob"]
         own = args["storage"]["name"] if "storage" in args else ""

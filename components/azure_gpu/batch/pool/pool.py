@@ -151,7 +151,7 @@ def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wi
     own = described.args.pop("batch_account")
     around = own.around if isinstance(own, BatchAccount) else None
     if isinstance(own, BatchAccount):
-        account = own.surroundings["account"]
+        account = own.dependencies["account"]
     else:
         account, problems = of_id(own, f"{described.component}.batch_account", described.asked_by, described.subscription_id)
         described.problems.extend(problems)
@@ -177,5 +177,5 @@ def _missing(path: str, args: BatchPoolWiring) -> list[Problem]:
         for index, workload in enumerate(requested)
         if workload not in images
     ]
-    found = pool_rules.surroundings_problems(path, args, identity="identity_id" in args, storage="storage" in args)
+    found = pool_rules.missing_dependencies(path, args, identity="identity_id" in args, storage="storage" in args)
     return [*unbuilt, *found]

@@ -220,7 +220,7 @@ def _mounts_by_key(settings: BatchPoolSettings, replace: Replace, path: str) -> 
         )
 
 
-def surroundings_problems(path: str, settings: BatchPoolSettings, *, identity: bool, storage: bool) -> list[Problem]:
+def missing_dependencies(path: str, settings: BatchPoolSettings, *, identity: bool, storage: bool) -> list[Problem]:
     """Returns problems for parts of the foundation that the pool at `path` requires and that are missing."""
     task = settings.get("start_task", StartTaskArgs(command=""))
     files = enumerate(task.get("resource_files", []))

@@ -66,7 +66,7 @@ class EnvironmentOfJob(TypedDict):
     """Plain: true for an existing environment, whose GPUs are looked up instead of taken from the catalog."""
 
 
-class JobSurroundings(TypedDict):
+class JobDependencies(TypedDict):
     """Data of an environment for its jobs."""
 
     runs_in: EnvironmentOfJob

@@ -14,15 +14,15 @@ from pulumi_azure_native import app
 from azure_gpu.container_apps.environment.args import (
     EnvironmentOfJob,
     GpuModel,
+    JobDependencies,
     JobEnvironmentArgs,
     JobEnvironmentWiring,
-    JobSurroundings,
 )
 from azure_gpu.container_apps.environment.existing import look_up
 from azure_gpu.container_apps.environment.spec import JobEnvironmentSpec, not_sold, resolve
 from azure_gpu.foundation import common
 from azure_gpu.shared import log_settings, overrides
-from azure_gpu.shared.context import declared, known, resolve_stack, surroundings_of
+from azure_gpu.shared.context import declared, dependencies_of, known, resolve_stack
 from azure_gpu.shared.program import Around
 from azure_gpu.shared.wired import Wired, together
 
@@ -43,7 +43,7 @@ class JobEnvironment(pulumi.ComponentResource):
     """ARM id of the environment."""
     environment_name: pulumi.Output[str]
     """Its name in Azure."""
-    surroundings: JobSurroundings
+    dependencies: JobDependencies
     """The same as arguments of its jobs. Not an output."""
     around: Around
     """Context and dependencies for its jobs in a program. Not an output."""
@@ -80,10 +80,10 @@ class JobEnvironment(pulumi.ComponentResource):
         else:
             self.environment_id = self._environment(name, spec, wiring, profiles)
         self.environment_name = self.environment_id.apply(lambda _: spec.name)
-        self.surroundings = JobSurroundings(
+        self.dependencies = JobDependencies(
             runs_in=EnvironmentOfJob(id=self.environment_id, profiles=profiles, existing=spec.existing is not None)
         )
-        self.around = Around(context=spec.context, surroundings=surroundings_of(wiring))
+        self.around = Around(context=spec.context, dependencies=dependencies_of(wiring))
         self.register_outputs({"environment_id": self.environment_id, "environment_name": self.environment_name})
 
     def _environment(

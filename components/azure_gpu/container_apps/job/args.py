@@ -8,7 +8,7 @@ from typing import Annotated, NotRequired, TypedDict
 
 import pulumi
 
-from azure_gpu.container_apps.environment.args import GpuModel, GpuModelName, JobSurroundings
+from azure_gpu.container_apps.environment.args import GpuModel, GpuModelName, JobDependencies
 from azure_gpu.container_apps.environment.environment import JobEnvironment
 from azure_gpu.formats import azure_types
 from azure_gpu.foundation.common import CommonArgs
@@ -117,5 +117,5 @@ class ServerlessGpuJobArgs(ServerlessGpuJobSettings, CommonArgs):
     as the id, the workload profiles can't be read: they must have the names that `JobEnvironment` uses, gpu-t4 and gpu-a100."""
 
 
-class ServerlessGpuJobWiring(ServerlessGpuJobSettings, OfStack, JobSurroundings):
+class ServerlessGpuJobWiring(ServerlessGpuJobSettings, OfStack, JobDependencies):
     """Arguments of ServerlessGpuJob, including the outputs of environment and foundation."""

@@ -115,7 +115,7 @@ def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wi
     around = own.around if isinstance(own, JobEnvironment) else None
     group = None
     if isinstance(own, JobEnvironment):
-        described.args.update(own.surroundings)
+        described.args.update(own.dependencies)
     else:
         described.args["runs_in"], problems = of_id(
             own, f"{described.component}.job_environment", described.asked_by, described.subscription_id

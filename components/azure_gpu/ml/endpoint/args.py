@@ -10,7 +10,7 @@ from typing import Annotated, Literal, NotRequired, TypedDict
 
 from azure_gpu.formats import azure_types
 from azure_gpu.foundation.common import CommonArgs
-from azure_gpu.ml.dependencies import MlSurroundings
+from azure_gpu.ml.dependencies import MlDependencies
 from azure_gpu.ml.workspace.workspace import MlWorkspace
 from azure_gpu.shared.context import OfStack
 from azure_gpu.shared.overrides import Overrides, OverridesOf
@@ -237,5 +237,5 @@ class MlEndpointArgs(MlEndpointSettings, CommonArgs):
     endpoint isn't validated against it."""
 
 
-class MlEndpointWiring(MlEndpointSettings, OfStack, MlSurroundings):
+class MlEndpointWiring(MlEndpointSettings, OfStack, MlDependencies):
     """Arguments of MlEndpoint, including the outputs of the stack's other parts."""

@@ -22,7 +22,7 @@ from azure_gpu.ml.endpoint import drift as endpoint_drift, inputs
 from azure_gpu.ml.endpoint.args import EndpointIdentity, EndpointNetwork, MlEndpointArgs, MlEndpointWiring
 from azure_gpu.ml.endpoint.deployments import DeploymentSpec
 from azure_gpu.ml.endpoint.resolve import resolve
-from azure_gpu.ml.endpoint.rules import surroundings_problems
+from azure_gpu.ml.endpoint.rules import missing_dependencies
 from azure_gpu.ml.endpoint.spec import MlEndpointSpec, identity_of, quota_text
 from azure_gpu.ml.endpoint.traffic import DRIFT_PATH, template
 from azure_gpu.ml.workspace.existing import of_id
@@ -340,7 +340,7 @@ def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wi
     own = described.args.pop("workspace")
     around = own.around if isinstance(own, MlWorkspace) else None
     if isinstance(own, MlWorkspace):
-        described.args.update(own.surroundings)
+        described.args.update(own.dependencies)
     else:
         described.args["ml_workspace"], problems = of_id(
             own, f"{described.component}.workspace", described.asked_by, described.subscription_id
@@ -361,12 +361,12 @@ def _decided(name: str, wired: _Wired) -> MlEndpointSpec:
 
 
 def _missing(spec: MlEndpointSpec, args: MlEndpointWiring) -> list[Problem]:
-    """Problems of a missing workspace or foundation."""
+    """What the endpoint needs of its dependencies and doesn't find there."""
     found: list[Problem] = []
     if "ml_workspace" not in args:
         message, fix = "an endpoint requires a workspace, but `ml_workspace` is not set", "set `ml_workspace: create`"
         found.append(Problem(path=spec.path, message=message, fix=fix))
-    return [*found, *surroundings_problems(spec, identity="identity_id" in args)]
+    return [*found, *missing_dependencies(spec, identity="identity_id" in args)]
 
 
 def _member(found: Any, name: str) -> str:

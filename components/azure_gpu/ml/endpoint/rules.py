@@ -373,7 +373,7 @@ def sharing_problems(args: MlEndpointSettings, spec: MlEndpointSpec) -> list[Pro
     return _shares(spec, path)
 
 
-def surroundings_problems(spec: MlEndpointSpec, *, identity: bool) -> Iterator[Problem]:
+def missing_dependencies(spec: MlEndpointSpec, *, identity: bool) -> Iterator[Problem]:
     """Problems of parts of the foundation that the endpoint requires and that are missing."""
     if spec.identity is EndpointIdentity.STACK and not identity:
         yield Problem(

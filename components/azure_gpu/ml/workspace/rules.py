@@ -236,7 +236,7 @@ def _names(settings: MlWorkspaceSettings, path: str) -> Iterator[Problem]:
             )
 
 
-def surroundings_problems(spec: MlWorkspaceSpec, *, identity: bool, storage: bool, logs: bool, registry: bool) -> list[Problem]:
+def missing_dependencies(spec: MlWorkspaceSpec, *, identity: bool, storage: bool, logs: bool, registry: bool) -> list[Problem]:
     """Problems of parts of the foundation that the workspace requires and that are missing."""
     path = spec.context.path(PATH)
     needs: list[tuple[str, str]] = []

@@ -18,7 +18,7 @@ from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.foundation import common
-from azure_gpu.ml.dependencies import MlSurroundings, WorkspaceOfEndpoint
+from azure_gpu.ml.dependencies import MlDependencies, WorkspaceOfEndpoint
 from azure_gpu.ml.workspace import (
     children as workspace_children,
     existing as workspace_existing,
@@ -31,10 +31,10 @@ from azure_gpu.ml.workspace.children import WorkspaceTarget, storage_id
 from azure_gpu.ml.workspace.immutable import REPLACING_COMPUTE, REPLACING_WORKSPACE
 from azure_gpu.ml.workspace.resolve import resolve
 from azure_gpu.ml.workspace.roles import Scopes
-from azure_gpu.ml.workspace.rules import surroundings_problems
+from azure_gpu.ml.workspace.rules import missing_dependencies
 from azure_gpu.ml.workspace.spec import PATH, MlWorkspaceSpec, offer
 from azure_gpu.shared import log_settings, overrides, patience, program
-from azure_gpu.shared.context import LogsArgs, as_serving, declared, known, resolve_stack, surroundings_of
+from azure_gpu.shared.context import LogsArgs, as_serving, declared, dependencies_of, known, resolve_stack
 from azure_gpu.shared.look_up import AskedBy
 from azure_gpu.shared.program import Around
 from azure_gpu.shared.validation import written
@@ -80,7 +80,7 @@ class MlWorkspace(pulumi.ComponentResource):
     """By compute with machines: list price in USD an hour with the maximum number. None if unknown, which doesn't mean free."""
     idle_cost: dict[str, float | None]
     """The same with the minimum number."""
-    surroundings: MlSurroundings
+    dependencies: MlDependencies
     """The workspace as arguments of its endpoints. Not an output."""
     around: Around
     """Context for endpoints that a program creates in it. Not an output."""
@@ -125,8 +125,8 @@ class MlWorkspace(pulumi.ComponentResource):
         self.expires_at = {key: each.expires_at for key, each in spec.machines.items()}
         self.hourly_cost = {key: each.hourly_cost for key, each in spec.machines.items()}
         self.idle_cost = {key: each.idle_hourly_cost for key, each in spec.machines.items()}
-        self.surroundings = MlSurroundings(ml_workspace=self._offered(target))
-        self.around = Around(context=spec.context, surroundings=surroundings_of(wiring))
+        self.dependencies = MlDependencies(ml_workspace=self._offered(place))
+        self.around = Around(context=spec.context, dependencies=dependencies_of(wiring))
         self._announce()
         self.register_outputs(
             {
@@ -427,7 +427,7 @@ def _decided(wired: _Wired) -> MlWorkspaceSpec:
     args = wired.args
     context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
     spec, problems = resolve(args, context, args.get("clusters", {}), args.get("vms", {}))
-    problems += surroundings_problems(
+    problems += missing_dependencies(
         spec, identity="identity_id" in args, storage="storage" in args, logs="logs" in args, registry="registry" in args
     )
     wired.refuse([*stack_problems, *problems, *_unbuilt(spec, args)])
