@@ -53,6 +53,6 @@ def test_a_file_that_is_not_there_or_extends_nothing_that_is_there_is_told(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["compare", "dev", "prod", "--config-folder", str(folder)]) == 2
-    assert "Pulumi.dev.yaml: extends: the file isn't there" in capsys.readouterr().err
+    assert "Pulumi.dev.yaml: extends: file not found" in capsys.readouterr().err
     assert main(["compare", "prod", "staging", "--config-folder", str(folder)]) == 2
     assert "Pulumi.staging.yaml can't be read" in capsys.readouterr().err
