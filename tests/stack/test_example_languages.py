@@ -151,7 +151,7 @@ BAD = {
     ),
     "an end that is past": Bad(
         {"shared": ("GpuCluster", {**CLUSTER, "expiresAfter": "2020-01-01"})},
-        {None: ('GpuCluster("shared").expiresAfter has a problem: the last day has to lie after',)},
+        {None: ('GpuCluster("shared").expiresAfter has a problem: must be after',)},
     ),
     "a name that Azure refuses": Bad(
         {"shared": ("GpuCluster", {**CLUSTER, "gpuPools": {"T4_Pool": T4}, "expiresAfter": LAST_DAY})},
@@ -179,7 +179,7 @@ BAD = {
         },
         {
             None: (
-                'BatchPool("train").expiresAfter has a problem: the last day has to lie after',
+                'BatchPool("train").expiresAfter has a problem: must be after',
                 'BatchPool("train").autoscale.maxNodes has a problem: the maximum is below 1 node',
                 'BatchPool("train").taskSlots has a problem: a node runs 1 to 16 tasks at a time',
             )

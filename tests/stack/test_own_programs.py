@@ -294,7 +294,7 @@ ROWS = {
     ),
     "output": (
         'size=pulumi.Output.from_input("Standard_NC4as_T4_v3"), batch_account=ACCOUNT',
-        ['BatchPool("x").size', "has to be known"],
+        ['BatchPool("x").size', "must be known"],
     ),
 }
 
