@@ -25,7 +25,7 @@ from tests.support.embedded import CHECKOUT, SUBSCRIPTION, EmbeddedAzure, until
 from tests.support.kubernetes import needed
 from tests.support.ml_resources import upload
 from tests.support.stack import ProgramStack
-from tests.support.surroundings import there
+from tests.support.dependencies import there
 
 CASES = CHECKOUT / "tests" / "components" / "cases"
 _CONTAINERS = ("container_groups", "jobs", "edges")  # sections whose images are of containers

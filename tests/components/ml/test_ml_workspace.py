@@ -56,7 +56,7 @@ def declared(*, preview: bool = False, foundation: FoundationWiring = FOUNDATION
     """A workspace with these arguments, on a foundation with all parts."""
 
     def build() -> None:
-        stands_on: OfStack = {"stack": STACK_ARGS, **Foundation("foundation", Wired(foundation)).dependencies}
+        dependencies: OfStack = {"stack": STACK_ARGS, **Foundation("foundation", Wired(foundation)).dependencies}
         MlWorkspace("ml", Wired(args_of(MlWorkspaceWiring, dependencies, {"clusters": CLUSTERS, "vms": VMS}, args)))
 
     return declare(build, preview=preview, lookups=lookups or {})
@@ -70,7 +70,7 @@ def named(recorded: Recorded, name: str) -> Registration:
 @pytest.mark.parametrize("preview", [False, True], ids=["up", "preview"])
 def test_two_workspaces_in_one_program_share_no_urn(preview: bool) -> None:
     def build() -> None:
-        stands_on: OfStack = {"stack": STACK_ARGS, **Foundation("foundation", Wired(FOUNDATION)).dependencies}
+        dependencies: OfStack = {"stack": STACK_ARGS, **Foundation("foundation", Wired(FOUNDATION)).dependencies}
         MlWorkspace("one", Wired(args_of(MlWorkspaceWiring, dependencies, EVERYTHING, {"clusters": CLUSTERS, "vms": VMS})))
         MlWorkspace("two", Wired({**dependencies, "computes": {"t4": {"size": T4, "expires_after": END}}}))
 
@@ -216,7 +216,7 @@ def test_an_existing_workspace_is_looked_up_and_only_added_to() -> None:
     made: list[MlWorkspace] = []
 
     def build() -> None:
-        stands_on: OfStack = {"stack": STACK_ARGS, **Foundation("foundation", Wired(FOUNDATION)).dependencies}
+        dependencies: OfStack = {"stack": STACK_ARGS, **Foundation("foundation", Wired(FOUNDATION)).dependencies}
         computes: dict[str, ComputeArgs] = {"t4": {"size": T4, "expires_after": END}}
         models: dict[str, ModelArgs] = {"mnist": {"version": "1", "path": "mnist/1"}}
         made.append(MlWorkspace("ml", Wired({**dependencies, "existing": THEIRS, "computes": computes, "models": models})))
@@ -243,7 +243,7 @@ def test_what_the_workspace_offers_to_endpoints_is_found_by_name_and_by_version(
     made: list[MlWorkspace] = []
 
     def build() -> None:
-        stands_on: OfStack = {"stack": STACK_ARGS, **Foundation("foundation", Wired(FOUNDATION)).dependencies}
+        dependencies: OfStack = {"stack": STACK_ARGS, **Foundation("foundation", Wired(FOUNDATION)).dependencies}
         made.append(
             MlWorkspace("ml", Wired(args_of(MlWorkspaceWiring, dependencies, EVERYTHING, {"clusters": CLUSTERS, "vms": VMS})))
         )
@@ -425,7 +425,7 @@ def test_the_extension_waits_for_what_is_on_the_cluster_and_its_compute_for_the_
     waited_for: list[pulumi.CustomResource] = []
 
     def build() -> None:
-        stands_on: OfStack = {"stack": STACK_ARGS, **Foundation("foundation", Wired(FOUNDATION)).dependencies}
+        dependencies: OfStack = {"stack": STACK_ARGS, **Foundation("foundation", Wired(FOUNDATION)).dependencies}
         waited_for.append(pulumi.CustomResource("test:index:OnTheCluster", "on-the-cluster"))
         ready = waited_for[0].urn.apply(lambda _: "/id/of/shared")
         clusters: dict[str, ClusterOfWorkspace] = {"shared": {**CLUSTERS["shared"], "id": ready}}

@@ -361,7 +361,7 @@ def _decided(name: str, wired: _Wired) -> MlEndpointSpec:
 
 
 def _missing(spec: MlEndpointSpec, args: MlEndpointWiring) -> list[Problem]:
-    """What the endpoint needs of its dependencies and doesn't find there."""
+    """Problems of a missing workspace or foundation."""
     found: list[Problem] = []
     if "ml_workspace" not in args:
         message, fix = "an endpoint requires a workspace, but `ml_workspace` is not set", "set `ml_workspace: create`"

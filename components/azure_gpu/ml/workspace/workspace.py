@@ -125,7 +125,7 @@ class MlWorkspace(pulumi.ComponentResource):
         self.expires_at = {key: each.expires_at for key, each in spec.machines.items()}
         self.hourly_cost = {key: each.hourly_cost for key, each in spec.machines.items()}
         self.idle_cost = {key: each.idle_hourly_cost for key, each in spec.machines.items()}
-        self.dependencies = MlDependencies(ml_workspace=self._offered(place))
+        self.dependencies = MlDependencies(ml_workspace=self._offered(target))
         self.around = Around(context=spec.context, dependencies=dependencies_of(wiring))
         self._announce()
         self.register_outputs(
