@@ -44,7 +44,11 @@ PROVED := $(filter-out documents,$(STACK))
 # What tests and measurements find first on PATH.
 TOOLS := $(CURDIR)/.venv/bin:$$(cat $(STATE)/engine-bin):$$(cat $(STATE)/kubernetes-bin)
 
+<<<<<<< ours
 .PHONY: help up quotas storage down preview status env shell test times replay conformance lint docs bench bench-mnist bench-scoring bench-vector-add check-gpu disturbances mutants faults lock ready engine languages kubernetes groups azurite browser pictures terminal-pictures dist clean
+=======
+.PHONY: help up quotas storage down preview status env shell test times replay conformance lint docs bench bench-mnist bench-scoring bench-vector-add check-gpu disturbances mutants faults lock ready engine languages kubernetes groups azurite browser pictures clean
+>>>>>>> theirs
 .DEFAULT_GOAL := help
 
 help: ## what can be made
@@ -211,6 +215,8 @@ terminal-pictures: ready ## take docs/images/terminal-*.svg again, of STACK, whi
 	@$(UV) pip install -q --python $(PYTHON) --no-deps --no-build-isolation -e ./components
 	@touch $@
 
+# The source archive has what lies beside components/, so that its wheel is the same.
+.PHONY: dist
 dist: .venv/ready ## build the package's wheel and source archive into dist/
 	$(UV) build -q --no-build-isolation --python $(PYTHON) -o dist components
 

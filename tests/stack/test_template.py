@@ -1,9 +1,14 @@
+<<<<<<< ours
 """`pulumi new` with templates/stack, by its address in a git repository and by its folder: the project checked and previewed."""
+=======
+"""`pulumi new` with templates/stack, by its address in a git repository and by its folder: checked and previewed."""
+>>>>>>> theirs
 
 import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -22,7 +27,7 @@ NAME = "gpu-team"
 LIMIT_SECONDS = 300
 
 
-def well(command: list[str | Path], folder: Path, variables: dict[str, str] | None = None) -> str:
+def well(command: Sequence[str | Path], folder: Path, variables: dict[str, str] | None = None) -> str:
     done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
