@@ -172,7 +172,7 @@ def test_a_quota_counts_the_fifth_that_is_kept_for_upgrades() -> None:
 def test_of_an_a100_nothing_is_kept() -> None:
     message = "Not enough quota available for Standard_NC24ads_A100_v4. Current usage/limit: 0/0. Additional needed: 24"
     found = told(DeploymentCase("digits/blue", BLUE.id, ENDPOINT, refusals=(Refusal("BadRequest", message, PUT_AT),)))
-    assert "kept for upgrades" not in found.what
+    assert "reserved for upgrades" not in found.what
 
 
 def test_requests_that_take_longer_than_they_may_are_a_timeout_of_a_deployment_that_answers() -> None:

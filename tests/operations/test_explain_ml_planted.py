@@ -215,7 +215,7 @@ def test_a_quota_with_the_fifth_that_is_kept(place: Place, explain: Explain) -> 
     assert answer.status_code == 400, answer.text
     told = explain(path)
     assert told["cause"] == "QUOTA"
-    assert "gives 6 vCPUs for Standard_NC4as_T4_v3 in the region, 0 are used, and 8 more are asked for" in told["what"]
+    assert "quota for Standard_NC4as_T4_v3 here is 6 vCPUs: 0 are used, 8 more are requested" in told["what"]
     assert explain(place.endpoint)["cause"] != "HEALTHY", "an endpoint tells of a deployment that was refused"
 
 
@@ -232,7 +232,7 @@ def test_requests_that_take_longer_than_they_may(place: Place, explain: Explain)
     assert explain(path)["cause"] == "HEALTHY"
     assert place.ask(path) == 408
     found = until(lambda: (told := explain(path))["cause"] == "TIMEOUT" and told, "its log has the request")
-    assert "than the 1 s that a request may take" in found["what"]
+    assert "than the limit of 1 s" in found["what"]
 
 
 def test_what_was_never_asked_for_is_not_there(place: Place, explain: Explain) -> None:

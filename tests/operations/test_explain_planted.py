@@ -219,6 +219,6 @@ def test_what_was_never_asked_for_is_not_there(explain: Explain, group: str) -> 
 
 def test_an_id_of_something_else_is_refused(capsys: pytest.CaptureFixture[str], group: str) -> None:
     assert main(["explain", f"{group}/providers/Microsoft.Storage/storageAccounts/x"]) == 2
-    assert "is no id of a container group, a job, an execution, a pool or a cluster" in capsys.readouterr().err
+    assert "isn't the id of a container group, a job, an execution, a pool or a cluster" in capsys.readouterr().err
     assert main(["explain", "train"]) == 2
-    assert "--stack says of which stack" in capsys.readouterr().err
+    assert "is a name and requires --stack" in capsys.readouterr().err

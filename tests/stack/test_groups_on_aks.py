@@ -122,10 +122,10 @@ def test_a_group_that_does_not_fit_waits_whole_and_explain_says_for_what(stack: 
     holds, waits = (_started(stack, script, *more) for more in (("--env", "HOLD=1"), ()))
     explained = stack.operations("explain", waits)
     assert explained.returncode == 1, explained.stderr
-    assert "all of it waits until there is room for all" in explained.stdout
+    assert "it starts when all of it fits" in explained.stdout
     assert "insufficient unused quota for nvidia.com/gpu" in explained.stdout
     assert stack.operations("stop", holds).returncode == 0
-    until(lambda: "ran to its end" in stack.operations("explain", waits).stdout, "the group that waited to run", 120)
+    until(lambda: "it succeeded" in stack.operations("explain", waits).stdout, "the group that waited to run", 120)
 
 
 def _started(stack: ProgramStack, script: Path, *words: str) -> str:

@@ -211,7 +211,7 @@ def test_what_was_merged_is_deployed_from_its_plan_and_a_stale_plan_is_refused(
     assert [step.outcome for step in deployed.jobs["deploy"].steps if step.name == "Deploy"] == ["success", "failure"]
     [body] = github.bodies(11)
     assert "Stack `dev`: deployed as planned" in body
-    assert "Stack `prod`: **not deployed**: its state has moved on since the plan was made" in body
+    assert "Stack `prod`: **not deployed**: its state has changed since the plan was made" in body
     assert "waits for" not in body
     assert {artifact["name"] for artifact in github.artifacts} == {"plan-dev", "plan-prod"}
     assert ["up", "--stack", "dev", "--plan", "plan.json"] in runner.commands()
@@ -247,7 +247,7 @@ def test_a_review_stack_comes_with_the_label_has_an_end_and_goes_on_close(
     labelled = event(pull, "labeled", repository.main, label={"name": "review-stack"})
     well(runner.run("review-stack.yml", "pull_request", labelled, commit=head))
     assert runner.commands() == [["up", "--stack", "pr-12"]]
-    assert "`pr-12` of this pull request is up" in github.bodies(12)[0]
+    assert "`pr-12` of this pull request is deployed" in github.bodies(12)[0]
     assert "for 3 days" in github.bodies(12)[0]
     pull["state"] = "closed"
     well(runner.run("review-stack.yml", "pull_request", event(pull, "closed", repository.main), commit=head))
@@ -257,7 +257,7 @@ def test_a_review_stack_comes_with_the_label_has_an_end_and_goes_on_close(
     runner.played["down"] = {"code": 1}
     failed = runner.run("review-stack.yml", "pull_request", event(pull, "closed", repository.main), commit=head)
     assert failed.conclusion == "failure"
-    assert "**it isn't destroyed**" in github.bodies(12)[0]
+    assert "**not destroyed**" in github.bodies(12)[0]
     assert set(runner.environments) == {"review-stacks"}
 
 
@@ -280,7 +280,7 @@ def test_drift_opens_updates_and_closes_an_issue(runner: Runner, github: GitHub,
     pull = github.open_pull(20, repository.main, "labelled", fork=False, labels=("drift",))
     by_hand = {"number": 21, "state": "open", "labels": [{"name": "drift"}], "user": {"login": "mallory"}}
     github.issues[21] = {**by_hand, "body": "<!-- azure-gpu-drift dev -->"}
-    well(night("Azure has stack dev as its state says", 0))
+    well(night("stack dev: no drift", 0))
     assert list(github.issues) == [21]
     well(night("pool (azure-native:batch:Pool): size: a in the state, b in Azure\n```\n@octo/team", 3))
     [issue] = [each for number, each in github.issues.items() if number != 21]
@@ -290,10 +290,10 @@ def test_drift_opens_updates_and_closes_an_issue(runner: Runner, github: GitHub,
     assert github.bodies(issue["number"]) == []
     well(night("pool (azure-native:batch:Pool): size: a in the state, c in Azure", 3))
     assert "c in Azure" in issue["body"]
-    assert ["The differences are others now" in body for body in github.bodies(issue["number"])] == [True]
+    assert ["The differences have changed" in body for body in github.bodies(issue["number"])] == [True]
     broken = night("error: nobody is signed in", 1)
     assert (broken.conclusion, issue["state"]) == ("failure", "open")
-    well(night("Azure has stack dev as its state says", 0))
+    well(night("stack dev: no drift", 0))
     assert (issue["state"], issue["state_reason"]) == ("closed", "completed")
     assert (pull["state"], github.issues[21]["state"]) == ("open", "open")
     well(night("pool: size", 3))
