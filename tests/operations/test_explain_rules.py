@@ -232,3 +232,11 @@ def test_the_memory_that_it_had_is_told() -> None:
 def test_a_timeout_tells_how_long_the_job_allows() -> None:
     facts = job(Container(name="main", exit_code=None), timeout_seconds=600, ran_seconds=600.4)
     assert "the job's limit is 10 minutes" in finding(facts).what
+
+
+def test_a_report_wraps_sentences_at_the_width_and_leaves_lines_of_a_log_alone() -> None:
+    log = ("loss " * 30,)
+    facts = group(ended(3, log=log))
+    wrapped = lines(facts, explain(facts), 60)
+    assert [line for line in wrapped if len(line) > 60] == [f"    {log[0]}"]
+    assert " ".join(wrapped).split() == " ".join(lines(facts, explain(facts))).split()

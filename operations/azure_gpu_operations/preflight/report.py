@@ -76,8 +76,7 @@ class Report:
             return f"{checked} only; registrations, rights, offers, quotas and names of a subscription weren't read"
         suffix = f" in {self.regions[0]}" if len(self.regions) == 1 else ""
         read = [name.removesuffix(suffix) for name in self.seconds if name not in self.missing]
-        lists = f"{len(read)} lists" if len(read) != 1 else "1 list"
-        return f"{checked} and {lists} of subscription {self.subscription}" + (f": {', '.join(read)}" if read else "")
+        return f"{checked} and {_lists(len(read))} of subscription {self.subscription}" + (f": {', '.join(read)}" if read else "")
 
     def _conclusion(self) -> str:
         failing = sum(row.answer in FAILING for row in self.rows)
@@ -85,10 +84,14 @@ class Report:
             return f"{failing} of {len(self.rows)} checks failed"
         incomplete = "no problems found so far, but the result is incomplete"
         if self.missing:
-            return f"{incomplete}: {len(self.missing)} lists couldn't be read"
+            return f"{incomplete}: {_lists(len(self.missing))} couldn't be read"
         if self.unchecked:
             return f"{incomplete}: unknown: {', '.join(self.unchecked)}"
         return "no problems found"
+
+
+def _lists(count: int) -> str:
+    return "1 list" if count == 1 else f"{count} lists"
 
 
 def _joined(rows: Iterable[Row]) -> Iterator[tuple[str, str]]:
