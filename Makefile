@@ -44,11 +44,7 @@ PROVED := $(filter-out documents,$(STACK))
 # What tests and measurements find first on PATH.
 TOOLS := $(CURDIR)/.venv/bin:$$(cat $(STATE)/engine-bin):$$(cat $(STATE)/kubernetes-bin)
 
-<<<<<<< ours
 .PHONY: help up quotas storage down preview status env shell test times replay conformance lint docs bench bench-mnist bench-scoring bench-vector-add check-gpu disturbances mutants faults lock ready engine languages kubernetes groups azurite browser pictures terminal-pictures dist clean
-=======
-.PHONY: help up quotas storage down preview status env shell test times replay conformance lint docs bench bench-mnist bench-scoring bench-vector-add check-gpu disturbances mutants faults lock ready engine languages kubernetes groups azurite browser pictures clean
->>>>>>> theirs
 .DEFAULT_GOAL := help
 
 help: ## what can be made

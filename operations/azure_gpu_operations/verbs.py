@@ -1,12 +1,7 @@
 """Table of the commands of `python -m operations`: name, description and module.
 
-<<<<<<< ours
 `--help`, the table in docs/commands.md and the command line are generated from it. Only the module of the requested command is
 loaded. `python -m azure_gpu_operations.verbs docs/commands.md` updates the table in docs/commands.md.
-=======
-`--help`, the table in docs/commands.md and the command line itself are made from this table. A module is loaded when its command
-was requested. `python -m azure_gpu_operations.verbs docs/commands.md` writes the table there again.
->>>>>>> theirs
 """
 
 import argparse

@@ -1,8 +1,4 @@
-<<<<<<< ours
 """`pulumi new` with templates/stack, by its address in a git repository and by its folder: the project checked and previewed."""
-=======
-"""`pulumi new` with templates/stack, by its address in a git repository and by its folder: checked and previewed."""
->>>>>>> theirs
 
 import re
 import subprocess
