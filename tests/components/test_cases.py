@@ -36,7 +36,8 @@ CASES = Path(__file__).parent / "cases"
 
 
 def cases(kind: str) -> list[Any]:
-    return [pytest.param(yaml.safe_load(path.read_text()), id=path.stem) for path in sorted(CASES.glob(f"*.{kind}.*.yaml"))]
+    paths = sorted(CASES.glob(f"*.{kind}.*.yaml"))
+    return [pytest.param(yaml.load(path.read_text(), yaml.CSafeLoader), id=path.stem) for path in paths]
 
 
 @pytest.mark.parametrize("case", cases("happy"))

@@ -136,7 +136,7 @@ def _network(settings: GpuClusterSettings, spec: GpuClusterSpec) -> Iterator[Pro
         if not resolved.authorized_ranges:
             yield Problem(
                 path=f"{path}.authorized_ranges",
-                message="`network: restricted` requires `authorized_ranges`; without them nobody can connect",
+                message="`network: restricted` requires `authorized_ranges`; without them the API can't be reached",
                 allowed='a list of ranges, such as ["203.0.113.7/32"]',
                 fix="add this machine's address, as `curl https://api.ipify.org` prints it, and your users'",
                 source=str(network.RANGES_PAGE),
