@@ -396,7 +396,8 @@ class MlWorkspace(pulumi.ComponentResource):
         spec = self._spec
         for each in spec.machines.values():
             most, idle = each.cost.text(spec.day), each.idle_cost.text(spec.day)
-            pulumi.log.info(f"{each.name} costs {most} with {each.max_nodes} machines, and {idle} while idle", self)
+            machines = f"{each.max_nodes} machine{'' if each.max_nodes == 1 else 's'}"
+            pulumi.log.info(f"{each.name} costs {most} with {machines}, and {idle} while idle", self)
         if spec.existing is None and spec.managed_network is not ManagedNetwork.NONE:
             firewall = f", and an Azure Firewall ({spec.firewall})" if spec.has_firewall else ""
             paid = f"the managed network has private endpoints{firewall}, billed by the hour; their prices aren't known here"
