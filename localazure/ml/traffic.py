@@ -1,7 +1,7 @@
-"""Chooses the deployment of a request: by the weights of an endpoint's traffic, and the share of it that is mirrored.
+"""Chooses which deployment of an endpoint gets a request, and whether the request is mirrored, both by percentages.
 
-The weights are percentages by name. Each hundred requests hold exactly the shares that were requested, in an order that nobody
-can foretell; the service draws each request again.
+Of each hundred requests a deployment gets exactly its percentage, in random order. The service instead chooses at random for each
+request, so that its shares are approximate.
 """
 
 import random
@@ -11,7 +11,7 @@ WHOLE = 100
 
 
 class Deck:
-    """A hundred cards, as many of each name as its percentage; dealt to the end, then shuffled again."""
+    """A shuffled deck of a hundred cards, with as many of each name as its percentage; shuffled again when all are dealt."""
 
     def __init__(self, weights: Mapping[str, int], chance: random.Random) -> None:
         named = [name for name, weight in weights.items() for _ in range(weight)]
@@ -20,7 +20,7 @@ class Deck:
         self._left: list[str] = []
 
     def deal(self) -> str:
-        """A name; "" where the percentages leave this request out."""
+        """The name on the next card; "" on the cards that are left where the percentages add up to less than a hundred."""
         if not self._left:
             self._left = list(self._cards)
             self._chance.shuffle(self._left)
@@ -28,7 +28,7 @@ class Deck:
 
 
 def shares(given: Mapping[str, int] | None, names: Iterable[str]) -> dict[str, int]:
-    """Those of an endpoint's percentages that are above 0, under the names as the deployments spell them."""
+    """An endpoint's percentages that are above 0, with each deployment's name spelt as in `names`."""
     spelt = {name.lower(): name for name in names}
     found = {spelt.get(name.lower(), name): weight for name, weight in (given or {}).items()}
     return {name: weight for name, weight in found.items() if weight > 0}

@@ -1,6 +1,6 @@
-"""The login in a cluster's kubeconfig: that of the provider's configuration, unless the cluster's settings have one.
+"""Chooses the login in a cluster's kubeconfig: the one in the cluster's settings, else that of the provider's configuration.
 
-The environment never selects the login, since the plan would then depend on who runs it; it may select the cloud.
+Environment variables may select the cloud, but never the login, since the plan would then depend on the person who runs it.
 """
 
 import os
@@ -17,18 +17,18 @@ _CLIENT, _OIDC, _HOST, _DISCOVERY = (
 
 
 def login_from(environment: Mapping[str, str]) -> dict[str, str]:
-    """The provider's keys from the environment on which a cluster's login may depend."""
+    """The provider's keys that select the cloud, from environment variables."""
     found = {key: environment.get(PROVIDER_VARIABLES[key], "") for key in (_HOST, _DISCOVERY)}
     return {key: value for key, value in found.items() if value}
 
 
 def configured() -> dict[str, str]:
-    """The engine's configuration with the environment's additions, for a cluster in a program."""
+    """The engine's configuration and the keys from environment variables, for a cluster in a program."""
     return {**login_from(os.environ), **get_config_env(), **CONFIG.get()}
 
 
 def with_login(cluster: GpuClusterSettings, configuration: Mapping[str, str]) -> GpuClusterSettings:
-    """The cluster's settings, with the provider's own login as their default."""
+    """Adds the provider's login to the cluster's settings where these don't set one."""
     defaults = AccessArgs()
     if configuration.get(_OIDC, "").lower() == "true":
         defaults["login"] = Login.OIDC

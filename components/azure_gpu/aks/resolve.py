@@ -100,7 +100,7 @@ def resolve(name: str, args: GpuClusterSettings, context: Context) -> tuple[GpuC
     )
     of_catalog = lifecycle.through(lambda on: cluster_problems(args, spec, on), day, cluster_context.last)
     problems += [*end_problems, *id_problems, *of_catalog, *pool_problems]
-    reported = {problem.path for problem in errors(pool_problems)}  # such as MIG on a T4, which both report
+    reported = {problem.path for problem in errors(pool_problems)}  # such as MIG on a T4, which pool and objects both report
     if spec.on_cluster:
         problems += [problem for problem in object_problems if problem.path not in reported]
     problems += [*cluster_rules.problems_of(args, spec), *check_tags(args.get("tags", {}), f"{path}.tags")]

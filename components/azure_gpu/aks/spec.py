@@ -1,4 +1,4 @@
-"""The resolved AKS cluster, `GpuClusterSpec`, from which the component declares."""
+"""The resolved AKS cluster, `GpuClusterSpec`, from which the component declares its resources."""
 
 from dataclasses import dataclass
 
@@ -32,7 +32,7 @@ class SystemPool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """Resolved `AccessArgs`; a private DNS zone is wired."""
+    """Resolved `AccessArgs`, without the private DNS zone, which may be an output of another resource."""
 
     network: ClusterNetwork
     authorized_ranges: tuple[str, ...]
@@ -59,7 +59,7 @@ class Maintenance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GpuClusterSpec:
-    """A resolved cluster. Wired values stay in the arguments."""
+    """A resolved cluster. Values that may be outputs of other resources stay in the arguments."""
 
     context: Context
     path: str
@@ -67,7 +67,7 @@ class GpuClusterSpec:
     existing: ArmId | None
     location: str
     location_path: str
-    kubernetes_version: str  # empty: not set, so AKS chooses once
+    kubernetes_version: str  # empty: not set, so AKS chooses one when it creates the cluster
     long_term_support: bool
     tier: str
     system: SystemPool

@@ -20,7 +20,7 @@ MINIMUMS = Source("NVIDIA Multi-Instance GPU user guide, deployment consideratio
 class Toolkit(NamedTuple):
     """A minor version of CUDA and the first driver that is made for it.
 
-    `windows` is empty since CUDA 13, whose toolkit has no Windows driver; the branch is that of Linux.
+    `windows` is empty since CUDA 13, whose toolkit has no Windows driver; the branch of the Linux driver is used instead.
     """
 
     cuda: str
@@ -64,7 +64,7 @@ TOOLKITS: tuple[Toolkit, ...] = (
     Toolkit("13.1", "590.44.01", ""),
 )
 
-# Since this major version a driver runs every minor version of a CUDA it knows. Source: RELEASE_NOTES.
+# Since this major version, a driver runs every minor version of each major version that it supports. Source: RELEASE_NOTES.
 MINOR_COMPATIBLE_SINCE = 11
 # The first driver that does so for its major version, on Linux and on Windows. Source: RELEASE_NOTES.
 MINOR_COMPATIBLE: dict[int, tuple[str, str]] = {
@@ -75,7 +75,7 @@ MINOR_COMPATIBLE: dict[int, tuple[str, str]] = {
 
 # A driver's version starts with its branch; a Windows version may start a few higher (471.11 is of branch 470).
 BRANCHES: tuple[int, ...] = tuple(sorted({int(toolkit.linux.split(".")[0]) for toolkit in TOOLKITS}))
-_NEWER_BY = 10  # a driver this far above the last branch may be made for a CUDA version that no row has
+_NEWER_BY = 10  # a driver this far above the last branch may be made for a CUDA version that isn't in TOOLKITS
 
 
 class Architecture(NamedTuple):
@@ -102,7 +102,7 @@ def _architecture(
     )
 
 
-# The first branch is that of the first CUDA version, and for Hopper, which CUDA 11.8 already builds for, what MINIMUMS gives.
+# The first branch is that of the first CUDA version, except for Hopper: CUDA 11.8 builds for it, but MINIMUMS gives branch 525.
 ARCHITECTURES: dict[str, Architecture] = {
     one.name: one
     for one in (
@@ -130,7 +130,8 @@ def cuda_version(text: str) -> tuple[int, ...]:
 
 
 def runs(highest_cuda: str, cuda: str) -> bool | None:
-    """Whether a driver made for `highest_cuda` runs programs of `cuda`. `11`: all of 11. None: one of them isn't a version."""
+    """Whether a driver made for `highest_cuda` runs programs of `cuda`. `11` stands for all of 11. None if one
+    of them isn't a version."""
     highest, requested = cuda_version(highest_cuda), cuda_version(cuda)
     if not highest or not requested:
         return None
@@ -166,7 +167,7 @@ def branch_of(driver: str) -> int | None:
 
 
 def check_driver(version: str, gpu: Gpu | None, path: str) -> list[Problem]:
-    """The problems of installing this driver of NVIDIA on a machine with this GPU. None: no GPU, or it isn't known."""
+    """The problems of installing this NVIDIA driver on a machine with `gpu`, which is None if it has none, or an unknown one."""
     if not re.fullmatch(_VERSION, version):
         return [
             Problem(

@@ -13,15 +13,15 @@ COLUMNS = {
     "preview": "whether it was ever a preview: yes or no",
     "general": "the source by whose date it had left preview",
     "announced": "the earliest source that announces the end",
-    "end": "the source whose date is the last day on which it can be had",
-    "end_elsewhere": "where the last day is another: region=source",
-    "also_given": "sources of other last days, which were not followed",
-    "doubt": "a source that leaves open whether it is still sold; its date is the first such day, so after an end the day after",
+    "end": "the source whose date is the last day on which it is available",
+    "end_elsewhere": "regions with another last day: region=source",
+    "also_given": "sources that give other last days, which the catalog doesn't use",
+    "doubt": "a source that leaves open whether it is still sold; its date is the first such day: with an end, the day after it",
 }
 
 
 def read(row: Row, known: Mapping[str, Source]) -> Lifecycle:
-    """The lifecycle in the columns that every table of lifecycles has."""
+    """Reads the lifecycle from the cells of `COLUMNS`, which name sources in `known`."""
     where = sources.WHERE
     lifecycle = Lifecycle(
         seen=row.one_of("seen", known, where),
@@ -41,6 +41,6 @@ def read(row: Row, known: Mapping[str, Source]) -> Lifecycle:
 
 
 def of_series(path: str) -> Mapping[str, Lifecycle]:
-    """The lifecycle of each series in a service. The file is read at the first use."""
+    """The lifecycle of each series in a service, from the file `path`, which is read at the first use."""
     table = Table(path, {"series": "a row of sizes/series.csv", **COLUMNS})
     return Keyed(lambda: {name: read(row, sources.named()) for name, row in tables.by_name(tables.read(table), "series").items()})

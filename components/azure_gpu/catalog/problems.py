@@ -34,7 +34,7 @@ class End(NamedTuple):
     """The retirement that a problem reports."""
 
     what: str  # ends, in the user's words: `the node agent batch.node.ubuntu 20.04`
-    day: date  # the last on which it can be had
+    day: date  # the last on which it is available
 
 
 class Problem(NamedTuple):

@@ -4,8 +4,8 @@ Quota that support grants belongs to one environment or one account and is lost 
 resource group; for a Batch account also its identity, storage account and applications. Everything else is deleted and created
 again with the next `up`: roles, logs, pools, jobs.
 
-The engine's options leave a part in Azure, and the next stack of the same name adopts it by an import, as azure-native doesn't
-create a resource that exists.
+The engine's option `retain_on_delete` leaves a part in Azure. The next stack of the same name adopts it by an import, because
+azure-native doesn't create a resource that already exists.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -36,7 +36,7 @@ class Kept(TypedDict):
 
     keep: NotRequired[bool]
     """True keeps it in Azure, with its resource group and everything that it depends on, when the stack is destroyed; the next
-    `up` of the stack adopts it again. Its quota would be lost with it. Default: false."""
+    `up` of the stack adopts it again. If it were deleted, its granted quota would be lost. Default: false."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,9 +48,9 @@ class KeptPart:
     azure_type: AzureType
     names: Mapping[str, str]  # the parameters of its id, by wire name
     location: str  # empty where it has none
-    output: tuple[str, ...]  # path of the stack's output that is set while the stack has it
+    output: tuple[str, ...]  # path of the stack's output that is set if the stack has the part
     resource: str = ""  # the end of the resource's name in the program, where the component has several of the type
-    adopted_id: str = ""  # ARM id of the kept resource to adopt; empty: there is none, or the stack has it
+    adopted_id: str = ""  # ARM id of the kept resource to adopt; empty if none exists, or if the stack already has it
 
     @property
     def name(self) -> str:
@@ -175,8 +175,8 @@ def _of_account(account: BatchAccountSpec, foundation: FoundationSpec, within: M
 def look_up(
     kept_parts: Sequence[KeptPart], project: str, stack: str, outputs_of: other_stacks.Reader = other_stacks.by_engine
 ) -> tuple[list[KeptPart], list[Problem]]:
-    """Returns the parts with the ids of those to adopt, and problems of those that can't be adopted. Parts that the stack has
-    already are found by its outputs."""
+    """Looks up the kept parts in Azure. Returns the parts with the ids of those to adopt, and problems of those that can't be
+    adopted. A part that the stack's outputs show is already in the stack, and isn't looked up."""
     if not kept_parts:
         return [], []
     outputs: Mapping[str, object] = {}
@@ -212,7 +212,8 @@ def _read(part: KeptPart, opts: pulumi.InvokeOptions) -> Any:
 
 
 def _has(outputs: Mapping[str, object], output: tuple[str, ...]) -> bool:
-    """Whether the stack has the part, by its outputs; for a state without such outputs, whether it has any."""
+    """Whether the stack's outputs show that it has the part. Outputs without `job_environments` can't show that for every part:
+    then any output counts."""
     first, *steps = output
     if "job_environments" not in outputs:
         return bool(outputs)
@@ -223,7 +224,7 @@ def _has(outputs: Mapping[str, object], output: tuple[str, ...]) -> bool:
 
 
 def _is_of(given: Mapping[str, str] | None, project: str, stack: str) -> bool:
-    """Whether the tags are the stack's. Nothing else is adopted, as the stack may delete later what it has."""
+    """Whether the tags are the stack's. Only such resources are adopted, since the stack may later delete what it adopted."""
     return given is not None and (given.get(tags.PROJECT), given.get(tags.STACK)) == (project, stack)
 
 
@@ -232,7 +233,7 @@ def _of_others(part: KeptPart, id_: str) -> Problem:
         path=part.section,
         message=f"{part.name} already exists without this stack's tags, so it isn't adopted",
         value=id_,
-        allowed=f"nothing of this name, or what has the tags {tags.PROJECT} and {tags.STACK} of this stack",
+        allowed=f"no resource of this name, or one with the tags {tags.PROJECT} and {tags.STACK} of this stack",
         fix="change the name or the team of the stack, or use what exists by `existing: <id>`",
     )
 

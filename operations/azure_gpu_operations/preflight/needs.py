@@ -1,6 +1,7 @@
 """Parses --need and --name: `batch=Standard_NC4as_T4_v3*4@westeurope:spot`, `storage=mnistdata`.
 
-SIZE is a VM size; for `container-apps` the type of a workload profile, for `aci` a GPU SKU, whose COUNT is the number of GPUs.
+SIZE is a VM size and COUNT the number of machines. For `container-apps`, SIZE is the type of a workload profile; for `aci`,
+SIZE is a GPU SKU and COUNT the number of GPUs.
 """
 
 import difflib
@@ -13,13 +14,13 @@ from azure_gpu.catalog.size_use import OperatingSystem, Service, SizeUse
 from azure_gpu.catalog.sizes import SIZES
 
 ALLOWED = tuple(service.value for service in Service if service is not Service.STACK_EDGE)  # a device has no region
-MOST_NODES = 100_000  # more is a slip of the keyboard: no subscription has a quota for it
+MOST_NODES = 100_000  # no subscription has a quota for more, so a larger number is a typing error
 FORM = "SERVICE=SIZE[*COUNT][@REGION][:spot], such as batch=Standard_NC4as_T4_v3*4@westeurope:spot"
 _NEED = re.compile(r"(?P<service>[^=]*)=(?P<size>[^*@:]+)(?:\*(?P<count>[^@:]*))?(?:@(?P<region>[^:]*))?(?::(?P<price>.*))?")
 
 
 class NamedKind(StrEnum):
-    """What a name is for."""
+    """The kind of resource that a name is for."""
 
     STORAGE = "storage"
     REGISTRY = "registry"
@@ -31,7 +32,7 @@ class RequestedName(NamedTuple):
     kind: NamedKind
     name: str
     region: str  # Batch's names are unique in a region, the others' in all of Azure
-    kept: bool = False  # an earlier end of the stack may have left what has it
+    kept: bool = False  # whether an earlier `down` of the stack may have left a resource of this name
 
 
 class InvalidNeedError(ValueError):
@@ -39,7 +40,7 @@ class InvalidNeedError(ValueError):
 
 
 def parse(text: str, default_region: str = "") -> SizeUse:
-    """One need. `default_region` is used where the text names none. WrongNeedError."""
+    """Parses one need. `default_region` is used where the text has no region. Raises `InvalidNeedError`."""
     found = _NEED.fullmatch(text.strip())
     if found is None:
         raise InvalidNeedError(f"invalid --need {text!r}; expected {FORM}")
@@ -59,7 +60,7 @@ def parse(text: str, default_region: str = "") -> SizeUse:
 
 
 def parse_name(text: str, region: str = "") -> RequestedName:
-    """One name, `KIND=NAME`. WrongNeedError."""
+    """Parses one name, `KIND=NAME`. Raises `InvalidNeedError`."""
     kind, _, name = text.partition("=")
     allowed = [each.value for each in NamedKind]
     if kind not in allowed or not name:

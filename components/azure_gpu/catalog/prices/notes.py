@@ -1,4 +1,4 @@
-"""Notes about a size's price: whether it is doubtful, and whether the name is a size at all."""
+"""Notes about a size's price: that it may be wrong, or that no size of this name exists."""
 
 import re
 from datetime import date
@@ -19,7 +19,7 @@ _COMPARED = Source("both price lists, compared", Dated.OBSERVED, date(2026, 11, 
 class Doubt(NamedTuple):
     """Why the prices of some sizes may be wrong."""
 
-    sizes: str  # a pattern for their whole names, letter case aside
+    sizes: str  # a pattern for their whole names; letter case doesn't matter
     fact: Fact
 
 
@@ -43,7 +43,7 @@ DOUBTS: tuple[Doubt, ...] = (
     _doubt(
         r"nv(?:36ads|36adms|72ads)_a10_v5|nc\d+ads_a10_v4|ng\d+ads_v620_v1|ncc40ads_h100_v5",
         "Spot at a quarter",
-        "a Spot price of exactly a quarter of the price on demand looks like a default of the launch",
+        "a Spot price of exactly a quarter of the on-demand price looks like a default set at the size's launch",
         _SKYPILOT,
     ),
 )

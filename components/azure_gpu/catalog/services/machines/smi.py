@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 FIELDS = ("name", "compute_cap", "clocks.max.memory", "pci.bus_id", "memory.total", "memory.free", "driver_version")
 ARGUMENTS = f"--query-gpu={','.join(FIELDS)} --format=csv,noheader,nounits"
-PROOF_FILE = "/var/lib/azure-gpu/driver"  # where a machine writes the answer down at every start
+PROOF_FILE = "/var/lib/azure-gpu/driver"  # where a machine writes the state and the answer at every start
 PROOF_COMMAND = "prove-driver"  # the run-command that waits for it
-WAITING, PROVED, FAILED = "state: waiting", "state: proved", "state: failed"  # its first line
+WAITING, PROVED, FAILED = "state: waiting", "state: proved", "state: failed"  # the first line of PROOF_FILE
 UNKNOWN = "unknown"
 
 
@@ -39,7 +39,7 @@ class Gpu(NamedTuple):
 
 
 def gpus(answer: str) -> list[Gpu]:
-    """The GPUs in an answer to `ARGUMENTS`; lines that aren't one are passed over."""
+    """The GPUs in an answer to `ARGUMENTS`; other lines are ignored."""
     rows = [[cell.strip() for cell in line.split(",")] for line in answer.splitlines()]
     return [_gpu(cells) for cells in rows if len(cells) == len(FIELDS) and cells[0]]
 
@@ -58,7 +58,7 @@ def _gpu(cells: list[str]) -> Gpu:
 
 
 def _bus(text: str) -> str:
-    """`00000001:00:00.0` with a domain of four digits, as TensorFlow writes it; empty where it is none."""
+    """A bus id such as `00000001:00:00.0` with a domain of four digits, as TensorFlow writes it; empty if it isn't a bus id."""
     domain, colon, rest = text.lower().partition(":")
     return f"{domain[-4:]}:{rest}" if colon and domain else ""
 
