@@ -9,19 +9,20 @@ import json
 import os
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from azure_gpu.aks.login import login_from
 from azure_gpu.formats import stack_file
-from azure_gpu.stack import inventory as inventories, own_source, secret_values
 from azure_gpu.stack.common_file import extended
-from azure_gpu.stack.inventory import Inventory
 from azure_gpu.stack.keys import config_key
-from azure_gpu.stack.other_stacks import Outputs, OutputsError
-from azure_gpu.stack.secret_values import Encrypted
-from azure_gpu.stack.settings import Settings, read
 from azure_gpu_operations.project import name_of, project
 from azure_gpu_operations.stack import EngineError, run_engine
+
+# The library's components take half a second to load, which `--help` shouldn't: the functions that need them import them.
+if TYPE_CHECKING:
+    from azure_gpu.stack.inventory import Inventory
+    from azure_gpu.stack.other_stacks import Outputs
+    from azure_gpu.stack.secret_values import Encrypted
+    from azure_gpu.stack.settings import Settings
 
 _HIDDEN = "[secret]"  # what `pulumi stack output` shows of a secret
 
@@ -30,8 +31,10 @@ class WrongStackFileError(ValueError):
     """A configuration file that can't be read. The text is for the user."""
 
 
-def settings(file: Path) -> Settings:
+def settings(file: Path) -> "Settings":
     """The file's sections with the library's types; what is wrong in them is left out, and is in `problems`."""
+    from azure_gpu.stack.settings import read
+
     project_name = name_of(project().files)
     given, encrypted = configuration(file, project_name)
     return read(given, _today(), encrypted, project_name, project().files, outputs_of)
@@ -69,8 +72,10 @@ def whole(file: Path, folder: Path | None = None) -> dict[str, Any]:
     }
 
 
-def inventory(project_folder: Path, file: Path, stack: str, as_of: str = "") -> Inventory:
+def inventory(project_folder: Path, file: Path, stack: str, as_of: str = "") -> "Inventory":
     """What the stack would take in Azure. `as_of`: a day in place of the stack's own; "": the stack's own, else today."""
+    from azure_gpu.stack import inventory as inventories, own_source
+
     project_name = name_of(project_folder)
     given, encrypted = configuration(file, project_name)
     if as_of:
@@ -79,9 +84,12 @@ def inventory(project_folder: Path, file: Path, stack: str, as_of: str = "") -> 
         return inventories.take(given, project_name, stack, _today(), encrypted, outputs_of, own_source.find)
 
 
-def configuration(file: Path, project_name: str) -> tuple[dict[str, str], Encrypted]:
+def configuration(file: Path, project_name: str) -> tuple[dict[str, str], "Encrypted"]:
     """A file's keys as the program gets them, and what of them is encrypted. Behind the file: what the provider takes from the
     environment."""
+    from azure_gpu.aks.login import login_from
+    from azure_gpu.stack import secret_values
+
     try:
         text = file.read_text(encoding="utf-8")
         return {**login_from(os.environ), **stack_file.configuration(text)}, secret_values.in_text(text, project_name)
@@ -91,8 +99,10 @@ def configuration(file: Path, project_name: str) -> tuple[dict[str, str], Encryp
         raise WrongStackFileError(f"{file}: {error}") from None
 
 
-def outputs_of(stack: str) -> Outputs:
+def outputs_of(stack: str) -> "Outputs":
     """What another stack of the environment's backend exports. OutputsError."""
+    from azure_gpu.stack.other_stacks import Outputs, OutputsError
+
     try:
         text = run_engine(project().files, "stack", "output", "--json", "--stack", stack, quiet=True)
     except EngineError as error:

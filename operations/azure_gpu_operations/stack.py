@@ -14,8 +14,7 @@ from urllib.parse import unquote, urlparse
 from azure_gpu.formats import stack_file
 from azure_gpu.shared.installation import CHECKOUT, COMMAND
 from azure_gpu.stack.common_file import extended
-from azure_gpu.stack.keys import config_key
-from azure_gpu.stack.secret_values import FILE_VARIABLE
+from azure_gpu.stack.keys import FILE_VARIABLE, config_key
 from azure_gpu_operations.project import engine_environment, is_shipped, name_of, project
 
 EVENT_LOGS = "PULUMI_DEBUG_COMMANDS"  # without it, the engine has no option for its events

@@ -284,7 +284,7 @@ def test_what_would_be_deleted_or_replaced_is_refused_until_it_is_named_so(held:
     assert done.returncode == 1, done.stdout
     assert "2 problems, nothing was changed" in done.stderr  # each is allowed to go, and not as it would
     assert "  - foundation.registry: this up would delete the container registry " in done.stderr
-    assert "allowed: with --delete foundation-registry; fix: put foundation.registry back\n" in done.stderr
+    assert "allowed: with --delete foundation-registry; fix: restore foundation.registry\n" in done.stderr
     assert "  - location: this up would replace the storage account " in done.stderr
     assert "given: 'westeurope -> northeurope'; allowed: with --replace foundation-storage; " in done.stderr
     assert urns(held) == before

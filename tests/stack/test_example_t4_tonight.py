@@ -38,5 +38,5 @@ def test_the_commands_run_as_they_stand_and_leave_nothing(azure: EmbeddedAzure, 
     first, *_, last = ran.splitlines()
     assert first.startswith("hello from ")
     assert '"passed": true' in last
-    assert "nothing runs" in outputs[-2]
+    assert "nothing is running" in outputs[-2]
     assert groups_left(azure, "tonight") == []

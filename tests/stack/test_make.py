@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -63,7 +64,6 @@ def command(folder: Path, *words: str) -> str:
 def test_up_ends_with_a_table_of_proved_services_a_second_up_changes_nothing_and_down_leaves_nothing(copy: Path) -> None:
     text = make(copy, "up")
     port = json.loads((copy / ".local" / "endpoint.json").read_text())["port"]
-    rows = [line.split("│")[1:] for line in text.splitlines() if line.startswith("│")]
     services = [
         "container group",
         "Container Apps job",
@@ -72,8 +72,9 @@ def test_up_ends_with_a_table_of_proved_services_a_second_up_changes_nothing_and
         "Azure ML compute",
         "Azure ML endpoint",
     ]
-    assert [(row[0].strip(), row[3].strip()) for row in rows] == [(service, "yes") for service in services]
-    assert "10 of 10 digits" in rows[-1][5]
+    proved = [re.split(r" {2,}", line) for line in text.splitlines() if line.startswith(tuple(f"{each} " for each in services))]
+    assert [(row[0], row[3]) for row in proved] == [(service, "yes") for service in services]
+    assert "10 of 10 digits" in proved[-1][5]
     assert git(copy, "status", "--porcelain") == ""
 
     assert "unchanged" in make(copy, "up")

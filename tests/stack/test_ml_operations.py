@@ -78,7 +78,7 @@ def test_a_models_way_from_a_folder_to_answers_to_its_successor_and_back(
     (folder / "saved_model.pb").write_bytes(b"graph")
     model = (str(folder), "--name", "digits", "--version")
     assert "digits-1" in said(stack, "upload-model", *model, "1", "--write")
-    assert "1 files, 1 KiB: 0 uploaded, 1 were there" in said(stack, "upload-model", *model, "1", "--write")
+    assert "1 files, 1 KiB: 0 uploaded, 1 already there" in said(stack, "upload-model", *model, "1", "--write")
     said(stack, "upload-model", *model, "2", "--write")
     (folder / "saved_model.pb").write_bytes(b"other")
     assert "a version never changes" in said(stack, "upload-model", *model, "1", code=1)

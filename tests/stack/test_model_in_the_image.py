@@ -41,7 +41,7 @@ def stack(azure: EmbeddedAzure, engine_bin: Path) -> Iterator[ProgramStack]:
 def test_an_image_without_a_model_and_no_model_configured_is_refused_before_anything_is_created(stack: ProgramStack) -> None:
     done = stack.operations("up")
     assert done.returncode != 0
-    assert "ml_endpoints.digits.deployments.blue.model: the deployment has no model" in done.stdout + done.stderr
+    assert "ml_endpoints.digits.deployments.blue.model: `model` is required" in done.stdout + done.stderr
     assert "an environment of {workload: digits}" in done.stdout + done.stderr
     created = [each["type"] for each in stack.exported().get("resources", []) if not each["type"].startswith("pulumi:")]
     assert created == []

@@ -91,5 +91,5 @@ def test_an_update_doesn_t_take_a_cluster_with_services_away(stack: ProgramStack
         done = stack.operations("up")
     assert done.returncode == 1, done.stdout
     assert "  - clusters.shared: this up would delete the cluster " in done.stderr
-    assert "and lose the services on it; allowed: with --delete shared-cluster; fix: put clusters.shared back\n" in done.stderr
+    assert "and lose the services on it; allowed: with --delete shared-cluster; fix: restore clusters.shared\n" in done.stderr
     assert json.loads(kubectl("get", "deployment", "rows", "--output", "json"))["status"]["readyReplicas"] >= 1

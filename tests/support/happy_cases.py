@@ -21,11 +21,11 @@ from azure_gpu.formats import image_reference
 from localazure.kinds import public_images
 from localazure.kinds.registry_builds import LOGIN_SUFFIX
 from tests.components.settings_of import TODAY
-from tests.support.dependencies import there
 from tests.support.embedded import CHECKOUT, SUBSCRIPTION, EmbeddedAzure, until
 from tests.support.kubernetes import needed
 from tests.support.ml_resources import upload
 from tests.support.stack import ProgramStack
+from tests.support.surroundings import there
 
 CASES = CHECKOUT / "tests" / "components" / "cases"
 _CONTAINERS = ("container_groups", "jobs", "edges")  # sections whose images are of containers

@@ -16,9 +16,8 @@ from azure_gpu.formats.stack_file import Steps
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu.shared.validation import below, form, is_map, key_hints, may_be_secret
 from azure_gpu.stack.file import StackFile
-from azure_gpu.stack.keys import PROJECT, config_key
+from azure_gpu.stack.keys import FILE_VARIABLE, PROJECT, config_key
 
-FILE_VARIABLE = "AZURE_GPU_STACK_FILE"  # path of the stack file, if it isn't in the folder of the program
 _FLAGGED_VARIABLE = "PULUMI_CONFIG_SECRET_KEYS"  # written by the engine: the top-level keys with a secret in them, as JSON
 _FOR_SECRETS = "secret_environment"
 

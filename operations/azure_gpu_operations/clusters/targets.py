@@ -5,13 +5,15 @@ Only the stack's file is read, for the kubeconfigs of edges; an encrypted kubeco
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from azure_gpu.catalog.problems import Code, Problem
-from azure_gpu.edge.args import EdgeSharingSettings
 from azure_gpu_operations import one_part, planned
 from azure_gpu_operations.project import project
 from azure_gpu_operations.stack_view import StackView
+
+if TYPE_CHECKING:  # it loads Pulumi, and `--help` doesn't need it
+    from azure_gpu.edge.args import EdgeSharingSettings
 
 AKS, EDGE = "aks", "edge"
 DEFAULT_NAMESPACE = "default"
@@ -91,7 +93,7 @@ def all_of(view: StackView, file: Path | None) -> list[ClusterTarget]:
     return found
 
 
-def _edges(file: Path | None) -> Mapping[str, EdgeSharingSettings]:
+def _edges(file: Path | None) -> "Mapping[str, EdgeSharingSettings]":
     """The edges of a stack's file; none if it can't be read."""
     try:
         return planned.settings(file).edges if file is not None else {}
@@ -99,7 +101,7 @@ def _edges(file: Path | None) -> Mapping[str, EdgeSharingSettings]:
         return {}
 
 
-def _kubeconfig(name: str, edges: Mapping[str, EdgeSharingSettings]) -> tuple[Path | None, str]:
+def _kubeconfig(name: str, edges: "Mapping[str, EdgeSharingSettings]") -> tuple[Path | None, str]:
     """An edge's kubeconfig file and context. Paths in the stack's file are relative to the project's folder; None if not set."""
     edge = edges.get(name)
     if edge is None or not (file := edge.get("kubeconfig_file")):

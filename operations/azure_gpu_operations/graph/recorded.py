@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from azure_gpu.shared.provider_keys import SUBSCRIPTION_ID, TENANT_ID
-from azure_gpu.stack.keys import config_key
-from azure_gpu.stack.secret_values import FILE_VARIABLE
+from azure_gpu.stack.keys import FILE_VARIABLE, config_key
 from azure_gpu_operations import planned
 from azure_gpu_operations.project import engine_environment, name_of
 

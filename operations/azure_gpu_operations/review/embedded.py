@@ -16,7 +16,7 @@ from typing import Any
 
 from azure_gpu.formats import bounded_yaml
 from azure_gpu.shared.installation import CHECKOUT
-from azure_gpu.stack.secret_values import FILE_VARIABLE
+from azure_gpu.stack.keys import FILE_VARIABLE
 from azure_gpu_operations import local_connection
 from azure_gpu_operations.terminal import last_line
 

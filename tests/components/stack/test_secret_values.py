@@ -13,6 +13,7 @@ from azure_gpu.formats import stack_file
 from azure_gpu.shared.validation import below, form, is_map, key_hints, may_be_secret
 from azure_gpu.stack import secret_values
 from azure_gpu.stack.file import StackFile
+from azure_gpu.stack.keys import FILE_VARIABLE
 from azure_gpu.stack.secret_values import Encrypted
 from azure_gpu.stack.settings import read
 from tests.components.settings_of import TODAY, configuration, pure_problems
@@ -164,9 +165,9 @@ def test_the_engine_flags_sections_and_the_file_says_where(tmp_path: Path, monke
     assert secret_values.of_engine(flagged, "dev") == expected
     elsewhere = tmp_path / "elsewhere.yaml"
     (tmp_path / "Pulumi.dev.yaml").rename(elsewhere)
-    assert secret_values.of_engine({**flagged, secret_values.FILE_VARIABLE: str(elsewhere)}, "dev") == expected
+    assert secret_values.of_engine({**flagged, FILE_VARIABLE: str(elsewhere)}, "dev") == expected
     elsewhere.write_text("environment: [prod]\n" + file)
-    with_environment = secret_values.of_engine({**flagged, secret_values.FILE_VARIABLE: str(elsewhere)}, "dev")
+    with_environment = secret_values.of_engine({**flagged, FILE_VARIABLE: str(elsewhere)}, "dev")
     assert with_environment == Encrypted(places=expected.places, unplaced=frozenset({"jobs", "tags"}))
     elsewhere.write_text("config: [")
     assert secret_values.of_engine(flagged, "dev") == Encrypted(unplaced=frozenset({"jobs", "tags"}))
@@ -180,7 +181,7 @@ def test_keys_without_a_namespace_and_of_the_old_form_are_the_projects() -> None
 def test_of_a_file_that_is_no_yaml_no_place_is_known(tmp_path: Path) -> None:
     file = tmp_path / "Pulumi.dev.yaml"
     file.write_text("config: {'azure-gpu:jobs': {train: {expires_after: ")
-    flagged = {"PULUMI_CONFIG_SECRET_KEYS": '["azure-gpu:jobs"]', secret_values.FILE_VARIABLE: str(file)}
+    flagged = {"PULUMI_CONFIG_SECRET_KEYS": '["azure-gpu:jobs"]', FILE_VARIABLE: str(file)}
     assert secret_values.of_engine(flagged, "dev").unplaced == {"jobs"}
 
 
