@@ -115,12 +115,10 @@ def test_what_was_created_is_taken_in_and_what_never_was_is_forgotten_after_the_
     assert only_these_are_under_way()
     done = stack.operations("preview")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert [line.rsplit(":", 1)[-1] for line in done.stdout.splitlines() if "imported into the state" in line] == [
-        "foundation-build-vector_add"
-    ]
-    assert [line.rsplit(":", 1)[-1] for line in done.stdout.splitlines() if "removed from the state" in line] == [
-        "foundation-storage"
-    ]
+    told = [line.rsplit(":", 1)[-1] for line in done.stdout.splitlines() if "imported into the state" in line]
+    assert told == ["foundation-build-vector_add"]
+    told = [line.rsplit(":", 1)[-1] for line in done.stdout.splitlines() if "removed from the state" in line]
+    assert told == ["foundation-storage"]
     assert "foundation-build-vector_add" in {each["urn"].rsplit(":", 1)[-1] for each in stack.exported()["resources"]}
     assert_whole(own_azure, stack)
 

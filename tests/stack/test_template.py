@@ -102,7 +102,7 @@ def test_a_project_is_made_from_the_repository_and_previewed(
     keys = {**connection_keys(still_azure), "team": "vision", "location": "eastus"}
     for key, value in keys.items():
         well(["pulumi", "config", "set", "--stack", "dev", key, value], project, own)
-    assert "nothing speaks against it" in well([command, "preflight", "--stack", "dev", "--offline"], project, own)
+    assert "no problems found" in well([command, "preflight", "--stack", "dev", "--offline"], project, own)
     shown = well([command, "preview", "--stack", "dev"], project, own)
     assert f"{NAME}-dev" in shown
     assert "azure-native:app:Job" in shown
