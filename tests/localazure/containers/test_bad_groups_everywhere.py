@@ -64,8 +64,8 @@ def declared(text: str, file: str = "f.yaml") -> list[str]:
         ),
         (
             "count",
-            f"14: {REQUESTS}.gpu.count: Container Instances gave a container 1, 2 or 4",
-            "container_groups.g.gpu.count: Container Instances gave a container 1, 2 or 4",
+            f"14: {REQUESTS}.gpu.count: a container had 1, 2 or 4 GPUs",
+            "container_groups.g.gpu.count: a container had 1, 2 or 4 GPUs",
             "InvalidRequestContent",
             "1, 2, 4",
         ),

@@ -157,7 +157,7 @@ class Steps:
                 shape=[blocks * _WORDS], key=key, counter=counter, alg=_PHILOX, dtype=tf.uint32
             )
             numbers = tf.reshape(tf.bitcast(drawn, tf.uint16), [-1])
-            mine = tf.reshape(tf.slice(numbers, [first % _IN_BLOCK], [count]), values.shape)
+            mine = tf.reshape(tf.slice(numbers, [tf.math.floormod(first, _IN_BLOCK)], [count]), values.shape)
             least = round(self._dropout * 2**_BITS)
             kept = tf.cast(tf.cast(mine, tf.int32) >= least, values.dtype)
             return values * kept * tf.cast(2**_BITS / (2**_BITS - least), values.dtype)
