@@ -138,7 +138,7 @@ def test_ctrl_c_ends_the_execution_in_azure_and_says_what_it_cost(stack: Program
     assert "stopping the execution" in said
     assert "is stopped" in said
     assert "USD at 0.78" in said
-    assert stack.operations("running").stdout == "nothing runs\n"
+    assert stack.operations("running").stdout == "nothing is running\n"
 
 
 def test_one_that_takes_too_long_is_stopped(stack: ProgramStack, script: Path) -> None:
