@@ -77,6 +77,17 @@ def recorded() -> dict[str, Any]:
     return json.loads(gzip.decompress(RECORD.read_bytes()))
 
 
+def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
+    """The differences between two records. A case that only one of them has is one line."""
+    for name in sorted(before.keys() | after.keys()):
+        if name not in before:
+            yield f"{name}: new"
+        elif name not in after:
+            yield f"{name}: gone"
+        else:
+            yield from differences(before[name], after[name], name)
+
+
 def differences(before: Any, after: Any, path: str = "") -> Iterator[str]:
     """One line for each value that is not the same, with where it is."""
     if isinstance(before, dict) and isinstance(after, dict):
@@ -158,7 +169,7 @@ def main() -> int:
     renew = parser.parse_args().renew
     after = {name: now(name) for name in names()}
     before = recorded() if RECORD.exists() else {}
-    lines = list(differences(before, after))
+    lines = list(changes(before, after))
     print("\n".join(lines) if lines else "as recorded")
     if renew:
         text = json.dumps(after, sort_keys=True, separators=(",", ":"))
