@@ -62,7 +62,7 @@ def test_a_script_runs_with_its_arguments_and_variables_and_its_exit_code_is_our
 def test_what_was_built_once_is_not_built_again(stack: ProgramStack, script: Path) -> None:
     first, second = run(stack, str(script)), run(stack, str(script))
     assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
-    assert "was built before" in second.stderr
+    assert "is already built" in second.stderr
 
 
 def test_a_secret_reaches_the_script_and_nobody_else(stack: ProgramStack, script: Path) -> None:
@@ -150,7 +150,7 @@ def test_one_that_takes_too_long_is_stopped(stack: ProgramStack, script: Path) -
 def test_a_detached_run_goes_on_and_explain_says_how_it_ended(stack: ProgramStack, script: Path) -> None:
     done = run(stack, str(script), "--env", "CODE=5", "--detach")
     assert done.returncode == 0, done.stderr
-    assert "it runs on" in done.stderr
+    assert "; its log: python -m operations logs " in done.stderr
 
     def explained() -> str:
         return stack.operations("explain", "trainer").stdout
