@@ -312,7 +312,7 @@ def test_a_spot_node_that_is_taken_away_costs_the_run_no_more_than_its_time(
     cluster = stack.outputs()["clusters"]["gpu"].rsplit("/", 1)[-1]
     done = stack.azure.command("fault", "evict", f"{cluster}/{stack.outputs()['gpu_pools']['gpu']['cheap']['name']}")
     assert done.returncode == 0, done.stdout + done.stderr
-    until(lambda: any("was taken away" in line for line in running.said), "the eviction is told", SECONDS)
+    until(lambda: any("was evicted" in line for line in running.said), "the eviction is told", SECONDS)
     until(lambda: len([line for line in running.shown if "arguments" in line]) == 2, "another pod runs", SECONDS)
     let_go(api)
     code, said = running.end()
