@@ -82,7 +82,7 @@ shell: ready ## your shell with the Azure CLI, signed in to the embedded Azure
 	@$(CONNECTED) $(PYTHON) -m operations shell
 
 test: marked := $(if $(NIGHTLY),nightly,$(if $(ALL),not nightly,not slow))
-test: .venv/ready engine kubernetes azurite ## the tests that aren't slow; ALL=1: the slow ones too; NIGHTLY=1: the rest
+test: .venv/ready engine kubernetes azurite $(if $(ALL),groups) ## the tests that aren't slow; ALL=1: the slow ones too; NIGHTLY=1: the rest
 	@$(if $(ALL),$(MAKE) -s --no-print-directory browser > /dev/null || true)
 	@PATH="$(TOOLS):$$PATH" $(PYTHON) -m pytest -p tests.support.distribution -n $(WORKERS) --dist loadfile -m "$(marked)" $(if $(ALL),--hypothesis-profile=thorough) $(if $(TIMES),-p tests.support.times --times $(TIMES)) $(TESTS)
 

@@ -324,7 +324,7 @@ def test_a_worker_that_its_group_removed_was_not_taken_away() -> None:
         look(_group("Failed"), failed),
         kind=GROUP,
     )
-    assert not [line for line in said if "was taken away" in line]
+    assert not [line for line in said if "was evicted" in line]
     assert end.job is not None
     assert GROUP.outcome(end.job, end.pods, None).code == 7
 

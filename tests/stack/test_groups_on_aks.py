@@ -104,7 +104,7 @@ def test_the_code_of_the_worker_that_fails_is_the_runs(stack: ProgramStack, scri
     ("words", "path", "allowed"),
     [
         (("--nodes", "5"), "--nodes", "1 to 4"),
-        (("--nodes", "3", "--queue", "speech"), "--nodes", "2 in all"),
+        (("--nodes", "3", "--queue", "speech"), "--nodes", "at most 2"),
         (("--nodes", "2", "--queue", "other"), "--queue", "speech, vision"),
     ],
 )

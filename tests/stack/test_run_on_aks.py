@@ -351,7 +351,7 @@ def test_files_go_with_a_run_as_the_stacks_identity_and_come_back(stack: Program
     )
     elsewhere = run(stack, script, "--gpus", "0", "--output", "out", "--namespace", "default")
     assert elsewhere.returncode == 2
-    assert "--namespace: files come and go as the stack's identity" in elsewhere.stderr
+    assert "--namespace: files are transferred as the stack's identity" in elsewhere.stderr
 
 
 def test_a_saved_model_that_a_run_leaves_is_a_model_of_the_workspace(stack: ProgramStack, tmp_path: Path) -> None:
