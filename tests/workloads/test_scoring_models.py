@@ -177,4 +177,4 @@ def test_the_script_scores_files_without_a_server(scoring_python: Path, scoring_
     assert scores(json.loads(line)) == [[1, 0, 0.2]]
     told = [line for line in done.stderr.splitlines() if line.startswith("score.py: ")]
     assert "none.png" in told[0]
-    assert told[1].startswith(f"score.py: {tmp_path}/text.png: the body is no PNG")
+    assert told[1].startswith(f"score.py: {tmp_path}/text.png: the body is not PNG")
