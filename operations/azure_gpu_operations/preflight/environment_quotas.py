@@ -2,19 +2,21 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from azure.core.exceptions import HttpResponseError
 
 from azure_gpu.catalog.services.container_apps import PROFILES, QUOTAS, QUOTAS_PAGE
 from azure_gpu.formats import arm_ids
 from azure_gpu.shared.installation import COMMAND
-from azure_gpu.stack.inventory import EnvironmentUse
 from azure_gpu_operations.azure import SignIn, get_list
 from azure_gpu_operations.jobs import API_VERSION
 from azure_gpu_operations.preflight.fetching import Outcome, retries
 from azure_gpu_operations.preflight.lists import ListKey, ListKind
 from azure_gpu_operations.preflight.rows import Answer, Row
+
+if TYPE_CHECKING:  # it loads all components, and `--help` needs none
+    from azure_gpu.stack.inventory import EnvironmentUse
 
 _NOT_FOUND = 404
 
@@ -26,17 +28,17 @@ class Quotas(NamedTuple):
     limits: Mapping[str, int]
 
 
-def readers(login: SignIn, uses: Iterable[EnvironmentUse]) -> dict[ListKey, Callable[[], Any]]:
+def readers(login: SignIn, uses: "Iterable[EnvironmentUse]") -> dict[ListKey, Callable[[], Any]]:
     """One for each environment."""
     return {_key(use): partial(_quotas, login, use.environment) for use in uses}
 
 
-def rows(uses: Iterable[EnvironmentUse], outcomes: Mapping[ListKey, Outcome[Any]], stack: str) -> list[Row]:
+def rows(uses: "Iterable[EnvironmentUse]", outcomes: Mapping[ListKey, Outcome[Any]], stack: str) -> list[Row]:
     """One for each GPU of an environment."""
     return [_row(use, outcomes[_key(use)].value, stack) for use in uses]
 
 
-def _key(use: EnvironmentUse) -> ListKey:
+def _key(use: "EnvironmentUse") -> ListKey:
     return ListKey(ListKind.ENVIRONMENT_QUOTAS, use.environment.rsplit("/", 1)[-1])
 
 
@@ -50,7 +52,7 @@ def _quotas(login: SignIn, environment: str) -> Quotas:
     return Quotas(there=True, limits={str(each["name"]["value"]).lower(): int(each["limit"]) for each in listed})
 
 
-def _row(use: EnvironmentUse, found: Quotas | None, stack: str) -> Row:
+def _row(use: "EnvironmentUse", found: Quotas | None, stack: str) -> Row:
     gpu, quota = PROFILES[use.profile].gpu, QUOTAS[use.profile]
     environment = arm_ids.parse(use.environment)
     name = environment.name if environment is not None else use.environment

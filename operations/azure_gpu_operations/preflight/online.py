@@ -4,19 +4,22 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import partial
+from typing import TYPE_CHECKING
 
 from azure.core.exceptions import AzureError
 from requests.exceptions import RequestException
 
 from azure_gpu.catalog.quotas import CountedUse
 from azure_gpu.catalog.size_use import TAKES_SIZES, Service, SizeUse
-from azure_gpu.stack.inventory import EnvironmentUse, MachinesUse, PackageUse
 from azure_gpu_operations.azure import SignIn, sign_in
 from azure_gpu_operations.connection import Connection
 from azure_gpu_operations.preflight import answers, deleted_logs, environment_quotas, features, lists, packages
 from azure_gpu_operations.preflight.fetching import LIMIT_SECONDS, SharedCredential, fetch, retries
 from azure_gpu_operations.preflight.needs import RequestedName
 from azure_gpu_operations.preflight.rows import Row
+
+if TYPE_CHECKING:  # it loads all components, and `--help` needs none
+    from azure_gpu.stack.inventory import EnvironmentUse, MachinesUse, PackageUse
 
 NO_SUBSCRIPTION = (
     "no subscription: set azure-native:subscriptionId in the stack's configuration, or ARM_SUBSCRIPTION_ID "
@@ -42,10 +45,10 @@ def ask(
     group: str = "",
     batch_account: str = "",
     own: Collection[str] = (),
-    system_pools: Sequence[MachinesUse] = (),
-    ml_machines: Sequence[MachinesUse] = (),
-    requested_packages: Sequence[PackageUse] = (),
-    environments: Sequence[EnvironmentUse] = (),
+    system_pools: "Sequence[MachinesUse]" = (),
+    ml_machines: "Sequence[MachinesUse]" = (),
+    requested_packages: "Sequence[PackageUse]" = (),
+    environments: "Sequence[EnvironmentUse]" = (),
     batch_account_id: str = "",
     log_workspace: str = "",
     region: str = "",
@@ -113,6 +116,6 @@ def reached(connection: Connection) -> SignIn | str:
         return f"{connection.metadata_host or 'Azure'} can't be reached: {error}"
 
 
-def _counted(pool: MachinesUse, service: Service) -> CountedUse:
+def _counted(pool: "MachinesUse", service: Service) -> CountedUse:
     use = SizeUse(service, pool.size, pool.region, pool.path, pool.path, pool.nodes)
     return CountedUse(use, pool.family, (pool.vcpus or 0) * pool.nodes)

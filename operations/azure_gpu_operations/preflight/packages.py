@@ -5,6 +5,7 @@
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from azure.core.pipeline.policies import RetryPolicy
 
@@ -12,7 +13,6 @@ from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.formats import stack_file
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu.stack.common_file import extended
-from azure_gpu.stack.inventory import PackageUse
 from azure_gpu.stack.keys import config_key
 from azure_gpu_operations.azure import SignIn
 from azure_gpu_operations.batch.packages import ACTIVE, Packages
@@ -20,6 +20,9 @@ from azure_gpu_operations.preflight.lists import ListKind
 from azure_gpu_operations.preflight.program import Inventory, take
 from azure_gpu_operations.preflight.rows import Answer, Row
 from azure_gpu_operations.project import name_of
+
+if TYPE_CHECKING:  # it loads all components, and `--help` needs none
+    from azure_gpu.stack.inventory import PackageUse
 
 
 def inventory(project_folder: Path, file: Path, stack: str) -> Inventory | None:
@@ -35,13 +38,15 @@ def inventory(project_folder: Path, file: Path, stack: str) -> Inventory | None:
     return taken if taken.packages else None
 
 
-def states(login: SignIn, account_id: str, packages: Iterable[PackageUse], retries: RetryPolicy | None = None) -> tuple[str, ...]:
+def states(
+    login: SignIn, account_id: str, packages: "Iterable[PackageUse]", retries: RetryPolicy | None = None
+) -> tuple[str, ...]:
     """How each is, "" for one that isn't there. An `account_id` "" is an account that isn't there yet, and holds nothing."""
     held = Packages(login, account_id, retries) if account_id else None
     return tuple(held.state(each.application, each.version) if held else "" for each in packages)
 
 
-def inactive(packages: Sequence[PackageUse], found: Sequence[str], account_id: str, stack: str) -> list[Problem]:
+def inactive(packages: "Sequence[PackageUse]", found: Sequence[str], account_id: str, stack: str) -> list[Problem]:
     """`found`: the states of the packages."""
     return [
         _problem(package, state, stack, is_new=not account_id)
@@ -50,7 +55,7 @@ def inactive(packages: Sequence[PackageUse], found: Sequence[str], account_id: s
     ]
 
 
-def rows(packages: Sequence[PackageUse], found: Sequence[str] | None, account_id: str, stack: str) -> list[Row]:
+def rows(packages: "Sequence[PackageUse]", found: Sequence[str] | None, account_id: str, stack: str) -> list[Row]:
     """One row per package; `found` None where Azure couldn't be asked."""
     if found is None:
         message = f"couldn't be read: {ListKind.PACKAGES}"
@@ -66,7 +71,7 @@ def rows(packages: Sequence[PackageUse], found: Sequence[str] | None, account_id
     return result
 
 
-def _problem(package: PackageUse, state: str, stack: str, *, is_new: bool) -> Problem:
+def _problem(package: "PackageUse", state: str, stack: str, *, is_new: bool) -> Problem:
     what = f"{package.application} {package.version}".strip()
     push = f"{COMMAND} package push FOLDER --application {package.application}"
     push += f" --version {package.version or 'V'} --stack {stack}" + ("" if package.version else " --default")

@@ -3,15 +3,18 @@
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from azure_gpu.catalog import providers, regions
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.size_use import Service, SizeUse
 from azure_gpu.formats import azure_types
-from azure_gpu.stack import inventory
-from azure_gpu.stack.inventory import EnvironmentUse, MachinesUse, PackageUse
 from azure_gpu_operations import planned
 from azure_gpu_operations.preflight.needs import NamedKind, RequestedName
+
+if TYPE_CHECKING:  # it loads all components, and `--help` needs none
+    from azure_gpu.stack import inventory
+    from azure_gpu.stack.inventory import EnvironmentUse, MachinesUse, PackageUse
 
 _KINDS = {
     azure_types.STORAGE_ACCOUNT.arm_type: NamedKind.STORAGE,
@@ -29,14 +32,14 @@ class Inventory:
     region: str
     problems: tuple[Problem, ...] = ()
     uses: tuple[SizeUse, ...] = ()
-    system_pools: tuple[MachinesUse, ...] = ()  # of the clusters that it creates
-    ml_machines: tuple[MachinesUse, ...] = ()  # of managed endpoints and computes; with the fifth that is kept for upgrades
-    environments: tuple[EnvironmentUse, ...] = ()  # of Container Apps, with the GPUs that jobs use there
+    system_pools: "tuple[MachinesUse, ...]" = ()  # of the clusters that it creates
+    ml_machines: "tuple[MachinesUse, ...]" = ()  # of managed endpoints and computes; with the fifth that is kept for upgrades
+    environments: "tuple[EnvironmentUse, ...]" = ()  # of Container Apps, with the GPUs that jobs use there
     names: tuple[RequestedName, ...] = ()
     namespaces: tuple[str, ...] = ()  # of the resource providers that it needs
     batch_account: str = ""  # the name of the account that its pools are in
     batch_account_id: str = ""  # its ARM id where it is an existing one
-    packages: tuple[PackageUse, ...] = ()
+    packages: "tuple[PackageUse, ...]" = ()
     log_workspace: str = ""  # ARM id of the one that is created; empty where none is
     assigns_roles: bool = True
     group: str = ""
@@ -49,7 +52,7 @@ def take(project_folder: Path, file: Path, stack: str, as_of: str) -> Inventory:
     return _inventory(planned.inventory(project_folder, file, stack, as_of))
 
 
-def _inventory(taken: inventory.Inventory) -> Inventory:
+def _inventory(taken: "inventory.Inventory") -> Inventory:
     namespaces = {name.arm_type.split("/")[0] for name in taken.names}
     namespaces |= {namespace for use in taken.uses for namespace in providers.OF_SERVICE[use.service]}
     if providers.MACHINE_LEARNING in namespaces:  # a workspace, and what it can't be without
