@@ -63,7 +63,7 @@ def test_a_run_command_that_failed_and_then_a_machine_that_is_off(machine: TestM
     assert machine.azure.put(path, body, SCHEDULES).status_code in (200, 201)
     told = explain(machine.id)
     assert told["cause"] == "OUT_OF_HOURS"
-    assert "each day at 19:00 (UTC)" in told["what"]
+    assert "by its daily schedule at 19:00 (UTC)" in told["what"]
 
 
 def test_a_job_that_failed(azure: EmbeddedAzure, explain: Explain) -> None:

@@ -207,7 +207,7 @@ def test_a_refused_sign_in_is_said_in_the_clis_words_and_tried_again_the_next_ti
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "words"),
-    [(None, "there is no "), ("config: [1]", "a stack file is a mapping"), ("config: {", "not YAML")],
+    [(None, "not found"), ("config: [1]", "a stack file is a mapping"), ("config: {", "not YAML")],
 )
 def test_a_stack_file_that_cannot_be_read_is_said_in_a_line(shell: Shell, text: str | None, words: str) -> None:
     if text is not None:
