@@ -344,7 +344,7 @@ def test_a_conda_file_is_read_from_the_programs_folder_and_says_whether_it_is_fo
     }
     assert [(each.path.split(".")[2], each.severity.value, each.message[:30]) for each in problems] == [
         ("gpu", "warning", "onnxruntime is CPU-only, and t"),
-        ("bad", "error", "not a valid conda file: expec"),
+        ("bad", "error", "not a valid conda file: expect"),
         ("none", "error", "this file can't be read: No su"),
         ("nul", "error", "this file can't be read: not a"),
     ]
