@@ -4,7 +4,6 @@ import sys
 from typing import Any
 
 from rich.console import Console
-from rich.table import Column
 
 _WIDTH_WITHOUT_TERMINAL = 200  # a file or a pipe has no width; rich would assume 80 columns and wrap every row
 
@@ -16,8 +15,3 @@ def console() -> Console:
 def add_wide(parser: Any) -> None:
     """The option of every command that prints a table."""
     parser.add_argument("--wide", action="store_true", help="print all columns, also in a narrow terminal")
-
-
-def columns(*headings: str) -> list[Column]:
-    """The columns of a table, in this order."""
-    return [Column(heading, overflow="fold") for heading in headings]

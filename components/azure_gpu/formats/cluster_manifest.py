@@ -45,7 +45,6 @@ OTHERS = {
     "ClusterQueue": "queues of the cluster",
     "ResourceFlavor": "queues of the cluster",
 }
-_POD_PATHS = {"Pod": "spec", "CronJob": "spec.jobTemplate.spec.template.spec"}
 _PLUMBING = ("selector", "revisionHistoryLimit", "progressDeadlineSeconds", "podManagementPolicy", "updateStrategy", "strategy")
 _LEFT_OF_POD = {
     "initContainers": "a pod here has one container",
