@@ -65,9 +65,11 @@ sys.exit(int(os.environ.get("CODE", "0")) if own == 1 else 0)
 @pytest.fixture(scope="module")
 def stack(azure: EmbeddedAzure, kubernetes_bin: Path, engine_bin: Path) -> Iterator[ProgramStack]:
     told = groups.told()
-    (azure.state / "groups-bin").write_text(told.read_text(encoding="utf-8"), encoding="utf-8")
+    there = azure.state / "groups-bin"
+    there.write_text(told.read_text(encoding="utf-8"), encoding="utf-8")
     with standing(azure, "groups", CONFIG, engine_bin=engine_bin, kubernetes_bin=kubernetes_bin) as made:
         yield made
+    there.unlink()
 
 
 @pytest.fixture(scope="module")

@@ -17,9 +17,8 @@ from azure_gpu.kubernetes.gpu_objects.spec import QueueSpec
 from localazure.kubernetes_plugin.waiting import conditions
 from tests.localazure.kubernetes import groups
 from tests.localazure.kubernetes.pods import FIRST, SECOND
-from tests.support import node_agent
+from tests.support import kubernetes, node_agent
 from tests.support.embedded import until
-from tests.support.kubernetes import ControlPlane
 from tests.support.node_agent import IMAGE, NodeAgent, record
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -56,13 +55,25 @@ _NODES = [record(name, labels=_LABELS) for name in (FIRST, SECOND)]
 
 
 @pytest.fixture(scope="module")
-def cluster(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeAgent]:
-    """Two nodes, and JobSet."""
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeAgent]:
+    """Two nodes and JobSet, on a control plane of their own: the controllers' webhooks stay when their pods are gone, and a
+    control plane whose webhooks don't answer accepts no job."""
     file = groups.told()
-    with node_agent.running(control_plane, tmp_path_factory.mktemp("agent"), groups=file) as running:
+    clusters = kubernetes.clusters_in(tmp_path_factory.mktemp("kubernetes"))
+    with (
+        kubernetes.running(clusters, kubernetes.shape()) as control_plane,
+        node_agent.running(control_plane, tmp_path_factory.mktemp("agent"), groups=file) as running,
+    ):
         running.nodes(*_NODES)
         groups.jobset(running, file)
         yield running
+
+
+@pytest.fixture
+def namespace(cluster: NodeAgent) -> Iterator[str]:
+    """A namespace of this cluster."""
+    with kubernetes.new_namespace(cluster.control_plane) as name:
+        yield name
 
 
 @pytest.fixture(scope="module")
