@@ -17,7 +17,7 @@ from localazure.entra import identity as identities
 from localazure.errors import CommandError
 from localazure.fault import AT_ONCE, FIELDS, KINDS, PATH, QUOTA_SERVICES, REGISTRATION_STATES, RESTRICTION_REASONS, STANDING
 from localazure.folder import LocalFolder
-from localazure.still import choice
+from localazure.nothing_runs import choice
 from localazure.weather import state
 from localazure.weather.parts import PARTS
 

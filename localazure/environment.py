@@ -14,8 +14,8 @@ from pathlib import Path
 from localazure.entra.identity import Identity
 from localazure.folder import SECRET_MODE, LocalFolder, write_whole
 from localazure.kubernetes import programs
+from localazure.nothing_runs import choice
 from localazure.services import SUBSCRIPTION
-from localazure.still import choice
 
 LOOPBACK = ("localhost", "127.0.0.1")
 

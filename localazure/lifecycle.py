@@ -13,8 +13,8 @@ from localazure.entra import identity as identities
 from localazure.errors import CommandError
 from localazure.folder import LocalFolder, write_whole
 from localazure.lock import locked
+from localazure.nothing_runs import choice
 from localazure.process import POLL_SECONDS
-from localazure.still import choice
 from localazure.weather import state
 
 START_SECONDS = 60
@@ -37,7 +37,7 @@ def start(
     declared. All are remembered in the folder, for this server and those after it.
     """
     from localazure import environment, kubernetes_plugin, plugin  # here, because only a start needs them
-    from localazure.still import kubernetes_api
+    from localazure.nothing_runs import kubernetes_api
 
     folder.create()
     if kubernetes_bin is not None:

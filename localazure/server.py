@@ -41,8 +41,8 @@ from localazure.kubernetes.authorization_routes import ClusterRoutes
 from localazure.lists.deviations import Deviations
 from localazure.machines import identity_tokens, routes
 from localazure.ml.bodies import GONE
+from localazure.nothing_runs import kubernetes_api, parts
 from localazure.services import Clock, Services, Settings
-from localazure.still import kubernetes_api, parts
 from localazure.weather.state import Weather
 
 HEADER = ("x-local-azure", "embedded")

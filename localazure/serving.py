@@ -8,9 +8,9 @@ from localazure import endpoint, server, tls
 from localazure.endpoint import Endpoint
 from localazure.folder import LocalFolder
 from localazure.lock import locked
+from localazure.nothing_runs import choice
 from localazure.process import this_process
 from localazure.server import Start
-from localazure.still import choice
 from localazure.weather.state import Weather, kept
 
 

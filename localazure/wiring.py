@@ -83,8 +83,8 @@ from localazure.kubernetes.pools import ClusterPools
 from localazure.machines.machines import Machines
 from localazure.machines.ml_jobs import JobRunner
 from localazure.ml.service import OnlineEndpoints
+from localazure.nothing_runs.parts import Parts
 from localazure.services import Services
-from localazure.still.parts import Parts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

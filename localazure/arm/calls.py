@@ -14,8 +14,8 @@ from localazure.arm.kind import Action, Answer, Call, Kind
 from localazure.arm.locks import Locks
 from localazure.arm.operations import Operations
 from localazure.arm.store import Body, Resource
+from localazure.nothing_runs import refused
 from localazure.services import Services
-from localazure.still import refused
 
 
 class Calls:

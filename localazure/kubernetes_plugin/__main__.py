@@ -9,8 +9,8 @@ import sys
 from localazure.kubernetes_plugin.engine_log import EngineLog
 from localazure.kubernetes_plugin.recording import Recorder
 from localazure.kubernetes_plugin.servicer import Provider
+from localazure.nothing_runs import choice
 from localazure.plugin.server import serve
-from localazure.still import choice
 
 if __name__ == "__main__":
     log = EngineLog(sys.argv[1] if len(sys.argv) > 1 else "")

@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
     files: tuple[Path, Path] = (stack_options.file_of(options, options.first), stack_options.file_of(options, options.second))
     try:
         found = list(differences(*(planned.whole(file) for file in files)))
-    except planned.WrongStackFileError as error:
+    except planned.UnreadableStackFileError as error:
         return refuse(error)
     if options.json:
         rows = [{"key": each.key, options.first: each.first, options.second: each.second} for each in found]

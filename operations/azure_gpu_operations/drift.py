@@ -25,7 +25,7 @@ from azure_gpu.stack.service_changes import CLUSTER, ENDPOINT, POOL
 from azure_gpu_operations import stack_options
 from azure_gpu_operations.connection import connection_of
 from azure_gpu_operations.exit_codes import DRIFTED, FAILED, OK
-from azure_gpu_operations.guard.strangers import created, strangers
+from azure_gpu_operations.guard.foreign_resources import created, foreign_resources
 from azure_gpu_operations.stack import EngineError, Stack
 from azure_gpu_operations.terminal import printable
 
@@ -102,7 +102,7 @@ def _undeclared(stack: Stack) -> Iterator[str]:
     try:
         with closing(Arm(connection)) as arm:
             for group in groups:
-                for each in strangers(arm, group, deployment):
+                for each in foreign_resources(arm, group, deployment):
                     yield f"{each}, in resource group {group.rsplit('/', 1)[-1]}: not declared in this stack"
     except (AzureError, AzureCoreError, requests.RequestException) as error:
         yield f"other resources in its resource groups couldn't be read ({first_line(error)})"

@@ -1,7 +1,7 @@
 """Reads and resolves a stack's file by the library, as the program does.
 
 Sends no requests to Azure, and runs the engine only for outputs of other stacks. Encrypted values have placeholders.
-WrongStackFileError if the file can't be read.
+UnreadableStackFileError if the file can't be read.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _HIDDEN = "[secret]"  # what `pulumi stack output` shows of a secret
 
 
-class WrongStackFileError(ValueError):
+class UnreadableStackFileError(ValueError):
     """A configuration file that can't be read. The text is for the user."""
 
 
@@ -46,7 +46,7 @@ def switched_off(file: Path, name: str, section: str = "") -> str:
     `section`: the key that the part is below, such as `clusters` or `ml_workspace.computes`; "" for any."""
     try:
         off = settings(file).off
-    except WrongStackFileError:
+    except UnreadableStackFileError:
         return ""
     name_steps, around = name.split("/") if name else [], section.split(".") if section else []
     for path in off:
@@ -66,7 +66,7 @@ def whole(file: Path, folder: Path | None = None) -> dict[str, Any]:
     given, _ = configuration(file, project_name)
     merged = extended(given, project_name, folder)
     if merged.problems:
-        raise WrongStackFileError(f"{file.name}: " + "; ".join(map(str, merged.problems)))
+        raise UnreadableStackFileError(f"{file.name}: " + "; ".join(map(str, merged.problems)))
     return {
         key.removeprefix(config_key("", project_name)): stack_file.decoded(text) for key, text in merged.configuration.items()
     }
@@ -94,9 +94,9 @@ def configuration(file: Path, project_name: str) -> tuple[dict[str, str], "Encry
         text = file.read_text(encoding="utf-8")
         return {**login_from(os.environ), **stack_file.configuration(text)}, secret_values.in_text(text, project_name)
     except OSError as error:
-        raise WrongStackFileError(f"{file} can't be read: {error.strerror}") from None
+        raise UnreadableStackFileError(f"{file} can't be read: {error.strerror}") from None
     except (UnicodeDecodeError, stack_file.StackFileError) as error:
-        raise WrongStackFileError(f"{file}: {error}") from None
+        raise UnreadableStackFileError(f"{file}: {error}") from None
 
 
 def outputs_of(stack: str) -> "Outputs":

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from azure_gpu_operations.clusters import reach
+from azure_gpu_operations.clusters import connect
 from azure_gpu_operations.clusters.api import ClusterApi
 from azure_gpu_operations.clusters.errors import ClusterError
 from azure_gpu_operations.run.on_cluster import plan
@@ -23,7 +23,7 @@ ID = "/subscriptions/s/resourceGroups/g/providers/Microsoft.ContainerService/man
 
 @pytest.fixture
 def api(control_plane: ControlPlane) -> Iterator[ClusterApi]:
-    with closing(reach.of_file(control_plane.kubeconfig)[0]) as made:
+    with closing(connect.of_file(control_plane.kubeconfig)[0]) as made:
         yield made
 
 
@@ -63,7 +63,7 @@ def test_a_cluster_that_does_not_answer_is_said_so_in_a_line(tmp_path: Path) -> 
     user = {"name": "a", "user": {"token": "none"}}
     content = {"clusters": [cluster], "contexts": [context], "users": [user], "current-context": "a"}
     file.write_text(yaml.safe_dump(content))
-    with closing(reach.of_file(file)[0]) as api, pytest.raises(ClusterError) as refused:
+    with closing(connect.of_file(file)[0]) as api, pytest.raises(ClusterError) as refused:
         api.get("/version")
     assert refused.value.is_silent
     assert "the cluster at https://127.0.0.1:1 doesn't answer" in str(refused.value)
@@ -80,7 +80,7 @@ def test_a_kubeconfig_that_cannot_be_used_is_told(tmp_path: Path, text: str | No
     if text is not None:
         file.write_text(text)
     with pytest.raises(ClusterError, match=said):
-        reach.of_file(file)
+        connect.of_file(file)
 
 
 class Arm:
@@ -113,7 +113,7 @@ class Arm:
 
 def test_with_entra_the_login_asks_with_a_token_for_the_server_application(control_plane: ControlPlane) -> None:
     arm: Any = Arm(control_plane, aadProfile={"managed": True}, disableLocalAccounts=True)
-    with closing(reach.of_cluster(arm, ID)) as api, pytest.raises(ClusterError) as refused:
+    with closing(connect.of_cluster(arm, ID)) as api, pytest.raises(ClusterError) as refused:
         api.items("/api/v1/nodes")
     assert refused.value.status == 401  # the API server knows nobody of this token
     assert arm.asked == ["6dae42f8-4368-4678-94ff-3960e28e3630/.default"]  # once, though two requests were made
@@ -126,7 +126,7 @@ def test_without_entra_the_local_account_that_arm_hands_out_is_used(control_plan
         (False, ["listClusterUserCredential", "listClusterAdminCredential"]),
     ):
         arm: Any = Arm(control_plane, with_certificate=with_certificate)
-        with closing(reach.of_cluster(arm, ID)) as api:
+        with closing(connect.of_cluster(arm, ID)) as api:
             assert api.get("/api/v1/namespaces/default") is not None
         assert arm.posted == actions
 
@@ -134,7 +134,7 @@ def test_without_entra_the_local_account_that_arm_hands_out_is_used(control_plan
 def test_a_cluster_that_is_gone_or_stopped_is_told_before_anybody_asks_it(control_plane: ControlPlane) -> None:
     arm: Any = Arm(control_plane, powerState={"code": "Stopped"})
     with pytest.raises(ClusterError, match=f"the cluster aks is stopped; az aks start --ids {ID}"):
-        reach.of_cluster(arm, ID)
+        connect.of_cluster(arm, ID)
     arm.body = None
     with pytest.raises(ClusterError, match="it was deleted outside the stack"):
-        reach.of_cluster(arm, ID)
+        connect.of_cluster(arm, ID)

@@ -70,7 +70,7 @@ def test_a_file_that_is_not_there_or_no_stack_file_is_one_line(tmp_path: Path) -
     broken = tmp_path / "Pulumi.x.yaml"
     broken.write_text("config: [")
     for file in (tmp_path / "none.yaml", broken):
-        with pytest.raises(planned.WrongStackFileError) as wrong:
+        with pytest.raises(planned.UnreadableStackFileError) as wrong:
             program.take(ROOT, file, "x", "")
         assert str(file) in str(wrong.value)
         assert "\n" not in str(wrong.value)

@@ -133,11 +133,11 @@ def main() -> None:
     for folder in (checkout, checkout / "components"):
         sys.path.insert(0, str(folder))
     from azure_gpu.formats import build_context
-    from azure_gpu.kubernetes import reach
+    from azure_gpu.kubernetes import api_server
     from tests.upgrades.program import DayOfTheCases, answers, tag_of
 
     build_context.context_hash = tag_of
-    reach.answer_problem = answers
+    api_server.answer_problem = answers
     pulumi.ResourceHook = hook_of(pulumi.ResourceHook, lambda opts: opts is not None and bool(opts.on_dry_run))
     pulumi.ErrorHook = error_hook_of(pulumi.ErrorHook)
     pulumi.log.debug = _nothing  # a call to the engine for each resource

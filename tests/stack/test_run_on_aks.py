@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from azure_gpu_operations.clusters import reach
+from azure_gpu_operations.clusters import connect
 from azure_gpu_operations.clusters.api import ClusterApi
 from tests.stack.attached_runs import carries_files, is_followed_and_stopped
 from tests.support.embedded import CHECKOUT, EmbeddedAzure, until
@@ -124,7 +124,7 @@ def kubeconfig(stack: ProgramStack) -> Path:
 
 @pytest.fixture
 def api(kubeconfig: Path) -> Iterator[ClusterApi]:
-    with closing(reach.of_file(kubeconfig)[0]) as found:
+    with closing(connect.of_file(kubeconfig)[0]) as found:
         yield found
 
 

@@ -54,10 +54,10 @@ def main() -> None:
     sys.path.insert(0, str(folder))
     if os.environ.get("OFFLINE"):
         from azure_gpu.formats import build_context
-        from azure_gpu.kubernetes import reach
+        from azure_gpu.kubernetes import api_server
 
         build_context.context_hash = tag_of
-        reach.answer_problem = answers
+        api_server.answer_problem = answers
         pulumi.ResourceHook = HookOfPlans
     with mock.patch.object(datetime, "datetime", DayOfTheCases), contextlib.chdir(folder):
         runpy.run_path(str(folder / "__main__.py"), run_name="__main__")

@@ -20,8 +20,8 @@ from azure_gpu.aks.existing import ClusterFacts
 from azure_gpu.aks.spec import GpuClusterSpec
 from azure_gpu.catalog import roles
 from azure_gpu.formats import azure_types
-from azure_gpu.kubernetes import reach
-from azure_gpu.kubernetes.reach import NotAllowedError, NotReachedError, Permission
+from azure_gpu.kubernetes import api_server
+from azure_gpu.kubernetes.api_server import NotAllowedError, NotReachedError, Permission
 from azure_gpu.shared import role_of_identity
 from azure_gpu.shared.hooks import called
 from azure_gpu.shared.look_up import told
@@ -105,7 +105,7 @@ def assign(
             return
         pulumi.log.info(f"waiting until the new role assignment takes effect, up to {roles.DELAY_MINUTES} minutes", parent)
         try:
-            await asyncio.to_thread(reach.wait_until_allowed, text, NEEDED, roles.DELAY_MINUTES * 60)
+            await asyncio.to_thread(api_server.wait_until_allowed, text, NEEDED, roles.DELAY_MINUTES * 60)
         except NotAllowedError as error:
             pulumi.log.warn(
                 f"{spec.path}: {error}. Creating objects on the cluster may fail; the next `pulumi up` continues.", parent

@@ -35,7 +35,7 @@ from azure_gpu.formats.tags import NODE_POOL
 from azure_gpu.foundation import common
 from azure_gpu.kubernetes import objects
 from azure_gpu.kubernetes.gpu_objects import declare as gpu_objects_declare, rules as gpu_objects_rules
-from azure_gpu.shared import log_settings, overrides, patience, program, role_command, role_of_identity
+from azure_gpu.shared import log_settings, overrides, program, retry_hooks, role_command, role_of_identity
 from azure_gpu.shared.attachable import AttachableCluster, ClusterOfWorkspace
 from azure_gpu.shared.context import as_serving, declared, pull_role_of, resolve_stack
 from azure_gpu.shared.look_up import AskedBy, told
@@ -126,7 +126,7 @@ class GpuCluster(AttachableCluster):
     ) -> None:
         """`args`, or its keys as keywords. Every problem of theirs is raised as one `Refused`, before anything is declared."""
         wired = args if isinstance(args, Wired) else _wired(name, together(args, kw), opts)
-        spec, facts = wired.spec or _decided(name, wired)
+        spec, facts = wired.spec or _resolved(name, wired)
         super().__init__(read_pools.COMPONENT, name, None, opts)
         wiring = wired.args
 
@@ -134,8 +134,8 @@ class GpuCluster(AttachableCluster):
         self._spec = spec
         self._args = wiring
         self._child = pulumi.ResourceOptions(parent=self)
-        self._new_roles = patience.NewRoles(self)
-        self._again = patience.hooks(self, self._new_roles)
+        self._new_roles = retry_hooks.NewRoles(self)
+        self._again = retry_hooks.hooks(self, self._new_roles)
         self.identity_principal_id = self.agent_pools = None
         self.node_resource_group = None if spec.existing else pulumi.Output.from_input(spec.node_resource_group)
         cluster = self._existing(wired.asked_by) if spec.existing else self._cluster(facts.pools)
@@ -446,7 +446,7 @@ def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wi
     return common.wire(described)
 
 
-def _decided(name: str, wired: _Wired) -> tuple[GpuClusterSpec, ClusterFacts]:
+def _resolved(name: str, wired: _Wired) -> tuple[GpuClusterSpec, ClusterFacts]:
     """Resolves the arguments. Raises `Refused` with every problem."""
     args = wired.args
     context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())

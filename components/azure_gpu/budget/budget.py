@@ -27,7 +27,7 @@ from pulumi_azure_native import consumption
 from azure_gpu.budget.args import BudgetArgs, BudgetWiring
 from azure_gpu.budget.spec import BudgetSpec, Threshold, resolve
 from azure_gpu.foundation import common
-from azure_gpu.shared import overrides, patience
+from azure_gpu.shared import overrides, retry_hooks
 from azure_gpu.shared.context import resolve_stack
 from azure_gpu.shared.wired import Wired, together
 
@@ -60,7 +60,7 @@ class Budget(pulumi.ComponentResource):
     ) -> None:
         """`args`, or its keys as keywords. All problems are raised as one `Refused`, before anything is declared."""
         wired = args if isinstance(args, Wired) else _wired(name, together(args, kw), opts)
-        spec = wired.spec or _decided(wired)
+        spec = wired.spec or _resolved(wired)
         super().__init__("azuregpu:index:Budget", name, None, opts)
         wiring = wired.args
         group = wiring["resource_group_name"]
@@ -80,7 +80,7 @@ class Budget(pulumi.ComponentResource):
             opts=pulumi.ResourceOptions(
                 parent=self,
                 ignore_changes=["timePeriod.startDate"],
-                hooks=patience.hooks(self),
+                hooks=retry_hooks.hooks(self),
                 transformations=overrides.applied(wiring.get("overrides"), self),
             ),
         )
@@ -118,7 +118,7 @@ def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wi
     return common.take(Budget, name, BudgetArgs, given, opts)
 
 
-def _decided(wired: _Wired) -> BudgetSpec:
+def _resolved(wired: _Wired) -> BudgetSpec:
     """Resolves the arguments. Raises `Refused` with all problems."""
     args = wired.args
     context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())

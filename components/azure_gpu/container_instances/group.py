@@ -17,7 +17,7 @@ from azure_gpu.container_instances.args import ContainerGroupArgs, ContainerGrou
 from azure_gpu.container_instances.resolve import resolve
 from azure_gpu.container_instances.spec import ContainerGroupSpec, gpus
 from azure_gpu.foundation import common
-from azure_gpu.shared import log_settings, overrides, patience, renewal
+from azure_gpu.shared import log_settings, overrides, renewal, retry_hooks
 from azure_gpu.shared.context import declared, resolve_stack
 from azure_gpu.shared.wired import Wired, together
 
@@ -72,7 +72,7 @@ class ContainerGroup(pulumi.ComponentResource):
     ) -> None:
         """`args`, or its keys as keywords. All problems are raised as one `Refused`, before anything is declared."""
         wired = args if isinstance(args, Wired) else _wired(name, together(args, kw), opts)
-        spec = wired.spec or _decided(name, wired)
+        spec = wired.spec or _resolved(name, wired)
         super().__init__("azuregpu:index:ContainerGroup", name, None, opts)
         wiring = wired.args
         count = f"{len(spec.containers)} containers"
@@ -102,7 +102,7 @@ class ContainerGroup(pulumi.ComponentResource):
                 replacement_trigger=renewed.trigger,
                 delete_before_replace=True,  # its name is fixed, so the old one must be deleted before its replacement is created
                 transformations=overrides.applied(wiring.get("overrides"), self),
-                hooks=patience.hooks(self),
+                hooks=retry_hooks.hooks(self),
             ),
         )
         if spec.settings.get("send_logs", True):
@@ -138,7 +138,7 @@ def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wi
     return common.take(ContainerGroup, name, ContainerGroupArgs, given, opts)
 
 
-def _decided(name: str, wired: _Wired) -> ContainerGroupSpec:
+def _resolved(name: str, wired: _Wired) -> ContainerGroupSpec:
     """Resolves the arguments. Raises `Refused` with all problems."""
     args = wired.args
     context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())

@@ -13,7 +13,7 @@ from azure_gpu.formats import edge_deployment, kubeconfig as kubeconfigs
 from azure_gpu.formats.edge_deployment import VISIBLE, EdgeJobInFile
 from azure_gpu.formats.kubeconfig import KubeconfigError
 from azure_gpu.formats.stack_file import SECRET
-from azure_gpu.kubernetes import jobs as kubernetes_jobs, reach
+from azure_gpu.kubernetes import api_server, jobs as kubernetes_jobs
 from azure_gpu.kubernetes.jobs import JobSpec, Placement
 from azure_gpu.kubernetes.sharing_args import sharing_request
 from azure_gpu.shared.context import Context
@@ -71,7 +71,7 @@ def unanswered(spec: EdgeSharingSpec) -> list[Problem]:
     """The problem of a cluster that doesn't accept its kubeconfig."""
     if spec.kubeconfig is None:
         return []
-    problem = reach.answer_problem(spec.kubeconfig, spec.context, spec.kubeconfig_path)
+    problem = api_server.answer_problem(spec.kubeconfig, spec.context, spec.kubeconfig_path)
     return [problem] if problem is not None else []
 
 

@@ -59,7 +59,7 @@ class EdgeSharing(pulumi.ComponentResource):
     ) -> None:
         """`args`, or its keys as keywords. Every problem of theirs is raised as one `Refused`, before anything is declared."""
         wired = args if isinstance(args, Wired) else _wired(name, together(args, kw), opts)
-        spec = wired.spec or _decided(name, wired)
+        spec = wired.spec or _resolved(name, wired)
         super().__init__("azuregpu:index:EdgeSharing", name, None, opts)
         wiring = wired.args
         images = wiring["registry"]["workload_images"] if "registry" in wiring else {}
@@ -91,7 +91,7 @@ def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wi
     return common.wire(program.describe(EdgeSharing, name, EdgeSharingArgs, given, opts), needs_group=False)
 
 
-def _decided(name: str, wired: _Wired) -> EdgeSharingSpec:
+def _resolved(name: str, wired: _Wired) -> EdgeSharingSpec:
     """Resolves the arguments. Raises `Refused` with every problem."""
     wiring = wired.args
     context, stack_problems = resolve_stack(wiring["stack"], pulumi.get_project(), pulumi.get_stack())

@@ -20,7 +20,7 @@ from azure_gpu.foundation.args import FoundationArgs, FoundationWiring
 from azure_gpu.foundation.existing import FoundationLookup, look_up
 from azure_gpu.foundation.role_commands import role_commands
 from azure_gpu.foundation.spec import FoundationSpec, resolve
-from azure_gpu.shared import overrides, patience, program, role_of_identity
+from azure_gpu.shared import overrides, program, retry_hooks, role_of_identity
 from azure_gpu.shared.context import (
     ComponentOfProgram,
     Dependencies,
@@ -109,7 +109,7 @@ class Foundation(pulumi.ComponentResource):
     ) -> None:
         """`args`, or its keys as keywords. All problems are raised as one `Refused`, before anything is declared."""
         wired = args if isinstance(args, Wired) else _wired(name, together(args, kw), opts)
-        spec, found = wired.spec or _decided(wired)
+        spec, found = wired.spec or _resolved(wired)
         super().__init__("azuregpu:index:Foundation", name, None, opts)
         wiring = wired.args
         self._name = name
@@ -118,7 +118,7 @@ class Foundation(pulumi.ComponentResource):
         self._found = found
         self._asked_by = wired.asked_by
         self._child = pulumi.ResourceOptions(parent=self)
-        self._again = patience.hooks(self) if self._spec.workloads else None
+        self._again = retry_hooks.hooks(self) if self._spec.workloads else None
         self.resource_group_name = self._resource_group()
         self.dependencies = {
             "resource_group_name": self.resource_group_name,
@@ -454,7 +454,7 @@ def _no_location(component: ComponentOfProgram) -> Problem:
     )
 
 
-def _decided(wired: _Wired) -> tuple[FoundationSpec, FoundationLookup]:
+def _resolved(wired: _Wired) -> tuple[FoundationSpec, FoundationLookup]:
     """Resolves the arguments. Raises `Refused` with all problems."""
     args = wired.args
     context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())

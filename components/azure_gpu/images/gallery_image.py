@@ -69,7 +69,7 @@ class GalleryImage(ImageComponent):
     ) -> None:
         """`args`, or its keys as keywords. All problems are raised as one `Refused`, before anything is declared."""
         wired = args if isinstance(args, Wired) else _wired(name, together(args, kw), opts)
-        spec = wired.spec or _decided(name, wired)
+        spec = wired.spec or _resolved(name, wired)
         super().__init__("azuregpu:index:GalleryImage", name, None, opts)
         wiring = wired.args
         self._name = name
@@ -154,7 +154,7 @@ def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wi
     return common.take(GalleryImage, name, GalleryImageArgs, given, opts)
 
 
-def _decided(name: str, wired: _Wired) -> GalleryImageSpec:
+def _resolved(name: str, wired: _Wired) -> GalleryImageSpec:
     """Resolves the arguments. Raises `Refused` with all problems."""
     args = wired.args
     context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())

@@ -88,7 +88,7 @@ class GpuVm(AttachableVm):
     ) -> None:
         """`args`, or its keys as keywords. Every problem of theirs is raised as one `Refused`, before anything is declared."""
         wired = args if isinstance(args, Wired) else _wired(name, together(args, kw), opts)
-        spec = wired.spec or _decided(name, wired)
+        spec = wired.spec or _resolved(name, wired)
         super().__init__("azuregpu:index:GpuVm", name, None, opts)
         wiring = wired.args
         self._name = name
@@ -267,7 +267,7 @@ def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wi
     return common.wire(described)
 
 
-def _decided(name: str, wired: _Wired) -> GpuVmSpec:
+def _resolved(name: str, wired: _Wired) -> GpuVmSpec:
     """Resolves the arguments. Raises `Refused` with every problem."""
     args = wired.args
     context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())

@@ -30,8 +30,8 @@ from localazure.batch.service.pools import Pools
 from localazure.batch.service.request import DataPlaneRequest, segments_of
 from localazure.batch.service.tasks import Tasks
 from localazure.batch.work import Work
+from localazure.nothing_runs import refused
 from localazure.services import Services
-from localazure.still import refused
 
 PREFIX = "/batch"
 # Of azure-batch 15.1; of azure-batch 14.2 and the 15.0.0b1 in azure-cli 2.91; and of what came between them.

@@ -139,10 +139,10 @@ def _state(arm: Arm, cluster_id: str) -> str:
 
 def _is_silent(arm: Arm, cluster_id: str) -> bool:
     """Whether its API doesn't answer at all; a denial is an answer."""
-    from azure_gpu_operations.clusters import reach  # here: the client takes seconds to load, and most stacks have no cluster
+    from azure_gpu_operations.clusters import connect  # here: the client takes seconds to load, and most stacks have no cluster
 
     try:
-        with closing(reach.of_cluster(arm, cluster_id)) as api:
+        with closing(connect.of_cluster(arm, cluster_id)) as api:
             api.get("/version")
     except ClusterError as error:
         return error.is_silent

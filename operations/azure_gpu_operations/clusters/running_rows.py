@@ -11,7 +11,7 @@ from azure_gpu.catalog.services.aks.clusters import USD_HOUR
 from azure_gpu.formats.dates import instant
 from azure_gpu.kubernetes import worker_group
 from azure_gpu_operations.azure import Arm, AzureError
-from azure_gpu_operations.clusters import reach
+from azure_gpu_operations.clusters import connect
 from azure_gpu_operations.clusters.arm_facts import API_VERSION, ClusterFacts, cluster_of, pool_of
 from azure_gpu_operations.clusters.errors import ClusterError
 from azure_gpu_operations.clusters.objects import JobSeen, NodeSeen, PodSeen, by_age, job_of, node_of, pod_of
@@ -61,7 +61,7 @@ class _Inside(NamedTuple):
 def _inside(arm: Arm, facts: ClusterFacts) -> _Inside:
     """Empty if the cluster doesn't answer or denies access: ARM reports what is billed."""
     try:
-        with closing(reach.of_cluster(arm, facts.id)) as api:
+        with closing(connect.of_cluster(arm, facts.id)) as api:
             return _Inside(
                 [node_of(each) for each in api.items("/api/v1/nodes")],
                 [job_of(each) for each in api.items("/apis/batch/v1/jobs")],

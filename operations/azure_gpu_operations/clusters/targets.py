@@ -97,7 +97,7 @@ def _edges(file: Path | None) -> "Mapping[str, EdgeSharingSettings]":
     """The edges of a stack's file; none if it can't be read."""
     try:
         return planned.settings(file).edges if file is not None else {}
-    except planned.WrongStackFileError:
+    except planned.UnreadableStackFileError:
         return {}
 
 

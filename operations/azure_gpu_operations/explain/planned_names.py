@@ -23,5 +23,5 @@ def of_pool(file: Path, stack: str, cluster: str, pool: str) -> str:
 def _all(file: Path, stack: str) -> tuple[Name, ...]:
     try:
         return planned.inventory(project().files, file, stack).names
-    except planned.WrongStackFileError:
+    except planned.UnreadableStackFileError:
         return ()

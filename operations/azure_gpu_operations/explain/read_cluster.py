@@ -6,7 +6,7 @@ from typing import Any
 
 from azure_gpu.kubernetes import worker_group
 from azure_gpu_operations.azure import Arm, AzureError
-from azure_gpu_operations.clusters import queues, reach
+from azure_gpu_operations.clusters import connect, queues
 from azure_gpu_operations.clusters.api import ClusterApi
 from azure_gpu_operations.clusters.arm_facts import API_VERSION, PoolFacts, cluster_of, pool_of
 from azure_gpu_operations.clusters.errors import ClusterError
@@ -23,7 +23,7 @@ MOST_WAITING = 20  # pods that are read with their events
 
 def api_of(arm: Arm, place: ClusterTarget) -> ClusterApi:
     """ClusterError if it can't be reached."""
-    return reach.of_file(place.kubeconfig, place.context)[0] if place.kubeconfig else reach.of_cluster(arm, place.id)
+    return connect.of_file(place.kubeconfig, place.context)[0] if place.kubeconfig else connect.of_cluster(arm, place.id)
 
 
 def read_cluster(arm: Arm, place: ClusterTarget, pool: str = "") -> ClusterCase:

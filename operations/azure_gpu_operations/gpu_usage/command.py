@@ -109,15 +109,15 @@ def _target(options: argparse.Namespace) -> tuple[ClusterTarget | None, StackVie
 
 
 def _api(target: ClusterTarget, found: StackView | None) -> Any:
-    from azure_gpu_operations.clusters import reach  # here, as in `run`
+    from azure_gpu_operations.clusters import connect  # here, as in `run`
 
     if target.kubeconfig is not None:
-        return reach.of_file(target.kubeconfig, target.context)[0]
+        return connect.of_file(target.kubeconfig, target.context)[0]
     from azure_gpu_operations.azure import Arm
 
     assert found is not None  # a target with an id belongs to a stack
     with closing(Arm(found.connection)) as arm:
-        return reach.of_cluster(arm, target.id)
+        return connect.of_cluster(arm, target.id)
 
 
 def _say(text: str) -> None:

@@ -37,11 +37,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from azure_gpu_operations.graph import as_json, reading, recorded, svg, terminal  # here: they take longer to load than --help
-    from azure_gpu_operations.planned import WrongStackFileError
+    from azure_gpu_operations.planned import UnreadableStackFileError
 
     try:
         found = recorded.record(project().program, stack_options.file_of(options), options.stack)
-    except (WrongStackFileError, recorded.WrongStackError) as error:
+    except (UnreadableStackFileError, recorded.WrongStackError) as error:
         return refuse(error)
     except recorded.ProgramError as error:
         print(f"error: {error}", file=sys.stderr)

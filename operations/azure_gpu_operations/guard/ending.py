@@ -13,9 +13,9 @@ from azure_gpu.formats import azure_types
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.azure import Arm, AzureError, first_line
 from azure_gpu_operations.connection import PROVIDER_TYPE, connection_of
+from azure_gpu_operations.guard.foreign_resources import created, foreign_resources
 from azure_gpu_operations.guard.held import protected
 from azure_gpu_operations.guard.kept import named, stays
-from azure_gpu_operations.guard.strangers import created, strangers
 from azure_gpu_operations.stack import Stack
 from azure_gpu_operations.terminal import size, some
 
@@ -57,7 +57,7 @@ class Deletions(NamedTuple):
     stack: str
     resources: int  # without what stays
     blobs: tuple[Blobs, ...]
-    strangers: tuple[str, ...]  # of others, in the stack's resource group, which are deleted with it; "type name"
+    foreign_resources: tuple[str, ...]  # of others, in the stack's resource group, which are deleted with it; "type name"
     unread: str = ""  # why Azure couldn't be read
     kept: tuple[str, ...] = ()  # what stays; "type name"
 
@@ -75,9 +75,9 @@ class Deletions(NamedTuple):
         if any(each.count for each in self.blobs):
             # MicrosoftDocs/azure-docs, articles/storage/common/storage-account-recover.md (2022-06-23)
             yield "  in the portal a deleted storage account can often be recovered for 14 days, but not after the next `up`"
-        if self.strangers:
-            count = _count(len(self.strangers), "resource")
-            yield f"  {count} in its resource group that it didn't create: {some(self.strangers)}"
+        if self.foreign_resources:
+            count = _count(len(self.foreign_resources), "resource")
+            yield f"  {count} in its resource group that it didn't create: {some(self.foreign_resources)}"
         if self.unread:
             yield f"  what else is in its resource group can't be read ({self.unread})"
 
@@ -137,7 +137,7 @@ def deletions_of(stack: Stack) -> Deletions:
         with closing(Arm(connection)) as arm:
             blobs = tuple(_blobs(arm, account) for account in accounts)
             try:
-                others = tuple(each for group in groups for each in strangers(arm, group, deployment))
+                others = tuple(each for group in groups for each in foreign_resources(arm, group, deployment))
             except _ERRORS as error:
                 return Deletions(stack.name, len(resources), blobs, (), first_line(error), kept)
             return Deletions(stack.name, len(resources), blobs, others, kept=kept)

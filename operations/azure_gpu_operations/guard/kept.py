@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from azure_gpu.formats import azure_types
-from azure_gpu_operations.guard.strangers import created
+from azure_gpu_operations.guard.foreign_resources import created
 from azure_gpu_operations.terminal import some
 
 _WITHIN = (azure_types.BLOB_SERVICE.token, azure_types.BATCH_APPLICATION.token)  # part of another kept resource

@@ -130,10 +130,10 @@ def _with_others(lost: Sequence[Loss], deployment: Mapping[str, Any]) -> Iterato
             yield each
             continue
         from azure_gpu_operations.azure import Arm  # loads Azure's clients, which takes half a second
-        from azure_gpu_operations.guard.strangers import strangers
+        from azure_gpu_operations.guard.foreign_resources import foreign_resources
 
         with closing(Arm(connection)) as arm:
-            others = tuple(strangers(arm, each.held.id, deployment))
+            others = tuple(foreign_resources(arm, each.held.id, deployment))
         if others:
             yield each._replace(others=others)
 

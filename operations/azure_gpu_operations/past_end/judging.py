@@ -5,8 +5,8 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from azure_gpu.shared.installation import COMMAND
+from azure_gpu_operations.guard.foreign_resources import created
 from azure_gpu_operations.guard.held import held, protected
-from azure_gpu_operations.guard.strangers import created
 from azure_gpu_operations.past_end.locks import Lock
 from azure_gpu_operations.past_end.parts import Part, Resource, is_root, parts, references
 from azure_gpu_operations.terminal import some

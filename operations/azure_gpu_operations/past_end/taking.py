@@ -18,7 +18,7 @@ from azure_gpu_operations.clusters import dead
 from azure_gpu_operations.commands import bring_down, settle
 from azure_gpu_operations.errors import expected
 from azure_gpu_operations.guard import ending
-from azure_gpu_operations.guard.strangers import created, strangers
+from azure_gpu_operations.guard.foreign_resources import created, foreign_resources
 from azure_gpu_operations.past_end import locks
 from azure_gpu_operations.past_end.judging import Judged, judge, keeps_whole
 from azure_gpu_operations.past_end.locks import Lock
@@ -114,7 +114,7 @@ def _whole(arm: Arm, stack: Stack, deployment: Mapping[str, Any], judged: Judged
     kept = keeps_whole(deployment, held)
     if not kept:
         groups = [str(each["id"]) for each in created(deployment) if each["type"] == azure_types.RESOURCE_GROUP.token]
-        others = [each for group in groups for each in strangers(arm, group, deployment)]
+        others = [each for group in groups for each in foreign_resources(arm, group, deployment)]
         kept = f"its resource group contains resources of others: {some(others)}" if others else ""
     if kept:
         return "", [f"it is short-lived (protect_data: false) but isn't destroyed as a whole: {kept}"]

@@ -48,7 +48,7 @@ class Inventory:
 
 
 def take(project_folder: Path, file: Path, stack: str, as_of: str) -> Inventory:
-    """The inventory of the stack; `as_of` empty is the stack's own day. `planned.WrongStackFileError`."""
+    """The inventory of the stack; `as_of` empty is the stack's own day. `planned.UnreadableStackFileError`."""
     return _inventory(planned.inventory(project_folder, file, stack, as_of))
 
 

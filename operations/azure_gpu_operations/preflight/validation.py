@@ -22,7 +22,7 @@ from azure.core.rest import HttpRequest, HttpResponse
 from azure_gpu.formats import azure_types
 from azure_gpu_operations.azure import SignIn, arm_client
 from azure_gpu_operations.graph.recorded import ProgramError, Recorded, WrongStackError
-from azure_gpu_operations.planned import WrongStackFileError
+from azure_gpu_operations.planned import UnreadableStackFileError
 from azure_gpu_operations.preflight.fetching import fetch, retries
 from azure_gpu_operations.preflight.rows import Answer, Row
 from azure_gpu_operations.preflight.template import DEPLOYMENTS, Sent, Template, template_of
@@ -87,7 +87,7 @@ def check(
     try:
         recorded = found()
         template = template_of(recorded, subscription, object_id(login))
-    except (WrongStackError, ProgramError, WrongStackFileError) as error:
+    except (WrongStackError, ProgramError, UnreadableStackFileError) as error:
         return [], {NEEDED: f"the program failed: {str(error).splitlines()[0]}"}
     except (AzureError, OSError) as error:
         return [], {NEEDED: f"Azure is unreachable: {error}"}

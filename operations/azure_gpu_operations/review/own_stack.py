@@ -48,7 +48,7 @@ def main(arguments: list[str]) -> int:
     except EngineError as error:
         print(f"error: {error}", file=sys.stderr)
         return FAILED
-    except (planned.WrongStackFileError, StackFileError, OSError) as error:
+    except (planned.UnreadableStackFileError, StackFileError, OSError) as error:
         return refuse(error)
     return OK
 
@@ -59,11 +59,11 @@ def _write(stack: str, other: str, last_day: str) -> None:
     try:
         encrypted = [".".join(map(str, steps)) for steps in stack_file.encrypted(source.read_text(encoding="utf-8"))]
     except OSError as error:
-        raise planned.WrongStackFileError(f"{source} can't be read: {error.strerror}") from None
+        raise planned.UnreadableStackFileError(f"{source} can't be read: {error.strerror}") from None
     except (UnicodeDecodeError, StackFileError) as error:
-        raise planned.WrongStackFileError(f"{source}: {error}") from None
+        raise planned.UnreadableStackFileError(f"{source}: {error}") from None
     if encrypted:
-        raise planned.WrongStackFileError(
+        raise planned.UnreadableStackFileError(
             f"{source.name} has encrypted values, which only its stack can decrypt: {', '.join(encrypted)}; "
             "set REVIEW_STACK_FROM to a stack file without encrypted values"
         )

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from azure_gpu.formats.stack_file import StackFileError
 from azure_gpu_operations.guard.update_check import planned_unprotected
-from azure_gpu_operations.planned import WrongStackFileError
+from azure_gpu_operations.planned import UnreadableStackFileError
 from azure_gpu_operations.project import name_of, project
 from azure_gpu_operations.review import placeholders
 from azure_gpu_operations.review.base import Against, Base, BaseError, running_base
@@ -26,7 +26,7 @@ from azure_gpu_operations.stack import EngineError, Stack
 Say = Callable[[str], None]
 NO_PACKS = Packs()
 # What may go wrong with one stack: its files, its base, the disk, what the engine or an earlier review has written.
-_EXPECTED = (BaseError, EmbeddedAzureError, StackFileError, WrongStackFileError, OSError, ValueError, KeyError)
+_EXPECTED = (BaseError, EmbeddedAzureError, StackFileError, UnreadableStackFileError, OSError, ValueError, KeyError)
 
 
 def reviewed_on_embedded(

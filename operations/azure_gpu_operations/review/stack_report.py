@@ -16,7 +16,7 @@ from azure_gpu_operations.compare import Difference
 from azure_gpu_operations.graph import reading, recorded
 from azure_gpu_operations.graph.model import Graph
 from azure_gpu_operations.guard.held import held
-from azure_gpu_operations.planned import WrongStackFileError
+from azure_gpu_operations.planned import UnreadableStackFileError
 from azure_gpu_operations.review import dangers, findings, policies, steps
 from azure_gpu_operations.review.costs import costs
 from azure_gpu_operations.review.model import Finding, Lane, Outcome, Placeholder, StackReview
@@ -123,10 +123,10 @@ def _problems(compared: Compared, missing: list[str]) -> tuple[tuple[Problem, ..
     try:
         inventory = planned.inventory(compared.program, compared.head_file, compared.stack)
         now, monthly_usd = inventory.problems, inventory.monthly_budget
-    except WrongStackFileError as error:
+    except UnreadableStackFileError as error:
         missing.append(f"warnings: {error}")
     if compared.base_file is not None:
-        with contextlib.suppress(WrongStackFileError):
+        with contextlib.suppress(UnreadableStackFileError):
             folder = compared.base_project or compared.program
             before = planned.inventory(folder, compared.base_file, compared.stack).problems
     return now, before, monthly_usd
@@ -139,7 +139,7 @@ def _differences(compared: Compared, missing: list[str]) -> Sequence[Difference]
         return list(
             compare.differences(planned.whole(compared.base_file, compared.base_project), planned.whole(compared.head_file))
         )
-    except WrongStackFileError as error:
+    except UnreadableStackFileError as error:
         missing.append(f"which key forces a replacement: {error}")
         return ()
 
@@ -154,7 +154,7 @@ def _graphs(compared: Compared, missing: list[str]) -> tuple[Graph | None, Graph
 def _graph(compared: Compared, file: Path, when: str, missing: list[str]) -> Graph | None:
     try:
         found = recorded.record(compared.program, file, compared.stack)
-    except (WrongStackFileError, recorded.WrongStackError, recorded.ProgramError) as error:
+    except (UnreadableStackFileError, recorded.WrongStackError, recorded.ProgramError) as error:
         lines = str(error).strip().splitlines()
         missing.append(f"costs {when} the change: {lines[-1].strip() if lines else 'the program failed'}")
         return None

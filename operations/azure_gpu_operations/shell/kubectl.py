@@ -79,11 +79,11 @@ def kubeconfig(clusters: Mapping[str, Kubeconfig], namespaces: Mapping[str, str]
 
 
 def _of_cluster(arm: Any, name: str, cluster_id: str, say: Say) -> dict[str, Kubeconfig]:
-    from azure_gpu_operations.clusters import reach  # here, as above
+    from azure_gpu_operations.clusters import connect  # here, as above
     from azure_gpu_operations.clusters.errors import ClusterError
 
     try:
-        return {name: reach.user_kubeconfig(arm, cluster_id)}
+        return {name: connect.user_kubeconfig(arm, cluster_id)}
     except ClusterError as error:
         say(str(error))
         return {}

@@ -13,7 +13,7 @@ from azure_gpu.edge.resolve import resolve, unanswered
 from azure_gpu.edge.sharing import EdgeSharing
 from azure_gpu.edge.spec import EdgeSharingSpec, announcement
 from azure_gpu.formats.stack_file import SECRET
-from azure_gpu.kubernetes import jobs as kubernetes_jobs, reach
+from azure_gpu.kubernetes import api_server, jobs as kubernetes_jobs
 from azure_gpu.shared.context import resolve_stack
 from azure_gpu.shared.refusal import Refused
 from azure_gpu.shared.wired import Wired
@@ -258,7 +258,7 @@ def test_a_cluster_that_doesnt_answer_is_one_more_problem(monkeypatch: pytest.Mo
         asked.append((kubeconfig, context, path))
         return Problem(path=path, message="doesn't answer")
 
-    monkeypatch.setattr(reach, "answer_problem", answer)
+    monkeypatch.setattr(api_server, "answer_problem", answer)
     assert [problem.message for problem in unanswered(resolved(edge())[0])] == ["doesn't answer"]
     assert asked == [(KUBECONFIG, "device", "edges.box.kubeconfig")]
 

@@ -17,7 +17,7 @@ from azure_gpu.batch.account.args import AccountOfPool, BatchAccountArgs, BatchA
 from azure_gpu.batch.account.existing import look_up
 from azure_gpu.batch.account.spec import AccountFacts, BatchAccountSpec, missing_dependencies, resolve
 from azure_gpu.foundation import common
-from azure_gpu.shared import log_settings, overrides, patience
+from azure_gpu.shared import log_settings, overrides, retry_hooks
 from azure_gpu.shared.context import StorageArgs, declared, dependencies_of, resolve_stack
 from azure_gpu.shared.program import Around
 from azure_gpu.shared.wired import Wired, together
@@ -67,7 +67,7 @@ class BatchAccount(pulumi.ComponentResource):
     ) -> None:
         """`args`, or its keys as keywords. All problems are raised as one `Refused`, before anything is declared."""
         wired = args if isinstance(args, Wired) else _wired(name, together(args, kw), opts)
-        spec, facts = wired.spec or _decided(wired)
+        spec, facts = wired.spec or _resolved(wired)
         super().__init__("azuregpu:index:BatchAccount", name, None, opts)
         wiring = wired.args
         self._name = name
@@ -118,7 +118,7 @@ class BatchAccount(pulumi.ComponentResource):
                 replace_on_changes=REPLACING,
                 delete_before_replace=True,
                 transformations=overrides.applied(args.get("overrides"), self),
-                hooks=patience.hooks(self),
+                hooks=retry_hooks.hooks(self),
             ),
         )
 
@@ -147,7 +147,7 @@ def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wi
     return common.take(BatchAccount, name, BatchAccountArgs, given, opts)
 
 
-def _decided(wired: _Wired) -> tuple[BatchAccountSpec, AccountFacts]:
+def _resolved(wired: _Wired) -> tuple[BatchAccountSpec, AccountFacts]:
     """Resolves the arguments. Raises `Refused` with all problems."""
     args = wired.args
     context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())

@@ -24,7 +24,7 @@ from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services.batch.request import ImageKind
 from azure_gpu.foundation import common
 from azure_gpu.images.args import images_of
-from azure_gpu.shared import overrides, patience, program, renewal
+from azure_gpu.shared import overrides, program, renewal, retry_hooks
 from azure_gpu.shared.context import resolve_stack
 from azure_gpu.shared.validation import written
 from azure_gpu.shared.wired import Wired, together
@@ -71,7 +71,7 @@ class BatchPool(pulumi.ComponentResource):
     ) -> None:
         """`args`, or its keys as keywords. All problems are raised as one `Refused`, before anything is declared."""
         wired = args if isinstance(args, Wired) else _wired(name, together(args, kw), opts)
-        spec = wired.spec or _decided(name, wired)
+        spec = wired.spec or _resolved(name, wired)
         super().__init__("azuregpu:index:BatchPool", name, None, opts)
         self._name = name
         wiring = wired.args
@@ -110,7 +110,7 @@ class BatchPool(pulumi.ComponentResource):
                 delete_before_replace=drained,
                 transformations=overrides.applied(wiring.get("overrides"), self),
                 provider=wiring["account"].get("provider"),
-                hooks=patience.hooks(self),
+                hooks=retry_hooks.hooks(self),
             ),
         )
         self.pool_id = self.pool.id
@@ -159,7 +159,7 @@ def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wi
     return common.wire(described, around, account["resource_group_name"])
 
 
-def _decided(name: str, wired: _Wired) -> BatchPoolSpec:
+def _resolved(name: str, wired: _Wired) -> BatchPoolSpec:
     """Resolves the arguments. Raises `Refused` with all problems."""
     args = wired.args
     context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())

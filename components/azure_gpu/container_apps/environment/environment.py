@@ -71,7 +71,7 @@ class JobEnvironment(pulumi.ComponentResource):
     ) -> None:
         """`args`, or its keys as keywords. All problems are raised as one `Refused`, before anything is declared."""
         wired = args if isinstance(args, Wired) else _wired(name, together(args, kw), opts)
-        spec, profiles = wired.spec or _decided(wired)
+        spec, profiles = wired.spec or _resolved(wired)
         super().__init__("azuregpu:index:JobEnvironment", name, None, opts)
         wiring = wired.args
         self._child = pulumi.ResourceOptions(parent=self)
@@ -119,7 +119,7 @@ def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wi
     return common.take(JobEnvironment, name, JobEnvironmentArgs, given, opts)
 
 
-def _decided(
+def _resolved(
     wired: _Wired,
 ) -> tuple[JobEnvironmentSpec, dict[str, str]]:
     """Resolves the arguments. Raises `Refused` with all problems."""

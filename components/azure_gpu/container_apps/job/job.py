@@ -22,7 +22,7 @@ from azure_gpu.container_apps.job.resolve import resolve
 from azure_gpu.container_apps.job.rules import identity_problems
 from azure_gpu.container_apps.job.spec import Events, ServerlessGpuJobSpec
 from azure_gpu.foundation import common
-from azure_gpu.shared import existing, overrides, patience, program
+from azure_gpu.shared import existing, overrides, program, retry_hooks
 from azure_gpu.shared.context import declared, resolve_stack
 from azure_gpu.shared.wired import Wired, together
 from azure_gpu.shared.workloads import not_built
@@ -73,7 +73,7 @@ class ServerlessGpuJob(pulumi.ComponentResource):
         are raised as one `Refused`, before anything is declared."""
         given = {**kw, "args": args} if isinstance(args, Sequence) else together(args, kw)
         wired = args if isinstance(args, Wired) else _wired(name, given, opts)
-        spec = wired.spec or _decided(name, wired)
+        spec = wired.spec or _resolved(name, wired)
         super().__init__("azuregpu:index:ServerlessGpuJob", name, None, opts)
         wiring = wired.args
         environment = wiring["runs_in"]
@@ -96,7 +96,7 @@ class ServerlessGpuJob(pulumi.ComponentResource):
                 replace_on_changes=REPLACING,
                 delete_before_replace=True,
                 transformations=overrides.applied(wiring.get("overrides"), self),
-                hooks=patience.hooks(self),
+                hooks=retry_hooks.hooks(self),
             ),
         )
         self.job_id = self.job.id
@@ -125,7 +125,7 @@ def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wi
     return common.wire(described, around, group)
 
 
-def _decided(name: str, wired: _Wired) -> ServerlessGpuJobSpec:
+def _resolved(name: str, wired: _Wired) -> ServerlessGpuJobSpec:
     """Resolves the arguments. Raises `Refused` with all problems."""
     wiring = wired.args
     context, stack_problems = resolve_stack(wiring["stack"], pulumi.get_project(), pulumi.get_stack())

@@ -27,7 +27,7 @@ from azure_gpu.ml.endpoint.spec import MlEndpointSpec, identity_of, quota_text
 from azure_gpu.ml.endpoint.traffic import DRIFT_PATH, template
 from azure_gpu.ml.workspace.existing import of_id
 from azure_gpu.ml.workspace.workspace import MlWorkspace
-from azure_gpu.shared import log_settings, overrides, patience, program, renewal, role_of_identity
+from azure_gpu.shared import log_settings, overrides, program, renewal, retry_hooks, role_of_identity
 from azure_gpu.shared.context import as_serving, declared, pull_role_of, resolve_stack
 from azure_gpu.shared.renewal import Renewal
 from azure_gpu.shared.wired import Wired, together
@@ -87,7 +87,7 @@ class MlEndpoint(pulumi.ComponentResource):
     ) -> None:
         """`args`, or its keys as keywords. Every problem of theirs is raised as one `Refused`, before anything is declared."""
         wired = args if isinstance(args, Wired) else _wired(name, together(args, kw), opts)
-        spec = wired.spec or _decided(name, wired)
+        spec = wired.spec or _resolved(name, wired)
         super().__init__(endpoint_drift.COMPONENT, name, None, opts)
         wiring = as_serving(wired.args)
         workspace = wiring.get("ml_workspace")
@@ -107,7 +107,7 @@ class MlEndpoint(pulumi.ComponentResource):
         )
         created = "" if self._replaced else spec.auth_mode_at_creation
         self._at_creation = created or spec.auth_mode
-        self._again = patience.hooks(self)
+        self._again = retry_hooks.hooks(self)
         self._renewed = self._renewal()
         body = self._body()
         endpoint = self._endpoint(body)
@@ -349,7 +349,7 @@ def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wi
     return common.wire(described, around, described.args["ml_workspace"]["resource_group_name"])
 
 
-def _decided(name: str, wired: _Wired) -> MlEndpointSpec:
+def _resolved(name: str, wired: _Wired) -> MlEndpointSpec:
     """Resolves the arguments. Raises `Refused` with every problem."""
     args = as_serving(wired.args)
     context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())

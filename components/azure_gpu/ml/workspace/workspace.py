@@ -33,7 +33,7 @@ from azure_gpu.ml.workspace.resolve import resolve
 from azure_gpu.ml.workspace.roles import Scopes
 from azure_gpu.ml.workspace.rules import missing_dependencies
 from azure_gpu.ml.workspace.spec import PATH, MlWorkspaceSpec, offer
-from azure_gpu.shared import log_settings, overrides, patience, program
+from azure_gpu.shared import log_settings, overrides, program, retry_hooks
 from azure_gpu.shared.context import LogsArgs, as_serving, declared, dependencies_of, known, resolve_stack
 from azure_gpu.shared.look_up import AskedBy
 from azure_gpu.shared.program import Around
@@ -103,7 +103,7 @@ class MlWorkspace(pulumi.ComponentResource):
     ) -> None:
         """`args`, or its keys as keywords. Every problem of theirs is raised as one `Refused`, before anything is declared."""
         wired = args if isinstance(args, Wired) else _wired(name, together(args, kw), opts)
-        spec = wired.spec or _decided(wired)
+        spec = wired.spec or _resolved(wired)
         super().__init__("azuregpu:index:MlWorkspace", name, None, opts)
         wiring = wired.args
         self._name = name
@@ -178,7 +178,7 @@ class MlWorkspace(pulumi.ComponentResource):
             known=self._known_names(),
         )
         assigns = args.get("assign_roles", True)
-        new_roles = patience.NewRoles(self)
+        new_roles = retry_hooks.NewRoles(self)
         of_roles = pulumi.ResourceOptions(parent=self, hooks=new_roles.hooks)
         before = (
             workspace_roles.assign_before_workspace(self._name, spec, scopes, identity.principal_id, of_roles) if assigns else []
@@ -204,7 +204,7 @@ class MlWorkspace(pulumi.ComponentResource):
                 # A fixed name has to be free, which it is 14 days after the old one's deletion: Azure reports that.
                 delete_before_replace="workspace_name" in args,
                 transformations=overrides.applied(args.get("overrides"), self),
-                hooks=patience.hooks(self, new_roles),
+                hooks=retry_hooks.hooks(self, new_roles),
             ),
         )
         ready: list[pulumi.Input[Any]] = [workspace.name]
@@ -423,7 +423,7 @@ def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wi
     return common.wire(described)
 
 
-def _decided(wired: _Wired) -> MlWorkspaceSpec:
+def _resolved(wired: _Wired) -> MlWorkspaceSpec:
     """Resolves the arguments. Raises `Refused` with every problem."""
     args = wired.args
     context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())

@@ -30,10 +30,10 @@ from azure_gpu_operations.azure import Arm
 from azure_gpu_operations.clusters import queues
 from azure_gpu_operations.clusters.api import ClusterApi
 from azure_gpu_operations.clusters.arm_facts import API_VERSION, PoolFacts, pool_of
+from azure_gpu_operations.clusters.connect import of_cluster, of_file
 from azure_gpu_operations.clusters.errors import ClusterError
 from azure_gpu_operations.clusters.objects import NodeSeen, node_of
 from azure_gpu_operations.clusters.prices import node_price
-from azure_gpu_operations.clusters.reach import of_cluster, of_file
 from azure_gpu_operations.clusters.targets import ClusterTarget
 from azure_gpu_operations.exit_codes import FAILED_RUN
 from azure_gpu_operations.run import carried, names

@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from azure_gpu.kubernetes.reach import (
+from azure_gpu.kubernetes.api_server import (
     LoginFailedError,
     NotAllowedError,
     Permission,

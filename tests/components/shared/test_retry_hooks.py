@@ -9,7 +9,7 @@ import pytest
 
 from azure_gpu.catalog import transient_errors
 from azure_gpu.catalog.transient_errors import TRANSIENT_ERRORS, find, pause
-from azure_gpu.shared import patience
+from azure_gpu.shared import retry_hooks
 from tests.components.recording import declare
 
 NO_PULL = (
@@ -60,7 +60,7 @@ def test_a_try_is_given_up_when_azure_has_had_its_time(monkeypatch: pytest.Monke
         slept.append(seconds)
 
     recorded = declare(lambda: pulumi.ComponentResource.register_outputs(_Component("one"), {}))
-    monkeypatch.setattr(patience, "asyncio", SimpleNamespace(sleep=sleep))  # not of other loops
+    monkeypatch.setattr(retry_hooks, "asyncio", SimpleNamespace(sleep=sleep))  # not of other loops
     [hook] = recorded.error_hooks.values()
     errors: list[str] = []
     while asyncio.run(_asked(hook, [NO_PULL, *errors])):
@@ -102,13 +102,13 @@ LACKS = 'Code="AuthorizationFailure" Message="The identity \'ml\' does not have 
 
 
 def test_a_want_of_rights_passes_where_the_roles_are_new_and_nowhere_else() -> None:
-    made: list[patience.NewRoles] = []
+    made: list[retry_hooks.NewRoles] = []
 
     class Component(pulumi.ComponentResource):
         def __init__(self) -> None:
             super().__init__("a:b:Component", "one")
-            made.append(patience.NewRoles(self))
-            patience.hooks(self, made[0])
+            made.append(retry_hooks.NewRoles(self))
+            retry_hooks.hooks(self, made[0])
 
     recorded = declare(lambda: Component().register_outputs({}))
     [hook] = recorded.error_hooks.values()
@@ -138,4 +138,4 @@ async def _asked(hook: pulumi.ErrorHook, errors: list[str]) -> bool:
 class _Component(pulumi.ComponentResource):
     def __init__(self, name: str) -> None:
         super().__init__("a:b:Component", name)
-        patience.hooks(self)
+        retry_hooks.hooks(self)

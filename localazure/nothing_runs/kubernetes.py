@@ -12,7 +12,7 @@ from localazure.kubernetes.clusters import Clusters
 from localazure.kubernetes.model import ClusterShape
 from localazure.kubernetes.pool_state import ClusterState
 from localazure.kubernetes.pools import ClusterPools
-from localazure.still import kubernetes_api
+from localazure.nothing_runs import kubernetes_api
 
 
 class StillClusters(Clusters):

@@ -17,7 +17,7 @@ def created(deployment: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     ]
 
 
-def strangers(arm: Arm, group: str, deployment: Mapping[str, Any]) -> Iterator[str]:
+def foreign_resources(arm: Arm, group: str, deployment: Mapping[str, Any]) -> Iterator[str]:
     """ "type name" of each. AzureError if the group can't be listed."""
     own = {str(each["id"]).lower() for each in created(deployment)}
     for each in arm.values(f"{group}/resources", _API_VERSION):

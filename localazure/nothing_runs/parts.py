@@ -11,13 +11,13 @@ from localazure.kubernetes.pools import ClusterPools
 from localazure.machines.machines import Machines
 from localazure.machines.ml_jobs import JobRunner
 from localazure.ml.service import OnlineEndpoints
-from localazure.still.batch import EmptyPools
-from localazure.still.blobs import LazyBlobs
-from localazure.still.executions import NoExecutions
-from localazure.still.images import PromisedImages
-from localazure.still.kubernetes import StillClusterPools, StillClusters
-from localazure.still.machine_learning import NoJobs, SilentEndpoints
-from localazure.still.machines import StillMachines
+from localazure.nothing_runs.batch import EmptyPools
+from localazure.nothing_runs.blobs import LazyBlobs
+from localazure.nothing_runs.executions import NoExecutions
+from localazure.nothing_runs.images import PromisedImages
+from localazure.nothing_runs.kubernetes import StillClusterPools, StillClusters
+from localazure.nothing_runs.machine_learning import NoJobs, SilentEndpoints
+from localazure.nothing_runs.machines import StillMachines
 
 
 class Parts(NamedTuple):

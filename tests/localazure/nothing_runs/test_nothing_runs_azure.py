@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
-from localazure.still.images import LOG
+from localazure.nothing_runs.images import LOG
 from tests.localazure.apps.sdk import Apps
 from tests.localazure.conftest import new_group
 from tests.localazure.containers.sdk import GROUP, TASK_RUN, Registry, container, create, group_body, group_path, group_state

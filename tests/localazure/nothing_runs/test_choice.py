@@ -8,7 +8,7 @@ from localazure import environment, tls
 from localazure.entra import identity as identities
 from localazure.errors import CommandError
 from localazure.folder import LocalFolder
-from localazure.still import choice, kubernetes_api
+from localazure.nothing_runs import choice, kubernetes_api
 from localazure.weather import state
 
 URL = "https://localhost:40404"
