@@ -23,9 +23,9 @@ from azure_gpu.formats import azure_types
 from azure_gpu.kubernetes import api_server
 from azure_gpu.kubernetes.api_server import NotAllowedError, NotReachedError, Permission
 from azure_gpu.shared import role_of_identity
-from azure_gpu.shared.hooks import called
 from azure_gpu.shared.look_up import told
 from azure_gpu.shared.principals import Principal
+from azure_gpu.shared.retry_hooks import NewRoles
 
 # A specific permission: a cluster may deny a query for all (`*`) to a principal who has all. Source:
 # kubeguard/guard 5bcf8b53, authz/providers/azure/rbac/checkaccessreqhelper.go.
@@ -89,36 +89,10 @@ def kubeconfig(spec: GpuClusterSpec, facts: ClusterFacts, cluster: Cluster, pare
 
 
 def assign(
-    name: str,
-    spec: GpuClusterSpec,
-    facts: ClusterFacts,
-    cluster: Cluster,
-    config: pulumi.Output[str],
-    parent: pulumi.Resource,
+    name: str, spec: GpuClusterSpec, facts: ClusterFacts, cluster: Cluster, new: NewRoles, parent: pulumi.Resource
 ) -> list[authorization.RoleAssignment]:
-    """The role of each administrator on the cluster. If objects are created on the cluster, the assignment completes only once it
-    works for whoever runs the program."""
-
-    async def until_it_works(_: pulumi.ResourceHookArgs) -> None:
-        text = await config.future()
-        if text is None:
-            return
-        pulumi.log.info(f"waiting until the new role assignment takes effect, up to {roles.DELAY_MINUTES} minutes", parent)
-        try:
-            await asyncio.to_thread(api_server.wait_until_allowed, text, NEEDED, roles.DELAY_MINUTES * 60)
-        except NotAllowedError as error:
-            pulumi.log.warn(
-                f"{spec.path}: {error}. Creating objects on the cluster may fail; the next `pulumi up` continues.", parent
-            )
-        except NotReachedError as error:
-            raise pulumi.RunError(f"cluster {spec.name}: {error}") from None
-
-    opts = pulumi.ResourceOptions(parent=parent)
-    if spec.on_cluster and called():
-        opts.hooks = pulumi.ResourceHookBinding(
-            after_create=[pulumi.ResourceHook(f"{name}-until-the-role-works", until_it_works)]
-        )
-
+    """The role of each administrator on the cluster. `new` notes those of this run."""
+    opts = pulumi.ResourceOptions(parent=parent, hooks=new.hooks if spec.on_cluster else None)
     return [
         role_of_identity.assign(
             _name_of(name, admin) if spec.access.admins else current_user.name_of_default(name),
@@ -133,6 +107,40 @@ def assign(
         )
         for admin in admins(spec, parent)
     ]
+
+
+def usable(
+    spec: GpuClusterSpec,
+    config: pulumi.Output[str],
+    assigned: Sequence[pulumi.Resource],
+    new: NewRoles,
+    parent: pulumi.Resource,
+) -> pulumi.Output[str]:
+    """The kubeconfig, available once the roles `assigned` exist and, if this run assigned one and creates objects on the cluster,
+    once it works.
+
+    A login that is still denied in the end gets a warning; a cluster that doesn't answer fails the run.
+    """
+
+    async def once_it_works(values: Sequence[str]) -> str:
+        text = str(values[0])
+        if new.assigned:
+            await _until_allowed(spec, text, parent)
+        return text
+
+    return pulumi.Output.all(config, *(each.urn for each in assigned)).apply(once_it_works)
+
+
+async def _until_allowed(spec: GpuClusterSpec, config: str, parent: pulumi.Resource) -> None:
+    pulumi.log.info(f"waiting until the new role assignment takes effect, up to {roles.DELAY_MINUTES} minutes", parent)
+    try:
+        await asyncio.to_thread(api_server.wait_until_allowed, config, NEEDED, roles.DELAY_MINUTES * 60)
+    except NotAllowedError as error:
+        pulumi.log.warn(
+            f"{spec.path}: {error}. Creating objects on the cluster may fail; the next `pulumi up` continues.", parent
+        )
+    except NotReachedError as error:
+        raise pulumi.RunError(f"cluster {spec.name}: {error}") from None
 
 
 _OF_ANY = ["principalType"]  # can't be changed; earlier assignments always have User

@@ -135,6 +135,7 @@ class GpuCluster(AttachableCluster):
         self._args = wiring
         self._child = pulumi.ResourceOptions(parent=self)
         self._new_roles = retry_hooks.NewRoles(self)
+        self._new_admins = retry_hooks.NewRoles(self, "admins")
         self._again = retry_hooks.hooks(self, self._new_roles)
         self.identity_principal_id = self.agent_pools = None
         self.node_resource_group = None if spec.existing else pulumi.Output.from_input(spec.node_resource_group)
@@ -142,7 +143,7 @@ class GpuCluster(AttachableCluster):
         pools: dict[str, containerservice.AgentPool] = {}
         for pool, each in spec.pools.items():  # AKS changes only one at a time, and rejects others with 409
             pools[pool] = self._pool(each, cluster, after=list(pools.values())[-1:])
-        self._config = cluster_access.kubeconfig(spec, facts, cluster, self)
+        config = cluster_access.kubeconfig(spec, facts, cluster, self)
         self.cluster_id = cluster.resource_id
         self.cluster_name = cluster.name
         self.namespace = spec.objects.namespace if spec.on_cluster else None
@@ -156,9 +157,8 @@ class GpuCluster(AttachableCluster):
             self.kubelet_principal_id = found.apply(cluster_existing.kubelet_object_id)
         assigned = self._roles(facts, cluster)
         before: list[pulumi.Resource] = [*pools.values(), *assigned]
-        # Available only once the role exists and works.
-        entered = pulumi.Output.all(self._config, *(each.urn for each in assigned)).apply(lambda values: str(values[0]))
-        self.kubeconfig = pulumi.Output.secret(entered)
+        self._config = cluster_access.usable(spec, config, assigned, self._new_admins, self)
+        self.kubeconfig = pulumi.Output.secret(self._config)
         on_it = self._on_cluster(cluster, before) if spec.on_cluster else []
         ready = pulumi.Output.all(cluster.resource_id, *(each.urn for each in [*before, *on_it])).apply(lambda values: values[0])
         self.of_workspace = {
@@ -304,7 +304,7 @@ class GpuCluster(AttachableCluster):
             registry = self._args["registry"]
             assigned += self._assigned("pull-role", pull_role_of(registry), registry["id"], self.kubelet_principal_id)
         if facts.azure_rbac:
-            assigned += cluster_access.assign(self._name, spec, facts, cluster, self._config, self)
+            assigned += cluster_access.assign(self._name, spec, facts, cluster, self._new_admins, self)
         return assigned
 
     def _assigned(

@@ -19,14 +19,19 @@ _NEW_ROLES = TransientError((), "its role assignments are new and not in effect 
 
 
 class NewRoles:
-    """Notes whether this run has assigned roles for `component`, which aren't in effect at once."""
+    """Notes whether this run has assigned roles for `component`, which aren't in effect at once. `of`: those who get them, in the
+    hook's name, where a component keeps several apart.
 
-    def __init__(self, component: pulumi.Resource) -> None:
+    Its hook only notes: while a hook runs after a creation, the engine saves no state, and all other resources wait. Source:
+    pulumi/pulumi issue 20310, and a stack of pulumi 3.259.0 that stood still.
+    """
+
+    def __init__(self, component: pulumi.Resource, of: str = "") -> None:
         self.assigned = False
         self.hooks: pulumi.ResourceHookBinding | None = None
         """To set on the role assignments."""
         if called():
-            name = f"{kind(component)}-{component.pulumi_resource_name}-assigned"
+            name = f"{kind(component)}-{component.pulumi_resource_name}{of and f'-{of}'}-assigned"
             self.hooks = pulumi.ResourceHookBinding(after_create=[pulumi.ResourceHook(name, self._note)])
 
     def _note(self, _: pulumi.ResourceHookArgs) -> None:

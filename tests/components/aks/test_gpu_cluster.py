@@ -1,5 +1,6 @@
 """Resources of a cluster, beyond the inputs in the cases."""
 
+import asyncio
 import json
 import re
 from typing import Any
@@ -15,6 +16,9 @@ from azure_gpu.aks.login import login_from, with_login
 from azure_gpu.aks.resolve import resolve
 from azure_gpu.aks.spec import GpuClusterSpec
 from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.kubernetes import api_server
+from azure_gpu.kubernetes.api_server import NotAllowedError, NotReachedError
+from azure_gpu.shared import retry_hooks
 from azure_gpu.shared.context import RegistryArgs, resolve_stack
 from azure_gpu.shared.refusal import Refused
 from azure_gpu.shared.wired import Wired
@@ -180,11 +184,64 @@ def test_the_provider_waits_for_the_role_and_a_new_kubeconfig_replaces_nothing()
     assert provider.replace_with == [cluster.urn]
     assert {provider.inputs[key] for key in ("deleteUnreachable", "upsertExistingObjects")} <= {True, "true"}
     assert {role.urn, recorded.one(POOL).urn} <= set(provider.dependencies)
-    assert role.after_create == ["gpus-until-the-role-works"]
-    assert set(role.after_create) <= recorded.hooks.keys()
+    assert role.after_create == ["GpuCluster-gpus-admins-assigned"]
+    [noted] = [recorded.hooks[hook] for hook in role.after_create]
+    assert not asyncio.iscoroutinefunction(noted.callback), "while it runs, the engine saves no state"
+    assert not any("waiting" in line for line in recorded.log), "no role is new"
     of_kubernetes = [each for each in recorded.registrations if each.type.startswith("kubernetes:")]
     assert of_kubernetes
     assert all(each.provider.startswith(provider.urn) for each in of_kubernetes)
+
+
+_MAY_FAIL = "Creating objects on the cluster may fail; the next `pulumi up` continues."
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (None, []),
+        (
+            NotAllowedError("the cluster still refuses"),
+            [f"clusters.gpus: the cluster still refuses. {_MAY_FAIL}"],
+        ),
+    ],
+    ids=["allowed", "denied"],
+)
+def test_objects_wait_until_a_new_role_works(answer: Exception | None, told: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = _new_roles(answer, monkeypatch)
+    recorded = declared()
+    assert asked == [("create", 15 * 60)], "once, however many administrators there are"
+    assert [line for line in recorded.log if "role assignment" in line] == [
+        "waiting until the new role assignment takes effect, up to 15 minutes"
+    ]
+    assert [line for line in recorded.log if "may fail" in line] == told
+    assert recorded.one(PROVIDER)
+
+
+def test_a_cluster_that_does_not_answer_ends_the_run_before_any_object(monkeypatch: pytest.MonkeyPatch) -> None:
+    _new_roles(NotReachedError("https://127.0.0.1 doesn't answer"), monkeypatch)
+    with pytest.raises(pulumi.RunError, match=r"^cluster azure-gpu-vision-test-gpus: https://127.0.0.1 doesn't answer$"):
+        declared()
+
+
+def _new_roles(answer: Exception | None, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, float]]:
+    """A run that assigns the administrators' roles, and the cluster's answer; what it is asked."""
+    asked: list[tuple[str, float]] = []
+
+    class Assigned(retry_hooks.NewRoles):
+        def __init__(self, component: pulumi.Resource, of: str = "") -> None:
+            super().__init__(component, of)
+            self.assigned = True
+
+    def wait(config: str, permission: api_server.Permission, seconds: float) -> None:
+        assert config
+        asked.append((permission.verb, seconds))
+        if answer is not None:
+            raise answer
+
+    monkeypatch.setattr(retry_hooks, "NewRoles", Assigned)
+    monkeypatch.setattr(api_server, "wait_until_allowed", wait)
+    return asked
 
 
 @pytest.mark.parametrize(
