@@ -66,6 +66,29 @@ def told(case: DeploymentCase) -> Finding:
             "Storage Blob Data Reader",
         ),
         (
+            failed(
+                "BadArgument",
+                "User container has crashed or terminated.",
+                storage_log=(
+                    "2026-11-22 06:00:01,402 Downloading the model",
+                    "2026-11-22 06:00:02,000 HTTP status 403: This request is not authorized to perform this operation on blobs.",
+                ),
+            ),
+            "NO_RIGHT_TO_READ",
+            "has no right to read the model's files",
+            "Storage Blob Data Reader",
+        ),
+        (
+            failed(
+                "BadArgument",
+                "User container image download failed: registry.azurecr.io/scoring:1 was not found.",
+                storage_log=("2026-11-22 06:00:01,403 Downloading", "2026-11-22 06:00:02.403 Done"),
+            ),
+            "IMAGE_NOT_FOUND",
+            "image isn't in its registry",
+            "correct its name and tag",
+        ),
+        (
             failed("BadArgument", "User container image download failed: registry.azurecr.io/scoring:1 was not found."),
             "IMAGE_NOT_FOUND",
             "isn't in its registry",

@@ -13,8 +13,10 @@ QUOTA = re.compile(
 QUOTA_FIGURES = re.compile(r"usage/limit: (?P<used>\d+)/(?P<limit>\d+)\. Additional needed: (?P<needed>\d+)", re.IGNORECASE)
 QUOTA_SIZE = re.compile(r"\b(Standard_\w+)\b")
 UNSCHEDULABLE = re.compile(r"Kubernetes unschedulable|PodUnschedulable|\bunschedulable\b", re.IGNORECASE)
+# A status of 403, and no milliseconds of a log's line.
 NOT_ALLOWED = re.compile(
-    r"authorization error|incorrect role assignments|AuthorizationPermissionMismatch|AuthorizationFailed|\b403\b", re.IGNORECASE
+    r"authorization error|incorrect role assignments|AuthorizationPermissionMismatch|AuthorizationFailed|(?<![\w.,:-])403\b",
+    re.IGNORECASE,
 )
 IMAGE_MISSING = re.compile(
     r"(?:unable to download|download of) user container image|user container image download failed|ImagePullBackOff"
