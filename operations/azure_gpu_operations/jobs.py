@@ -81,6 +81,11 @@ class Job(NamedTuple):
         return (self.properties.get("template") or {}).get("containers") or []
 
     @property
+    def changed(self) -> datetime | None:
+        """When it was changed last."""
+        return instant((self.body.get("systemData") or {}).get("lastModifiedAt"))
+
+    @property
     def is_manual(self) -> bool:
         return self.configuration.get("triggerType") == MANUAL
 

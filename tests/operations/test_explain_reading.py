@@ -72,6 +72,7 @@ def test_an_execution_is_read_with_what_it_ran_and_how_long() -> None:
         {
             "id": "/x",
             "name": "x",
+            "systemData": {"lastModifiedAt": "2026-11-21T19:58:41.006058"},  # as recorded: UTC, which it doesn't say
             "properties": {
                 "configuration": {"replicaTimeout": 600},
                 "template": {"containers": [{"name": "main", "image": "own:1", "resources": {"memory": "16Gi"}}]},
@@ -95,6 +96,7 @@ def test_an_execution_is_read_with_what_it_ran_and_how_long() -> None:
     main = facts.containers[0]
     assert (main.image, main.exit_code, main.detail, main.memory) == ("given:2", 3, "ProcessExited", "16Gi")
     assert (facts.ran_seconds, facts.timeout_seconds, facts.execution) == (60, 600, "x-1")
+    assert facts.changed == datetime(2026, 11, 21, 19, 58, 41, 6058, tzinfo=UTC)
     assert explain(facts).cause is Cause.PROGRAM_ERROR
 
 

@@ -202,6 +202,15 @@ def test_what_was_refused_before_the_present_run_is_no_cause_any_more() -> None:
     assert finding(facts._replace(refusals=(old._replace(at=NOW + timedelta(hours=1)),))).cause is Cause.QUOTA
 
 
+def test_what_was_refused_before_a_later_change_is_no_cause_of_a_job_that_was_never_started() -> None:
+    old = Refusal("InvalidParameterValueInContainerTemplate", "the image can't be pulled", NOW - timedelta(hours=1))
+    never_started = job()._replace(execution="", state="", refusals=(old,))
+    assert finding(never_started).cause is Cause.REFUSED
+    assert finding(never_started._replace(changed=NOW)).cause is Cause.NEVER_STARTED
+    assert finding(never_started._replace(changed=NOW - timedelta(hours=2))).cause is Cause.REFUSED
+    assert finding(never_started._replace(changed=NOW, provisioning="Failed")).cause is Cause.REFUSED
+
+
 def test_the_container_that_failed_is_named_and_not_the_one_that_runs() -> None:
     fine = Container(name="side", state="Running", began=NOW)
     found = finding(group(fine, ended(4), state="Running"))

@@ -84,6 +84,7 @@ class Facts(NamedTuple):
     ran_seconds: float | None = None
     built: frozenset[str] | None = None
     server: str = ""  # of the stack's registry
+    changed: datetime | None = None  # when it was changed last, where the service says so
 
     @property
     def began(self) -> datetime | None:
@@ -93,11 +94,11 @@ class Facts(NamedTuple):
 
     @property
     def open_refusals(self) -> tuple[Refusal, ...]:
-        """The rejections after which nothing has run."""
-        began = self.began
-        if not self.exists or self.provisioning == "Failed" or began is None:
+        """The rejections after which nothing has run and nothing was changed."""
+        last = max((each for each in (self.began, self.changed) if each), default=None)
+        if not self.exists or self.provisioning == "Failed" or last is None:
             return self.refusals
-        return tuple(each for each in self.refusals if each.at is not None and each.at > began)
+        return tuple(each for each in self.refusals if each.at is not None and each.at > last)
 
     @property
     def sentences(self) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ def read(arm: Arm, name: str, resource_id: str) -> Facts:
         return Facts(name, Kind.JOB, job_id, exists=False, refusals=refusals)
     execution = jobs.execution(job, execution_name) if execution_name else next(iter(jobs.executions(job)), None)
     if execution is None:
-        return Facts(name, Kind.JOB, job_id, provisioning=_provisioning(job), refusals=refusals)
+        return Facts(name, Kind.JOB, job_id, provisioning=_provisioning(job), refusals=refusals, changed=job.changed)
     detailed = jobs.execution(job, execution.name) or execution  # the list may leave the details out
     return of_execution(name, job, detailed, _log(jobs, job, detailed), datetime.now(UTC))._replace(refusals=refusals)
 
@@ -64,6 +64,7 @@ def of_execution(name: str, job: Job, execution: Execution, log: tuple[str, ...]
         message=": ".join(part for part in (execution.reason, execution.message) if part),
         timeout_seconds=job.timeout_seconds,
         ran_seconds=execution.seconds(now),
+        changed=job.changed,
     )
 
 
