@@ -93,6 +93,8 @@ def checked(model: str, body: Any) -> Body:
 
     What the service sets is passed over, as is what is null; numbers may be given as text, as the Azure CLI does.
     """
+    if body is None:
+        raise BatchError("InvalidRequestBody", values={"PropertyName": "", "Reason": "the request body is null"})
     known = shape(model)
     plain = _settled(known, body)
     # One level deeper, since the check passes over an ARM body's own `id`, and an id is what the data plane requests.

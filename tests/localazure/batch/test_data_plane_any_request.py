@@ -163,6 +163,7 @@ def test_no_question_upsets_the_server(busy: Account, path: list[str], query: di
 )
 @settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(body=st.dictionaries(st.sampled_from(NAMES.split()), JSON, max_size=5))
+@example(body={"value": [None]})
 def test_no_body_upsets_the_server(
     busy: Account, method: str, path: list[str], under: dict[str, Any], body: dict[str, Any]
 ) -> None:
