@@ -288,7 +288,7 @@ def readable(value: Any) -> str:
 def declare(build: Callable[[], object], *, preview: bool = False, lookups: Mapping[str, Any] = KEYS) -> Recorded:
     """Runs `build` as a program. `lookups` holds the answer of each function by token, or what gives it for the arguments of the
     call; a text is why it fails."""
-    asyncio.set_event_loop(asyncio.new_event_loop())  # `asyncio.run` in an earlier test leaves the thread without one
+    _new_event_loop()  # `asyncio.run` in an earlier test leaves the thread without one
     recorded = Recorded()
     logger = logging.Logger("recorded")  # one of its own, known to no other test
     logger.addHandler(_Log(recorded))
@@ -307,6 +307,17 @@ def declare(build: Callable[[], object], *, preview: bool = False, lookups: Mapp
     with sdk_aliases.left_out():
         pulumi.runtime.test(program)()
     return recorded
+
+
+_loops: list[asyncio.AbstractEventLoop] = []
+
+
+def _new_event_loop() -> None:
+    """In place of the last one, which tests may use until then, and which holds two sockets until it is closed."""
+    while _loops:
+        _loops.pop().close()
+    _loops.append(asyncio.new_event_loop())
+    asyncio.set_event_loop(_loops[0])
 
 
 UNKNOWN = rpc.UNKNOWN  # what stands on the wire for a value that only creating will tell
