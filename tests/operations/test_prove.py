@@ -194,6 +194,18 @@ def test_one_that_reports_that_it_hasnt_passed_hasnt() -> None:
     assert found.on_gpu is None
 
 
+def test_the_exit_code_tells_of_no_gpu_where_the_output_has_gone_with_the_node() -> None:
+    def ended(code: int, *words: str) -> Proof:
+        run = step(Written(outcome=Outcome(code, "failed")))
+        return proved(run._replace(words=(*run.words, *words)))[0]
+
+    found = ended(3, "--", "--require-gpu")
+    assert (found.passed, found.on_gpu) == (False, False)
+    assert found.why[:2] == ("vector_add: exit code 3", "it found no GPU, and --require-gpu is set")
+    assert ended(3).on_gpu is None, "3 is the program's own there"
+    assert ended(1, "--", "--require-gpu").on_gpu is None
+
+
 ONE = {"one": "/one"}
 WHOLE = StackView(
     "local",

@@ -57,7 +57,7 @@ def test_every_service_passes_and_the_endpoint_names_ten_digits_that_training_ne
 
 def test_where_a_gpu_is_required_a_cpu_is_no_proof(stack: ProgramStack) -> None:
     rows = proved(stack, "--require-gpu", code=3)
-    assert {name: (row["passed"], row["on_gpu"]) for name, row in rows.items()} == dict.fromkeys(SERVICES, (False, False))
+    assert {name: (row["passed"], row["on_gpu"]) for name, row in rows.items()} == dict.fromkeys(SERVICES, (False, False)), rows
     for row in rows.values():
         assert "--require-gpu" in " ".join(row["why"])
 

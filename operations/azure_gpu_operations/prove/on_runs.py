@@ -10,8 +10,8 @@ from contextlib import AbstractContextManager, contextmanager
 from decimal import Decimal
 
 from azure_gpu_operations.exit_codes import INTERRUPTED
-from azure_gpu_operations.prove.proof import Proof, Report, Service, joined, report_of
-from azure_gpu_operations.prove.runs import Step
+from azure_gpu_operations.prove.proof import WITHOUT_GPU, Proof, Report, Service, joined, report_of, without_gpu
+from azure_gpu_operations.prove.runs import REQUIRE_GPU, Step
 from azure_gpu_operations.run.driving import Driven, drive
 from azure_gpu_operations.run.errors import WrongRunError
 from azure_gpu_operations.run.protocol import Output, Plan, Run, Say
@@ -85,6 +85,8 @@ def prove(
         costs.append(driven.cost.usd if driven.cost else None)
         first = first if first is not None else kept.first_line_seconds
         found = report_of(kept.lines)
+        if found is None and driven.code == WITHOUT_GPU and REQUIRE_GPU in step.words:
+            found = without_gpu(step.words[0])
         why = _why(step, driven, found, kept, explain, place)
         if found is not None:
             reports.append(found)

@@ -48,7 +48,7 @@ SECTIONS = {
 }  # sections of a stack's file
 
 
-_WITHOUT_GPU = 3  # exit code of a workload that requires a GPU and finds none
+WITHOUT_GPU = 3  # exit code of a workload that requires a GPU and finds none
 
 
 class Report(NamedTuple):
@@ -95,6 +95,11 @@ def report_of(lines: Sequence[str]) -> Report | None:
     return None
 
 
+def without_gpu(workload: str) -> Report:
+    """The report of a workload that ended as `WITHOUT_GPU` and whose output is gone, as with a removed Batch node."""
+    return Report(workload, passed=False, on_gpu=False, problems=("it found no GPU, and --require-gpu is set",))
+
+
 def _report(content: Mapping[str, Any]) -> Report:
     seconds = (content.get("seconds") or {}).get("training")
     images = int(content.get("steps") or 0) - int(content.get("resumed_from") or 0)
@@ -103,7 +108,7 @@ def _report(content: Mapping[str, Any]) -> Report:
     return Report(
         workload=str(content["workload"]),
         passed=content["passed"] is True,
-        on_gpu=False if content.get("exit_code") == _WITHOUT_GPU else device in ("cuda", "gpu") if device else None,
+        on_gpu=False if content.get("exit_code") == WITHOUT_GPU else device in ("cuda", "gpu") if device else None,
         device=_device(content),
         gb_per_second=content.get("bandwidth_gb_per_s"),
         images_per_second=rate,

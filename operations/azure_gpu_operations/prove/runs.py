@@ -20,6 +20,7 @@ TIMEOUT_MINUTES = 20  # of one run: allocating a node takes up to ten
 ADDITION = ("vector_add",)
 # Short, but long enough to recognise digits: 200 steps of 100 images.
 TRAINING = ("mnist", "--steps", "200", "--min-accuracy", "0.9")
+REQUIRE_GPU = "--require-gpu"  # option of both workloads
 
 
 class Step(NamedTuple):
@@ -47,7 +48,7 @@ def places_of(view: StackView, service: Service) -> list[str]:
 def steps(view: StackView, service: Service, place: str, folder: Path | None, *, require_gpu: bool) -> Iterator[Step]:
     """The runs of a service, in order. `folder`: of the stack's file, if not the project's."""
     for target, *arguments in (ADDITION, TRAINING):
-        more = [*arguments, "--require-gpu"] if require_gpu else arguments
+        more = [*arguments, REQUIRE_GPU] if require_gpu else arguments
         words = (target, "--on", service.value, _PART[service], place, "--stack", view.name)
         yield _step(words, tuple(more), view, folder)
 
