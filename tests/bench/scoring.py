@@ -227,7 +227,7 @@ class _Run:
 def _load(
     port: int, folder: Path, body: str, clients: int, seconds: float, requests: int = UNBOUNDED, *, may_refuse: bool = False
 ) -> _Run:
-    """`may_refuse`: a baseline that is overloaded answers some of its requests with an error; those don't count."""
+    """`may_refuse`: an overloaded baseline answers some requests with an error or closes the connection; they don't count."""
     (run,) = _runs(port, clients, seconds, requests, folder / body, TYPES[body], may_refuse=may_refuse)
     return run
 
@@ -237,11 +237,13 @@ def _in_turn(ports: Sequence[int], folder: Path, body: str, seconds: float) -> l
 
 
 def _runs(*arguments: object, may_refuse: bool = False) -> list[_Run]:
-    done = subprocess.run([sys.executable, HERE / "load.py", *map(str, arguments)], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, HERE / "load.py", *map(str, arguments)], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"load.py {' '.join(map(str, arguments))} ended with {done.returncode}: {done.stderr[-2000:]}")
     runs = [json.loads(line) for line in done.stdout.splitlines()]
     for said in runs:
         if said["failed"] and not may_refuse:
-            raise RuntimeError(f"{said['failed']} requests failed, the first answer was {said['first'][:200]}")
+            raise RuntimeError(f"{said['failed']} requests failed, the first with: {said['refusal'][:200]}")
     return [_Run(said["seconds"], said["milliseconds"], said["failed"], said["first"]) for said in runs]
 
 

@@ -3,7 +3,8 @@ what is measured: the request's bytes are ready, the answer is only counted.
 
 In: `load.py PORT CLIENTS SECONDS REQUESTS BODY CONTENT_TYPE`; it ends after that many seconds or requests, whichever is first.
 `load.py PORT,PORT,… 1 …` asks several servers in turn, some requests at a time, so that they share every mood of the machine.
-Out: one JSON line a port: `{"seconds", "milliseconds": […], "failed", "first"}`; `first` is the first answer's body.
+Out: one JSON line a port: `{"seconds", "milliseconds": […], "failed", "first", "refusal"}`; `first` is the first answer's body,
+`refusal` the first of those that failed: an answer with another status than 200, or a connection that the server closed.
 """
 
 import json
@@ -27,25 +28,32 @@ class Client:
     def begin(self) -> None:
         self.began = time.perf_counter()
         self.sent, self.answer, self.needed = 0, b"", 0
+        self.closes = False
         if self.socket is None:
             self.socket = socket.create_connection(("127.0.0.1", self.port))
             self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self.socket.setblocking(False)
 
     def go_on(self) -> bool:
-        """Sends or receives what can be; whether the answer is whole."""
+        """Sends or receives what can be; whether the answer is whole, or the server has closed the connection instead."""
         assert self.socket is not None
-        if self.sent < len(self.request):
-            self.sent += self.socket.send(self.request[self.sent :])
-            return False
-        received = self.socket.recv(1 << 20)
+        try:
+            if self.sent < len(self.request):
+                self.sent += self.socket.send(self.request[self.sent :])
+                return False
+            received = self.socket.recv(1 << 20)
+        except ConnectionError:
+            received = b""
         self.answer += received
         if not self.needed and b"\r\n\r\n" in self.answer:
             head = self.answer[: self.answer.index(b"\r\n\r\n")].lower()
             self.needed = len(head) + 4 + int(head.split(b"content-length:")[1].split(b"\r\n")[0])
             self.closes = b"connection: close" in head
-        if not received and (not self.needed or len(self.answer) < self.needed):
-            raise ConnectionError("the server closed the connection")
+        self.closes = self.closes or not received
+        return self.is_whole or not received
+
+    @property
+    def is_whole(self) -> bool:
         return bool(self.needed) and len(self.answer) >= self.needed
 
     @property
@@ -63,17 +71,23 @@ class Asked:
 
     def __init__(self) -> None:
         self.milliseconds: list[float] = []
-        self.failed, self.first = 0, ""
+        self.failed, self.first, self.refusal = 0, "", ""
 
     def has(self, client: Client) -> None:
-        """A client has its answer."""
+        """A client has its answer, or none."""
         self.milliseconds.append((time.perf_counter() - client.began) * 1000)
-        self.failed += not client.answer.startswith(b"HTTP/1.1 200")
-        self.first = self.first or client.answer.split(b"\r\n\r\n", 1)[1].decode()
+        if not client.is_whole:
+            self.failed += 1
+            self.refusal = self.refusal or "the server closed the connection"
+        elif not client.answer.startswith(b"HTTP/1.1 200"):
+            self.failed += 1
+            self.refusal = self.refusal or client.answer.decode()
+        if client.is_whole:
+            self.first = self.first or client.answer.split(b"\r\n\r\n", 1)[1].decode()
         client.end()
 
     def say(self, seconds: float) -> None:
-        said = {"milliseconds": self.milliseconds, "failed": self.failed, "first": self.first}
+        said = {"milliseconds": self.milliseconds, "failed": self.failed, "first": self.first, "refusal": self.refusal}
         print(json.dumps({"seconds": seconds, **said}))
 
 
