@@ -276,6 +276,27 @@ def test_slow_clients_are_told_so_and_others_are_answered_meanwhile(scoring: htt
     assert time.monotonic() - began < BODY_SECONDS + QUICK_SECONDS
 
 
+def test_another_script_may_take_any_time_to_answer_what_has_arrived(
+    scoring_python: Path, scoring_models: Path, tmp_path: Path
+) -> None:
+    script = tmp_path / "other.py"
+    script.write_text(
+        "import time\n"
+        "from azureml_inference_server_http.api.aml_request import rawhttp\n"
+        "from azureml_inference_server_http.api.aml_response import AMLResponse\n"
+        "from image_scoring.slow_clients import WATCH\n"
+        "def init(): ...\n"
+        "@rawhttp\n"
+        "def run(request):\n"
+        "    length = len(request.get_data(False))\n"
+        "    WATCH.look(time.monotonic() + 3600)  # as if an hour had passed\n"
+        "    return AMLResponse(length, 200, json_str=True)\n"
+    )
+    with server(scoring_python, scoring_models / "colours", tmp_path / "log", AZUREML_ENTRY_SCRIPT=str(script)) as client:
+        answer = client.post("/score", content=RED, headers=PNG)
+    assert (answer.status_code, answer.text) == (200, str(len(RED)))
+
+
 def test_more_stalled_requests_than_threads_keep_no_probe_and_no_request_waiting(scoring: httpx.Client) -> None:
     half = (raw(f"Content-Length: {len(RED)}") + RED[:20], b"POST /score HTTP/1.1\r\nHost: loc", b"")
     stalled = [connected(scoring, part) for part in half for _ in range(2 * THREADS)]

@@ -15,7 +15,7 @@ THREADS = 32  # of a worker
 MOST_WAITING = THREADS * 3 // 4  # the others are reserved for requests that arrive
 _LOOKS_EVERY = 0.25  # seconds
 _SAFE_SECONDS = 1.0  # in which a request isn't closed as the oldest: the time of a large picture on a slow network
-_BODY = b'{"message":"the request line and headers took too long","expected":"a whole request, sent without pauses"}'
+_BODY = b'{"message":"the request took too long to arrive","expected":"a whole request, sent without pauses"}'
 _TOO_SLOW = (
     b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Type: application/json\r\n"
     b"Content-Length: %d\r\n\r\n%s" % (len(_BODY), _BODY)

@@ -2,19 +2,22 @@
 
 It differs from gunicorn's threaded worker in four points. A connection gets a thread when its headers have arrived, and is in
 the poller until then. Requests without body, such as a router's probe, have separate threads, so that slow bodies don't block
-them. `slow_clients.WATCH` ends requests that take too long, and the oldest ones if too many threads wait. After an answer the
-thread waits briefly for the next request before it returns the connection to the poller, which saves consecutive requests of a
-client the way through two other threads.
+them. `slow_clients.WATCH` ends requests that take too long to arrive, and the oldest ones if too many threads wait; one that has
+arrived may take any time to answer. After an answer the thread waits briefly for the next request before it returns the
+connection to the poller, which saves consecutive requests of a client the way through two other threads.
 """
 
 import os
 import select
 import selectors
 import socket
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
+from typing import Any
 
+from gunicorn.http.message import Request
 from gunicorn.workers.gthread import TConn, ThreadWorker
 
 from image_scoring import limits
@@ -84,12 +87,29 @@ class PatientWorker(ThreadWorker):
             goes_on = self._handle_one(conn)
         return goes_on
 
+    def handle_request(self, req: Request, conn: TConn) -> object:
+        req.body.reader = _Arriving(req.body.reader, partial(WATCH.end, conn.sock))
+        return super().handle_request(req, conn)
+
     def _handle_one(self, conn: TConn) -> object:
         WATCH.begin_thread(conn.sock, self._seconds)
         try:
             return super().handle(conn)
         finally:
             WATCH.end(conn.sock)
+
+
+class _Arriving:
+    """The reader of a body that says when it has read all of it: not every scoring script reads by `body.read`."""
+
+    def __init__(self, reader: Any, arrived: Callable[[], None]) -> None:
+        self._reader, self._arrived = reader, arrived
+
+    def read(self, size: int) -> bytes:
+        data = self._reader.read(size)
+        if not data or getattr(self._reader, "length", None) == 0:  # what remains, where the length is known
+            self._arrived()
+        return data
 
 
 def _arrived(conn: TConn) -> bytes | None:
