@@ -11,4 +11,7 @@ def settings_as_before() -> Iterator[None]:
     """The server of hooks above all: it speaks to an engine that has ended by then."""
     before = settings.SETTINGS.callbacks  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType] - no type
     yield
-    settings.SETTINGS.callbacks = before  # pyright: ignore[reportAttributeAccessIssue] - the SDK's property has no type
+    # The SDK keeps what is set in place of None as the value of threads and forks that have set none (pulumi 3.259.0,
+    # `_utils.ContextProperty.fset`); only None in place of None takes that back.
+    for value in (None, None, before):
+        settings.SETTINGS.callbacks = value  # pyright: ignore[reportAttributeAccessIssue] - the SDK's property has no type
