@@ -20,7 +20,6 @@ from azure.core.pipeline.policies import (
     UserAgentPolicy,
 )
 from azure.core.rest import HttpRequest, HttpResponse
-from azure.identity import ClientSecretCredential, DefaultAzureCredential
 from azure.mgmt.core import ARMPipelineClient
 from azure.mgmt.core.policies import ARMChallengeAuthenticationPolicy
 
@@ -200,6 +199,8 @@ def _silent(metadata_host: str) -> str:
 
 
 def _credential(connection: Connection, authority: str) -> TokenCredential:
+    from azure.identity import ClientSecretCredential, DefaultAzureCredential  # a tenth of what `--help` of a verb takes
+
     secret = os.environ.get("ARM_CLIENT_SECRET", "")
     if connection.client_id and secret:
         return ClientSecretCredential(

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import NamedTuple
 
 from azure_gpu.catalog import offers, successors
@@ -45,6 +46,7 @@ def check(request: GroupRequest, images: Sequence[Image], as_of: date, prices: P
     return problems
 
 
+@lru_cache(maxsize=256)  # groups of a file or a stack have the same GPUs in the same region
 def pool_sizes(sku: str, count: int, region: str, as_of: date, prices: PriceBook) -> tuple[successors.Successor, ...]:
     """Sizes of an AKS node pool that replace `count` GPUs of a SKU, best first; none for an unknown SKU."""
     size = _size_of(sku, count)

@@ -5,6 +5,7 @@ Each group is ARM's body, in ARM's own spelling, and every problem has file, lin
 SECRET stands in their place."""
 
 import re
+from collections import ChainMap
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, cast
 
@@ -131,7 +132,7 @@ def _of_group(document: Document, value: dict[str, Any]) -> tuple[list[GroupInFi
 
 def _group(document: Document, value: dict[str, Any], path: str, unknown: Mapping[str, str]) -> tuple[GroupInFile, list[Problem]]:
     held = validate(value, GROUP, document, path, unknown)
-    lines = {**document.lines, **held.lines}
+    lines = ChainMap(held.lines, cast(dict[str, int], document.lines))  # no copy: a template may have hundreds of groups
     inside = len(path) + 1 if path else 0
     secrets = [secret[inside:] for secret in held.secrets]
     name = held.value.get("name")

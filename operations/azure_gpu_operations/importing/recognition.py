@@ -26,6 +26,7 @@ _OF_ML = re.compile(
     r"|^type: *(?:pipeline|sweep|automl|finetuning)\b",
     re.MULTILINE,
 )
+_TEMPLATE = "deploymentTemplate"  # in the address of its schema
 _OF_ARM = re.compile(r"\bMicrosoft\.\w+/|\b(?:vmSize|agentPoolProfiles|hardwareProfile)\b", re.IGNORECASE)
 
 
@@ -70,7 +71,7 @@ def format_of(value: object) -> Format:
         return Format.KUBERNETES if any({"name", "value"} <= set(one) for one in listed) else Format.OTHER
     body = mapping(value)
     schema = str(body.get("$schema") or "")
-    if "deploymentTemplate" in schema or ("resources" in body and "contentVersion" in body):
+    if _TEMPLATE in schema or ("resources" in body and "contentVersion" in body):
         return Format.TEMPLATE
     if ml_yaml.kind_of(body):
         return Format.MACHINE_LEARNING
@@ -103,7 +104,9 @@ def has_documents(folder: Path) -> bool:
 
 def _is_ml(file: Path) -> bool:
     text, _ = text_of(str(file))
-    return text is not None and bool(_OF_ML.search(text)) and Format.MACHINE_LEARNING in _formats(text, file)
+    if text is None or _TEMPLATE in text or not _OF_ML.search(text):
+        return False
+    return Format.MACHINE_LEARNING in _formats(text, file)
 
 
 def _is_resource(file: Path) -> bool:
