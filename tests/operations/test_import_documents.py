@@ -103,6 +103,11 @@ distribution: {type: pytorch, process_count_per_instance: 4}
 """
 
 
+def test_yaml_of_azure_ml_that_speaks_of_a_template_is_read_as_before(capsys: Capture) -> None:
+    said = "# the successor of deploymentTemplate.json\n"
+    assert taken(capsys, said + ENDPOINT) == taken(capsys, ENDPOINT)
+
+
 def test_an_endpoint_and_its_deployments_become_one_entry(capsys: Capture) -> None:
     files = {"endpoint.yml": ENDPOINT, "blue.yml": BLUE, "green.yml": GREEN}
     code, out, err = run(capsys, files, file="online")

@@ -27,6 +27,7 @@ _OF_ML = re.compile(
     re.MULTILINE,
 )
 _TEMPLATE = "deploymentTemplate"  # in the address of its schema
+_OF_TEMPLATE = re.compile(rf'"\$schema"\s*:\s*"[^"\n]*{_TEMPLATE}')
 _OF_ARM = re.compile(r"\bMicrosoft\.\w+/|\b(?:vmSize|agentPoolProfiles|hardwareProfile)\b", re.IGNORECASE)
 
 
@@ -104,7 +105,7 @@ def has_documents(folder: Path) -> bool:
 
 def _is_ml(file: Path) -> bool:
     text, _ = text_of(str(file))
-    if text is None or _TEMPLATE in text or not _OF_ML.search(text):
+    if text is None or _OF_TEMPLATE.search(text) or not _OF_ML.search(text):
         return False
     return Format.MACHINE_LEARNING in _formats(text, file)
 
