@@ -57,6 +57,13 @@ class Client:
         return bool(self.needed) and len(self.answer) >= self.needed
 
     @property
+    def refusal(self) -> str:
+        """Why the request failed; empty if it didn't."""
+        if not self.is_whole:
+            return "the server closed the connection"
+        return "" if self.answer.startswith(b"HTTP/1.1 200") else self.answer.decode()
+
+    @property
     def wants(self) -> int:
         return selectors.EVENT_WRITE if self.sent < len(self.request) else selectors.EVENT_READ
 
@@ -76,12 +83,9 @@ class Asked:
     def has(self, client: Client) -> None:
         """A client has its answer, or none."""
         self.milliseconds.append((time.perf_counter() - client.began) * 1000)
-        if not client.is_whole:
-            self.failed += 1
-            self.refusal = self.refusal or "the server closed the connection"
-        elif not client.answer.startswith(b"HTTP/1.1 200"):
-            self.failed += 1
-            self.refusal = self.refusal or client.answer.decode()
+        refusal = client.refusal
+        self.failed += bool(refusal)
+        self.refusal = self.refusal or refusal
         if client.is_whole:
             self.first = self.first or client.answer.split(b"\r\n\r\n", 1)[1].decode()
         client.end()
