@@ -27,7 +27,7 @@ from unittest import mock
 import pulumi
 import yaml
 
-from azure_gpu.catalog.problems import as_data
+from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats import stack_file
 from azure_gpu.formats.build_context import context_hash
 from azure_gpu.shared.workloads import Workload
@@ -110,15 +110,8 @@ def differences(before: Any, after: Any, path: str = "") -> Iterator[str]:
 
 
 def declared_by_program(config: Mapping[str, str], lookups: Mapping[str, Any]) -> dict[str, Any]:
-    """The whole program, as the engine runs it, on the mock of the engine."""
-
-    def program() -> None:
-        pulumi.runtime.set_all_config(dict(config))
-        flagged = mock.patch.object(secret_values, "of_engine", return_value=encrypted_in(config))
-        with _on_the_day_of_the_cases(), clusters_that_answer(), flagged:
-            runpy.run_path(str(ROOT / "__main__.py"), run_name="__main__")
-
-    recorded = declare(program, lookups=lookups)
+    """What the whole program declares, in the form of `now`."""
+    recorded = run_program(config, lookups)
     return _without_hashes(
         {
             "resources": {each.urn: _in_any_order(asdict(each)) for each in recorded.registrations},
@@ -131,6 +124,18 @@ def declared_by_program(config: Mapping[str, str], lookups: Mapping[str, Any]) -
     )
 
 
+def run_program(config: Mapping[str, str], lookups: Mapping[str, Any] = KEYS, *, preview: bool = False) -> Recorded:
+    """Runs the whole program, as the engine does, on the mock of the engine."""
+
+    def program() -> None:
+        pulumi.runtime.set_all_config(dict(config))
+        flagged = mock.patch.object(secret_values, "of_engine", return_value=encrypted_in(config))
+        with _on_the_day_of_the_cases(), clusters_that_answer(), flagged:
+            runpy.run_path(str(ROOT / "__main__.py"), run_name="__main__")
+
+    return declare(program, lookups=lookups, preview=preview)
+
+
 def _lookups(recorded: Recorded) -> Iterator[dict[str, Any]]:
     for (token, args), provider in zip(recorded.lookups, recorded.lookup_providers, strict=True):
         yield {"token": token, "args": args, "provider": provider}
@@ -141,10 +146,20 @@ def _refused(case: dict[str, Any]) -> dict[str, Any]:
 
     def build() -> None:
         settings = read(configuration(case["says"]), case.get("today", TODAY), encrypted(case["says"]))
-        found.extend(as_data(problem) for problem in plan(settings, BY_PROVIDER, PROJECT, STACK).problems)
+        found.extend(_told(problem) for problem in plan(settings, BY_PROVIDER, PROJECT, STACK).problems)
 
     declare(build, lookups=case.get("azure_answers", {}))
     return {"problems": sorted(found, key=lambda problem: json.dumps(problem, sort_keys=True))}
+
+
+def _told(problem: Problem) -> dict[str, Any]:
+    """A problem as its user reads it."""
+    return {
+        "code": problem.code.value,
+        "severity": problem.severity.value,
+        "text": str(problem),
+        "instead": list(problem.instead),
+    }
 
 
 def _in_any_order(registration: dict[str, Any]) -> dict[str, Any]:
@@ -185,24 +200,20 @@ _NOT_SET: dict[str, Any] = {
     "retain_on_delete": False,
     "wire": {},
 }
-_NO_EXPORTS: dict[str, Any] = {
-    **dict.fromkeys(["batch_account", "budget", "ml_workspace", "registry", "serving_identity", "identity", "storage"]),
-    **{
-        name: {}
-        for name in (
-            "clusters container_groups edges endpoints expires_at gpu_pools hourly_cost idle_cost job_environments jobs"
-            " ml_computes ml_environments ml_models namespaces pools scoring_uris vms"
-        ).split()
-    },
-}
-_NO_PROBLEM: dict[str, Any] = {"severity": "error", "allowed": None, "fix": None, "source": None, "value": None, "instead": []}
+_EMPTY_MAPS = (
+    "clusters container_groups edges endpoints expires_at gpu_pools hourly_cost idle_cost job_environments jobs ml_computes "
+    "ml_environments ml_models namespaces pools scoring_uris vms"
+)
+_NOTHING = "batch_account budget identity ml_workspace registry serving_identity storage"
+_NO_EXPORTS: dict[str, Any] = {**dict.fromkeys(_NOTHING.split()), **{name: {} for name in _EMPTY_MAPS.split()}}
+_USUAL_PROBLEM: dict[str, Any] = {"severity": "error", "instead": []}
 _SECRET, _MARK = "(secret)", "1b47061264138c4ac30d75fd1eb44270"
 
 
 def compact(body: Mapping[str, Any]) -> dict[str, Any]:
     """The form of a file, of what `now` returns."""
     if "problems" in body:
-        return {"problems": [_without(each, _NO_PROBLEM) for each in body["problems"]]}
+        return {"problems": [_without(each, _USUAL_PROBLEM) for each in body["problems"]]}
     resources = {
         _short_urn(urn): _without_marks(_by_name({**_without(each, _NOT_SET), "outputs": body["outputs"].get(urn)}))
         for urn, each in body["resources"].items()
@@ -220,7 +231,7 @@ def compact(body: Mapping[str, Any]) -> dict[str, Any]:
 def expanded(body: Mapping[str, Any]) -> dict[str, Any]:
     """What `now` returned, of the form of a file."""
     if "problems" in body:
-        return {"problems": [{**_NO_PROBLEM, **each} for each in body["problems"]]}
+        return {"problems": [{**_USUAL_PROBLEM, **each} for each in body["problems"]]}
     shortened = body.get("resources", {})
     by_name = {urn.rpartition("::")[2]: _long_urn(urn) for urn in shortened}
     found = {by_name[urn.rpartition("::")[2]]: _with_marks(_by_urn(each, by_name)) for urn, each in shortened.items()}
@@ -286,14 +297,15 @@ def _with_marks(value: Any) -> Any:
 
 
 class _Dumper(yaml.CSafeDumper):
-    """Texts of several lines are blocks, and nothing is written as a reference to somewhere else."""
+    """Long texts are blocks, and nothing is written as a reference to somewhere else."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
 
 
 def _text(dumper: yaml.CSafeDumper, text: str) -> yaml.ScalarNode:
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+    block = "\n" in text or (" " in text and len(text) > 90)
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if block else None)
 
 
 _Dumper.add_representer(str, _text)

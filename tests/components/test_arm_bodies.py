@@ -26,11 +26,11 @@ from azure_gpu.ml.workspace.workspace import MlWorkspace
 from azure_gpu.shared.context import OfStack
 from azure_gpu.shared.wired import Wired
 from localazure.shapes import default_api_version, to_arm
+from tests.components import recorded_bodies
 from tests.components.foundation.test_foundation import EVERYTHING
 from tests.components.ml import ml_workspaces
-from tests.components.recording import SUBSCRIPTION, Registration, declare
+from tests.components.recording import SUBSCRIPTION, Registration, declare, plain
 from tests.components.settings_of import STACK_ARGS, args_of
-from tests.components.test_cases import cases, declared_by
 from tests.oracle.arm_types import WITHOUT_TYPES, arm_problems
 
 GROUP: dict[str, Any] = {
@@ -240,22 +240,25 @@ CHECKED = [
 def test_arm_takes_what_is_declared(azure_type: AzureType, declared: list[Registration]) -> None:
     of_type = [registration for registration in declared if registration.type == azure_type.token]
     assert of_type, "the components declare none of these"
-    assert problems_of(of_type) == []
+    assert [problem for each in of_type for problem in problems_of(each.type, each.inputs)] == []
 
 
-@pytest.mark.parametrize("case", cases("happy"))
-def test_arm_takes_every_happy_case(case: dict[str, Any]) -> None:
-    assert problems_of(declared_by(case).registrations) == []
+def test_arm_takes_everything_that_is_recorded_of_cases_stacks_and_examples() -> None:
+    found = [
+        f"{name}: {urn.rpartition('::')[2]}{problem}"
+        for name, body in recorded_bodies.recorded().items()
+        for urn, resource in body.get("resources", {}).items()
+        for problem in problems_of(urn.split("::")[-2].rpartition("$")[2], plain(resource["wire"]))
+    ]
+    assert found == []
 
 
-def problems_of(registrations: list[Registration]) -> list[str]:
-    """What ARM's types have against the bodies that these become."""
-    problems: list[str] = []
-    for registration in registrations:
-        azure_type = azure_types.BY_TOKEN.get(registration.type)
-        if azure_type in CHECKED:
-            body = to_arm(azure_type, registration.inputs)
-            problems += arm_problems(azure_type.arm_type, default_api_version(azure_type), body)
-            for sent in registration.inputs.get("properties", {}).get("template", {}).get("resources", []):
-                problems += arm_problems(sent["type"], sent["apiVersion"], sent)
+def problems_of(token: str, inputs: dict[str, Any]) -> list[str]:
+    """What ARM's types have against the body that these inputs become."""
+    azure_type = azure_types.BY_TOKEN.get(token)
+    if azure_type not in CHECKED:
+        return []
+    problems = arm_problems(azure_type.arm_type, default_api_version(azure_type), to_arm(azure_type, inputs))
+    for sent in inputs.get("properties", {}).get("template", {}).get("resources", []):
+        problems += arm_problems(sent["type"], sent["apiVersion"], sent)
     return problems
