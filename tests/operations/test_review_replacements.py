@@ -11,16 +11,13 @@ from azure_gpu_operations.review.replacements import Effect, effect_of
 from tests.support.embedded import CHECKOUT
 from tests.support.rows import each_row
 
-RENEW = "python -m tests.replacements.renew --renew"
-
 
 def test_the_table_has_a_row_for_every_argument_in_the_stack_file_s_order_and_none_of_one_that_is_gone() -> None:
-    """After a new argument: `python -m tests.replacements.renew --renew 'pools.<name>.new'`."""
-    assert [row.argument for row in replacements.rows()] == [key.path for key in every_key(schema(StackFile))], RENEW
+    assert [row.argument for row in replacements.rows()] == [key.path for key in every_key(schema(StackFile))], "make renew"
 
 
 def test_the_page_is_as_the_table_says() -> None:
-    assert (CHECKOUT / "docs" / "replacements.md").read_text(encoding="utf-8") == replacements.page(), "make docs"
+    assert (CHECKOUT / "docs" / "replacements.md").read_text(encoding="utf-8") == replacements.page(), "make renew"
 
 
 @each_row("row", replacements.rows(), ids=lambda row: row.argument)

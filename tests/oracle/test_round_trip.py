@@ -50,7 +50,7 @@ def test_the_librarys_own_table_makes_the_same_body(case: tuple[AzureType, dict[
 
 def test_the_librarys_table_is_that_of_the_installed_sdk() -> None:
     file = Path(arm_bodies.__file__).with_suffix(".json")
-    assert json.loads(file.read_text()) == bodies.table(), "run: make docs"
+    assert json.loads(file.read_text()) == bodies.table(), "make renew"
 
 
 @given(inputs_of_any_type)
