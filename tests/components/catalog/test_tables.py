@@ -114,6 +114,7 @@ def test_the_tables_of_the_catalog_are_written_as_they_are_read() -> None:
             assert tables.line_of(tables.split(line)) == line, f"{path.name}:{number}"
 
 
+@pytest.mark.slow
 def test_importing_the_catalog_reads_no_file() -> None:
     program = (
         "import pkgutil, sys\n"

@@ -329,6 +329,7 @@ def test_the_script_at_the_start_waits_for_as_many_gpus_as_there_are() -> None:
     assert "-ge 4 ]" in four
 
 
+@pytest.mark.slow
 def test_the_script_at_the_start_ends_at_once_and_asks_on_by_itself(tmp_path: Path) -> None:
     """cloud-init must end meanwhile: an agent that waits for it installs the driver only then."""
     (file,) = yaml.safe_load(vm_proof.cloud_config(1))["write_files"]
