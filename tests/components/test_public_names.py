@@ -66,6 +66,7 @@ def test_the_package_and_its_catalog_load_without_pulumi() -> None:
     assert loaded == ""
 
 
+@pytest.mark.slow
 def test_importing_the_package_takes_little_beside_pulumi() -> None:
     """One of several processes is enough: what the machine does beside them only adds to it."""
     assert any(cpu_seconds("import azure_gpu") <= MOST_CPU_SECONDS for _ in range(ATTEMPTS))

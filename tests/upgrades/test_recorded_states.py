@@ -122,6 +122,7 @@ def test_today_s_program_changes_nothing_of_a_stack_that_is_up(name: str, tmp_pa
     assert plan.unchanged + len(of_recorded) == plans.resources(record)
 
 
+@pytest.mark.slow
 def test_a_state_of_a_newer_version_is_refused_in_one_line(tmp_path: Path, engine_bin: Path) -> None:
     record = records.load("pool.happy.defaults")
     [stack] = [each for each in record["state"]["resources"] if each["type"] == "pulumi:pulumi:Stack"]
