@@ -1,15 +1,18 @@
-"""What the program declared and refused when it was recorded: every case, and every stack file that is shipped or an
-example, in one compressed file.
+"""What the program declares and refuses: of every case, and of every stack file that is shipped or an example, a YAML file in
+`cases/bodies`.
 
-The record answers "does this change alter what is sent to Azure?". `python -m tests.components.recorded_bodies` shows every
-difference from it and ends with 1 if there is one; `--renew` writes it again. A commit that changes a body on purpose renews the
-record and says so in CHANGELOG.md.
+The files answer "does this change alter what is sent to Azure?". `python -m tests.components.recorded_bodies` shows every
+difference from them and ends with 1 if there is one; `--renew` writes them again, as `make renew` does. A commit that changes a
+body or a name on purpose renews them and says so in CHANGELOG.md: a name that changes replaces what is up.
+
+A file leaves out what is the same nearly everywhere: options that aren't set, exports that are empty, the beginning of each URN.
+Where a resource is named, it is named by its name in the program.
 """
 
 import argparse
 import contextlib
 import datetime
-import gzip
+import functools
 import json
 import re
 import runpy
@@ -24,7 +27,7 @@ from unittest import mock
 import pulumi
 import yaml
 
-from azure_gpu.catalog.problems import as_data
+from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats import stack_file
 from azure_gpu.formats.build_context import context_hash
 from azure_gpu.shared.workloads import Workload
@@ -33,12 +36,12 @@ from azure_gpu.stack.look_ups import BY_PROVIDER
 from azure_gpu.stack.plan import plan
 from azure_gpu.stack.settings import read
 from tests.components.answering import clusters_that_answer
-from tests.components.recording import KEYS, PROJECT, STACK, SUBSCRIPTION, Recorded, declare
+from tests.components.recording import KEYS, PROJECT, SECRET_SIGNATURE, STACK, SUBSCRIPTION, Recorded, declare
 from tests.components.settings_of import TODAY, configuration, encrypted, encrypted_in
 
 ROOT = Path(__file__).parents[2]
 CASES = Path(__file__).parent / "cases"
-RECORD = ROOT / "tests" / "data" / "bodies.json.gz"
+BODIES = CASES / "bodies"
 EXAMPLES = ROOT / "examples"
 EXAMPLE_VALUES = {
     "subscription_id": SUBSCRIPTION,
@@ -73,8 +76,14 @@ def now(name: str) -> Any:
     return declared_by_program(configuration(case["says"]), {**KEYS, **case.get("azure_answers", {})})
 
 
+@functools.cache
 def recorded() -> dict[str, Any]:
-    return json.loads(gzip.decompress(RECORD.read_bytes()))
+    """By name what was recorded, in the form of `now`. Whoever changes it copies it first."""
+    return {path.stem: recorded_of(path.stem) for path in sorted(BODIES.glob("*.yaml"))}
+
+
+def recorded_of(name: str) -> dict[str, Any]:
+    return expanded(yaml.load((BODIES / f"{name}.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader))
 
 
 def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
@@ -101,7 +110,22 @@ def differences(before: Any, after: Any, path: str = "") -> Iterator[str]:
 
 
 def declared_by_program(config: Mapping[str, str], lookups: Mapping[str, Any]) -> dict[str, Any]:
-    """The whole program, as the engine runs it, on the mock of the engine."""
+    """What the whole program declares, in the form of `now`."""
+    recorded = run_program(config, lookups)
+    return _without_hashes(
+        {
+            "resources": {each.urn: _in_any_order(asdict(each)) for each in recorded.registrations},
+            "outputs": recorded.outputs,
+            "roles": [list(role) for role in recorded.roles],
+            "exports": {name: value for name, value in recorded.exports.items() if name != written_by.OUTPUT},
+            "lookups": sorted({json.dumps(each, sort_keys=True) for each in _lookups(recorded)}),
+            "log": sorted(recorded.log),
+        }
+    )
+
+
+def run_program(config: Mapping[str, str], lookups: Mapping[str, Any] = KEYS, *, preview: bool = False) -> Recorded:
+    """Runs the whole program, as the engine does, on the mock of the engine."""
 
     def program() -> None:
         pulumi.runtime.set_all_config(dict(config))
@@ -109,16 +133,7 @@ def declared_by_program(config: Mapping[str, str], lookups: Mapping[str, Any]) -
         with _on_the_day_of_the_cases(), clusters_that_answer(), flagged:
             runpy.run_path(str(ROOT / "__main__.py"), run_name="__main__")
 
-    recorded = declare(program, lookups=lookups)
-    return _without_hashes(
-        {
-            "resources": {each.urn: _in_any_order(asdict(each)) for each in recorded.registrations},
-            "outputs": recorded.outputs,
-            "exports": {name: value for name, value in recorded.exports.items() if name != written_by.OUTPUT},
-            "lookups": sorted({json.dumps(each, sort_keys=True) for each in _lookups(recorded)}),
-            "log": sorted(recorded.log),
-        }
-    )
+    return declare(program, lookups=lookups, preview=preview)
 
 
 def _lookups(recorded: Recorded) -> Iterator[dict[str, Any]]:
@@ -131,10 +146,20 @@ def _refused(case: dict[str, Any]) -> dict[str, Any]:
 
     def build() -> None:
         settings = read(configuration(case["says"]), case.get("today", TODAY), encrypted(case["says"]))
-        found.extend(as_data(problem) for problem in plan(settings, BY_PROVIDER, PROJECT, STACK).problems)
+        found.extend(_told(problem) for problem in plan(settings, BY_PROVIDER, PROJECT, STACK).problems)
 
     declare(build, lookups=case.get("azure_answers", {}))
     return {"problems": sorted(found, key=lambda problem: json.dumps(problem, sort_keys=True))}
+
+
+def _told(problem: Problem) -> dict[str, Any]:
+    """A problem as its user reads it."""
+    return {
+        "code": problem.code.value,
+        "severity": problem.severity.value,
+        "text": str(problem),
+        "instead": list(problem.instead),
+    }
 
 
 def _in_any_order(registration: dict[str, Any]) -> dict[str, Any]:
@@ -151,6 +176,156 @@ def _without_hashes(value: Any) -> Any:
     return json.loads(text)
 
 
+_URN = "urn:pulumi:stack::project::"
+_STACK = "pulumi:pulumi:Stack"
+_ROOT = f"{_URN}{_STACK}::{PROJECT}-{STACK}"
+_NOT_SET: dict[str, Any] = {
+    "additional_secret_outputs": [],
+    "after_create": [],
+    "aliases": [],
+    "before_update": [],
+    "custom_timeouts": {},
+    "delete_before_replace": False,
+    "deleted_with": "",
+    "dependencies": [],
+    "ignore_changes": [],
+    "import_id": "",
+    "on_error": [],
+    "parent": _ROOT,
+    "protect": False,
+    "provider": "",
+    "replace_on_changes": [],
+    "replace_with": [],
+    "replacement_trigger": None,
+    "retain_on_delete": False,
+    "wire": {},
+}
+_EMPTY_MAPS = (
+    "clusters container_groups edges endpoints expires_at gpu_pools hourly_cost idle_cost job_environments jobs ml_computes "
+    "ml_environments ml_models namespaces pools scoring_uris vms"
+)
+_NOTHING = "batch_account budget identity ml_workspace registry serving_identity storage"
+_NO_EXPORTS: dict[str, Any] = {**dict.fromkeys(_NOTHING.split()), **{name: {} for name in _EMPTY_MAPS.split()}}
+_USUAL_PROBLEM: dict[str, Any] = {"severity": "error", "instead": []}
+_SECRET, _MARK = "(secret)", "1b47061264138c4ac30d75fd1eb44270"
+
+
+def compact(body: Mapping[str, Any]) -> dict[str, Any]:
+    """The form of a file, of what `now` returns."""
+    if "problems" in body:
+        return {"problems": [_without(each, _USUAL_PROBLEM) for each in body["problems"]]}
+    resources = {
+        _short_urn(urn): _without_marks(_by_name({**_without(each, _NOT_SET), "outputs": body["outputs"].get(urn)}))
+        for urn, each in body["resources"].items()
+    }
+    parts = {
+        "exports": _without(body["exports"], _NO_EXPORTS),
+        "log": body["log"],
+        "lookups": [json.loads(each) for each in body["lookups"]],
+        "resources": {key: _without(each, {"outputs": None}) for key, each in resources.items()},
+        "roles": body["roles"],
+    }
+    return {key: value for key, value in parts.items() if value}
+
+
+def expanded(body: Mapping[str, Any]) -> dict[str, Any]:
+    """What `now` returned, of the form of a file."""
+    if "problems" in body:
+        return {"problems": [{**_USUAL_PROBLEM, **each} for each in body["problems"]]}
+    shortened = body.get("resources", {})
+    by_name = {urn.rpartition("::")[2]: _long_urn(urn) for urn in shortened}
+    found = {by_name[urn.rpartition("::")[2]]: _with_marks(_by_urn(each, by_name)) for urn, each in shortened.items()}
+    return {
+        "resources": {urn: {**_NOT_SET, **_without_key(each, "outputs")} for urn, each in found.items()},
+        "outputs": {urn: each["outputs"] for urn, each in found.items() if "outputs" in each},
+        "roles": body.get("roles", []),
+        "exports": {**_NO_EXPORTS, **body.get("exports", {})},
+        "lookups": [json.dumps(each, sort_keys=True) for each in body.get("lookups", [])],
+        "log": body.get("log", []),
+    }
+
+
+def _without(given: Mapping[str, Any], usual: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in given.items() if key not in usual or value != usual[key]}
+
+
+def _without_key(given: Mapping[str, Any], left_out: str) -> dict[str, Any]:
+    return {key: value for key, value in given.items() if key != left_out}
+
+
+def _short_urn(urn: str) -> str:
+    return urn.removeprefix(_URN).removeprefix(f"{_STACK}$")
+
+
+def _long_urn(short: str) -> str:
+    return f"{_URN}{short}" if "$" in short else f"{_URN}{_STACK}${short}"
+
+
+_LISTS, _SINGLE = ("dependencies", "replace_with"), ("parent", "deleted_with")
+
+
+def _by_name(resource: dict[str, Any]) -> dict[str, Any]:
+    """With names in place of URNs. A provider is also known by its id, which is made of its name."""
+    lists = {key: [urn.rpartition("::")[2] for urn in resource[key]] for key in _LISTS if key in resource}
+    single = {key: resource[key].rpartition("::")[2] for key in _SINGLE if key in resource}
+    provider = {key: resource[key].split("::")[3] for key in ("provider",) if key in resource}
+    return {**resource, **lists, **single, **provider}
+
+
+def _by_urn(resource: dict[str, Any], urns: Mapping[str, str]) -> dict[str, Any]:
+    lists = {key: sorted(urns[name] for name in resource[key]) for key in _LISTS if key in resource}
+    single = {key: urns[resource[key]] for key in _SINGLE if key in resource}
+    provider = {key: f"{urns[resource[key]]}::/id-of/{resource[key]}" for key in ("provider",) if key in resource}
+    return {**resource, **lists, **single, **provider}
+
+
+def _without_marks(value: Any) -> Any:
+    """What the engine is told to keep secret is readable."""
+    if isinstance(value, dict):
+        if SECRET_SIGNATURE in value:
+            return {_SECRET: _without_marks(value["value"])}
+        return {key: _without_marks(inner) for key, inner in value.items()}
+    return [_without_marks(inner) for inner in value] if isinstance(value, list) else value
+
+
+def _with_marks(value: Any) -> Any:
+    if isinstance(value, dict):
+        if _SECRET in value:
+            return {SECRET_SIGNATURE: _MARK, "value": _with_marks(value[_SECRET])}
+        return {key: _with_marks(inner) for key, inner in value.items()}
+    return [_with_marks(inner) for inner in value] if isinstance(value, list) else value
+
+
+class _Dumper(yaml.CSafeDumper):
+    """Long texts are blocks, and nothing is written as a reference to somewhere else."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def _text(dumper: yaml.CSafeDumper, text: str) -> yaml.ScalarNode:
+    block = "\n" in text or (" " in text and len(text) > 90)
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if block else None)
+
+
+_Dumper.add_representer(str, _text)
+
+
+def text_of(body: Mapping[str, Any]) -> str:
+    """The file of what `now` returns."""
+    return yaml.dump(compact(body), Dumper=_Dumper, width=130, allow_unicode=True, default_flow_style=None, sort_keys=True)
+
+
+def write(bodies: Mapping[str, Mapping[str, Any]]) -> None:
+    BODIES.mkdir(exist_ok=True)
+    for path in BODIES.glob("*.yaml"):
+        if path.stem not in bodies:
+            path.unlink()
+    for name, body in bodies.items():
+        (BODIES / f"{name}.yaml").write_text(text_of(body), encoding="utf-8")
+    recorded.cache_clear()
+
+
 class _DayOfTheCases(datetime.datetime):
     @classmethod
     def now(cls, tz: datetime.tzinfo | None = None) -> "_DayOfTheCases":
@@ -165,16 +340,13 @@ def _on_the_day_of_the_cases() -> Iterator[None]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.components.recorded_bodies", description=__doc__)
-    parser.add_argument("--renew", action="store_true", help="write the record again")
+    parser.add_argument("--renew", action="store_true", help="write the files again")
     renew = parser.parse_args().renew
     after = {name: now(name) for name in names()}
-    before = recorded() if RECORD.exists() else {}
-    lines = list(changes(before, after))
+    lines = list(changes(recorded(), after))
     print("\n".join(lines) if lines else "as recorded")
     if renew:
-        text = json.dumps(after, sort_keys=True, separators=(",", ":"))
-        RECORD.parent.mkdir(exist_ok=True)
-        RECORD.write_bytes(gzip.compress(text.encode(), 9, mtime=0))
+        write(after)
     return 1 if lines and not renew else 0
 
 

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 # Each is a package of many modules, and loads one of them, `_inputs`, with whatever else it needs.
 PRINT_LOADED = """
 import pkgutil, sys, azure_gpu
@@ -12,6 +14,7 @@ print(*sorted({name.split(".")[1] for name in sys.modules if name.startswith("pu
 """
 
 
+@pytest.mark.slow
 def test_the_components_load_without_any_service_of_the_provider() -> None:
     done = subprocess.run([sys.executable, "-c", PRINT_LOADED], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []

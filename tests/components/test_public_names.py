@@ -59,12 +59,14 @@ def test_a_name_that_is_not_there_is_an_attribute_error_and_all_others_are_liste
     assert {*azure_gpu.__all__, "__version__"} <= set(dir(azure_gpu))
 
 
+@pytest.mark.slow
 def test_the_package_and_its_catalog_load_without_pulumi() -> None:
     modules, loaded = printed(PRINT_PULUMI)
     assert int(modules.removeprefix("catalog modules:")) > 20
     assert loaded == ""
 
 
+@pytest.mark.slow
 def test_importing_the_package_takes_little_beside_pulumi() -> None:
     """One of several processes is enough: what the machine does beside them only adds to it."""
     assert any(cpu_seconds("import azure_gpu") <= MOST_CPU_SECONDS for _ in range(ATTEMPTS))

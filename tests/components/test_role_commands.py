@@ -1,13 +1,16 @@
 """What an administrator is told to run grants what the program would assign: the same roles on the same scopes, and no more."""
 
 import re
+import subprocess
 from typing import Any
 
 import pytest
+import yaml
 
 from azure_gpu.formats.azure_types import BY_TOKEN
-from tests.components.recording import DEPLOYER, SUBSCRIPTION, Recorded
-from tests.components.test_cases import cases, declared_by
+from tests.components import recorded_bodies
+from tests.components.recording import DEPLOYER, KEYS, SUBSCRIPTION, Recorded
+from tests.components.settings_of import configuration
 
 Granted = set[tuple[str, str, str]]  # who, role, scope
 COMMAND = re.compile(
@@ -16,13 +19,30 @@ COMMAND = re.compile(
 )
 
 
-@pytest.mark.parametrize("case", [each for each in cases("happy") if each.values[0].get("roles")])
-def test_the_commands_grant_what_the_program_would(case: dict[str, Any]) -> None:
-    recorded = declared_by({**case, "says": {**case["says"], "assign_roles": False}})
+WITH_ROLES = {name: body["roles"] for name, body in recorded_bodies.recorded().items() if ".happy." in name and body["roles"]}
+
+
+def without_assigning(name: str) -> Recorded:
+    case: dict[str, Any] = yaml.load((recorded_bodies.CASES / f"{name}.yaml").read_text(), yaml.CSafeLoader)
+    config = configuration({**case["says"], "assign_roles": False})
+    return recorded_bodies.run_program(config, {**KEYS, **case.get("azure_answers", {})})
+
+
+@pytest.mark.parametrize("name", WITH_ROLES)
+def test_the_commands_grant_what_the_program_would(name: str) -> None:
+    recorded = without_assigning(name)
     assert recorded.roles == []
     # The service tells the principal of an endpoint's own identity once it is there.
-    assigned = {tuple(role)[:3] for role in map(tuple, case["roles"]) if not role[3].startswith("MlEndpoint")}
+    assigned = {tuple(role[:3]) for role in WITH_ROLES[name] if not role[3].startswith("MlEndpoint")}
     assert granted_by(recorded) == assigned
+
+
+@pytest.mark.slow
+def test_a_shell_can_read_every_command() -> None:
+    for name in WITH_ROLES:
+        recorded = without_assigning(name)
+        lines = [line for text in recorded.log for line in text.splitlines() if line.startswith("az ")]
+        subprocess.run(["sh", "-n", "-c", "\n".join(lines)], check=True)
 
 
 def granted_by(recorded: Recorded) -> Granted:

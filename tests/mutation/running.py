@@ -117,7 +117,7 @@ def _warm_up() -> None:
     before = {name for name in sys.modules if name.split(".")[0] in changing}
     from tests.components import recorded_bodies
 
-    recorded = recorded_bodies.recorded()
+    recorded = _record()
     for name in recorded_bodies.names():
         if list(recorded_bodies.differences(recorded[name], recorded_bodies.now(name))):
             raise RuntimeError(f"{name} isn't as recorded without any mutant: see python -m tests.components.recorded_bodies")

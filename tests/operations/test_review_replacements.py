@@ -9,20 +9,18 @@ from azure_gpu_operations.review import interruptions, replacements
 from azure_gpu_operations.review.interruptions import Interruption, Interrupts
 from azure_gpu_operations.review.replacements import Effect, effect_of
 from tests.support.embedded import CHECKOUT
-
-RENEW = "python -m tests.replacements.renew --renew"
+from tests.support.rows import each_row
 
 
 def test_the_table_has_a_row_for_every_argument_in_the_stack_file_s_order_and_none_of_one_that_is_gone() -> None:
-    """After a new argument: `python -m tests.replacements.renew --renew 'pools.<name>.new'`."""
-    assert [row.argument for row in replacements.rows()] == [key.path for key in every_key(schema(StackFile))], RENEW
+    assert [row.argument for row in replacements.rows()] == [key.path for key in every_key(schema(StackFile))], "make renew"
 
 
 def test_the_page_is_as_the_table_says() -> None:
-    assert (CHECKOUT / "docs" / "replacements.md").read_text(encoding="utf-8") == replacements.page(), "make docs"
+    assert (CHECKOUT / "docs" / "replacements.md").read_text(encoding="utf-8") == replacements.page(), "make renew"
 
 
-@pytest.mark.parametrize("row", replacements.rows(), ids=lambda row: row.argument)
+@each_row("row", replacements.rows(), ids=lambda row: row.argument)
 def test_a_row_says_what_was_tried_or_why_nothing_was(row: replacements.Row) -> None:
     touched = (*row.replaced, *row.updated, *row.created, *row.deleted)
     if row.effect is Effect.NOT_TRIED:
@@ -36,7 +34,7 @@ def test_a_row_says_what_was_tried_or_why_nothing_was(row: replacements.Row) -> 
     assert bool(row.interruption.what) >= (row.interruption.interrupts is Interrupts.YES)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "argument"),
     [
         ("pools.train.size", "pools.<name>.size"),
@@ -63,7 +61,7 @@ def test_a_place_that_no_argument_has_has_no_row(path: str) -> None:
     assert effect_of(path) is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "effect", "replaced", "interrupts"),
     [
         ("pools.train.size", Effect.REPLACES, "azure-native:batch:Pool", Interrupts.YES),

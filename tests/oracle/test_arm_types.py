@@ -5,10 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.oracle import arm_types
 from tests.oracle.arm_types import arm_problems
-
-pytestmark = pytest.mark.skipif(not arm_types.FOLDER.is_dir(), reason=arm_types.MISSING_REASON)
 
 GROUPS = ("Microsoft.ContainerInstance/containerGroups", "2024-05-01-preview")
 TASK_RUNS = ("Microsoft.ContainerRegistry/registries/taskRuns", "2019-06-01-preview")

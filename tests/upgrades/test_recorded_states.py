@@ -10,7 +10,6 @@ import gzip
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,19 +19,14 @@ from tests.support.embedded import CHECKOUT
 from tests.upgrades import plans, records
 from tests.upgrades.stacks import EngineFailedError
 
-FAST = "embedded.local"  # without groups, machines, endpoints, images and edges, whose bodies the quick run compares
 # What no record may hold: folders of a machine, salt and cipher text of secrets, keys. /tmp/nbody is in an image of NVIDIA's.
 FOLDERS = "|".join(re.escape(f"{folder}/") for folder in (CHECKOUT, Path.home()))
 PRIVATE = re.compile(rf'{FOLDERS}|/tmp/(?!nbody)|/Users/|"salt"|"ciphertext"|PRIVATE KEY')
 
 
-def each_state() -> list[Any]:
-    return [pytest.param(name, id=name, marks=[] if name == FAST else pytest.mark.slow) for name in records.names()]
-
-
 def test_every_shipped_stack_and_every_happy_case_has_its_state_recorded() -> None:
-    assert sorted(path.name.removesuffix(".json.gz") for path in records.FOLDER.iterdir()) == sorted(records.names())
-    assert FAST in records.names()
+    recorded = sorted(path.name.removesuffix(".json.gz") for path in records.FOLDER.iterdir())
+    assert recorded == sorted(records.names()), "make renew"
 
 
 @pytest.mark.parametrize("name", records.names())
@@ -117,7 +111,8 @@ def test_the_changelog_tells_each_change_of_a_stack_that_is_up() -> None:
     assert set(CHANGES) <= set(re.findall(r"^- \*\*(.+?)\.\*\*", told, re.MULTILINE))
 
 
-@pytest.mark.parametrize("name", each_state())
+@pytest.mark.slow
+@pytest.mark.parametrize("name", records.names())
 def test_today_s_program_changes_nothing_of_a_stack_that_is_up(name: str, tmp_path: Path, engine_bin: Path) -> None:
     record = records.load(name)
     plan = plans.over(record, tmp_path, engine_bin)
@@ -127,6 +122,7 @@ def test_today_s_program_changes_nothing_of_a_stack_that_is_up(name: str, tmp_pa
     assert plan.unchanged + len(of_recorded) == plans.resources(record)
 
 
+@pytest.mark.slow
 def test_a_state_of_a_newer_version_is_refused_in_one_line(tmp_path: Path, engine_bin: Path) -> None:
     record = records.load("pool.happy.defaults")
     [stack] = [each for each in record["state"]["resources"] if each["type"] == "pulumi:pulumi:Stack"]
@@ -139,6 +135,7 @@ def test_a_state_of_a_newer_version_is_refused_in_one_line(tmp_path: Path, engin
     assert "Traceback" not in str(refused.value)
 
 
+@pytest.mark.slow
 def test_a_plan_over_a_recorded_state_tells_updates_and_replacements(tmp_path: Path, engine_bin: Path) -> None:
     record = records.load("pool.happy.defaults")
     key, tags = "azure-gpu:pools", json.dumps({"cost": "42"})

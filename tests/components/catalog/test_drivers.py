@@ -10,6 +10,7 @@ from azure_gpu.catalog.drivers import check_driver, highest_cuda, minimum_driver
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.sizes import size_tables
 from azure_gpu.catalog.sizes.model import Gpu, Vendor
+from tests.support.rows import each_row
 
 MODELS = size_tables.packaged().gpus
 GPUS = list(MODELS.values())
@@ -34,7 +35,7 @@ def only(problems: list[Problem]) -> Problem:
 # --- CUDA versions and drivers: NVIDIA CUDA Toolkit 13.1 release notes ---
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("cuda", "linux", "windows"),
     [
         ("9.0", "384.81", "385.54"),
@@ -59,7 +60,7 @@ def test_an_unknown_cuda_version_has_no_known_driver(cuda: str) -> None:
     assert minimum_driver(cuda) is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("driver", "cuda"),
     [
         ("384.81", "9.0"),
@@ -88,7 +89,7 @@ def test_windows_counts_its_drivers_in_its_own_way(driver: str, cuda: str) -> No
     assert highest_cuda(driver, windows=True) == cuda
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("highest", "cuda", "expected"),
     [
         ("9.0", "9.0", True),
@@ -123,7 +124,7 @@ def test_a_driver_has_a_branch(driver: str, branch: int | None) -> None:
 # --- drivers and GPUs: NVIDIA's matrix of toolkits, drivers and architectures ---
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("version", "gpu"),
     [
         ("411.82", K80), ("384.81", K80), ("470.82.01", K80), ("474.64", K80),
@@ -137,7 +138,7 @@ def test_a_driver_that_knows_the_gpu_is_taken(version: str, gpu: Gpu) -> None:
     assert check_driver(version, gpu, "driver.version") == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("version", "gpu", "said"),
     [
         ("580.159.04", K80, "branch 470 is the last"),

@@ -13,6 +13,7 @@ from azure_gpu.catalog.services.batch import autoscale, packages
 from azure_gpu.catalog.services.machine_learning import compute, endpoints, extension, scoring, traffic, workspaces
 from azure_gpu.catalog.services.machines import admins
 from azure_gpu.catalog.tables import TableError
+from tests.support.rows import each_row
 
 KNOWN = sources.Sources("key,title,dated,date\npage@2026-01-01,A page,observed on,2026-01-01\n")
 
@@ -61,7 +62,7 @@ def test_what_a_fact_is_about_is_a_module_of_the_catalog_or_one_of_the_things_be
         assert importlib.util.find_spec(f"azure_gpu.catalog.{module}"), thing
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("thing", "name", "parts"),
     [
         ("aks.device_plugin", "installed by AKS", [device_plugin.IMAGE]),

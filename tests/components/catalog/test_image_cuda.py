@@ -1,12 +1,12 @@
 """What CUDA version an image holds. Expectations are literals of the images' names and of the sources that describe them."""
 
-import pytest
 from hypothesis import given, strategies as st
 
 from azure_gpu.catalog.image_cuda import image_cuda
+from tests.support.rows import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("image", "cuda"),
     [
         ("nvidia/cuda:9.0-base-ubuntu16.04", "9.0"),
@@ -40,7 +40,7 @@ def test_an_image_holds_this_cuda_version(image: str, cuda: str) -> None:
     assert known.source.where
 
 
-@pytest.mark.parametrize(
+@each_row(
     "image",
     [
         "nvidia/cuda",

@@ -54,6 +54,7 @@ def _after_asking(service: Service, size: str) -> tuple[set[str], list[str]]:
     return {name.removeprefix(_BEGINS) for name in modules.split() if name.startswith(_BEGINS)}, tables.split()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("service", TAKES_SIZES)
 def test_a_question_about_one_service_loads_the_facts_of_no_other(service: Service) -> None:
     modules, tables = _after_asking(service, "Standard_NC4as_T4_v3")
@@ -64,6 +65,7 @@ def test_a_question_about_one_service_loads_the_facts_of_no_other(service: Servi
     assert sorted(tables) == sorted([*_TABLES, *_TABLES_OF.get(service, [])])  # each once
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("service", "what"), [(Service.CONTAINER_INSTANCES, "K80"), (Service.CONTAINER_APPS, "Consumption-GPU-NC8as-T4")]
 )
@@ -75,6 +77,7 @@ def test_a_service_that_takes_no_sizes_reads_no_sizes(service: Service, what: st
     assert "sizes.csv" not in tables
 
 
+@pytest.mark.slow
 def test_the_catalog_loads_none_of_the_standard_librarys_slow_modules() -> None:
     imports = "; ".join(f"import {module.name}" for module in pkgutil.walk_packages(catalog.__path__, _BEGINS))
     program = f"import sys; {imports}; print(*sys.modules)"

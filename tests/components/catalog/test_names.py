@@ -1,14 +1,14 @@
 """Name rules against literals from Microsoft's page of name rules, not against the table."""
 
-import pytest
 from hypothesis import given, strategies as st
 
 from azure_gpu.catalog import names
+from tests.support.rows import each_row
 
 GROUP = "Microsoft.ContainerInstance/containerGroups"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("arm_type", "name"),
     [
         (GROUP, "gpucontainergroup"),
@@ -45,7 +45,7 @@ def test_a_name_that_azure_takes_is_no_problem(arm_type: str, name: str) -> None
     assert names.check(arm_type, name, "here") == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("arm_type", "name", "allowed"),
     [
         (GROUP, "", "1 to 63 characters"),

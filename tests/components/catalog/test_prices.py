@@ -12,6 +12,7 @@ from azure_gpu.catalog.prices import VM_PRICES, Price, PriceBook, container_apps
 from azure_gpu.catalog.prices.container_apps import Meter, MeterPrices, MeterRow, packaged_meters
 from azure_gpu.catalog.prices.price_table import PriceRow
 from azure_gpu.catalog.tables import TableError
+from tests.support.rows import each_row
 
 EVIDENCE = Path(__file__).parents[2] / "data" / "gpu_prices.csv"  # of every list and size the first and the last region
 LISTED = date(2026, 6, 18)  # the day of the newer price list
@@ -40,7 +41,7 @@ def shipped() -> PriceBook:
     return PriceBook(row for row in rows if row.source != price_table.API)
 
 
-@pytest.mark.parametrize(("size", "prices", "regions"), HEADLINES)
+@each_row(("size", "prices", "regions"), HEADLINES)
 def test_the_newest_price_on_demand_is_that_of_the_list(size: str, prices: tuple[str | None, ...], regions: int) -> None:
     book = shipped()
     for region, expected in zip(REGIONS, prices, strict=True):
@@ -139,7 +140,7 @@ def test_the_newest_of_several_prices_counts_and_each_kind_has_its_own() -> None
 # --- malformed files ---
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "said"),
     [
         ("Standard_NC6,eastus,0.9,,2026-06-18", "1: the row has 5 cells, expected 6"),

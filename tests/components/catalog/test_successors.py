@@ -15,6 +15,7 @@ from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.lookup import Sizes
 from azure_gpu.catalog.sizes.model import Driver, Size, Vendor
 from azure_gpu.catalog.successors import Successor
+from tests.support.rows import each_row
 
 TODAY = date(2026, 11, 21)
 # Of the sizes of that day: one that Azure sells later may be a better proposal.
@@ -111,7 +112,7 @@ def _gone(as_of: date) -> list[Size]:
 
 
 # A region that opened after the tables; one that no component knows yet; and all that the tables have.
-@pytest.mark.parametrize("region", ["norwaysouth", "", *sorted(regions.known())])
+@each_row("region", ["norwaysouth", "", *sorted(regions.known())])
 def test_every_successor_is_known_to_be_sold_there_and_runs_the_same_code(region: str) -> None:
     prices = packaged()
     for size in _gone(TODAY):

@@ -18,6 +18,7 @@ from azure_gpu.catalog.services.machine_learning import endpoints
 from azure_gpu.catalog.sources import Source
 from azure_gpu.catalog.tables import Row, Table, TableError
 from tests.support.embedded import CHECKOUT
+from tests.support.rows import each_row
 
 TABLE = Table("folder/facts.csv", {"name": "what it is called", "value": "what is said of it"})
 TOLD = {"red": 1, "dark blue": 2}
@@ -28,7 +29,7 @@ def row(value: str) -> Row:
     return found
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("ask", "cell", "answer"),
     [
         (lambda row: row["name"], "", "one, two"),
@@ -52,7 +53,7 @@ def test_a_cell_is_what_it_is_asked_for_as(ask: Callable[[Row], object], cell: s
     assert ask(row(cell)) == answer
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("ask", "cell", "allowed"),
     [
         (lambda row: row.filled("value"), "", "text without spaces at its ends"),
@@ -113,6 +114,7 @@ def test_the_tables_of_the_catalog_are_written_as_they_are_read() -> None:
             assert tables.line_of(tables.split(line)) == line, f"{path.name}:{number}"
 
 
+@pytest.mark.slow
 def test_importing_the_catalog_reads_no_file() -> None:
     program = (
         "import pkgutil, sys\n"
@@ -189,7 +191,7 @@ ENDPOINT_SIZE = "Standard_NC6,standardNCFamily,yes,page@2026-01-01"
 LISTING = "NC,cuda,Ubuntu; Windows,yes,yes,page@2026-01-01"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("module", "good", "old", "new", "said"),
     [
         (vm_image_table, IMAGE, "24.04", "24.05", "vm_images.csv:2:21: distribution"),

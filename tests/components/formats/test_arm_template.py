@@ -18,6 +18,7 @@ from azure_gpu.formats.arm_template import (
     finish_outputs,
     read_file,
 )
+from tests.support.rows import each_row
 
 SCOPE = Scope("sub", "tenant", "rg", "westeurope", "main")
 GROUP = "/subscriptions/sub/resourceGroups/rg"
@@ -78,7 +79,7 @@ def test_missing_and_unknown_parameters_are_told_all_at_once() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("declared", "value", "message"),
     [
         ({"type": "int"}, "1", "the value of the parameter 'p' is a text, not a whole number"),

@@ -14,6 +14,7 @@ from azure_gpu.formats import lenient_json
 from azure_gpu.formats.arm_template import Scope, expand
 from azure_gpu.formats.arm_template.arguments import Arguments
 from azure_gpu.formats.arm_template.date_functions import written
+from tests.support.rows import each_row
 
 # What the examples take as parameters.
 GIVEN: dict[str, Any] = {
@@ -55,7 +56,7 @@ def value_of(expression: str) -> Any:
     return expanded.frame.variables.value("value")[0]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("expression", "value"),
     [
         # array

@@ -8,6 +8,7 @@ import pytest
 
 from azure_gpu.formats import lenient_json
 from azure_gpu.formats.arm_template import Expanded, Scope, expand
+from tests.support.rows import each_row
 
 SUBSCRIPTION = "00000000-0000-0000-0000-000000000000"
 GUIDS = uuid.UUID("11fb06fb-712d-4ddd-98c7-e71bbd588830")  # Microsoft Learn, bicep-functions-string#guid
@@ -33,7 +34,7 @@ def value_of(expression: str, scope: Scope = SCOPE) -> Any:
     return expanded.frame.variables.value("value")[0]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("expression", "value"),
     [
         ("[concat('a', 1, true())]", "a1True"),
@@ -151,7 +152,7 @@ def test_a_guid_is_the_uuid_of_its_arguments_in_azures_namespace() -> None:
     assert value_of("[guid('a', 'b')]") == value_of("[guid('a-b')]") == str(uuid.uuid5(GUIDS, "a-b"))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("expression", "message"),
     [
         ("[nothing('x')]", "there is no function 'nothing'"),

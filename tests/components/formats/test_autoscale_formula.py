@@ -8,6 +8,7 @@ import pytest
 
 from azure_gpu.formats.autoscale_formula import Evaluation, Targets, as_text, evaluate, parse, results_of
 from tests.support.measured import Measured, Series, steady, values
+from tests.support.rows import each_row
 
 # Of the results that the documentation shows: a Thursday evening.
 NOW = datetime(2016, 10, 13, 19, 18, 47, 805_000, tzinfo=UTC)
@@ -140,7 +141,7 @@ def test_another_time_zone_is_added_as_the_documentation_does() -> None:
     assert value("(-6 * TimeInterval_Hour + time()).day") == "13"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("1 + 2 * 3", "7"),
@@ -176,7 +177,7 @@ def test_operators_go_by_rank_and_from_left_to_right(text: str, expected: str) -
     assert value(text) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("avg(vec(1, 2, 3))", "2"),
@@ -222,7 +223,7 @@ def test_functions_give_what_the_documentation_says(text: str, expected: str) ->
 TASKS = {"$PendingTasks": values([1, 2, 3, 4, 5, 6, 7, 8, 9, 10], NOW)}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("$PendingTasks.GetSample(1)", "[10]"),
@@ -260,7 +261,7 @@ def test_samples_that_are_late_are_missing_as_the_documentation_has_it() -> None
     assert fault(text, late) == "line 2, column 17: 90 percent of the samples are there, and 95 are asked for"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("x = 1 / 0;", "line 1, column 7: this divides by 0"),

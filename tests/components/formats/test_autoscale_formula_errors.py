@@ -1,9 +1,8 @@
 """Autoscale formulas that are wrong: each error with its line and column."""
 
-import pytest
-
 from azure_gpu.catalog.problems import Code, Severity
 from azure_gpu.formats.autoscale_formula import FormulaError, formula_problems, parse
+from tests.support.rows import each_row
 
 
 def errors(text: str) -> list[str]:
@@ -12,7 +11,7 @@ def errors(text: str) -> list[str]:
     return [str(error) for error in found]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         (
@@ -84,7 +83,7 @@ def test_names_and_types_are_checked_with_their_place(text: str, expected: str) 
     assert errors(text) == [expected]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("", "line 1, column 1: the formula is empty: it sets no number of nodes"),

@@ -11,13 +11,14 @@ from azure_gpu.formats import bounded_yaml, located_yaml
 from azure_gpu.formats.bounded_yaml import BoundedYamlError
 from tests.support.container_group_files import FILES
 from tests.support.container_group_templates import PASSWORD
+from tests.support.rows import each_row
 
 DOUBLED = "x0: &a0 [1, 2, 3]\n" + "".join(f"x{n}: &a{n} [*a{n - 1}, *a{n - 1}]\n" for n in range(1, 36))
 MERGED = "x0: &a0 {k: 1}\n" + "".join(f"x{n}: &a{n} {{<<: [*a{n - 1}, *a{n - 1}]}}\n" for n in range(1, 36))
 CHAINED = "x0: &a0 1\n" + "".join(f"x{n}: &a{n} [*a{n - 1}]\n" for n in range(1, 2_000))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "value"),
     [
         ("", None),
@@ -52,7 +53,7 @@ def test_a_date_is_written_as_it_was_read() -> None:
     assert yaml.safe_dump(bounded_yaml.load(text)) == text
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "said"),
     [
         ("a: [1, 2\nb: 3\n", "line 2: this is not YAML: expected ',' or ']', but got ':'"),
@@ -120,7 +121,7 @@ def test_no_text_raises_anything_else_and_what_is_read_can_be_written(text: str)
         yaml.safe_dump(bounded_yaml.load(text), allow_unicode=True).encode()
 
 
-@pytest.mark.parametrize("file", sorted(FILES))
+@each_row("file", sorted(FILES))
 def test_libyaml_reads_the_same_at_the_same_lines(file: str) -> None:
     assert located_yaml.read(FILES[file], file, fast=True) == located_yaml.read(FILES[file], file)
 

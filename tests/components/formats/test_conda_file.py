@@ -4,6 +4,7 @@ import pytest
 
 from azure_gpu.formats import conda_file
 from azure_gpu.formats.conda_file import CondaFileError, CondaPackage
+from tests.support.rows import each_row
 
 # The conda_dependencies.yml of the second source document, and the myenv.yml of the fifth.
 WORKBENCH = """
@@ -52,7 +53,7 @@ def test_channels_extras_and_spaces_are_read() -> None:
 BILLIONS = "a0: &a0 [1]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 10))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "why"),
     [
         ("", "expected a mapping"),

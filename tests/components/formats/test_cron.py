@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from azure_gpu.formats import cron
+from tests.support.rows import each_row
 
 
 @pytest.mark.parametrize(
@@ -14,7 +15,7 @@ def test_a_schedule_is_five_fields_of_numbers_names_ranges_lists_and_steps(text:
     assert cron.fault(text) is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "why"),
     [
         ("", "a schedule has five fields, and this has 0"),

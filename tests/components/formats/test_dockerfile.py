@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from azure_gpu.formats.dockerfile import Arg, Cmd, Copy, Entrypoint, Env, From, Instruction, Note, Run, Workdir, parse, substitute
+from tests.support.rows import each_row
 
 
 def instructions(text: str) -> list[Instruction]:
@@ -21,7 +22,7 @@ def test_stages_and_the_arguments_before_them() -> None:
     assert dockerfile.stages[0].instructions == (Run(6, "make"),)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "read"),
     [
         ('env A=1 B="two words" C=a\\ b', Env(2, (("A", "1"), ("B", "two words"), ("C", "a b")))),
@@ -50,7 +51,7 @@ def test_a_continued_line_keeps_its_first_number_and_skips_comments_inside() -> 
     assert instructions("RUN make \\\n  # why\n\n  install\nUSER x") == [Run(2, "make install"), Note(6, "USER", "x")]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "path", "said"),
     [
         ("FROM a\nFETCH b", "w/Dockerfile:2", "the instruction FETCH isn't read here"),

@@ -12,6 +12,7 @@ from azure_gpu.formats.stack_file import SECRET
 from tests.support.container_group_files import EXPORTED_2018, FILES, GPU_YAML, SIDECAR_2018, VOLUMES_2019
 from tests.support.container_group_templates import GPU_TEMPLATE, PASSWORD, TEMPLATE_2021
 from tests.support.examples import examples
+from tests.support.rows import each_row
 
 
 def taken(text: str, file: str = "f.yaml") -> GroupInFile:
@@ -71,7 +72,7 @@ def test_the_template_of_the_first_document() -> None:
     assert groups[0].at(memory) == f"gpudeploy.json:32: resources[0].{memory}"
 
 
-@pytest.mark.parametrize("file", sorted(FILES))
+@each_row("file", sorted(FILES))
 def test_files_of_many_years_are_taken(file: str) -> None:
     groups, problems = read(FILES[file], file)
     assert errors(problems) == []
@@ -147,7 +148,7 @@ _SCHEMA = "https://schema.management.azure.com/schemas/2019-04-01/deploymentTemp
 EMPTY_TEMPLATE = f'{{"$schema": "{_SCHEMA}", "contentVersion": "1.0.0.0", "resources": []}}'
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("old", "new", "line", "said"),
     [
         ("apiVersion: '2018-10-01'", "apiVersoin: '2018-10-01'", 2, "no property 'apiVersoin'"),

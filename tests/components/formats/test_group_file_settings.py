@@ -3,8 +3,6 @@
 import json
 from typing import Any
 
-import pytest
-
 from azure_gpu.catalog.problems import errors
 from azure_gpu.container_instances.args import ContainerGroupSettings
 from azure_gpu.formats.container_group_file import read
@@ -24,6 +22,7 @@ from tests.support.container_group_files import (
     WINDOWS_2020,
 )
 from tests.support.container_group_templates import GPU_TEMPLATE, PASSWORD
+from tests.support.rows import each_row
 
 
 def settings(text: str) -> tuple[dict[str, Any], list[Left], list[str]]:
@@ -57,7 +56,7 @@ def test_both_files_of_the_first_document_become_what_the_documents_stack_says()
     }
 
 
-@pytest.mark.parametrize("file", sorted(FILES))
+@each_row("file", sorted(FILES))
 def test_a_stack_file_takes_every_key(file: str) -> None:
     for group in read(FILES[file], file)[0]:
         said, _, _ = settings_of(group)

@@ -1,15 +1,15 @@
 """Image references, with Docker's defaults; literals from the reference grammar's own documentation."""
 
-import pytest
 from hypothesis import given, strategies as st
 
 from azure_gpu.formats import image_reference
 from azure_gpu.formats.image_reference import ImageReference
+from tests.support.rows import each_row
 
 DIGEST = "sha256:" + "0123456789abcdef" * 4
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "full"),
     [
         ("python", "docker.io/library/python:latest"),
@@ -29,7 +29,7 @@ def test_a_reference_is_completed_as_docker_completes_it(text: str, full: str) -
     assert image_reference.check(text, "image") == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "said", "fix"),
     [
         ("", "it is empty", "name an image"),

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 from azure_gpu.formats import lenient_json
+from tests.support.rows import each_row
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -46,7 +47,7 @@ def test_every_value_has_the_line_at_which_it_is_written() -> None:
     assert document.at("a[1].b.nothing") == "f.json:4: a[1].b.nothing"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "line", "message", "fix"),
     [
         ('{"a": 1\n "b": 2}', 1, "a comma is missing between two values", "write a comma at the end of line 1"),

@@ -4,9 +4,10 @@ import pytest
 
 from azure_gpu.formats import placeholders
 from azure_gpu.formats.likely_secrets import holds_secret, is_secret_name, without_secrets
+from tests.support.rows import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     "name",
     [
         *("PASSWORD", "DB_PASSWORD", "dbPassword", "MYSQL_PWD", "API_KEY", "apiKey", "AZURE_STORAGE_KEY", "GITHUB_TOKEN"),
@@ -17,7 +18,7 @@ def test_names_of_secrets(name: str) -> None:
     assert is_secret_name(name)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "name",
     [
         *("PATH", "LANG", "MAX_TOKENS", "TOKENIZERS_PARALLELISM", "DB_PASSWORD_FILE", "SECRET_NAME", "TOKEN_URL", "KEY"),
@@ -81,7 +82,7 @@ def test_a_long_text_takes_no_longer_than_its_length_says() -> None:
     assert not holds_secret("a." * 200_000 + "eyJ-" * 100_000)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "found"),
     [
         ("<acrLoginServer>/app:v1", "<acrLoginServer>"),

@@ -7,6 +7,7 @@ from azure_gpu.catalog.problems import Severity
 from azure_gpu.formats import located_yaml
 from tests.support.container_group_files import GPU_YAML
 from tests.support.container_group_templates import PASSWORD
+from tests.support.rows import each_row
 
 
 def told(text: str) -> list[str]:
@@ -75,7 +76,7 @@ def test_words_of_yaml_are_booleans_and_as_keys_words(word: str) -> None:
     assert document.value == {word: word.lower() in ("yes", "on", "true")}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "line", "said"),
     [
         ("", "f.yaml", "empty"),

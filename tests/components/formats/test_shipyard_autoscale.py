@@ -11,6 +11,7 @@ from azure_gpu.formats.left import Left
 from azure_gpu.formats.shipyard import files
 from azure_gpu.formats.shipyard.pool_settings import settings_of
 from tests.support.measured import Measured, steady
+from tests.support.rows import each_row
 
 POOL = """\
 pool_specification:
@@ -96,7 +97,7 @@ def test_a_scenario_of_the_same_kind_is_taken_by_name(scenario: str, least: tupl
     assert autoscale(scenario, least) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("scenario", "least", "now", "expected"),
     [
         ("name: weekday\nmaximum_vm_count: {dedicated: 4, low_priority: 2}", (1, 0), MONDAY_NOON, (4, 2)),

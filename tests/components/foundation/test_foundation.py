@@ -1,7 +1,5 @@
 """What a foundation registers with the engine, beyond the inputs that the cases show."""
 
-import subprocess
-
 import pytest
 
 from azure_gpu.foundation.args import FoundationWiring
@@ -65,7 +63,6 @@ def test_the_commands_name_everything_before_anything_exists() -> None:
     group = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/azure-gpu-vision-test/providers"
     assert f"--ids {group}/Microsoft.ManagedIdentity/userAssignedIdentities/azure-gpu-vision-test-identity " in command
     assert f"--role AcrPull --scope {group}/Microsoft.ContainerRegistry/registries/azuregpuvisiontest" in command
-    subprocess.run(["sh", "-n", "-c", command], check=True)  # a shell can read it
 
 
 def test_where_batch_needs_it_the_identity_gets_a_role_on_the_storage_or_a_command_says_how() -> None:
@@ -83,7 +80,6 @@ def test_where_batch_needs_it_the_identity_gets_a_role_on_the_storage_or_a_comma
         line for line in declare(lambda: Foundation("one", Wired({**args, "assign_roles": False}))).log if "az role" in line
     ]
     assert said.splitlines()[1:] == [pull, blobs]
-    subprocess.run(["sh", "-n", "-c", blobs], check=True)
 
 
 def test_components_on_a_foundation_learn_whether_the_program_assigns_roles() -> None:

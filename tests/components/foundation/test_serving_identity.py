@@ -10,10 +10,10 @@ from azure_gpu import Foundation, GpuCluster, MlEndpoint, MlWorkspace
 from azure_gpu.stack import inventory
 from azure_gpu.stack.settings import read
 from tests.components.answering import clusters_that_answer
+from tests.components.recorded_bodies import run_program
 from tests.components.recording import KEYS, PROJECT, STACK, SUBSCRIPTION, Recorded, declare
 from tests.components.settings_of import TODAY, configuration, encrypted, pure_problems
 from tests.components.stack import test_keep
-from tests.components.test_cases import declared_by
 from tests.components.test_constructors import LOOK_UPS, refused
 from tests.components.test_role_commands import granted_by
 
@@ -68,7 +68,7 @@ def problems_of(said: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 @pytest.fixture(scope="module")
 def recorded() -> Recorded:
-    return declared_by({"says": SAYS})
+    return run_program(configuration(SAYS))
 
 
 def test_who_trains_keeps_what_it_has_and_who_serves_pulls_and_reads(recorded: Recorded) -> None:
@@ -125,7 +125,7 @@ def test_services_that_fetch_a_model_run_as_a_service_account_of_its_own(recorde
 
 
 def test_without_it_everything_speaks_as_the_stacks_identity() -> None:
-    alone = declared_by({"says": says({"serving_identity": None})})
+    alone = run_program(configuration(says({"serving_identity": None})))
     assert not [each.name for each in alone.registrations if "serv" in each.name and "service" not in each.name]
     assert alone.named("digits-endpoint").inputs["identity"]["userAssignedIdentities"] == ["/id-of/foundation-identity"]
     assert ("foundation-identity", "AzureML Metrics Writer (preview)", "ml-workspace", "MlWorkspace::ml") in alone.roles
@@ -134,7 +134,7 @@ def test_without_it_everything_speaks_as_the_stacks_identity() -> None:
 
 
 def test_the_commands_of_an_administrator_grant_the_same(recorded: Recorded) -> None:
-    told = declared_by({"says": says(assign_roles=False, ml_endpoints={"digits": SAYS["ml_endpoints"]["digits"]})})
+    told = run_program(configuration(says(assign_roles=False, ml_endpoints={"digits": SAYS["ml_endpoints"]["digits"]})))
     assert told.roles == []
     assert granted_by(told) == {tuple(role)[:3] for role in recorded.roles}
 
@@ -143,7 +143,7 @@ def test_another_identity_is_another_endpoint() -> None:
     """What can't be changed is told from another by its name, so that the engine replaces the endpoint and its deployments."""
     triggers = [
         [each.named(name).replacement_trigger for name in ("digits-endpoint", "digits-deployment-blue", "own-endpoint")]
-        for each in (declared_by({"says": SAYS}), declared_by({"says": says({"serving_identity": None})}))
+        for each in (run_program(configuration(SAYS)), run_program(configuration(says({"serving_identity": None}))))
     ]
     assert [one == other for one, other in zip(*triggers, strict=True)] == [False, False, True]
 
@@ -156,7 +156,7 @@ def test_it_is_no_problem_without_the_identity_that_trains_where_nothing_needs_t
     }
     said = says({"identity": None, "registry": None}, clusters={"shared": cluster}, ml_workspace=None, ml_endpoints=None)
     assert problems_of(said) == []
-    alone = declared_by({"says": said})
+    alone = run_program(configuration(said))
     assert [each.name for each in alone.of_type(CREDENTIAL)] == ["shared-serving-credential"]
     assert [role[:2] for role in alone.roles if role.who.startswith("foundation")] == [
         ("foundation-serving-identity", "Storage Blob Data Reader")
@@ -198,7 +198,7 @@ def test_an_existing_one_gets_the_roles_that_it_does_not_have() -> None:
     answer = {"id": EXISTING, "principalId": "principal-of-company", "clientId": "client"}
     answers = {"azure-native:managedidentity:getUserAssignedIdentity": answer}
     parts = {"serving_identity": {"existing": EXISTING}}
-    found = declared_by({"says": says(parts, clusters=None), "azure_answers": answers})
+    found = run_program(configuration(says(parts, clusters=None)), {**KEYS, **answers})
     assert [role[1:3] for role in found.roles if role.who == "company"] == [
         ("AcrPull", "foundation-registry"),
         ("AzureML Metrics Writer (preview)", "ml-workspace"),

@@ -12,6 +12,7 @@ from hypothesis import given, strategies as st
 
 from azure_gpu.host.provider import SCHEMA
 from tests.components.host.contract import breaks, skeleton
+from tests.support.rows import each_row
 
 ROOT = Path(__file__).parents[3]
 RELEASED = ROOT / "tests" / "data" / "released_schema.json"
@@ -114,7 +115,7 @@ BREAKING: dict[str, tuple[Callable[[dict[str, Any]], object], list[str]]] = {
 }
 
 
-@pytest.mark.parametrize("name", BREAKING)
+@each_row("name", BREAKING)
 def test_what_breaks_is_told_by_its_name(name: str) -> None:
     change, expected = BREAKING[name]
     assert changed(change) == expected

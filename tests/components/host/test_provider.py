@@ -405,6 +405,7 @@ def test_outputs_have_the_names_of_the_schema_and_its_secrets_are_the_only_ones(
     assert secrets == marked
 
 
+@pytest.mark.slow
 def test_the_folder_of_the_package_runs_as_a_plugin() -> None:
     """As the engine runs it: with its own address, and flags for logs that it may add."""
     command = [sys.executable, "-u", str(FOLDER), "127.0.0.1:1", "--logtostderr"]

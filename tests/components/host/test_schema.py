@@ -125,6 +125,7 @@ def test_a_description_names_keys_as_the_schema_does() -> None:
     assert {word for word in quoted if camel(word) in properties} <= {"start_task"}, "which is a choice, too"
 
 
+@pytest.mark.slow
 def test_the_engine_takes_it() -> None:
     """The metaschema, and that each SDK can be made of it."""
     pulumi = shutil.which("pulumi")

@@ -20,7 +20,7 @@ from tests.components.ml.ml_endpoints import (
     resource_of,
     template_of,
 )
-from tests.oracle.arm_types import FOLDER, MISSING_REASON, arm_problems
+from tests.oracle.arm_types import arm_problems
 
 
 def test_every_deployment_has_a_number_in_the_template_and_promoting_changes_two_of_them_alone() -> None:
@@ -64,7 +64,6 @@ def test_the_template_holds_the_same_body_as_the_endpoint_itself() -> None:
         assert again == sent
 
 
-@pytest.mark.skipif(not FOLDER.is_dir(), reason=MISSING_REASON)
 @pytest.mark.parametrize("settings", [TWO, EVERYTHING, ON_KUBERNETES], ids=["two", "everything", "kubernetes"])
 def test_arm_takes_what_is_declared_and_what_the_template_holds(settings: dict[str, Any]) -> None:
     recorded = declared(**settings)

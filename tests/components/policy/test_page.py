@@ -3,12 +3,12 @@
 import re
 from pathlib import Path
 
-import pytest
 import yaml
 
 from azure_gpu_policies.model import Policy
 from azure_gpu_policies.page import page
 from azure_gpu_policies.policies import ALL, BY_NAME
+from tests.support.rows import each_row
 
 ROOT = Path(__file__).parents[3]
 PACK = ROOT / "components" / "policy"
@@ -19,7 +19,7 @@ def test_the_page_is_what_the_policies_say() -> None:
     assert written == page(), "run: PYTHONPATH=components/policy python -m azure_gpu_policies.page > docs/policies.md"
 
 
-@pytest.mark.parametrize("policy", ALL, ids=lambda each: each.name)
+@each_row("policy", ALL, ids=lambda each: each.name)
 def test_a_policy_has_a_name_a_rule_and_settings_with_defaults(policy: Policy) -> None:
     assert re.fullmatch(r"[a-z]+(-[a-z]+)*", policy.name)
     assert (policy.of_resource is None) != (policy.of_stack is None)

@@ -25,6 +25,7 @@ from tests.components.policy.resources import (
     scaled,
     vm,
 )
+from tests.support.rows import each_row
 
 GPU = "nvidia.com/gpu"
 GPU_GROUP = {
@@ -206,7 +207,7 @@ FOUND: list[tuple[str, Resource, list[str]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("policy", "declared", "where"), FOUND, ids=lambda each: getattr(each, "kind", None))
+@each_row(("policy", "declared", "where"), FOUND, ids=lambda each: getattr(each, "kind", None))
 def test_a_fault_is_found_where_it_is_written_and_told_with_its_fix(policy: str, declared: Resource, where: list[str]) -> None:
     problems = judged(policy, declared)
     assert [each.path for each in problems] == [declared.path(each) for each in where]
@@ -272,7 +273,7 @@ CLEAN: list[tuple[str, Resource]] = [
 ]
 
 
-@pytest.mark.parametrize(("policy", "declared"), CLEAN, ids=lambda each: getattr(each, "kind", None))
+@each_row(("policy", "declared"), CLEAN, ids=lambda each: getattr(each, "kind", None))
 def test_what_is_as_it_should_be_is_left_alone(policy: str, declared: Resource) -> None:
     assert judged(policy, declared) == []
 
@@ -297,7 +298,7 @@ OPEN = [
 THERE = ("cloudServiceConfiguration", "password", "startTask", "value")
 
 
-@pytest.mark.parametrize("declared", [each for _, each, _ in FOUND], ids=lambda each: each.kind)
+@each_row("declared", [each for _, each, _ in FOUND], ids=lambda each: each.kind)
 def test_nothing_is_said_of_values_that_only_the_update_knows(declared: Resource) -> None:
     written = {key: UNKNOWN for key in ("allowSharedKeyAccess", "disableLocalAccounts", "allowedAuthenticationModes")}
     access: dict[str, Any] = {"publicNetworkAccess": UNKNOWN, "apiServerAccessProfile": UNKNOWN, "tags": UNKNOWN}

@@ -25,6 +25,7 @@ def listens(target: str) -> bool:
         return True
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("engine")
 def test_hooks_that_are_registered_at_once_have_one_server() -> None:
     async def program() -> None:

@@ -44,6 +44,7 @@ def of(checkout: Path) -> str:
     return own_source.of_checkout(checkout, checkout / "workloads")
 
 
+@pytest.mark.slow
 def test_a_checkout_is_built_from_its_origin_at_the_last_commit_that_changed_the_workloads(tmp_path: Path, git: Git) -> None:
     commit = git("rev-parse", "HEAD")
     assert of(tmp_path) == f"{ORIGIN}#{commit}"
@@ -54,6 +55,7 @@ def test_a_checkout_is_built_from_its_origin_at_the_last_commit_that_changed_the
     assert of(tmp_path) == f"{ORIGIN}#{commit}", "what isn't built changes nothing"
 
 
+@pytest.mark.slow
 def test_workloads_that_origin_has_not_are_built_from_nowhere(tmp_path: Path, git: Git) -> None:
     file = tmp_path / "workloads" / "Dockerfile"
     file.write_text("FROM busybox\n")
@@ -66,11 +68,36 @@ def test_workloads_that_origin_has_not_are_built_from_nowhere(tmp_path: Path, gi
     assert of(tmp_path) == "", "no registry reaches it"
 
 
+@pytest.mark.slow
 def test_without_git_or_an_origin_there_is_no_source(tmp_path: Path, git: Git, monkeypatch: pytest.MonkeyPatch) -> None:
     git("remote", "remove", "origin")
     assert of(tmp_path) == ""
     monkeypatch.setenv("PATH", str(tmp_path))
     assert of(tmp_path) == ""
+
+
+ANSWERS = {"remote": ORIGIN, "log": "ab12", "status": "", "branch": "  origin/main"}
+
+
+@pytest.mark.parametrize(
+    ("answers", "expected"),
+    [
+        ({}, f"{ORIGIN}#ab12"),
+        ({"remote": None}, ""),
+        ({"remote": "/srv/git/azure-gpu.git"}, ""),
+        ({"log": None}, ""),
+        ({"log": ""}, ""),
+        ({"status": " M workloads/Dockerfile"}, ""),
+        ({"status": None}, ""),
+        ({"branch": ""}, ""),
+    ],
+)
+def test_a_checkout_is_the_source_where_git_says_all_of_it(
+    answers: dict[str, str | None], expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: dict[str, str | None] = {**ANSWERS, **answers}
+    monkeypatch.setattr(own_source, "_git", lambda _, *words: given[words[0]])
+    assert of(Path("/checkout")) == expected
 
 
 @pytest.mark.parametrize(

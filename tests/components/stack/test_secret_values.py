@@ -17,6 +17,7 @@ from azure_gpu.stack.keys import FILE_VARIABLE
 from azure_gpu.stack.secret_values import Encrypted
 from azure_gpu.stack.settings import read
 from tests.components.settings_of import TODAY, configuration, pure_problems
+from tests.support.rows import each_row
 
 # Every key of a stack file at which an encrypted value stays secret.
 KEPT = {
@@ -82,7 +83,7 @@ def test_every_key_that_may_be_secret_keeps_a_secret() -> None:
     assert {place for place, annotation in PLACES.items() if may_be_secret(annotation)} == KEPT
 
 
-@pytest.mark.parametrize("place", sorted(PLACES))
+@each_row("place", sorted(PLACES))
 def test_an_encrypted_value_is_refused_where_it_would_be_plain_text(place: str) -> None:
     problems = refused(steps(place))
     may_stay = place in KEPT or PLACES[place] is Any

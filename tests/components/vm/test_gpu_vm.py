@@ -30,7 +30,7 @@ from azure_gpu.vm.workspace_offer import of_workspace
 from localazure.shapes import default_api_version, to_arm
 from tests.components.recording import PROJECT, STACK, Recorded, Registration, declare, readable
 from tests.components.settings_of import STACK_ARGS, args_of
-from tests.oracle.arm_types import FOLDER, MISSING_REASON, WITHOUT_A_FILE, arm_problems
+from tests.oracle.arm_types import WITHOUT_TYPES, arm_problems
 from tests.support.embedded import until
 from tests.support.ssh_keys import PUBLIC_KEY
 
@@ -269,7 +269,6 @@ def test_what_it_costs_is_said_in_a_preview_and_in_its_outputs() -> None:
     assert "hourly_cost" not in unknown or unknown["hourly_cost"] is None  # not known is never free
 
 
-@pytest.mark.skipif(not FOLDER.is_dir(), reason=MISSING_REASON)
 def test_arm_takes_every_body_of_a_machine() -> None:
     everything: dict[str, Any] = {
         "image": "dsvm",
@@ -288,7 +287,7 @@ def test_arm_takes_every_body_of_a_machine() -> None:
     for changed in (everything, in_a_subnet, WINDOWS):
         for registration in declared(**changed).registrations:
             azure_type = azure_types.BY_TOKEN.get(registration.type)
-            if azure_type is None or azure_type.arm_type in WITHOUT_A_FILE:
+            if azure_type is None or azure_type.arm_type in WITHOUT_TYPES:
                 continue
             seen.add(registration.type)
             body = to_arm(azure_type, registration.inputs)
@@ -330,6 +329,7 @@ def test_the_script_at_the_start_waits_for_as_many_gpus_as_there_are() -> None:
     assert "-ge 4 ]" in four
 
 
+@pytest.mark.slow
 def test_the_script_at_the_start_ends_at_once_and_asks_on_by_itself(tmp_path: Path) -> None:
     """cloud-init must end meanwhile: an agent that waits for it installs the driver only then."""
     (file,) = yaml.safe_load(vm_proof.cloud_config(1))["write_files"]

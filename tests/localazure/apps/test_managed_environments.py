@@ -214,7 +214,6 @@ def test_a_diagnostic_setting_needs_a_sink_that_is_there_and_a_category_that_the
     )
 
 
-@pytest.mark.skipif(not arm_types.FOLDER.is_dir(), reason=arm_types.MISSING_REASON)
 def test_what_tests_send_is_what_microsofts_types_take(apps: Apps) -> None:
     assert arm_types.arm_problems("Microsoft.App/managedEnvironments", VERSION, body(CONSUMPTION, GPU)) == []
     assert arm_types.arm_problems("Microsoft.App/jobs", VERSION, apps.body("say", "x")) == []

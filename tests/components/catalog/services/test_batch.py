@@ -11,6 +11,7 @@ from azure_gpu.catalog.services.batch import sizes as batch
 from azure_gpu.catalog.size_use import Service, SizeUse
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import Size
+from tests.support.rows import each_row
 
 TODAY = date(2026, 11, 20)
 DOCUMENT = date(2018, 12, 17)
@@ -27,7 +28,7 @@ def problems(name: str, day: date, region: str = "westeurope", **changed: Any) -
     return list(batch.size_problems(size(name), use, day))
 
 
-@pytest.mark.parametrize(
+@each_row(
     "name",
     ["H16r", "H16mr", "A8", "A9", "NC6", "NC24r", "NC24rs_v2", "NC24rs_v3", "ND24rs", "NV6", "NV6s_v2", "ND40rs_v2"],
 )

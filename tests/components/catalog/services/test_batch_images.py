@@ -19,6 +19,7 @@ from azure_gpu.catalog.services.vm_images import Distribution, ImageReference
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sources import observed
+from tests.support.rows import each_row
 
 TODAY = date(2026, 11, 20)
 DOCUMENT = date(2018, 12, 17)
@@ -198,7 +199,7 @@ TABLES = [
 ]
 
 
-@pytest.mark.parametrize(("size", "image", "rdma", "taken"), TABLES)
+@each_row(("size", "image", "rdma", "taken"), TABLES)
 def test_the_documents_tables_say_which_system_a_size_needs(size: str, image: ImageReference, rdma: bool, taken: bool) -> None:
     windows = image.publisher == "MicrosoftWindowsServer"
     system = OperatingSystem.WINDOWS if windows else OperatingSystem.LINUX

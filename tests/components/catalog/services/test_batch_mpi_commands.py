@@ -61,6 +61,7 @@ def played(mpi: Mpi, program: str, tmp_path: Path, hosts: str = "10.0.0.4,10.0.0
     return done.stdout.splitlines()
 
 
+@pytest.mark.slow
 def test_hpcx_gives_each_node_its_processes(tmp_path: Path) -> None:
     assert played(Mpi.HPCX, "python3 ring.py 'two words' \"$AZ_BATCH_HOST_LIST\"", tmp_path, processes_per_node=2) == [
         *("-np", "4", "--host", "10.0.0.4:2,10.0.0.5:2", "--map-by", "ppr:2:node", "-x", "PATH", "-wdir", str(tmp_path)),
@@ -68,6 +69,7 @@ def test_hpcx_gives_each_node_its_processes(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_hpcx_runs_on_one_node_too(tmp_path: Path) -> None:
     assert played(Mpi.HPCX, "app", tmp_path, hosts="10.0.0.4")[:4] == ["-np", "1", "--host", "10.0.0.4:1"]
 
@@ -79,6 +81,7 @@ def test_hpcx_may_run_as_root() -> None:
     }
 
 
+@pytest.mark.slow
 def test_intel_mpi_on_linux_takes_the_host_list_as_it_is(tmp_path: Path) -> None:
     assert played(Mpi.INTEL_MPI, "app -x", tmp_path, processes_per_node=16) == [
         *("-np", "32", "-ppn", "16", "-hosts", "10.0.0.4,10.0.0.5", "-wdir", str(tmp_path), "app", "-x"),

@@ -12,6 +12,7 @@ from azure_gpu.catalog.services.batch.request import ImageKind, Mpi, PoolRequest
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes import SIZES
 from tests.support.batch_methods import DOCUMENT, TODAY
+from tests.support.rows import each_row
 
 LINUX, WINDOWS = OperatingSystem.LINUX, OperatingSystem.WINDOWS
 RDMA = ["H16r", "H16mr", "A8", "A9", "NC24r", "NC24rs_v2", "NC24rs_v3", "ND24rs"]
@@ -48,7 +49,7 @@ ROWS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("request_", ROWS)
+@each_row("request_", ROWS)
 def test_every_row_of_the_tables_makes_a_pool_at_the_documents_day(request_: PoolRequest) -> None:
     assert against(own(request_), DOCUMENT) == []
 
@@ -79,7 +80,7 @@ NOW = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("request_", NOW)
+@each_row("request_", NOW)
 def test_every_size_is_answered_today_with_one_that_makes_a_pool(request_: PoolRequest) -> None:
     (retired,) = [
         problem for problem in problems(request_, TODAY) if problem.path == "pool.size" and problem.code is Code.RETIRED

@@ -10,6 +10,7 @@ from azure_gpu.catalog import facts
 from azure_gpu.catalog.problems import Code, Problem, Severity, errors
 from azure_gpu.catalog.services import container_instances
 from azure_gpu.catalog.services.container_instances import ContainerRequest, GroupRequest, check
+from tests.support.rows import each_row
 
 DAY = date(2019, 6, 1)
 
@@ -104,7 +105,7 @@ def test_a_region_may_be_spelt_as_the_portal_does() -> None:
     assert check(group(container(), location="West Europe"), DAY) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("sku", "day", "expected"),
     [
         ("K80", date(2019, 6, 1), None),

@@ -14,6 +14,7 @@ from azure_gpu.catalog.services.gpu_sharing import Share, SharingRequest, check
 from azure_gpu.catalog.services.gpu_sharing_yield import from_zero, yields
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import Gpu
+from tests.support.rows import each_row
 
 
 def gpu(size_name: str) -> Gpu:
@@ -57,7 +58,7 @@ def test_what_can_be_asked_for(request_: SharingRequest, on: Gpu | None) -> None
     assert check(request_, on) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("request_", "on", "path"),
     [
         (sharing("mps", replicas=2, profile="MIG1g"), A100, "profile"),  # MPS doesn't work on MIG

@@ -14,6 +14,7 @@ from azure_gpu.catalog.services.machine_learning.sizes import size_problems
 from azure_gpu.catalog.size_use import Service, SizeUse
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import Size, same_family
+from tests.support.rows import each_row
 
 TODAY = date(2026, 11, 20)
 TABLE = Path(__file__).parents[3] / "data" / "gpu_sizes.csv"
@@ -52,7 +53,7 @@ LISTED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "family", "instances"), LISTED)
+@each_row(("name", "family", "instances"), LISTED)
 def test_a_listed_size_is_taken_and_needs_its_quota(name: str, family: str, instances: int) -> None:
     assert problems_of(name) == []
     assert quota_family(size(name)) == family

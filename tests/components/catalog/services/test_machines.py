@@ -18,6 +18,7 @@ from azure_gpu.catalog.services.vm_image_table import IMAGES
 from azure_gpu.catalog.services.vm_images import ImageReference, VmImage
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes import SIZES
+from tests.support.rows import each_row
 from tests.support.ssh_keys import PUBLIC_KEY
 
 TODAY = date(2026, 11, 22)
@@ -89,7 +90,7 @@ def test_a_price_that_is_not_known_is_never_nothing() -> None:
     assert costs.cost(use._replace(region="westeurope", disk_gib=128), packaged()).stays.usd_hour is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "",

@@ -11,6 +11,7 @@ from azure_gpu.catalog.services.vm_images import Distribution, ImageReference, S
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import Size, VmGeneration
+from tests.support.rows import each_row
 
 TODAY = date(2026, 11, 20)
 
@@ -145,7 +146,7 @@ def test_every_row_has_a_name_of_its_own() -> None:
     assert len(names) == len(set(names))
 
 
-@pytest.mark.parametrize("distribution", list(Distribution))
+@each_row("distribution", list(Distribution))
 def test_every_distribution_is_windows_or_linux(distribution: Distribution) -> None:
     expected = OperatingSystem.WINDOWS if "Windows" in distribution.value else OperatingSystem.LINUX
     assert distribution.operating_system is expected

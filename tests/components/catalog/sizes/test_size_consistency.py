@@ -9,12 +9,13 @@ from azure_gpu.catalog.lifecycle import Lifecycle, Status
 from azure_gpu.catalog.sizes import SIZES, size_tables
 from azure_gpu.catalog.sizes.model import Series, Size, same_family
 from azure_gpu.catalog.sources import Dated, Source
+from tests.support.rows import each_row
 
 TODAY = date(2026, 11, 20)
 SERIES = {size.series.name: size.series for size in SIZES}
 
-each_size = pytest.mark.parametrize("size", list(SIZES), ids=lambda size: size.name)
-each_series = pytest.mark.parametrize("series", list(SERIES.values()), ids=lambda series: series.name)
+each_size = each_row("size", list(SIZES), ids=lambda size: size.name)
+each_series = each_row("series", list(SERIES.values()), ids=lambda series: series.name)
 
 
 def test_every_row_of_the_table_is_a_size_of_its_own() -> None:
@@ -121,7 +122,7 @@ def followed(size: Size, day: date) -> set[str]:
 
 
 ENDING = {size.name: (size, size.lifecycle.end.day) for size in SIZES if size.lifecycle.end is not None}
-each_ending_size = pytest.mark.parametrize(("size", "last_day"), ENDING.values(), ids=ENDING)
+each_ending_size = each_row(("size", "last_day"), ENDING.values(), ids=ENDING)
 
 
 @each_ending_size

@@ -8,11 +8,12 @@ from hypothesis import given, strategies as st
 from azure_gpu.catalog.problems import Code, Severity
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.lookup import PREFIX, Sizes, normalise
+from tests.support.rows import each_row
 
 NAMES = sorted(size.name for size in SIZES)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("spelt", "name"),
     [
         ("Standard_NC6", "Standard_NC6"),

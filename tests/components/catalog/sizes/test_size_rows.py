@@ -8,6 +8,7 @@ import pytest
 from azure_gpu.catalog.lifecycle import Status
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import Driver, Size, Vendor, VmGeneration
+from tests.support.rows import each_row
 
 TODAY = date(2026, 11, 20)
 
@@ -69,7 +70,7 @@ SAMPLE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "vcpus", "counted", "memory", "gpus", "gpu_memory", "rdma", "family"), SAMPLE)
+@each_row(("name", "vcpus", "counted", "memory", "gpus", "gpu_memory", "rdma", "family"), SAMPLE)
 def test_a_size_has_what_its_page_says(
     name: str, vcpus: int, counted: int, memory: int | None, gpus: str, gpu_memory: int | None, rdma: bool, family: str
 ) -> None:
@@ -145,7 +146,7 @@ ENDS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "last_day"), ENDS)
+@each_row(("name", "last_day"), ENDS)
 def test_a_size_is_retired_from_the_day_after_its_last(name: str, last_day: str) -> None:
     last = date.fromisoformat(last_day)
     assert sold(name).lifecycle.status(last) is Status.RETIRING
@@ -200,7 +201,7 @@ def test_the_sizes_of_the_source_documents_were_sold_at_their_dates(name: str, d
     assert sold(name).lifecycle.status(date.fromisoformat(day)) is Status.GENERAL
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "day", "status"),
     [
         ("Standard_NC6", "2017-09-13", Status.UNKNOWN),
@@ -228,7 +229,7 @@ def test_a_day_is_answered_as_that_day(name: str, day: str, status: Status) -> N
     assert sold(name).lifecycle.status(date.fromisoformat(day)) is status
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "drivers"),
     [
         ("Standard_NC6", (Driver.CUDA,)),
@@ -262,7 +263,7 @@ BOTH = (VmGeneration.GEN1, VmGeneration.GEN2)
 
 
 # "Generation 1 VMs" and "Generation 2 VMs" on the pages of the series
-@pytest.mark.parametrize(
+@each_row(
     ("name", "generations"),
     [
         ("Standard_NC6", (VmGeneration.GEN1,)),
@@ -312,7 +313,7 @@ def test_aks_cuts_a100_h100_and_h200_alone() -> None:
     assert {size.gpu.name for size in SIZES if size.gpu and size.gpu.mig} == {"A100", "H100", "H200"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "architecture", "capability"),
     [
         ("Standard_NC6", "Kepler", "3.7"),

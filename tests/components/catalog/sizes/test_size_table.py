@@ -9,11 +9,10 @@ from datetime import date
 from fractions import Fraction
 from pathlib import Path
 
-import pytest
-
 from azure_gpu.catalog.lifecycle import Status
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import Size
+from tests.support.rows import each_row
 
 TABLE = Path(__file__).parents[3] / "data" / "gpu_sizes.csv"
 TODAY = date(2026, 11, 20)  # the day of the table's status column
@@ -21,7 +20,7 @@ TODAY = date(2026, 11, 20)  # the day of the table's status column
 Row = dict[str, str]
 with TABLE.open(encoding="utf-8", newline="") as lines:
     ROWS: list[Row] = list(csv.DictReader(lines))
-each_row = pytest.mark.parametrize("row", ROWS, ids=[row["size_name"] for row in ROWS])
+each_row = each_row("row", ROWS, ids=[row["size_name"] for row in ROWS])
 
 MODELS = {
     "": None,

@@ -7,6 +7,7 @@ from azure_gpu.catalog.sizes import size_tables
 from azure_gpu.catalog.sizes.lookup import Sizes
 from azure_gpu.catalog.sizes.size_tables import GPUS, LIFECYCLES, SERIES, SIZES, SizeTables
 from azure_gpu.catalog.tables import TableError, line_of, text_of
+from tests.support.rows import each_row
 
 TEXTS = {table.name: text_of(table.path) for table in (GPUS, SERIES, LIFECYCLES, SIZES)}
 A_SIZE = "Standard_NC8as_T4_v3,NCasT4_v3,8,8,56,1,16,no,,"
@@ -34,7 +35,7 @@ def test_one_row_more_is_one_size_more() -> None:
     assert size.series is known.series
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("new", "column", "allowed"),
     [
         ("NC8as_T4_v3,NCasT4_v3,8,8,56,1,16,no,,", "size", "a name that begins with Standard_"),
@@ -68,7 +69,7 @@ T4 = "NVIDIA T4,T4,NVIDIA,16,Turing,7.5,,,nvidia-cuda-gpus@2026-11-20"
 V620 = next(line for line in TEXTS["series.csv"].splitlines() if line.startswith("NGads_V620,"))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("table", "old", "new", "said"),
     [
         ("lifecycles", NP, NP.replace("NP,", "NPs,"), "is 'NPs'; allowed: a series of series.csv or a size of"),
