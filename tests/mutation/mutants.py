@@ -93,7 +93,7 @@ def modules(packages: Iterable[str] = PACKAGES, root: Path = ROOT) -> Iterator[t
     """Every module of the packages of a checkout, with its file."""
     for package in packages:
         folder = root / ROOMS.get(package, LIBRARY / package)
-        above = folder.parent.parent if package in PACKAGES else folder.parent
+        above = folder.parent if package in ROOMS else folder.parent.parent
         for path in sorted(folder.rglob("*.py")):
             parts = path.relative_to(above).with_suffix("").parts
             yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
