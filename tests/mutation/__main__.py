@@ -13,7 +13,7 @@ import re
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import yaml
@@ -38,14 +38,17 @@ def row(mutant: Changed, outcome: Outcome) -> Row:
     return Row(getattr(mutant, "name", ""), "known", mutant.module, outcome.killed_by, outcome.cpu_seconds)
 
 
-def results(mutants: Sequence[Changed], outcomes: Iterable[tuple[int, Outcome]]) -> list[tuple[Changed, Outcome]]:
-    """Shows each as it ends."""
+def results(
+    mutants: Sequence[Changed], outcomes: Iterable[tuple[int, Outcome]], keep: Callable[[list[Row]], None]
+) -> list[tuple[Changed, Outcome]]:
+    """Shows each as it ends. `keep` gets all rows each time, so that a run that is interrupted leaves what it found."""
     found: list[tuple[Changed, Outcome]] = []
     for index, outcome in outcomes:
         found.append((mutants[index], outcome))
         shown = row(mutants[index], outcome)
         how = f"killed by {shown.killed_by}" if shown.killed_by else "SURVIVED"
         print(f"{len(found):3} {shown.cpu_seconds:5.1f} s  {shown.where}  [{shown.kind}]  {shown.name}  {how}", flush=True)
+        keep([row(*each) for each in found])
     return found
 
 
@@ -122,15 +125,18 @@ def main() -> int:
     else:
         mutants = chosen(packages, given.number, given.of_rooms, given.seed, root)
     mutants = [each for each in mutants if re.search(given.only, row(each, Outcome(killed_by="", cpu_seconds=0)).name)]
+
+    def keep(rows: list[Row]) -> None:
+        if given.table:
+            written(given.table, [*rows, *gone])
+
     if given.tree:
-        written_out = [each for each in mutants if isinstance(each, Mutant)]
-        found = results(written_out, run_in_tree(written_out, root))
+        on_disk = [each for each in mutants if isinstance(each, Mutant)]
+        found = results(on_disk, run_in_tree(on_disk, root), keep)
         failing = failing_in_tree(killing_tests(found), root)
     else:
-        found = results(mutants, run(mutants, given.jobs))
+        found = results(mutants, run(mutants, given.jobs), keep)
         failing = failing_without_mutant(killing_tests(found))
-    if given.table:
-        written(given.table, [*(row(*each) for each in found), *gone])
     survived = Counter(mutant.package for mutant, outcome in found if not outcome.killed_by)
     took = f"{time.monotonic() - began:.0f} s, {sum(outcome.cpu_seconds for _, outcome in found):.0f} CPU s"
     problems = verdict(found, failing)
