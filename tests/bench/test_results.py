@@ -2,9 +2,16 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.bench import results
 
 VERSIONS = {"Python": "3.11"}
+
+
+@pytest.fixture(autouse=True)
+def _a_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(results, "hardware", lambda: "a machine")
 
 
 def test_a_section_is_written_again_where_it_stands(tmp_path: Path) -> None:
@@ -26,4 +33,4 @@ def test_what_stands_between_the_sections_stays(tmp_path: Path) -> None:
     section, _, after = rest.partition("<!-- one ends -->\n")
     assert (before, after) == ("# Results\n\nBy hand.\n\n", "\nAlso by hand.\n")
     assert section.startswith("## One\n\nMeasured on ")
-    assert section.endswith("; Python 3.11.\n\nnew\n")
+    assert section.endswith(" by `make bench-one` on a machine; Python 3.11.\n\nnew\n")

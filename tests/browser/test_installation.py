@@ -1,6 +1,7 @@
 """Which Chromium is used, and what is said where there is none."""
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,8 @@ def test_what_is_missing_is_one_line(
     monkeypatch.setattr(installation.platform, "machine", lambda: machine)
     for tool in tools:
         _program(empty / "bin" / tool)
+    failed = subprocess.CompletedProcess(["npm"], 1, "", "npm error")
+    monkeypatch.setattr(installation.subprocess, "run", lambda *words, **options: failed)
 
     with pytest.raises(installation.NoChromiumError, match=said) as error, Path(os.devnull).open("w") as nowhere:
         installation.install(Progress(nowhere))

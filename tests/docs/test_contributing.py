@@ -84,6 +84,7 @@ def test_a_recipe_that_adds_a_case_or_an_example_renews_the_records_and_tests_th
     assert all(f"tests/components/test_{record}.py" in text for record in records)
 
 
+@pytest.mark.slow
 def test_the_recipe_of_a_size_adds_one(copy: Path) -> None:
     size = re.search(r"sizes show (\w+)", recipe("A VM size"))
     assert size is not None

@@ -1,15 +1,30 @@
-"""A machine for the builder's tests: a PATH with a pretended `go` and `pulumi` and nothing else, a cache of its own."""
+"""A machine for the builder's tests: a PATH with a pretended `go` and `pulumi` and nothing else, a cache of its own.
 
+`Machine` runs the builder in this process and pretends what it starts. `RealMachine` starts it, for tests of how a build ends.
+"""
+
+import io
 import os
+import re
+import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+from unittest import mock
+
+from engine import actionlint_tool, command, go, kubernetes_tools, pulumi_tools
+from engine.progress import Progress
 
 BUILD = Path(__file__).parents[2] / "engine" / "build.py"
 PINNED = "v3.259.0"  # of Pulumi
+
+_STAMP = re.compile(r"(?:version\.Version|gitVersion|gitTag|actionlint\.version)=(\S+)")
+_BUILT = "# built: "
 
 # Pretends to be Go: records what it is asked to build, waits as long as the file `hold` is there, fails with the text of the file
 # `fail`, and otherwise "builds" a program that answers the version that the linker was told. Where the file `compiler` is there,
@@ -34,7 +49,7 @@ import os, pathlib, re, sys, time
 records = pathlib.Path(os.environ["FAKE_RECORDS"])
 arguments = sys.argv[1:]
 if arguments[0] == "env":
-    print(os.environ.get("FAKE_GO_VERSION", "go1.26.3"))
+    print("go1.26.3")
 elif arguments[0] == "list":
     print(records / "sdk")
 elif arguments[0] == "build":
@@ -51,16 +66,24 @@ elif arguments[0] == "build":
         time.sleep(0.02)
     if (records / "fail").exists():
         sys.exit((records / "fail").read_text())
-    version = re.search(r"(?:version\\.Version|gitVersion|gitTag|actionlint\\.version)=(\\S+)", " ".join(arguments))[1]
-    output.write_text(f"#!/bin/sh\\ncase $0 in */etcd) echo etcd Version: 3.6.8;; *) echo {version};; esac\\n")
+    version = re.search(r"version\\.Version=(\\S+)", " ".join(arguments))[1]
+    output.write_text(f"#!/bin/sh\\necho {version}\\n")
     output.chmod(0o755)
 """
 )
 
 
+class Result(NamedTuple):
+    """What a run of the builder ended with."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
 @dataclass
 class Machine:
-    """A machine with an empty PATH, on which `python3 engine/build.py` runs."""
+    """A machine with an empty PATH, on which the builder runs."""
 
     folder: Path
 
@@ -68,6 +91,8 @@ class Machine:
         for folder in (self.path, self.records, self.sdk_commands):
             folder.mkdir(parents=True)
         (self.sdk_commands / "pulumi-language-python-exec").write_text("# runs the program\n")
+        self.go_version = "go1.26.3"
+        self.while_building: Callable[[], object] = lambda: None
 
     @property
     def path(self) -> Path:
@@ -102,11 +127,8 @@ class Machine:
         record = self.records / "builds"
         return [line.split()[0] for line in record.read_text().splitlines()] if record.exists() else []
 
-    def last_build_process(self) -> int:
-        return int((self.records / "builds").read_text().split()[-1])
-
     def has_go(self) -> None:
-        program(self.path / "go", f"#!{sys.executable}\n{_GO}")
+        program(self.path / "go", "#!/bin/sh\n")
 
     def has_pulumi(self, answer: str, folder: Path | None = None, *, host: bool = True) -> None:
         folder = folder or self.path
@@ -118,45 +140,79 @@ class Machine:
         """A program that answers this, whatever it is asked."""
         program((folder or self.path) / name, f"#!/bin/sh\necho {answer}\n")
 
-    def start(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
-        """Starts the builder; `environment` adds to what it runs with."""
-        return subprocess.Popen(
-            [sys.executable, str(BUILD), *arguments],
-            env={
-                "PATH": str(self.path),
-                "HOME": str(self.folder),
-                "XDG_CACHE_HOME": str(self.cache.parent),
-                "FAKE_RECORDS": str(self.records),
-                **environment,
-            },
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+    def environment(self, **more: str) -> dict[str, str]:
+        own = {"PATH": str(self.path), "HOME": str(self.folder), "XDG_CACHE_HOME": str(self.cache.parent)}
+        return {**own, "FAKE_RECORDS": str(self.records), **more}
 
-    def run(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        return finished(self.start(*arguments, **environment))
+    def run(self, *arguments: str, **environment: str) -> Result:
+        """Runs the builder in this process; `environment` adds to what it runs with."""
+        output, errors = io.StringIO(), io.StringIO()
+        before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+        kubernetes_tools._taken.cache_clear()
+        with ExitStack() as pretended:
+            pretended.enter_context(mock.patch.dict(os.environ, self.environment(**environment), clear=True))
+            for module in (actionlint_tool, kubernetes_tools, pulumi_tools):
+                pretended.enter_context(mock.patch.object(module, "answer", _answer))
+            pretended.enter_context(mock.patch.object(command, "Progress", return_value=Progress(errors)))
+            pretended.enter_context(mock.patch.object(go, "subprocess", SimpleNamespace(run=self._go)))
+            pretended.enter_context(mock.patch.object(go, "build", self._build))
+            with redirect_stdout(output):
+                code = command.main(arguments)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        return Result(code, output.getvalue(), errors.getvalue())
+
+    def _go(self, words: Sequence[str], **options: Any) -> Any:
+        return SimpleNamespace(returncode=0, stdout=self.go_version if words[1] == "env" else str(self.records / "sdk"))
+
+    def _build(self, go_program: str, module: Any, output: Path, options: Sequence[str], **others: Any) -> None:
+        with (self.records / "builds").open("a") as builds:
+            print(output.name, file=builds)
+        self.while_building()
+        if (self.records / "fail").exists():
+            raise go.BuildError((self.records / "fail").read_text())
+        stamp = _STAMP.search(" ".join(options))
+        assert stamp is not None
+        program(output, f"{_BUILT}{stamp[1]}\n")
 
 
-def finished(process: subprocess.Popen[str]) -> subprocess.CompletedProcess[str]:
+class RealMachine(Machine):
+    """One on which the builder runs in a process of its own, with a Go that is a program."""
+
+    def has_go(self) -> None:
+        program(self.path / "go", f"#!{sys.executable}\n{_GO}")
+
+    def start(self) -> "subprocess.Popen[str]":
+        command = [sys.executable, str(BUILD)]
+        pipe = subprocess.PIPE
+        return subprocess.Popen(command, env=self.environment(), stdout=pipe, stderr=pipe, text=True)
+
+    def run(self, *arguments: str, **environment: str) -> Result:
+        return finished(self.start())
+
+    def last_build_process(self) -> int:
+        return int((self.records / "builds").read_text().split()[-1])
+
+
+def _answer(words: Sequence[str | Path], environment: Mapping[str, str] | None = None) -> str:
+    """What a program of a test answers: it prints a text and may fail."""
+    text = Path(words[0]).read_text()
+    if text.startswith(_BUILT):
+        return "etcd Version: 3.6.8\n" if Path(words[0]).name == "etcd" else text.removeprefix(_BUILT)
+    printed = re.search(r"^echo *(.*)$", text, re.MULTILINE)
+    return f"{printed[1]}\n" if printed and "exit" not in printed[1] else ""
+
+
+def finished(process: "subprocess.Popen[str]") -> Result:
     """Waits for the end of `process`, a minute at most."""
     output, errors = process.communicate(timeout=60)
-    return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
+    return Result(process.returncode, output, errors)
 
 
 def program(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
     path.chmod(0o755)
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    """Waits for `condition`, half a minute at most."""
-    deadline = time.monotonic() + 30
-    while not condition():
-        if time.monotonic() > deadline:
-            raise AssertionError("waited 30 seconds in vain")
-        time.sleep(0.02)
 
 
 def alive(process: int) -> bool:

@@ -1,7 +1,6 @@
 """The folder of Kubernetes' programs: what is built, what is taken from PATH, and when it is made anew. Go is pretended."""
 
 import os
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -28,8 +27,6 @@ def test_the_folder_has_every_program_under_its_name(machine: Machine) -> None:
     assert "5 to 8 minutes" in result.stderr
     assert all(os.access(machine.built_kubernetes / name, os.X_OK) for name in PROGRAMS)
     assert machine.builds() == ["kubernetes", "kubelogin"], "the one program is called by several names"
-    answer = subprocess.run([machine.built_kubernetes / "kubectl", "version"], capture_output=True, text=True, check=True)
-    assert answer.stdout == "v1.36.2\n"
 
 
 def test_pulumi_and_kubernetes_lie_apart(machine: Machine) -> None:

@@ -77,7 +77,8 @@ def test_a_build_of_the_cache_on_path_is_judged_as_such(machine: Machine) -> Non
 def test_a_missing_or_old_go_is_one_line_that_says_how_to_get_it(machine: Machine, go: str | None) -> None:
     if go is not None:
         machine.has_go()
-    result = machine.run(FAKE_GO_VERSION=go or "")
+        machine.go_version = go
+    result = machine.run()
     assert (result.returncode, result.stdout) == (2, "")
     last = result.stderr.splitlines()[-1]
     assert last.startswith("missing: Go 1.26 or later")

@@ -91,6 +91,7 @@ def test_a_run_without_room_is_refused_in_one_line(monkeypatch: pytest.MonkeyPat
     assert "0.9 GB free" in said.err
 
 
+@pytest.mark.slow
 def test_no_stack_file_ends_with_a_trace_or_takes_long_or_much() -> None:
     # In a process of its own: what a test worker has loaded would count as the inputs'.
     command = [sys.executable, "-m", "tests.faults", "--only", "inputs", "--inputs", "150", "--seed", str(SEED)]
@@ -99,6 +100,7 @@ def test_no_stack_file_ends_with_a_trace_or_takes_long_or_much() -> None:
     assert "300 inputs, of which 0 failed." in done.stdout
 
 
+@pytest.mark.slow  # inputs are judged in forks
 def test_an_input_that_crashes_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     def crash(text: str) -> None:
         if text.startswith('{"config"'):  # and no file that is right

@@ -61,8 +61,8 @@ KNOWN = (
     Known(
         name="role assignments of a cluster have no parent",
         package="aks",
-        found=r"(role_of_identity\.assign\([^)]*)opts=self\._child",
-        replaced=r"\1opts=pulumi.ResourceOptions()",
+        found=r"(role_of_identity\.assign\([^)]*opts=pulumi\.ResourceOptions\()parent=self, ",
+        replaced=r"\1",
     ),
     Known(
         name="the protected settings of the extension aren't sent",

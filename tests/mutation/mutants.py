@@ -1,4 +1,5 @@
-"""Mutants of the library: one small change each, as a programmer might make it by mistake.
+"""Mutants of the library, of the embedded Azure and of the commands: one small change each, as a programmer might make it by
+mistake.
 
 They are found in the syntax tree of each module, so that moving code within a package loses none. A mutant is named by its
 package, its function and its change, never by its line.
@@ -9,14 +10,14 @@ import hashlib
 import itertools
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
-LIBRARY = ROOT / "components" / "azure_gpu"
+LIBRARY = Path("components", "azure_gpu")
 # The services and what they share. What is known and what is read, `catalog` and `formats`, has tests of its own kind.
 PACKAGES = (
     "aks",
@@ -31,8 +32,11 @@ PACKAGES = (
     "shared",
     "vm",
 )
+# What is beside the library, with its folder. Its quick tests are chosen for each mutant (`holding.py`).
+ROOMS = {"localazure": Path("localazure"), "operations": Path("operations", "azure_gpu_operations")}
 # How many of each kind there are in a hundred. Most that can be changed are texts, and half of these are keys.
 SHARES = {"role": 8, "secret": 6, "argument": 25, "call": 15, "condition": 23, "constant": 8, "text": 15}
+SHARES_OF_ROOMS = {"argument": 15, "call": 20, "condition": 40, "constant": 10, "text": 15}
 Edit = Callable[[Any], None]  # changes a node in place
 _OTHER_WAY: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Eq: ast.NotEq,
@@ -54,7 +58,7 @@ class Mutant:
 
     module: str
     path: Path
-    line: int
+    where: str  # its file and line, below the root
     kind: str
     function: str  # where it is, `Class.function`; empty at the top of the module
     change: str  # before and after
@@ -63,38 +67,48 @@ class Mutant:
 
     @property
     def package(self) -> str:
-        return self.module.split(".")[1]
+        """One of PACKAGES or of ROOMS."""
+        first, *others = self.module.split(".")
+        return others[0] if first == LIBRARY.name else first.removeprefix("azure_gpu_")
 
     @property
     def name(self) -> str:
-        """What it is called in the list of survivors."""
-        return f"{self.package}: {self.function or 'top'}: {self.change}"
+        """What it is called in tables and in the list of survivors."""
+        package = self.package
+        if package in ROOMS and self.module.count(".") > 1:
+            package = f"{package}.{self.module.split('.')[1]}"
+        return f"{package}: {self.function or 'top'}: {self.change}"
 
-    @property
-    def where(self) -> str:
-        return f"{self.path.relative_to(ROOT)}:{self.line}"
-
-    def code(self) -> CodeType:
-        """The module with the change, compiled."""
+    def tree(self) -> ast.Module:
+        """The module with the change."""
         tree = ast.parse(self.path.read_text(encoding="utf-8"))
         self.edit(next(itertools.islice(ast.walk(tree), self.node, None)))
-        return compile(ast.fix_missing_locations(tree), str(self.path), "exec")
+        return ast.fix_missing_locations(tree)
+
+    def code(self) -> CodeType:
+        return compile(self.tree(), str(self.path), "exec")
 
 
-def modules(packages: tuple[str, ...] = PACKAGES) -> Iterator[tuple[str, Path]]:
-    """Every module of the packages, with its file."""
+def modules(packages: Iterable[str] = PACKAGES, root: Path = ROOT) -> Iterator[tuple[str, Path]]:
+    """Every module of the packages of a checkout, with its file."""
     for package in packages:
-        for path in sorted((LIBRARY / package).rglob("*.py")):
-            parts = path.relative_to(LIBRARY.parent).with_suffix("").parts
+        folder = root / ROOMS.get(package, LIBRARY / package)
+        above = folder.parent if package in ROOMS else folder.parent.parent
+        for path in sorted(folder.rglob("*.py")):
+            parts = path.relative_to(above).with_suffix("").parts
             yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
 
 
-def all_mutants(packages: tuple[str, ...] = PACKAGES) -> list[Mutant]:
+def all_mutants(packages: Iterable[str] = PACKAGES, root: Path = ROOT) -> list[Mutant]:
     """Every mutant there can be."""
-    return [each for module, path in modules(packages) for each in of_module(module, path, path.read_text(encoding="utf-8"))]
+    return [
+        each
+        for module, path in modules(packages, root)
+        for each in of_module(module, path, path.read_text(encoding="utf-8"), root)
+    ]
 
 
-def of_module(module: str, path: Path, source: str) -> Iterator[Mutant]:
+def of_module(module: str, path: Path, source: str, root: Path) -> Iterator[Mutant]:
     """The mutants of one module."""
     tree = ast.parse(source)
     numbers = {id(node): number for number, node in enumerate(ast.walk(tree))}
@@ -104,7 +118,7 @@ def of_module(module: str, path: Path, source: str) -> Iterator[Mutant]:
         yield Mutant(
             module=module,
             path=path,
-            line=getattr(place, "lineno", 1),
+            where=f"{path.relative_to(root)}:{getattr(place, 'lineno', 1)}",
             kind=kind,
             function=function,
             change=f"{_short(place)}: {change}",
@@ -113,15 +127,15 @@ def of_module(module: str, path: Path, source: str) -> Iterator[Mutant]:
         )
 
 
-def selected(mutants: list[Mutant], number: int, seed: int) -> list[Mutant]:
+def selected(mutants: Iterable[Mutant], number: int, seed: int, shares: Mapping[str, int] = SHARES) -> list[Mutant]:
     """So many of them, by the shares of their kinds and spread over files. What is chosen depends on a mutant's own name, so that
     a change of a module changes the choice among few others."""
     ranked = sorted(mutants, key=lambda each: hashlib.sha256(f"{seed} {each.name}".encode()).digest())
     files: Counter[Path] = Counter()
     chosen: list[Mutant] = []
-    for kind, share in SHARES.items():
+    for kind, share in shares.items():
         left = [each for each in ranked if each.kind == kind]
-        for _ in range(min(round(number * share / sum(SHARES.values())), len(left))):
+        for _ in range(min(round(number * share / sum(shares.values())), len(left))):
             next_one = min(left, key=lambda each: files[each.path])  # the first of those from the least used files
             left.remove(next_one)
             chosen.append(next_one)

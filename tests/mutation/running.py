@@ -1,10 +1,13 @@
 """Runs mutants, each in a process of its own that is forked from one that has loaded what takes long and nothing of the library
 that changes.
 
-A mutant is killed by the record of what is declared and refused (`tests.components.recorded_bodies`), of the cases of its package
-first, or by the tests of its package.
+A mutant of the library is killed by the record of what is declared and refused (`tests.components.recorded_bodies`), of the cases
+of its package first, or by the quick tests of its package; one of the embedded Azure or of the commands by quick tests
+(`holding.py`). Where tests reach the changed module in another process, as they did once, the change is written into the file
+of a checkout of its own (`run_in_tree`).
 """
 
+import ast
 import contextlib
 import functools
 import gc
@@ -16,21 +19,25 @@ import os
 import re
 import resource
 import signal
+import subprocess
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.abc import MetaPathFinder
+from pathlib import Path
 from types import CodeType, ModuleType
 from typing import NoReturn, Protocol
 
 import pytest
 
-from tests.mutation.mutants import LIBRARY, ROOT
+from tests.mutation.holding import holding
+from tests.mutation.mutants import LIBRARY, ROOT, Mutant, modules
 
 COMPONENTS = ROOT / "tests" / "components"
 CPU_SECONDS = 90  # of one mutant; one that takes longer never ends
 WALL_SECONDS = 600
+FILES = 5  # of tests, for a mutant of the embedded Azure or of the commands
 # Which cases show what of a package, as beginnings of their names, and which folders of tests hold it.
 CASES: dict[str, tuple[str, ...]] = {
     "aks": ("cluster.", "ml_workspace.happy.attached"),
@@ -51,6 +58,9 @@ ALSO_HELD_BY: dict[str, tuple[str, ...]] = {
     "images": ("batch",),
     "shared": ("foundation", "batch", "stack"),
 }
+
+
+_OPTIONS = ("-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not slow")
 
 
 class Changed(Protocol):
@@ -94,17 +104,44 @@ def run(mutants: Sequence[Changed], jobs: int) -> Iterator[tuple[int, Outcome]]:
         yield index, Outcome(killed_by=killed_by, cpu_seconds=used.ru_utime + used.ru_stime)
 
 
+def run_in_tree(mutants: Sequence[Mutant], tree: Path) -> Iterator[tuple[int, Outcome]]:
+    """The same, one after another, with each change written into its file of the checkout `tree`, which has an environment."""
+    for index, mutant in enumerate(mutants):
+        text, holders = mutant.path.read_bytes(), holding(mutant, tree, FILES)
+        mutant.path.write_text(ast.unparse(mutant.tree()), encoding="utf-8")
+        try:
+            failed, cpu_seconds = _pytest_in_tree(tree, ["-x", *holders])
+        finally:
+            mutant.path.write_bytes(text)
+        yield index, Outcome(killed_by=failed[0] if failed else "", cpu_seconds=cpu_seconds)
+
+
+def failing_in_tree(tests: Sequence[str], tree: Path) -> list[str]:
+    """Those of the tests that fail in the checkout as it is."""
+    return _pytest_in_tree(tree, tests)[0] if tests else []
+
+
+def _pytest_in_tree(tree: Path, arguments: Sequence[str]) -> tuple[list[str], float]:
+    """The tests that failed, and the CPU seconds of their process and of those that it waited for."""
+    command = [str(tree / ".venv" / "bin" / "python"), "-m", "pytest", *_OPTIONS, "-rfE", "--tb=no", *arguments]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(command, cwd=tree, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    failed = re.findall(r"^(?:FAILED|ERROR) (\S+)", done.stdout, re.MULTILINE)
+    if done.returncode not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED) and not failed:
+        failed.append(f"pytest, {done.returncode}")
+    return failed, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
 def _load() -> None:
     """Loads what every mutant needs and no mutant changes, so that no process has to."""
     for name in sorted(_services()):
         dir(importlib.import_module(f"pulumi_azure_native.{name}"))  # they load when they are first touched
     for name in ("hypothesis", "pulumi_kubernetes", "xdist", "pytest_timeout", "yaml", "tests.components.recording"):
         importlib.import_module(name)
-    for folder in ("catalog", "formats"):
-        for path in sorted((LIBRARY / folder).rglob("*.py")):
-            parts = path.relative_to(LIBRARY.parent).with_suffix("").parts
-            if parts[-1] not in ("__init__", "__main__"):
-                importlib.import_module(".".join(parts))
+    for module, path in modules(("catalog", "formats")):
+        if path.stem not in ("__init__", "__main__"):
+            importlib.import_module(module)
     _warm_up()
     gc.collect()
     gc.freeze()
@@ -113,7 +150,7 @@ def _load() -> None:
 def _warm_up() -> None:
     """Runs what is recorded with the library as it is: what killed a mutant has to leave the library alone. The SDK keeps what it
     learned of azure-native's types on the way, and the library is forgotten again."""
-    changing = {"azure_gpu", "tests"}
+    changing = {"azure_gpu", "azure_gpu_operations", "localazure", "tests"}
     before = {name for name in sys.modules if name.split(".")[0] in changing}
     from tests.components import recorded_bodies
 
@@ -147,7 +184,7 @@ def failing_without_mutant(tests: Sequence[str]) -> list[str]:
 def _services() -> set[str]:
     """The services of azure-native that the library declares with."""
     found: set[str] = set()
-    for path in LIBRARY.rglob("*.py"):
+    for path in (ROOT / LIBRARY).rglob("*.py"):
         for names in re.findall(r"^from pulumi_azure_native import (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE):
             found |= {name.split(" as ")[0].strip() for name in names.split(",")}
     return found
@@ -179,6 +216,10 @@ def _answer(work: Callable[[], object], writing: int) -> NoReturn:
 
 def _killed_by(mutant: Changed) -> str:
     sys.meta_path.insert(0, _Finder(mutant))
+    if mutant.package not in CASES:
+        assert isinstance(mutant, Mutant)
+        failed = _pytest(["-x", *holding(mutant, ROOT, FILES)]).failed
+        return failed[0] if failed else ""
     from tests.components import recorded_bodies
 
     recorded = _record()
@@ -193,8 +234,8 @@ def _killed_by(mutant: Changed) -> str:
 def _pytest(arguments: Sequence[str]) -> "_Failed":
     found = _Failed()
     with contextlib.chdir(ROOT):
-        code = pytest.main(["-q", "-p", "no:cacheprovider", "-p", "no:xdist", *arguments], plugins=[found])
-    if code != 0 and not found.failed:
+        code = pytest.main([*_OPTIONS, *arguments], plugins=[found])
+    if code not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED) and not found.failed:
         found.failed.append(f"pytest, {code}")
     return found
 

@@ -13,9 +13,11 @@ from types import CodeType
 import pytest
 
 from tests.mutation.__main__ import verdict
+from tests.mutation.holding import holding
 from tests.mutation.known import KNOWN
 from tests.mutation.mutants import SHARES, all_mutants, modules, of_module, selected
 from tests.mutation.running import Changed, Outcome, run
+from tests.mutation.tables import GONE, Row, compared, read, written
 
 LITTLE = """
 import pulumi
@@ -51,7 +53,7 @@ class Unchanged:
 def test_a_module_is_changed_in_every_way_once(tmp_path: Path) -> None:
     path = tmp_path / "little.py"
     path.write_text(LITTLE)
-    found = list(of_module("azure_gpu.little", path, LITTLE))
+    found = list(of_module("azure_gpu.little", path, LITTLE, tmp_path))
     assert {(each.kind, each.change) for each in found} == {
         ("constant", "3: 4 instead"),
         ("constant", "1: 2 instead"),
@@ -72,13 +74,46 @@ def test_a_module_is_changed_in_every_way_once(tmp_path: Path) -> None:
 
 
 def test_the_choice_is_spread_over_kinds_and_files_and_is_the_same_each_time() -> None:
-    every = all_mutants()
-    chosen = selected(every, 100, seed=1)
-    assert [each.name for each in chosen] == [each.name for each in selected(list(reversed(every)), 100, seed=1)]
-    assert len(chosen) == 100
+    every = all_mutants(("aks", "batch"))
+    chosen = selected(every, 50, seed=1)
+    assert [each.name for each in chosen] == [each.name for each in selected(list(reversed(every)), 50, seed=1)]
     assert {each.kind for each in chosen} == SHARES.keys()
-    assert len({each.path for each in chosen}) > 60
-    assert [each.name for each in chosen] != [each.name for each in selected(every, 100, seed=2)]
+    assert len({each.path for each in chosen}) > 25
+    assert [each.name for each in chosen] != [each.name for each in selected(every, 50, seed=2)]
+
+
+def test_the_place_of_each_known_mutant_is_in_the_library_once() -> None:
+    assert {each.module.split(".")[0] for each in KNOWN} == {"azure_gpu"}
+
+
+def test_a_mutant_of_a_room_is_named_by_its_folder_and_held_by_the_tests_that_speak_of_it(tmp_path: Path) -> None:
+    changed = tmp_path / "localazure" / "kinds" / "registries.py"
+    changed.parent.mkdir(parents=True)
+    changed.write_text("def list_usages(request):\n    return {'maximumBytes': 5}\n")
+    tests = tmp_path / "tests" / "localazure"
+    tests.mkdir(parents=True)
+    (tests / "test_others.py").write_text("def test_a_vault(): assert request == {'sku': 5}\n")
+    (tests / "test_registries.py").write_text("def test_usages(): assert request == {'maximumBytes': 5}\n")
+    (tests / "test_registries_slow.py").write_text("pytestmark = pytest.mark.slow\nassert 'maximumBytes' in list_usages\n")
+    found = {each.name: each for each in all_mutants(("localazure",), tmp_path)}
+    assert found.keys() == {
+        "localazure.kinds: list_usages: 'maximumBytes': another text",
+        "localazure.kinds: list_usages: 5: 6 instead",
+    }
+    for each in found.values():
+        assert (each.module, each.where) == ("localazure.kinds.registries", "localazure/kinds/registries.py:2")
+        assert holding(each, tmp_path, 2) == ["tests/localazure/test_registries.py", "tests/localazure/test_others.py"]
+
+
+def test_what_was_noticed_and_is_not_any_more_is_listed(tmp_path: Path) -> None:
+    def table(name: str, **outcomes: str) -> list[Row]:
+        written(tmp_path / name, [Row(mutant, "text", "a.py:1", outcome, 1.5) for mutant, outcome in outcomes.items()])
+        return read(tmp_path / name)
+
+    before = table("before", dies="tests/a.py::b", lost="tests/a.py::b", unrun="record of c", gone="record of c", never="")
+    after = table("after", dies="tests/d.py::e", lost="", gone=GONE, never="", new="")
+    assert before[0] == Row("dies", "text", "a.py:1", "tests/a.py::b", 1.5)
+    assert compared(before, after) == (["lost (tests/a.py::b)", "unrun (record of c)"], ["gone"])
 
 
 def killers_of_the_known() -> dict[int, str]:
@@ -104,3 +139,4 @@ def test_a_run_with_a_survivor_of_no_reason_or_with_too_many_fails() -> None:
     without_reason, too_many = verdict([(KNOWN[0], alive)])
     assert "survived without a reason" in without_reason
     assert "1 of 1 survived" in too_many
+    assert verdict([(KNOWN[0], dead)], ["tests/a.py::b"]) == ["tests/a.py::b fails without any mutant"]

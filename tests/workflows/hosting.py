@@ -1,4 +1,4 @@
-"""A stand-in for GitHub: as much of its REST API as the workflows call, over HTTP on loopback, with pages and permissions.
+"""A stand-in for GitHub: as much of its REST API as the workflows call, in this process, with pages and permissions.
 
 It answers as GitHub Docs describe it (REST API, version 2022-11-28): lists have 30 items a page, at most 100, and a header
 `Link`; a token without the permission gets 403 "Resource not accessible by integration", a body that is too long 422; an
@@ -9,12 +9,15 @@ annotations at a time.
 import io
 import json
 import re
-import threading
+import urllib.request
+import urllib.response
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from email.message import Message
+from http import HTTPStatus
 from typing import Any, NamedTuple
+from unittest import mock
 from urllib.parse import parse_qs, urlsplit
 
 NAME, OWNER, OWN_ID = "octo/gpu", "octo", 1
@@ -54,13 +57,11 @@ class GitHub:
         self.tokens: dict[str, Mapping[str, str]] = {}  # permissions
         self.requests: list[str] = []
         self.url = ""
-        self._lock = threading.RLock()
         self._next = 100
 
     def number(self) -> int:
-        with self._lock:
-            self._next += 1
-            return self._next
+        self._next += 1
+        return self._next
 
     def token(self, permissions: Mapping[str, str]) -> str:
         name = f"token-{self.number()}"
@@ -105,9 +106,7 @@ class GitHub:
         with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as archive:
             for path, content in files.items():
                 archive.writestr(path, content)
-        self.leave_bytes(run, name, written.getvalue())
-
-    def leave_bytes(self, run: int, name: str, data: bytes) -> None:
+        data = written.getvalue()
         self.artifacts.append(
             {"id": self.number(), "name": name, "size_in_bytes": len(data), "expired": False, "run": run, "data": data}
         )
@@ -124,19 +123,18 @@ class GitHub:
 
     def answer(self, method: str, path: str, query: Mapping[str, str], body: Any, token: str) -> Any:
         self.requests.append(f"{method} {path}")
-        with self._lock:
-            if path == "/oidc":
-                if token != RUNNER:
-                    raise RefusedError(401, "Bad credentials")
-                return {"value": JWT} if query.get("audience") == "api://AzureADTokenExchange" else {"value": "another"}
-            if token not in self.tokens:
+        if path == "/oidc":
+            if token != RUNNER:
                 raise RefusedError(401, "Bad credentials")
-            for pattern, needs, does in _ROUTES:
-                found = re.fullmatch(rf"{method} /repos/{re.escape(NAME)}{pattern}", f"{method} {path}")
-                if found and pattern.partition(" ")[0] and does.__name__.startswith(f"_{method.lower()}"):
-                    if not any(self._may(token, need) for need in needs):
-                        raise RefusedError(403, "Resource not accessible by integration")
-                    return does(self, *found.groups(), query=query, body=body)
+            return {"value": JWT} if query.get("audience") == "api://AzureADTokenExchange" else {"value": "another"}
+        if token not in self.tokens:
+            raise RefusedError(401, "Bad credentials")
+        for pattern, needs, does in _ROUTES:
+            found = re.fullmatch(rf"{method} /repos/{re.escape(NAME)}{pattern}", f"{method} {path}")
+            if found and pattern.partition(" ")[0] and does.__name__.startswith(f"_{method.lower()}"):
+                if not any(self._may(token, need) for need in needs):
+                    raise RefusedError(403, "Resource not accessible by integration")
+                return does(self, *found.groups(), query=query, body=body)
         raise RefusedError(404, "Not Found")
 
     def _may(self, token: str, need: str) -> bool:
@@ -272,62 +270,57 @@ def _annotations(body: Mapping[str, Any]) -> list[Any]:
     return told
 
 
+class _Transport(urllib.request.HTTPHandler):
+    """Answers in place of a connection, so that the library follows redirects and raises errors as with a real one."""
+
+    def __init__(self, hosting: Any) -> None:
+        super().__init__()
+        self._hosting = hosting
+
+    def http_open(self, req: urllib.request.Request) -> Any:
+        address = urlsplit(req.full_url)
+        headers = {name.lower(): value for name, value in req.header_items()}
+        signed = headers.get("authorization") or headers.get("private-token") or ""
+        query = {key: values[0] for key, values in parse_qs(address.query).items()}
+        if address.path.startswith("/storage/"):
+            archive = next(each["data"] for each in self._hosting.artifacts if f"/storage/{each['id']}" == address.path)
+            return _response(req, 400, b"InvalidAuthenticationInfo") if signed else _response(req, 200, archive)
+        try:
+            assert req.data is None or isinstance(req.data, bytes)
+            body = json.loads(req.data) if req.data else None
+            told = self._hosting.answer(req.get_method(), address.path, query, body, signed.removeprefix("Bearer "))
+        except RefusedError as error:
+            return _response(req, error.status, json.dumps({"message": str(error)}).encode())
+        if isinstance(told, Redirect):
+            return _response(req, 302, b"", {"Location": f"{self._hosting.url}{told.path}"})
+        if isinstance(told, Page):
+            return self._page(req, told, address.path, query)
+        return _response(req, 200, b"" if told is None else json.dumps(told).encode())
+
+    def _page(self, req: urllib.request.Request, told: Page, path: str, query: Mapping[str, str]) -> Any:
+        size, page = min(int(query.get("per_page", 30)), 100), int(query.get("page", 1))
+        items = told.items[(page - 1) * size : page * size]
+        headers = dict[str, str]()
+        if len(told.items) > page * size:
+            more = "&".join(f"{key}={value}" for key, value in {**query, "page": str(page + 1)}.items())
+            headers["Link"] = f'<{self._hosting.url}{path}?{more}>; rel="next"'
+        body = {"total_count": len(told.items), told.key: items} if told.key else items
+        return _response(req, 200, json.dumps(body).encode(), headers)
+
+
+def _response(req: urllib.request.Request, status: int, body: bytes, headers: Mapping[str, str] | None = None) -> Any:
+    written = Message()
+    for name, value in (headers or {}).items():
+        written[name] = value
+    response = urllib.response.addinfourl(io.BytesIO(body), written, req.full_url, status)
+    vars(response)["msg"] = HTTPStatus(status).phrase  # as of a connection; the library's errors show it
+    return response
+
+
 @contextmanager
-def running(hosting: Any) -> Iterator[str]:
-    """Its address, until the block ends. `hosting`: has `answer`, and `url` and `artifacts` where it is GitHub."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def log_message(self, format: str, *args: Any) -> None:
-            pass
-
-        def _do(self) -> None:
-            address = urlsplit(self.path)
-            query = {key: values[0] for key, values in parse_qs(address.query).items()}
-            content = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            signed = self.headers.get("Authorization") or self.headers.get("PRIVATE-TOKEN") or ""
-            if address.path.startswith("/storage/"):
-                archive = next(each["data"] for each in hosting.artifacts if each["id"] == int(address.path.rpartition("/")[2]))
-                self._send(400 if signed else 200, b"InvalidAuthenticationInfo" if signed else archive)
-                return
-            try:
-                body = json.loads(content) if content else None
-                told = hosting.answer(self.command, address.path, query, body, signed.removeprefix("Bearer "))
-            except RefusedError as error:
-                self._send(error.status, json.dumps({"message": str(error)}).encode())
-                return
-            if isinstance(told, Redirect):
-                self._send(302, b"", {"Location": f"{hosting.url}{told.path}"})
-            elif isinstance(told, Page):
-                self._page(told, address.path, query)
-            else:
-                self._send(200, b"" if told is None else json.dumps(told).encode())
-
-        def _page(self, told: Page, path: str, query: Mapping[str, str]) -> None:
-            size, page = min(int(query.get("per_page", 30)), 100), int(query.get("page", 1))
-            items = told.items[(page - 1) * size : page * size]
-            headers = dict[str, str]()
-            if len(told.items) > page * size:
-                more = "&".join(f"{key}={value}" for key, value in {**query, "page": str(page + 1)}.items())
-                headers["Link"] = f'<{hosting.url}{path}?{more}>; rel="next"'
-            body = {"total_count": len(told.items), told.key: items} if told.key else items
-            self._send(200, json.dumps(body).encode(), headers)
-
-        def _send(self, status: int, body: bytes, headers: Mapping[str, str] | None = None) -> None:
-            self.send_response(status)
-            for name, value in {"Content-Length": str(len(body)), **(headers or {})}.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(body)
-
-        do_GET = do_POST = do_PATCH = do_PUT = do_DELETE = _do  # noqa: N815 - the library's names
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    hosting.url = f"http://127.0.0.1:{server.server_address[1]}"
-    try:
-        yield hosting.url
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+def answering(hosting: Any) -> Iterator[None]:
+    """Requests of this process go to `hosting` until the block ends. It has `answer`, and `artifacts` where it is GitHub."""
+    hosting.url = "http://hosting.test"
+    opener = urllib.request.build_opener(_Transport(hosting))
+    with mock.patch.object(urllib.request, "urlopen", opener.open):
+        yield

@@ -26,6 +26,9 @@ case $1 in api) echo 1 ;; *) echo an-id ;; esac
 """
 
 
+bash = pytest.mark.slow  # the page's commands run in it
+
+
 @pytest.fixture(scope="module")
 def calls(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, list[str], str]]:
     """What all commands of the page, in order, have called."""
@@ -62,6 +65,7 @@ def environments() -> set[str]:
     return {job["environment"] for job in jobs if "environment" in job} - {"${{ matrix.stack }}"} | {"dev", "prod"}
 
 
+@bash
 def test_every_environment_has_a_credential_a_client_and_its_roles(calls: list[tuple[str, list[str], str]]) -> None:
     credentials = [json.loads(option(words, "--parameters")) for words in of(calls, "az", "ad", "app", "federated-credential")]
     assert {each["subject"] for each in credentials} == {f"repo:octo/gpu:environment:{name}" for name in environments()}
@@ -74,6 +78,7 @@ def test_every_environment_has_a_credential_a_client_and_its_roles(calls: list[t
     assert roles.count("Storage Blob Data Contributor") == roles.count("Key Vault Crypto User") + 1 == len(environments()) + 1
 
 
+@bash
 def test_every_environment_is_made_and_those_that_deploy_wait_for_somebody_else(
     calls: list[tuple[str, list[str], str]],
 ) -> None:
@@ -86,13 +91,18 @@ def test_every_environment_is_made_and_those_that_deploy_wait_for_somebody_else(
     assert guarded == environments() - {"azure-review", "review-stacks"}
 
 
-def test_every_variable_that_a_workflow_reads_is_on_the_page(calls: list[tuple[str, list[str], str]]) -> None:
+def test_every_variable_that_a_workflow_reads_is_on_the_page() -> None:
     read = {name for file in WORKFLOWS.iterdir() for name in re.findall(r"\bvars\.([A-Z_]+)", file.read_text())}
     named = set(re.findall(r"^\| `([A-Z_]+)` \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE))
     assert read == named
-    assert [words[2] for words in of(calls, "gh", "variable", "set")][-1] == "AZURE_TENANT_ID"  # the switch, last of all
 
 
+@bash
+def test_the_variable_that_switches_everything_on_is_set_last(calls: list[tuple[str, list[str], str]]) -> None:
+    assert [words[2] for words in of(calls, "gh", "variable", "set")][-1] == "AZURE_TENANT_ID"
+
+
+@bash
 def test_the_checks_that_are_required_are_jobs_of_one_workflow_each(calls: list[tuple[str, list[str], str]]) -> None:
     [told] = [told for _, words, told in calls if words[-3:-2] == ["repos/octo/gpu/branches/main/protection"]]
     names = [name for file in WORKFLOWS.iterdir() for name in yaml.safe_load(file.read_text())["jobs"]]
@@ -100,10 +110,12 @@ def test_the_checks_that_are_required_are_jobs_of_one_workflow_each(calls: list[
         assert names.count(check["context"]) == 1
 
 
+@bash
 def test_labels_that_workflows_look_for_are_made(calls: list[tuple[str, list[str], str]]) -> None:
     assert {words[2] for words in of(calls, "gh", "label", "create")} == {"review-stack", "drift"}
 
 
+@bash
 def test_the_commands_are_clean(tmp_path: Path) -> None:
     from tests.test_workflows import tool
 

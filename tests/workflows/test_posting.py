@@ -1,4 +1,4 @@
-"""What is written to GitHub, GitLab and Azure DevOps, against stand-ins over HTTP: which comment, of which request, by whom."""
+"""What is written to GitHub, GitLab and Azure DevOps, against stand-ins: which comment, of which request, by whom."""
 
 import json
 import re
@@ -17,7 +17,7 @@ from azure_gpu_operations.review.posting.github import Repository
 from azure_gpu_operations.review.posting.sign_in import sign_in
 from azure_gpu_operations.review.posting.untrusted import MARKER
 from tests.support.embedded import CHECKOUT
-from tests.workflows.hosting import BOT, NAME, RUNNER, GitHub, RefusedError, running
+from tests.workflows.hosting import BOT, NAME, RUNNER, GitHub, RefusedError, answering
 from tests.workflows.other_hosting import AzureDevOps, GitLab
 
 HEAD, OTHER = "a" * 40, "b" * 40
@@ -28,7 +28,7 @@ ALL: dict[str, str] = dict.fromkeys(("actions", "checks", "pull-requests", "issu
 @pytest.fixture
 def github() -> Iterator[GitHub]:
     hosting = GitHub()
-    with running(hosting):
+    with answering(hosting):
         yield hosting
 
 
@@ -185,6 +185,14 @@ def test_an_artifact_that_is_no_archive_or_has_expired_is_said_too(github: GitHu
     assert "the run has no artifact" in github.bodies(1)[0]
 
 
+def test_a_review_of_a_run_that_failed_is_posted_with_how_it_ended(github: GitHub) -> None:
+    run = reviewed(github, github.open_pull(1, HEAD, "patch", fork=True), comment("the file is rejected"))
+    github.runs[run]["conclusion"] = "failure"
+    posting.post_review(repository(github), run)
+    [body] = github.bodies(1)
+    assert ("the file is rejected" in body, "that run ended with failure" in body) == (True, True)
+
+
 def test_more_bytes_than_an_answer_may_have_are_not_read(github: GitHub) -> None:
     pull = github.open_pull(1, HEAD, "patch", fork=True)
     run = reviewed(github, pull, comment("text"))
@@ -263,6 +271,66 @@ def test_how_a_deployment_ended_is_worded_by_its_exit_code() -> None:
     ]
 
 
+def test_the_commands_write_a_plan_its_deployment_and_the_stack_of_a_pull_request(github: GitHub, tmp_path: Path) -> None:
+    pull = github.open_pull(3, HEAD, "feature", fork=False)
+    pull |= {"state": "closed", "merged_at": "2026-11-25T00:00:00Z", "merge_commit_sha": HEAD}
+    github.merged[HEAD] = [3]
+    (tmp_path / "log.txt").write_text("the log's end")
+    environment = {
+        "GITHUB_API_URL": github.url,
+        "GITHUB_REPOSITORY": NAME,
+        "GITHUB_TOKEN": github.token(ALL),
+        "GITHUB_SERVER_URL": "https://github.com",
+        "GITHUB_RUN_ID": "9",
+    }
+
+    def written(*words: str) -> str:
+        assert command.main(words, environment) == 0
+        [body] = github.bodies(3)
+        return body
+
+    result = ("--commit", HEAD, "--stack", "dev", "--file", str(tmp_path / "log.txt"), "--code")
+    planned = written("planned", *result, "0")
+    assert "Stack `dev`: planned, waiting for the approval of environment `dev`" in planned
+    assert "the log's end" in planned
+    assert "Stack `dev`: no plan, nothing was deployed" in written("planned", *result, "1")
+    deployed = written("deployed", *result, "0")
+    assert ("deployed as planned" in deployed, "no plan" in deployed) == (True, False)
+    for up, down, told in (
+        ("success", "skipped", "is deployed ([run](https://github.com/octo/gpu/actions/runs/9)): for 3 days"),
+        ("failure", "skipped", "**deployment failed**"),
+        ("skipped", "success", "is destroyed"),
+        ("skipped", "failure", "**not destroyed**"),
+    ):
+        assert told in written("own-stack", "--pull", "3", "--up", up, "--down", down, "--days", "3")
+
+
+def test_drift_opens_updates_and_closes_an_issue_of_its_own(github: GitHub) -> None:
+    mine = repository(github)
+    pull = github.open_pull(20, HEAD, "labelled", fork=False, labels=("drift",))
+    by_hand = {"number": 21, "state": "open", "labels": [{"name": "drift"}], "user": {"login": "mallory"}}
+    github.issues[21] = {**by_hand, "body": "<!-- azure-gpu-drift dev -->"}
+
+    def night(code: int, output: str) -> str:
+        return posting.report_drift(mine, "dev", code, output, "https://run").split()[0]
+
+    assert night(0, "") == "stack"
+    assert night(DRIFTED, "pool: size: a in the state, b in Azure\n```\n@octo/team") == "opened"
+    [issue] = [each for number, each in github.issues.items() if number != 21]
+    assert (issue["state"], issue["title"]) == ("open", "Stack dev: Azure differs from its state")
+    assert "````text\npool: size: a in the state, b in Azure\n```" in issue["body"]
+    assert night(DRIFTED, "pool: size: a in the state, b in Azure\n```\n@octo/team") == "updated"
+    assert github.bodies(issue["number"]) == []
+    assert night(DRIFTED, "pool: size: a in the state, c in Azure") == "updated"
+    assert "c in Azure" in issue["body"]
+    assert ["The differences have changed" in body for body in github.bodies(issue["number"])] == [True]
+    assert night(0, "") == "closed"
+    assert (issue["state"], issue["state_reason"]) == ("closed", "completed")
+    assert (pull["state"], github.issues[21]["state"]) == ("open", "open")
+    assert night(DRIFTED, "pool: size") == "opened"  # another one, as the first is closed
+    assert len(github.issues) == 3
+
+
 def test_drift_that_could_not_be_read_changes_no_issue(github: GitHub) -> None:
     mine = repository(github)
     posting.report_drift(mine, "dev", DRIFTED, "pool: size", "https://run")
@@ -315,6 +383,7 @@ def test_a_wrong_name_of_a_section_is_refused() -> None:
 # The command
 
 
+@pytest.mark.slow  # a Python of its own
 def test_it_runs_without_any_package(tmp_path: Path) -> None:
     """A workflow that holds a token installs nothing: `-I -S` leaves packages and the user's folder out."""
     code = f"import sys, runpy; sys.path.insert(0, {str(CHECKOUT / 'operations')!r}); sys.argv[1:] = ['--help']; "
@@ -374,7 +443,7 @@ def review_in(folder: Path, text: str) -> Path:
 
 def test_gitlab_has_one_note_of_the_token_s_own(tmp_path: Path) -> None:
     hosting = GitLab()
-    with running(hosting):
+    with answering(hosting):
         environment = {
             "CI_API_V4_URL": hosting.url,
             "CI_PROJECT_ID": "9",
@@ -391,7 +460,7 @@ def test_gitlab_has_one_note_of_the_token_s_own(tmp_path: Path) -> None:
 
 def test_azure_devops_has_one_thread_of_the_build_s_own(tmp_path: Path) -> None:
     hosting = AzureDevOps()
-    with running(hosting):
+    with answering(hosting):
         environment = {
             "SYSTEM_COLLECTIONURI": f"{hosting.url}/",
             "SYSTEM_TEAMPROJECTID": "project",
@@ -412,7 +481,7 @@ def test_azure_devops_has_one_thread_of_the_build_s_own(tmp_path: Path) -> None:
 
 
 class Failing:
-    """It answers at the third time."""
+    """It answers after so many failures, one of them of the connection."""
 
     def __init__(self, failures: int) -> None:
         self.url, self.failures, self.methods = "", failures, list[str]()
@@ -420,18 +489,20 @@ class Failing:
     def answer(self, method: str, path: str, query: Mapping[str, str], body: Any, token: str) -> Any:
         self.methods.append(method)
         if len(self.methods) <= self.failures:
+            if len(self.methods) == 2:
+                raise OSError("the connection was reset")
             raise RefusedError(502, "Bad gateway")
         return {}
 
 
 def test_a_question_is_asked_again_and_a_change_isn_t() -> None:
     failing = Failing(2)
-    with running(failing):
+    with answering(failing):
         api = Api(failing.url, {}, pauses=(0, 0))
         assert api.get("/x") == {}
         failing.methods.clear()
         with pytest.raises(HostError, match="POST /x answers 502: Bad gateway"):
             api.send("POST", "/x", {})
         assert failing.methods == ["POST"]
-    with pytest.raises(HostError, match="GET /x fails"):
-        Api(failing.url, {}, pauses=()).get("/x")  # nobody listens any more
+        with pytest.raises(HostError, match="GET /x fails: the connection was reset"):
+            Api(failing.url, {}, pauses=()).get("/x")
