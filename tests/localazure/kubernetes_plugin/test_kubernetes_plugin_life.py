@@ -268,7 +268,7 @@ def test_a_deletion_that_is_held_up_says_by_what(online: KubernetesEngine, serve
     assert 'timed out waiting for deletion of v1/ConfigMap "team/settings"' in details_of(late.value)
     assert "finalizers might be preventing deletion (example.com/hold)" in left_behind(late.value).reasons
     assert online.time.now == 90
-    online.time.waited = lambda: server.objects.pop(PATH, None)
+    online.time.waited = lambda: server.objects.update({PATH: {"metadata": {"uid": "of another of the same name"}}})
     made.delete()
 
 

@@ -85,6 +85,7 @@ class Taken:
 
     def __init__(self) -> None:
         self.has: list[str] = []
+        self.gone: list[str] = []
         self.api = self
 
     def namespaced(self, kind: ObjectKind) -> bool:
@@ -101,6 +102,7 @@ class Taken:
 
     def delete(self, path: str, _propagation: str) -> None:
         self.has.remove(path)
+        self.gone.append(path)
 
 
 @pytest.mark.parametrize(
@@ -123,3 +125,4 @@ def test_a_release_takes_all_with_it_but_the_definitions_that_helm_keeps(
     assert cluster.has == [f"{kind}/{name}" for kind, name in rendered]
     release.delete(state.outputs)
     assert cluster.has == left
+    assert cluster.gone == [f"{kind}/{name}" for kind, name in reversed(rendered) if f"{kind}/{name}" not in left]
