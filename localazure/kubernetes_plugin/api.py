@@ -9,7 +9,7 @@ import ssl
 import tempfile
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -50,12 +50,25 @@ class UnreachableError(Exception):
 
 
 class Api:
-    """One server and one user. Threads share it; nothing is sent before the first request."""
+    """One server and one user. Threads share it; nothing is sent before the first request.
 
-    def __init__(self, access: Access, login: Login | None = None, read_s: float = READ_S) -> None:
+    `opened`: a pool of connections, with the certificates of server and client.
+    """
+
+    def __init__(
+        self,
+        access: Access,
+        login: Login | None = None,
+        read_s: float = READ_S,
+        *,
+        opened: Callable[[Access, Credential], urllib3.PoolManager] | None = None,
+        sleep: Callable[[float], object] = time.sleep,
+    ) -> None:
         self._access = access
         self._login = login or Login(access)
         self._read = read_s
+        self._opened = opened or _opened
+        self._sleep = sleep
         self._lock = threading.Lock()
         self._pool: tuple[Credential, urllib3.PoolManager] | None = None
 
@@ -100,7 +113,7 @@ class Api:
             if answer.status == 401 and self._login.renewable and attempt == 0:
                 credential = self._credential(refused=credential)
             elif answer.status in (429, 503) and "Retry-After" in answer.headers:
-                time.sleep(min(_seconds(answer.headers["Retry-After"]), _LONGEST_S))
+                self._sleep(min(_seconds(answer.headers["Retry-After"]), _LONGEST_S))
             else:
                 break
             answer = self._sent(method, address, content, content_type, credential, read_s)
@@ -130,24 +143,24 @@ class Api:
         with self._lock:
             same = self._pool is not None and self._pool[0][1:3] == credential[1:3]
             if self._pool is None or not same:
-                self._pool = (credential, self._opened(credential))
+                self._pool = (credential, self._opened(self._access, credential))
             return self._pool[1]
 
-    def _opened(self, credential: Credential) -> urllib3.PoolManager:
-        """A pool of connections, with the certificates of server and client."""
-        options: dict[str, Any] = {
-            "maxsize": _CONNECTIONS,
-            # A kept connection may have been closed by the server: every request here may be sent twice.
-            "retries": urllib3.Retry(
-                connect=0, read=1, redirect=0, status=0, other=0, allowed_methods=None, respect_retry_after_header=False
-            ),
-        }
-        if self._access.server.startswith("https"):
-            options["ssl_context"] = _trust(self._access, credential)
-            if self._access.tls_server_name:
-                options["server_hostname"] = options["assert_hostname"] = self._access.tls_server_name
-        proxy = self._access.proxy_url or _ambient_proxy(self._access.server)
-        return urllib3.ProxyManager(proxy, **options) if proxy else urllib3.PoolManager(**options)
+
+def _opened(access: Access, credential: Credential) -> urllib3.PoolManager:
+    options: dict[str, Any] = {
+        "maxsize": _CONNECTIONS,
+        # A kept connection may have been closed by the server: every request here may be sent twice.
+        "retries": urllib3.Retry(
+            connect=0, read=1, redirect=0, status=0, other=0, allowed_methods=None, respect_retry_after_header=False
+        ),
+    }
+    if access.server.startswith("https"):
+        options["ssl_context"] = _trust(access, credential)
+        if access.tls_server_name:
+            options["server_hostname"] = options["assert_hostname"] = access.tls_server_name
+    proxy = access.proxy_url or _ambient_proxy(access.server)
+    return urllib3.ProxyManager(proxy, **options) if proxy else urllib3.PoolManager(**options)
 
 
 def _trust(access: Access, credential: Credential) -> ssl.SSLContext:

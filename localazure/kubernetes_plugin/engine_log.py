@@ -4,6 +4,7 @@ A line is shown beside the resource in the engine's display. A line that can't b
 """
 
 import threading
+from collections.abc import Callable
 
 import grpc
 from pulumi.runtime.proto import engine_pb2, engine_pb2_grpc
@@ -12,16 +13,17 @@ _PATIENCE_S = 5.0
 
 
 class EngineLog:
-    """`address`: the engine's, as it gives it to the plugin. Empty: nobody listens."""
+    """`address`: the engine's, as it gives it to the plugin. Empty: nobody listens. `channel` connects to it."""
 
-    def __init__(self, address: str = "") -> None:
+    def __init__(self, address: str = "", channel: Callable[[str], grpc.Channel] = grpc.insecure_channel) -> None:
+        self._channel = channel
         self._lock = threading.Lock()
         self._stub: engine_pb2_grpc.EngineStub | None = None
         self.attach(address)
 
     def attach(self, address: str) -> None:
         with self._lock:
-            self._stub = engine_pb2_grpc.EngineStub(grpc.insecure_channel(address)) if address else None
+            self._stub = engine_pb2_grpc.EngineStub(self._channel(address)) if address else None
 
     def status(self, urn: str, line: str) -> None:
         """What is going on at the moment; the next such line takes its place."""

@@ -11,7 +11,7 @@ import os
 import subprocess
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -40,12 +40,21 @@ class LoginError(Exception):
 
 
 class Login:
-    """The credential of one access. Threads share it."""
+    """The credential of one access. Threads share it. `run` and `clock` are `subprocess.run` and `time.time`."""
 
-    def __init__(self, access: Access, environment: Mapping[str, str] | None = None, patience_s: float = PATIENCE_S) -> None:
+    def __init__(
+        self,
+        access: Access,
+        environment: Mapping[str, str] | None = None,
+        patience_s: float = PATIENCE_S,
+        *,
+        run: "Callable[..., subprocess.CompletedProcess[str]]" = subprocess.run,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
         self._access = access
         self._environment = os.environ if environment is None else environment
         self._patience = patience_s
+        self._run, self._clock = run, clock
         self._lock = threading.Lock()
         self._kept: Credential | None = None
 
@@ -58,7 +67,7 @@ class Login:
         """The credential that holds now. `refused`: one that the server didn't take, so that it is made again."""
         with self._lock:
             kept = self._kept
-            ended = kept is not None and kept.until and kept.until - _MARGIN_S < time.time()
+            ended = kept is not None and kept.until and kept.until - _MARGIN_S < self._clock()
             if kept is None or ended or (refused is not None and kept == refused):
                 kept = self._kept = self._made()
             return kept
@@ -99,7 +108,7 @@ class Login:
         environment = {**self._environment, **own, "KUBERNETES_EXEC_INFO": json.dumps(info)}
         executable = str(self._access.folder / command) if "/" in command else command
         try:
-            done = subprocess.run(
+            done = self._run(
                 [executable, *(str(each) for each in program.get("args") or [])],
                 env=environment,
                 stdin=subprocess.DEVNULL,

@@ -116,8 +116,13 @@ def changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> Diff:
 class Releases:
     """The operations, for one provider configuration."""
 
-    def __init__(self, waiting: Waiting, environment: Mapping[str, str]) -> None:
-        self._waiting, self._environment = waiting, environment
+    def __init__(
+        self,
+        waiting: Waiting,
+        environment: Mapping[str, str],
+        run: "Callable[..., subprocess.CompletedProcess[str]]" = subprocess.run,
+    ) -> None:
+        self._waiting, self._environment, self._run = waiting, environment, run
         self._cluster: Cluster = waiting.cluster
 
     def apply(self, urn: str, inputs: Properties, old: Mapping[str, Any] | None = None) -> State:
@@ -155,7 +160,7 @@ class Releases:
         folder = _folder(self._environment)
         if folder is None:
             raise ValueError("this machine has no build of Helm charts; `make groups` makes one")
-        done = subprocess.run(
+        done = self._run(
             [
                 str(folder / "charts"),
                 str(_chart(folder, release.chart, release.version)),

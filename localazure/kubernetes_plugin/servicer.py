@@ -5,7 +5,8 @@ Source of the contract: pulumi/proto/pulumi/provider.proto.
 """
 
 import threading
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from typing import NamedTuple, NoReturn
 
 import grpc
@@ -47,13 +48,22 @@ class Work(NamedTuple):
 
 
 class Provider(Plugin):
-    """`kubernetes` for any API server."""
+    """`kubernetes` for any API server. `api`: its client; `stopping` and `clock`: what waiting goes by."""
 
     package = "pulumi-kubernetes"
 
-    def __init__(self, environment: Mapping[str, str] | None = None, log: EngineLog | None = None) -> None:
-        super().__init__(environment)
+    def __init__(
+        self,
+        environment: Mapping[str, str] | None = None,
+        log: EngineLog | None = None,
+        *,
+        api: Callable[..., Api] = Api,
+        stopping: threading.Event | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__(environment, stopping)
         self._log = log or EngineLog()
+        self._api, self._clock = api, clock
         self._warned = threading.Event()
         self._work: Work | None = None
 
@@ -80,7 +90,7 @@ class Provider(Plugin):
     def Configure(self, request: provider_pb2.ConfigureRequest, context: grpc.ServicerContext) -> provider_pb2.ConfigureResponse:  # noqa: N802, ARG002
         settings = read_settings(configured(request), self._environment)
         cluster = self._cluster_of(settings)
-        waiting = Waiting(cluster, self._stopping, self._log.status)
+        waiting = Waiting(cluster, self._stopping, self._log.status, self._clock)
         self._work = Work(settings, cluster, Resources(waiting, settings), Releases(waiting, self._environment))
         return provider_pb2.ConfigureResponse(supportsPreview=True, supports_autonaming_configuration=True, acceptSecrets=True)
 
@@ -236,7 +246,7 @@ class Provider(Plugin):
 
     def _cluster_of(self, settings: Settings) -> Cluster:
         """Nothing is asked of it yet: many a plan needs nothing of it."""
-        api = Api(settings.access, read_s=settings.read_s or READ_S) if settings.access else None
+        api = self._api(settings.access, read_s=settings.read_s or READ_S) if settings.access else None
         return Cluster(api, settings.problem)
 
     def _tried_create(self, kind: Kind, marked: Properties) -> Properties:

@@ -7,7 +7,7 @@ Bodies are never logged: they may hold secrets.
 
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, cast
 
@@ -40,11 +40,20 @@ Json = dict[str, Any]
 
 
 class ArmClient:
-    """One signed-in client. Threads share it. Nothing is sent before the first request."""
+    """One signed-in client. Threads share it. Nothing is sent before the first request.
 
-    def __init__(self, settings: Settings, stopping: threading.Event | None = None) -> None:
+    All waiting ends when `stopping` is set.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        stopping: threading.Event | None = None,
+        session: Callable[[], requests.Session] | None = None,
+    ) -> None:
         self._settings = settings
         self._stopping = stopping or threading.Event()
+        self._session = session or _session
         self._opening = threading.Lock()
 
     def get(self, path: str, api_version: str) -> Json | None:
@@ -144,8 +153,11 @@ class ArmClient:
                 ARMChallengeAuthenticationPolicy(self._credential, self._scope),
                 _LostAnswers(),
             ],
-            transport=_transport(),
+            transport=self._transport(),
         )
+
+    def _transport(self) -> "_Transport":
+        return _Transport(self._session(), self._stopping)
 
     @cached_property
     def _metadata(self) -> Json:
@@ -154,9 +166,9 @@ class ArmClient:
         url = host if "://" in host else f"https://{host}"
         address = f"{url.rstrip('/')}/metadata/endpoints"
         try:
-            response = requests.get(
-                address, params={"api-version": METADATA_API_VERSION}, timeout=_CONNECT_TIMEOUT_S, verify=_authorities()
-            )
+            parameters = {"api-version": METADATA_API_VERSION}
+            with self._session() as session:
+                response = session.get(address, params=parameters, timeout=_CONNECT_TIMEOUT_S, verify=_authorities())
             response.raise_for_status()
             return response.json()
         except (requests.RequestException, ValueError) as error:
@@ -168,15 +180,17 @@ class ArmClient:
 
     @cached_property
     def _credential(self) -> "_Credential":
-        return _Credential(self._settings, self._metadata["authentication"]["loginEndpoint"].rstrip("/"))
+        authority = self._metadata["authentication"]["loginEndpoint"].rstrip("/")
+        return _Credential(self._settings, authority, self._transport)
 
 
 class _Credential:
     """azure-identity's client secret credential, imported when the first token is needed: that alone takes half a second."""
 
-    def __init__(self, settings: Settings, authority: str) -> None:
+    def __init__(self, settings: Settings, authority: str, transport: "Callable[[], _Transport]") -> None:
         self._settings = settings
         self._authority = authority
+        self._transport = transport
         self._lock = threading.Lock()
         self._inner: Any = None
 
@@ -191,7 +205,7 @@ class _Credential:
                     self._settings.client_secret,
                     authority=self._authority,
                     disable_instance_discovery=self._settings.disable_instance_discovery,
-                    transport=_transport(),
+                    transport=self._transport(),
                 )
             return self._inner.get_token(*scopes, **options)
 
@@ -226,16 +240,27 @@ class _Polling(ARMPolling):
             raise StoppedError("stopped while Azure was still working; run the same command again to go on")
 
 
-def _transport() -> RequestsTransport:
+class _Transport(RequestsTransport):
+    """A pause between two attempts ends when the plugin is told to stop."""
+
+    def __init__(self, session: requests.Session, stopping: threading.Event) -> None:
+        super().__init__(
+            session=session,
+            session_owner=True,
+            connection_timeout=_CONNECT_TIMEOUT_S,
+            read_timeout=_READ_TIMEOUT_S,
+            connection_verify=_authorities(),
+        )
+        self._stopping = stopping
+
+    def sleep(self, duration: float) -> None:
+        self._stopping.wait(duration)
+
+
+def _session() -> requests.Session:
     session = requests.Session()
     session.mount("https://", requests.adapters.HTTPAdapter(pool_maxsize=_CONNECTIONS))
-    return RequestsTransport(
-        session=session,
-        session_owner=True,
-        connection_timeout=_CONNECT_TIMEOUT_S,
-        read_timeout=_READ_TIMEOUT_S,
-        connection_verify=_authorities(),
-    )
+    return session
 
 
 def _authorities() -> str | bool:

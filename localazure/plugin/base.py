@@ -25,9 +25,9 @@ class Plugin(provider_pb2_grpc.ResourceProviderServicer):
 
     package = ""
 
-    def __init__(self, environment: Mapping[str, str] | None) -> None:
+    def __init__(self, environment: Mapping[str, str] | None, stopping: threading.Event | None = None) -> None:
         self._environment = os.environ if environment is None else environment
-        self._stopping = threading.Event()
+        self._stopping = stopping or threading.Event()
 
     def GetPluginInfo(self, request: Empty, context: grpc.ServicerContext) -> plugin_pb2.PluginInfo:  # noqa: N802, ARG002
         return plugin_pb2.PluginInfo(version=version(self.package))

@@ -1,8 +1,10 @@
 """One configured connection to ARM and what is done over it."""
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
+
+import requests
 
 from azure_gpu.formats.azure_types import RESOURCE_GROUP
 from localazure.plugin import invokes
@@ -17,9 +19,11 @@ from localazure.shapes import default_api_version
 class Connection:
     """Made for one provider configuration; `stopping` ends what waits for Azure."""
 
-    def __init__(self, settings: Settings, stopping: threading.Event) -> None:
+    def __init__(
+        self, settings: Settings, stopping: threading.Event, session: Callable[[], requests.Session] | None = None
+    ) -> None:
         self._settings = settings
-        self._arm = ArmClient(settings, stopping)
+        self._arm = ArmClient(settings, stopping, session)
         self._locations: dict[str, str] = {}
         self.resources = Resources(self._arm, settings.subscription_id, skip_read_on_update=settings.skip_read_on_update)
 

@@ -5,7 +5,7 @@ Source of the contract: pulumi/proto/pulumi/provider.proto.
 """
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import grpc
@@ -23,6 +23,8 @@ from localazure.plugin.settings import Settings, configuration_problems, read_se
 from localazure.plugin.wire import from_struct, has_unknown, to_struct
 
 if TYPE_CHECKING:
+    import requests
+
     from localazure.plugin.connection import Connection
 
 _STABLE_OUTPUTS = ("name", "location")  # can't change by an update, so a preview may show them
@@ -31,12 +33,18 @@ _answers_errors = answering_errors(AzureError, LookupError, ValueError)
 
 
 class Provider(Plugin):
-    """`azure-native` for the embedded Azure."""
+    """`azure-native` for the embedded Azure. `session`: opens the connections to it, `requests.Session` where it is None."""
 
     package = "pulumi-azure-native"
 
-    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
-        super().__init__(environment)
+    def __init__(
+        self,
+        environment: Mapping[str, str] | None = None,
+        stopping: threading.Event | None = None,
+        session: "Callable[[], requests.Session] | None" = None,
+    ) -> None:
+        super().__init__(environment, stopping)
+        self._session = session
         self._settings: Settings | None = None
         self._connecting = threading.Lock()
         self._connected: Connection | None = None
@@ -138,7 +146,7 @@ class Provider(Plugin):
             if self._connected is None:
                 from localazure.plugin.connection import Connection
 
-                self._connected = Connection(self._configured, self._stopping)
+                self._connected = Connection(self._configured, self._stopping, self._session)
             return self._connected
 
 

@@ -1,12 +1,12 @@
 """What the tests of the workloads share: their own environments, and the training as a program."""
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.workloads.workload_runs import MNIST, SCORING, Finished, locked_python, run
+from workloads.mnist.mnist_training import __main__ as program
 
 
 @pytest.fixture(scope="session")
@@ -28,9 +28,19 @@ def train(mnist_python: Path) -> Callable[..., Finished]:
 
 
 @pytest.fixture
-def refuse(tmp_path: Path) -> Callable[..., Finished]:
-    """Runs the training where TensorFlow is missing: enough for whatever has to be refused before it is needed."""
-    return lambda *options: run([sys.executable, "-m", "mnist_training", "--output-dir", tmp_path / "output", *options], MNIST)
+def refuse(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., Finished]:
+    """The training in this process, where TensorFlow is missing: enough for whatever is refused before it is needed."""
+
+    def refused(*options: str | Path) -> Finished:
+        capsys.readouterr()
+        try:
+            code = int(program.main(["--output-dir", str(tmp_path / "output"), *map(str, options)]))
+        except SystemExit as end:  # of --help
+            code = int(end.code or 0)
+        said = capsys.readouterr()
+        return Finished(code, said.out, said.err)
+
+    return refused
 
 
 @pytest.fixture(scope="session")

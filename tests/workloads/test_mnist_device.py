@@ -1,12 +1,13 @@
 """The GPU's lines in the log. Without a GPU these tests show what is printed for one, not that TensorFlow uses it."""
 
-import os
-from pathlib import Path
+import subprocess
+from contextlib import nullcontext
 from types import SimpleNamespace
+from typing import NoReturn
 
 import pytest
 
-from workloads.mnist.mnist_training import __main__ as program, device, gpu_absence
+from workloads.mnist.mnist_training import __main__ as program, device, gpu_absence, native_log
 from workloads.mnist.mnist_training.refusal import ExitCode, RefusedError
 
 
@@ -30,9 +31,20 @@ def test_what_nobody_knows_is_called_unknown(row: str) -> None:
     ]
 
 
-def test_nvidia_smi_that_is_missing_leaves_the_row_empty(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
+def test_nvidia_smi_that_is_missing_leaves_the_row_empty(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(*_: object, **__: object) -> NoReturn:
+        raise FileNotFoundError
+
+    monkeypatch.setattr(device.subprocess, "run", missing)
     assert device.query_nvidia_smi("0") == ""
+
+
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> native_log.HeldBack:
+    """What native code writes is held back, or shown; holding it back takes a process."""
+    made = native_log.HeldBack()
+    monkeypatch.setattr(native_log, "held_back", lambda: nullcontext(made))
+    return made
 
 
 class FakeTensorFlow(SimpleNamespace):
@@ -46,13 +58,15 @@ class FakeTensorFlow(SimpleNamespace):
         super().__init__(config=SimpleNamespace(list_physical_devices=lambda kind: gpus, experimental=experimental))
 
 
+@pytest.mark.usefixtures("held")
 def test_the_program_asks_nvidia_smi_for_the_gpu_that_it_sees(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    smi = tmp_path / "nvidia-smi"
-    smi.write_text('#!/bin/sh\n[ "$1" = --id=GPU-7 ] && echo "877, 00000001:00:00.0, 16160, 16155"\n')
-    smi.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    def smi(command: list[str], **_: object) -> "subprocess.CompletedProcess[str]":
+        row = "877, 00000001:00:00.0, 16160, 16155\n" if "--id=GPU-7" in command else ""
+        return subprocess.CompletedProcess(command, 0, row, "")
+
+    monkeypatch.setattr(device.subprocess, "run", smi)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "GPU-7,GPU-9")
     monkeypatch.setitem(program.sys.modules, "tensorflow", FakeTensorFlow(["gpu"]))
     assert program._device(require_gpu=True)[0] == {"device": "gpu", "device_name": "Tesla V100-PCIE-16GB"}
@@ -63,51 +77,29 @@ def test_the_program_asks_nvidia_smi_for_the_gpu_that_it_sees(
     ]
 
 
-def test_a_required_gpu_that_is_missing_ends_with_3(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(program.sys.modules, "tensorflow", FakeTensorFlow([]))
-    with pytest.raises(RefusedError) as refused:
-        program._device(require_gpu=True)
-    assert refused.value.code is ExitCode.NO_GPU
-    assert int(ExitCode.NO_GPU) == 3
-
-
-def test_a_machine_without_a_gpu_says_plainly_that_the_cpu_trains_and_why(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture
+@pytest.mark.parametrize(
+    ("gpus", "expected", "require_gpu", "shown"),
+    [(["gpu"], True, True, False), ([], True, False, False), ([], False, False, True), ([], True, True, True)],
+    ids=["a GPU", "none, as expected", "a driver that fails", "none, and one is required"],
+)
+def test_what_native_code_says_is_shown_where_a_gpu_fails_or_is_missing_though_required(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    held: native_log.HeldBack,
+    gpus: list[str],
+    expected: bool,
+    require_gpu: bool,
+    shown: bool,
 ) -> None:
-    monkeypatch.setitem(program.sys.modules, "tensorflow", NoisyTensorFlow([]))
-    monkeypatch.setattr(gpu_absence, "explain", lambda environment: gpu_absence.Absence(True, "a reason"))
-    assert program._device(require_gpu=False)[0]["device"] == "cpu"
-    said = capfd.readouterr()
-    assert said.out == "No GPU found: training runs on the CPU (a reason)\n"
-    assert said.err == ""
-
-
-class NoisyTensorFlow(FakeTensorFlow):
-    """One whose native code writes when it is asked for GPUs."""
-
-    def __init__(self, gpus: list[str]) -> None:
-        super().__init__(gpus)
-        self.config.list_physical_devices = lambda kind: os.write(2, b"E0000 failed call to cuInit\n") and gpus
-
-
-@pytest.mark.parametrize(("require_gpu", "expected"), [(True, True), (False, False)])
-def test_what_the_driver_says_is_shown_where_a_gpu_is_there_or_required(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture, require_gpu: bool, expected: bool
-) -> None:
-    absence = gpu_absence.Absence(expected, "a reason")
-    monkeypatch.setattr(gpu_absence, "explain", lambda environment: absence)
-    monkeypatch.setitem(program.sys.modules, "tensorflow", NoisyTensorFlow([]))
-    if require_gpu:
-        with pytest.raises(RefusedError, match="--require-gpu: TensorFlow finds no GPU: a reason"):
+    monkeypatch.setattr(device.subprocess, "run", lambda *_, **__: subprocess.CompletedProcess("", 0, "", ""))
+    monkeypatch.setattr(gpu_absence, "explain", lambda environment: gpu_absence.Absence(expected, "a reason"))
+    monkeypatch.setitem(program.sys.modules, "tensorflow", FakeTensorFlow(gpus))
+    if require_gpu and not gpus:
+        with pytest.raises(RefusedError, match="--require-gpu: TensorFlow finds no GPU: a reason") as refused:
             program._device(require_gpu=True)
+        assert refused.value.code is ExitCode.NO_GPU
+        assert int(ExitCode.NO_GPU) == 3
     else:
-        program._device(require_gpu=False)
-    assert capfd.readouterr().err == "E0000 failed call to cuInit\n"
-
-
-def test_what_native_code_says_of_a_gpu_that_works_is_not_shown(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture
-) -> None:
-    monkeypatch.setitem(program.sys.modules, "tensorflow", NoisyTensorFlow(["gpu"]))
-    assert program._device(require_gpu=True)[0]["device"] == "gpu"
-    assert capfd.readouterr().err == ""
+        assert program._device(require_gpu=require_gpu)[0]["device"] == ("gpu" if gpus else "cpu")
+    assert held.is_shown is shown
+    assert ("No GPU found: training runs on the CPU (a reason)\n" in capsys.readouterr().out) is (not gpus and not require_gpu)

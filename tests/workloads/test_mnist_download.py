@@ -1,11 +1,15 @@
-"""Downloading: only the right bytes are kept, and whatever goes wrong is told for every file. The server is on loopback."""
+"""Downloading: only the right bytes are kept, and whatever goes wrong is told for every file. The server is in this process."""
 
 import dataclasses
 import hashlib
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+import http.client
+import io
+import socket
+import urllib.error
+import urllib.request
+from collections.abc import Callable
 from pathlib import Path
-from threading import Thread
+from typing import cast
 
 import pytest
 
@@ -20,49 +24,54 @@ KINDS = tuple(
 )
 
 
-class Mirror(ThreadingHTTPServer):
-    """Serves `content` by name and remembers what was asked for; what is in `cut` breaks off halfway."""
+URL = "http://mirror.example/mnist"
+
+
+class Mirror(urllib.request.HTTPHandler):
+    """Serves `content` to urllib by name and remembers what was asked for; what is in `cut` breaks off halfway."""
 
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__()
         self.content = dict(CONTENT)
         self.cut: set[str] = set()
         self.asked: list[str] = []
-        self.url = f"http://127.0.0.1:{self.server_port}/mnist"
+        self.gone = False
+
+    def http_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
+        if self.gone:
+            raise urllib.error.URLError(ConnectionRefusedError(111, "Connection refused"))
+        name = req.full_url.removeprefix(f"{URL}/")
+        self.asked.append(name)
+        content = self.content.get(name)
+        status, body = ("200 OK", content) if content is not None else ("404 Not Found", b"")
+        sent = body[: len(body) // 2] if name in self.cut else body
+        received = f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + sent
+        answer = http.client.HTTPResponse(cast(socket.socket, Wire(received)))
+        answer.begin()
+        answer.msg = answer.reason  # as urllib has it  # pyright: ignore[reportAttributeAccessIssue]
+        return answer
 
 
-class _Handler(BaseHTTPRequestHandler):
-    server: Mirror
+class Wire:
+    """What a connection has received."""
 
-    def do_GET(self) -> None:
-        name = self.path.removeprefix("/mnist/")
-        self.server.asked.append(name)
-        content = self.server.content.get(name)
-        if content is None:
-            self.send_error(404)
-            return
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content[: len(content) // 2] if name in self.server.cut else content)
+    def __init__(self, received: bytes) -> None:
+        self._received = received
 
-    def log_message(self, format: str, *args: object) -> None:
-        """Keeps the test's output quiet."""
+    def makefile(self, *_: object) -> io.BytesIO:
+        return io.BytesIO(self._received)
 
 
 @pytest.fixture
-def mirror() -> Iterator[Mirror]:
-    with Mirror() as server:
-        thread = Thread(target=server.serve_forever)
-        thread.start()
-        yield server
-        server.shutdown()
-        thread.join()
+def mirror(monkeypatch: pytest.MonkeyPatch) -> Mirror:
+    made = Mirror()
+    monkeypatch.setattr(urllib.request, "_opener", urllib.request.build_opener(made))
+    return made
 
 
-def problems_of(folder: Path, mirror: str) -> list[str]:
+def problems_of(folder: Path) -> list[str]:
     with pytest.raises(RefusedError) as refused:
-        download(folder, mirror, KINDS)
+        download(folder, URL, KINDS)
     return refused.value.problems
 
 
@@ -73,7 +82,7 @@ def names_in(folder: Path) -> set[str]:
 def test_the_four_files_arrive_and_are_announced_as_in_the_article(
     tmp_path: Path, mirror: Mirror, capsys: pytest.CaptureFixture
 ) -> None:
-    download(tmp_path, mirror.url, KINDS)
+    download(tmp_path, URL, KINDS)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == CONTENT
     output = capsys.readouterr()
     size = len(CONTENT["train-images-idx3-ubyte.gz"])
@@ -84,17 +93,15 @@ def test_the_four_files_arrive_and_are_announced_as_in_the_article(
 def test_what_is_there_already_is_not_asked_for_again(tmp_path: Path, mirror: Mirror) -> None:
     (tmp_path / "train-images-idx3-ubyte.gz").write_bytes(CONTENT["train-images-idx3-ubyte.gz"])
     (tmp_path / "train-labels-idx1-ubyte.gz").write_bytes(b"damaged since")
-    download(tmp_path, mirror.url + "/", KINDS)
+    download(tmp_path, f"{URL}/", KINDS)
     assert mirror.asked == ["train-labels-idx1-ubyte.gz", "t10k-images-idx3-ubyte.gz", "t10k-labels-idx1-ubyte.gz"]
     assert (tmp_path / "train-labels-idx1-ubyte.gz").read_bytes() == CONTENT["train-labels-idx1-ubyte.gz"]
 
 
 def test_other_bytes_than_the_published_ones_are_refused_and_not_kept(tmp_path: Path, mirror: Mirror) -> None:
     mirror.content["t10k-labels-idx1-ubyte.gz"] = b"something else"
-    (problem,) = problems_of(tmp_path, mirror.url)
-    assert problem.startswith(
-        f"{tmp_path}/t10k-labels-idx1-ubyte.gz: {mirror.url}/t10k-labels-idx1-ubyte.gz has the wrong checksum"
-    )
+    (problem,) = problems_of(tmp_path)
+    assert problem.startswith(f"{tmp_path}/t10k-labels-idx1-ubyte.gz: {URL}/t10k-labels-idx1-ubyte.gz has the wrong checksum")
     assert hashlib.sha256(b"something else").hexdigest() in problem
     assert KINDS[3].gzip_sha256 in problem
     assert names_in(tmp_path) == set(CONTENT) - {"t10k-labels-idx1-ubyte.gz"}
@@ -103,7 +110,7 @@ def test_other_bytes_than_the_published_ones_are_refused_and_not_kept(tmp_path: 
 def test_every_file_that_cannot_be_had_is_told(tmp_path: Path, mirror: Mirror) -> None:
     del mirror.content["train-images-idx3-ubyte.gz"]
     mirror.cut.add("t10k-images-idx3-ubyte.gz")
-    missing, cut = problems_of(tmp_path, mirror.url)
+    missing, cut = problems_of(tmp_path)
     assert "train-images-idx3-ubyte.gz can't be downloaded: HTTP 404 Not Found" in missing
     size = len(CONTENT["t10k-images-idx3-ubyte.gz"])
     assert f"t10k-images-idx3-ubyte.gz can't be downloaded: the connection ended after {size // 2} of {size} bytes" in cut
@@ -111,16 +118,15 @@ def test_every_file_that_cannot_be_had_is_told(tmp_path: Path, mirror: Mirror) -
 
 
 def test_a_server_that_is_not_there_is_told_for_each_file(tmp_path: Path, mirror: Mirror) -> None:
-    mirror.shutdown()
-    mirror.server_close()
-    problems = problems_of(tmp_path, mirror.url)
+    mirror.gone = True
+    problems = problems_of(tmp_path)
     assert len(problems) == 4
     assert all("Connection refused" in problem for problem in problems)
     assert names_in(tmp_path) == set()
 
 
 def test_the_program_refuses_a_mirror_with_other_data(tmp_path: Path, mirror: Mirror, refuse: Callable[..., Finished]) -> None:
-    finished = refuse("--download", "--mirror", mirror.url, "--data-dir", tmp_path / "MNIST")
+    finished = refuse("--download", "--mirror", URL, "--data-dir", tmp_path / "MNIST")
     assert finished.code == 2
     assert len(finished.report["problems"]) == 4
     assert "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609" in finished.report["problems"][0]

@@ -33,9 +33,10 @@ def test_all_mistakes_are_told_at_once(refuse: Callable[..., Finished]) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("option", "text", "allowed"),
-    [
+def test_what_an_option_allows_is_told() -> None:
+    rate, seed = "a number over 0, up to 1", "a whole number from 0 to 2147483647"
+    upload = "https://ACCOUNT.blob.core.windows.net/CONTAINER/PREFIX, without a query"
+    wrong = [
         ("model", "resnet", "perceptron, convolution"),
         ("schedule", "linear", "constant, cosine"),
         ("precision", "int8", "auto, float32, bfloat16, float16"),
@@ -44,27 +45,19 @@ def test_all_mistakes_are_told_at_once(refuse: Callable[..., Finished]) -> None:
         ("evaluate-every", "0", "a whole number from 1 to 1000000"),
         ("checkpoint-every", "x", "a whole number from 1 to 1000000"),
         ("group-timeout", "0", "a whole number of seconds from 1 to 86400"),
-    ],
-)
-def test_what_an_option_allows_is_told(option: str, text: str, allowed: str) -> None:
-    assert problems_of(f"--{option}={text}") == [f"--{option}: {text!r} can't be used; allowed: {allowed}"]
-
-
-@pytest.mark.parametrize("text", ["-1", "2147483648", "1.5", "", "0x10"])
-def test_a_seed_that_is_no_31_bit_number_is_refused(text: str) -> None:
-    assert problems_of(f"--seed={text}") == [f"--seed: {text!r} can't be used; allowed: a whole number from 0 to 2147483647"]
-
-
-@pytest.mark.parametrize("text", ["0", "-0.1", "inf", "1.01"])
-def test_a_learning_rate_that_cannot_train_is_refused(text: str) -> None:
-    assert problems_of(f"--learning-rate={text}") == [
-        f"--learning-rate: {text!r} can't be used; allowed: a number over 0, up to 1"
+        *(("seed", text, seed) for text in ("-1", "2147483648", "1.5", "", "0x10")),
+        *(("learning-rate", text, rate) for text in ("0", "-0.1", "inf", "1.01")),
+        ("upload-to", "http://account.blob.core.windows.net/models", upload),
+        ("upload-to", "https://account.blob.core.windows.net", upload),
+        ("upload-to", "https://account.blob.core.windows.net/models/../keys", upload),
+        ("upload-to", "models/mnist", upload),
     ]
-
-
-def test_only_web_addresses_are_mirrors() -> None:
-    (problem,) = problems_of("--download", "--mirror", "file:///etc")
-    assert problem == "--mirror: 'file:///etc' can't be used; allowed: an address that starts with https:// or http://"
+    assert [problems_of(f"--{option}={text}") for option, text, _ in wrong] == [
+        [f"--{option}: {text!r} can't be used; allowed: {allowed}"] for option, text, allowed in wrong
+    ]
+    assert problems_of("--download", "--mirror", "file:///etc") == [
+        "--mirror: 'file:///etc' can't be used; allowed: an address that starts with https:// or http://"
+    ]
 
 
 def test_a_mirror_without_download_is_refused() -> None:
@@ -83,23 +76,6 @@ def test_help_names_the_exit_codes_and_defaults(refuse: Callable[..., Finished])
     assert finished.code == 0
     assert "3 no GPU" in finished.stdout
     assert "(default 1000)" in finished.stdout
-
-
-@pytest.mark.parametrize(
-    "address",
-    [
-        "http://account.blob.core.windows.net/models",
-        "https://account.blob.core.windows.net",
-        "https://account.blob.core.windows.net/models/../keys",
-        "models/mnist",
-    ],
-)
-def test_an_upload_goes_to_a_container_over_https_alone(address: str) -> None:
-    (problem,) = problems_of("--upload-to", address)
-    assert problem == (
-        f"--upload-to: {address!r} can't be used; "
-        "allowed: https://ACCOUNT.blob.core.windows.net/CONTAINER/PREFIX, without a query"
-    )
 
 
 def test_a_signature_in_an_address_is_refused_and_not_repeated() -> None:

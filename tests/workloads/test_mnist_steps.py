@@ -107,6 +107,7 @@ def test_a_step_is_that_of_keras_whatever_it_is_computed_on(mnist_python: Path) 
         assert said["good steps of NaN"] == 0, name
 
 
+@pytest.mark.slow
 def test_the_digits_lie_in_the_order_of_scikit_learns_split(mnist_python: Path) -> None:
     done = run([mnist_python, "-c", ORDER], MNIST)
     assert done.stdout == "True\n", done.stderr

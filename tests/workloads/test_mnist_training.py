@@ -123,6 +123,7 @@ def test_a_checkpoint_of_other_data_is_refused_and_kept(tmp_path: Path, train: C
     assert (output / "checkpoint.npz").read_bytes() == before
 
 
+@pytest.mark.slow
 def test_a_checkpoint_with_other_variables_or_cut_short_is_refused(mnist_python: Path, tmp_path: Path) -> None:
     program = """
 import sys
@@ -177,9 +178,10 @@ def test_a_batch_larger_than_the_data_is_refused_before_tensorflow_is_needed(
     assert finished.report["problems"] == ["--batch-size: 41, but 40 images to train on; allowed: 1 to 40"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("size", "file"),
-    [("300k", "digits/train-images-idx3-ubyte"), pytest.param("3m", "checkpoint.npz", marks=pytest.mark.slow)],
+    [("300k", "digits/train-images-idx3-ubyte"), ("3m", "checkpoint.npz")],
 )
 def test_a_full_disk_is_told_and_leaves_no_half_file(mnist_python: Path, tmp_path: Path, size: str, file: str) -> None:
     # A file system of `size` in a mount namespace of its own, which disappears with the program.

@@ -6,25 +6,29 @@ The identity's endpoint and the storage account here are servers of this test: t
 import json
 import ssl
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import httpx
 import pytest
 import trustme
+from azure.core.pipeline.transport import RequestsTransport
 
+from tests.support.requests_in_process import session
 from tests.workloads.workload_runs import MNIST, Finished, run, write_data
+from workloads.mnist.mnist_training import upload
+from workloads.mnist.mnist_training.refusal import RefusedError
 
 TOKEN = "a-token-of-the-identity"
 
 
 class Account:
-    """A storage account and the identity endpoint beside it; `answer` is the status of each PUT."""
+    """A storage account and the identity endpoint beside it."""
 
     def __init__(self, folder: Path) -> None:
         self.blobs: dict[str, bytes] = {}
         self.asked: list[str] = []
-        self.refuses = 0
         account = self
 
         class Identity(BaseHTTPRequestHandler):
@@ -45,11 +49,8 @@ class Account:
             def do_PUT(self) -> None:
                 content = self.rfile.read(int(self.headers["Content-Length"]))
                 assert self.headers["Authorization"] == f"Bearer {TOKEN}"
-                if not account.refuses:
-                    account.blobs[self.path] = content
-                self.send_response(account.refuses or 201)
-                if account.refuses:
-                    self.send_header("x-ms-error-code", "AuthorizationPermissionMismatch")
+                account.blobs[self.path] = content
+                self.send_response(201)
                 self.send_header("Content-Length", "0")
                 self.end_headers()
 
@@ -116,36 +117,48 @@ print(scores.shape, np.allclose(scores.sum(1), 1), (scores >= 0).all())
     assert asked.lines[-2:] == ["image uint8 [None, 8, 8] ['scores']", "(3, 10) True True"], asked.stderr
 
 
+@pytest.fixture
+def answer(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[httpx.Request], httpx.Response]], None]:
+    """Has a function answer the requests of Azure's clients in this process."""
+    monkeypatch.setenv("AZURE_POD_IDENTITY_AUTHORITY_HOST", "http://identity.example")
+
+    def set_to(function: Callable[[httpx.Request], httpx.Response]) -> None:
+        transport = RequestsTransport(session=session(function), session_owner=False)
+        monkeypatch.setitem(upload._QUICK, "transport", transport)
+        monkeypatch.setitem(upload._QUICK, "retry_total", 0)
+
+    return set_to
+
+
 def test_a_storage_account_that_refuses_is_told_with_the_role_that_is_missing(
-    mnist_python: Path, tmp_path: Path, account: Account
+    answer: Callable[[Callable[[httpx.Request], httpx.Response]], None], tmp_path: Path
 ) -> None:
-    account.refuses = 403
-    (tmp_path / "model").mkdir()
-    (tmp_path / "model" / "saved_model.pb").write_bytes(b"model")
-    program = """
-import sys
-from pathlib import Path
-from mnist_training.refusal import RefusedError
-from mnist_training.upload import Upload
-try:
-    Upload(sys.argv[1]).send(Path(sys.argv[2]))
-except RefusedError as refused:
-    print(int(refused.code), *refused.problems)
-"""
-    done = run([mnist_python, "-c", program, account.url, tmp_path / "model"], MNIST, **account.environment)
-    assert done.lines == [
-        f"2 --upload-to: {account.url}/saved_model.pb: 403 AuthorizationPermissionMismatch; "
+    def answered(request: httpx.Request) -> httpx.Response:
+        if request.url.host == "identity.example":
+            return httpx.Response(200, json={"access_token": TOKEN, "expires_in": 3600, "resource": "https://storage.azure.com"})
+        assert request.headers["Authorization"] == f"Bearer {TOKEN}"
+        return httpx.Response(403, headers={"x-ms-error-code": "AuthorizationPermissionMismatch"})
+
+    answer(answered)
+    (tmp_path / "saved_model.pb").write_bytes(b"model")
+    with pytest.raises(RefusedError) as refused:
+        upload.Upload("https://account.example/models/mnist/1").send(tmp_path)
+    assert refused.value.problems == [
+        "--upload-to: https://account.example/models/mnist/1/saved_model.pb: 403 AuthorizationPermissionMismatch; "
         "the identity needs the role Storage Blob Data Contributor, which takes minutes to work"
-    ], done.stderr
-    assert done.stderr == ""
+    ]
 
 
-def test_without_an_identity_the_training_does_not_begin(mnist_python: Path, tmp_path: Path, account: Account) -> None:
-    account.identity.server_close()  # nobody listens there
-    account.environment["AZURE_POD_IDENTITY_AUTHORITY_HOST"] = "http://127.0.0.1:1"
-    done = trained(mnist_python, tmp_path, account)
+def test_without_an_identity_the_training_does_not_begin(
+    answer: Callable[[Callable[[httpx.Request], httpx.Response]], None], refuse: Callable[..., Finished], tmp_path: Path
+) -> None:
+    def nobody(request: httpx.Request) -> httpx.Response:
+        raise httpx.ConnectError("nobody listens there")
+
+    answer(nobody)
+    data = write_data(tmp_path / "data")
+    done = refuse("--data-dir", data, "--batch-size", "10", "--upload-to", "https://a.blob.core.windows.net/models")
     assert done.code == 2
     (problem,) = done.report["problems"]
     assert problem.startswith("--upload-to: no token from a managed identity: ")
     assert not (tmp_path / "output" / "checkpoint.npz").exists()
-    assert "Traceback" not in done.stderr

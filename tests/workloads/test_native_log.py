@@ -1,14 +1,17 @@
 """What TensorFlow's native code writes while it starts: held back where all is well, shown where somebody needs it. And the words
 for why there is no GPU."""
 
+import os
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
 from tests.workloads.workload_runs import MNIST, SCORING, Finished, run
-from workloads.mnist.mnist_training import gpu_absence
+from workloads.mnist.mnist_training import gpu_absence, native_log
 
 # Writes as native code does, past Python; then what the test gives.
 PROGRAM = """
@@ -29,52 +32,84 @@ def program(inside: str) -> Finished:
     return run([sys.executable, "-c", PROGRAM.format(inside=inside)], MNIST)
 
 
-@pytest.mark.parametrize("name", ["native_log.py", "gpu_absence.py"])
-def test_two_workloads_that_are_built_apart_have_the_same_file(name: str) -> None:
-    assert (MNIST / "mnist_training" / name).read_text() == (SCORING / "image_scoring" / name).read_text()
+def test_two_workloads_that_are_built_apart_have_the_same_files() -> None:
+    for name in ("native_log.py", "gpu_absence.py"):
+        assert (MNIST / "mnist_training" / name).read_text() == (SCORING / "image_scoring" / name).read_text()
 
 
-def test_what_native_code_writes_is_held_back_and_what_follows_is_not() -> None:
-    finished = program("pass")
-    assert (finished.code, finished.stderr) == (0, "after\n")
+class Reader:
+    """Takes the place of the process that reads the pipe."""
+
+    def __init__(self, *_: object, **__: object) -> None:
+        self._read, write = os.pipe()
+        self.stdin = os.fdopen(write, "wb")
+        self.killed, self.held = False, b""
+
+    def kill(self) -> None:
+        self.killed = True
+
+    def wait(self, _: float) -> None:
+        with os.fdopen(self._read, "rb") as held:
+            self.held = held.read()
 
 
-def test_it_is_shown_where_the_block_says_so_before_what_follows() -> None:
+@pytest.mark.parametrize("end", ["pass", "show", "raise"])
+def test_what_native_code_writes_is_held_back_unless_the_block_shows_it_or_raises(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], end: str
+) -> None:
+    reader = Reader()
+    monkeypatch.setattr(native_log.subprocess, "Popen", lambda *_, **__: reader)
+    with pytest.raises(ValueError, match="no") if end == "raise" else nullcontext(), native_log.held_back() as native:
+        os.write(2, b"failed call to cuInit\n")
+        if end == "show":
+            native.show()
+        if end == "raise":
+            raise ValueError("no")
+    os.write(2, b"after\n")
+    assert (reader.held, reader.killed) == (b"failed call to cuInit\n", end == "pass")
+    assert capfd.readouterr().err == "after\n"
+
+
+def test_where_no_further_process_can_be_started_nothing_is_held_back(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def full(*_: object, **__: object) -> NoReturn:
+        raise OSError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(native_log.subprocess, "Popen", full)
+    with native_log.held_back():
+        os.write(2, b"failed call to cuInit\n")
+    assert capfd.readouterr().err == "failed call to cuInit\n"
+
+
+@pytest.mark.slow
+def test_a_real_reader_writes_what_it_has_when_the_block_says_so_raises_or_dies_and_is_gone_with_it() -> None:
+    children = "import subprocess; print(open(f'/proc/self/task/{os.getpid()}/children').read().split())"
+    quiet = run([sys.executable, "-c", PROGRAM.format(inside="pass") + children], MNIST)
+    assert (quiet.code, quiet.stdout, quiet.stderr) == (0, "[]\n", "after\n")
     assert program("native.show()").stderr == f"{NOISE}after\n"
-
-
-def test_it_is_shown_where_the_block_raises() -> None:
-    finished = program("raise ValueError('no')")
-    assert (finished.stdout, finished.stderr) == ("raised no\n", f"{NOISE}after\n")
-
-
-@pytest.mark.parametrize("end", ["os.abort()", "os.kill(os.getpid(), signal.SIGKILL)", "os._exit(4)"])
-def test_it_is_shown_where_the_process_dies_in_the_block(end: str) -> None:
-    finished = program(end)  # ends when everybody who has its standard error has
-    assert finished.code != 0
-    assert finished.stderr == NOISE
-
-
-def test_more_than_a_pipe_holds_is_no_reason_to_wait() -> None:
-    finished = program("os.write(2, b'x' * 300_000); native.show()")
-    assert finished.stderr == f"{NOISE}{'x' * 300_000}after\n"
-
-
-def test_where_no_further_process_can_be_started_nothing_is_held_back() -> None:
-    finished = run([sys.executable, "-c", "import sys; sys.executable = '/none'\n" + PROGRAM.format(inside="pass")], MNIST)
-    assert (finished.code, finished.stderr) == (0, f"{NOISE}after\n")
+    raised = program("raise ValueError('no')")
+    assert (raised.stdout, raised.stderr) == ("raised no\n", f"{NOISE}after\n")
+    much = program("os.write(2, b'x' * 300_000); native.show()")  # more than a pipe holds
+    assert much.stderr == f"{NOISE}{'x' * 300_000}after\n"
+    for end in ("os.abort()", "os.kill(os.getpid(), signal.SIGKILL)", "os._exit(4)"):
+        died = program(end)  # ends when everybody who has its standard error has
+        assert died.code != 0
+        assert died.stderr == NOISE
 
 
 # Why there is no GPU
 
 
-def smi(monkeypatch: pytest.MonkeyPatch, folder: Path, script: str) -> None:
-    """An nvidia-smi that runs this script; without one there is none."""
-    folder.mkdir()
-    if script:
-        (folder / "nvidia-smi").write_text(f"#!/bin/sh\n{script}\n")
-        (folder / "nvidia-smi").chmod(0o755)
-    monkeypatch.setenv("PATH", str(folder))
+def smi(monkeypatch: pytest.MonkeyPatch, code: int | None, output: str = "") -> None:
+    """What nvidia-smi says; None: there is none."""
+
+    def answer(command: list[str], **_: object) -> "subprocess.CompletedProcess[str]":
+        if code is None:
+            raise FileNotFoundError
+        return subprocess.CompletedProcess(command, code, output, "")
+
+    monkeypatch.setattr(gpu_absence.subprocess, "run", answer)
 
 
 CLOSED = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar  5 22:23:56 UTC 2024\nGCC version: 12.3.0\n"
@@ -103,7 +138,7 @@ def test_hidden_gpus_are_no_failure_even_with_a_driver(tmp_path: Path, value: st
 
 def test_a_driver_that_fails_is_a_failure_in_its_own_words(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     words = "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver."
-    smi(monkeypatch, tmp_path / "bin", f'echo "{words}"; exit 9')
+    smi(monkeypatch, 9, f"{words}\n")
     found = gpu_absence.explain({"CUDA_VISIBLE_DEVICES": "0"}, with_driver(tmp_path))
     assert found == (False, f"the NVIDIA driver 550.54.15 is there, and TensorFlow can't use it; nvidia-smi says: {words}")
 
@@ -112,7 +147,7 @@ def test_a_driver_that_fails_is_a_failure_in_its_own_words(monkeypatch: pytest.M
 def test_the_driver_is_named_with_its_version_where_that_can_be_read(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str, said: str
 ) -> None:
-    smi(monkeypatch, tmp_path / "bin", "exit 3")
+    smi(monkeypatch, 3)
     found = gpu_absence.explain({}, with_driver(tmp_path, text))
     assert found.reason == (
         f"the NVIDIA driver{said} is there, and TensorFlow can't use it; nvidia-smi says: nothing, and ends with exit code 3"
@@ -120,7 +155,7 @@ def test_the_driver_is_named_with_its_version_where_that_can_be_read(
 
 
 def test_a_device_without_a_driver_is_a_failure(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    smi(monkeypatch, tmp_path / "bin", "")
+    smi(monkeypatch, None)
     (tmp_path / "dev").mkdir()
     (tmp_path / "dev" / "nvidiactl").touch()
     assert gpu_absence.explain({}, tmp_path).is_expected
@@ -152,12 +187,14 @@ def started(python: Path, gpus: list[str], *, expected: bool = True, **environme
     return finished
 
 
+@pytest.mark.slow
 def test_memory_growth_is_set_before_anything_runs_on_a_gpu(scoring_python: Path) -> None:
     finished = started(scoring_python, ["gpu"])
     assert finished.stdout == "['config.experimental.set_memory_growth', 'zeros']\n"
     assert finished.stderr == ""
 
 
+@pytest.mark.slow
 def test_each_worker_shows_a_driver_that_fails_and_leaves_a_machine_without_one_to_who_started_it(scoring_python: Path) -> None:
     assert started(scoring_python, [], expected=False, SCORING_GPUS="0").stderr == f"cuInit failed\n{LINE}"
     assert started(scoring_python, [], expected=False, SCORING_GPUS="").stderr == f"cuInit failed\n{LINE}"
@@ -194,11 +231,3 @@ def test_the_command_line_says_once_that_the_cpu_runs_and_nothing_else(scoring_p
     finished = run([scoring_python, "score.py", "--model", scoring_models / "rows", scoring_models / "row.json"], SCORING)
     assert finished.lines == ['{"scores":[[2.0,4.0,6.0]],"output":"scores"}']
     assert finished.stderr == f"{gpu_absence.explain({}).line('the model')}\n"
-
-
-def test_the_reader_goes_with_the_block(tmp_path: Path) -> None:
-    children = "import subprocess; print(open(f'/proc/self/task/{os.getpid()}/children').read().split())"
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM.format(inside="pass") + children], cwd=MNIST, capture_output=True, text=True
-    )
-    assert done.stdout == "[]\n"

@@ -1,11 +1,13 @@
 """How the image's entry point sizes the server to a machine, and what the service's variables may say instead."""
 
+import socket
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from workloads.scoring import serve
-from workloads.scoring.image_scoring import limits
+from workloads.scoring.image_scoring import limits, slow_clients
 
 GIB = 1024**3
 
@@ -74,7 +76,37 @@ def test_limits_are_read_from_variables() -> None:
     assert (0 * factor + added, 255 * factor + added) == (-1.0, 1.0)
 
 
-@pytest.mark.parametrize("text", ["0", "-1", "1.5", "", "²", "1025"])
-def test_a_limit_that_is_no_whole_number_in_its_range_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match=r"SCORING_MAX_BODY_MIB=.*: expected a whole number from 1 to 1024"):
-        limits.read({"SCORING_MAX_BODY_MIB": text})
+def test_a_limit_that_is_no_whole_number_in_its_range_is_refused() -> None:
+    for text in ("0", "-1", "1.5", "", "²", "1025"):
+        with pytest.raises(ValueError, match=r"SCORING_MAX_BODY_MIB=.*: expected a whole number from 1 to 1024"):
+            limits.read({"SCORING_MAX_BODY_MIB": text})
+
+
+def test_of_too_many_threads_that_wait_the_oldest_is_given_up_and_who_has_just_come_is_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    watch = slow_clients.Watch()
+    monkeypatch.setattr(slow_clients, "time", SimpleNamespace(monotonic=lambda: 1000.0))
+    monkeypatch.setattr(watch, "_start", lambda: None)  # the thread that looks by itself
+    pairs = [socket.socketpair() for _ in range(slow_clients.MOST_WAITING + 3)]
+    for ours, _ in pairs[1:]:
+        watch.begin_body(ours, 60)
+    watch.begin(pairs[0][0], 60)  # in no thread
+    try:
+        watch.look(1001)
+        assert not any(is_closed(ours) for ours, _ in pairs), "none has had its second"
+        watch.look(1002)
+        assert [number for number, (ours, _) in enumerate(pairs) if is_closed(ours)] == [1, 2]
+    finally:
+        for pair in pairs:
+            for each in pair:
+                each.close()
+
+
+def is_closed(reader: socket.socket) -> bool:
+    """Whether its reading side is, so that whoever reads goes on."""
+    reader.setblocking(False)
+    try:
+        return reader.recv(1) == b""
+    except BlockingIOError:
+        return False

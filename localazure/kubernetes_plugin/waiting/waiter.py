@@ -45,6 +45,7 @@ class Waiting(NamedTuple):
     cluster: Cluster
     stopping: threading.Event
     say: Callable[[str, str], None]  # URN, line
+    clock: Callable[[], float] = time.monotonic
 
 
 def check_for(cluster: Cluster, kind: Kind, inputs: Object) -> Check | None:
@@ -125,19 +126,19 @@ def _poll(
     waiting: Waiting, urn: str, look: Callable[[], Readiness], timeout_s: float, problems: Callable[[], list[str]]
 ) -> Readiness:
     """Looks until it is ready, failed, too late or cancelled. Says what is waited for, and problems as they come."""
-    began = answered = time.monotonic()
+    began = answered = waiting.clock()
     pause, said, told_at = _FIRST_S, "", began
     found = Readiness("Waiting")
     while True:
         try:
-            found, answered = look(), time.monotonic()
+            found, answered = look(), waiting.clock()
         except UnreachableError as error:
-            if time.monotonic() - answered > _SILENT_S:
+            if waiting.clock() - answered > _SILENT_S:
                 return Readiness(failed=str(error))
         except ApiError as error:
             if error.status < 500 and error.status != 429:
                 return Readiness(failed=str(error))
-        now = time.monotonic()
+        now = waiting.clock()
         if not found.waiting or now - began >= timeout_s or waiting.stopping.is_set():
             if said:
                 waiting.say(urn, "")

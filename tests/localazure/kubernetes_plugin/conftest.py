@@ -1,22 +1,23 @@
-"""The plugin as the engine sees it: over a real gRPC channel, with a real control plane behind it or with none."""
+"""The plugin as the engine sees it, in this process: with an API server in this process, a real control plane, or none."""
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NoReturn, cast
 
-import grpc
 import pytest
-from pulumi.runtime.proto import provider_pb2, provider_pb2_grpc
+import urllib3
+from pulumi.runtime.proto import provider_pb2
 
+from localazure.kubernetes_plugin.api import Api
 from localazure.kubernetes_plugin.engine_log import EngineLog
+from localazure.kubernetes_plugin.kubeconfig import Access
+from localazure.kubernetes_plugin.login import Login
 from localazure.kubernetes_plugin.servicer import Provider
-from localazure.plugin.server import start
 from localazure.plugin.wire import from_struct, to_struct
-from tests.localazure.plugin.conftest import Engine, details_of, left_behind
+from tests.localazure.plugin.conftest import Engine
+from tests.support.fake_kubernetes import FakeKubernetes
 from tests.support.kubernetes import ControlPlane
-
-__all__ = ["details_of", "left_behind"]
+from tests.support.provider_calls import Calls, VirtualTime
 
 CONFIG_MAP = "kubernetes:core/v1:ConfigMap"
 NOBODY = "https://127.0.0.1:1"  # nothing listens there
@@ -40,8 +41,9 @@ class Lines(EngineLog):
 class KubernetesEngine(Engine):
     """What the engine does with objects: apiVersion and kind as the SDK sets them, states kept from one step to the next."""
 
-    provider: Provider
-    lines: Lines
+    def __init__(self, provider: Provider, lines: Lines, time: VirtualTime) -> None:
+        super().__init__(Calls(provider))
+        self.provider, self.lines, self.time = provider, lines, time
 
     def made(self, token: str, body: dict[str, Any], name: str = "thing", **options: Any) -> "Made":
         """Check, then create."""
@@ -135,24 +137,42 @@ def kubeconfig(server: str = NOBODY, **user: Any) -> str:
     )
 
 
-@contextmanager
-def plugin(environment: dict[str, str] | None = None, kind: type[Provider] = Provider) -> Iterator[KubernetesEngine]:
-    """A plugin that isn't configured yet."""
+class Nobody:
+    """A pool of connections to a server at whose address nothing listens."""
+
+    def request(self, *_: Any, **__: Any) -> NoReturn:
+        raise ConnectionRefusedError
+
+
+def no_program(*_: Any, **__: Any) -> NoReturn:
+    raise FileNotFoundError
+
+
+def plugin(
+    environment: dict[str, str] | None = None, kind: type[Provider] = Provider, server: FakeKubernetes | None = None
+) -> KubernetesEngine:
+    """A plugin that isn't configured yet, whose server is in this process or doesn't answer, and whose time is virtual."""
+    time, lines = VirtualTime(), Lines()
+
+    def api(access: Access, read_s: float) -> Api:
+        pool = cast(urllib3.PoolManager, server or Nobody())
+        return Api(access, Login(access, run=no_program), read_s, opened=lambda *_: pool, sleep=time.wait)
+
+    made = kind(environment or {}, lines, api=api, stopping=time, clock=time.clock)
+    return KubernetesEngine(made, lines, time)
+
+
+def real_plugin(control_plane: ControlPlane, **configuration: str) -> KubernetesEngine:
+    """A plugin that is configured for a real control plane."""
     lines = Lines()
-    provider = kind(environment=environment or {}, log=lines)
-    server, port = start(provider)
-    with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
-        engine = KubernetesEngine(provider_pb2_grpc.ResourceProviderStub(channel))
-        engine.provider, engine.lines = provider, lines
-        yield engine
-    provider.abandon()
-    server.stop(None).wait()
+    engine = KubernetesEngine(Provider({}, lines), lines, VirtualTime())
+    engine.configure(kubeconfig=control_plane.kubeconfig.read_text(), **configuration)
+    return engine
 
 
 @pytest.fixture
-def unconfigured() -> Iterator[KubernetesEngine]:
-    with plugin() as engine:
-        yield engine
+def unconfigured() -> KubernetesEngine:
+    return plugin()
 
 
 @pytest.fixture
@@ -163,6 +183,19 @@ def offline(unconfigured: KubernetesEngine) -> KubernetesEngine:
 
 
 @pytest.fixture
-def engine(unconfigured: KubernetesEngine, control_plane: ControlPlane) -> KubernetesEngine:
-    unconfigured.configure(kubeconfig=control_plane.kubeconfig.read_text())
-    return unconfigured
+def server() -> FakeKubernetes:
+    return FakeKubernetes()
+
+
+@pytest.fixture
+def online(server: FakeKubernetes) -> KubernetesEngine:
+    """A configured plugin whose cluster is the one in this process."""
+    engine = plugin(server=server)
+    engine.configure(kubeconfig=kubeconfig("https://here.example"))
+    return engine
+
+
+@pytest.fixture
+def engine(control_plane: ControlPlane) -> KubernetesEngine:
+    """One whose cluster is a real control plane."""
+    return real_plugin(control_plane)

@@ -8,14 +8,8 @@ from pulumi.runtime.proto import provider_pb2
 
 from localazure.kubernetes_plugin import objects, state
 from localazure.plugin.wire import UNKNOWN, Secret
-from tests.localazure.kubernetes_plugin.conftest import (
-    CONFIG_MAP,
-    KubernetesEngine,
-    checked_raw,
-    details_of,
-    kubeconfig,
-    with_kind,
-)
+from tests.localazure.kubernetes_plugin.conftest import CONFIG_MAP, KubernetesEngine, checked_raw, kubeconfig, with_kind
+from tests.support.provider_calls import details_of
 
 AUTONAMING = provider_pb2.CheckRequest.AutonamingOptions
 

@@ -12,7 +12,8 @@ from pulumi.runtime.proto import provider_pb2
 from localazure.kubernetes_plugin.kubeconfig import access, read
 from localazure.kubernetes_plugin.settings import read_settings
 from localazure.plugin.wire import UNKNOWN, to_struct
-from tests.localazure.kubernetes_plugin.conftest import CONFIG_MAP, KubernetesEngine, details_of, kubeconfig, with_kind
+from tests.localazure.kubernetes_plugin.conftest import CONFIG_MAP, KubernetesEngine, kubeconfig, with_kind
+from tests.support.provider_calls import details_of
 
 
 def replaced_by(engine: KubernetesEngine, old: dict[str, Any], new: dict[str, Any]) -> list[str]:

@@ -1,29 +1,21 @@
 """Signing in: tokens, programs as kubelogin is one, and what is said when they fail. Nothing said holds a secret."""
 
 import json
-import stat
-import textwrap
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+import subprocess
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
+import urllib3
 
 from localazure.kubernetes_plugin.api import Api, ApiError, UnreachableError
 from localazure.kubernetes_plugin.kubeconfig import Access, access, parsed
 from localazure.kubernetes_plugin.login import Login, LoginError
 from tests.localazure.kubernetes_plugin.conftest import kubeconfig
+from tests.support.fake_kubernetes import Answer
 
 VERSION = "client.authentication.k8s.io/v1"
-
-
-def program(folder: Path, script: str) -> str:
-    path = folder / "login"
-    path.write_text("#!/usr/bin/env python3\n" + textwrap.dedent(script))
-    path.chmod(path.stat().st_mode | stat.S_IXUSR)
-    return str(path)
 
 
 def by_program(command: str, **more: Any) -> Access:
@@ -31,68 +23,83 @@ def by_program(command: str, **more: Any) -> Access:
 
 
 def credential(version: str = VERSION, **status: str) -> str:
-    answer = {"apiVersion": version, "kind": "ExecCredential", "status": status}
-    return f"print({json.dumps(answer)!r})"
+    return json.dumps({"apiVersion": version, "kind": "ExecCredential", "status": status})
 
 
-def test_a_program_gets_its_environment_and_no_terminal_and_its_token_is_sent(tmp_path: Path) -> None:
-    script = """
-    import json, os, sys
-    assert sys.stdin.read() == ""
-    info = json.loads(os.environ["KUBERNETES_EXEC_INFO"])
-    assert info["spec"] == {"interactive": False, "cluster": {"server": "https://127.0.0.1:1"}}
-    token = os.environ["WHO"] + "-" + sys.argv[1]
-    print(json.dumps({"apiVersion": info["apiVersion"], "kind": "ExecCredential", "status": {"token": token}}))
-    """
+class Programs:
+    """Takes the place of `subprocess.run`: each run writes what the test says."""
+
+    def __init__(self, *outputs: str | Exception, code: int = 0, errors: str = "") -> None:
+        self.outputs, self.code, self.errors = list(outputs), code, errors
+        self.runs: list[tuple[list[str], Mapping[str, Any]]] = []
+
+    def __call__(self, command: list[str], **options: Any) -> "subprocess.CompletedProcess[str]":
+        self.runs.append((command, options))
+        output = self.outputs.pop(0) if len(self.outputs) > 1 else self.outputs[0]
+        if isinstance(output, Exception):
+            raise output
+        return subprocess.CompletedProcess(command, self.code, output, self.errors)
+
+
+def test_a_program_gets_its_environment_and_no_terminal_and_its_token_is_sent() -> None:
+    run = Programs(credential(token="t"))
     env = [{"name": "WHO", "value": "me"}]
-    found = by_program(program(tmp_path, script), args=["--here"], env=env, provideClusterInfo=True)
-    assert Login(found).credential().authorization == "Bearer me---here"
+    found = by_program("kubelogin", args=["--here"], env=env, provideClusterInfo=True)
+    assert Login(found, {"PATH": "/bin"}, run=run).credential().authorization == "Bearer t"
+    ((command, options),) = run.runs
+    assert command == ["kubelogin", "--here"]
+    assert (options["stdin"], options["timeout"]) == (subprocess.DEVNULL, 60)
+    told = options["env"].pop("KUBERNETES_EXEC_INFO")
+    assert options["env"] == {"PATH": "/bin", "WHO": "me"}
+    assert json.loads(told)["spec"] == {"interactive": False, "cluster": {"server": "https://127.0.0.1:1"}}
 
 
-def test_a_token_is_kept_until_it_ends_and_made_anew_when_it_was_refused(tmp_path: Path) -> None:
-    counted = f"open({str(tmp_path / 'runs')!r}, 'a').write('x')\n"
-    login = Login(by_program(program(tmp_path, counted + credential(token="t", expirationTimestamp="2999-01-01T00:00:00Z"))))
+def test_a_token_is_kept_until_it_ends_and_made_anew_when_it_was_refused() -> None:
+    run, now = Programs(credential(token="t", expirationTimestamp="2030-01-01T00:00:00Z")), [1893455940.0]  # a minute before
+    login = Login(by_program("kubelogin"), run=run, clock=lambda: now[0])
     first = login.credential()
     assert login.credential() is first
     login.credential(refused=first)
-    assert (tmp_path / "runs").read_text() == "xx"
-    program(tmp_path, counted + credential(token="t", expirationTimestamp="2001-01-01T00:00:00Z"))
-    ended = Login(by_program(str(tmp_path / "login")))
-    ended.credential()
-    ended.credential()
-    assert (tmp_path / "runs").read_text() == "xxxx"
+    assert len(run.runs) == 2
+    now[0] += 31  # one that ends so soon isn't sent
+    login.credential()
+    login.credential()
+    assert len(run.runs) == 4
 
 
 @pytest.mark.parametrize(
-    ("script", "words"),
+    ("run", "said"),
     [
-        ("import sys; sys.exit('AADSTS700016: no such application')", "failed with exit code 1: AADSTS700016"),
-        ("print('hush-token')", "wrote no ExecCredential"),
-        (
-            credential("client.authentication.k8s.io/v1alpha1", token="hush-token"),
-            "answered in client.authentication.k8s.io/v1alpha1",
-        ),
-        (f'print(\'{{"apiVersion": "{VERSION}", "status": 7}}\')', "wrote no ExecCredential"),
-        ("import time; time.sleep(60)", "did not end within 0.5 s"),
+        (Programs("", code=1, errors="AADSTS700016: no such application"), "failed with exit code 1: AADSTS700016: no such app"),
+        (Programs("hush-token"), "wrote no ExecCredential"),
+        (Programs(credential("v1alpha1", token="hush-token")), f"answered in v1alpha1, not in {VERSION}"),
+        (Programs(json.dumps({"apiVersion": VERSION, "status": 7})), "wrote no ExecCredential"),
+        (Programs(subprocess.TimeoutExpired("kubelogin", 60)), "did not end within 60 s"),
+        (Programs(FileNotFoundError()), "exec: executable kubelogin not found; install it from there"),
+        (Programs(PermissionError(13, "Permission denied")), "exec: kubelogin: Permission denied"),
     ],
-    ids=["it fails", "no JSON", "another version", "no status", "it hangs"],
+    ids=["it fails", "no JSON", "another version", "no status", "it hangs", "missing", "forbidden"],
 )
-def test_a_program_that_gives_no_credential_is_named_with_its_reason(tmp_path: Path, script: str, words: str) -> None:
+def test_a_program_that_gives_no_credential_is_named_with_its_reason(run: Programs, said: str) -> None:
     with pytest.raises(LoginError) as failed:
-        Login(by_program(program(tmp_path, script)), patience_s=0.5 if "sleep" in script else 30).credential()
-    assert words in str(failed.value)
+        Login(by_program("kubelogin", installHint="install it from there"), run=run).credential()
+    assert said in str(failed.value)
     assert "hush" not in str(failed.value)
 
 
-def test_a_program_that_is_not_there_is_named_with_its_hint() -> None:
-    login = Login(by_program("no-such-login", installHint="install it from there"))
-    with pytest.raises(LoginError, match="exec: executable no-such-login not found; install it from there"):
-        login.credential()
-
-
-def test_a_program_that_wants_a_terminal_is_refused(tmp_path: Path) -> None:
+def test_a_program_that_requires_a_terminal_is_refused() -> None:
     with pytest.raises(LoginError, match="wants a terminal"):
-        Login(by_program(program(tmp_path, ""), interactiveMode="Always")).credential()
+        Login(by_program("kubelogin", interactiveMode="Always"), run=Programs(AssertionError())).credential()
+
+
+@pytest.mark.slow
+def test_a_real_program_is_run_and_ended_after_its_time(tmp_path: Path) -> None:
+    program = tmp_path / "login"
+    program.write_text(f"#!/bin/sh\ncat\necho '{credential(token='t')}'\nexec sleep $1\n")
+    program.chmod(0o700)
+    assert Login(by_program(str(program), args=["0"])).credential().authorization == "Bearer t"
+    with pytest.raises(LoginError, match=r"did not end within 0\.5 s"):
+        Login(by_program(str(program), args=["60"]), patience_s=0.5).credential()
 
 
 def test_tokens_files_and_passwords_are_sent_as_they_are(tmp_path: Path) -> None:
@@ -107,69 +114,52 @@ def test_tokens_files_and_passwords_are_sent_as_they_are(tmp_path: Path) -> None
     assert "hush" not in repr(Login(access(parsed(kubeconfig("https://x", token="hush")))).credential())
 
 
-class Recorder(BaseHTTPRequestHandler):
-    """Answers 401 to the first token, and with what the test wants to the others."""
+class Server:
+    """A pool of connections that gives the test's answers, the last of them again and again."""
 
-    seen: list[str]
-    answers: list[tuple[int, dict[str, str], Any]]
+    def __init__(self, *answers: Answer) -> None:
+        self.answers = list(answers)
+        self.tokens: list[str] = []
+        self.slept: list[float] = []
 
-    def do_GET(self) -> None:
-        self.seen.append(self.headers.get("Authorization", ""))
-        status, headers, body = self.answers.pop(0) if self.answers else (200, {}, {"kind": "ok"})
-        content = json.dumps(body).encode()
-        self.send_response(status)
-        for key, value in {**headers, "Content-Length": str(len(content))}.items():
-            self.send_header(key, value)
-        self.end_headers()
-        self.wfile.write(content)
+    def request(self, *_: Any, headers: Mapping[str, str], **__: Any) -> Answer:
+        self.tokens.append(headers.get("Authorization", ""))
+        return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
 
-    def log_message(self, *_: Any) -> None:
-        pass
+    def asked(self, login: Login | None = None) -> Any:
+        pool = cast(urllib3.PoolManager, self)
+        return Api(access(parsed(kubeconfig())), login, opened=lambda *_: pool, sleep=self.slept.append).get("/api")
 
 
-@pytest.fixture
-def server() -> Iterator[tuple[str, type[Recorder]]]:
-    handler = type("Handler", (Recorder,), {"seen": [], "answers": []})
-    running = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=running.serve_forever, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{running.server_port}", handler
-    running.shutdown()
-    running.server_close()
+FINE = Answer(200, b'{"kind": "ok"}')
+UNAUTHORIZED = Answer(401, b'{"kind": "Status", "message": "Unauthorized"}')
 
 
-def test_a_token_that_the_server_refuses_is_made_anew_once(tmp_path: Path, server: tuple[str, type[Recorder]]) -> None:
-    url, handler = server
-    handler.answers += [(401, {}, {"kind": "Status", "message": "Unauthorized"})]
-    script = f"""
-    import json
-    with open({str(tmp_path / "runs")!r}, "a+") as runs:
-        n = runs.tell()
-        runs.write("x")
-    print(json.dumps({{"apiVersion": "{VERSION}", "kind": "ExecCredential", "status": {{"token": str(n)}}}}))
-    """
-    found = access(parsed(kubeconfig(url, exec={"apiVersion": VERSION, "command": program(tmp_path, script)})))
-    assert Api(found).get("/api") == {"kind": "ok"}
-    assert handler.seen == ["Bearer 0", "Bearer 1"]
-    handler.answers += [(401, {}, {"kind": "Status", "message": "Unauthorized"})] * 2
+def test_a_token_that_the_server_refuses_is_made_anew_once() -> None:
+    login = Login(by_program("kubelogin"), run=Programs(*(credential(token=each) for each in "abc")))
+    server = Server(UNAUTHORIZED, FINE)
+    assert server.asked(login) == {"kind": "ok"}
+    assert server.tokens == ["Bearer a", "Bearer b"]
+    refusing = Server(UNAUTHORIZED)
     with pytest.raises(ApiError, match="Unauthorized"):
-        Api(found).get("/api")
+        refusing.asked(login)
+    assert refusing.tokens == ["Bearer b", "Bearer c"]
 
 
-def test_a_busy_server_is_asked_again_when_it_says_so(server: tuple[str, type[Recorder]]) -> None:
-    url, handler = server
-    handler.answers += [(429, {"Retry-After": "0"}, {}), (503, {"Retry-After": "0"}, {})]
-    assert Api(access(parsed(kubeconfig(url)))).get("/api") == {"kind": "ok"}
-    assert len(handler.seen) == 3
+def test_a_busy_server_is_asked_again_when_it_says_so() -> None:
+    server = Server(Answer(429, b"", {"Retry-After": "2"}), Answer(503, b"", {"Retry-After": "60"}), FINE)
+    assert server.asked() == {"kind": "ok"}
+    assert server.slept == [2, 5]
+    with pytest.raises(ApiError, match="status 503"):
+        Server(Answer(503, b"")).asked()
 
 
-def test_a_refusal_without_words_is_one_all_the_same(server: tuple[str, type[Recorder]]) -> None:
-    url, handler = server
-    handler.answers += [(502, {}, ["<html>"])]
+def test_a_refusal_without_words_is_one_all_the_same() -> None:
     with pytest.raises(ApiError, match="answered with status 502 and no explanation"):
-        Api(access(parsed(kubeconfig(url)))).get("/api")
+        Server(Answer(502, b'["<html>"]')).asked()
 
 
+@pytest.mark.slow
 def test_a_server_that_is_not_there_is_said_to_refuse() -> None:
     with pytest.raises(UnreachableError, match=r'Get "https://127\.0\.0\.1:1/version": connect: connection refused'):
         Api(access(parsed(kubeconfig("https://127.0.0.1:1")))).look()

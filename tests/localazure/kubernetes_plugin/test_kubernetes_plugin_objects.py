@@ -10,18 +10,10 @@ import pytest
 from pulumi.runtime.proto import provider_pb2
 
 from localazure.plugin.wire import UNKNOWN, Secret, from_struct, to_struct
-from tests.localazure.kubernetes_plugin.conftest import (
-    CONFIG_MAP,
-    KubernetesEngine,
-    Made,
-    checked_raw,
-    details_of,
-    left_behind,
-    plugin,
-    with_kind,
-)
+from tests.localazure.kubernetes_plugin.conftest import CONFIG_MAP, KubernetesEngine, Made, checked_raw, real_plugin, with_kind
 from tests.support.embedded import until
 from tests.support.kubernetes import ControlPlane
+from tests.support.provider_calls import details_of, left_behind
 
 DEPLOYMENT, NAMESPACE, SECRET = "kubernetes:apps/v1:Deployment", "kubernetes:core/v1:Namespace", "kubernetes:core/v1:Secret"
 POD = {"containers": [{"name": "c", "image": "x", "args": [], "resources": {"requests": {"cpu": 0.5, "memory": "1024Mi"}}}]}
@@ -38,7 +30,6 @@ def settings(namespace: str, name: str = "settings", **data: str) -> dict[str, A
     return {"metadata": {"name": name, "namespace": namespace}, "data": data}
 
 
-@pytest.mark.quick
 def test_an_object_lives_from_preview_to_deletion(engine: KubernetesEngine, control_plane: ControlPlane, namespace: str) -> None:
     body = deployment(namespace)
     planned = engine.planned(DEPLOYMENT, body)
@@ -61,12 +52,6 @@ def test_an_object_lives_from_preview_to_deletion(engine: KubernetesEngine, cont
     made.delete()
     until(lambda: not made.refresh(), "the deployment is gone")
     made.delete()  # what isn't there is gone
-
-
-def test_an_object_is_gone_when_its_deletion_has_answered(engine: KubernetesEngine, namespace: str) -> None:
-    made = engine.made(CONFIG_MAP, settings(namespace, a="1"))
-    made.delete()
-    assert not made.refresh()
 
 
 def test_fields_are_owned_by_one_manager_that_applies(
@@ -106,9 +91,6 @@ def test_a_field_that_the_server_does_not_know_is_refused(engine: KubernetesEngi
     checked, _ = engine.check(DEPLOYMENT, with_kind(DEPLOYMENT, body))
     with pytest.raises(grpc.RpcError, match=r"\.spec\.template\.spec\.gpuCount: field not declared in schema"):
         engine.create(DEPLOYMENT, checked, preview=preview)
-
-
-def test_a_value_that_the_server_does_not_take_is_refused_in_the_preview(engine: KubernetesEngine, namespace: str) -> None:
     with pytest.raises(grpc.RpcError, match="must be greater than or equal to 0"):
         engine.planned(DEPLOYMENT, deployment(namespace, replicas=-1))
 
@@ -123,21 +105,6 @@ def test_a_preview_passes_where_only_doing_it_could_tell(engine: KubernetesEngin
     engine.made(CONFIG_MAP, settings(namespace, a="1"))
     existing = settings(namespace, a="2")
     assert engine.planned(CONFIG_MAP, existing) == with_kind(CONFIG_MAP, existing), "it may be what it replaces"
-
-
-def test_an_object_that_is_there_already_is_not_taken_over_unless_that_was_asked(
-    engine: KubernetesEngine, control_plane: ControlPlane, namespace: str
-) -> None:
-    assert control_plane.kubectl("create", "configmap", "settings", "-n", namespace, "--from-literal=a=1").returncode == 0
-    with pytest.raises(grpc.RpcError) as refused:
-        engine.made(CONFIG_MAP, settings(namespace, a="2"))
-    assert details_of(refused.value) == (
-        f'resource "{engine.urn(CONFIG_MAP)}" was not successfully created by the Kubernetes API server: '
-        'configmaps "settings" already exists'
-    )
-    with plugin() as taking:
-        taking.configure(kubeconfig=control_plane.kubeconfig.read_text(), upsertExistingObjects="true")
-        assert taking.made(CONFIG_MAP, settings(namespace, a="2")).state["data"] == {"a": "2"}
 
 
 def test_a_field_of_another_manager_is_a_conflict_unless_force_was_asked(
@@ -209,30 +176,6 @@ def test_secrets_are_kept_encrypted_wherever_they_are_kept(engine: KubernetesEng
     assert list(made.diff({**body, "stringData": {"t": "other"}}).replaces) == ["data.t"]
 
 
-def test_a_secret_value_of_another_object_is_secret_in_its_outputs(engine: KubernetesEngine, namespace: str) -> None:
-    checked = checked_raw(engine, CONFIG_MAP, settings(namespace) | {"data": {"a": Secret("hush"), "b": "open"}})
-    answer = engine.stub.Create(provider_pb2.CreateRequest(urn=engine.urn(CONFIG_MAP), properties=to_struct(checked)))
-    state = from_struct(answer.properties, keep_secrets=True)
-    assert state["data"] == {"a": Secret("hush"), "b": "open"}
-    assert state["__inputs"]["data"] == {"a": Secret("hush"), "b": "open"}
-
-
-def test_what_others_changed_is_seen_after_a_refresh(
-    engine: KubernetesEngine, control_plane: ControlPlane, namespace: str
-) -> None:
-    body = settings(namespace, a="1")
-    made = engine.made(CONFIG_MAP, body)
-    patched = control_plane.kubectl("patch", "configmap", "settings", "-n", namespace, "-p", '{"data": {"a": "2", "b": "3"}}')
-    assert patched.returncode == 0, patched.stderr
-    assert made.refresh()
-    assert made.inputs["data"] == {"a": "2"}, "what only others set is theirs"
-    assert list(made.diff(body).detailedDiff) == ["data.a"]
-    control_plane.kubectl("delete", "configmap", "settings", "-n", namespace)
-    assert not made.refresh()
-    with pytest.raises(grpc.RpcError, match="is not in the cluster any more; `pulumi refresh` tells the stack"):
-        made.update(settings(namespace, a="9"))
-
-
 def test_an_object_is_taken_over_by_an_import(engine: KubernetesEngine, control_plane: ControlPlane, namespace: str) -> None:
     created = control_plane.kubectl("create", "deployment", "web", "--image=x", "-n", namespace)
     assert created.returncode == 0, created.stderr
@@ -249,11 +192,9 @@ def test_an_object_is_taken_over_by_an_import(engine: KubernetesEngine, control_
     assert engine.read(DEPLOYMENT, f"{namespace}/nobody").id == ""
 
 
-def test_what_the_server_protects_is_let_go_of_instead_of_deleted(
-    unconfigured: KubernetesEngine, control_plane: ControlPlane, namespace: str
-) -> None:
-    unconfigured.configure(kubeconfig=control_plane.kubeconfig.read_text(), upsertExistingObjects="true")
-    made = unconfigured.made(NAMESPACE, {"metadata": {"name": "default", "labels": {namespace: "here"}}})
+def test_what_the_server_protects_is_let_go_of_instead_of_deleted(control_plane: ControlPlane, namespace: str) -> None:
+    engine = real_plugin(control_plane, upsertExistingObjects="true")
+    made = engine.made(NAMESPACE, {"metadata": {"name": "default", "labels": {namespace: "here"}}})
     made.delete()
     labels = control_plane.asked("get", "namespace", "default")["metadata"]["labels"]
     assert namespace not in labels
@@ -269,16 +210,3 @@ def test_deletion_passes_on_or_leaves_what_an_object_owns(
     assert control_plane.kubectl("rollout", "status", "deployment/web", "-n", namespace, "--timeout=30s").returncode == 0
     made.delete()
     assert control_plane.kubectl(*owned).stdout.startswith("replicaset.apps/web-"), "left behind, as asked"
-
-
-def test_a_missing_namespace_may_be_on_its_way(engine: KubernetesEngine, control_plane: ControlPlane, namespace: str) -> None:
-    late = f"{namespace}-late"
-
-    def heard(_: str) -> None:
-        if len(engine.lines.all) == 1:
-            assert control_plane.kubectl("create", "namespace", late).returncode == 0
-
-    engine.lines.heard = heard
-    assert engine.made(CONFIG_MAP, settings(late, a="1")).id == f"{late}/settings"
-    assert engine.lines.all[0].startswith("creation failed and is tried again: namespaces")
-    control_plane.kubectl("delete", "namespace", late, "--wait=false")

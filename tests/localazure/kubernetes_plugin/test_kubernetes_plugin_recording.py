@@ -1,7 +1,5 @@
 """The plugin where nothing runs: what is declared is recorded, and nobody is asked."""
 
-from collections.abc import Iterator
-
 import grpc
 import pytest
 
@@ -9,15 +7,8 @@ from azure_gpu.catalog.services.groups import JOBSET
 from localazure.kubernetes_plugin import releases
 from localazure.kubernetes_plugin.recording import Recorder
 from localazure.plugin.wire import Secret, from_struct
-from tests.localazure.kubernetes_plugin.conftest import (
-    CONFIG_MAP,
-    KubernetesEngine,
-    checked_raw,
-    details_of,
-    kubeconfig,
-    plugin,
-    with_kind,
-)
+from tests.localazure.kubernetes_plugin.conftest import CONFIG_MAP, KubernetesEngine, checked_raw, kubeconfig, plugin, with_kind
+from tests.support.provider_calls import details_of
 
 INPUTS = {"metadata": {"name": "settings", "namespace": "team"}, "data": {"a": "1"}}
 SECRET, JOB = "kubernetes:core/v1:Secret", "kubernetes:batch/v1:Job"
@@ -25,10 +16,10 @@ QUEUE = "kubernetes:kueue.x-k8s.io/v1beta1:LocalQueue"
 
 
 @pytest.fixture
-def engine() -> Iterator[KubernetesEngine]:
-    with plugin(kind=Recorder) as found:
-        found.configure(kubeconfig=kubeconfig())  # of a server that doesn't answer
-        yield found
+def engine() -> KubernetesEngine:
+    found = plugin(kind=Recorder)
+    found.configure(kubeconfig=kubeconfig())  # of a server that doesn't answer
+    return found
 
 
 def test_an_object_is_its_inputs(engine: KubernetesEngine) -> None:
@@ -53,10 +44,10 @@ def test_a_change_is_told_and_recorded(engine: KubernetesEngine) -> None:
 
 
 def test_a_change_is_told_where_an_unreachable_cluster_would_be_skipped() -> None:
-    with plugin({"PULUMI_K8S_SKIP_UPDATE_UNREACHABLE": "true"}, kind=Recorder) as engine:
-        engine.configure(kubeconfig=kubeconfig())
-        made = engine.made(CONFIG_MAP, INPUTS)
-        assert list(made.diff({**INPUTS, "data": {"a": "2"}}).replaces) == ["data.a"]
+    engine = plugin({"PULUMI_K8S_SKIP_UPDATE_UNREACHABLE": "true"}, kind=Recorder)
+    engine.configure(kubeconfig=kubeconfig())
+    made = engine.made(CONFIG_MAP, INPUTS)
+    assert list(made.diff({**INPUTS, "data": {"a": "2"}}).replaces) == ["data.a"]
 
 
 def test_a_refresh_finds_what_was_recorded_and_a_deletion_asks_nobody(engine: KubernetesEngine) -> None:

@@ -1,19 +1,19 @@
-"""A fake ARM, and the provider as the engine sees it: over a real gRPC channel."""
+"""A fake ARM, and the provider as the engine sees it, both in this process."""
 
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterator
 from typing import Any
 
-import grpc
+import httpx
 import pytest
-from pulumi.runtime.proto import provider_pb2, provider_pb2_grpc, status_pb2
+from pulumi.runtime.proto import provider_pb2
 
-from localazure.plugin.server import start
 from localazure.plugin.servicer import Provider
 from localazure.plugin.wire import from_struct, to_struct
 from tests.localazure.plugin import fake_arm
 from tests.localazure.plugin.fake_arm import FakeArm
 from tests.support.embedded import ServedAzure
+from tests.support.provider_calls import Calls, VirtualTime
+from tests.support.requests_in_process import session
 
 SUBSCRIPTION = "00000000-0000-0000-0000-000000000000"
 
@@ -70,69 +70,66 @@ class Engine:
         return from_struct(getattr(answer, "return"))
 
 
-def details_of(error: grpc.RpcError) -> str:
-    """What a refusal says."""
-    details = error.details()
-    assert details is not None
-    return details
+class AzureEngine(Engine):
+    """With the time that the provider waits in, and what its requests reach."""
 
-
-def left_behind(error: grpc.RpcError) -> provider_pb2.ErrorResourceInitFailed:
-    """The partial state in an error, as the engine unpacks it."""
-    metadata = {each.key: each.value for each in error.trailing_metadata()}
-    status = status_pb2.Status.FromString(metadata["grpc-status-details-bin"])
-    failed = provider_pb2.ErrorResourceInitFailed()
-    assert status.details[0].Unpack(failed)
-    assert status.code == grpc.StatusCode.UNKNOWN.value[0]
-    return failed
+    time: VirtualTime
+    answer: Callable[[httpx.Request], httpx.Response]
 
 
 @pytest.fixture
-def arm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeArm]:
-    with fake_arm.serving(tmp_path) as running:
-        monkeypatch.setenv("REQUESTS_CA_BUNDLE", running.bundle)
-        yield running
-        assert running.unexpected == []
+def arm() -> Iterator[FakeArm]:
+    made = FakeArm()
+    yield made
+    assert made.unexpected == []
 
 
 @pytest.fixture
-def unconfigured() -> Iterator[Engine]:
-    provider = Provider(environment={})
-    server, port = start(provider)
-    with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
-        yield Engine(provider_pb2_grpc.ResourceProviderStub(channel))
-    provider.abandon()
-    server.stop(None).wait()
+def unconfigured() -> AzureEngine:
+    """A provider that reaches nothing."""
+    time = VirtualTime()
+    engine = AzureEngine(Calls(Provider({}, time, lambda: session(lambda request: engine.answer(request)))))
+    engine.time, engine.answer = time, nobody
+    return engine
+
+
+def nobody(request: httpx.Request) -> httpx.Response:
+    raise httpx.ConnectError("[Errno 111] Connection refused", request=request)
 
 
 @pytest.fixture
-def offline(unconfigured: Engine) -> Engine:
+def offline(unconfigured: AzureEngine) -> AzureEngine:
     """A configured provider whose Azure can't be reached: whatever works with it works without a network."""
-    unconfigured.configure(**configuration("127.0.0.1:9"))
+    unconfigured.configure(**configuration())
     return unconfigured
 
 
 @pytest.fixture
-def engine(unconfigured: Engine, arm: FakeArm) -> Engine:
-    unconfigured.configure(**configuration(arm.host))
-    return unconfigured
+def engine(offline: AzureEngine, arm: FakeArm) -> AzureEngine:
+    offline.answer = arm.answer
+    return offline
+
+
+def connection(azure: ServedAzure) -> dict[str, str]:
+    """The configuration for the embedded Azure in place of a fake one."""
+    return {
+        "subscriptionId": SUBSCRIPTION,
+        "tenantId": azure.tenant_id,
+        "clientId": azure.client_id,
+        "clientSecret": azure.client_secret,
+        "metadataHost": f"localhost:{azure.port}",
+        "disableInstanceDiscovery": "true",
+    }
 
 
 def connect(engine: Engine, azure: ServedAzure, monkeypatch: pytest.MonkeyPatch) -> Engine:
     """Configured for the embedded Azure in place of a fake one."""
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(azure.ca_bundle))
-    engine.configure(
-        subscriptionId=SUBSCRIPTION,
-        tenantId=azure.tenant_id,
-        clientId=azure.client_id,
-        clientSecret=azure.client_secret,
-        metadataHost=f"localhost:{azure.port}",
-        disableInstanceDiscovery="true",
-    )
+    engine.configure(**connection(azure))
     return engine
 
 
-def configuration(host: str) -> dict[str, str]:
+def configuration(host: str = fake_arm.HOST) -> dict[str, str]:
     return {
         "subscriptionId": SUBSCRIPTION,
         "tenantId": fake_arm.TENANT,

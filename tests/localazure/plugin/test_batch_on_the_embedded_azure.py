@@ -7,9 +7,10 @@ import grpc
 import pytest
 
 from localazure.plugin.wire import from_struct
-from tests.localazure.plugin.conftest import Engine, connect, details_of
+from tests.localazure.plugin.conftest import Engine, connect
 from tests.support.batch_bodies import PENDING, T4, new_name, put_identity, put_storage
 from tests.support.embedded import ServedAzure, until
+from tests.support.provider_calls import details_of
 
 ACCOUNT = "azure-native:batch:BatchAccount"
 POOL = "azure-native:batch:Pool"

@@ -1,11 +1,14 @@
-"""Create, read, update, delete over a real channel against a strict ARM, and what is left when they go wrong."""
+"""Create, read, update, delete against a strict ARM, and what is left when they go wrong."""
 
 import grpc
 import pytest
+from google.protobuf.empty_pb2 import Empty
+from pulumi.runtime.proto import provider_pb2
 
-from localazure.plugin.wire import UNKNOWN, from_struct
-from tests.localazure.plugin.conftest import SUBSCRIPTION, Engine, details_of, left_behind
-from tests.localazure.plugin.fake_arm import CLIENT, PRINCIPAL, TENANT, FakeArm
+from localazure.plugin.wire import UNKNOWN, from_struct, to_struct
+from tests.localazure.plugin.conftest import SUBSCRIPTION, AzureEngine, configuration
+from tests.localazure.plugin.fake_arm import CLIENT, PRINCIPAL, SECRET, TENANT, URL, FakeArm
+from tests.support.provider_calls import details_of, left_behind, metadata_of
 
 GROUP = "azure-native:resources:ResourceGroup"
 STORAGE = "azure-native:storage:StorageAccount"
@@ -30,7 +33,7 @@ CONTAINER_INPUTS = {
 }
 
 
-def test_a_created_resource_is_put_in_arms_form_and_kept_in_the_sdks(engine: Engine, arm: FakeArm) -> None:
+def test_a_created_resource_is_put_in_arms_form_and_kept_in_the_sdks(engine: AzureEngine, arm: FakeArm) -> None:
     created = engine.create(CONTAINERS, CONTAINER_INPUTS)
     (body,) = arm.sent("PUT")
     assert body["properties"]["containers"][0]["properties"]["resources"]["requests"]["cpu"] == 4
@@ -44,7 +47,7 @@ def test_a_created_resource_is_put_in_arms_form_and_kept_in_the_sdks(engine: Eng
     assert [method for method, *_ in arm.requests] == ["GET", "PUT", "GET"]
 
 
-def test_what_is_there_already_is_not_created_again(engine: Engine, arm: FakeArm) -> None:
+def test_what_is_there_already_is_not_created_again(engine: AzureEngine, arm: FakeArm) -> None:
     engine.create(GROUP, INPUTS)
     with pytest.raises(grpc.RpcError) as refused:
         engine.create(GROUP, INPUTS)
@@ -53,7 +56,7 @@ def test_what_is_there_already_is_not_created_again(engine: Engine, arm: FakeArm
     assert len(arm.sent("PUT")) == 1
 
 
-def test_a_read_after_a_create_finds_the_same_inputs_and_outputs(engine: Engine) -> None:
+def test_a_read_after_a_create_finds_the_same_inputs_and_outputs(engine: AzureEngine) -> None:
     created = engine.create(CONTAINERS, CONTAINER_INPUTS)
     outputs = from_struct(created.properties)
     read = engine.read(CONTAINERS, created.id, CONTAINER_INPUTS, outputs)
@@ -61,7 +64,7 @@ def test_a_read_after_a_create_finds_the_same_inputs_and_outputs(engine: Engine)
     assert from_struct(read.properties) == outputs
 
 
-def test_a_change_made_in_azure_shows_in_the_inputs_and_only_there(engine: Engine, arm: FakeArm) -> None:
+def test_a_change_made_in_azure_shows_in_the_inputs_and_only_there(engine: AzureEngine, arm: FakeArm) -> None:
     created = engine.create(GROUP, INPUTS)
     (resource,) = arm.resources.values()
     resource["tags"] = {"team": "b"}
@@ -69,36 +72,36 @@ def test_a_change_made_in_azure_shows_in_the_inputs_and_only_there(engine: Engin
     assert from_struct(read.inputs) == {**INPUTS, "tags": {"team": "b"}}
 
 
-def test_a_resource_that_is_gone_reads_as_no_id(engine: Engine) -> None:
+def test_a_resource_that_is_gone_reads_as_no_id(engine: AzureEngine) -> None:
     assert engine.read(GROUP, GROUP_ID, INPUTS, INPUTS).id == ""
 
 
-def test_an_import_reads_the_inputs_from_id_and_body(engine: Engine) -> None:
+def test_an_import_reads_the_inputs_from_id_and_body(engine: AzureEngine) -> None:
     created = engine.create(CONTAINERS, CONTAINER_INPUTS)
     inputs = from_struct(engine.read(CONTAINERS, created.id).inputs)
     assert inputs == {**CONTAINER_INPUTS, "azureApiVersion": "2024-05-01-preview"}
 
 
-def test_an_id_of_another_type_is_refused_by_an_import(engine: Engine, arm: FakeArm) -> None:
+def test_an_id_of_another_type_is_refused_by_an_import(engine: AzureEngine, arm: FakeArm) -> None:
     engine.create(GROUP, INPUTS)
     with pytest.raises(grpc.RpcError, match=r"is not the id of a Microsoft\.Storage/storageAccounts"):
         engine.read(STORAGE, GROUP_ID)
 
 
-def test_an_update_puts_the_whole_body(engine: Engine, arm: FakeArm) -> None:
+def test_an_update_puts_the_whole_body(engine: AzureEngine, arm: FakeArm) -> None:
     created = engine.create(GROUP, INPUTS)
     updated = engine.update(GROUP, created.id, INPUTS, {**INPUTS, "tags": {"team": "c"}})
     assert from_struct(updated.properties)["tags"] == {"team": "c"}
     assert arm.sent("PUT")[-1] == {"location": "westeurope", "tags": {"team": "c"}}
 
 
-def test_deleting_what_is_gone_is_no_error(engine: Engine) -> None:
+def test_deleting_what_is_gone_is_no_error(engine: AzureEngine) -> None:
     created = engine.create(GROUP, INPUTS)
     engine.delete(GROUP, created.id)
     engine.delete(GROUP, created.id)
 
 
-def test_a_preview_sends_nothing_and_marks_what_azure_will_set_as_unknown(offline: Engine) -> None:
+def test_a_preview_sends_nothing_and_marks_what_azure_will_set_as_unknown(offline: AzureEngine) -> None:
     outputs = from_struct(offline.create(CONTAINERS, CONTAINER_INPUTS, preview=True).properties)
     assert outputs["location"] == "westeurope"
     assert outputs["instanceView"] == outputs["provisioningState"] == outputs["containers"][0]["instanceView"] == UNKNOWN
@@ -107,7 +110,7 @@ def test_a_preview_sends_nothing_and_marks_what_azure_will_set_as_unknown(offlin
     assert updated["name"] == "rg"
 
 
-def test_a_refusal_is_told_in_azures_form_with_its_details(engine: Engine) -> None:
+def test_a_refusal_is_told_in_azures_form_with_its_details(engine: AzureEngine) -> None:
     containers = [{"name": "main", "resources": {"requests": {"memoryInGB": 1, "cpu": 1}}, "bogus": 1}]
     with pytest.raises(grpc.RpcError) as refused:
         engine.create(CONTAINERS, {**CONTAINER_INPUTS, "containers": containers})
@@ -115,22 +118,23 @@ def test_a_refusal_is_told_in_azures_form_with_its_details(engine: Engine) -> No
         'Status=400 Code="InvalidRequestContent" Message="The request content was invalid."'
     )
     assert ".properties.containers[0].properties.bogus: unknown" in details_of(refused.value)
-    assert "grpc-status-details-bin" not in [each.key for each in refused.value.trailing_metadata()]
+    assert "grpc-status-details-bin" not in metadata_of(refused.value), "nothing is left behind"
 
 
-def test_throttling_is_waited_out(engine: Engine, arm: FakeArm) -> None:
+def test_throttling_is_waited_out(engine: AzureEngine, arm: FakeArm) -> None:
     arm.faults.append("throttle")
     engine.create(GROUP, INPUTS)
     assert arm.faults == []
+    assert engine.time.now == 1, "as Retry-After says"
 
 
-def test_an_answer_that_was_lost_once_is_asked_for_again(engine: Engine, arm: FakeArm) -> None:
+def test_an_answer_that_was_lost_once_is_asked_for_again(engine: AzureEngine, arm: FakeArm) -> None:
     arm.faults.append("lose-answer")
     engine.create(GROUP, INPUTS)
     assert len(arm.sent("PUT")) == 2
 
 
-def test_answers_that_stay_lost_leave_a_partial_resource_that_an_update_completes(engine: Engine, arm: FakeArm) -> None:
+def test_answers_that_stay_lost_leave_a_partial_resource_that_an_update_completes(engine: AzureEngine, arm: FakeArm) -> None:
     arm.faults.append("lose-always")
     with pytest.raises(grpc.RpcError) as lost:
         engine.create(GROUP, INPUTS)
@@ -143,7 +147,7 @@ def test_answers_that_stay_lost_leave_a_partial_resource_that_an_update_complete
     assert from_struct(completed.properties)["tags"] == {"team": "a"}
 
 
-def test_a_lost_answer_and_then_a_conflict_leave_a_partial_resource(engine: Engine, arm: FakeArm) -> None:
+def test_a_lost_answer_and_then_a_conflict_leave_a_partial_resource(engine: AzureEngine, arm: FakeArm) -> None:
     arm.faults.extend(["lose-answer", "conflict"])
     with pytest.raises(grpc.RpcError) as lost:
         engine.create(GROUP, INPUTS)
@@ -152,7 +156,7 @@ def test_a_lost_answer_and_then_a_conflict_leave_a_partial_resource(engine: Engi
     assert 'Code="AnotherOperationInProgress"' in failed.reasons[0]
 
 
-def test_a_resource_that_was_put_and_cannot_be_read_back_is_kept(engine: Engine, arm: FakeArm) -> None:
+def test_a_resource_that_was_put_and_cannot_be_read_back_is_kept(engine: AzureEngine, arm: FakeArm) -> None:
     arm.faults.append("fail-read")
     with pytest.raises(grpc.RpcError) as unread:
         engine.create(GROUP, INPUTS)
@@ -162,7 +166,7 @@ def test_a_resource_that_was_put_and_cannot_be_read_back_is_kept(engine: Engine,
     assert 'Code="AuthorizationFailed"' in failed.reasons[0]
 
 
-def test_an_operation_that_fails_leaves_a_partial_resource_with_azures_reason(engine: Engine, arm: FakeArm) -> None:
+def test_an_operation_that_fails_leaves_a_partial_resource_with_azures_reason(engine: AzureEngine, arm: FakeArm) -> None:
     arm.faults.append("fail-operation")
     with pytest.raises(grpc.RpcError) as lost:
         engine.create(CONTAINERS, CONTAINER_INPUTS)
@@ -172,40 +176,60 @@ def test_an_operation_that_fails_leaves_a_partial_resource_with_azures_reason(en
     assert from_struct(failed.properties)["provisioningState"] == "Failed"
 
 
-def test_cancelling_ends_the_wait_and_keeps_the_resource(engine: Engine, arm: FakeArm) -> None:
-    from google.protobuf.empty_pb2 import Empty
-    from pulumi.runtime.proto import provider_pb2
-
-    from localazure.plugin.wire import to_struct
-
+def test_cancelling_ends_the_wait_and_keeps_the_resource(engine: AzureEngine, arm: FakeArm) -> None:
     arm.faults.append("never-finish")
-    request = provider_pb2.CreateRequest(urn=engine.urn(CONTAINERS), properties=to_struct(CONTAINER_INPUTS))
-    under_way = engine.stub.Create.future(request)
-    engine.stub.Cancel(Empty())
-    error = under_way.exception(timeout=20)
-    assert left_behind(error).id.endswith("/containerGroups/cg")
+    engine.time.waited = lambda: engine.stub.Cancel(Empty())
+    with pytest.raises(grpc.RpcError) as stopped:
+        engine.create(CONTAINERS, CONTAINER_INPUTS)
+    assert left_behind(stopped.value).id.endswith("/containerGroups/cg")
+    assert engine.time.now == 1
 
 
-def test_a_wrong_client_secret_is_one_clear_message(unconfigured: Engine, arm: FakeArm) -> None:
-    from tests.localazure.plugin.conftest import configuration
+def test_an_operation_that_takes_longer_than_the_resources_timeout_leaves_a_partial_resource(
+    engine: AzureEngine, arm: FakeArm
+) -> None:
+    arm.faults.append("never-finish")
+    properties = to_struct(CONTAINER_INPUTS)
+    with pytest.raises(grpc.RpcError) as late:
+        engine.stub.Create(provider_pb2.CreateRequest(urn=engine.urn(CONTAINERS), properties=properties, timeout=600))
+    assert "within the resource's timeout" in left_behind(late.value).reasons[0]
+    assert engine.time.now == 600
 
-    unconfigured.configure(**{**configuration(arm.host), "clientSecret": "wrong"})
+
+def test_a_wrong_client_secret_is_one_clear_message(engine: AzureEngine) -> None:
+    engine.configure(**{**configuration(), "clientSecret": "wrong"})
     with pytest.raises(grpc.RpcError, match="AADSTS7000215"):
-        unconfigured.create(GROUP, INPUTS)
+        engine.create(GROUP, INPUTS)
 
 
-def test_an_azure_that_is_not_running_is_one_clear_message(offline: Engine) -> None:
-    with pytest.raises(grpc.RpcError, match=r"https://127.0.0.1:9/metadata/endpoints doesn't answer .* nothing listens there"):
+def test_no_secret_is_told_when_things_fail(
+    engine: AzureEngine, arm: FakeArm, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    caplog.set_level(0)
+    told: list[str] = []
+    for fault in ("fail-operation", "refuse"):
+        arm.faults.append(fault)
+        with pytest.raises(grpc.RpcError) as failed:
+            engine.create(CONTAINERS, {**CONTAINER_INPUTS, "containerGroupName": fault})
+        told.append(details_of(failed.value))
+    assert "do-not-print-me" in str(arm.sent("PUT")), "the secret went to ARM"
+    shown = "".join([*told, caplog.text, *capfd.readouterr()])
+    assert "do-not-print-me" not in shown
+    assert SECRET not in shown
+
+
+def test_an_azure_that_is_not_running_is_one_clear_message(offline: AzureEngine) -> None:
+    with pytest.raises(grpc.RpcError, match=rf"{URL}/metadata/endpoints doesn't answer .* nothing listens there"):
         offline.create(GROUP, INPUTS)
 
 
-def test_one_sign_in_serves_many_requests(engine: Engine, arm: FakeArm) -> None:
+def test_one_sign_in_serves_many_requests(engine: AzureEngine, arm: FakeArm) -> None:
     for number in range(5):
         engine.create(GROUP, {**INPUTS, "resourceGroupName": f"rg{number}"})
     assert arm.tokens == 1
 
 
-def test_the_functions_answer_what_the_programs_ask(engine: Engine) -> None:
+def test_the_functions_answer_what_the_programs_ask(engine: AzureEngine) -> None:
     engine.create(GROUP, INPUTS)
     assert engine.invoke("azure-native:authorization:getClientConfig") == {
         "clientId": CLIENT,
@@ -231,12 +255,12 @@ def test_the_functions_answer_what_the_programs_ask(engine: Engine) -> None:
         ("azure-native:resources:getResourceGroup", {"resourceGroupName": "no"}, "there is no resource"),
     ],
 )
-def test_a_function_that_cannot_answer_says_why(engine: Engine, token: str, arguments: dict, message: str) -> None:
+def test_a_function_that_cannot_answer_says_why(engine: AzureEngine, token: str, arguments: dict, message: str) -> None:
     with pytest.raises(grpc.RpcError) as refused:
         engine.invoke(token, **arguments)
     assert message in details_of(refused.value)
 
 
-def test_a_type_that_is_not_declared_is_refused_by_name(engine: Engine) -> None:
+def test_a_type_that_is_not_declared_is_refused_by_name(engine: AzureEngine) -> None:
     with pytest.raises(grpc.RpcError, match="'azure-native:sql:Server' is not implemented"):
         engine.check("azure-native:sql:Server", {})

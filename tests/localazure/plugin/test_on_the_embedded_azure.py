@@ -7,8 +7,9 @@ import grpc
 import pytest
 
 from localazure.plugin.wire import from_struct
-from tests.localazure.plugin.conftest import SUBSCRIPTION, Engine, connect, details_of, left_behind
+from tests.localazure.plugin.conftest import SUBSCRIPTION, Engine, connect
 from tests.support.embedded import ServedAzure
+from tests.support.provider_calls import details_of, left_behind
 
 GROUP = "azure-native:resources:ResourceGroup"
 IDENTITY = "azure-native:managedidentity:UserAssignedIdentity"

@@ -1,0 +1,292 @@
+"""The life of objects against an API server in this process: which requests a step sends, what is waited for, what is kept of it
+when it fails. What a real server makes of these requests is in `test_kubernetes_plugin_objects.py` (slow)."""
+
+from typing import Any
+
+import grpc
+import pytest
+
+from localazure.plugin.wire import UNKNOWN, Secret, from_struct
+from tests.localazure.kubernetes_plugin.conftest import (
+    CONFIG_MAP,
+    KubernetesEngine,
+    Made,
+    checked_raw,
+    kubeconfig,
+    plugin,
+    with_kind,
+)
+from tests.support.fake_kubernetes import FakeKubernetes, Request
+from tests.support.provider_calls import details_of, left_behind
+
+DEPLOYMENT, JOB, NAMESPACE = "kubernetes:apps/v1:Deployment", "kubernetes:batch/v1:Job", "kubernetes:core/v1:Namespace"
+SECRET = "kubernetes:core/v1:Secret"
+PATH = "/api/v1/namespaces/team/configmaps/settings"
+JOB_PATH = "/apis/batch/v1/namespaces/team/jobs/train"
+FAILED = {"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded", "message": "Job has reached its limit"}
+
+
+def settings(annotations: dict[str, str] | None = None, **data: str) -> dict[str, Any]:
+    marked = {"annotations": {f"pulumi.com/{key}": value for key, value in annotations.items()}} if annotations else {}
+    return {"metadata": {"name": "settings", "namespace": "team", **marked}, "data": data}
+
+
+def job(**annotations: str) -> dict[str, Any]:
+    return {"metadata": {**settings(annotations)["metadata"], "name": "train"}, "spec": {"template": {}}}
+
+
+def applied(server: FakeKubernetes) -> Request:
+    """The last request that changed anything."""
+    return next(each for each in reversed(server.sent("PATCH")) if "dryRun" not in each.query)
+
+
+def conflict(*managers: str) -> dict[str, Any]:
+    causes = [{"message": f'conflict with "{each}" using v1'} for each in managers]
+    return {"reason": "Conflict", "message": f"conflicts with {managers}", "details": {"causes": causes}}
+
+
+def test_an_object_lives_from_preview_to_deletion(online: KubernetesEngine, server: FakeKubernetes) -> None:
+    planned = online.planned(CONFIG_MAP, settings(a="1"))
+    assert planned["metadata"]["uid"] == UNKNOWN
+    (preview,) = server.sent("PATCH")
+    assert {key: value for key, value in preview.query.items() if key != "fieldManager"} == {
+        "dryRun": "All",
+        "fieldValidation": "Strict",
+        "force": "true",
+    }
+    assert preview.headers["Content-Type"] == "application/apply-patch+yaml"
+    assert server.objects == {}, "a preview makes nothing"
+
+    made = online.made(CONFIG_MAP, settings(a="1"))
+    assert made.id == "team/settings"
+    assert applied(server).body == with_kind(CONFIG_MAP, settings(a="1"))
+    assert applied(server).query["force"] == "false"
+    assert applied(server).query["fieldManager"] == made.state["__fieldManager"]
+    assert made.diff(settings(a="1")).changes == made.diff(settings(a="1")).DIFF_NONE
+    assert made.refresh()
+    assert made.diff(settings(a="1")).changes == made.diff(settings(a="1")).DIFF_NONE, "nothing drifts by reading"
+
+    assert made.update(settings(a="2"), preview=True)["data"] == {"a": "2"}
+    assert server.objects[PATH]["data"] == {"a": "1"}
+    assert made.update(settings(a="2"))["data"] == {"a": "2"}
+    server.objects[PATH]["data"] = {"a": "3", "b": "4"}
+    assert made.refresh()
+    assert made.inputs["data"] == {"a": "3"}, "what only others set is theirs"
+
+    made.delete()
+    assert server.sent("DELETE")[0].body["propagationPolicy"] == "Foreground"
+    assert not made.refresh()
+    made.delete()  # what isn't there is gone
+    assert len(server.sent("DELETE")) == 1
+    with pytest.raises(grpc.RpcError, match="is not in the cluster any more; `pulumi refresh` tells the stack"):
+        made.update(settings(a="9"))
+
+
+def test_annotations_name_manager_force_and_propagation(online: KubernetesEngine, server: FakeKubernetes) -> None:
+    annotations = {"patchFieldManager": "ours", "patchForce": "true", "deletionPropagationPolicy": "orphan"}
+    made = online.made(CONFIG_MAP, settings(annotations, a="1"))
+    assert (applied(server).query["fieldManager"], applied(server).query["force"]) == ("ours", "true")
+    made.delete()
+    assert server.sent("DELETE")[0].body["propagationPolicy"] == "Orphan"
+
+
+def test_a_preview_passes_where_only_doing_it_could_tell(online: KubernetesEngine, server: FakeKubernetes) -> None:
+    unknown = settings(a=UNKNOWN)
+    assert online.planned(CONFIG_MAP, unknown) == with_kind(CONFIG_MAP, unknown)
+    undefined = {"metadata": {"name": "x", "namespace": "team"}, "spec": {"size": 1}}
+    assert online.planned("kubernetes:example.com/v1:Thing", undefined)["spec"] == {"size": 1}
+    server.refuse("PATCH", 404, details={"kind": "namespaces"})
+    assert online.planned(CONFIG_MAP, settings(a="1")) == with_kind(CONFIG_MAP, settings(a="1"))
+    online.made(CONFIG_MAP, settings(a="1"))
+    assert online.planned(CONFIG_MAP, settings(a="2"))["data"] == {"a": "2"}, "it may be what it replaces"
+    server.objects.clear()
+    server.refuse("PATCH", 422, "data: Invalid value")
+    with pytest.raises(grpc.RpcError, match="data: Invalid value"):
+        online.planned(CONFIG_MAP, settings(a="1"))
+
+
+def test_an_object_that_is_there_already_is_not_taken_over_unless_that_was_asked(
+    online: KubernetesEngine, server: FakeKubernetes
+) -> None:
+    online.made(CONFIG_MAP, settings(a="1"))
+    with pytest.raises(grpc.RpcError) as refused:
+        online.made(CONFIG_MAP, settings(a="2"))
+    assert details_of(refused.value) == (
+        f'resource "{online.urn(CONFIG_MAP)}" was not successfully created by the Kubernetes API server: '
+        'configmaps "settings" already exists'
+    )
+    taking = plugin(server=server)
+    taking.configure(kubeconfig=kubeconfig("https://here.example"), upsertExistingObjects="true")
+    assert taking.made(CONFIG_MAP, settings(a="2")).state["data"] == {"a": "2"}
+
+
+def test_a_field_of_another_manager_is_a_conflict_unless_it_was_kubectls(
+    online: KubernetesEngine, server: FakeKubernetes
+) -> None:
+    made = online.made(CONFIG_MAP, settings(a="1"))
+    server.refuse("PATCH", 409, **conflict("kubectl", "scaler"))
+    with pytest.raises(grpc.RpcError) as refused:
+        made.update(settings(a="2"))
+    assert "Server-Side Apply field conflict detected" in details_of(refused.value)
+    assert from_struct(left_behind(refused.value).properties)["__inputs"]["data"] == {"a": "1"}, "it isn't taken for done"
+    server.refuse("PATCH", 409, **conflict("kubectl-client-side-apply"))
+    assert made.update(settings(a="2"))["data"] == {"a": "2"}
+    assert applied(server).query["force"] == "true"
+
+
+def test_what_is_left_to_others_stays_theirs(online: KubernetesEngine, server: FakeKubernetes) -> None:
+    made = online.made(CONFIG_MAP, settings(a="1", b="1"))
+    server.objects[PATH]["data"] = {"a": "5", "b": "1"}
+    made.update(settings(a="2", b="2"), ignored=("data.a",))
+    assert applied(server).body["data"] == {"a": "5", "b": "2"}
+    fields = {"f:data": {"f:a": {}}}
+    server.objects[PATH]["metadata"]["managedFields"] = [{"manager": "scaler", "fieldsV1": fields}]
+    made.update(settings(a="2", b="3"), ignored=("data.a",))
+    assert applied(server).body["data"] == {"b": "3"}, "a field of another manager alone isn't sent"
+
+
+def test_an_object_is_taken_over_by_an_import(online: KubernetesEngine, server: FakeKubernetes) -> None:
+    assert online.read(CONFIG_MAP, "team/settings").id == ""
+    online.made(CONFIG_MAP, settings(a="1"))
+    server.objects[PATH]["metadata"]["annotations"] = {"kubectl.kubernetes.io/last-applied-configuration": "{}"}
+    server.status(PATH, phase="x")
+    answer = online.read(CONFIG_MAP, "team/settings")
+    assert from_struct(answer.inputs) == with_kind(CONFIG_MAP, settings(a="1"))
+
+
+def test_what_the_server_protects_is_let_go_of_instead_of_deleted(online: KubernetesEngine, server: FakeKubernetes) -> None:
+    made = online.made(NAMESPACE, {"metadata": {"name": "default", "labels": {"a": "b"}}})
+    server.refuse("DELETE", 403, 'namespaces "default" is forbidden: this namespace may not be deleted')
+    made.delete()
+    assert applied(server).body == with_kind(NAMESPACE, {"metadata": {"name": "default"}})
+
+
+def test_a_missing_namespace_may_be_on_its_way(online: KubernetesEngine, server: FakeKubernetes) -> None:
+    for _ in range(3):
+        server.refuse("PATCH", 404, 'namespaces "team" not found', details={"kind": "namespaces"})
+    assert online.made(CONFIG_MAP, settings(a="1")).id == "team/settings"
+    assert online.lines.all == ['creation failed and is tried again: namespaces "team" not found'] * 3
+    assert online.time.now == 0.25 + 0.5 + 1
+
+
+def test_a_kind_that_no_server_has_is_waited_for_and_named(online: KubernetesEngine) -> None:
+    with pytest.raises(grpc.RpcError, match='Verify that any required CRDs have been created: no matches for kind "Thing"'):
+        online.made("kubernetes:example.com/v1:Thing", {"metadata": {"name": "one", "namespace": "team"}})
+    assert online.time.now > 10
+
+
+def test_secrets_are_kept_encrypted_wherever_they_are_kept(online: KubernetesEngine, server: FakeKubernetes) -> None:
+    checked = checked_raw(online, SECRET, {"metadata": {"name": "token", "namespace": "team"}, "stringData": {"t": "hush"}})
+    state = from_struct(online.create(SECRET, checked).properties, keep_secrets=True)
+    assert applied(server).body["stringData"] == {"t": "hush"}
+    assert state["__inputs"]["stringData"] == Secret({"t": "hush"})
+    assert "hush" not in str({key: value for key, value in state.items() if key not in ("stringData", "__inputs")})
+    checked = checked_raw(online, CONFIG_MAP, settings() | {"data": {"a": Secret("hush"), "b": "open"}})
+    state = from_struct(online.create(CONFIG_MAP, checked).properties, keep_secrets=True)
+    assert state["data"] == state["__inputs"]["data"] == {"a": Secret("hush"), "b": "open"}
+
+
+# Waiting
+
+
+def test_a_job_is_made_when_it_is_complete(online: KubernetesEngine, server: FakeKubernetes) -> None:
+    def waited() -> None:
+        if online.time.now > 10:
+            server.status(JOB_PATH, conditions=[{"type": "Complete", "status": "True"}])
+
+    online.time.waited = waited
+    made = online.made(JOB, job())
+    assert 10 < online.time.now < 12
+    assert online.lines.all == ['Waiting for Job "team/train" to start', ""], "what was waited for isn't shown any more"
+    assert list(made.diff(job()).detailedDiff) == []
+
+
+def test_a_job_that_fails_is_said_to_at_once_and_kept(online: KubernetesEngine, server: FakeKubernetes) -> None:
+    online.time.waited = lambda: server.status(JOB_PATH, conditions=[FAILED])
+    with pytest.raises(grpc.RpcError) as failed:
+        online.made(JOB, job())
+    assert "was successfully created, but the Kubernetes API server reported that it failed" in details_of(failed.value)
+    assert "[BackoffLimitExceeded] Job has reached its limit" in details_of(failed.value)
+    assert online.time.now < 1
+    kept = left_behind(failed.value)
+    assert kept.id == "team/train"
+    made = Made(online, JOB, "thing", kept.id, from_struct(kept.inputs), from_struct(kept.properties))
+    with pytest.raises(grpc.RpcError, match="was created but failed to initialize"):
+        made.refresh()
+
+
+def test_a_job_that_nobody_waits_for_may_be_replaced_until_it_is_done(online: KubernetesEngine, server: FakeKubernetes) -> None:
+    made = online.made(JOB, job(skipAwait="true"))
+    assert made.refresh(), "and isn't a fault when the stack is refreshed"
+    unready = job(skipAwait="true", replaceUnready="true")
+    made.update(unready)
+    assert online.time.now == 0
+    assert list(made.diff(unready).replaces) == ['metadata.annotations["pulumi.com/replaceUnready"]']
+    assert made.diff(unready).deleteBeforeReplace
+    server.status(JOB_PATH, conditions=[{"type": "Complete", "status": "True"}])
+    assert list(made.diff(unready).replaces) == []
+
+
+@pytest.mark.parametrize(
+    ("annotations", "options", "seconds"),
+    [({}, {}, 600), ({"timeoutSeconds": "30"}, {}, 30), ({"timeoutSeconds": "30"}, {"timeout": 7}, 7)],
+    ids=["the kind's", "the annotation's", "the engine's"],
+)
+def test_what_does_not_come_in_time_says_why(
+    online: KubernetesEngine, server: FakeKubernetes, annotations: dict[str, str], options: dict[str, Any], seconds: int
+) -> None:
+    told = {"reason": "FailedCreate", "message": "exceeded quota: none", "involvedObject": {"kind": "Job"}, "metadata": {}}
+    server.objects["/api/v1/namespaces/team/events/e"] = told
+    with pytest.raises(grpc.RpcError) as late:
+        online.made(JOB, job(**annotations), **options)
+    assert online.time.now == pytest.approx(seconds)
+    assert "'team/train' timed out waiting to be Ready" in left_behind(late.value).reasons[0]
+    assert "[Job team/train]: [FailedCreate] exceeded quota: none" in left_behind(late.value).reasons
+    assert online.lines.all == [
+        'Waiting for Job "team/train" to start',
+        "[Job team/train]: [FailedCreate] exceeded quota: none",
+        "",
+    ]
+
+
+def test_a_program_says_what_is_waited_for(online: KubernetesEngine, server: FakeKubernetes) -> None:
+    made = online.made(CONFIG_MAP, settings({"waitFor": "jsonpath={.data.state}=done"}, state="done"))
+    with pytest.raises(grpc.RpcError, match="timed out waiting to be Ready"):
+        made.update(settings({"waitFor": "jsonpath={.data.state}=other"}, state="done"))
+    server.objects.clear()
+    # The annotation may be known no sooner than the object is made: then one that can't be read leaves nothing behind.
+    with pytest.raises(grpc.RpcError, match='but got "Ready"'):
+        online.create(CONFIG_MAP, with_kind(CONFIG_MAP, settings({"waitFor": "Ready"})))
+    assert server.objects == {}
+
+
+def test_a_deletion_that_is_held_up_says_by_what(online: KubernetesEngine, server: FakeKubernetes) -> None:
+    made = online.made(CONFIG_MAP, settings(a="1"))
+    server.objects[PATH]["metadata"]["finalizers"] = ["example.com/hold"]
+    with pytest.raises(grpc.RpcError) as late:
+        made.delete(timeout=90)
+    assert 'timed out waiting for deletion of v1/ConfigMap "team/settings"' in details_of(late.value)
+    assert "finalizers might be preventing deletion (example.com/hold)" in left_behind(late.value).reasons
+    assert online.time.now == 90
+    online.time.waited = lambda: server.objects.update({PATH: {"metadata": {"uid": "of another of the same name"}}})
+    made.delete()
+
+
+def test_cancelling_ends_waiting_and_keeps_what_is_there(online: KubernetesEngine) -> None:
+    online.time.waited = online.provider.abandon
+    with pytest.raises(grpc.RpcError, match="Resource operation was cancelled") as cancelled:
+        online.made(JOB, job())
+    assert left_behind(cancelled.value).id == "team/train"
+
+
+def test_a_server_that_goes_away_while_it_is_waited_for_is_asked_until_it_is_silent_for_long(
+    online: KubernetesEngine, server: FakeKubernetes
+) -> None:
+    def heard(request: Request) -> None:
+        if request.method == "GET" and JOB_PATH in server.objects:
+            raise ConnectionRefusedError
+
+    server.heard = heard
+    with pytest.raises(grpc.RpcError, match="connect: connection refused"):
+        online.made(JOB, job())
+    assert 30 < online.time.now < 32
