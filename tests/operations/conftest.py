@@ -14,7 +14,7 @@ from azure_gpu.stack import look_ups
 from azure_gpu_operations import local_connection
 from azure_gpu_operations.__main__ import main
 from azure_gpu_operations.graph import recorded, recording
-from tests.support import azure_clients, preflight as preflights
+from tests.support import azure_clients, preflight as preflights, web
 from tests.support.embedded import EmbeddedAzure
 from tests.support.retail_prices import RetailPricesServer
 
@@ -45,8 +45,8 @@ def recorded_here(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def server() -> Iterator[RetailPricesServer]:
     running = RetailPricesServer()
-    yield running
-    running.stop()
+    with web.answered(running.answer):
+        yield running
 
 
 @pytest.fixture
