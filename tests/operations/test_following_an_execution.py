@@ -180,11 +180,6 @@ def test_it_is_followed_to_its_end_and_every_line_is_shown_once(serve: Serve) ->
     assert (end.execution.status, end.in_time, end.log_lines) == ("Succeeded", True, 3)
 
 
-def test_one_that_disappears_ends_the_waiting(serve: Serve) -> None:
-    end, _, _ = followed(serve([]), ScriptedJobs("Running", "gone"))
-    assert end.execution is None
-
-
 def test_when_its_time_is_over_it_is_stopped_and_that_is_said(serve: Serve) -> None:
     jobs, said = ScriptedJobs("Running"), list[str]()
     outcome = run_of(serve([ONE]), jobs, said, minutes=0).follow()
@@ -207,15 +202,6 @@ def test_after_a_while_without_azure_it_is_said_that_the_execution_may_still_run
     with pytest.raises(ServiceRequestError):
         follow(ScriptedJobs("lost"), job(server), "trainer-1", Output(*[said.append] * 3), at_limit=lambda: None)
     assert "the execution trainer-1 may still be running and billed" in said[-1]
-
-
-def test_ctrl_c_passes_through_and_a_stop_stops_it_in_azure(serve: Serve) -> None:
-    server, jobs, said = serve([ONE]), ScriptedJobs("Running", "Ctrl-C"), list[str]()
-    run = run_of(server, jobs, said)
-    with pytest.raises(KeyboardInterrupt):
-        run.follow()
-    assert (run.stop(), jobs.stopped) == (True, ["trainer-1"])
-    assert said == ["stopping the execution trainer-1", "the execution trainer-1 is stopped"]
 
 
 @pytest.mark.parametrize("state", ["Running", "lost"])

@@ -33,7 +33,7 @@ class Server:
     url = "http://127.0.0.1:8080/score"
 
     def __init__(self) -> None:
-        self.requests: list[tuple[Mapping[str, str], bytes]] = []
+        self.requests: list[tuple[Mapping[str, str | bytes], bytes]] = []
         self.sessions: set[object] = set()  # of clients, each with connections of its own
         self.body: Iterable[bytes] | None = None  # in place of the answer's
         self.answer: Callable[[int], tuple[int, Any, dict[str, str]]] = lambda number: (200, {"scores": [[0.1, 0.7, 0.2]]}, {})

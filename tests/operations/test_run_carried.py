@@ -255,7 +255,13 @@ def test_one_that_a_signal_ends_has_a_shells_code(carrier: Carrier) -> None:
 
 @pytest.mark.slow
 def test_the_carrier_runs_by_itself_as_in_a_container(tmp_path: Path) -> None:
-    words = [sys.executable, carry.__file__, sys.executable, "-c", "import os, sys; sys.exit(7 if 'AZURE_GPU_FILES' in os.environ else 3)"]
+    words = [
+        sys.executable,
+        carry.__file__,
+        sys.executable,
+        "-c",
+        "import os, sys; sys.exit(7 if 'AZURE_GPU_FILES' in os.environ else 3)",
+    ]
     told = {"PATH": "/usr/bin", carry.VARIABLE: json.dumps(files_of(Azure()))}
     assert subprocess.run(words, cwd=tmp_path, env=told, check=False).returncode == 3
     words[2:] = ["no-such-program"]

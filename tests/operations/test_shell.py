@@ -5,8 +5,9 @@ import os
 import stat
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 from unittest import mock
 
@@ -47,8 +48,8 @@ class Done(NamedTuple):
 
     code: int | None
     said: str
-    words: list[str] = []
-    environment: dict[str, str] = {}
+    words: Sequence[str] = ()
+    environment: Mapping[str, str] = MappingProxyType({})
 
 
 class Shell:
@@ -135,7 +136,7 @@ def test_the_cloud_is_registered_and_the_principal_signed_in_once(shell: Shell) 
 
 def test_a_folder_that_is_not_there_is_not_made(shell: Shell) -> None:
     shell.state.rmdir()
-    assert shell.run("--", "true", **CONNECTED) == (1, f"error: folder {shell.state} not found\n", [], {})
+    assert shell.run("--", "true", **CONNECTED) == Done(1, f"error: folder {shell.state} not found\n")
     assert not shell.state.exists()
 
 

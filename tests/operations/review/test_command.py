@@ -15,7 +15,6 @@ from azure_gpu_operations.review.model import Budget, Lane, Outcome, StackReview
 from azure_gpu_operations.review.repository import Repository, RepositoryError
 from tests.operations.review import sample
 
-
 FILES = {
     "Pulumi.yaml": "name: azure-gpu\nruntime: python\n",
     "Pulumi.dev.yaml": "config:\n  azure-gpu:team: a\n",
@@ -53,7 +52,9 @@ class Checkout(Folder):
             ("rev-parse", "--verify", "HEAD"): f"{COMMIT}\n",
             ("status", "--porcelain"): "".join(f" M {name}\n" for name in [*changed, *new]),
             ("diff", "--name-only", "-z", "--no-renames", COMMIT): "".join(f"{name}\0" for name in changed),
-            ("ls-files", "--others", "--exclude-standard", "-z", "--full-name", str(self.root)): "".join(f"{name}\0" for name in new),
+            ("ls-files", "--others", "--exclude-standard", "-z", "--full-name", str(self.root)): "".join(
+                f"{name}\0" for name in new
+            ),
             ("ls-tree", "--name-only", "-z", COMMIT): "".join(f"{name}\0" for name in FILES),
             **{("show", f"{COMMIT}:{name}"): text for name, text in FILES.items()},
         }
@@ -118,9 +119,7 @@ def stack(**more: object) -> StackReview:
         (["--base", "main", "--busy-hours", "731"], "a month has 730 hours"),
     ],
 )
-def test_a_wrong_word_is_one_line(
-    checkout: Checkout, words: list[str], said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_wrong_word_is_one_line(checkout: Checkout, words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert checkout.root
     assert main(["review", *words] if words[1] != "-x" else ["review", "--base=-x"]) == 2
     error = capsys.readouterr().err.strip()
