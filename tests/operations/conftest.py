@@ -1,14 +1,21 @@
 """A server in the form of the Retail Prices API, an environment connected to the embedded Azure, what `explain` says there."""
 
+import asyncio
 import json
+import os
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
+from unittest import mock
 
 import pytest
 
+from azure_gpu.stack import look_ups
 from azure_gpu_operations import local_connection
 from azure_gpu_operations.__main__ import main
-from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
+from azure_gpu_operations.graph import recorded, recording
+from tests.support import azure_clients, preflight as preflights, web
+from tests.support.embedded import EmbeddedAzure
 from tests.support.retail_prices import RetailPricesServer
 
 
@@ -19,33 +26,48 @@ def _no_stack_of_this_checkout(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def server() -> Iterator[RetailPricesServer]:
-    running = RetailPricesServer()
-    yield running
-    running.stop()
+def recorded_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`graph.recorded` runs a program in the test's process, which gets back what the program changes in it."""
+
+    def answer(request: dict[str, Any], environment: dict[str, str]) -> dict[str, Any]:
+        with monkeypatch.context() as changed, mock.patch.dict(os.environ, environment):
+            changed.setattr(look_ups, "BY_PROVIDER", look_ups.BY_PROVIDER)
+            changed.setattr(sys, "path", [request["program"], *sys.path])
+            changed.chdir(request["program"])
+            try:
+                return json.loads(json.dumps(recording.run(request)))
+            finally:
+                asyncio.get_event_loop().close()
+
+    monkeypatch.setattr(recorded, "_answer", answer)
 
 
 @pytest.fixture
-def signed_in(azure: EmbeddedAzure, monkeypatch: pytest.MonkeyPatch) -> EmbeddedAzure:
-    """The environment that names the embedded Azure as the provider reads it."""
-    for name, value in {
-        "ARM_SUBSCRIPTION_ID": SUBSCRIPTION,
-        "ARM_TENANT_ID": azure.tenant_id,
-        "ARM_CLIENT_ID": azure.client_id,
-        "ARM_CLIENT_SECRET": azure.client_secret,
-        "ARM_METADATA_HOSTNAME": f"localhost:{azure.port}",
-        "ARM_DISABLE_INSTANCE_DISCOVERY": "true",
-        "REQUESTS_CA_BUNDLE": str(azure.ca_bundle),
-    }.items():
-        monkeypatch.setenv(name, value)
-    return azure
+def server() -> Iterator[RetailPricesServer]:
+    running = RetailPricesServer()
+    with web.answered(running.answer):
+        yield running
+
+
+@pytest.fixture
+def signed_in(azure: EmbeddedAzure) -> Iterator[EmbeddedAzure]:
+    """Whose clients in this process are signed in to the embedded Azure."""
+    with azure_clients.connected(azure):
+        yield azure
 
 
 @pytest.fixture
 def connected(signed_in: EmbeddedAzure) -> Iterator[EmbeddedAzure]:
     """The same, for tests that make it fail."""
     yield signed_in
-    signed_in.command("fault", "clear")
+    azure_clients.clear_faults(signed_in)
+
+
+@pytest.fixture
+def preflight(connected: EmbeddedAzure, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> preflights.Run:
+    """Exit code and report of `preflight ... --json` on the embedded Azure."""
+    assert connected.url
+    return preflights.alone(monkeypatch, capsys)
 
 
 @pytest.fixture

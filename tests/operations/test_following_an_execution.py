@@ -1,6 +1,7 @@
-"""Following an execution: its log line by line, its end, its time limit and Ctrl-C. The log comes over HTTP."""
+"""Following an execution: its log line by line, its end, its time limit and Ctrl-C. The log comes by `requests`."""
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from azure_gpu_operations.run.on_job.follow import QUIET_POLLS, End, follow
 from azure_gpu_operations.run.on_job.log_stream import LogStream, plain, stream_address
 from azure_gpu_operations.run.on_job.run import JobRequest, JobRun
 from azure_gpu_operations.run.protocol import Outcome, Output
-from tests.support.embedded import until
+from tests.support import web
 from tests.support.log_server import LogServer
 
 ID = "/subscriptions/s/resourceGroups/g/providers/Microsoft.App/jobs/trainer"
@@ -26,15 +27,15 @@ Serve = Callable[..., LogServer]
 
 @pytest.fixture
 def serve() -> Iterator[Serve]:
-    servers: list[LogServer] = []
+    with ExitStack() as running:
 
-    def start(*streams: list[str], status: int = 200) -> LogServer:
-        servers.append(LogServer(list(streams), status=status))
-        return servers[-1]
+        def start(*streams: list[str], status: int = 200) -> LogServer:
+            server = LogServer(list(streams), status=status)
+            running.enter_context(web.answered(server.answer))
+            running.callback(server.hold.set)
+            return server
 
-    yield start
-    for server in servers:
-        server.stop()
+        yield start
 
 
 class ScriptedJobs(Jobs):
@@ -179,11 +180,6 @@ def test_it_is_followed_to_its_end_and_every_line_is_shown_once(serve: Serve) ->
     assert (end.execution.status, end.in_time, end.log_lines) == ("Succeeded", True, 3)
 
 
-def test_one_that_disappears_ends_the_waiting(serve: Serve) -> None:
-    end, _, _ = followed(serve([]), ScriptedJobs("Running", "gone"))
-    assert end.execution is None
-
-
 def test_when_its_time_is_over_it_is_stopped_and_that_is_said(serve: Serve) -> None:
     jobs, said = ScriptedJobs("Running"), list[str]()
     outcome = run_of(serve([ONE]), jobs, said, minutes=0).follow()
@@ -206,15 +202,6 @@ def test_after_a_while_without_azure_it_is_said_that_the_execution_may_still_run
     with pytest.raises(ServiceRequestError):
         follow(ScriptedJobs("lost"), job(server), "trainer-1", Output(*[said.append] * 3), at_limit=lambda: None)
     assert "the execution trainer-1 may still be running and billed" in said[-1]
-
-
-def test_ctrl_c_passes_through_and_a_stop_stops_it_in_azure(serve: Serve) -> None:
-    server, jobs, said = serve([ONE]), ScriptedJobs("Running", "Ctrl-C"), list[str]()
-    run = run_of(server, jobs, said)
-    with pytest.raises(KeyboardInterrupt):
-        run.follow()
-    assert (run.stop(), jobs.stopped) == (True, ["trainer-1"])
-    assert said == ["stopping the execution trainer-1", "the execution trainer-1 is stopped"]
 
 
 @pytest.mark.parametrize("state", ["Running", "lost"])
@@ -275,19 +262,16 @@ def test_one_for_which_there_is_no_replica_yet_says_so_once(serve: Serve) -> Non
 
 
 def test_a_stream_that_stays_open_after_the_end_does_not_hold_the_run(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("azure_gpu_operations.run.on_job.follow.DRAIN_SECONDS", 0.2)
+    monkeypatch.setattr("azure_gpu_operations.run.on_job.follow.DRAIN_SECONDS", 0)
     server = serve([ONE])
     server.hold.clear()
-    jobs = ScriptedJobs("Running", "Succeeded")
-    looked = jobs.execution
 
-    def once_the_log_flows(job: Job, name: str) -> Execution | None:
-        until(lambda: server.asked, "the stream was opened")
-        return looked(job, name)
+    class OnceTheLogIsRead(ScriptedJobs):
+        def execution(self, job: Job, name: str) -> Execution | None:
+            server.read_up.wait()
+            return super().execution(job, name)
 
-    jobs.execution = once_the_log_flows
-    _, shown, _ = followed(server, jobs)
-    assert shown == ["line 1"]
+    assert followed(server, OnceTheLogIsRead("Running", "Succeeded"))[1] == ["line 1"]
 
 
 NO_PULL = (

@@ -231,8 +231,9 @@ class Planning:
 
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Of a stack of the shipped program."""
+    """Of a stack of the shipped program, in a folder that is in no repository."""
     monkeypatch.setattr(project, "CHECKOUT", tmp_path)
+    monkeypatch.setattr(subprocess, "run", lambda words, **_: subprocess.CompletedProcess(words, 128, "", "not a git repository"))
     found = tmp_path / "Pulumi.s.yaml"
     found.write_text("config: {'p:team': a, 'p:jobs': {}}")
     return found
@@ -452,11 +453,19 @@ def test_where_no_copy_can_be_made_the_rest_is_planned_once_something_is_allowed
     assert stack.free == [each.urn]
 
 
-def test_an_update_is_called_as_the_engine_would_call_it(file: Path) -> None:
+def test_an_update_is_called_as_the_engine_would_call_it(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stack: Any = Planning(file, [])
     assert fingerprint.message(stack).startswith("up [")
+    monkeypatch.setattr(subprocess, "run", lambda words, **_: subprocess.CompletedProcess(words, 0, "More\n", ""))
+    assert fingerprint.message(stack).startswith("More [")
+
+
+@pytest.mark.slow
+def test_an_update_has_the_subject_of_the_last_commit(tmp_path: Path) -> None:
+    stack: Any = Planning(tmp_path / "Pulumi.s.yaml", [])
+    stack.file.write_text("config: {}")
     for words in (["init", "-q"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "More\n\nwords"]):
-        subprocess.run(["git", "-C", str(file.parent), *words], check=True)
+        subprocess.run(["git", "-C", str(tmp_path), *words], check=True)
     assert fingerprint.message(stack).startswith("More [")
 
 

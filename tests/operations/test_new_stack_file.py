@@ -1,5 +1,6 @@
 """`new`: a stack file from an example, checked by the program itself, never over another one."""
 
+import subprocess
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
@@ -25,12 +26,15 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def az(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
-    """An `az` on PATH that answers as the script does, and no account in the environment."""
-    command = folder / "az"
-    command.write_text(f"#!/bin/sh\n{script}\n")
-    command.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
+def az(monkeypatch: pytest.MonkeyPatch, answer: str, code: int = 0) -> None:
+    """An Azure CLI that answers so, and no account in the environment."""
+
+    def run(words: list[str], **_: object) -> "subprocess.CompletedProcess[str]":
+        assert words == ["az", "account", "show", "--output", "json"]
+        return subprocess.CompletedProcess(words, code, answer, "")
+
+    monkeypatch.setattr(new.subprocess, "run", run)
+    monkeypatch.setattr(new.shutil, "which", lambda _: "/usr/bin/az")
     monkeypatch.delenv("ARM_SUBSCRIPTION_ID")
     monkeypatch.delenv("ARM_TENANT_ID")
 
@@ -76,18 +80,18 @@ def test_every_problem_comes_at_once_and_no_file_is_written(project: Path, capsy
     assert list(project.glob("Pulumi.*")) == []
 
 
-def test_without_variables_the_azure_clis_login_counts(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    az(tmp_path, monkeypatch, 'test "$*" = "account show --output json" && echo \'{"id": "sub", "tenantId": "ten"}\'')
+def test_without_variables_the_azure_clis_login_counts(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    az(monkeypatch, '{"id": "sub", "tenantId": "ten"}')
     assert main(["new", "tonight", "--example", "t4-tonight", "--team", "x"]) == 0
     assert keys(project)["azure-native:subscriptionId"] == "sub"
     assert keys(project)["azure-native:tenantId"] == "ten"
 
 
-@pytest.mark.parametrize("script", ["echo 'Please run az login' >&2; exit 1", "echo no json"])
+@pytest.mark.parametrize(("answer", "code"), [("", 1), ("no json", 0)])
 def test_without_a_login_the_fix_is_told(
-    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], script: str
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], answer: str, code: int
 ) -> None:
-    az(tmp_path, monkeypatch, script)
+    az(monkeypatch, answer, code)
     assert main(["new", "tonight", "--example", "t4-tonight"]) == 2
     text = capsys.readouterr().err
     assert "the Azure CLI isn't signed in" in text

@@ -1,5 +1,6 @@
 """Language hosts without an engine."""
 
+import signal
 import socket
 import subprocess
 import sys
@@ -34,11 +35,13 @@ def test_only_a_language_host_whose_engine_is_gone_is_an_orphan() -> None:
     assert orphans.orphaned(rows, lambda address: address == "127.0.0.1:2") == [11, 17]
 
 
+@pytest.mark.slow
 def test_an_engine_answers_where_somebody_listens(listening: str) -> None:
     assert orphans.answers(listening)
     assert not orphans.answers(free_address())
 
 
+@pytest.mark.slow
 def test_a_real_orphan_is_ended_and_a_host_with_an_engine_is_not(listening: str, tmp_path: object) -> None:
     host = f"{tmp_path}/pulumi-language-python"
     command = [host, "-c", "import time; time.sleep(600)"]
@@ -55,7 +58,11 @@ def test_a_real_orphan_is_ended_and_a_host_with_an_engine_is_not(listening: str,
 
 
 def test_an_orphan_that_ends_by_itself_meanwhile_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    gone = subprocess.Popen([sys.executable, "-c", ""])
-    gone.wait()
-    monkeypatch.setattr(orphans, "orphaned", lambda rows, answers: [gone.pid])
+    def gone(pid: int, number: int) -> None:
+        assert (pid, number) == (11, signal.SIGTERM)
+        raise ProcessLookupError
+
+    monkeypatch.setattr(orphans, "orphaned", lambda rows, answers: [11])
+    monkeypatch.setattr(orphans.os, "kill", gone)
+    monkeypatch.setattr(orphans.subprocess, "run", lambda words, **_: subprocess.CompletedProcess(words, 0, "", ""))
     assert orphans.end_orphaned_hosts() == []

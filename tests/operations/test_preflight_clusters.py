@@ -1,6 +1,5 @@
 """What preflight asks of a subscription for clusters: vCPUs of pools and system pools, and the feature that InfiniBand needs."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -11,8 +10,9 @@ from azure_gpu_operations.preflight import answers, features
 from azure_gpu_operations.preflight.fetching import Outcome
 from azure_gpu_operations.preflight.lists import ListKey, ListKind
 from azure_gpu_operations.preflight.rows import Answer
+from tests.support.azure_clients import fault
 from tests.support.embedded import EmbeddedAzure
-from tests.support.preflight import main
+from tests.support.preflight import Run
 
 T4 = "Standard NCASv3_T4 Family"
 STACK = """\
@@ -72,13 +72,13 @@ def test_a_pool_with_infiniband_needs_a_feature(state: str | None, answer: Answe
 
 
 def test_preflight_of_a_stack_with_a_cluster_asks_azure_about_all_of_it(
-    connected: EmbeddedAzure, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    connected: EmbeddedAzure, preflight: Run, tmp_path: Path
 ) -> None:
     (tmp_path / "Pulumi.with-aks.yaml").write_text(STACK)
-    connected.command("fault", "provider", "Microsoft.ContainerService/AKSInfinibandSupport", "NotRegistered")
-    assert main("--stack", "with-aks", "--config-folder", str(tmp_path), "--json") == 1
-    rows = json.loads(capsys.readouterr().out)["rows"]
-    by_check = {(row["subject"], row["check"]): row for row in rows}
+    fault(connected, "provider", name="Microsoft.ContainerService/AKSInfinibandSupport", registration="NotRegistered")
+    code, report = preflight("--stack", "with-aks", "--config-folder", str(tmp_path))
+    assert code == 1
+    by_check = {(row["subject"], row["check"]): row for row in report["rows"]}
     assert by_check["Microsoft.ContainerService", "registration"]["answer"] == "ok"
     flag = by_check["clusters.gpu.gpu_pools.big.size", "feature AKSInfinibandSupport"]
     assert flag["answer"] == "not registered"

@@ -1,6 +1,7 @@
 """Reading several lists at once: what is waited for, what is given up, and what is said of it. No network."""
 
 import argparse
+import threading
 from typing import Any
 
 import pytest
@@ -75,3 +76,15 @@ def test_a_login_is_asked_for_once_for_all_lists() -> None:
     found = fetch({number: lambda: shared.get_token("scope") for number in range(8)})
     assert all("az login" in outcome.missing for outcome in found.values())
     assert login.asked == 1
+
+
+def test_lists_are_read_at_once() -> None:
+    all_there = threading.Barrier(4)
+    found = fetch({number: lambda: all_there.wait(timeout=60) for number in range(4)})
+    assert {outcome.missing for outcome in found.values()} == {""}
+
+
+def test_a_list_that_takes_too_long_is_given_up() -> None:
+    never = threading.Event()
+    assert fetch({"list": never.wait}, limit_seconds=0.0)["list"].missing == "no answer within 0 seconds"
+    never.set()

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,9 @@ import pytest
 
 from azure_gpu_operations.preflight import validation
 from azure_gpu_operations.preflight.template import Template
+from tests.support.azure_clients import fault
 from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
-from tests.support.preflight import main
+from tests.support.preflight import Run, main
 
 GROUPS = "2024-03-01"
 # Everything but the cluster's Kubernetes objects is of Resource Manager.
@@ -46,22 +48,28 @@ config:
 """
 
 
+Judged = Callable[[], tuple[int, list[dict[str, Any]], dict[str, str]]]
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "Pulumi.mine.yaml").write_text(STACK)
     return tmp_path
 
 
-def judged(folder: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, list[dict[str, Any]], dict[str, str]]:
-    code = main("--stack", "mine", "--config-folder", str(folder), "--validate", "--json")
-    told = json.loads(capsys.readouterr().out)
-    return code, [each for each in told["rows"] if each["check"] in ("validate", "policy")], told["missing"]
+@pytest.fixture
+def judged(recorded_here: None, folder: Path, preflight: Run) -> Judged:
+    """What `--validate` answers: exit code, the rows of the two checks, and what is missing."""
+
+    def run() -> tuple[int, list[dict[str, Any]], dict[str, str]]:
+        code, told = preflight("--stack", "mine", "--config-folder", str(folder), "--validate")
+        return code, [each for each in told["rows"] if each["check"] in ("validate", "policy")], told["missing"]
+
+    return run
 
 
-def test_a_whole_stack_is_taken_and_nothing_is_made(
-    connected: EmbeddedAzure, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    code, rows, missing = judged(folder, capsys)
+def test_a_whole_stack_is_taken_and_nothing_is_made(connected: EmbeddedAzure, folder: Path, judged: Judged) -> None:
+    code, rows, missing = judged()
     assert [each["answer"] for each in rows] == ["ok"], rows
     assert missing == {}
     assert re.search(r"not sent: \d+ objects of Kubernetes$", rows[0]["message"]), rows[0]
@@ -71,12 +79,11 @@ def test_a_whole_stack_is_taken_and_nothing_is_made(
 
 
 def test_a_policy_is_told_with_its_assignment_the_property_and_the_key(
-    connected: EmbeddedAzure, folder: Path, capsys: pytest.CaptureFixture[str]
+    connected: EmbeddedAzure, folder: Path, judged: Judged
 ) -> None:
-    connected.command(
-        "fault", "policy-deny", "no-public", "properties.publicNetworkAccess", "Enabled", "--path", "*/registries/*"
-    )
-    code, [row], _ = judged(folder, capsys)
+    denied = {"property": "properties.publicNetworkAccess", "value": "Enabled", "path": "*/registries/*"}
+    fault(connected, "policy-deny", name="no-public", **denied)
+    code, [row], _ = judged()
     assert (code, row["subject"], row["check"], row["answer"]) == (1, "foundation.registry", "policy", "refused")
     assert "policy assignment 'no-public' denies Microsoft.ContainerRegistry/registries" in row["message"]
     assert 'properties.publicNetworkAccess: the stack sets "Enabled"' in row["message"]
@@ -84,37 +91,28 @@ def test_a_policy_is_told_with_its_assignment_the_property_and_the_key(
     assert "foundation.registry.overrides: {publicNetworkAccess: …}" in row["fix"]
 
 
-@pytest.mark.slow
-def test_what_a_service_refuses_is_told_with_its_code(
-    connected: EmbeddedAzure, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_a_service_refuses_is_told_with_its_code(connected: EmbeddedAzure, folder: Path, judged: Judged) -> None:
     file = folder / "Pulumi.mine.yaml"
     file.write_text(file.read_text().replace("cpu: 1,", "overrides: {restartPolicy: 5}, cpu: 1,"))
-    code, [row], _ = judged(folder, capsys)
+    code, [row], _ = judged()
     assert (code, row["subject"]) == (1, "container_groups.web")
     assert row["message"].startswith("InvalidRequestContent: ")
 
 
-@pytest.mark.slow
-def test_a_budget_is_judged_at_its_group_and_told_with_its_key(
-    connected: EmbeddedAzure, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_budget_is_judged_at_its_group_and_told_with_its_key(connected: EmbeddedAzure, folder: Path, judged: Judged) -> None:
     file = folder / "Pulumi.mine.yaml"
     head = STACK.partition("  azure-gpu:budget:")[0]
     file.write_text(f"{head}  azure-gpu:budget: {{monthly_usd: 500}}\n")
-    assert [each["answer"] for each in judged(folder, capsys)[1]] == ["ok"]
+    assert [each["answer"] for each in judged()[1]] == ["ok"]
     file.write_text(f"{head}  azure-gpu:budget: {{monthly_usd: 500, overrides: {{amount: much}}}}\n")
-    code, [row], _ = judged(folder, capsys)
+    code, [row], _ = judged()
     assert (code, row["subject"]) == (1, "budget")
     assert row["message"].startswith("InvalidRequestContent: ")
 
 
-@pytest.mark.slow
-def test_without_the_right_to_ask_the_answer_is_incomplete(
-    connected: EmbeddedAzure, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    connected.command("fault", "fail", "--path", "*/validate", "--status", "403", "--code", "AuthorizationFailed", "--count", "0")
-    _, rows, missing = judged(folder, capsys)
+def test_without_the_right_to_ask_the_answer_is_incomplete(connected: EmbeddedAzure, folder: Path, judged: Judged) -> None:
+    fault(connected, "fail", path="*/validate", status=403, code="AuthorizationFailed", count=0)
+    _, rows, missing = judged()
     assert rows == []
     assert "AuthorizationFailed" in missing[validation.NEEDED]
 

@@ -1,4 +1,4 @@
-"""`prices refresh` and `prices show`, against a local server in the form of the Retail Prices API."""
+"""`prices refresh` and `prices show`, against a server in the form of the Retail Prices API."""
 
 import argparse
 import json
@@ -46,7 +46,7 @@ def today() -> date:
 def test_a_refresh_adds_what_the_api_says_today_and_keeps_what_was_there(
     server: RetailPricesServer, files: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    server.script.rows = [
+    server.rows = [
         t4(0.55),
         t4(0.1, skuName="NC4as T4 v3 Spot", meterName="NC4as T4 v3 Spot"),
         t4(0.658, armRegionName="westeurope"),
@@ -76,18 +76,18 @@ def test_a_refresh_adds_what_the_api_says_today_and_keeps_what_was_there(
 
 
 def test_a_second_refresh_replaces_the_rows_of_the_first(server: RetailPricesServer, files: tuple[Path, Path]) -> None:
-    server.script.rows = [t4(0.55)]
+    server.rows = [t4(0.55)]
     assert refresh(server, files, "--size", "nc4as_t4_v3") == 0
-    server.script.rows = [t4(0.56)]
+    server.rows = [t4(0.56)]
     assert refresh(server, files, "--size", "nc4as_t4_v3") == 0
     fresh = [one for one in price_table.read(files[0].read_text(encoding="utf-8")) if one.source == "api"]
     assert [(one.size, one.region, str(one.usd_hour)) for one in fresh] == [("Standard_NC4as_T4_v3", "eastus", "0.56")]
 
 
 def test_a_size_is_asked_for_in_azures_own_spelling_and_alone(server: RetailPricesServer, files: tuple[Path, Path]) -> None:
-    server.script.rows = [t4(0.55)]
+    server.rows = [t4(0.55)]
     assert refresh(server, files, "--size", "NC4AS_T4_V3", "--region", "eastus") == 0
-    (asked,) = server.script.asked
+    (asked,) = server.asked
     assert asked["$filter"] == (
         "serviceName eq 'Virtual Machines' and armSkuName eq 'Standard_NC4as_T4_v3' and priceType eq 'Consumption' "
         "and armRegionName eq 'eastus'"
@@ -97,13 +97,13 @@ def test_a_size_is_asked_for_in_azures_own_spelling_and_alone(server: RetailPric
 
 def test_a_quote_in_a_size_stays_inside_its_quotes(server: RetailPricesServer, files: tuple[Path, Path]) -> None:
     assert refresh(server, files, "--size", "x' or armSkuName eq 'y") == 0
-    assert "'Standard_x''_or_armSkuName_eq_''y'" in server.script.asked[0]["$filter"]
+    assert "'Standard_x''_or_armSkuName_eq_''y'" in server.asked[0]["$filter"]
 
 
 def test_an_unknown_region_of_the_api_is_named_and_left_out(
     server: RetailPricesServer, files: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    server.script.rows = [t4(0.55), t4(0.7, armRegionName="newregion9")]
+    server.rows = [t4(0.55), t4(0.7, armRegionName="newregion9")]
     assert refresh(server, files, "--size", "NC4as_T4_v3") == 0
     assert "newregion9" not in files[0].read_text(encoding="utf-8")
     assert "newregion9" in capsys.readouterr().out
@@ -112,7 +112,7 @@ def test_an_unknown_region_of_the_api_is_named_and_left_out(
 def test_prices_that_cannot_be_told_apart_are_left_out_and_named(
     server: RetailPricesServer, files: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    server.script.rows = [t4(0.55), t4(0.56, productName="Another")]
+    server.rows = [t4(0.55), t4(0.56, productName="Another")]
     assert refresh(server, files, "--size", "NC4as_T4_v3") == 0
     assert files[0].read_text(encoding="utf-8") == OLD
     assert "Another / NC4as T4 v3 0.56" in capsys.readouterr().out
@@ -121,9 +121,9 @@ def test_prices_that_cannot_be_told_apart_are_left_out_and_named(
 def test_a_refresh_that_fails_halfway_changes_no_file_and_says_what_is_missing(
     server: RetailPricesServer, files: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    server.script.rows = [t4(0.55), *EAST_US_METERS]
+    server.rows = [t4(0.55), *EAST_US_METERS]
     sizes = ["--size", "NC4as_T4_v3", "--size", "NC6s_v3", "--size", "NC12s_v3"]
-    server.script.faults = [(200, {}, '{"Items": [], "NextPageLink": null}'), (400, {}, "no"), (400, {}, "no")]
+    server.faults = [(200, {}, '{"Items": [], "NextPageLink": null}'), (400, {}, "no"), (400, {}, "no")]
     assert refresh(server, files, *sizes) == 1
     assert (files[0].read_text(encoding="utf-8"), files[1].read_text(encoding="utf-8")) == (OLD, OLD_METERS)
     assert sorted(path.name for path in files[0].parent.iterdir()) == ["container_apps_prices.csv", "vm_prices.csv"]
@@ -132,7 +132,7 @@ def test_a_refresh_that_fails_halfway_changes_no_file_and_says_what_is_missing(
     assert "Standard_NC6s_v3" in said
     assert "HTTP 400" in said
     assert "Standard_NC12s_v3: not requested" in said
-    assert len(server.script.asked) == 2
+    assert len(server.asked) == 2
 
 
 def test_a_damaged_price_file_is_named_before_anything_is_asked(
@@ -141,7 +141,7 @@ def test_a_damaged_price_file_is_named_before_anything_is_asked(
     files[0].write_text(OLD + "Standard_NC6,eastus,0,,2026-01-01,api\n", encoding="utf-8")
     assert refresh(server, files) == 1
     assert "vm_prices.csv:6:21: usd_hour (USD per hour, on demand) is '0'" in capsys.readouterr().err
-    assert server.script.asked == []
+    assert server.asked == []
 
 
 @pytest.mark.parametrize("words", [["--region", "westeuropa"], ["--size", "NC6", "--region", "nowhere"]])
@@ -150,7 +150,7 @@ def test_an_unknown_region_on_the_command_line_is_refused(
 ) -> None:
     assert refresh(server, files, *words) == 2
     assert words[-1] in capsys.readouterr().err
-    assert server.script.asked == []
+    assert server.asked == []
 
 
 def test_what_is_no_web_address_is_refused() -> None:
@@ -187,7 +187,7 @@ def test_show_says_where_nothing_is_known(words: list[str], code: int, capsys: p
 
 def test_the_shipped_meters_can_be_renewed(server: RetailPricesServer, files: tuple[Path, Path]) -> None:
     files[1].write_text(Path(container_apps.METER_PRICES).read_text(encoding="utf-8"), encoding="utf-8")
-    server.script.rows = EAST_US_METERS
+    server.rows = EAST_US_METERS
     assert refresh(server, files, "--region", "eastus") == 0
     rows = container_apps.read(files[1].read_text(encoding="utf-8"))
     assert {one.meter.value: str(one.usd_second) for one in rows if one.source == "api"}["A100"] == "0.000529"

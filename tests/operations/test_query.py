@@ -1,86 +1,58 @@
 """`query` against a server of the test's own: what is sent, what is measured, and what a refusal is called."""
 
+import itertools
 import json
 import struct
-import threading
-import time
 import zlib
-from collections.abc import Callable, Iterator
-from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from io import BytesIO
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import requests
 from PIL import Image
 from rich.console import Console
 
 from azure_gpu_operations.__main__ import main
-from azure_gpu_operations.query import inputs, scores
+from azure_gpu_operations.query import inputs, scores, sending
 from azure_gpu_operations.query.latency import latency
 from azure_gpu_operations.query.picture import picture
 from azure_gpu_operations.query.refusals import refusal
 from azure_gpu_operations.query.sending import Sent, server_seconds
+from tests.support import web
+from tests.support.web import Answer
 
 KEY = "k-4f1c9a7e22b84d0f"
 
 
 class Server:
-    """Answers as a scoring server does. `answer(number, request)` gives status, body and headers."""
+    """Answers as a scoring server does. `answer(number)` gives status, body and headers of a request."""
+
+    url = "http://127.0.0.1:8080/score"
 
     def __init__(self) -> None:
-        self.requests: list[tuple[dict[str, str], bytes]] = []
-        self.connections = 0
-        self.drips = False  # a byte of the body at a time, without end
+        self.requests: list[tuple[Mapping[str, str | bytes], bytes]] = []
+        self.sessions: set[object] = set()  # of clients, each with connections of its own
+        self.body: Iterable[bytes] | None = None  # in place of the answer's
         self.answer: Callable[[int], tuple[int, Any, dict[str, str]]] = lambda number: (200, {"scores": [[0.1, 0.7, 0.2]]}, {})
-        outer, lock = self, threading.Lock()
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def setup(self) -> None:
-                super().setup()
-                outer.connections += 1
-
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                with lock:
-                    outer.requests.append((dict(self.headers.items()), body))
-                    number = len(outer.requests) - 1
-                if outer.drips:
-                    self.send_response(200)
-                    self.send_header("Content-Length", "1000000")
-                    self.end_headers()
-                    with suppress(OSError):  # until the client has enough
-                        while True:
-                            self.wfile.write(b" ")
-                            time.sleep(0.02)
-                    return
-                status, content, headers = outer.answer(number)
-                data = content if isinstance(content, bytes) else json.dumps(content).encode()
-                self.send_response(status)
-                for name, value in {"Content-Length": str(len(data)), **headers}.items():
-                    self.send_header(name, value)
-                self.end_headers()
-                self.wfile.write(data)
-
-            def log_message(self, format: str, *args: Any) -> None:
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self.server.server_port}/score"
-        threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+    def __call__(self, request: requests.PreparedRequest, session: object) -> Answer:
+        assert isinstance(request.body, bytes)
+        self.requests.append((request.headers, request.body))
+        self.sessions.add(session)
+        status, content, headers = self.answer(len(self.requests) - 1)
+        data = content if isinstance(content, bytes) else json.dumps(content).encode()
+        return Answer(status, headers, self.body or [data])
 
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     monkeypatch.setenv("SCORING_KEY", KEY)
     running = Server()
-    yield running
-    running.server.shutdown()
-    running.server.server_close()
+    with web.answered(running):
+        yield running
 
 
 @pytest.fixture
@@ -156,9 +128,11 @@ def test_nothing_is_sent_twice_when_the_server_refuses(server: Server, image: Pa
 
 
 def test_a_byte_now_and_then_has_no_more_time_than_a_request_has(
-    server: Server, image: Path, capsys: pytest.CaptureFixture[str]
+    server: Server, image: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    server.drips = True
+    clock = itertools.count(0, 0.1)  # seconds pass with each look at it
+    monkeypatch.setattr(sending, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
+    server.body = itertools.repeat(b" ")
     assert query(server, str(image), "--timeout", "0.5") == 1
     assert "no answer within 0.5 s" in capsys.readouterr().out
 
@@ -182,16 +156,16 @@ def test_many_requests_by_some_clients_with_percentiles_and_shares(
     server: Server, image: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     named = lambda number: "green" if number % 10 == 0 else "blue"  # noqa: E731
-    timing = {"Server-Timing": "decode;dur=0.1, total;dur=1.5"}
+    timing = {"Server-Timing": "decode;dur=0.1, total;dur=0.001"}
     server.answer = lambda number: (200, [[1, 0]], {"azureml-model-deployment": named(number), **timing})
     assert query(server, str(image), "--count", "40", "--clients", "4", "--json") == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["requests"], told["answered"], told["statuses"]) == (40, 40, {"200": 40})
     assert told["deployments"] == {"green": 4, "blue": 36}
-    assert server.connections <= 4, "each client keeps its connection"
-    assert told["latency_seconds"]["server"]["p99"] == 0.0015
-    assert told["latency_seconds"]["all"]["requests"] == 40 - server.connections
-    assert told["latency_seconds"]["network"]["p50"] == pytest.approx(told["latency_seconds"]["all"]["p50"] - 0.0015)
+    assert len(server.sessions) <= 4, "each client keeps its connection"
+    assert told["latency_seconds"]["server"]["p99"] == 0.000001
+    assert told["latency_seconds"]["all"]["requests"] == 40 - len(server.sessions)
+    assert told["latency_seconds"]["network"]["p50"] == pytest.approx(told["latency_seconds"]["all"]["p50"] - 0.000001)
 
 
 def test_percentiles_are_measured_values_by_nearest_rank() -> None:
@@ -320,11 +294,17 @@ def test_what_the_server_says_is_shown_without_what_a_terminal_acts_upon() -> No
     assert len(refusal(Sent(0, 500, 0.1, b"x" * 10_000)).said) == 301
 
 
-def test_a_server_that_is_not_there_is_said_in_a_line(image: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["query", "--url", "http://127.0.0.1:9/score", str(image)]) == 1
+def test_a_server_that_is_not_there_is_said_in_a_line(
+    server: Server, image: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refused(_: int) -> Any:
+        raise requests.ConnectionError("connection refused")
+
+    server.answer = refused
+    assert query(server, str(image)) == 1
     told = capsys.readouterr().out
     assert "red.png: no answer" in told
-    assert "127.0.0.1:9 can't be reached" in told
+    assert "127.0.0.1:8080 can't be reached: connection refused" in told
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,7 @@ def test_the_lock_of_a_living_process_stays(tmp_path: Path) -> None:
     assert repair.locks(tmp_path, "azure-gpu", "local") == repair.Locks(living=(file,))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="this system doesn't show in /proc that a process has ended")
 def test_the_lock_of_a_process_whose_exit_code_nobody_has_collected_is_dead(tmp_path: Path) -> None:
     process = subprocess.Popen([sys.executable, "-c", ""])

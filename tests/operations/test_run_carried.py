@@ -1,15 +1,18 @@
 """Files that go with a run: what is requested, the image that carries them, and the carrier itself against a blob service."""
 
 import json
+import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable, Sequence
+from email.message import Message
+from io import BytesIO
 from pathlib import Path
-from threading import Thread
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
+from urllib.error import HTTPError
 from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.request import Request
 
 import pytest
 
@@ -77,109 +80,98 @@ def test_the_image_starts_the_carrier_which_starts_what_it_started() -> None:
     assert carried.with_carrier(FOLDER, ["--epochs", "3"])[1] == ["python", "-m", "work", "--epochs", "3"]
 
 
-class Azure(ThreadingHTTPServer):
+class Azure:
     """An identity endpoint and one container of blobs. `busy`: how requests are refused first, 0 for one that isn't."""
 
+    url = "https://azure.example"
+
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
         self.blobs: dict[str, bytes] = {}
         self.blocks: dict[str, bytes] = {}
         self.tokens: list[tuple[str, dict[str, str], dict[str, list[str]]]] = []
         self.busy: list[int] = []
         self.no_token: list[str] = []
-        self.url = f"http://127.0.0.1:{self.server_port}"
 
-
-class Handler(BaseHTTPRequestHandler):
-    server: Azure
-
-    def do_GET(self) -> None:
-        parts = urlsplit(self.path)
-        query = parse_qs(parts.query)
-        if parts.path.endswith("/token"):
-            self.server.tokens.append((parts.path, {name.lower(): value for name, value in self.headers.items()}, query))
-            self._answer(200, json.dumps({"access_token": "t", "expires_in": "3600"}).encode())
-        elif self._refused():
-            return
-        elif query.get("comp") == ["list"]:
-            names = [name for name in sorted(self.server.blobs) if name.startswith(query["prefix"][0])]
-            blobs = "".join(f"<Blob><Name>{name}</Name></Blob>" for name in names)
-            self._answer(200, f"<EnumerationResults><Blobs>{blobs}</Blobs><NextMarker/></EnumerationResults>".encode())
+    def open(self, request: Request, timeout: float) -> BytesIO:
+        """In place of `urllib.request.urlopen`."""
+        assert timeout > 0
+        parts, body = urlsplit(request.full_url), request.data
+        assert body is None or isinstance(body, bytes)
+        if parts.path.startswith("/runs"):
+            status, content = self._blob(request, unquote(parts.path).removeprefix("/runs/"), parse_qs(parts.query), body or b"")
         else:
-            self._answer(200, self.server.blobs[unquote(parts.path).removeprefix("/runs/")])
+            status, content = self._token(request, parts.path, parse_qs((body or b"").decode() or parts.query))
+        if status < 400:
+            return BytesIO(content)
+        headers = Message()
+        headers["x-ms-error-code"] = "AuthorizationPermissionMismatch"
+        raise HTTPError(request.full_url, status, "", headers, BytesIO(content))
 
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"])).decode()
-        self.server.tokens.append((self.path, {}, parse_qs(body)))
-        if self.server.no_token:
-            told = {"error": "invalid_client", "error_description": self.server.no_token.pop(0)}
-            self._answer(401, json.dumps(told).encode())
-            return
-        self._answer(200, json.dumps({"access_token": "t", "expires_in": 3600}).encode())
+    def _token(self, request: Request, path: str, query: dict[str, list[str]]) -> tuple[int, bytes]:
+        self.tokens.append((path, {name.lower(): value for name, value in request.header_items()}, query))
+        if self.no_token:
+            return 401, json.dumps({"error": "invalid_client", "error_description": self.no_token.pop(0)}).encode()
+        return 200, json.dumps({"access_token": "t", "expires_in": "3600"}).encode()
 
-    def do_PUT(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        if self._refused():
-            return
-        parts = urlsplit(self.path)
-        query, name = parse_qs(parts.query), unquote(parts.path).removeprefix("/runs/")
-        if query.get("comp") == ["block"]:
-            self.server.blocks[query["blockid"][0]] = body
-        elif query.get("comp") == ["blocklist"]:
-            ids = [part.partition("<")[0] for part in body.decode().split("<Latest>")[1:]]
-            self.server.blobs[name] = b"".join(self.server.blocks[each] for each in ids)
-        else:
-            assert self.headers["x-ms-blob-type"] == "BlockBlob"
-            self.server.blobs[name] = body
-        self._answer(201)
-
-    def do_DELETE(self) -> None:
-        if self._refused():
-            return
-        name = unquote(urlsplit(self.path).path).removeprefix("/runs/")
-        self._answer(202 if self.server.blobs.pop(name, None) is not None else 404)
-
-    def _refused(self) -> bool:
-        assert self.headers["Authorization"] == "Bearer t"
-        assert self.headers["x-ms-version"]
-        status = self.server.busy.pop(0) if self.server.busy else 0
-        if not status:
-            return False
-        self._answer(status, headers={"x-ms-error-code": "AuthorizationPermissionMismatch"})
-        return True
-
-    def _answer(self, status: int, body: bytes = b"", headers: dict[str, str] | None = None) -> None:
-        self.send_response(status)
-        for name, value in {"Content-Length": str(len(body)), **(headers or {})}.items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        pass
+    def _blob(self, request: Request, name: str, query: dict[str, list[str]], body: bytes) -> tuple[int, bytes]:
+        headers = {key.lower(): value for key, value in request.header_items()}
+        assert headers["authorization"] == "Bearer t"
+        assert headers["x-ms-version"]
+        if (status := self.busy.pop(0) if self.busy else 0) != 0:
+            return status, b""
+        match request.method, query.get("comp", [""])[0]:
+            case "GET", "list":
+                names = [each for each in sorted(self.blobs) if each.startswith(query["prefix"][0])]
+                blobs = "".join(f"<Blob><Name>{each}</Name></Blob>" for each in names)
+                return 200, f"<EnumerationResults><Blobs>{blobs}</Blobs><NextMarker/></EnumerationResults>".encode()
+            case "GET", _:
+                return 200, self.blobs[name]
+            case "PUT", "block":
+                self.blocks[query["blockid"][0]] = body
+            case "PUT", "blocklist":
+                ids = [part.partition("<")[0] for part in body.decode().split("<Latest>")[1:]]
+                self.blobs[name] = b"".join(self.blocks[each] for each in ids)
+            case "PUT", _:
+                assert headers["x-ms-blob-type"] == "BlockBlob"
+                self.blobs[name] = body
+            case _:
+                return (202 if self.blobs.pop(name, None) is not None else 404), b""
+        return 201, b""
 
 
-@pytest.fixture
-def azure() -> Iterator[Azure]:
-    server = Azure()
-    thread = Thread(target=server.serve_forever)
-    thread.start()
-    yield server
-    server.shutdown()
-    thread.join()
-    server.server_close()
+class Carried(NamedTuple):
+    """How the carrier ended."""
+
+    code: int
+    lines: list[str]
 
 
-def carry_out(
-    azure: Azure,
-    folder: Path,
-    program: str,
-    *,
-    inputs: Sequence[Any] = (),
-    outputs: Sequence[str] = (),
-    **environment: str,
-) -> "subprocess.CompletedProcess[str]":
-    told = {
+class Carrier:
+    """The carrier in the test's process and in a folder of its own. `program` stands for the one that it starts."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        self.azure = Azure()
+        self.folder = folder
+        self._monkeypatch, self._capsys = monkeypatch, capsys
+        self.program: Callable[[], int] = lambda: 0
+        monkeypatch.chdir(folder)
+        monkeypatch.setattr(carry.urllib.request, "urlopen", self.azure.open)
+        monkeypatch.setattr(carry.time, "sleep", lambda _: None)
+        monkeypatch.setattr(carry.signal, "signal", lambda *_: None)
+        monkeypatch.setattr(carry.subprocess, "Popen", lambda _: SimpleNamespace(wait=lambda: self.program()))
+        monkeypatch.setattr(carry, "_PART_BYTES", 100)
+
+    def run(self, *, inputs: Sequence[Any] = (), outputs: Sequence[str] = (), **environment: str) -> Carried:
+        told = files_of(self.azure, inputs, outputs)
+        known = {"IDENTITY_ENDPOINT": f"{self.azure.url}/msi/token", "IDENTITY_HEADER": "secret", **environment}
+        for name, value in {**known, carry.VARIABLE: json.dumps(told)}.items():
+            self._monkeypatch.setenv(name, value)
+        code = carry.main(["program"])
+        return Carried(code, self._capsys.readouterr().err.splitlines())
+
+
+def files_of(azure: Azure, inputs: Sequence[Any] = (), outputs: Sequence[str] = ()) -> dict[str, Any]:
+    return {
         "container_url": f"{azure.url}/runs",
         "client_id": "client",
         "inputs": inputs,
@@ -187,65 +179,94 @@ def carry_out(
         "prefix": "run-1/main",
         "under_way": "under-way/run-1" if outputs else "",
     }
-    # The waits between tries are left out: what is tested is what is tried.
-    code = "import sys; sys.argv[:1] = []; from azure_gpu_operations.run.carrier import carry; carry._WAIT_SECONDS = 0.0; "
-    code += "carry._PART_BYTES = 100; sys.exit(carry.main(sys.argv))"
-    words = [sys.executable, "-c", code, sys.executable, "-c", program]
-    known = {"PATH": "/usr/bin", "IDENTITY_ENDPOINT": f"{azure.url}/msi/token", "IDENTITY_HEADER": "secret", **environment}
-    return subprocess.run(
-        words, cwd=folder, env={**known, carry.VARIABLE: json.dumps(told)}, capture_output=True, text=True, check=False
-    )
 
 
-def test_inputs_are_there_when_the_program_starts_and_what_it_leaves_is_uploaded(azure: Azure, tmp_path: Path) -> None:
-    azure.blobs = {"inputs/1/a b.txt": b"one", "inputs/1/deep/c.txt": b"two", "inputs/2": b"three", "inputs/20": b"none of it"}
-    azure.blobs |= {"under-way/run-1": b"", "under-way/run-10": b""}
-    program = (
-        "import os, pathlib, sys; print(sorted(p.as_posix() for p in pathlib.Path().rglob('*') if p.is_file()));"
-        "pathlib.Path('out/x').mkdir(parents=True); pathlib.Path('out/x/large.bin').write_bytes(b'0123456789' * 25);"
-        "pathlib.Path('out/small.txt').write_text('s'); pathlib.Path('left.log').write_text('no');"
-        "print('AZURE_GPU_FILES' in os.environ); sys.exit(7)"
-    )
+@pytest.fixture
+def carrier(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Carrier:
+    return Carrier(tmp_path, monkeypatch, capsys)
+
+
+def writes(*names: str, code: int = 0) -> Callable[[], int]:
+    """A program that leaves files with their own names in them."""
+
+    def program() -> int:
+        for name in names:
+            Path(name).parent.mkdir(parents=True, exist_ok=True)
+            Path(name).write_text(name)
+        return code
+
+    return program
+
+
+def test_inputs_are_there_when_the_program_starts_and_what_it_leaves_is_uploaded(carrier: Carrier) -> None:
+    blobs = carrier.azure.blobs
+    blobs |= {"inputs/1/a b.txt": b"one", "inputs/1/deep/c.txt": b"two", "inputs/2": b"three", "inputs/20": b"none of it"}
+    blobs |= {"under-way/run-1": b"", "under-way/run-10": b""}
+    found: list[str] = []
+
+    def program() -> int:
+        found.extend(sorted(path.as_posix() for path in Path().rglob("*") if path.is_file()))
+        found.append(str(carry.VARIABLE in os.environ))
+        writes("out/small.txt", "left.log")()
+        Path("out/x").mkdir()
+        Path("out/x/large.bin").write_bytes(b"0123456789" * 25)
+        return 7
+
+    carrier.program = program
     inputs = [{"from": "inputs/1/", "to": "data"}, {"from": "inputs/20", "to": "labels"}]
-    done = carry_out(azure, tmp_path, program, inputs=inputs, outputs=["out", "out/*.txt"])
-    assert done.returncode == 7, done.stderr
-    assert done.stdout.splitlines() == ["['data/a b.txt', 'data/deep/c.txt', 'labels']", "False"]
-    assert done.stderr.splitlines() == ["azure-gpu: fetched 3 input files", "azure-gpu: uploaded 2 files"]
-    assert azure.blobs["run-1/main/out/x/large.bin"] == b"0123456789" * 25
-    assert azure.blobs["run-1/main/out/small.txt"] == b"s"
-    assert "run-1/main/left.log" not in azure.blobs
-    assert [name for name in azure.blobs if name.startswith("under-way")] == ["under-way/run-10"]
+    done = carrier.run(inputs=inputs, outputs=["out", "out/*.txt"])
+    assert done == (7, ["azure-gpu: fetched 3 input files", "azure-gpu: uploaded 2 files"])
+    assert found == ["data/a b.txt", "data/deep/c.txt", "labels", "False"]
+    assert blobs["run-1/main/out/x/large.bin"] == b"0123456789" * 25
+    assert blobs["run-1/main/out/small.txt"] == b"out/small.txt"
+    assert "run-1/main/left.log" not in blobs
+    assert [name for name in blobs if name.startswith("under-way")] == ["under-way/run-10"]
 
 
-def test_a_run_whose_files_can_not_all_be_uploaded_stays_under_way(azure: Azure, tmp_path: Path) -> None:
-    azure.blobs = {"under-way/run-1": b""}
-    azure.busy = [0, *[403] * 6]
-    done = carry_out(azure, tmp_path, "[open(name, 'w').write(name) for name in 'ab']", outputs=["a", "b"])
-    assert done.returncode == 125
-    assert azure.blobs == {"under-way/run-1": b"", "run-1/main/a": b"a"}
+def test_a_run_whose_files_can_not_all_be_uploaded_stays_under_way(carrier: Carrier) -> None:
+    carrier.azure.blobs = {"under-way/run-1": b""}
+    carrier.azure.busy = [0, *[403] * 6]
+    carrier.program = writes("a", "b")
+    assert carrier.run(outputs=["a", "b"]).code == 125
+    assert carrier.azure.blobs == {"under-way/run-1": b"", "run-1/main/a": b"a"}
 
 
-def test_what_is_refused_for_a_while_is_tried_again(azure: Azure, tmp_path: Path) -> None:
-    azure.busy = [403, 503, 429]
-    done = carry_out(azure, tmp_path, "open('a', 'w').write('x')", outputs=["a"])
-    assert (done.returncode, azure.blobs) == (0, {"run-1/main/a": b"x"})
+def test_what_is_refused_for_a_while_is_tried_again(carrier: Carrier) -> None:
+    carrier.azure.busy = [403, 503, 429]
+    carrier.program = writes("a")
+    assert (carrier.run(outputs=["a"]).code, carrier.azure.blobs) == (0, {"run-1/main/a": b"a"})
 
 
-def test_what_stays_refused_names_the_role_and_is_no_exit_code_of_the_programs(azure: Azure, tmp_path: Path) -> None:
-    azure.busy = [403] * 6
-    done = carry_out(azure, tmp_path, "open('a', 'w').write('x')", outputs=["a"])
-    assert done.returncode == 125
-    assert done.stderr.splitlines()[-1] == (
-        f"azure-gpu: {azure.url}/runs rejects the request: AuthorizationPermissionMismatch; assign its identity the role Storage "
-        "Blob Data Contributor on the account"
+def test_what_stays_refused_names_the_role_and_is_no_exit_code_of_the_programs(carrier: Carrier) -> None:
+    carrier.azure.busy = [403] * 6
+    carrier.program = writes("a")
+    done = carrier.run(outputs=["a"])
+    assert done.code == 125
+    assert done.lines[-1] == (
+        f"azure-gpu: {carrier.azure.url}/runs rejects the request: AuthorizationPermissionMismatch; assign its identity the role "
+        "Storage Blob Data Contributor on the account"
     )
-    assert "Traceback" not in done.stderr
 
 
-def test_a_program_that_is_not_there_and_one_that_a_signal_ends(azure: Azure, tmp_path: Path) -> None:
-    killed = carry_out(azure, tmp_path, "import os, signal; os.kill(os.getpid(), signal.SIGKILL)", outputs=["a"])
-    assert killed.returncode == 137
-    assert carried.carry.left(["nowhere/*"]) == []
+def test_one_that_a_signal_ends_has_a_shells_code(carrier: Carrier) -> None:
+    carrier.program = lambda: -9
+    assert carrier.run(outputs=["nowhere/*"]).code == 137
+
+
+@pytest.mark.slow
+def test_the_carrier_runs_by_itself_as_in_a_container(tmp_path: Path) -> None:
+    words = [
+        sys.executable,
+        carry.__file__,
+        sys.executable,
+        "-c",
+        "import os, sys; sys.exit(7 if 'AZURE_GPU_FILES' in os.environ else 3)",
+    ]
+    told = {"PATH": "/usr/bin", carry.VARIABLE: json.dumps(files_of(Azure()))}
+    assert subprocess.run(words, cwd=tmp_path, env=told, check=False).returncode == 3
+    words[2:] = ["no-such-program"]
+    done = subprocess.run(words, cwd=tmp_path, env=told, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (125, "azure-gpu: no-such-program can't be started: No such file or directory\n")
 
 
 @pytest.mark.parametrize(
@@ -268,50 +289,49 @@ def test_a_program_that_is_not_there_and_one_that_a_signal_ends(azure: Azure, tm
     ids=["Container Apps", "Azure ML", "machine"],
 )
 def test_a_token_is_asked_for_as_each_service_has_it(
-    azure: Azure,
-    tmp_path: Path,
+    carrier: Carrier,
     environment: dict[str, str],
     path: str,
     header: tuple[str, str],
     query: dict[str, list[str]],
 ) -> None:
-    given = {name: value.format(url=azure.url) for name, value in environment.items()}
-    assert carry_out(azure, tmp_path, "open('a', 'w')", outputs=["a"], **given).returncode == 0
-    ((asked, headers, found),) = azure.tokens
+    carrier.program = writes("a")
+    given = {name: value.format(url=carrier.azure.url) for name, value in environment.items()}
+    assert carrier.run(outputs=["a"], **given).code == 0
+    ((asked, headers, found),) = carrier.azure.tokens
     assert (asked, headers[header[0]]) == (path, header[1])
     assert found == {"resource": ["https://storage.azure.com/"], **query}
 
 
-def pods_variables(azure: Azure, folder: Path) -> dict[str, str]:
+def pods_variables(carrier: Carrier) -> dict[str, str]:
     """As the webhook of workload identity sets them."""
-    (folder / "token").write_text("of the service account")
+    token = carrier.folder / "token"
+    token.write_text("of the service account")
     return {
-        "AZURE_FEDERATED_TOKEN_FILE": str(folder / "token"),
+        "AZURE_FEDERATED_TOKEN_FILE": str(token),
         "AZURE_CLIENT_ID": "pods",
         "AZURE_TENANT_ID": "tenant",
-        "AZURE_AUTHORITY_HOST": f"{azure.url}/",
+        "AZURE_AUTHORITY_HOST": f"{carrier.azure.url}/",
     }
 
 
-def test_a_credential_that_is_new_is_waited_for_and_any_other_refusal_is_told_in_entras_words(
-    azure: Azure, tmp_path: Path
-) -> None:
-    given = pods_variables(azure, tmp_path)
+def test_a_credential_that_is_new_is_waited_for_and_any_other_refusal_is_told_in_entras_words(carrier: Carrier) -> None:
+    given, azure, carrier.program = pods_variables(carrier), carrier.azure, writes("a")
     azure.no_token = ["AADSTS700213: No matching federated identity record found for presented assertion subject 'a'."] * 2
-    assert carry_out(azure, tmp_path, "open('a', 'w')", outputs=["a"], **given).returncode == 0
+    assert carrier.run(outputs=["a"], **given).code == 0
     assert len(azure.tokens) == 3
     azure.no_token = ["AADSTS700016: Application with identifier 'pods' was not found.\r\nTrace ID: 1"]
-    done = carry_out(azure, tmp_path, "open('a', 'w')", outputs=["a"], **given)
-    assert (done.returncode, len(azure.tokens)) == (125, 4)
-    assert done.stderr.splitlines()[-1] == (
+    done = carrier.run(outputs=["a"], **given)
+    assert (done.code, len(azure.tokens)) == (125, 4)
+    assert done.lines[-1] == (
         "azure-gpu: the container's identity gets no token: AADSTS700016: Application with identifier 'pods' was not found."
     )
 
 
-def test_a_pods_token_is_exchanged_for_one_of_its_identity(azure: Azure, tmp_path: Path) -> None:
-    given = pods_variables(azure, tmp_path)
-    assert carry_out(azure, tmp_path, "open('a', 'w')", outputs=["a"], **given).returncode == 0
-    ((path, _, form),) = azure.tokens
+def test_a_pods_token_is_exchanged_for_one_of_its_identity(carrier: Carrier) -> None:
+    carrier.program = writes("a")
+    assert carrier.run(outputs=["a"], **pods_variables(carrier)).code == 0
+    ((path, _, form),) = carrier.azure.tokens
     assert path == "/tenant/oauth2/v2.0/token"
     assert (form["client_id"], form["client_assertion"]) == (["pods"], ["of the service account"])
     assert form["scope"] == ["https://storage.azure.com/.default"]

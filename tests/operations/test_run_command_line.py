@@ -255,6 +255,7 @@ def test_a_manual_job_has_credentials_for_the_servers_that_it_names() -> None:
     assert job.is_manual
 
 
+@pytest.mark.slow
 def test_it_loads_without_azures_clients() -> None:
     code = (
         "import sys; from azure_gpu_operations.__main__ import main\n"

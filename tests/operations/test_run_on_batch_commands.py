@@ -24,10 +24,12 @@ def ran(line: str, **environment: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_words_reach_a_program_behind_a_shell_as_they_are() -> None:
     assert json.loads(ran(commands.script(f"{SHOW} {commands.shell_line(WORDS)}"))) == WORDS
 
 
+@pytest.mark.slow
 def test_variables_of_the_node_are_filled_in_and_no_others() -> None:
     line = commands.script(
         f"{SHOW} {commands.shell_line(['$AZ_BATCH_TASK_WORKING_DIR/x y', '${AZ_BATCH_NODE_SHARED_DIR}', '$PATH'])}"
@@ -35,10 +37,31 @@ def test_variables_of_the_node_are_filled_in_and_no_others() -> None:
     assert json.loads(ran(line)) == ["/mnt/a folder/x y", "/mnt/shared", "$PATH"]
 
 
+def test_words_are_quoted_for_a_shell_but_for_variables_of_the_node() -> None:
+    assert commands.shell_line(["a b", "it's", "$HOME", "`id`", 'q"q', "", "back\\slash", "plain"]) == (
+        r""""a b" "it's" "\$HOME" "\`id\`" "q\"q" "" "back\\slash" plain"""
+    )
+    line = ["$AZ_BATCH_TASK_WORKING_DIR/x y", "${AZ_BATCH_NODE_SHARED_DIR}", "$PATH"]
+    assert commands.shell_line(line) == r'''"$AZ_BATCH_TASK_WORKING_DIR""/x y" "${AZ_BATCH_NODE_SHARED_DIR}" "\$PATH"'''
+
+
+def test_a_file_of_secrets_is_read_and_removed_before_the_program_starts() -> None:
+    file = '"$AZ_BATCH_TASK_WORKING_DIR/.run-environment"'
+    *shell, line = shlex.split(commands.native("nvidia-smi -L", secrets=True))
+    assert (shell, line) == (["/bin/bash", "-c"], f". {file} && rm -f {file} && exec nvidia-smi -L")
+    assert commands.secrets_file([("TOKEN", "it's $HOME")]) == b"export TOKEN='it'\"'\"'s $HOME'\n"
+    started = commands.container([], ["python", "two words", "$AZ_BATCH_NODE_SHARED_DIR/x"], secrets=True)
+    assert started is not None
+    assert started.run_options == "--entrypoint /bin/sh"
+    called = f'. {file} && rm -f {file} && exec "${{1}}" "${{2}}" "$AZ_BATCH_NODE_SHARED_DIR"/x'
+    assert shlex.split(started.command_line) == ["-c", called, "sh", "python", "two words"]
+
+
 def test_a_command_that_needs_no_shell_is_sent_as_it_is() -> None:
     assert commands.native("nvidia-smi -L") == "nvidia-smi -L"
 
 
+@pytest.mark.slow
 def test_secrets_are_read_from_a_file_that_is_gone_when_the_program_starts(tmp_path: Path) -> None:
     file = tmp_path / ".run-environment"
     file.write_bytes(commands.secrets_file([("TOKEN", 'it\'s $HOME "x"')]))
@@ -47,6 +70,7 @@ def test_secrets_are_read_from_a_file_that_is_gone_when_the_program_starts(tmp_p
     assert not file.exists()
 
 
+@pytest.mark.slow
 def test_a_containers_words_stay_words_behind_the_shell_that_reads_its_secrets(tmp_path: Path) -> None:
     (tmp_path / ".run-environment").write_bytes(commands.secrets_file([("TOKEN", "hunter2")]))
     whole = ["python3", "-c", "import os, sys; print(os.environ['TOKEN'], sys.argv[1:])", *WORDS, "$AZ_BATCH_NODE_SHARED_DIR/x"]
@@ -86,6 +110,7 @@ def script_with_requirements() -> Context:
     return of_script("my train.py", "print(1)\n", "iniconfig\n", "python:3.11-slim")
 
 
+@pytest.mark.slow
 def test_requirements_are_installed_once_for_each_content(tmp_path: Path) -> None:
     context = script_with_requirements()
     (tmp_path / "bin").mkdir()

@@ -31,6 +31,7 @@ def ran(command: str, node: Path, address: str) -> subprocess.CompletedProcess[s
     return subprocess.run(shlex.split(command), env=env, capture_output=True, text=True, check=False, timeout=60)
 
 
+@pytest.mark.slow
 def test_the_primary_is_worker_0_and_the_others_begin_in_the_coordination_command(node: Path) -> None:
     commands = worker_commands.commands(SHOW, 20100)
     first = ran(commands.application, node, "10.0.0.5")
@@ -41,17 +42,20 @@ def test_the_primary_is_worker_0_and_the_others_begin_in_the_coordination_comman
         assert json.loads(other.stdout) == {"cluster": CLUSTER, "task": {"type": "worker", "index": index}}
 
 
+@pytest.mark.slow
 def test_a_node_that_is_not_in_the_list_says_so_and_starts_nothing(node: Path) -> None:
     done = ran(worker_commands.commands(SHOW, 20100).coordination, node, "10.0.0.40")
     assert (done.returncode, done.stdout) == (1, "")
     assert "none of the addresses of this node ( 10.0.0.40 172.17.0.1 " in done.stderr
 
 
+@pytest.mark.slow
 def test_preparation_comes_first_and_its_failure_starts_nothing(node: Path) -> None:
     done = ran(worker_commands.commands(SHOW, 20100, prepare="false").coordination, node, "10.0.0.4")
     assert (done.returncode, done.stdout) == (1, "")
 
 
+@pytest.mark.slow
 def test_the_code_of_a_worker_beside_the_first_is_left_in_a_file(node: Path) -> None:
     told = node / worker_commands.EXIT_FILE
     told.write_text("9")  # of the try before
@@ -60,6 +64,7 @@ def test_the_code_of_a_worker_beside_the_first_is_left_in_a_file(node: Path) -> 
     until(lambda: told.exists() and told.read_text() == "7\n", "the worker has ended")
 
 
+@pytest.mark.slow
 def test_words_reach_the_program_as_they_are(node: Path) -> None:
     words = ("printf", "%s|", "it's", 'a "b" $HOME', "")
     done = ran(worker_commands.commands('"${1}" "${2}" "${3}" "${4}" "${5}"', 20100, words=words).application, node, "10.0.0.5")

@@ -81,6 +81,7 @@ def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return file
 
 
+@pytest.mark.slow
 def test_a_script_runs_here_without_a_stack_and_its_exit_code_is_ours(
     script: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -96,6 +97,7 @@ def test_a_script_runs_here_without_a_stack_and_its_exit_code_is_ours(
     ]
 
 
+@pytest.mark.slow
 def test_the_gpu_of_this_machine_is_confirmed_in_the_documents_lines(
     script: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -112,6 +114,7 @@ def test_the_gpu_of_this_machine_is_confirmed_in_the_documents_lines(
     ]
 
 
+@pytest.mark.slow
 def test_what_takes_too_long_is_ended_and_what_a_signal_ends_has_a_shells_code(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

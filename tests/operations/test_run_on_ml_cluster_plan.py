@@ -44,6 +44,7 @@ def test_a_scripts_environment_stays_when_the_script_changes_and_goes_when_its_r
     assert plan.code_files(folder("FROM x\n")) == {}
 
 
+@pytest.mark.slow
 def test_the_command_runs_the_script_with_its_words_and_tells_its_code_last(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_bytes(SCRIPT.files["train.py"])
     command = text(Target(SCRIPT), "a", "b c", "$(id)", "it's")
@@ -53,6 +54,7 @@ def test_the_command_runs_the_script_with_its_words_and_tells_its_code_last(tmp_
     assert done.stderr.startswith("azure-gpu: ")
 
 
+@pytest.mark.slow
 def test_a_folder_starts_what_its_dockerfile_says_in_the_folder_that_it_says(tmp_path: Path) -> None:
     dockerfile = f'FROM x\nWORKDIR {tmp_path}\nENTRYPOINT ["pwd"]\n'
     command = text(Target(folder(dockerfile)), "-L")

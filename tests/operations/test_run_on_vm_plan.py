@@ -2,6 +2,7 @@
 
 import ensurepip
 import json
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -53,6 +54,7 @@ def calls(tmp_path: Path) -> list[list[Any]]:
     return [json.loads(line) for line in (tmp_path / "calls").read_text().splitlines()]
 
 
+@pytest.mark.slow
 def test_a_container_is_pulled_as_the_machine_and_gets_all_gpus_its_words_and_its_secrets(tmp_path: Path) -> None:
     wanted = VmRequest(
         SCRIPT._replace(environment={"A": "it's $HOME"}, secrets={"TOKEN": "hunter2"}), ("--note", "two words", "$(id)", "'")
@@ -75,6 +77,7 @@ def test_a_container_is_pulled_as_the_machine_and_gets_all_gpus_its_words_and_it
     assert done.stderr.splitlines() == [f"azure-gpu: gpu {SMI}"]
 
 
+@pytest.mark.slow
 def test_without_a_gpu_the_container_gets_none_and_that_is_said(tmp_path: Path) -> None:
     text = plan.script(NAME, VmRequest(SCRIPT), RunMethod.CONTAINER, Image("docker.io/me/app:1"), PLACE)
     done = ran(tmp_path, text, ("docker",))
@@ -85,6 +88,7 @@ def test_without_a_gpu_the_container_gets_none_and_that_is_said(tmp_path: Path) 
     ]
 
 
+@pytest.mark.slow
 def test_a_machine_without_docker_says_so_and_ends_as_docker_would(tmp_path: Path) -> None:
     text = plan.script(NAME, VmRequest(SCRIPT), RunMethod.CONTAINER, Image("docker.io/me/app:1"), PLACE)
     folder = tmp_path / "bin"
@@ -98,6 +102,7 @@ def test_a_machine_without_docker_says_so_and_ends_as_docker_would(tmp_path: Pat
     assert "docker is not installed on this machine" in done.stderr
 
 
+@pytest.mark.slow
 def test_an_image_that_can_not_be_pulled_ends_with_125_and_a_program_with_its_own_code(tmp_path: Path) -> None:
     text = plan.script(NAME, VmRequest(SCRIPT), RunMethod.CONTAINER, Image("docker.io/me/app:1"), PLACE)
     assert ran(tmp_path, text, ("docker",), CODE_DOCKER="1").returncode == 125
@@ -105,6 +110,7 @@ def test_an_image_that_can_not_be_pulled_ends_with_125_and_a_program_with_its_ow
     assert ran(tmp_path, only_run, ("docker",), CODE_DOCKER="7").returncode == 7
 
 
+@pytest.mark.slow
 def test_a_script_runs_with_the_machines_python_leaves_nothing_and_its_code_is_ours(tmp_path: Path) -> None:
     text = plan.script(NAME, VmRequest(SCRIPT, ("a", "b c", "$(id)")), RunMethod.PYTHON, None, PLACE)
     done = ran(tmp_path, text, ())
@@ -113,6 +119,7 @@ def test_a_script_runs_with_the_machines_python_leaves_nothing_and_its_code_is_o
     assert list((tmp_path / "machine" / "runs").iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("has_pip", "apt_get", "code"), [(True, "1", 0), (False, "0", 0), (False, "1", 125)], ids=["pip", "neither", "no-way"]
 )
@@ -144,11 +151,43 @@ exec {sys.executable} "$@"
     assert not list((tmp_path / "machine" / "environments").glob("*.*"))  # nothing half made is left
 
 
+@pytest.mark.slow
 def test_a_command_of_the_machines_own_is_run_as_it_is(tmp_path: Path) -> None:
     done = ran(
         tmp_path, plan.script(NAME, VmRequest(Target(environment={"A": "1 2"}), ("sh", "-c", 'echo "$A"')), None, None, PLACE), ()
     )
     assert (done.returncode, done.stdout) == (0, "1 2\n")
+
+
+def test_the_words_of_each_program_that_a_script_calls() -> None:
+    asked = VmRequest(SCRIPT._replace(environment={"A": "it's $HOME"}, secrets={"TOKEN": "hunter2"}), ("two words", "$(id)"))
+
+    def calls(request: VmRequest, method: RunMethod | None, image: Image | None = None) -> list[list[str]]:
+        text = plan.script(NAME, request, method, image, PLACE)
+        assert "hunter2" not in text
+        programs = ("docker ", "az ", "env ", "exec ")
+        lines = [part for line in text.splitlines() for part in line.strip().split(" && ")]
+        return [shlex.split(line, comments=True) for line in lines if line.startswith(programs)]
+
+    container = calls(asked, RunMethod.CONTAINER, Image("r.azurecr.io/run/train:1", "r.azurecr.io"))
+    assert container == [
+        ["az", "login", "--identity", "--client-id", "client-1", "--output", "none", ">/dev/null"],
+        ["az", "acr", "login", "--name", "r", ">/dev/null", "||", "exit", "125"],
+        ["docker", "pull", "-q", "r.azurecr.io/run/train:1", ">/dev/null", "||", "exit", "125"],
+        [
+            *("docker", "run", "--rm", "--name", NAME, "${with[@]}", "-e", "A=it's $HOME", "-e", "TOKEN"),
+            *("r.azurecr.io/run/train:1", "two words", "$(id)", "&"),
+        ],
+    ]
+    assert [each[0] for each in calls(VmRequest(SCRIPT), RunMethod.CONTAINER, Image("docker.io/me/app:1"))] == ["docker"] * 2
+    assert calls(asked, RunMethod.PYTHON) == [
+        ["env", "PYTHONUNBUFFERED=1", "A=it's $HOME", "python3", "train.py", "two words", "$(id)", "&"]
+    ]
+    own = VmRequest(Target(environment={"A": "1 2"}), ("sh", "-c", 'echo "$A"'))
+    assert calls(own, None) == [["exec", "env", "A=1 2", "sh", "-c", 'echo "$A"']]
+    with_requirements = Target(of_script("train.py", "", "six==1.17.0\n", BASE_IMAGE))
+    (python,) = calls(VmRequest(with_requirements), RunMethod.PYTHON)
+    assert python[2].startswith("/var/lib/azure-gpu/environments/")
 
 
 def test_the_run_command_streams_to_blobs_as_the_machine_and_keeps_secrets_apart() -> None:

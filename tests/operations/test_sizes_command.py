@@ -158,6 +158,7 @@ def test_a_size_is_among_those_that_retire_until_its_last_day(capsys: pytest.Cap
     assert "Standard_NV12s_v3" not in retiring("2026-10-01")
 
 
+@pytest.mark.slow
 def test_what_asks_nothing_of_azure_loads_none_of_its_clients() -> None:
     program = (
         "import sys; from azure_gpu_operations.__main__ import main; main(['sizes', 'show', 'nc6', '--json']); "
@@ -167,6 +168,7 @@ def test_what_asks_nothing_of_azure_loads_none_of_its_clients() -> None:
     assert done.stderr == "[]\n"
 
 
+@pytest.mark.slow
 def test_a_reader_that_has_enough_is_no_error_to_report() -> None:
     command = [sys.executable, "-m", "operations", "sizes", "--json", "--why"]
     with subprocess.Popen(command, cwd=CHECKOUT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:

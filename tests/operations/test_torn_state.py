@@ -1,12 +1,13 @@
 """States that a full disk has torn."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from azure_gpu_operations import torn_state
-from tests.support.embedded import until
 
 WHOLE, OLDER, TORN = '{"version": 3}', '{"version": 2}', '{"versi'
 
@@ -49,30 +50,36 @@ def test_where_nothing_is_whole_nothing_is_touched(tmp_path: Path, file: Path) -
     assert file.read_text() == TORN
 
 
-def test_what_was_last_whole_is_kept_although_state_and_backup_are_torn(
-    tmp_path: Path, file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(torn_state, "LOOK_SECONDS", 0.001)
-    kept = file.with_name("dev.json.whole")
+class Looks:
+    """In place of the event that ends the watching: does the next step before each look, and ends after the last."""
+
+    def __init__(self, *steps: Callable[[], None]) -> None:
+        self.steps = list(steps)
+
+    def wait(self, _: float) -> bool:
+        if not self.steps:
+            return True
+        self.steps.pop(0)()
+        return False
+
+
+def watched(file: Path, *steps: Callable[[], None]) -> None:
+    looks: Any = Looks(*steps)
+    torn_state._watch(file, looks)
+
+
+def test_what_was_last_whole_is_kept_although_state_and_backup_are_torn(tmp_path: Path, file: Path) -> None:
     written(file, OLDER)
     with torn_state.kept(tmp_path, "azure-gpu", "dev"):
-        assert kept.read_text() == OLDER
-        written(file, WHOLE)
-        until(lambda: kept.read_text() == WHOLE, "the next state is kept")
-        written(file, TORN, backup=TORN)
+        assert file.with_name("dev.json.whole").read_text() == OLDER
+    watched(file, lambda: written(file, WHOLE), lambda: written(file, TORN, backup=TORN))
     assert torn_state.put_back(tmp_path) == ["dev.json"]
     assert file.read_text() == WHOLE
 
 
-def test_the_backup_of_a_torn_state_is_kept_although_it_is_torn_next(
-    tmp_path: Path, file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(torn_state, "LOOK_SECONDS", 0.001)
+def test_the_backup_of_a_torn_state_is_kept_although_it_is_torn_next(tmp_path: Path, file: Path) -> None:
     written(file, OLDER, backup=WHOLE)
-    with torn_state.kept(tmp_path, "azure-gpu", "dev"):
-        written(file, TORN)
-        until(lambda: file.with_name("dev.json.whole").read_text() == WHOLE, "the backup is kept")
-        written(file, TORN, backup=TORN)
+    watched(file, lambda: written(file, TORN), lambda: written(file, TORN, backup=TORN))
     assert torn_state.put_back(tmp_path) == ["dev.json"]
     assert file.read_text() == WHOLE
 

@@ -34,6 +34,7 @@ def test_a_command_that_is_not_there_is_told_with_those_that_are(capsys: pytest.
     assert "'logs'" in said
 
 
+@pytest.mark.slow
 def test_only_the_module_of_the_requested_command_is_loaded() -> None:
     code = (
         "import sys; from azure_gpu_operations import verbs; import argparse\n"

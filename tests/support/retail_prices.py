@@ -1,54 +1,60 @@
-"""A server on loopback that answers as Azure's Retail Prices API does: its envelope, its filters, its pages, and its faults."""
+"""Azure's Retail Prices API in the test's process: its envelope, its filters, its pages, and its faults."""
 
 import json
 import re
-import threading
 from dataclasses import dataclass, field
 from decimal import Decimal
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-from urllib.parse import parse_qs, quote, urlsplit
+from urllib.parse import quote
 
+import requests
+
+from tests.support.web import Answer, address
+
+HOST = "prices.example"
 PATH = "/api/retail/prices"
 _FIELDS = {"serviceName": "serviceName", "armSkuName": "armSkuName", "armRegionName": "armRegionName", "priceType": "type"}
 
 
 @dataclass
-class Script:
+class RetailPricesServer:
     """What the server holds, how it answers, and what it was asked."""
 
     rows: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     page_length: int = 1000
     names_the_next_page: bool = True
-    next_page_host: str = ""  # another host in the link to the next page
+    next_page_host: str = HOST  # of the link to the next page
     always_the_same_link: bool = False
+    is_reached: bool = True
     faults: list[tuple[int, dict[str, str], str]] = field(default_factory=list[tuple[int, dict[str, str], str]])
     asked: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
+    url = f"https://{HOST}{PATH}"
 
-
-class RetailPricesServer:
-    """Runs from construction until `stop`."""
-
-    def __init__(self) -> None:
-        script = Script()
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:  # the name that http.server calls
-                _answer(self, script)
-
-            def log_message(self, format: str, *args: Any) -> None:
-                """Quiet."""
-
-        self.script = script
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-        self._thread.start()
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}{PATH}"
-
-    def stop(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+    def answer(self, request: requests.PreparedRequest, _: object) -> Answer:
+        path, asked = address(request)
+        if not self.is_reached:
+            raise requests.ConnectionError(f"no route to {HOST}", request=request)
+        self.asked.append(asked)
+        if self.faults:
+            status, headers, body = self.faults.pop(0)
+            return Answer(status, headers, [body.encode()])
+        if path != PATH or "api-version" not in asked:
+            return Answer(400, {}, [json.dumps({"Error": {"Code": "BadRequest"}}).encode()])
+        conditions = re.findall(r"(\w+) eq '((?:[^']|'')*)'", asked["$filter"])
+        matching = [one for one in self.rows if all(one[_FIELDS[name]] == value.replace("''", "'") for name, value in conditions)]
+        skip = 0 if self.always_the_same_link else int(asked.get("$skip", "0"))
+        page = matching[skip : skip + self.page_length]
+        more = self.names_the_next_page and (self.always_the_same_link or skip + len(page) < len(matching))
+        query = f"api-version={asked['api-version']}&$filter={quote(asked['$filter'])}&$skip={skip + len(page)}"
+        envelope = {
+            "BillingCurrency": "USD",
+            "CustomerEntityId": "Default",
+            "CustomerEntityType": "Retail",
+            "Items": page,
+            "NextPageLink": f"https://{self.next_page_host}{PATH}?{query}" if more else None if self.names_the_next_page else "",
+            "Count": len(page),
+        }
+        return Answer(200, {"Content-Type": "application/json"}, [json.dumps(envelope).encode()])
 
 
 def row(**changed: Any) -> dict[str, Any]:
@@ -138,41 +144,3 @@ EAST_US_METERS = [
 def decimals(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Rows as the client reads them."""
     return json.loads(json.dumps(rows), parse_float=Decimal, parse_int=Decimal)
-
-
-def _answer(request: BaseHTTPRequestHandler, script: Script) -> None:
-    parts = urlsplit(request.path)
-    asked = {name: values[0] for name, values in parse_qs(parts.query).items()}
-    script.asked.append(asked)
-    if script.faults:
-        status, headers, body = script.faults.pop(0)
-        _send(request, status, body, headers)
-        return
-    if parts.path != PATH or "api-version" not in asked:
-        _send(request, 400, json.dumps({"Error": {"Code": "BadRequest"}}), {})
-        return
-    conditions = re.findall(r"(\w+) eq '((?:[^']|'')*)'", asked["$filter"])
-    matching = [one for one in script.rows if all(one[_FIELDS[name]] == value.replace("''", "'") for name, value in conditions)]
-    skip = 0 if script.always_the_same_link else int(asked.get("$skip", "0"))
-    page = matching[skip : skip + script.page_length]
-    more = script.names_the_next_page and (script.always_the_same_link or skip + len(page) < len(matching))
-    host = script.next_page_host or request.headers["Host"]
-    query = f"api-version={asked['api-version']}&$filter={quote(asked['$filter'])}&$skip={skip + len(page)}"
-    envelope = {
-        "BillingCurrency": "USD",
-        "CustomerEntityId": "Default",
-        "CustomerEntityType": "Retail",
-        "Items": page,
-        "NextPageLink": f"http://{host}{PATH}?{query}" if more else None if script.names_the_next_page else "",
-        "Count": len(page),
-    }
-    _send(request, 200, json.dumps(envelope), {})
-
-
-def _send(request: BaseHTTPRequestHandler, status: int, body: str, headers: dict[str, str]) -> None:
-    data = body.encode()
-    request.send_response(status)
-    for name, value in {"Content-Type": "application/json", "Content-Length": str(len(data)), **headers}.items():
-        request.send_header(name, value)
-    request.end_headers()
-    request.wfile.write(data)

@@ -15,26 +15,74 @@ from azure_gpu_operations.review.model import Budget, Lane, Outcome, StackReview
 from azure_gpu_operations.review.repository import Repository, RepositoryError
 from tests.operations.review import sample
 
+FILES = {
+    "Pulumi.yaml": "name: azure-gpu\nruntime: python\n",
+    "Pulumi.dev.yaml": "config:\n  azure-gpu:team: a\n",
+    "Pulumi.old.yaml": "config: {}\n",
+}
+COMMIT = "c" * 40
 
-class Git:
-    """A repository with a project in it."""
+
+class Folder:
+    """A project in a folder."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        root.mkdir()
+        for name, text in FILES.items():
+            self.write(name, text)
+
+    def write(self, name: str, text: str) -> None:
+        (self.root / name).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / name).write_text(text)
+
+
+class Checkout(Folder):
+    """The same as a checkout of `main` with one commit; `run` answers what `Repository` asks of git."""
+
+    is_shallow = False
+
+    def run(self, *words: str, utc: bool = False) -> "subprocess.CompletedProcess[bytes]":
+        assert not utc
+        now = {each.relative_to(self.root).as_posix(): each.read_text() for each in self.root.rglob("*") if each.is_file()}
+        changed = [name for name in FILES if now.get(name) != FILES[name]]
+        new = [name for name in now if name not in FILES]
+        known: dict[tuple[str, ...], str] = {
+            ("rev-parse", "--show-toplevel"): f"{self.root}\n",
+            ("rev-parse", "--verify", "--quiet", "main^{commit}"): f"{COMMIT}\n",
+            ("rev-parse", "--verify", "HEAD"): f"{COMMIT}\n",
+            ("status", "--porcelain"): "".join(f" M {name}\n" for name in [*changed, *new]),
+            ("diff", "--name-only", "-z", "--no-renames", COMMIT): "".join(f"{name}\0" for name in changed),
+            ("ls-files", "--others", "--exclude-standard", "-z", "--full-name", str(self.root)): "".join(
+                f"{name}\0" for name in new
+            ),
+            ("ls-tree", "--name-only", "-z", COMMIT): "".join(f"{name}\0" for name in FILES),
+            **{("show", f"{COMMIT}:{name}"): text for name, text in FILES.items()},
+        }
+        if not self.is_shallow:
+            known["merge-base", COMMIT, COMMIT] = f"{COMMIT}\n"
+        return subprocess.CompletedProcess(words, 0 if words in known else 128, known.get(words, "").encode(), b"fatal: no\n")
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checkout:
+    made = Checkout(tmp_path / "repository")
+    monkeypatch.setattr(Repository, "_run", lambda _, *words, **more: made.run(*words, **more))
+    for module in (projects, command, reviewing):
+        monkeypatch.setattr(module, "project", lambda: Project(made.root, made.root))
+    return made
+
+
+class Git(Folder):
+    """A real repository with the project in it."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
         self("init", "-q", "-b", "main")
-        self.write("Pulumi.yaml", "name: azure-gpu\nruntime: python\n")
-        self.write("Pulumi.dev.yaml", "config:\n  azure-gpu:team: a\n")
-        self.write("Pulumi.old.yaml", "config: {}\n")
         self.first = self.commit()
 
     def __call__(self, *words: str) -> str:
         who = ("-c", "user.name=n", "-c", "user.email=e@example.com", "-c", "commit.gpgsign=false")
         return subprocess.run(["git", *who, *words], cwd=self.root, capture_output=True, text=True, check=True).stdout.strip()
-
-    def write(self, name: str, text: str) -> None:
-        (self.root / name).parent.mkdir(parents=True, exist_ok=True)
-        (self.root / name).write_text(text)
 
     def commit(self) -> str:
         self("add", "--all")
@@ -43,11 +91,8 @@ class Git:
 
 
 @pytest.fixture
-def git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Git:
-    made = Git(tmp_path / "repository")
-    for module in (projects, command, reviewing):
-        monkeypatch.setattr(module, "project", lambda: Project(made.root, made.root))
-    return made
+def git(tmp_path: Path) -> Git:
+    return Git(tmp_path / "repository")
 
 
 @pytest.fixture
@@ -74,14 +119,15 @@ def stack(**more: object) -> StackReview:
         (["--base", "main", "--busy-hours", "731"], "a month has 730 hours"),
     ],
 )
-def test_a_wrong_word_is_one_line(git: Git, words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert git.first
+def test_a_wrong_word_is_one_line(checkout: Checkout, words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert checkout.root
     assert main(["review", *words] if words[1] != "-x" else ["review", "--base=-x"]) == 2
     error = capsys.readouterr().err.strip()
     assert said in error
     assert "\n" not in error
 
 
+@pytest.mark.slow
 def test_outside_of_a_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(command, "project", lambda: Project(tmp_path, tmp_path))
     assert main(["review", "--base", "main"]) == 2
@@ -90,33 +136,31 @@ def test_outside_of_a_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert "\n" not in error
 
 
-def test_a_clone_without_the_base_says_so(git: Git, capsys: pytest.CaptureFixture[str]) -> None:
-    git("checkout", "-q", "--orphan", "alone")
-    git.write("README.md", "another beginning")
-    git.commit()
+def test_a_clone_without_the_base_says_so(checkout: Checkout, capsys: pytest.CaptureFixture[str]) -> None:
+    checkout.is_shallow = True
     assert main(["review", "--base", "main"]) == 0
     assert "fetch-depth: 0" in capsys.readouterr().out
 
 
-def test_a_change_that_touches_no_stack_is_reviewed_at_once(git: Git, capsys: pytest.CaptureFixture[str]) -> None:
-    git.write("README.md", "x")
+def test_a_change_that_touches_no_stack_is_reviewed_at_once(checkout: Checkout, capsys: pytest.CaptureFixture[str]) -> None:
+    checkout.write("README.md", "x")
     assert main(["review", "--base", "main"]) == 0
     assert "No stack is changed" in capsys.readouterr().out
 
 
-def test_a_deleted_stack_file_needs_no_azure(git: Git, tmp_path: Path) -> None:
-    (git.root / "Pulumi.old.yaml").unlink()
+def test_a_deleted_stack_file_needs_no_azure(checkout: Checkout, tmp_path: Path) -> None:
+    (checkout.root / "Pulumi.old.yaml").unlink()
     assert main(["review", "--base", "main", "--out", str(tmp_path / "out")]) == 0
     assert "deployed resources stay" in (tmp_path / "out" / "comment.md").read_text()
     told = json.loads((tmp_path / "out" / "review.json").read_text())
     assert (told["form"], told["stacks"][0]["outcome"], told["changed_files"]) == (1, "deleted", ["Pulumi.old.yaml"])
-    assert told["head"] == f"{git.first}+"
+    assert told["head"] == f"{COMMIT}+"
     assert json.loads((tmp_path / "out" / "annotations.json").read_text()) == []
     assert "Pulumi.old.yaml" in (tmp_path / "out" / "review.html").read_text()
 
 
-def test_exit_codes_say_what_was_found(git: Git, reviewed: Callable[..., None]) -> None:
-    git.write("Pulumi.dev.yaml", "config:\n  azure-gpu:team: b\n")
+def test_exit_codes_say_what_was_found(checkout: Checkout, reviewed: Callable[..., None]) -> None:
+    checkout.write("Pulumi.dev.yaml", "config:\n  azure-gpu:team: b\n")
     danger = next(each for one in sample.sample().stacks for each in one.dangers if each.is_held)
     costs = next(one.costs for one in sample.sample().stacks if one.costs is not None)
     over = costs._replace(
@@ -136,6 +180,7 @@ def test_exit_codes_say_what_was_found(git: Git, reviewed: Callable[..., None]) 
     assert main(["review", "--base", "main"]) == 0
 
 
+@pytest.mark.slow
 def test_a_branch_is_reviewed_from_where_it_began(git: Git) -> None:
     git("checkout", "-qb", "change")
     git.write("Pulumi.dev.yaml", "config:\n  azure-gpu:team: b\n")
@@ -150,6 +195,7 @@ def test_a_branch_is_reviewed_from_where_it_began(git: Git) -> None:
     assert repository.changed(base) == ("Pulumi.dev.yaml",)
 
 
+@pytest.mark.slow
 def test_files_of_a_commit(git: Git, tmp_path: Path) -> None:
     repository = Repository(git.root)
     git.write("new name.txt", "x")

@@ -255,6 +255,7 @@ print(json.dumps([len(text), used.ru_utime + used.ru_stime, int(peak[0]) / 1024 
 """
 
 
+@pytest.mark.slow
 def test_2000_resources_take_less_than_2_seconds_and_300_mib() -> None:
     """Seconds of the processor: on a busy machine they are the same."""
     root = Path(__file__).parents[3]
