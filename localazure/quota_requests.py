@@ -21,6 +21,7 @@ CORES, GPUS = 96, 8  # requested of a family and of a profile: what the largest 
 GRANT_SECONDS, LOOK_SECONDS = 30.0, 0.5
 _BATCH, _APPS, _SUPPORT = "2024-07-01", "2025-02-02-preview", "2024-04-01"
 _WITHIN = f"/subscriptions/{SUBSCRIPTION}/providers"
+_TICKETS = f"{_WITHIN}/Microsoft.Support/supportTickets"
 
 Ask = Callable[[str, str, Any], tuple[int, dict[str, Any]]]  # method, path with its query, body; status and answer
 
@@ -35,23 +36,29 @@ class Shortage:
     payload: dict[str, Any]
 
 
-def request(ask: Ask) -> list[Shortage]:
+def request(ask: Ask, pause: Callable[[float], None] = time.sleep) -> list[Shortage]:
     """Requests what is lacking and waits until it is granted. CommandError where it isn't."""
     requested = list(_shortages(ask))
-    for shortage in requested:
-        _checked(
-            *ask(
-                "PUT",
-                f"{_WITHIN}/Microsoft.Support/supportTickets/q-{uuid.uuid4().hex}?api-version={_SUPPORT}",
-                _ticket(shortage),
+    tickets = [f"{_TICKETS}/q-{uuid.uuid4().hex}?api-version={_SUPPORT}" for _ in requested]
+    for ticket, shortage in zip(tickets, requested, strict=True):
+        _checked(*ask("PUT", ticket, _ticket(shortage)))
+    for _ in range(round(GRANT_SECONDS / LOOK_SECONDS)):
+        closed = all(_checked(*ask("GET", ticket, None))["properties"]["status"] == "Closed" for ticket in tickets)
+        left = _shortages(ask) if requested else ()
+        missing = [each for each in left if (each.resource, each.quota) in {(one.resource, one.quota) for one in requested}]
+        if not missing:
+            return requested
+        if closed:
+            raise CommandError(
+                f"not granted: {_names(missing)}; a quota of vCPUs is only granted for a family with a size that is sold at the "
+                "date of the Batch account or of one of its pools (the tag as-of; without one the server's date)"
             )
-        )
-    deadline = time.monotonic() + GRANT_SECONDS
-    while requested and list(_shortages(ask)):
-        if time.monotonic() > deadline:
-            raise CommandError(f"not granted within {GRANT_SECONDS:.0f} s: {', '.join(each.quota for each in requested)}")
-        time.sleep(LOOK_SECONDS)
-    return requested
+        pause(LOOK_SECONDS)
+    raise CommandError(f"not granted within {GRANT_SECONDS:.0f} s: {_names(requested)}")
+
+
+def _names(shortages: list[Shortage]) -> str:
+    return ", ".join(f"{each.quota} of {each.resource}" for each in shortages)
 
 
 def _shortages(ask: Ask) -> Iterator[Shortage]:

@@ -9,9 +9,9 @@ from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import same_family
 from azure_gpu.formats import azure_types
 from localazure.arm.store import Body, Resource
+from localazure.kinds import batch_families
 from localazure.kinds.batch_families import FAMILIES
 from localazure.lists.compute import FAMILY_VCPUS, SPOT_VCPUS, TOTAL_VCPUS
-from localazure.lists.query import ListQuery
 from localazure.services import Services
 from localazure.weather import granted_quotas
 
@@ -24,8 +24,7 @@ SPOT_REACHED = "AccountLowPriorityCoreQuotaReached"
 
 def shown(account: Resource, services: Services) -> Body:
     """The account's properties that tell its quotas, as they are now."""
-    requested = ListQuery(region=account.location, as_of=services.clock.as_of, deviations=services.deviations)
-    sold = requested.families()
+    sold = batch_families.sold(account, services)
     later = [family for family in sold if not any(same_family(family, other) for other in FAMILIES)]
     families = [{"name": name, "coreQuota": _of_family(account, name, sold, services)} for name in (*FAMILIES, *later)]
     return {
@@ -39,7 +38,7 @@ def shown(account: Resource, services: Services) -> Body:
 
 
 def _of_family(account: Resource, name: str, sold: list[str], services: Services) -> int:
-    """vCPUs of a family: none of one that the catalog has no size of."""
+    """vCPUs of a family: none of one that has no size on sale."""
     family = next((one for one in sold if same_family(one, name)), "")
     return _limit(account, family, FAMILY_VCPUS, services) if family else 0
 

@@ -14,10 +14,12 @@ from typing import Any
 from starlette.responses import Response
 
 from azure_gpu.catalog import regions
+from azure_gpu.catalog.sizes.model import same_family
 from azure_gpu.formats import azure_types
 from localazure.arm import answers, checks
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.store import Body, Resource
+from localazure.kinds import batch_families
 from localazure.services import SUBSCRIPTION, Services
 from localazure.weather import times
 from localazure.weather.parts import BATCH_QUOTA, ENVIRONMENT_QUOTA
@@ -27,7 +29,8 @@ _NAMESPACE = "microsoft.support"
 _TYPE = "Microsoft.Support/supportTickets"
 _DOCUMENTS = "support-tickets/"
 _REQUIRED = ("contactDetails", "description", "problemClassificationId", "serviceId", "severity", "title")
-_TYPES: Mapping[str, str] = {"LowPriority": "lowPriorityCores", "Pools": "pools", "Jobs": "jobs"}  # of Batch; Dedicated: a family
+_DEDICATED = "Dedicated"  # the type of a request for vCPUs of a family, which are a Batch account's
+_TYPES: Mapping[str, str] = {"LowPriority": "lowPriorityCores", "Pools": "pools", "Jobs": "jobs"}  # of Batch
 
 
 def is_path(below: Sequence[str]) -> bool:
@@ -81,7 +84,7 @@ def _created(name: str, body: Body, services: Services) -> Body:
 
 
 def _grants(request: Body, services: Services) -> Iterator[Body]:
-    """What one change request leads to; nothing, where it is about no resource that is here."""
+    """What one change request leads to: nothing where it is about no resource that is here, or a family that isn't sold."""
     try:
         payload: Any = json.loads(str(request.get("payload")))
     except ValueError:
@@ -93,12 +96,18 @@ def _grants(request: Body, services: Services) -> Iterator[Body]:
     name = _quota(payload)
     region = regions.normalise(str(request.get("region") or ""))
     for resource in _resources(payload, region, services):
+        if payload.get("Type") == _DEDICATED and not _is_sold(name, resource, services):
+            continue
         yield {"key": resource.key, "made": resource.created_at, "name": name, "limit": payload["NewLimit"]}
 
 
 def _quota(payload: Body) -> str:
     kind = str(payload.get("Type") or "")
-    return str(payload.get("VMFamily") or "") if kind == "Dedicated" else _TYPES.get(kind, kind)
+    return str(payload.get("VMFamily") or "") if kind == _DEDICATED else _TYPES.get(kind, kind)
+
+
+def _is_sold(family: str, account: Resource, services: Services) -> bool:
+    return any(same_family(family, other) for other in batch_families.sold(account, services))
 
 
 def _resources(payload: Body, region: str, services: Services) -> list[Resource]:
