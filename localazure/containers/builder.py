@@ -48,8 +48,8 @@ class Built:
 
     @property
     def known(self) -> dict[str, str]:
-        """What `$NAME` stands for: ENV wins over ARG."""
-        return {**self.arguments, **self.variables}
+        """What `$NAME` stands for: ENV wins over ARG. PATH is there from the base on."""
+        return {"PATH": machine.SYSTEM_PATH, **self.arguments, **self.variables}
 
 
 @dataclass(slots=True, kw_only=True)

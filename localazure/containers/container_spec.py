@@ -3,17 +3,17 @@
 The variables are made from scratch. Nothing of this server's own environment, which holds secrets, reaches a container.
 """
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from localazure.containers import machine, mounts, volumes
+from localazure.containers import machine, mounts, shim_python, volumes
 from localazure.containers.image_tree import ImageTree
 from localazure.containers.images import Image
 from localazure.containers.mounts import Mount
 
-SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 STOP_SECONDS = 10.0  # between asking a container to end and killing it; Docker's default
 BACKOFF_SECONDS = (
     10.0  # before the first restart; doubled each time up to the most. The service publishes none: these are Kubernetes's
@@ -87,6 +87,8 @@ class ContainerSpec:
             "env": self._environment(folder, mapped),
             "image": self.image.digest,
             "image_root": str(tree.root),
+            "image_python": str(self.image.environment) if self.image.environment else "",
+            "pip": machine.pip_settings(os.environ) if self.image.environment else {},
             "workdir": str(own.at(self.image.workdir)),
             "restart_policy": self.restart_policy,
             "events": list(self.events),
@@ -101,7 +103,7 @@ class ContainerSpec:
 
     def _environment(self, folder: Path, mapped: Callable[[str], str]) -> dict[str, str]:
         home = str(folder / "home")
-        given = {name: mapped(value) for name, value in {**self.image.env, **self.env}.items()}
+        given = {name: mapped(value) for name, value in {**self.image.env, **self.env}.items() if name != "PATH"}
         environment = {
             "HOME": home,
             "TMPDIR": home,
@@ -110,9 +112,17 @@ class ContainerSpec:
             **given,
             **self._gpu_variables(),
         }
-        first = [self.programs, self.image.environment / "bin" if self.image.environment else None]
-        environment["PATH"] = ":".join([*(str(one) for one in first if one), given.get("PATH", SYSTEM_PATH)])
+        # The image's Python is the container's own, and has the image's behind it, before any Python or pip of this machine.
+        pythons = [folder / shim_python.FOLDER, self.image.environment] if self.image.environment else []
+        first = [*([self.programs] if self.programs else []), *(python / "bin" for python in pythons)]
+        environment["PATH"] = ":".join([*(str(one) for one in first), *self._path(mapped)])
         return environment
+
+    def _path(self, mapped: Callable[[str], str]) -> list[str]:
+        """The image's folders, and behind them this machine's where an image's has the name of one: its tools are the image's."""
+        told = {**self.image.env, **self.env}.get("PATH", machine.SYSTEM_PATH).split(":")
+        led = [mapped(part) for part in told if part]
+        return [*led, *(part for part in told if part in machine.SYSTEM_PATH.split(":") and part not in led)]
 
     def _gpu_variables(self) -> dict[str, str]:
         """Which GPUs it sees: as many of the machine's as it asked for, from the first on; none where it asked for none."""

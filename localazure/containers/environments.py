@@ -1,4 +1,4 @@
-"""Python environments in place of what `pip install -r FILE` installs into an image.
+"""Python environments in place of an image's Python, with pip and what `pip install -r FILE` installs into an image.
 
 A virtual environment lies in the cache, made with uv, keyed by a hash of its contents and shared by all images that request the
 same. A half-made one lacks its marker and is made again.
@@ -6,6 +6,7 @@ same. A half-made one lacks its marker and is made again.
 
 import asyncio
 import hashlib
+import importlib.metadata
 import json
 import re
 import shutil
@@ -21,6 +22,11 @@ from localazure.containers.locks import alone
 
 NVIDIA_PREFIX = "nvidia-"  # NVIDIA's libraries as Python packages; gigabytes that a machine without a driver has no use for
 _MARKER = ".complete"
+_PIP = """#!{python}
+import sys
+from pip._internal.cli.main import main
+sys.exit(main())
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +50,7 @@ class Environments:
         async with alone(folder.with_suffix(".lock")):
             if (folder / _MARKER).exists():
                 log.say(f"the Python environment {folder.name} is there already")
+                await asyncio.to_thread(add_pip, folder, log)  # one of an earlier version has none
                 return folder
             shutil.rmtree(folder, ignore_errors=True)
             await self._create(folder, python, step, log)
@@ -52,6 +59,7 @@ class Environments:
                 file.write_text(one.text, encoding="utf-8")
                 install = [uv.find_uv_bin(), "pip", "install", "--python", str(folder / "bin" / "python"), "-r", str(file)]
                 await log.run(step, [*install, *one.options], folder, machine.fetching_environment())
+            await asyncio.to_thread(add_pip, folder, log)
             (folder / _MARKER).write_text(json.dumps({"python": python}), encoding="utf-8")
         return folder
 
@@ -68,6 +76,29 @@ class Environments:
             self._folder,
             environment,
         )
+
+
+def add_pip(folder: Path, log: BuildLog) -> None:
+    """pip as images of Python have it, a copy of this program's own. Without it a container would find the machine's on its path.
+
+    Not by uv, which would fetch it: an image that installs nothing is made without a network.
+    """
+    version = next(folder.glob("lib/python3*")).name
+    packages, programs = folder / "lib" / version / "site-packages", folder / "bin"
+    if not (packages / "pip").exists():  # else the requirements brought it
+        try:
+            pip = importlib.metadata.distribution("pip")
+        except importlib.metadata.PackageNotFoundError:
+            log.say(f"{sys.executable} has no pip to copy: pip fails in containers of this image")
+        else:
+            for file in pip.files or ():
+                if file.suffix != ".pyc" and ".." not in file.parts:
+                    (packages / file).parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copy2(str(pip.locate_file(file)), packages / file)
+    for name in ("pip", "pip3", version.replace("python", "pip")):
+        if not (programs / name).exists():
+            (programs / name).write_text(_PIP.format(python=programs / "python"), encoding="utf-8")
+            (programs / name).chmod(0o755)
 
 
 def _key(python: str, requirements: tuple[Requirements, ...]) -> str:

@@ -24,7 +24,7 @@ from localazure.containers.locks import alone
 
 __all__ = ["BuildFailedError", "Image", "Images", "default_cache"]
 
-_RECIPE = 1  # raised when the builder makes something else out of the same Dockerfile
+_RECIPE = 2  # raised when the builder makes something else out of the same Dockerfile
 _MANIFEST = "manifest.json"
 _DOCUMENTS = "images/"
 

@@ -96,7 +96,7 @@ class Runtime:
     async def _start(self, folder: Path, spec: ContainerSpec) -> None:
         content = spec.on_disk(folder)
         before = read_json(folder / "spec.json")
-        if before is not None and _without_events(before) != _without_events(content):
+        if before is not None and what_runs(before) != what_runs(content):
             await self._remove([folder])
             before = None
         if before is None:
@@ -136,9 +136,9 @@ def _not_begun() -> State:
     return {"current": {}, "previous": None, "restart_count": 0, "events": [], "ended": False}
 
 
-def _without_events(spec: dict[str, Any]) -> dict[str, Any]:
-    """Events carry times; what is run doesn't depend on them."""
-    return {name: value for name, value in spec.items() if name != "events"}
+def what_runs(spec: dict[str, Any]) -> dict[str, Any]:
+    """Without events, which carry times, and pip's settings, which are those of the server that starts the container."""
+    return {name: value for name, value in spec.items() if name not in ("events", "pip")}
 
 
 async def _end(folder: Path, number: signal.Signals = signal.SIGTERM) -> None:

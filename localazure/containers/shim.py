@@ -149,7 +149,7 @@ class Container:
 
     def _fresh_files(self):
         """Why there are none, or ""."""
-        if not shim_files.fresh(self.spec["image_root"]):
+        if not shim_files.fresh(self.spec["image_root"], self.spec.get("image_python"), self.spec.get("pip")):
             return "The image's files could not be copied: build the image again"
         why = shim_files.mount(self.spec.get("mounts", ()))
         return f"A volume could not be mounted: {why}" if why else ""

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from localazure.containers import machine
 from localazure.kubernetes.control_plane_folder import ClusterFolder
 
 HOST = "127.0.0.1"
@@ -74,7 +75,7 @@ def parts(folder: ClusterFolder, ports: Ports, programs: Path, issuers: Issuers,
         part(SCHEDULER, _scheduler(folder), answering),
     ]
     if agent:
-        found.append({**part(AGENT, {}, answering), "argv": list(agent), "env": _environment(), "cwd": str(_CHECKOUT)})
+        found.append({**part(AGENT, {}, answering), "argv": list(agent), "env": _agents_environment(), "cwd": str(_CHECKOUT)})
     return found
 
 
@@ -183,3 +184,9 @@ def kubeconfig(folder: ClusterFolder, part: str) -> Path:
 def _environment() -> dict[str, str]:
     """No proxies: everything that these programs talk to is on this machine."""
     return {name: os.environ[name] for name in _INHERITED if name in os.environ}
+
+
+def _agents_environment() -> dict[str, str]:
+    """With pip's settings, which the containers of its pods get."""
+    given = machine.pip_settings(os.environ)
+    return {**_environment(), **{f"PIP_{name.upper().replace('-', '_')}": value for name, value in given.items()}}

@@ -43,7 +43,7 @@ def serve(output: TextIO, provider: Any) -> None:
             os._exit(0)
     provider.abandon()
     server.stop(_GRACE_S).wait()
-    # Not by way of the interpreter's end, which frees all modules: the engine gives all providers together five seconds to be told
-    # of its end and to end one after another, and reports those that it had no time left to tell as ended prematurely.
+    # Not by way of the interpreter's end, which takes its time on a busy machine: the engine gives all providers together five
+    # seconds to be told of its end and to end one after another, and reports those that it couldn't tell as ended prematurely.
     output.flush()
     os._exit(0)

@@ -15,6 +15,7 @@ from localazure.batch.failures import TaskError
 from localazure.batch.nodes import addresses, container_images
 from localazure.batch.nodes.node import Node
 from localazure.batch.threads import to_its_end
+from localazure.containers import shim_python
 from localazure.containers.container_spec import ContainerSpec
 from localazure.containers.image_tree import ImageTree
 from localazure.services import Services
@@ -88,7 +89,7 @@ async def prepared(
     files = folder_of(node, run)
     content = spec.on_disk(files)
     if not (files / _MADE).exists():
-        await to_its_end(_make, image.root, files)
+        await to_its_end(_make, content, files)
     default = str(settings.get("workingDirectory") or "").lower() == "containerimagedefault"
     inside = options.workdir and str(ImageTree(files / "root").at(options.workdir, image.workdir))
     # A task's variables hold inside as they are; PATH and HOME are the container's.
@@ -114,9 +115,11 @@ def info(run: str) -> Body:
     return {"containerId": run.replace("/", "-"), "state": "exited"}
 
 
-def _make(root: Path, files: Path) -> None:
+def _make(content: Body, files: Path) -> None:
     shutil.rmtree(files, ignore_errors=True)
-    shutil.copytree(root, files / "root", symlinks=True)
+    shutil.copytree(content["image_root"], files / "root", symlinks=True)
+    if content["image_python"]:
+        shim_python.make(str(files / shim_python.FOLDER), content["image_python"], content["pip"])
     (files / "home").mkdir(mode=0o700)
     if not (files / "root" / "tmp").exists():
         (files / "root" / "tmp").symlink_to(files / "home", target_is_directory=True)
