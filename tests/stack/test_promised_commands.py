@@ -110,7 +110,9 @@ def test_commands_that_need_no_azure(copy: Copy) -> None:
 
 
 def test_the_local_stack_on_its_first_day(new_copy: Copy) -> None:
-    assert proved(brought_up_and_down(new_copy, "local")) == {
+    text = brought_up_and_down(new_copy, "local")
+    assert "10 of 10 digits" in text
+    assert proved(text) == {
         *("container group", "Container Apps job", "Batch pool", "AKS cluster", "Azure ML compute", "Azure ML endpoint")
     }
 
