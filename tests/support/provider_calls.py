@@ -63,18 +63,18 @@ class Calls:
 
 
 class VirtualTime(threading.Event):
-    """An event whose `wait` lets the time pass at once. `waited` is called each time, before it answers."""
+    """An event whose `wait` lets the time pass at once. `waited` is called with the seconds, before it answers."""
 
     def __init__(self) -> None:
         super().__init__()
         self.now = 0.0
-        self.waited: Callable[[], object] = lambda: None
+        self.waited: Callable[[float], object] = lambda _: None
 
     def wait(self, timeout: float | None = None) -> bool:
         assert timeout is not None, "nobody would end this"
         if not self.is_set():
             self.now += timeout
-            self.waited()
+            self.waited(timeout)
         return self.is_set()
 
     def clock(self) -> float:

@@ -190,7 +190,7 @@ def test_secrets_are_kept_encrypted_wherever_they_are_kept(online: KubernetesEng
 
 
 def test_a_job_is_made_when_it_is_complete(online: KubernetesEngine, server: FakeKubernetes) -> None:
-    def waited() -> None:
+    def waited(_: float) -> None:
         if online.time.now > 10:
             server.status(JOB_PATH, conditions=[{"type": "Complete", "status": "True"}])
 
@@ -202,7 +202,7 @@ def test_a_job_is_made_when_it_is_complete(online: KubernetesEngine, server: Fak
 
 
 def test_a_job_that_fails_is_said_to_at_once_and_kept(online: KubernetesEngine, server: FakeKubernetes) -> None:
-    online.time.waited = lambda: server.status(JOB_PATH, conditions=[FAILED])
+    online.time.waited = lambda _: server.status(JOB_PATH, conditions=[FAILED])
     with pytest.raises(grpc.RpcError) as failed:
         online.made(JOB, job())
     assert "was successfully created, but the Kubernetes API server reported that it failed" in details_of(failed.value)
@@ -268,12 +268,12 @@ def test_a_deletion_that_is_held_up_says_by_what(online: KubernetesEngine, serve
     assert 'timed out waiting for deletion of v1/ConfigMap "team/settings"' in details_of(late.value)
     assert "finalizers might be preventing deletion (example.com/hold)" in left_behind(late.value).reasons
     assert online.time.now == 90
-    online.time.waited = lambda: server.objects.update({PATH: {"metadata": {"uid": "of another of the same name"}}})
+    online.time.waited = lambda _: server.objects.update({PATH: {"metadata": {"uid": "of another of the same name"}}})
     made.delete()
 
 
 def test_cancelling_ends_waiting_and_keeps_what_is_there(online: KubernetesEngine) -> None:
-    online.time.waited = online.provider.abandon
+    online.time.waited = lambda _: online.provider.abandon()
     with pytest.raises(grpc.RpcError, match="Resource operation was cancelled") as cancelled:
         online.made(JOB, job())
     assert left_behind(cancelled.value).id == "team/train"

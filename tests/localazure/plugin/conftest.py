@@ -1,6 +1,6 @@
 """A fake ARM, and the provider as the engine sees it, both in this process."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 import httpx
@@ -11,7 +11,8 @@ from localazure.plugin.servicer import Provider
 from localazure.plugin.wire import from_struct, to_struct
 from tests.localazure.plugin import fake_arm
 from tests.localazure.plugin.fake_arm import FakeArm
-from tests.support.embedded import ServedAzure
+from tests.support.embedded import EmbeddedAzure
+from tests.support.in_process import InProcessAzure
 from tests.support.provider_calls import Calls, VirtualTime
 from tests.support.requests_in_process import session
 
@@ -70,6 +71,40 @@ class Engine:
         return from_struct(getattr(answer, "return"))
 
 
+def live(engine: Engine, token: str, inputs: dict[str, Any], edit: dict[str, Any], *, hidden: Collection[str] = ()) -> None:
+    """Check, create, refresh, import, no difference, update, delete: what Azure answers is never taken for a change.
+
+    `hidden`: inputs with secrets, which no import finds.
+    """
+    checked, failures = engine.check(token, inputs)
+    assert failures == []
+    created = engine.create(token, checked)
+    outputs = from_struct(created.properties)
+    read = engine.read(token, created.id, checked, outputs)
+    assert from_struct(read.inputs) == checked, "a refresh finds no change"
+    assert from_struct(read.properties) == outputs
+    imported = from_struct(engine.read(token, created.id).inputs)
+    assert holds(imported, {name: value for name, value in checked.items() if name not in hidden and name[0] != "_"})
+    assert not engine.diff(token, checked, checked, outputs).diffs
+    assert not engine.diff(token, checked, checked).diffs
+    edited, failures = engine.check(token, {**inputs, **edit}, olds=checked)
+    assert failures == []
+    found = engine.diff(token, checked, edited, outputs)
+    assert (list(found.diffs), list(found.replaces)) == (sorted(edit), [])
+    updated = from_struct(engine.update(token, created.id, outputs, edited).properties)
+    assert holds(updated, edit)
+    assert from_struct(engine.read(token, created.id, edited, updated).inputs) == edited
+    engine.delete(token, created.id)
+    assert engine.read(token, created.id, edited, updated).id == ""
+
+
+def holds(outputs: Any, part: Any) -> bool:
+    """Whether `part` is so in `outputs`, which may say more."""
+    if isinstance(part, dict):
+        return all(name in outputs and holds(outputs[name], value) for name, value in part.items())
+    return outputs == part
+
+
 class AzureEngine(Engine):
     """With the time that the provider waits in, and what its requests reach."""
 
@@ -110,23 +145,24 @@ def engine(offline: AzureEngine, arm: FakeArm) -> AzureEngine:
     return offline
 
 
-def connection(azure: ServedAzure) -> dict[str, str]:
+def connection(azure: EmbeddedAzure) -> dict[str, str]:
     """The configuration for the embedded Azure in place of a fake one."""
     return {
         "subscriptionId": SUBSCRIPTION,
         "tenantId": azure.tenant_id,
         "clientId": azure.client_id,
         "clientSecret": azure.client_secret,
-        "metadataHost": f"localhost:{azure.port}",
+        "metadataHost": azure.url,
         "disableInstanceDiscovery": "true",
     }
 
 
-def connect(engine: Engine, azure: ServedAzure, monkeypatch: pytest.MonkeyPatch) -> Engine:
-    """Configured for the embedded Azure in place of a fake one."""
-    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(azure.ca_bundle))
-    engine.configure(**connection(azure))
-    return engine
+@pytest.fixture
+def connected(unconfigured: AzureEngine, azure: InProcessAzure) -> AzureEngine:
+    """Configured for the embedded Azure in this process, whose time passes while the provider waits."""
+    unconfigured.configure(**connection(azure))
+    unconfigured.answer, unconfigured.time.waited = azure.http().send, azure.move
+    return unconfigured
 
 
 def configuration(host: str = fake_arm.HOST) -> dict[str, str]:
@@ -138,13 +174,3 @@ def configuration(host: str = fake_arm.HOST) -> dict[str, str]:
         "metadataHost": host,
         "disableInstanceDiscovery": "true",
     }
-
-
-@pytest.fixture(scope="session")
-def azure(served_azure: ServedAzure) -> ServedAzure:
-    return served_azure
-
-
-@pytest.fixture
-def own_azure(own_served_azure: ServedAzure) -> ServedAzure:
-    return own_served_azure

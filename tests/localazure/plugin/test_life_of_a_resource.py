@@ -178,7 +178,7 @@ def test_an_operation_that_fails_leaves_a_partial_resource_with_azures_reason(en
 
 def test_cancelling_ends_the_wait_and_keeps_the_resource(engine: AzureEngine, arm: FakeArm) -> None:
     arm.faults.append("never-finish")
-    engine.time.waited = lambda: engine.stub.Cancel(Empty())
+    engine.time.waited = lambda _: engine.stub.Cancel(Empty())
     with pytest.raises(grpc.RpcError) as stopped:
         engine.create(CONTAINERS, CONTAINER_INPUTS)
     assert left_behind(stopped.value).id.endswith("/containerGroups/cg")

@@ -1,4 +1,4 @@
-"""Azure Machine Learning's resources over a real channel, as the engine sees them: made, read again, changed, taken away."""
+"""Azure Machine Learning's resources as the engine sees them: made, read again, changed, taken away."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from localazure.plugin.wire import from_struct
-from tests.localazure.plugin.conftest import Engine, connect
-from tests.support.embedded import ServedAzure
-from tests.support.ml_resources import T4, put_insights, put_storage, put_vault, put_workspace, upload
+from tests.localazure.plugin.conftest import AzureEngine, Engine, live
+from tests.support.embedded import EmbeddedAzure
+from tests.support.ml_resources import T4, put_insights, put_storage, put_vault, put_workspace
 
 _ML = "azure-native:machinelearningservices"
 WORKSPACE, COMPUTE, MODEL, ENVIRONMENT = f"{_ML}:Workspace", f"{_ML}:Compute", f"{_ML}:ModelVersion", f"{_ML}:EnvironmentVersion"
@@ -20,51 +20,25 @@ CLUSTER = {"computeType": "AmlCompute", "properties": {"vmSize": T4, "scaleSetti
 
 
 @pytest.fixture
-def engine(unconfigured: Engine, azure: ServedAzure, monkeypatch: pytest.MonkeyPatch) -> Engine:
-    return connect(unconfigured, azure, monkeypatch)
+def engine(connected: AzureEngine) -> AzureEngine:
+    return connected
 
 
-def live(engine: Engine, token: str, inputs: dict[str, Any], edit: dict[str, Any]) -> dict[str, Any]:
-    """Check, create, refresh, no difference, update, delete; the outputs after creation."""
-    checked, failures = engine.check(token, inputs, name="thing")
-    assert failures == []
-    created = engine.create(token, checked)
-    outputs = from_struct(created.properties)
-    read = engine.read(token, created.id, checked, outputs)
-    assert from_struct(read.inputs) == checked, "a refresh finds no change"
-    assert from_struct(read.properties) == outputs
-    assert not engine.diff(token, checked, checked, outputs).diffs
-    edited, failures = engine.check(token, {**inputs, **edit}, olds=checked, name="thing")
-    assert failures == []
-    assert not engine.diff(token, checked, edited, outputs).replaces
-    assert holds(from_struct(engine.update(token, created.id, outputs, edited).properties), edit)
-    engine.delete(token, created.id)
-    assert engine.read(token, created.id).id == ""
-    return outputs
+Made = Callable[[EmbeddedAzure, str], tuple[dict[str, Any], dict[str, Any]]]
 
 
-def holds(outputs: Any, part: Any) -> bool:
-    """Whether `part` is so in `outputs`, which may say more."""
-    if isinstance(part, dict):
-        return all(name in outputs and holds(outputs[name], value) for name, value in part.items())
-    return outputs == part
-
-
-Made = Callable[[ServedAzure, str], tuple[dict[str, Any], dict[str, Any]]]
-
-
-def vault(azure: ServedAzure, group: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def vault(azure: EmbeddedAzure, group: str) -> tuple[dict[str, Any], dict[str, Any]]:
     properties = {"tenantId": azure.tenant_id, "sku": {"family": "A", "name": "standard"}, "enableRbacAuthorization": True}
     return {"properties": properties, "vaultName": f"v{group[-10:]}"}, {
         "properties": {**properties, "enabledForDeployment": True}
     }
 
 
-def insights(azure: ServedAzure, group: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def insights(azure: EmbeddedAzure, group: str) -> tuple[dict[str, Any], dict[str, Any]]:
     return {"kind": "web", "applicationType": "web", "retentionInDays": 30}, {"retentionInDays": 60}
 
 
-def workspace(azure: ServedAzure, group: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def workspace(azure: EmbeddedAzure, group: str) -> tuple[dict[str, Any], dict[str, Any]]:
     inputs = {
         "identity": {"type": "SystemAssigned"},
         "storageAccount": put_storage(azure, group),
@@ -79,22 +53,21 @@ def workspace(azure: ServedAzure, group: str) -> tuple[dict[str, Any], dict[str,
 _RULE = {"type": "ServiceTag", "destination": {"serviceTag": "Storage", "protocol": "TCP", "portRanges": "443"}}
 
 
-def compute(azure: ServedAzure, group: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def compute(azure: EmbeddedAzure, group: str) -> tuple[dict[str, Any], dict[str, Any]]:
     name = put_workspace(azure, group).rsplit("/", 1)[1]
     wider = {**CLUSTER, "properties": {**CLUSTER["properties"], "scaleSettings": {"minNodeCount": 0, "maxNodeCount": 4}}}
     return {"workspaceName": name, "computeName": "gpu", "properties": CLUSTER}, {"properties": wider}
 
 
-def model(azure: ServedAzure, group: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def model(azure: EmbeddedAzure, group: str) -> tuple[dict[str, Any], dict[str, Any]]:
     found = put_workspace(azure, group)
     account = found_account(azure, found)
-    upload(azure, account, "models", "mnist/saved_model.pb")
     properties = {"modelUri": f"https://{account}.blob.core.windows.net/models/mnist", "modelType": "custom_model"}
     inputs = {"workspaceName": found.rsplit("/", 1)[1], "name": "mnist", "version": "1", "properties": properties}
     return inputs, {"properties": {**properties, "tags": {"a": "b"}}}
 
 
-def environment(azure: ServedAzure, group: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def environment(azure: EmbeddedAzure, group: str) -> tuple[dict[str, Any], dict[str, Any]]:
     name = put_workspace(azure, group).rsplit("/", 1)[1]
     routes = {kind: {"path": "/", "port": 5001} for kind in ("livenessRoute", "readinessRoute", "scoringRoute")}
     properties = {"image": "mcr.microsoft.com/azureml/minimal:1", "inferenceConfig": routes, "osType": "Linux"}
@@ -102,10 +75,12 @@ def environment(azure: ServedAzure, group: str) -> tuple[dict[str, Any], dict[st
     return inputs, {"properties": {**properties, "description": "as it was"}}
 
 
-def datastore(azure: ServedAzure, group: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def datastore(azure: EmbeddedAzure, group: str) -> tuple[dict[str, Any], dict[str, Any]]:
     found = put_workspace(azure, group)
     account = found_account(azure, found)
-    upload(azure, account, "models", "x")
+    storage = f"{group}/providers/Microsoft.Storage/storageAccounts/{account}"
+    made = azure.put(f"{storage}/blobServices/default/containers/models", {"properties": {}}, "2024-01-01")
+    assert made.status_code in (200, 201), made.text
     properties = {
         "datastoreType": "AzureBlob",
         "accountName": account,
@@ -116,7 +91,7 @@ def datastore(azure: ServedAzure, group: str) -> tuple[dict[str, Any], dict[str,
     return inputs, {"properties": {**properties, "description": "of the stack"}}
 
 
-def found_account(azure: ServedAzure, workspace_id: str) -> str:
+def found_account(azure: EmbeddedAzure, workspace_id: str) -> str:
     return azure.get(workspace_id, "2025-12-01").json()["properties"]["storageAccount"].rsplit("/", 1)[1]
 
 
@@ -133,7 +108,7 @@ CASES: list[tuple[str, Made]] = [
 
 @pytest.mark.parametrize(("token", "made"), CASES, ids=[case[0] for case in CASES])
 def test_a_resource_of_machine_learning_lives_without_false_differences(
-    engine: Engine, azure: ServedAzure, group: str, token: str, made: Made
+    engine: Engine, azure: EmbeddedAzure, group: str, token: str, made: Made
 ) -> None:
     inputs, edit = made(azure, group)
     live(engine, token, {**inputs, "resourceGroupName": group.rsplit("/", 1)[1]}, edit)
@@ -158,7 +133,7 @@ def template(name: str, **properties: Any) -> dict[str, Any]:
     }
 
 
-def test_a_template_deployment_is_a_resource_that_leaves_what_it_made(engine: Engine, azure: ServedAzure, group: str) -> None:
+def test_a_template_deployment_is_a_resource_that_leaves_what_it_made(engine: Engine, azure: EmbeddedAzure, group: str) -> None:
     name = f"st{group[-12:].replace('-', '0')}"
     inputs = {
         "resourceGroupName": group.rsplit("/", 1)[1],

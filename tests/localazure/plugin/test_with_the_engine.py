@@ -61,8 +61,8 @@ class Connected(SmallStack):
 
 
 @pytest.fixture
-def stack(tmp_path: Path, azure: ServedAzure, engine_bin: Path) -> Connected:
-    return Connected(tmp_path, azure, engine_bin)
+def stack(tmp_path: Path, served_azure: ServedAzure, engine_bin: Path) -> Connected:
+    return Connected(tmp_path, served_azure, engine_bin)
 
 
 @pytest.mark.slow
@@ -86,12 +86,12 @@ def test_a_stack_lives_from_preview_to_destroy(stack: Connected) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_a_lost_create_is_completed_and_an_import_changes_nothing(stack: Connected, azure: ServedAzure) -> None:
-    lost = azure.command("fault", "lose-answer", "--method", "PUT", "--path", "*/storageAccounts/*", "--count", "0")
+def test_a_lost_create_is_completed_and_an_import_changes_nothing(stack: Connected, served_azure: ServedAzure) -> None:
+    lost = served_azure.command("fault", "lose-answer", "--method", "PUT", "--path", "*/storageAccounts/*", "--count", "0")
     assert lost.returncode == 0
     shown = stack.run("up", *RUN, expected=1)
     assert "the connection to Azure was lost after the request was sent" in shown
-    assert azure.command("fault", "clear").returncode == 0
+    assert served_azure.command("fault", "clear").returncode == 0
     half = stack.resource("store")
     assert half["initErrors"]
     stack.run("up", *RUN)
@@ -100,7 +100,7 @@ def test_a_lost_create_is_completed_and_an_import_changes_nothing(stack: Connect
 
     stack.run("state", "delete", stack.resource("who")["urn"], "--yes", "--target-dependents")
     identity = f"{stack.resource('small')['id']}/providers/Microsoft.ManagedIdentity/userAssignedIdentities"
-    listed = azure.get(identity, "2023-01-31").json()["value"]
+    listed = served_azure.get(identity, "2023-01-31").json()["value"]
     stack.run(
         "import",
         "azure-native:managedidentity:UserAssignedIdentity",
