@@ -25,6 +25,7 @@ def test_a_stack_that_is_not_there_is_a_wrong_command_line(
     assert capsys.readouterr().err == "error: there is no stack dev\n"
 
 
+@pytest.mark.slow
 def test_where_azure_does_not_answer_nothing_is_explained(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

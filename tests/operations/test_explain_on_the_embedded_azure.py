@@ -27,12 +27,12 @@ Explain = Callable[[str], dict[str, Any]]
 
 
 @pytest.fixture(autouse=True)
-def _signed_in(azure: EmbeddedAzure, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811 - the fixture of that name
+def _signed_in(azure: EmbeddedAzure, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {**azure_clients.environment(azure), "REQUESTS_CA_BUNDLE": str(azure.state / "ca-bundle.pem")}.items():
         monkeypatch.setenv(name, value)
 
 
-def test_a_container_group_that_was_refused(azure: EmbeddedAzure, registry: Registry, explain: Explain) -> None:  # noqa: F811
+def test_a_container_group_that_was_refused(azure: EmbeddedAzure, registry: Registry, explain: Explain) -> None:
     image, path = f"{registry.server}/nosuch:1", group_path(new_group(azure), "one")
     assert azure.put(path, group_body(registry, container(image)), GROUP).status_code >= 400
     told = explain(path)
@@ -42,9 +42,9 @@ def test_a_container_group_that_was_refused(azure: EmbeddedAzure, registry: Regi
 
 
 def test_a_container_groups_own_error(
-    azure: EmbeddedAzure,  # noqa: F811
-    registry: Registry,  # noqa: F811
-    hello_reference: str,  # noqa: F811
+    azure: EmbeddedAzure,
+    registry: Registry,
+    hello_reference: str,
     explain: Explain,
 ) -> None:
     group = new_group(azure)
@@ -54,7 +54,7 @@ def test_a_container_groups_own_error(
     assert "exit code 4" in told["what"]
 
 
-def test_a_jobs_own_error(apps: Apps, job_name: str, explain: Explain) -> None:  # noqa: F811
+def test_a_jobs_own_error(apps: Apps, job_name: str, explain: Explain) -> None:
     apps.create(job_name, apps.body("say", "no data", "exit", "5"))
     execution = apps.start(job_name)
     apps.ended(job_name, execution)
@@ -63,7 +63,7 @@ def test_a_jobs_own_error(apps: Apps, job_name: str, explain: Explain) -> None: 
     assert "exit code 5" in told["what"]
 
 
-def test_a_deployment_whose_script_raises(azure: EmbeddedAzure, explain: Explain) -> None:  # noqa: F811
+def test_a_deployment_whose_script_raises(azure: EmbeddedAzure, explain: Explain) -> None:
     group = new_group(azure)
     storage, identity = ml.put_storage(azure, group), ml.put_identity(azure, group)
     ml.give_role(azure, storage, BLOB_READER, identity["properties"]["principalId"])
@@ -90,7 +90,7 @@ def test_a_deployment_whose_script_raises(azure: EmbeddedAzure, explain: Explain
     assert "score.py raised an exception while loading: RuntimeError: no weights in the folder" in told["what"]
 
 
-def test_a_run_command_that_failed(azure: EmbeddedAzure, explain: Explain) -> None:  # noqa: F811
+def test_a_run_command_that_failed(azure: EmbeddedAzure, explain: Explain) -> None:
     machine = Network(azure, new_group(azure)).machine()
     assert explain(machine.id)["cause"] == "HEALTHY"
     machine.azure.finished(machine.command("train", "echo no labels >&2; exit 3"))

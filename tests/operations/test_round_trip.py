@@ -1,7 +1,8 @@
 """`adopt` and `import` read back what the library declares: settings of a stack file, bodies of Azure, the same settings.
 
-Each happy case is declared once (`tests.components.recorded_bodies`); both readers get its bodies as Azure would answer them. A key
-that a reader leaves out makes its path appear among those that are lost. What is lost on purpose is listed here with its reason.
+Each happy case is declared once (`tests.components.recorded_bodies`); both readers get its bodies as Azure would answer them. A
+key that a reader leaves out makes its path appear among those that are lost. What is lost on purpose is listed here with its
+reason.
 """
 
 import fnmatch
@@ -177,7 +178,9 @@ def test_what_the_library_declares_is_read_back(read: Any, types: Any, known: Ma
     unknown: list[str] = []
     for case in NAMES:
         for path, what in _lost_in(case, read, types):
-            reasons = [pattern for pattern in known if fnmatch.fnmatchcase(path, pattern) or fnmatch.fnmatchcase(path, f"{pattern}.*")]
+            reasons = [
+                pattern for pattern in known if fnmatch.fnmatchcase(path, pattern) or fnmatch.fnmatchcase(path, f"{pattern}.*")
+            ]
             met.update(reasons)
             unknown += [] if reasons else [f"{case}: {path}: {what}"]
     assert unknown == []
