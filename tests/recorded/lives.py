@@ -1,7 +1,7 @@
 """Sends our own requests to an embedded Azure and compares its answers with the tables: one difference a line."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import httpx
@@ -11,7 +11,8 @@ from tests.recorded.members import comparable, lowered, same
 from tests.recorded.replay import HEADERS
 from tests.recorded.requests import Life
 from tests.recorded.sessions import error_code
-from tests.support.embedded import until
+
+Until = Callable[[Callable[[], Any], str], Any]  # asks again and again, and says what for where it has to give up
 
 
 class Send(Protocol):
@@ -28,8 +29,9 @@ class Lives:
     `words` stand for what a request cannot know: {unique}, {tenant}, {principal}.
     """
 
-    def __init__(self, send: Send, table: Mapping[str, Any], words: Mapping[str, str]) -> None:
+    def __init__(self, send: Send, until: Until, table: Mapping[str, Any], words: Mapping[str, str]) -> None:
         self._send_request = send
+        self._until = until
         self._table = table
         self._words = words
         self.differences: dict[str, list[str]] = {}
@@ -53,7 +55,7 @@ class Lives:
         sent = None if body is None else self._worded(body)
         answer = self._send_request(method, self._worded(life.path), params={"api-version": self._version(life)}, json=sent)
         if method != "GET":
-            settle(self._send_request, answer)
+            settle(self._send_request, self._until, answer)
         return answer
 
     def _worded(self, value: Any) -> Any:
@@ -92,7 +94,7 @@ class Lives:
             said += [f"{name}: {each}" for each in _members(expected, answer.json())]
 
 
-def settle(send: Send, answer: httpx.Response) -> None:
+def settle(send: Send, until: Until, answer: httpx.Response) -> None:
     """Waits until what `answer` began has ended, however it ends."""
     address = answer.headers.get("azure-asyncoperation") or answer.headers.get("location")
     if address and answer.is_success:

@@ -14,6 +14,7 @@ import pytest
 from tests.recorded.lives import settle
 from tests.recorded.requests import READER
 from tests.support.embedded import EmbeddedAzure
+from tests.support.in_process import InProcessAzure
 from tests.support.managed_clusters import CLUSTER, ArmHarness, cluster, pool
 
 NETWORK_VERSION = "2024-03-01"
@@ -149,7 +150,7 @@ REFUSALS = (
 
 
 @pytest.fixture(scope="module")
-def furnished(azure: EmbeddedAzure) -> dict[str, str]:
+def furnished(azure: InProcessAzure) -> dict[str, str]:
     """The words of a group with a network, an interface in it with rules and an address, an environment, and a role."""
     unique = f"r{uuid.uuid4().hex[:12]}"
     group = f"/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/{unique}"
@@ -181,7 +182,7 @@ def furnished(azure: EmbeddedAzure) -> dict[str, str]:
         body = {**({} if "subnets" in path or "roleAssignments" in path else PLACE), **more}
         made = azure.put(path, body if properties is None else {**body, "properties": properties}, version)
         assert made.is_success, made.text
-        settle(azure.client.request, made)
+        settle(azure.client.request, azure.until, made)
     return {"{group}": group, "{unique}": unique, "{principal}": azure.principal_id}
 
 

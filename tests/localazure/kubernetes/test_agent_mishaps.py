@@ -16,6 +16,7 @@ from localazure.kubernetes.agent.settings import Files, Settings
 from localazure.kubernetes.client import KubeApi, KubeError
 from localazure.kubernetes.devices import StartError
 from tests.localazure.kubernetes.gpu_world import eventually
+from tests.support.loopback import run
 from tests.support.node_agent import record
 
 NOWHERE = Path("/nowhere")
@@ -88,7 +89,7 @@ def test_a_node_outlives_a_full_disk(tmp_path: Path) -> None:
         assert (read_json(one.folder / "node.json") or {})["port"] == 10_250
         await one.stop()
 
-    asyncio.run(whole())
+    run(whole())
 
 
 def test_parts_of_volumes_are_told_apart_and_stay_inside(tmp_path: Path) -> None:
@@ -131,7 +132,7 @@ def test_a_server_that_fails_is_a_pull_that_fails() -> None:
             await registry.close()
         return str(failed.value)
 
-    assert asyncio.run(whole()) == "the embedded Azure answers 500"
+    assert run(whole()) == "the embedded Azure answers 500"
 
 
 def test_an_event_that_has_expired_is_told_anew() -> None:
@@ -157,4 +158,4 @@ def test_an_event_that_has_expired_is_told_anew() -> None:
             await eventually(lambda number=number: len(api.made) == number, "the event is there")
         telling.cancel()
 
-    asyncio.run(whole())
+    run(whole())

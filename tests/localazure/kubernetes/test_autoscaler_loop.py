@@ -12,6 +12,7 @@ from localazure.kubernetes.autoscaler_profile import Profile
 from localazure.kubernetes.client import Event, KubeApi, KubeError
 from localazure.kubernetes.node_templates import record, scale_set, template
 from tests.localazure.kubernetes.gpu_world import CLUSTER, eventually, pool
+from tests.support.loopback import run
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 SHAPE = pool("cpu", "Standard_D4s_v5")
@@ -104,7 +105,7 @@ def watched(world: World, work: Callable[[], Any], profile: Profile = PROFILE) -
             await asyncio.gather(running, return_exceptions=True)
         assert asyncio.all_tasks() == {asyncio.current_task()}, "the autoscaler leaves nothing running"
 
-    asyncio.run(whole())
+    run(whole())
 
 
 def taints(one: Body) -> list[str]:

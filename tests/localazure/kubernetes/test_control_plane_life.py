@@ -90,6 +90,7 @@ def test_a_killed_supervisor_gets_a_successor_while_the_server_runs(cluster: Con
     assert cluster.kubectl("get", "namespaces").returncode == 0
 
 
+@pytest.mark.slow
 def test_a_supervisor_that_can_write_nothing_goes_on_and_tells_later(tmp_path: Path) -> None:
     """As on a full disk: the folder in the way is an error of writing."""
     part = {
@@ -153,25 +154,27 @@ def test_removal_leaves_no_process_no_port_and_no_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_cluster_outlives_its_server_is_found_by_the_next_and_ends_with_the_embedded_azure(own_azure: ServedAzure) -> None:
+def test_a_cluster_outlives_its_server_is_found_by_the_next_and_ends_with_it(
+    own_served_azure: ServedAzure,
+) -> None:
     programs = kubernetes.needed()
     around = ClusterContext(
-        own_azure.state / "clusters",
+        own_served_azure.state / "clusters",
         lambda: programs,
-        url=own_azure.url,
-        authority=own_azure.state / "ca" / "ca.pem",
-        issuer=f"{own_azure.url}/{own_azure.tenant_id}/v2.0",
+        url=own_served_azure.url,
+        authority=own_served_azure.state / "ca" / "ca.pem",
+        issuer=f"{own_served_azure.url}/{own_served_azure.tenant_id}/v2.0",
     )
     with kubernetes.running(Clusters(around), kubernetes.shape("found", entra=True, azure_rbac=True)) as running:
         control_plane = [name for name in parts(running.folder) if name != "agent"]
         before = [parts(running.folder)[name]["pid"] for name in control_plane]
-        own_azure.kill9()
+        own_served_azure.kill9()
         assert running.kubectl("get", "namespaces").returncode == 0
-        own_azure.start()
+        own_served_azure.start()
         assert [parts(running.folder)[name]["pid"] for name in control_plane] == before
-        own_azure.stop()
+        own_served_azure.stop()
         assert processes_of(running.folder) == []
-        own_azure.start()
+        own_served_azure.start()
         until(lambda: running.kubectl("get", "namespaces").returncode == 0, "it runs again, at the same address")
 
 
@@ -185,7 +188,7 @@ def test_without_the_programs_the_refusal_says_what_builds_them(tmp_path: Path) 
 
 
 def test_a_cluster_that_nobody_knows_is_removed_without_a_word(tmp_path: Path) -> None:
-    asyncio.run(kubernetes.clusters_in(tmp_path).remove("/subscriptions/0/nothing"))
+    asyncio.run(Clusters(ClusterContext(tmp_path, lambda: None)).remove("/subscriptions/0/nothing"))
 
 
 async def _apply(cluster: ControlPlane) -> None:

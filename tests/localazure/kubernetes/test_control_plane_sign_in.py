@@ -31,6 +31,11 @@ AUDIENCE = "6dae42f8-4368-4678-94ff-3960e28e3630"
 
 
 @pytest.fixture(scope="module")
+def azure(served_azure: ServedAzure) -> ServedAzure:
+    return served_azure
+
+
+@pytest.fixture(scope="module")
 def shape(azure: ServedAzure) -> ClusterShape:
     group = new_group(azure)
     key = f"{group}/providers/microsoft.containerservice/managedclusters/entra".lower()

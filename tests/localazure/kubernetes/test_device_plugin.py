@@ -16,6 +16,7 @@ from localazure.kubernetes.client import Event
 from localazure.kubernetes.devices import RefusedError
 from localazure.kubernetes.infrastructure import actor, known
 from tests.localazure.kubernetes.gpu_world import PLUGIN, World, eventually, pool
+from tests.support.loopback import run
 
 GPU = "nvidia.com/gpu"
 CONFIG = "/config/config.yaml"
@@ -32,10 +33,6 @@ def plugin(world: World, config: str | None = None, **env: str) -> Any:
     if config is None:
         return world.container(env=env)
     return world.container(env={"CONFIG_FILE": CONFIG, **env}, files={CONFIG: config})
-
-
-def run(work: Any) -> Any:
-    return asyncio.run(work)
 
 
 @pytest.mark.parametrize(

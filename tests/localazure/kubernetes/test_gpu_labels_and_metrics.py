@@ -1,13 +1,12 @@
 """Labels of GPU feature discovery and metrics of the DCGM exporter, acted out. Literals are NVIDIA's and from users' pages."""
 
 import asyncio
-import socket
-import urllib.request
 from pathlib import Path
 from typing import Any
 
 from localazure.kubernetes.client import KubeError
 from tests.localazure.kubernetes.gpu_world import World, eventually, pool
+from tests.support.loopback import run
 
 GPU = "nvidia.com/gpu"
 CONFIG = "/config/config.yaml"
@@ -16,10 +15,6 @@ SLICED = f"version: v1\nsharing:\n  timeSlicing:\n{RESOURCES}"
 RENAMED = f"version: v1\nsharing:\n  timeSlicing:\n    renameByDefault: true\n{RESOURCES}"
 MPS = f"version: v1\nsharing:\n  mps:\n{RESOURCES}"
 MIG = pool(name="mig", size="Standard_NC24ads_A100_v4", mig_profile="MIG1g")
-
-
-def run(work: Any) -> Any:
-    return asyncio.run(work)
 
 
 class Features:
@@ -128,9 +123,6 @@ def metrics(world: World, counters: str | None = None, **env: str) -> tuple[str,
     """The exporter's answer, and its log."""
 
     async def whole() -> tuple[str, str]:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
         args, files = ([], {})
         if counters is not None:
             args, files = ["-f", "/etc/counters.csv"], {"/etc/counters.csv": counters}
@@ -139,22 +131,26 @@ def metrics(world: World, counters: str | None = None, **env: str) -> tuple[str,
             args=args,
             files=files,
             env={"NODE_NAME": "node-1", **env},
-            ports={9400: port},
+            ports={9400: 9400},
             api=Pods(),
             uid="exporter",
         )
 
-        def read(path: str) -> str:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=5) as answer:
-                return answer.read().decode()
+        async def read(path: str) -> str:
+            reader, writer = await asyncio.open_connection("127.0.0.1", 9400)
+            writer.write(f"GET {path} HTTP/1.1\r\nHost: exporter\r\n\r\n".encode())
+            head, _, body = (await reader.read()).decode().partition("\r\n\r\n")
+            writer.close()
+            assert head.startswith("HTTP/1.1 200 OK")
+            return body
 
         async with world.container().running() as server:
             await server.says("Registered device plugin")
             world.devices.allocate("a", "main", {GPU: 1})
             async with container.running():
                 await container.says("Listening on :9400")
-                assert await asyncio.to_thread(read, "/health") == "OK"
-                text = await asyncio.to_thread(read, "/metrics")
+                assert await read("/health") == "OK"
+                text = await read("/metrics")
         return text, container.text
 
     return run(whole())

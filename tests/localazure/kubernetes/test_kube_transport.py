@@ -8,6 +8,7 @@ import pytest
 import trustme
 
 from localazure.kubernetes.client_transport import LostError, Transport
+from tests.support.loopback import run
 
 Answering = Callable[[asyncio.StreamReader, asyncio.StreamWriter, int], Awaitable[None]]
 SECONDS = 20
@@ -48,7 +49,7 @@ def talk(authority: trustme.CA, answering: Answering, work: Callable[[Transport]
         await transport.close()
         server.close()
 
-    asyncio.run(whole())
+    run(whole())
     return count
 
 

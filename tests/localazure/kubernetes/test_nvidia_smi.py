@@ -108,6 +108,7 @@ def test_what_it_doesnt_answer_it_refuses(world: World, arguments: list[str], sa
         asked(world, "a", *arguments)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="processes of containers are found in /proc")
 def test_the_program_on_a_containers_path_finds_the_containers_processes(world: World) -> None:
     folder = world.devices.programs("a", "main")

@@ -153,6 +153,7 @@ def _free_port() -> int:
         return one.getsockname()[1]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="this machine has no IPv6")
 def test_a_program_on_all_addresses_is_reached_from_this_machine_alone(tmp_path: Path) -> None:
     library = tmp_path / "pod_network.so"

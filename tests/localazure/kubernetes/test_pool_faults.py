@@ -1,11 +1,11 @@
-"""`python -m localazure fault evict` for clusters: a name that means no Spot pool is refused in one line."""
+"""Evicting nodes of clusters on purpose."""
 
-from tests.support.embedded import EmbeddedAzure
+from localazure.fault import PATH
+from tests.support.in_process import InProcessAzure
 
 
-def test_an_eviction_of_nothing_says_so(azure: EmbeddedAzure) -> None:
-    name = "no-cluster/pool/aks-pool-12345678-vmss000000"
-    refused = azure.command("fault", "evict", name)
-    assert refused.returncode != 0
-    assert f"no Spot node of a Batch pool is called '{name}', nor of a cluster" in refused.stderr
-    assert "Traceback" not in refused.stderr
+def test_an_eviction_of_nothing_says_so(azure: InProcessAzure) -> None:
+    fault = {"kind": "evict", "name": "no-cluster/pool/aks-pool-12345678-vmss000000"}
+    refused = azure.client.put(PATH, json=fault, headers={"Authorization": f"Bearer {azure.admin_token}"})
+    assert refused.status_code == 400
+    assert f"no Spot node of a Batch pool is called '{fault['name']}', nor of a cluster" in refused.json()["error"]["message"]

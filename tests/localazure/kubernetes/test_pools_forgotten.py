@@ -10,6 +10,7 @@ from localazure.arm.store import Store
 from localazure.kubernetes.pools import ClusterPools
 from localazure.lists.deviations import Deviations
 from tests.localazure.kubernetes.gpu_world import CLUSTER, eventually, pool
+from tests.support.loopback import run
 
 
 class Emptying:
@@ -50,4 +51,4 @@ def test_what_was_under_way_brings_nothing_back(tmp_path: Path) -> None:
         assert not folder.exists()
         assert store.documents("kubernetes/pools/") == {}
 
-    asyncio.run(whole())
+    run(whole())
