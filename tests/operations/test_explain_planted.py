@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from azure_gpu_operations.__main__ import main
-from tests.localazure.apps.conftest import apps, azure, hello_reference, job_name, registry
+from tests.localazure.apps.conftest import job_name, running_apps, running_azure, running_registry
 from tests.localazure.apps.sdk import Apps
 from tests.localazure.conftest import new_group
 from tests.localazure.containers.sdk import (
@@ -23,12 +23,32 @@ from tests.localazure.containers.sdk import (
     wait_for,
     with_requests,
 )
-from tests.support.embedded import EmbeddedAzure, until
+from tests.support.embedded import EmbeddedAzure, ServedAzure, until
 
-__all__ = ["apps", "azure", "hello_reference", "job_name", "registry"]
+__all__ = ["job_name", "running_apps", "running_azure", "running_registry"]
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("connected")]
 
 Explain = Callable[[str], dict[str, Any]]
+
+
+@pytest.fixture
+def azure(running_azure: ServedAzure) -> ServedAzure:
+    return running_azure
+
+
+@pytest.fixture
+def registry(running_registry: Registry) -> Registry:
+    return running_registry
+
+
+@pytest.fixture
+def apps(running_apps: Apps) -> Apps:
+    return running_apps
+
+
+@pytest.fixture
+def hello_reference(registry: Registry) -> str:
+    return f"{registry.server}/hello:1"
 
 
 @pytest.fixture
