@@ -13,7 +13,7 @@ import pytest
 from tests.support.embedded import CHECKOUT, ServedAzure
 from tests.support.examples import register_profiles
 from tests.support.in_process import InProcessAzure
-from tests.support.purity import pytest_runtest_makereport, pytest_runtest_protocol  # noqa: F401  hooks
+from tests.support.purity import pytest_runtest_makereport, pytest_runtest_protocol, pytest_runtest_teardown  # noqa: F401
 
 if TYPE_CHECKING:  # it takes a while to load, and most tests need none of it
     from tests.support.kubernetes import ControlPlane

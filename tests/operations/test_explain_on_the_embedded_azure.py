@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from tests.localazure.apps.conftest import apps, azure, hello_reference, job_name, registry
+from tests.localazure.apps.conftest import job_name, running_apps, running_azure, running_registry
 from tests.localazure.apps.sdk import Apps
 from tests.localazure.conftest import new_group
 from tests.localazure.containers.sdk import GROUP, Registry, container, create, group_body, group_path, wait_for
 from tests.support import azure_clients, ml_resources as ml
-from tests.support.embedded import EmbeddedAzure
+from tests.support.embedded import EmbeddedAzure, ServedAzure
 from tests.support.machines import Network
 
-__all__ = ["apps", "azure", "hello_reference", "job_name", "registry"]
+__all__ = ["job_name", "running_apps", "running_azure", "running_registry"]
 pytestmark = pytest.mark.slow
 
 BLOB_READER = "2a2b9908-6ea1-4ae2-8e65-a410df84e7d1"
@@ -24,6 +24,26 @@ CONDA = "dependencies:\n  - python=3.11\n  - pip:\n    - azureml-inference-serve
 SCORE = 'def init():\n    raise RuntimeError("no weights in the folder")\n\n\ndef run(data):\n    return 1\n'
 
 Explain = Callable[[str], dict[str, Any]]
+
+
+@pytest.fixture
+def azure(running_azure: ServedAzure) -> ServedAzure:
+    return running_azure
+
+
+@pytest.fixture
+def registry(running_registry: Registry) -> Registry:
+    return running_registry
+
+
+@pytest.fixture
+def apps(running_apps: Apps) -> Apps:
+    return running_apps
+
+
+@pytest.fixture
+def hello_reference(registry: Registry) -> str:
+    return f"{registry.server}/hello:1"
 
 
 @pytest.fixture(autouse=True)

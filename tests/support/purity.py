@@ -1,10 +1,11 @@
-"""Holds quick tests to what they promise: no process, no port, no connection, no waiting for the clock.
+"""Holds quick tests to what they promise: no process, no port, no connection, no waiting for the clock, no changed environment.
 
 A quick test, one without the mark `slow`, that does any of these fails by name, with the call that did it. The interpreter's
 audit events tell of processes and sockets, wherever in the program they are used; `time.sleep` has none before Python 3.13, and
 is replaced.
 """
 
+import os
 import platform
 import sys
 import threading
@@ -27,6 +28,9 @@ FORBIDDEN = {
 }
 
 
+_PYTEST = "PYTEST_CURRENT_TEST"  # pytest's own
+
+
 class ImpureError(AssertionError):
     """A quick test did what only slow ones may."""
 
@@ -37,6 +41,7 @@ class Guard:
     def __init__(self) -> None:
         self.watching = False
         self.done: list[str] = []
+        self.environment: dict[str, str] = {}  # as the test found it
         self._sleep = time.sleep
         platform.uname().processor  # noqa: B018  starts `uname` once, and many libraries look at it while they load
         sys.addaudithook(self._audited)
@@ -71,10 +76,25 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
     if item.get_closest_marker("slow") or item.get_closest_marker("nightly"):
         return (yield)
     _guard.watch()
+    _guard.environment = dict(os.environ)
     try:
         return (yield)
     finally:
         _guard.release()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
+    """Fails a test that leaves another environment than it found, which others would run in."""
+    result = yield
+    if _guard.watching:
+        before = _guard.environment
+        left = {name for name in before.keys() | os.environ.keys() if before.get(name) != os.environ.get(name)} - {_PYTEST}
+        for name in left:
+            os.environ.pop(name, None)
+        os.environ.update({name: before[name] for name in left & before.keys()})
+        assert left == set(), "variables of the environment that the test leaves changed"
+    return result
 
 
 @pytest.hookimpl(wrapper=True)

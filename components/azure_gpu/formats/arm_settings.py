@@ -487,6 +487,7 @@ def _gpu_pool(pool: BodyReader, part: PartInFile, key: str) -> dict[str, Any]:
         max_surge=upgrades.text("maxSurge"),
         drain_minutes=upgrades.whole("drainTimeoutInMinutes"),
         max_pods=pool.whole("maxPods"),
+        os_disk_gb=pool.whole("osDiskSizeGB") or None,  # 0: the size's own
         sharing={"strategy": "mig", "profile": profile} if profile else None,
         tags=pool.pairs("tags"),
     ) | {"taints": taints}
