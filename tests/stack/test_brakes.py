@@ -354,7 +354,7 @@ OUT_OF_REACH: dict[str, dict[str, Any]] = {
 @pytest.mark.timeout(900)  # with empty caches the stack lite builds an image
 @pytest.mark.parametrize("name", ["dev", "lite", "prod"])
 def test_pulumi_destroy_of_a_shipped_stack(azure: ServedAzure, shipped: Shipped, name: str) -> None:
-    """Of the others `test_make` and `test_shipped_stacks`, which bring them up anyway."""
+    """Of the others `test_promised_commands` and `test_shipped_stacks`, which bring them up anyway."""
     stack = shipped(azure, name)
     if name in OUT_OF_REACH:
         content = yaml.safe_load(stack.config_file.read_text())

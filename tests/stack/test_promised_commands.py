@@ -112,16 +112,14 @@ def test_commands_that_need_no_azure(copy: Copy) -> None:
 def test_the_local_stack_on_its_first_day(new_copy: Copy) -> None:
     text = brought_up_and_down(new_copy, "local")
     assert "10 of 10 digits" in text
-    assert proved(text) == {
-        *("container group", "Container Apps job", "Batch pool", "AKS cluster", "Azure ML compute", "Azure ML endpoint")
-    }
+    services = ["container group", "Container Apps job", "Batch pool", "AKS cluster", "Azure ML compute", "Azure ML endpoint"]
+    assert proved(text) == services
 
 
 def test_the_stack_without_a_cluster_as_the_tour_shows_it(copy: Copy) -> None:
     (copy.folder / "train.py").write_text(TRAIN)
-    assert proved(brought_up_and_down(copy, "lite")) == {
-        *("container group", "Container Apps job", "Batch pool", "Azure ML compute", "Azure ML endpoint")
-    }
+    services = ["container group", "Container Apps job", "Batch pool", "Azure ML compute", "Azure ML endpoint"]
+    assert proved(brought_up_and_down(copy, "lite")) == services
 
 
 def test_the_stack_of_the_documents_at_their_own_dates(copy: Copy) -> None:
@@ -131,8 +129,7 @@ def test_the_stack_of_the_documents_at_their_own_dates(copy: Copy) -> None:
 
 
 def test_the_stack_of_a_team(copy: Copy) -> None:
-    text = brought_up_and_down(copy, "dev")
-    assert proved(text) == {"container group", "Container Apps job", "Batch pool"}
+    assert proved(brought_up_and_down(copy, "dev")) == ["container group", "Container Apps job", "Batch pool"]
 
 
 def brought_up_and_down(copy: Copy, stack: str) -> str:
@@ -161,12 +158,12 @@ def brought_up_and_down(copy: Copy, stack: str) -> str:
     return outputs[began]
 
 
-def proved(text: str) -> set[str]:
-    """The services of the table that passed; each of them has one row."""
+def proved(text: str) -> list[str]:
+    """The services of the table, all of which have passed."""
     rows = [re.split(r" {2,}", line) for line in text.splitlines()]
     table = [row for row in rows if len(row) > 3 and row[3] in ("yes", "NO")]
     assert [row for row in table if row[3] == "NO"] == []
-    return {row[0] for row in table}
+    return [row[0] for row in table]
 
 
 def processes() -> str:
