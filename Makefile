@@ -5,7 +5,6 @@
 #   ALL=1             with `make test`: the slow tests too, and property tests with all their examples
 #   NIGHTLY=1         with `make test`: only those that ALL=1 leaves out, because they take long and rarely find something
 #   TESTS=tests/...   with `make test`: only these
-#   TIMES=FILE        with `make test`: where the time went, written to FILE
 #   WORKERS=N         with `make test`: how many run at a time
 #   LEVEL=validate    with `make conformance`: validate, cheap or gpu
 #   CEILING=5         with `make conformance`: USD that a run may cost; LOCATION=eastus: where
@@ -23,8 +22,8 @@ LEVEL ?= validate
 CEILING ?= 5
 STATE := .local
 TESTS ?= tests
-# One more than there are cores: many tests wait for processes that they start.
-WORKERS ?= $(shell expr $$(nproc 2> /dev/null || sysctl -n hw.ncpu) + 1)
+# As many as there are cores, and one more where many tests wait for processes that they start.
+WORKERS ?= $(shell expr $$(nproc 2> /dev/null || sysctl -n hw.ncpu) $(if $(ALL)$(NIGHTLY),+ 1))
 PYTHON := .venv/bin/python
 UV := .venv/bin/uv
 TERMINAL := $(PYTHON) -m tests.browser.terminal_pictures docs/images/terminal
@@ -44,7 +43,7 @@ PROVED := $(filter-out documents,$(STACK))
 # What tests and measurements find first on PATH.
 TOOLS := $(CURDIR)/.venv/bin:$$(cat $(STATE)/engine-bin):$$(cat $(STATE)/kubernetes-bin)
 
-.PHONY: help up quotas storage down preview status env shell test times replay conformance lint docs bench bench-mnist bench-scoring bench-vector-add check-gpu disturbances mutants faults lock ready engine languages kubernetes groups azurite browser pictures terminal-pictures dist clean
+.PHONY: help up quotas storage down preview status env shell test replay conformance lint renew bench bench-mnist bench-scoring bench-vector-add check-gpu disturbances mutants faults lock ready engine languages kubernetes groups azurite browser pictures terminal-pictures dist clean
 .DEFAULT_GOAL := help
 
 help: ## what can be made
@@ -81,13 +80,11 @@ env: .venv/ready ## the connection environment: eval "$$(make -s env)"
 shell: ready ## your shell with the Azure CLI, signed in to the embedded Azure
 	@$(CONNECTED) $(PYTHON) -m operations shell
 
+# The quick tests need Python and nothing else. The slow ones start what `make up` starts.
 test: marked := $(if $(NIGHTLY),nightly,$(if $(ALL),not nightly,not slow))
-test: .venv/ready engine kubernetes azurite $(if $(ALL),groups) ## the tests that aren't slow; ALL=1: the slow ones too; NIGHTLY=1: the rest
+test: .venv/ready $(if $(ALL)$(NIGHTLY),engine kubernetes azurite groups) ## the tests that aren't slow; ALL=1: the slow ones too; NIGHTLY=1: the rest
 	@$(if $(ALL),$(MAKE) -s --no-print-directory browser > /dev/null || true)
-	@PATH="$(TOOLS):$$PATH" $(PYTHON) -m pytest -p tests.support.distribution -n $(WORKERS) --dist loadfile -m "$(marked)" $(if $(ALL),--hypothesis-profile=thorough) $(if $(TIMES),-p tests.support.times --times $(TIMES)) $(TESTS)
-
-times: ## where the time of all tests goes, as a table in .local/times.txt: rooms, files, tests, and what they start
-	@$(MAKE) --no-print-directory test ALL=1 TIMES=$(STATE)/times.txt
+	@PATH="$(if $(ALL)$(NIGHTLY),$(TOOLS),$(CURDIR)/.venv/bin):$$PATH" $(PYTHON) -m pytest -p tests.support.distribution -n $(WORKERS) --dist loadfile -m "$(marked)" $(if $(ALL),--hypothesis-profile=thorough) $(TESTS)
 
 replay: .venv/ready kubernetes azurite ## send recorded sessions with the real Azure to the embedded one: what it answers differently
 	@$(PYTHON) -m tests.recorded.replay $(SHOW) $(RECORDINGS)
@@ -104,7 +101,8 @@ lint: .venv/ready ## format, style, types, workflows
 	  if [ $$code = 2 ]; then echo "the workflows aren't checked by actionlint: Go is missing" >&2; exit 0; fi; \
 	  [ $$code = 0 ] && set -x && "$$folder/actionlint" -shellcheck .venv/bin/shellcheck -pyflakes ""
 
-docs: .venv/ready ## write every generated page again: settings, components, their package schema, replacements, policies, catalog, coverage, weather, commands, the stack's picture
+renew: .venv/ready ## write again all that is generated: recorded bodies, replacements, settings, components, their package schema, policies, catalog, coverage, weather, commands, the stack's picture
+	@$(PYTHON) -m tests.renew
 	$(PYTHON) -m azure_gpu.stack.settings_reference schema > docs/settings.schema.json
 	$(PYTHON) -m azure_gpu.stack.settings_reference reference > docs/settings.md
 	$(PYTHON) -m azure_gpu.stack.component_reference docs/components

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from localazure.containers import machine
 from localazure.folder import SECRET_MODE
 
 FOLDER = ".volumes"
@@ -101,10 +102,11 @@ def _check_out(name: str, repository: GitRepository, folder: Path) -> None:
     target.mkdir(parents=True, exist_ok=True)
     git = ["git", "-C", str(repository.checkout)]
     requested = [*git, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{repository.revision or 'HEAD'}^{{commit}}"]
-    commit = subprocess.run(requested, capture_output=True, text=True, check=False).stdout.strip()
+    environment = machine.git_environment()
+    commit = subprocess.run(requested, capture_output=True, text=True, check=False, env=environment).stdout.strip()
     if not commit:
         raise MountFailedError(f"the volume {name}: the checkout has no commit {repository.revision or 'HEAD'}")
-    with subprocess.Popen([*git, "archive", "--format=tar", commit], stdout=subprocess.PIPE) as archive:
+    with subprocess.Popen([*git, "archive", "--format=tar", commit], stdout=subprocess.PIPE, env=environment) as archive:
         unpacked = subprocess.run(["tar", "-x", "-C", str(target)], stdin=archive.stdout, check=False).returncode
     if archive.returncode or unpacked:
         raise MountFailedError(f"the volume {name}: the checkout's files can't be unpacked")

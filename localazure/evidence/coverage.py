@@ -11,7 +11,8 @@ from localazure.wiring import without_backends
 
 _HEAD = """# What is covered, and how well it is known
 
-Made by `make docs` from the embedded Azure's code; what it doesn't do is in [its limits](limits.md). A rank is the best evidence:
+Made by `make renew` from the embedded Azure's code; what it doesn't do is in [its limits](limits.md). A rank is the best
+evidence:
 
 - **recorded**: a session with Azure shows it. Sessions are named as in the projects that made them: `Test_*` in Azure Service
   Operator, `test_*` in the Azure CLI, `TestBudget*` in Azure PowerShell.

@@ -5,6 +5,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from localazure.containers import machine
 from localazure.containers.build_log import BuildFailedError
 from localazure.services import Settings
 
@@ -52,7 +53,13 @@ def _is_head(checkout: Path, ref: str) -> bool:
         raise BuildFailedError(_STEP, f"{ref} can't be looked up, because this machine has no git; install it or write HEAD")
     requested = ["git", "-C", str(checkout), "rev-parse", "--verify", "--quiet", "--end-of-options"]
     commits = [
-        subprocess.run([*requested, f"{name}^{{commit}}"], capture_output=True, text=True, check=False).stdout.strip()
+        subprocess.run(
+            [*requested, f"{name}^{{commit}}"],
+            capture_output=True,
+            text=True,
+            check=False,
+            env=machine.git_environment(),
+        ).stdout.strip()
         for name in ("HEAD", ref)
     ]
     return bool(commits[0]) and commits[0] == commits[1]

@@ -25,15 +25,15 @@ from azure_gpu_operations.markdown import table
 
 INTRODUCTION = f"""# What is known about GPUs on Azure
 
-Generated from the tables in [`azure_gpu/catalog/`](../components/azure_gpu/catalog) by `make docs`; a test fails if they differ.
+Generated from the tables in [`azure_gpu/catalog/`](../components/azure_gpu/catalog) by `make renew`; a test fails if they differ.
 Statuses and replacements are those of {FACTS_DAY.isoformat()}, the day on which the facts were last gathered;
 `python -m operations sizes` answers for any other day, region and service, with prices. *Valid from* is the day on
 which something began or ended, by the source; *observed on* is the day on which the source said so; earlier days are unknown.
 
 **Add a size**: one row in [`sizes/sizes.csv`](../components/azure_gpu/catalog/sizes/sizes.csv), its prices as rows of
 [`prices/vm_prices.csv`](../components/azure_gpu/catalog/prices/vm_prices.csv) (`python -m operations prices refresh --size SIZE`
-writes them), then `make docs`. A new series is also a row in `sizes/series.csv` and one in `sizes/lifecycles.csv`, whose `end` is
-its retirement; a new source is a row in `sources.csv`, a new region one in `regions.csv`. `sizes/size_tables.py` describes the
+writes them), then `make renew`. A new series is also a row in `sizes/series.csv` and one in `sizes/lifecycles.csv`, whose `end`
+is its retirement; a new source is a row in `sources.csv`, a new region one in `regions.csv`. `sizes/size_tables.py` describes the
 columns; an invalid cell is reported with file, line and column. Empty: no source gives the value. 0: there is none.
 """
 

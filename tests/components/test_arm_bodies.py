@@ -61,7 +61,6 @@ SHARES: dict[str, Any] = {
     "expires_after": "2026-12-31",
     "replace": "drain-first",
 }
-PRIVATE: dict[str, Any] = {"network": "private", "private_endpoint": {"subnet_id": "/some/subnet"}}
 # The first two are below; extensions are held against the types with their machines, and no subnet is declared apart.
 NOT_RECORDED = {
     azure_types.ML_CODE_VERSION.token,
@@ -80,7 +79,6 @@ def test_arm_takes_what_no_case_has() -> None:
         BatchPool("shares", Wired(args_of(BatchPoolWiring, stands_on, account.dependencies, SHARES)))
         attachable = {"clusters": ml_workspaces.CLUSTERS, "vms": ml_workspaces.VMS}
         MlWorkspace("ml", Wired(args_of(MlWorkspaceWiring, stands_on, ml_workspaces.EVERYTHING, attachable)))
-        MlWorkspace("private", Wired(args_of(MlWorkspaceWiring, stands_on, PRIVATE)))
 
     found = declare(build).registrations
     assert {each.type for each in found} >= {azure_types.ML_CODE_VERSION.token, "azure-native:network:PrivateEndpoint"}

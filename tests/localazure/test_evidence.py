@@ -35,7 +35,7 @@ def test_no_code_of_the_program_is_answered() -> None:
 
 def test_the_page_is_current() -> None:
     page = (Path(__file__).parents[2] / "docs" / "coverage.md").read_text(encoding="utf-8")
-    assert page == coverage.page(), "make docs"
+    assert page == coverage.page(), "make renew"
 
 
 def test_what_is_recorded_or_runs_is_served() -> None:

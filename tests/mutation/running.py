@@ -83,7 +83,7 @@ class Outcome:
 
 def run(mutants: Sequence[Changed], jobs: int) -> Iterator[tuple[int, Outcome]]:
     """What became of each, by its place in the sequence, as they end."""
-    _load()
+    _load(library=any(each.package in CASES for each in mutants))
     running: dict[int, tuple[int, int]] = {}
     waiting = list(enumerate(mutants))
     while waiting or running:
@@ -133,8 +133,8 @@ def _pytest_in_tree(tree: Path, arguments: Sequence[str]) -> tuple[list[str], fl
     return failed, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def _load() -> None:
-    """Loads what every mutant needs and no mutant changes, so that no process has to."""
+def _load(*, library: bool) -> None:
+    """Loads what every mutant needs and no mutant changes, so that no process has to. `library`: mutants of it are among them."""
     for name in sorted(_services()):
         dir(importlib.import_module(f"pulumi_azure_native.{name}"))  # they load when they are first touched
     for name in ("hypothesis", "pulumi_kubernetes", "xdist", "pytest_timeout", "yaml", "tests.components.recording"):
@@ -142,7 +142,8 @@ def _load() -> None:
     for module, path in modules(("catalog", "formats")):
         if path.stem not in ("__init__", "__main__"):
             importlib.import_module(module)
-    _warm_up()
+    if library:
+        _warm_up()
     gc.collect()
     gc.freeze()
 

@@ -14,7 +14,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "catalog.md"
 
 def test_the_page_is_what_the_tables_say(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["catalog"]) == 0
-    assert PAGE.read_text(encoding="utf-8") == capsys.readouterr().out, "run: make docs"
+    assert PAGE.read_text(encoding="utf-8") == capsys.readouterr().out, "run: make renew"
 
 
 def test_every_size_and_every_fact_of_every_service_is_on_it() -> None:

@@ -92,7 +92,7 @@ def test_the_picture_in_the_readme_is_the_one_of_the_local_stack(
     drawn = tmp_path / "local.svg"
     assert main(["graph", "--stack", "local", "--config-folder", str(CHECKOUT), "--svg", str(drawn)]) == 0
     assert capsys.readouterr().out == ""
-    assert drawn.read_text(encoding="utf-8") == (CHECKOUT / "docs" / "local.svg").read_text(encoding="utf-8"), "run `make docs`"
+    assert drawn.read_text(encoding="utf-8") == (CHECKOUT / "docs" / "local.svg").read_text(encoding="utf-8"), "run `make renew`"
     root = ElementTree.parse(drawn).getroot()
     assert root.findtext("{http://www.w3.org/2000/svg}title") == "Stack local"
     assert "](docs/local.svg)" in (CHECKOUT / "README.md").read_text(encoding="utf-8")

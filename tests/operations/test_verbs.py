@@ -47,7 +47,7 @@ def test_only_the_module_of_the_requested_command_is_loaded() -> None:
 
 def test_the_table_of_the_page_is_the_one_of_the_program() -> None:
     page = (CHECKOUT / "docs" / "commands.md").read_text(encoding="utf-8")
-    assert verbs.with_table(page) == page, "run `make docs`"
+    assert verbs.with_table(page) == page, "run `make renew`"
 
 
 def test_a_page_without_a_place_for_the_table_is_left_alone() -> None:

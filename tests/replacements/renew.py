@@ -2,7 +2,7 @@
 
 Each argument is changed in small stacks, and the real engine plans every change. Without patterns, all arguments: about half an
 hour on two cores. A pattern, such as `pools.*`, takes those that fit. Every difference from the table is shown, and the command
-ends with 1 if there is one; `--renew` writes the rows, some at a time, and `make docs` the page.
+ends with 1 if there is one; `--renew` writes the rows, some at a time, and `make renew` the page.
 """
 
 import argparse

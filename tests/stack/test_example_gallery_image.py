@@ -18,6 +18,8 @@ from azure_gpu_operations.shell import cli
 from tests.support.embedded import CHECKOUT
 from tests.support.readme_commands import commands_in
 
+pytestmark = pytest.mark.slow  # each runs a script
+
 RECIPES = CHECKOUT / "examples" / "gallery-image"
 BUILD = ("--group", "images", "--gallery", "lab")
 GROUP = "images-build-gpu-linux-hpc-1-0-0"
@@ -159,7 +161,6 @@ def test_a_linux_image_is_built_published_and_cleaned_up_after(recipes: Recipes)
     assert built.lines[-1] == f"group delete --name {GROUP} --yes --no-wait --output none"
 
 
-@pytest.mark.slow
 def test_a_version_that_is_there_is_not_built_again(recipes: Recipes) -> None:
     assert recipes("linux.sh", *BUILD).code == 0
     again = recipes("linux.sh", *BUILD)
@@ -167,7 +168,6 @@ def test_a_version_that_is_there_is_not_built_again(recipes: Recipes) -> None:
     assert again.names() == ["group create", "sig show", "sig image-definition show", "sig image-version show"]
 
 
-@pytest.mark.slow
 def test_plain_ubuntu_gets_its_driver_by_the_extension(recipes: Recipes, tmp_path: Path) -> None:
     (tmp_path / "packages.sh").write_text("apt-get install -y ffmpeg\n", encoding="utf-8")
     built = recipes("linux.sh", *BUILD, "--driver", "extension", "--setup", "packages.sh", "--regions", "eastus westus3")
@@ -178,7 +178,6 @@ def test_plain_ubuntu_gets_its_driver_by_the_extension(recipes: Recipes, tmp_pat
     assert any("--target-regions eastus westus3 --replica-count 1" in line for line in built.lines)
 
 
-@pytest.mark.slow
 def test_a_windows_image_for_mpi_has_the_driver_of_its_network_and_microsoft_mpi(recipes: Recipes) -> None:
     built = recipes("windows.sh", *BUILD, "--size", "Standard_H16r", "--mpi", "yes", "--rdma", "HpcVmDrivers")
     assert built.code == 0, built.said
@@ -201,7 +200,6 @@ def test_a_windows_image_for_mpi_has_the_driver_of_its_network_and_microsoft_mpi
     assert not any("NvidiaGpuDriverWindows" in line for line in built.lines)
 
 
-@pytest.mark.slow
 def test_a_windows_gpu_image_has_nvidias_driver(recipes: Recipes) -> None:
     built = recipes("windows.sh", *BUILD, "--size", "Standard_NC4as_T4_v3")
     assert built.code == 0, built.said
@@ -209,7 +207,6 @@ def test_a_windows_gpu_image_has_nvidias_driver(recipes: Recipes) -> None:
     assert not any("install-msmpi" in line for line in built.lines)
 
 
-@pytest.mark.slow
 def test_the_password_of_windows_is_in_no_command_line_and_in_no_file_that_stays(recipes: Recipes, tmp_path: Path) -> None:
     built = recipes("windows.sh", *BUILD, "--size", "Standard_NC4as_T4_v3")
     mode, password, file = (tmp_path / "password").read_text(encoding="utf-8").split(" ")
@@ -219,7 +216,6 @@ def test_the_password_of_windows_is_in_no_command_line_and_in_no_file_that_stays
     assert password not in "\n".join([*built.lines, built.said, built.printed])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("part", ["vm create", "--name NvidiaGpuDriverLinux", "vm generalize", "sig image-version create"])
 def test_what_was_made_for_the_build_goes_also_where_it_fails(recipes: Recipes, tmp_path: Path, part: str) -> None:
     (tmp_path / "fails").write_text(part, encoding="utf-8")
@@ -229,7 +225,6 @@ def test_what_was_made_for_the_build_goes_also_where_it_fails(recipes: Recipes, 
     assert built.lines[-1].startswith("group delete --name images-build-gpu-linux-1-0-0 --yes")
 
 
-@pytest.mark.slow
 def test_a_machine_whose_driver_doesnt_work_becomes_no_image(recipes: Recipes, tmp_path: Path) -> None:
     az = tmp_path / "bin" / "az"
     az.write_text(az.read_text(encoding="utf-8").replace("the-driver-works", "NVIDIA-SMI has failed"), encoding="utf-8")
@@ -261,7 +256,6 @@ def test_a_wrong_command_line_asks_nothing_of_azure(recipes: Recipes, script: st
     assert built.commands == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("command", commands_in(RECIPES / "README.md"))
 def test_the_commands_of_the_readme_build_an_image(recipes: Recipes, tmp_path: Path, command: str) -> None:
     (tmp_path / "packages.sh").write_text("true\n", encoding="utf-8")
@@ -278,7 +272,6 @@ def test_shellcheck_finds_nothing() -> None:
     assert (done.returncode, done.stdout) == (0, "")
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_every_command_line_is_one_of_the_real_azure_cli(recipes: Recipes, tmp_path: Path) -> None:
     (tmp_path / "setup.sh").write_text("true\n", encoding="utf-8")

@@ -53,6 +53,7 @@ def test_a_workflow_runs_pinned_actions_and_the_pinned_engine(file: Path) -> Non
                 assert f"v{step['with']['pulumi-version']}" == pulumi_tools.VERSION
 
 
+@pytest.mark.slow
 def test_the_workflows_are_clean() -> None:
     if zizmor := tool("zizmor"):
         well([zizmor, "--offline", "--format", "plain", TEMPLATE], CHECKOUT)

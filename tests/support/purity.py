@@ -5,6 +5,7 @@ audit events tell of processes and sockets, wherever in the program they are use
 is replaced.
 """
 
+import platform
 import sys
 import threading
 import time
@@ -37,6 +38,7 @@ class Guard:
         self.watching = False
         self.done: list[str] = []
         self._sleep = time.sleep
+        platform.uname().processor  # noqa: B018  starts `uname` once, and many libraries look at it while they load
         sys.addaudithook(self._audited)
 
     def watch(self) -> None:
@@ -52,7 +54,7 @@ class Guard:
             self._refuse(f"{FORBIDDEN[event]} ({event}: {', '.join(map(repr, arguments[:2]))})")
 
     def _sleeping(self, seconds: float) -> None:
-        if threading.current_thread() is threading.main_thread():
+        if seconds and threading.current_thread() is threading.main_thread():
             self._refuse(f"sleeps for {seconds} s")
         self._sleep(seconds)
 

@@ -49,7 +49,7 @@ GpuCluster("gpu", resource_group_name=rg.name, gpu_pools=pools, expires_after="2
 - **Other languages** have the same names in camel case, `gpuPools` for `gpu_pools`, by `pulumi package add`.
 - **Not in a program**: a default of `image_source`, `operations` and their checks before an `up`.
 
-The pages are generated from the docstrings of the components by `make docs`. The keys of a stack file are in
+The pages are generated from the docstrings of the components by `make renew`. The keys of a stack file are in
 [settings.md](../settings.md).
 
 | component | |

@@ -18,7 +18,7 @@ _HEAD = """# Every key of a stack file
 `Pulumi.<stack>.yaml` describes one environment. Its keys are under `config:`, each with the prefix `azure-gpu:`, the name of the
 project; in a project of another name the prefix is that name. The provider's own keys, `azure-native:…`, are beside them.
 [settings.schema.json](settings.schema.json) is the same list for editors. Both are generated from the docstrings of the settings
-by `make docs`. What the components declare and return is in [components/](components/README.md).
+by `make renew`. What the components declare and return is in [components/](components/README.md).
 
 - **Dates** are written in quotes: `as_of: "2019-06-01"`. YAML parses an unquoted date as a timestamp, which is read as the same
   day.

@@ -11,7 +11,7 @@ from azure_gpu_policies.policies import ALL
 _BEGIN = """\
 # Policies
 
-<!-- Written by `make docs` from components/policy/azure_gpu_policies. -->
+<!-- Written by `make renew` from components/policy/azure_gpu_policies. -->
 
 A policy pack applies the library's rules to any Pulumi program: one in TypeScript that declares an AKS cluster directly, one in
 YAML, an existing one. It reads the resources of pulumi-azure-native, in each of its API versions, and of pulumi-kubernetes, and

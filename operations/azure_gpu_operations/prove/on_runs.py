@@ -74,9 +74,16 @@ def prove(
     for step in steps:
         if step.plan is None:
             raise RejectedError(_failed(service, place, *map(str, step.problems)))
+        plan = _with(step.plan, watched)
         kept = RecordedOutput(say, clock)
         try:
-            driven = drive(_with(step.plan, watched), kept.output, stack)
+            driven = drive(plan, kept.output, stack)
+            if driven.code == 0 and not kept.lines:
+                # A pool may give a node back as soon as its task has ended, before its output was read.
+                say(f"{step.words[0]} succeeded, and its output is gone with its node; running it again")
+                costs.append(driven.cost.usd if driven.cost else None)
+                kept = RecordedOutput(say, clock)
+                driven = drive(plan, kept.output, stack)
         except WrongRunError as error:
             raise RejectedError(_failed(service, place, *map(str, error.problems))) from error
         except expected as error:

@@ -1,13 +1,15 @@
 """Jobs as tests make them, over HTTP as the provider sends it, and Microsoft's own SDK for Container Apps."""
 
+import uuid
 from typing import Any
 
 import httpx
 from azure.mgmt.appcontainers import ContainerAppsAPIClient
 
+from tests.localazure.conftest import new_group
 from tests.localazure.containers.sdk import Registry
 from tests.support import management
-from tests.support.embedded import EmbeddedAzure, until
+from tests.support.embedded import EmbeddedAzure
 
 VERSION = "2025-02-02-preview"  # the provider's
 GPU = {"name": "gpu-t4", "workloadProfileType": "Consumption-GPU-NC8as-T4"}
@@ -16,6 +18,13 @@ CONSUMPTION = {"name": "Consumption", "workloadProfileType": "Consumption"}
 
 def sdk_client(azure: EmbeddedAzure) -> ContainerAppsAPIClient:
     return management.client(ContainerAppsAPIClient, azure)
+
+
+def new_apps(azure: EmbeddedAzure, registry: Registry) -> "Apps":
+    """An environment in a resource group of its own."""
+    made = Apps(azure, new_group(azure), f"env-{uuid.uuid4().hex[:8]}", registry, f"{registry.server}/hello:1")
+    made.create_environment()
+    return made
 
 
 class Apps:
@@ -86,7 +95,7 @@ class Apps:
         return self.azure.get(f"{self.job_path(name)}/executions/{execution}", VERSION).raise_for_status().json()["properties"]
 
     def ended(self, name: str, execution: str) -> dict[str, Any]:
-        return until(
+        return self.azure.until(
             lambda: (found := self.execution(name, execution))["status"] != "Running" and found, f"the execution {execution} ends"
         )
 
@@ -99,7 +108,7 @@ class Apps:
             found = [one for one in self.replicas(name, execution) if one["containers"][0]["runningState"] == "Running"]
             return found[0] if found else None
 
-        return until(running, f"a replica of {execution} runs")
+        return self.azure.until(running, f"a replica of {execution} runs")
 
     def token(self, name: str) -> str:
         return self.azure.post(f"{self.job_path(name)}/getAuthToken", VERSION).raise_for_status().json()["properties"]["token"]

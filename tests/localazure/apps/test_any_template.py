@@ -9,6 +9,7 @@ from tests.localazure.apps.sdk import VERSION, Apps
 from tests.localazure.containers.sdk import TASK_RUN
 from tests.support.examples import examples
 
+pytestmark = pytest.mark.usefixtures("judged")
 NAMES = ["containers", "initContainers", "image", "name", "resources", "cpu", "memory", "gpu", "env", "value", "args", "type"]
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5),

@@ -3,17 +3,20 @@
 import pytest
 
 from tests.localazure.apps.sdk import Apps, lines
-from tests.support.embedded import until
 
-pytestmark = pytest.mark.slow
 BLOBS = {"resource": "https://storage.azure.com/", "api-version": "2019-08-01"}
+
+
+@pytest.fixture
+def apps(running_apps: Apps) -> Apps:
+    return running_apps
 
 
 def variables(apps: Apps, name: str) -> dict[str, str]:
     """Of a replica of the job."""
     replica = apps.running_replica(name, apps.start(name))
     stream = replica["containers"][0]["logStreamEndpoint"]
-    shown = until(lambda: "PATH=" in (text := apps.log(name, stream).text) and text, "the variables are written")
+    shown = apps.azure.until(lambda: "PATH=" in (text := apps.log(name, stream).text) and text, "the variables are written")
     return dict(line.split("=", 1) for line in lines(shown))
 
 

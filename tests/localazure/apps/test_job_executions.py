@@ -1,9 +1,13 @@
-"""Executions of jobs over HTTP: started, retried, timed out, stopped, read. The replicas are real processes."""
+"""Executions of jobs over HTTP: started, timed out, stopped, read. The replicas are real processes."""
 
-from typing import Any
+import pytest
 
 from tests.localazure.apps.sdk import VERSION, Apps, containers, lines
-from tests.support.embedded import until
+
+
+@pytest.fixture
+def apps(running_apps: Apps) -> Apps:
+    return running_apps
 
 
 def test_an_execution_runs_to_its_end_and_shows_status_exit_code_and_log(apps: Apps, job_name: str) -> None:
@@ -19,34 +23,12 @@ def test_an_execution_runs_to_its_end_and_shows_status_exit_code_and_log(apps: A
     assert lines(apps.log(job_name, replica["containers"][0]["logStreamEndpoint"]).text) == ["hi"]
 
 
-def test_an_exit_code_that_isnt_zero_fails_the_execution(apps: Apps, job_name: str) -> None:
-    apps.create(job_name, apps.body("exit", "7"))
-    ended = apps.ended(job_name, apps.start(job_name))
-    assert (ended["status"], [one["code"] for one in containers(ended)]) == ("Failed", [7])
-    assert ended["reason"] == "BackoffLimitExceeded"
-
-
-def test_a_failed_replica_is_retried_as_often_as_the_limit_says(apps: Apps, job_name: str) -> None:
-    apps.create(job_name, apps.body("exit", "3", replicaRetryLimit=2))
-    execution = apps.start(job_name)
-    ended = apps.ended(job_name, execution)
-    assert (ended["status"], [one["code"] for one in containers(ended)]) == ("Failed", [3, 3, 3])
-    assert len({one["name"] for one in apps.replicas(job_name, execution)}) == 3
-
-
 def test_a_replica_that_takes_too_long_is_ended_and_not_retried(apps: Apps, job_name: str) -> None:
     apps.create(job_name, apps.body("wait", replicaTimeout=1, replicaRetryLimit=3))
     ended = apps.ended(job_name, apps.start(job_name))
     assert (ended["status"], ended["reason"]) == ("Failed", "DeadlineExceeded")
     assert "replicaTimeout of 1 seconds" in ended["message"]
     assert [one["code"] for one in containers(ended)] == [143]  # ended by SIGTERM
-
-
-def test_several_replicas_run_at_a_time(apps: Apps, job_name: str) -> None:
-    amounts = {"parallelism": 2, "replicaCompletionCount": 3}
-    apps.create(job_name, apps.body("say", "one", manualTriggerConfig=amounts))
-    ended = apps.ended(job_name, apps.start(job_name))
-    assert (ended["status"], [one["code"] for one in containers(ended)]) == ("Succeeded", [0, 0, 0])
 
 
 def test_an_execution_is_stopped_and_its_container_ends(apps: Apps, job_name: str) -> None:
@@ -83,37 +65,12 @@ def test_a_template_stands_in_place_of_the_jobs_own(apps: Apps, job_name: str) -
     assert apps.execution(job_name, execution)["template"]["containers"][0]["resources"] == {"cpu": 0.5, "memory": "1Gi"}
 
 
-def test_a_template_of_an_execution_is_judged_as_a_jobs(apps: Apps, job_name: str) -> None:
-    apps.create(job_name, apps.body("say", "x"))
-
-    def refused(template: Any) -> str:
-        answer = apps.azure.post(f"{apps.job_path(job_name)}/start", VERSION, template)
-        assert answer.status_code == 400, answer.text
-        return answer.json()["error"]["code"]
-
-    assert refused({"containers": [{"name": "main"}]}) == "ContainerAppImageRequired"
-    assert refused({"containers": [{"name": "main", "image": apps.image, "bogus": 1}]}) == "InvalidRequestContent"
-    assert refused({"volumes": []}) == "InvalidRequestContent"
-    secret = {"name": "main", "image": apps.image, "env": [{"name": "A", "secretRef": "nobody"}]}
-    assert refused({"containers": [secret]}) == "ContainerAppSecretRefNotFound"
-    elsewhere = {"name": "main", "image": f"{apps.registry.server}/hello:2"}
-    assert refused({"containers": [elsewhere]}) == "InvalidParameterValueInContainerTemplate"
-
-
 def test_a_command_stands_for_the_entry_point_and_arguments_for_what_follows_it(apps: Apps, job_name: str) -> None:
     apps.create(job_name, apps.body(container={"command": ["echo", "a"], "args": ["b"]}))
     execution = apps.start(job_name)
     apps.ended(job_name, execution)
     (replica,) = apps.replicas(job_name, execution)
     assert lines(apps.log(job_name, replica["containers"][0]["logStreamEndpoint"]).text) == ["a b"]
-
-
-def test_init_containers_run_first_and_one_that_fails_ends_the_replica(apps: Apps, job_name: str) -> None:
-    body = apps.body("say", "main")
-    body["properties"]["template"]["initContainers"] = [{"name": "first", "image": apps.image, "args": ["exit", "5"]}]
-    apps.create(job_name, body)
-    ended = apps.ended(job_name, apps.start(job_name))
-    assert (ended["status"], [(one["name"], one["code"]) for one in containers(ended)]) == ("Failed", [("first", 5)])
 
 
 def test_secrets_reach_the_container_and_no_answer(apps: Apps, job_name: str) -> None:
@@ -148,34 +105,3 @@ def test_a_job_takes_its_executions_with_it(apps: Apps, job_name: str) -> None:
     assert not list((apps.azure.state / "replicas").glob(f"{execution}*"))
     apps.create(job_name, apps.body("wait"))
     assert apps.azure.get(f"{apps.job_path(job_name)}/executions", VERSION).json() == {"value": []}
-
-
-def test_an_execution_that_isnt_there_is_not_found(apps: Apps, job_name: str) -> None:
-    apps.create(job_name, apps.body())
-    answer = apps.azure.get(f"{apps.job_path(job_name)}/executions/none", VERSION)
-    assert (answer.status_code, answer.json()["error"]["code"]) == (404, "ResourceNotFound")
-
-
-def test_an_image_that_went_away_fails_the_replica_with_its_reason(apps: Apps, job_name: str) -> None:
-    build = apps.registry.build("hello", f"gone-{job_name}:1", run=f"run-{job_name}")
-    assert build["status"] == "Succeeded"
-    apps.create(job_name, apps.body(container={"image": f"{apps.registry.server}/gone-{job_name}:1"}))
-    role = f"{apps.registry.id}/providers/Microsoft.Authorization/roleAssignments/11111111-1111-1111-1111-111111111111"
-    apps.azure.delete(role, "2022-04-01").raise_for_status()
-    try:
-        answer = apps.azure.post(f"{apps.job_path(job_name)}/start", VERSION)
-        assert (answer.status_code, answer.json()["error"]["code"]) == (400, "InvalidParameterValueInContainerTemplate")
-        assert "UNAUTHORIZED" in answer.json()["error"]["message"]
-    finally:
-        apps.registry.allow_pull()
-
-
-def test_executions_are_listed_the_newest_first(apps: Apps, job_name: str) -> None:
-    apps.create(job_name, apps.body("exit", "0"))
-    first = apps.start(job_name)
-    apps.ended(job_name, first)
-    second = apps.start(job_name)
-    apps.ended(job_name, second)
-    listed = apps.azure.get(f"{apps.job_path(job_name)}/executions", VERSION).json()["value"]
-    assert [one["name"] for one in listed] == [second, first]
-    assert until(lambda: listed[0]["properties"]["status"] == "Succeeded", "it has ended")

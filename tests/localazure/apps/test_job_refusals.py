@@ -6,6 +6,8 @@ import pytest
 
 from tests.localazure.apps.sdk import VERSION, Apps
 
+pytestmark = pytest.mark.usefixtures("judged")
+
 
 def refused(apps: Apps, body: dict[str, Any], name: str = "refused") -> tuple[int, str, str]:
     status, error = apps.refused(body, name)
@@ -141,16 +143,6 @@ def test_only_the_first_container_has_the_gpu(apps: Apps) -> None:
     assert "only the first container" in refused(apps, body)[2].lower()
 
 
-def test_a_job_takes_the_whole_gpu_profile(apps: Apps, job_name: str) -> None:
-    body = apps.body("env", container={"resources": {"gpu": 1, "cpu": 8, "memory": "56Gi"}})
-    body["properties"]["workloadProfileName"] = "gpu-t4"
-    made = apps.create(job_name, body)
-    # The last: Test_App_Job_20250101_CRUD (2025-08-18)
-    amounts = {"gpu": 1, "cpu": 8, "memory": "56Gi", "ephemeralStorage": ""}
-    assert made["properties"]["template"]["containers"][0]["resources"] == amounts
-    assert apps.ended(job_name, apps.start(job_name))["status"] == "Succeeded"
-
-
 def test_the_consumption_profile_takes_its_pairs_of_cpu_and_memory(apps: Apps) -> None:
     status, code, message = refused(apps, apps.body(container={"resources": {"cpu": 0.5, "memory": "4Gi"}}))
     assert (status, code) == (400, "ContainerAppInvalidResourceTotal")
@@ -164,7 +156,7 @@ def test_the_consumption_profile_takes_its_pairs_of_cpu_and_memory(apps: Apps) -
 def test_where_a_job_lies_and_what_it_runs_in_are_checked(apps: Apps, job_name: str) -> None:
     body = apps.body()
     body["location"] = "swedencentral"
-    assert "both have to be in the same region" in refused(apps, body)[2]
+    assert "both have to be in the same region" in refused(apps, body, job_name)[2]
     body = apps.body()
     body["properties"]["environmentId"] = apps.environment + "-none"
     # Test_App_v1api20250101_CreationAndDeletion (2026-04-02)
@@ -202,3 +194,47 @@ def test_a_version_that_nobody_knows_is_refused(apps: Apps) -> None:
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, "NoRegisteredProviderFound")
     assert apps.azure.get(apps.job_path("none"), "2026-07-01").status_code == 404
     assert apps.azure.get(apps.job_path("none"), VERSION).status_code == 404
+
+
+def test_a_job_takes_the_whole_gpu_profile(apps: Apps, job_name: str) -> None:
+    body = apps.body(container={"resources": {"gpu": 1, "cpu": 8, "memory": "56Gi"}})
+    body["properties"]["workloadProfileName"] = "gpu-t4"
+    made = apps.create(job_name, body)
+    # The last: Test_App_Job_20250101_CRUD (2025-08-18)
+    amounts = {"gpu": 1, "cpu": 8, "memory": "56Gi", "ephemeralStorage": ""}
+    assert made["properties"]["template"]["containers"][0]["resources"] == amounts
+
+
+def test_a_template_of_an_execution_is_judged_as_a_jobs(apps: Apps, job_name: str) -> None:
+    apps.create(job_name, apps.body("say", "x"))
+
+    def refused(template: Any) -> str:
+        answer = apps.azure.post(f"{apps.job_path(job_name)}/start", VERSION, template)
+        assert answer.status_code == 400, answer.text
+        return answer.json()["error"]["code"]
+
+    assert refused({"containers": [{"name": "main"}]}) == "ContainerAppImageRequired"
+    assert refused({"containers": [{"name": "main", "image": apps.image, "bogus": 1}]}) == "InvalidRequestContent"
+    assert refused({"volumes": []}) == "InvalidRequestContent"
+    secret = {"name": "main", "image": apps.image, "env": [{"name": "A", "secretRef": "nobody"}]}
+    assert refused({"containers": [secret]}) == "ContainerAppSecretRefNotFound"
+    elsewhere = {"name": "main", "image": f"{apps.registry.server}/hello:2"}
+    assert refused({"containers": [elsewhere]}) == "InvalidParameterValueInContainerTemplate"
+
+
+def test_an_execution_that_isnt_there_is_not_found(apps: Apps, job_name: str) -> None:
+    apps.create(job_name, apps.body())
+    answer = apps.azure.get(f"{apps.job_path(job_name)}/executions/none", VERSION)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (404, "ResourceNotFound")
+
+
+def test_a_start_is_refused_where_the_image_may_not_be_pulled_any_more(apps: Apps, job_name: str) -> None:
+    apps.create(job_name, apps.body())
+    role = f"{apps.registry.id}/providers/Microsoft.Authorization/roleAssignments/11111111-1111-1111-1111-111111111111"
+    apps.azure.delete(role, "2022-04-01").raise_for_status()
+    try:
+        answer = apps.azure.post(f"{apps.job_path(job_name)}/start", VERSION)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (400, "InvalidParameterValueInContainerTemplate")
+        assert "UNAUTHORIZED" in answer.json()["error"]["message"]
+    finally:
+        apps.registry.allow_pull()

@@ -12,6 +12,8 @@ import pytest
 from localazure.arm.store import Store
 from localazure.containers.images import Image, Images
 from localazure.containers.runtime import Runtime
+from localazure.nothing_runs.images import PromisedImages
+from localazure.services import Settings
 from tests.localazure.conftest import new_group
 from tests.localazure.containers.sdk import Registry
 from tests.support.embedded import EmbeddedAzure, ServedAzure
@@ -98,7 +100,7 @@ def images(tmp_path: Path, store: Store) -> Images:
 
 
 @pytest.fixture(scope="session")
-def hello(tmp_path_factory: pytest.TempPathFactory) -> Image:
+def hello(starts_processes: None, tmp_path_factory: pytest.TempPathFactory) -> Image:
     """The small workload's image, built once for all tests."""
     folder = tmp_path_factory.mktemp("hello")
     store = Store(folder / "state.sqlite")
@@ -109,7 +111,7 @@ def hello(tmp_path_factory: pytest.TempPathFactory) -> Image:
 
 
 @pytest.fixture
-def runtime(tmp_path: Path) -> Iterator[Runtime]:
+def runtime(starts_processes: None, tmp_path: Path) -> Iterator[Runtime]:
     folder = tmp_path / "containers"
     folder.mkdir()
     yield Runtime(folder)
@@ -117,8 +119,8 @@ def runtime(tmp_path: Path) -> Iterator[Runtime]:
 
 
 @pytest.fixture(scope="session")
-def azure(starts_processes: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedAzure]:
-    """A server whose checkout has one small workload."""
+def running_azure(starts_processes: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedAzure]:
+    """A server on which containers run, whose checkout has one small workload."""
     checkout = tmp_path_factory.mktemp("checkout")
     write_workload(checkout / "workloads" / "hello")
     write_workload(checkout / "workloads" / "vector_add")  # stands where the article's image leads to
@@ -128,8 +130,26 @@ def azure(starts_processes: None, tmp_path_factory: pytest.TempPathFactory) -> I
 
 
 @pytest.fixture(scope="session")
-def registry(azure: EmbeddedAzure) -> Registry:
+def running_registry(running_azure: ServedAzure) -> Registry:
     """A registry with the small workload in it, and an identity that may pull it."""
+    return new_registry(running_azure)
+
+
+@pytest.fixture(scope="session")
+def registry(azure: EmbeddedAzure) -> Registry:
+    """The same in the test's own process. Modules whose containers run have `running_registry` in its place."""
+    return new_registry(azure)
+
+
+@pytest.fixture
+def judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server in the test's own process judges requests as one on which things run: images have to be built and within reach,
+    and what would start something is judged first."""
+    monkeypatch.setattr(Settings, "nothing_runs", False)
+    monkeypatch.setattr(PromisedImages, "find", Images.find)
+
+
+def new_registry(azure: EmbeddedAzure) -> Registry:
     made = Registry(azure, new_group(azure), f"reg{uuid.uuid4().hex[:10]}")
     assert made.build("hello", "hello:1")["status"] == "Succeeded"
     made.allow_pull()

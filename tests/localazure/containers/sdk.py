@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure, until
+from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
 
 REGISTRY = "2023-01-01-preview"
 TASK_RUN = "2019-06-01-preview"
@@ -98,7 +98,7 @@ def container_view(found: dict[str, Any], index: int = 0) -> dict[str, Any]:
 
 
 def wait_for(azure: EmbeddedAzure, group: str, name: str, state: str) -> dict[str, Any]:
-    return until(lambda: group_state(found := show(azure, group, name)) == state and found, f"{name} is {state}")
+    return azure.until(lambda: group_state(found := show(azure, group, name)) == state and found, f"{name} is {state}")
 
 
 def logs(azure: EmbeddedAzure, group: str, name: str, container_name: str = "main", **query: str) -> str:
@@ -111,7 +111,7 @@ def pid_in(log: str) -> int:
 
 
 def wait_for_pid(azure: EmbeddedAzure, group: str, name: str) -> int:
-    return pid_in(until(lambda: "pid " in (log := logs(azure, group, name)) and log, "the container says its process id"))
+    return pid_in(azure.until(lambda: "pid " in (log := logs(azure, group, name)) and log, "the container says its process id"))
 
 
 def refusal(azure: EmbeddedAzure, group: str, body: dict[str, Any], name: str = "one") -> tuple[int, dict[str, Any]]:

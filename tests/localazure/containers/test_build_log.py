@@ -12,6 +12,8 @@ from localazure.containers.build_log import BuildFailedError, BuildLog
 from localazure.process import start_time
 from tests.support.embedded import CHECKOUT, until
 
+pytestmark = pytest.mark.slow
+
 BUILDING = """
 import asyncio, sys
 from pathlib import Path

@@ -149,6 +149,12 @@ def test_pip_in_a_container_and_uv_in_a_build_keep_what_packages_are_reached_by_
 
 
 @pytest.mark.usefixtures("host")
+def test_git_is_asked_about_the_folder_that_is_named_and_as_the_user_has_set_it_up() -> None:
+    told = machine.git_environment()
+    assert (told.get("GIT_DIR"), told["GIT_CONFIG_GLOBAL"]) == (None, HOSTILE["GIT_CONFIG_GLOBAL"])
+
+
+@pytest.mark.usefixtures("host")
 def test_how_pip_reaches_packages_starts_no_container_again(image: Image, tmp_path: Path) -> None:
     spec = ContainerSpec(name="main", image=image, command=("true",), env={}, run="1")
     before = spec.on_disk(tmp_path)

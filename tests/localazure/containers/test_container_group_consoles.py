@@ -16,6 +16,16 @@ from tests.support import management
 from tests.support.embedded import SECONDS, ServedAzure, until
 
 
+@pytest.fixture
+def azure(running_azure: ServedAzure) -> ServedAzure:
+    return running_azure
+
+
+@pytest.fixture
+def registry(running_registry: Registry) -> Registry:
+    return running_registry
+
+
 def open_socket(azure: ServedAzure, address: str) -> ClientConnection:
     trust = ssl.create_default_context(cafile=azure.state / "ca" / "ca.pem")
     return connect(address, ssl=trust, proxy=None, open_timeout=SECONDS, close_timeout=1)
@@ -144,7 +154,7 @@ def test_a_program_that_is_not_there_says_so(azure: ServedAzure, running: str) -
 def test_attach_follows_the_output_to_the_containers_end(
     azure: ServedAzure, registry: Registry, group: str, hello_reference: str
 ) -> None:
-    line = "printf 'first\\rhalf\\n'; sleep 1; echo second"
+    line = "printf 'first\\rhalf\\n'; until [ -e go ]; do sleep 0.1; done; echo second"  # only a running container is attached to
     create(azure, group, "one", group_body(registry, container(hello_reference, command=["/bin/sh", "-c", line])))
     answer = management.client(ContainerInstanceManagementClient, azure).containers.attach(
         group.rsplit("/", 1)[-1], "one", "main"
@@ -153,7 +163,12 @@ def test_attach_follows_the_output_to_the_containers_end(
     assert answer.password is not None
     with open_socket(azure, answer.web_socket_uri) as socket:
         socket.send(answer.password)
-        assert read_until(socket, "second") == "first\rhalf\nsecond\n"
+        first = read_until(socket, "half\n")
+        beside = asked(azure, group, command="/bin/sh")
+        with open_socket(azure, beside["webSocketUri"]) as terminal:
+            terminal.send(beside["password"])
+            terminal.send(b"touch go\r")
+            assert first + read_until(socket, "second\n") == "first\rhalf\nsecond\n"
         with pytest.raises(ConnectionClosed):
             socket.recv(timeout=SECONDS)
 

@@ -17,14 +17,24 @@ from tests.localazure.containers.sdk import (
     group_path,
     group_state,
     logs,
-    refusal,
     show,
     wait_for,
     with_requests,
 )
 from tests.localazure.test_activity_log import of_group
 from tests.localazure.test_faults import control
-from tests.support.embedded import EmbeddedAzure, until
+from tests.support.embedded import EmbeddedAzure, ServedAzure, until
+
+
+@pytest.fixture
+def azure(running_azure: ServedAzure) -> ServedAzure:
+    return running_azure
+
+
+@pytest.fixture
+def registry(running_registry: Registry) -> Registry:
+    return running_registry
+
 
 ROLE = "11111111-1111-1111-1111-111111111111"
 
@@ -100,33 +110,6 @@ def test_a_command_that_is_not_there(azure: EmbeddedAzure, registry: Registry, g
     create(azure, group, "one", group_body(registry, container(hello_reference, command=["nosuch"])))
     assert container_view(wait_for(azure, group, "one", "Failed"))["currentState"]["exitCode"] == 127
     assert logs(azure, group, "one") == "exec nosuch: No such file or directory\n"
-
-
-def test_no_capacity(azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str) -> None:
-    body = group_body(registry, container(hello_reference))
-    create(azure, group, "there", body)
-    assert azure.command("fault", "capacity", "westeurope").returncode == 0
-    status, error = refusal(azure, group, body)
-    assert (status, error["code"]) == (409, "ServiceUnavailable")
-    assert error["message"] == (
-        "The requested resource is not available in the location 'westeurope' at this moment. Please retry with a "
-        "different resource request or in another location. Resource requested: '1' CPU '1.5' GB memory 'Linux' OS"
-    )
-    create(azure, group, "there", body)
-    create(azure, group, "one", {**body, "location": "northeurope"})
-    assert "ServiceUnavailable" in of_group(azure, group)[0]["properties"]["statusMessage"]
-
-
-def test_a_quota_that_is_reached(azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str) -> None:
-    body = {**group_body(registry, container(hello_reference)), "location": "norwayeast"}
-    assert azure.command("fault", "quota", "aci", "norwayeast", "StandardCores", "10", "--used", "9").returncode == 0
-    create(azure, group, "one", body)
-    status, error = refusal(azure, group, body, "two")
-    assert (status, error["code"]) == (409, "ContainerGroupQuotaReached")
-    assert error["message"] == (
-        "Resource type 'Microsoft.ContainerInstance/containerGroups' container group quota 'StandardCores' exceeded in region "
-        "'norwayeast'. Limit: '10', Usage: '10' Requested: '1'."
-    )
 
 
 def test_readiness_that_fails(azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str) -> None:

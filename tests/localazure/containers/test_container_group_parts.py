@@ -20,13 +20,23 @@ from tests.localazure.containers.sdk import (
     logs,
     mounted,
     public,
-    refusal,
     shell,
     show,
     wait_for,
 )
 from tests.support import management
-from tests.support.embedded import EmbeddedAzure, until
+from tests.support.embedded import EmbeddedAzure, ServedAzure, until
+
+
+@pytest.fixture
+def azure(running_azure: ServedAzure) -> ServedAzure:
+    return running_azure
+
+
+@pytest.fixture
+def registry(running_registry: Registry) -> Registry:
+    return running_registry
+
 
 # Init containers
 
@@ -83,7 +93,7 @@ def test_a_changed_init_container_starts_the_group_from_its_beginning(
     assert logs(azure, group, "one", "first") == "b\n"
 
 
-# Probes, limits, zones, priority
+# Probes
 
 
 def test_a_liveness_probe_restarts_and_tells(azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str) -> None:
@@ -93,44 +103,6 @@ def test_a_liveness_probe_restarts_and_tells(azure: EmbeddedAzure, registry: Reg
     view = until(lambda: (one := container_view(show(azure, group, "one")))["restartCount"] and one, "it was restarted")
     assert {"Unhealthy", "Killing"} <= {event["name"] for event in view["events"]}
     assert view["currentState"] == {"state": "Waiting", "detailStatus": "CrashLoopBackOff: Back-off restarting failed"}
-
-
-@pytest.mark.parametrize(
-    ("probe", "said"),
-    [
-        ({"periodSeconds": 1}, "either exec with a command or httpGet"),
-        ({"exec": {"command": ["x"]}, "httpGet": {"port": 80}}, "either exec with a command or httpGet"),
-        ({"httpGet": {"port": 0}}, "1 to 65535"),
-        ({"exec": {"command": ["x"]}, "periodSeconds": 0}, "periodSeconds of a probe is 0"),
-    ],
-)
-def test_probes_that_are_wrong_are_refused(
-    azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str, probe: Any, said: str
-) -> None:
-    for name in ("livenessProbe", "readinessProbe"):
-        status, error = refusal(azure, group, group_body(registry, container(hello_reference, **{name: probe})))
-        assert (status, error["target"].startswith(f"properties.containers[0].properties.{name}")) == (400, True)
-        assert said in error["message"]
-
-
-def test_a_limit_lies_at_or_above_the_request(azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str) -> None:
-    def body(limit: float) -> dict[str, Any]:
-        made = group_body(registry, container(hello_reference))
-        made["properties"]["containers"][0]["properties"]["resources"]["limits"] = {"memoryInGB": limit}
-        return made
-
-    assert "below its request" in refusal(azure, group, body(1))[1]["message"]
-    create(azure, group, "one", body(2))
-
-
-def test_zones_spot_and_diagnostics_are_taken(azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str) -> None:
-    body = {**group_body(registry, container(hello_reference)), "zones": ["2"]}
-    assert create(azure, group, "one", body)["zones"] == ["2"]
-    assert refusal(azure, group, {**body, "zones": ["7"]}, "two")[0] == 400
-    spot = create(azure, group, "three", group_body(registry, container(hello_reference), priority="Spot"))
-    assert spot["properties"]["priority"] == "Spot"
-    inbound = group_body(registry, container(hello_reference, ports=[{"port": 80}]), priority="Spot", ipAddress=public(80))
-    assert refusal(azure, group, inbound, "four")[1]["code"] == "SpotPriorityContainerGroupNotSupportedForInboundConnectivity"
 
 
 def test_a_diagnostic_setting_restarts_the_group_once(

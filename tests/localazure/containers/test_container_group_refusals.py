@@ -1,6 +1,8 @@
 """What is refused of a container group: images out of reach, what was never sold or is sold no more, what is not imitated."""
 
+import base64
 import uuid
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -9,21 +11,46 @@ from tests.localazure.containers.sdk import (
     GROUP,
     Registry,
     container,
-    container_view,
     create,
     gpu_group,
     group_body,
     group_path,
-    logs,
+    mounted,
+    public,
     refusal,
-    wait_for,
     with_requests,
 )
+from tests.localazure.test_activity_log import of_group
 from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
+from tests.support.in_process import InProcessAzure
 
 SUBNET = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/n/providers/Microsoft.Network/virtualNetworks/v/subnets/s"
 
 
+STORAGE = "2024-01-01"
+
+
+@pytest.fixture(autouse=True)
+def no_fault_is_left(azure: InProcessAzure) -> Iterator[None]:
+    yield
+    azure.clear_faults()
+
+
+@pytest.fixture
+def account(azure: EmbeddedAzure, group: str) -> Iterator[tuple[str, str]]:
+    """A storage account: its name and a key."""
+    name = f"st{uuid.uuid4().hex[:12]}"
+    path = f"{group}/providers/Microsoft.Storage/storageAccounts/{name}"
+    azure.made(path, {"location": "westeurope", "sku": {"name": "Standard_LRS"}, "kind": "StorageV2"}, STORAGE)
+    yield name, azure.post(f"{path}/listKeys", STORAGE).json()["keys"][0]["value"]
+    azure.delete(path, STORAGE)
+
+
+def file_volume(account: str, key: str, share: str = "results") -> dict[str, Any]:
+    return {"name": "share", "azureFile": {"shareName": share, "storageAccountName": account, "storageAccountKey": key}}
+
+
+@pytest.mark.usefixtures("judged")
 def test_an_image_that_was_not_built_is_not_accessible(azure: EmbeddedAzure, registry: Registry, group: str) -> None:
     for image in (
         f"{registry.server}/hello:2",
@@ -80,21 +107,7 @@ def test_pulling_takes_an_attached_identity_with_a_role(azure: EmbeddedAzure, gr
     create(azure, group, "one", group_body(registry, container(image)))
 
 
-def test_an_image_is_pulled_by_digest_too(azure: EmbeddedAzure, registry: Registry, group: str) -> None:
-    run = azure.get(f"{registry.id}/taskRuns/build-one", "2019-06-01-preview").json()["properties"]["runResult"]["properties"]
-    output = run["outputImages"][0]
-    image = f"{output['registry']}/{output['repository']}@{output['digest']}"
-    create(azure, group, "one", group_body(registry, container(image)))
-    assert container_view(wait_for(azure, group, "one", "Succeeded"))["currentState"]["exitCode"] == 0
-
-
-@pytest.mark.parametrize("image", ["k8s-gcrio.azureedge.net/cuda-vector-add:v0.1", "k8s.gcr.io/cuda-vector-add:v0.1"])
-def test_an_image_of_the_article_runs_as_the_workload(azure: EmbeddedAzure, group: str, image: str) -> None:
-    create(azure, group, "one", group_body(None, container(image)))
-    wait_for(azure, group, "one", "Succeeded")
-    assert logs(azure, group, "one") == "nothing asked\n"
-
-
+@pytest.mark.usefixtures("judged")
 def test_another_tag_of_the_articles_image_is_not_known(azure: EmbeddedAzure, group: str) -> None:
     assert refusal(azure, group, group_body(None, container("k8s.gcr.io/cuda-vector-add:v0.2")))[1]["code"] == "InaccessibleImage"
 
@@ -200,3 +213,151 @@ def test_logs_go_to_a_workspace_that_is_there_with_a_key_that_is_right(
     assert "isn't a key" in refusal(azure, group, body(customer, "bm90IHRoZSBrZXk="))[1]["message"]
     created = create(azure, group, "one", body(customer, key))
     assert created["properties"]["diagnostics"]["logAnalytics"] == {"workspaceId": customer}
+
+
+def test_attached_identities_show_their_ids_and_the_groups_own_stays(
+    azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str
+) -> None:
+    body = group_body(registry, container(hello_reference, "wait"))
+    body["identity"]["type"] = "SystemAssigned, UserAssigned"
+    first = create(azure, group, "one", body)["identity"]
+    assert first["userAssignedIdentities"][registry.identity]["principalId"] == registry.principal
+    assert uuid.UUID(first["principalId"])
+    assert create(azure, group, "one", body)["identity"] == first
+
+
+SENTENCE = (
+    "The updates on container group 'one' are invalid. If you are going to update the os type, restart policy, network profile, "
+    "CPU, memory or GPU resources for a container group, you must delete it first and then create a new one."
+)
+
+
+def test_what_a_group_keeps_for_its_life_is_refused_in_the_services_words(
+    azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str
+) -> None:
+    k80 = {"count": 1, "sku": "K80"}
+
+    def body(**properties: Any) -> dict[str, Any]:
+        made = group_body(registry, container(hello_reference, "wait", gpu=k80), **properties)
+        return {**made, "tags": {"as-of": "2019-06-01"}}
+
+    create(azure, group, "one", body())
+    changes = [
+        body(restartPolicy="Always"),
+        with_requests(body(), cpu=2),
+        with_requests(body(), memoryInGB=2),
+        with_requests(body(), gpu={"count": 2, "sku": "K80"}),
+        with_requests(body(), gpu={"count": 1, "sku": "V100"}),
+    ]
+    for change in changes:
+        status, error = refusal(azure, group, change)
+        assert (status, error["code"], error["message"]) == (400, "InvalidContainerGroupUpdate", SENTENCE)
+    assert create(azure, group, "one", body())["properties"]["provisioningState"] == "Succeeded"
+
+
+@pytest.mark.parametrize(
+    ("probe", "said"),
+    [
+        ({"periodSeconds": 1}, "either exec with a command or httpGet"),
+        ({"exec": {"command": ["x"]}, "httpGet": {"port": 80}}, "either exec with a command or httpGet"),
+        ({"httpGet": {"port": 0}}, "1 to 65535"),
+        ({"exec": {"command": ["x"]}, "periodSeconds": 0}, "periodSeconds of a probe is 0"),
+    ],
+)
+def test_probes_that_are_wrong_are_refused(
+    azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str, probe: Any, said: str
+) -> None:
+    for name in ("livenessProbe", "readinessProbe"):
+        status, error = refusal(azure, group, group_body(registry, container(hello_reference, **{name: probe})))
+        assert (status, error["target"].startswith(f"properties.containers[0].properties.{name}")) == (400, True)
+        assert said in error["message"]
+
+
+def test_a_limit_lies_at_or_above_the_request(azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str) -> None:
+    def body(limit: float) -> dict[str, Any]:
+        made = group_body(registry, container(hello_reference))
+        made["properties"]["containers"][0]["properties"]["resources"]["limits"] = {"memoryInGB": limit}
+        return made
+
+    assert "below its request" in refusal(azure, group, body(1))[1]["message"]
+    create(azure, group, "one", body(2))
+
+
+def test_zones_spot_and_diagnostics_are_taken(azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str) -> None:
+    body = {**group_body(registry, container(hello_reference)), "zones": ["2"]}
+    assert create(azure, group, "one", body)["zones"] == ["2"]
+    assert refusal(azure, group, {**body, "zones": ["7"]}, "two")[0] == 400
+    spot = create(azure, group, "three", group_body(registry, container(hello_reference), priority="Spot"))
+    assert spot["properties"]["priority"] == "Spot"
+    inbound = group_body(registry, container(hello_reference, ports=[{"port": 80}]), priority="Spot", ipAddress=public(80))
+    assert refusal(azure, group, inbound, "four")[1]["code"] == "SpotPriorityContainerGroupNotSupportedForInboundConnectivity"
+
+
+def test_a_share_takes_an_account_that_is_there_and_its_key(
+    azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str, account: tuple[str, str]
+) -> None:
+    for volume, code in (
+        (file_volume("nobody123", account[1]), "CannotAccessStorageAccount"),
+        (file_volume(account[0], base64.b64encode(b"wrong").decode()), "InvalidStorageAccountKey"),
+        (file_volume(*account, share="A/../b"), "InvalidRequestContent"),
+    ):
+        body = group_body(registry, container(hello_reference, volumeMounts=mounted("share", "/x")), volumes=[volume])
+        status, error = refusal(azure, group, body)
+        assert (status, error["code"]) == (400, code)
+        assert account[1] not in str(error)
+
+
+@pytest.mark.parametrize(
+    ("volumes", "mounts", "said"),
+    [
+        ([], mounted("v", "/x"), "a volume of the group"),
+        ([{"name": "v"}], [], "exactly one of"),
+        ([{"name": "v", "emptyDir": {}, "secret": {"a": "YQ=="}}], [], "exactly one of"),
+        ([{"name": "v", "emptyDir": {}}] * 2, [], "Two volumes are called 'v'"),
+        ([{"name": "v", "secret": {"a": "not base64!"}}], [], "isn't base64"),
+        ([{"name": "v", "secret": {"../a": "YQ=="}}], [], "isn't a valid file name"),
+        ([{"name": "v", "emptyDir": {}}], mounted("v", "x"), "absolute path"),
+        ([{"name": "v", "emptyDir": {}}], mounted("v", "/a:b"), "without a colon"),
+        ([{"name": "v", "emptyDir": {}}], mounted("v", "/a/../../b"), "without '..'"),
+        ([{"name": "v", "emptyDir": {}}], mounted("v", "/."), "absolute path below /"),
+        ([{"name": "v", "emptyDir": {}}], mounted("v", "//a"), "absolute path below /"),
+        ([{"name": "v", "emptyDir": {}}], mounted("v", "/"), "absolute path below /"),
+        ([{"name": "v", "emptyDir": {}}], mounted("v", "/x") + mounted("v", "/x/"), "two volumes at"),
+        ([{"name": f"v{number}", "emptyDir": {}} for number in range(21)], [], "at most 20 volumes"),
+        ([{"name": "v", "gitRepo": {"repository": "x", "directory": "../y"}}], [], "outside of the volume"),
+    ],
+)
+def test_volumes_that_are_wrong_are_refused(
+    azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str, volumes: Any, mounts: Any, said: str
+) -> None:
+    body = group_body(registry, container(hello_reference, volumeMounts=mounts), volumes=volumes)
+    status, error = refusal(azure, group, body)
+    assert status == 400
+    assert said in error["message"]
+
+
+def test_no_capacity(azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str) -> None:
+    body = group_body(registry, container(hello_reference))
+    create(azure, group, "there", body)
+    assert azure.command("fault", "capacity", "westeurope").returncode == 0
+    status, error = refusal(azure, group, body)
+    assert (status, error["code"]) == (409, "ServiceUnavailable")
+    assert error["message"] == (
+        "The requested resource is not available in the location 'westeurope' at this moment. Please retry with a "
+        "different resource request or in another location. Resource requested: '1' CPU '1.5' GB memory 'Linux' OS"
+    )
+    create(azure, group, "there", body)
+    create(azure, group, "one", {**body, "location": "northeurope"})
+    assert "ServiceUnavailable" in of_group(azure, group)[0]["properties"]["statusMessage"]
+
+
+def test_a_quota_that_is_reached(azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str) -> None:
+    body = {**group_body(registry, container(hello_reference)), "location": "norwayeast"}
+    assert azure.command("fault", "quota", "aci", "norwayeast", "StandardCores", "10", "--used", "9").returncode == 0
+    create(azure, group, "one", body)
+    status, error = refusal(azure, group, body, "two")
+    assert (status, error["code"]) == (409, "ContainerGroupQuotaReached")
+    assert error["message"] == (
+        "Resource type 'Microsoft.ContainerInstance/containerGroups' container group quota 'StandardCores' exceeded in region "
+        "'norwayeast'. Limit: '10', Usage: '10' Requested: '1'."
+    )

@@ -11,7 +11,7 @@ import pytest
 from localazure.containers.images import default_cache
 from tests.localazure.conftest import new_group
 from tests.localazure.containers.sdk import container, container_view, create, group_body, logs, wait_for
-from tests.support.embedded import EmbeddedAzure
+from tests.support.embedded import ServedAzure
 
 pytestmark = pytest.mark.slow
 # Debian's, which its own pip prints too where this machine is one.
@@ -34,7 +34,7 @@ python3 -c 'import json, os, sys; print(json.dumps([sys.prefix, sys.path, dict(o
 
 
 @pytest.fixture
-def hostile(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[EmbeddedAzure]:
+def hostile(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[ServedAzure]:
     programs, wheels, home, modules = (tmp_path / name for name in ("programs", "wheels", "home", "modules"))
     for folder in (programs, wheels, modules, home / ".config" / "pip"):
         folder.mkdir(parents=True)
@@ -63,12 +63,12 @@ def hostile(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatc
         "PIP_USER": "1",
     }.items():
         monkeypatch.setenv(name, value)
-    server = EmbeddedAzure(tmp_path_factory.mktemp("hostile"))
+    server = ServedAzure(tmp_path_factory.mktemp("hostile"))
     yield server
     server.stop()
 
 
-def test_a_container_installs_packages_by_its_images_pip_for_its_images_python(hostile: EmbeddedAzure) -> None:
+def test_a_container_installs_packages_by_its_images_pip_for_its_images_python(hostile: ServedAzure) -> None:
     group = new_group(hostile)
     running = container("mcr.microsoft.com/mirror/docker/library/python:3.11-slim")
     running["properties"]["command"] = ["sh", "-c", COMMAND]

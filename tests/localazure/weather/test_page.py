@@ -12,7 +12,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "weather.md"
 
 
 def test_the_page_is_up_to_date() -> None:
-    assert PAGE.read_text(encoding="utf-8") == page.page(), "`make docs` writes it again"
+    assert PAGE.read_text(encoding="utf-8") == page.page(), "`make renew` writes it again"
 
 
 @pytest.mark.parametrize("name", sorted(PARTS))
