@@ -33,11 +33,11 @@ def test_a_machine_that_comes_up_as_the_server_ends_is_left_to_the_next() -> Non
     asyncio.run(told())
 
 
-def test_a_killed_servers_machines_go_on_for_the_next_and_stop_ends_them(own_azure: ServedAzure) -> None:
-    network = Network(own_azure, new_group(own_azure))
+def test_a_killed_servers_machines_go_on_for_the_next_and_stop_ends_them(own_served_azure: ServedAzure) -> None:
+    network = Network(own_served_azure, new_group(own_served_azure))
     machine = network.machine(image=PLAIN, custom_data=CONFIG, identity={"type": "SystemAssigned"})
     script = "echo begun; while [ ! -e /opt/go ]; do sleep 0.05; done; echo over; exit 5"
-    assert own_azure.finished(machine.command("lasting", script, asyncExecution=True))["status"] == "Succeeded"
+    assert own_served_azure.finished(machine.command("lasting", script, asyncExecution=True))["status"] == "Succeeded"
     until(lambda: machine.told("lasting")["output"] == "begun\n", "the script runs")
     sync = machine.command("waited-for", "while [ ! -e /opt/go ]; do sleep 0.05; done; echo also")
     assert sync.status_code == 201
@@ -45,29 +45,29 @@ def test_a_killed_servers_machines_go_on_for_the_next_and_stop_ends_them(own_azu
     command = {"commandToExecute": "echo once >> /opt/count; while [ ! -e /opt/go ]; do sleep 0.05; done"}
     extension = machine.extension("script", "Microsoft.Azure.Extensions", "CustomScript", settings=command)
     until(lambda: machine.out("cat /opt/count 2>/dev/null") == "once\n", "so does an extension's script")
-    own_azure.kill9()
-    own_azure.start()
+    own_served_azure.kill9()
+    own_served_azure.start()
     assert machine.power == "running"
     machine.run("touch /opt/go")
     told = machine.until_told("lasting", "Failed")
     assert (told["output"], told["exitCode"]) == ("begun\nover\n", 5)
-    assert own_azure.finished(sync)["status"] == "Succeeded"
-    assert own_azure.finished(extension)["status"] == "Succeeded"
+    assert own_served_azure.finished(sync)["status"] == "Succeeded"
+    assert own_served_azure.finished(extension)["status"] == "Succeeded"
     assert machine.out("cat /opt/count") == "once\n"
     assert machine.told("waited-for")["output"] == "also\n"
     assert machine.out("cloud-init status --wait >/dev/null; tail -1 /opt/boots") == "done\n"
 
-    assert own_azure.finished(machine.command("left", "sleep 600", asyncExecution=True))["status"] == "Succeeded"
-    assert processes_of(own_azure)
-    own_azure.stop()
-    assert processes_of(own_azure) == []
-    own_azure.start()
+    assert own_served_azure.finished(machine.command("left", "sleep 600", asyncExecution=True))["status"] == "Succeeded"
+    assert processes_of(own_served_azure)
+    own_served_azure.stop()
+    assert processes_of(own_served_azure) == []
+    own_served_azure.start()
     until(lambda: machine.power == "running", "the machine starts again with the embedded Azure")
     assert machine.told("left")["executionState"] == "Failed"
     assert machine.out("tail -1 /opt/boots") == "done\n", "its files are there, and its first start isn't done again"
     machine.act("deallocate")
-    own_azure.restart()
+    own_served_azure.restart()
     assert machine.power == "deallocated"
     machine.delete()
-    assert own_azure.get(machine.id, COMPUTE).status_code == 404
-    assert list((own_azure.state / "machines").iterdir()) == []
+    assert own_served_azure.get(machine.id, COMPUTE).status_code == 404
+    assert list((own_served_azure.state / "machines").iterdir()) == []

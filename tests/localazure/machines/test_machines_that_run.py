@@ -14,7 +14,7 @@ from localazure import kinds  # noqa: F401 - machines and kinds need each other,
 from localazure.machines.containers import Docker, DockerError
 from tests.localazure.conftest import new_group
 from tests.support import ml_resources as ml
-from tests.support.embedded import EmbeddedAzure, until
+from tests.support.embedded import ServedAzure, until
 from tests.support.machines import COMPUTE, PLAIN, REGION, T4, WINDOWS, Network, TestMachine
 from tests.support.management import client
 
@@ -37,8 +37,8 @@ runcmd:
 
 
 @pytest.fixture(scope="module")
-def network(azure: EmbeddedAzure) -> Network:
-    return Network(azure, new_group(azure))
+def network(served_azure: ServedAzure) -> Network:
+    return Network(served_azure, new_group(served_azure))
 
 
 @pytest.fixture(scope="module")
@@ -272,9 +272,9 @@ def test_a_spot_machine_is_evicted_as_its_policy_says(network: Network) -> None:
 
 
 @pytest.fixture(scope="module")
-def images(azure: EmbeddedAzure) -> dict[str, Any]:
+def images(served_azure: ServedAzure) -> dict[str, Any]:
     """A registry whose image `tool:1` prints what it finds, an identity, and nothing that lets it pull."""
-    group = new_group(azure)
+    azure, group = served_azure, new_group(served_azure)
     name = ml.new_name("reg")
     registry = f"{group}/providers/Microsoft.ContainerRegistry/registries/{name}"
     ml.done(azure, azure.put(registry, {"location": "westeurope", "sku": {"name": "Basic"}}, "2023-01-01-preview"))
