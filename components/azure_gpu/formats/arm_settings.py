@@ -293,6 +293,7 @@ def _start_task(task: BodyReader, secrets: list[str]) -> dict[str, Any]:
             prefix=one.text("blobPrefix"),
             path=one.text("filePath"),
             mode=one.text("fileMode"),
+            use_identity=bool(one.inside("identityReference").text("resourceId")) or None,
         )
         for one in task.items("resourceFiles")
     ]
@@ -412,8 +413,10 @@ def _system_pool(pool: BodyReader) -> dict[str, Any]:
     taints = pool.texts("nodeTaints")
     sku = pool.text("osSKU")
     pool.skip("name", "mode", "osType", "type", "osDiskSizeGB", "osDiskType", "maxPods", "enableFIPS", "kubeletDiskType")
-    pool.skip(*_OF_AGENT_POOL, *_ANSWERED, "orchestratorVersion", "scaleDownMode", "upgradeSettings", "securityProfile")
+    pool.skip(*_OF_AGENT_POOL, *_ANSWERED, "orchestratorVersion", "scaleDownMode", "securityProfile")
     pool.skip("enableEncryptionAtHost", "enableUltraSSD", "enableNodePublicIP", "workloadRuntime", "upgradeStrategy")
+    upgrades = pool.inside("upgradeSettings")
+    upgrades.skip(*upgrades.names())
     return given(
         size=pool.text("vmSize"),
         nodes=low if scaled and low is not None else count,
@@ -421,6 +424,7 @@ def _system_pool(pool: BodyReader) -> dict[str, Any]:
         zones=pool.texts("availabilityZones"),
         os_sku=sku if sku in ("AzureLinux",) else None,
         dedicated="CriticalAddonsOnly=true:NoSchedule" in taints or None,
+        max_surge=upgrades.text("maxSurge"),
     )
 
 

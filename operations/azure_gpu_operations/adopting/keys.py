@@ -160,6 +160,7 @@ def _system_pool(pool: Body) -> Settings:
         zones=list(pool.get("availabilityZones") or []),
         os_sku=pool.get("osSKU"),
         dedicated="CriticalAddonsOnly=true:NoSchedule" in (pool.get("nodeTaints") or []) or None,
+        max_surge=(pool.get("upgradeSettings") or {}).get("maxSurge"),
     )
 
 
@@ -185,6 +186,7 @@ def _gpu_pool(body: Body) -> Settings:
             zones=list(pool.get("availabilityZones") or []),
             os_sku=pool.get("osSKU"),
             driver="none" if (pool.get("gpuProfile") or {}).get("driver") == "None" else None,
+            max_surge=upgrade.get("maxSurge"),
             drain_minutes=upgrade.get("drainTimeoutInMinutes"),
             os_disk_gb=pool.get("osDiskSizeGB"),
             max_pods=pool.get("maxPods"),
@@ -235,6 +237,7 @@ def _pool(one: ExistingResource, part: Part, last_day: str) -> None:
         image=None if image.get("id") else ":".join(str(image[key]) for key in ("publisher", "offer", "sku", "version")),
         image_id=image.get("id"),
         node_agent=machines.get("nodeAgentSkuId"),
+        os_type="Windows" if "windows" in str(machines.get("nodeAgentSkuId")).lower() else None,
         driver="extension" if any(each.startswith("NvidiaGpuDriver") for each in extensions) else None,
         **_scale(of.get("scaleSettings") or {}),
         task_slots=each if (each := of.get("taskSlotsPerNode", 1)) != 1 else None,
@@ -245,6 +248,7 @@ def _pool(one: ExistingResource, part: Part, last_day: str) -> None:
         public_addresses=False if addresses.get("provision") == "NoPublicIPAddresses" else None,
         communication=each if (each := of.get("targetNodeCommunicationMode")) != "Simplified" else None,
         metadata={each["name"]: each["value"] for each in of.get("metadata") or [] if each["name"] != "logical-name"},
+        packages={each["id"].rsplit("/", 1)[-1]: each.get("version") or "" for each in of.get("applicationPackages") or []},
         **_tags(one.body),
         expires_after=last_day,
         replace="drain-first",  # keeps its name, which has no room for a hash
@@ -306,6 +310,7 @@ def _start_task(task: Body) -> Settings:
                 prefix=each.get("blobPrefix"),
                 path=each.get("filePath"),
                 mode=each.get("fileMode"),
+                use_identity=True if each.get("identityReference") else None,
             )
             for each in task.get("resourceFiles") or []
         ],
