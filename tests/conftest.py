@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.embedded import CHECKOUT, EmbeddedAzure
+from tests.support.embedded import CHECKOUT, ServedAzure
 from tests.support.examples import register_profiles
+from tests.support.in_process import InProcessAzure
 
 if TYPE_CHECKING:  # it takes a while to load, and most tests need none of it
     from tests.support.kubernetes import ControlPlane
@@ -21,9 +22,6 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 register_profiles()
-
-# A test that starts one of these takes seconds: it is slow, unless it is marked as one that the quick run shouldn't be without.
-_SLOW_TO_START = {"control_plane", "own_azure"}
 
 
 @pytest.hookimpl(wrapper=True)
@@ -37,47 +35,67 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
-@pytest.hookimpl(tryfirst=True)  # before pytest leaves out what `-m` doesn't want
+@pytest.hookimpl(tryfirst=True)  # before pytest leaves out what `-m` doesn't select
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        starts = isinstance(item, pytest.Function) and not _SLOW_TO_START.isdisjoint(item.fixturenames)
-        if starts and item.get_closest_marker("quick") is None:
+        if isinstance(item, pytest.Function) and "starts_processes" in item.fixturenames:
             item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="session")
-def azure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedAzure]:
-    """Shared by the tests of one worker: each has resource groups and stacks of its own in it."""
-    server = EmbeddedAzure(tmp_path_factory.mktemp("azure"))
+def starts_processes() -> None:
+    """Every fixture that starts a process requests it, which makes the tests that use one slow."""
+
+
+@pytest.fixture(scope="session")
+def azure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcessAzure]:
+    """In the test's own process; nothing runs on it. Shared by the tests of one worker: each has resource groups of its own."""
+    server = InProcessAzure(tmp_path_factory.mktemp("azure"))
     yield server
     server.stop()
 
 
 @pytest.fixture
-def own_azure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedAzure]:
-    """A server that a test may stop, kill or upset."""
-    server = EmbeddedAzure(tmp_path_factory.mktemp("own"))
+def own_azure(tmp_path: Path) -> Iterator[InProcessAzure]:
+    """One in the test's own process that a test may restart, upset, or take to another time."""
+    server = InProcessAzure(tmp_path / "azure")
     yield server
     server.stop()
 
 
 @pytest.fixture(scope="session")
-def still_azure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedAzure]:
-    """One on which nothing runs, shared by the tests of one worker."""
-    server = EmbeddedAzure(tmp_path_factory.mktemp("still"), nothing_runs=True)
+def served_azure(starts_processes: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedAzure]:
+    """In a process of its own. Shared by the tests of one worker: each has resource groups and stacks of its own in it."""
+    server = ServedAzure(tmp_path_factory.mktemp("served"))
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def own_served_azure(starts_processes: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedAzure]:
+    """In a process of its own, which a test may stop, kill or upset."""
+    server = ServedAzure(tmp_path_factory.mktemp("own"))
     yield server
     server.stop()
 
 
 @pytest.fixture(scope="session")
-def engine_bin() -> Path:
+def still_azure(starts_processes: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedAzure]:
+    """In a process of its own, and nothing runs on it. Shared by the tests of one worker."""
+    server = ServedAzure(tmp_path_factory.mktemp("still"), nothing_runs=True)
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def engine_bin(starts_processes: None) -> Path:
     """The folder of a `pulumi` of the pinned version or later; built where the machine has none."""
     done = subprocess.run([sys.executable, "engine/build.py"], cwd=CHECKOUT, stdout=subprocess.PIPE, text=True, check=True)
     return Path(done.stdout.strip())
 
 
 @pytest.fixture(scope="session")
-def languages_bin() -> Path:
+def languages_bin(starts_processes: None) -> Path:
     """The folder of the language hosts for TypeScript and YAML; built where the machine has none."""
     asked = [sys.executable, "engine/build.py", "languages"]
     done = subprocess.run(asked, cwd=CHECKOUT, stdout=subprocess.PIPE, text=True, check=True)
@@ -85,7 +103,7 @@ def languages_bin() -> Path:
 
 
 @pytest.fixture(scope="session")
-def kubernetes_bin() -> Path:
+def kubernetes_bin(starts_processes: None) -> Path:
     """The folder of kubectl, kubelogin and the control plane's programs."""
     from tests.support import kubernetes
 
@@ -93,7 +111,7 @@ def kubernetes_bin() -> Path:
 
 
 @pytest.fixture(scope="session")
-def control_plane(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[ControlPlane]":
+def control_plane(starts_processes: None, tmp_path_factory: pytest.TempPathFactory) -> "Iterator[ControlPlane]":
     """Shared by the tests of one worker: each has namespaces and nodes of its own in it. There is no node agent."""
     from tests.support import kubernetes
 

@@ -20,7 +20,11 @@ from localazure.entra.identity import Identity
 
 LIFETIME_SECONDS = 3600
 ALGORITHM = "RS256"
-_REQUIRED_CLAIMS = ["exp", "nbf", "iss", "aud", "oid", "appid", "tid"]
+# Checked here: audience and issuer with ARM's words, dates by the server's own clock.
+_CHECKS: Any = {
+    **{f"verify_{claim}": False for claim in ("aud", "iss", "exp", "nbf", "iat")},
+    "require": ["exp", "nbf", "iss", "aud", "oid", "appid", "tid"],
+}
 
 
 class Tokens:
@@ -81,6 +85,8 @@ class Tokens:
             )
         claims = self._verified(token.strip())
         self._check_audience(claims["aud"], audiences or self.audiences)
+        if claims["nbf"] > self._now().timestamp():
+            raise self._refusal("InvalidAuthenticationToken", "The access token is invalid: it is not valid yet.")
         if claims["exp"] <= self._now().timestamp():
             raise self._refusal("ExpiredAuthenticationToken", "The access token has expired.")
         return Caller(object_id=claims["oid"], app_id=claims["appid"])
@@ -91,7 +97,7 @@ class Tokens:
                 token,
                 self._public,
                 algorithms=[ALGORITHM],
-                options={"verify_aud": False, "verify_iss": False, "verify_exp": False, "require": _REQUIRED_CLAIMS},
+                options=_CHECKS,
             )
         except jwt.PyJWTError as error:
             raise self._refusal("InvalidAuthenticationToken", f"The access token is invalid: {error}.") from error

@@ -36,7 +36,7 @@ from tests.bench import (
     warm_up,
 )
 from tests.bench.results import hold
-from tests.support.embedded import CHECKOUT, EmbeddedAzure, kubernetes_programs
+from tests.support.embedded import CHECKOUT, ServedAzure, kubernetes_programs
 
 COMPONENT_TO_BARE = 1.15
 PER_RESOURCE_LARGE_TO_SMALL = 1.1
@@ -76,7 +76,7 @@ def main() -> int:
         sys.exit("bench: this machine has no build of Kubernetes: `make kubernetes` makes one")
     scored = scoring.measure(options.rounds, scoring.SECONDS / 10 if options.quick else scoring.SECONDS, options.requests)
     with tempfile.TemporaryDirectory() as folder:
-        azure = EmbeddedAzure(Path(folder) / "azure")
+        azure = ServedAzure(Path(folder) / "azure")
         try:
             times = previews.measure(azure, engine_bin, options.counts, options.rounds, say)
             spoken = languages.measure(azure, engine_bin, 1 if options.quick else LANGUAGE_ROUNDS, say)

@@ -32,7 +32,7 @@ from azure_gpu_operations.graph.recorded import WrongStackError
 from tests.conformance import recordings, stacks, validate
 from tests.conformance.azure import Azure, NoLoginError, of_embedded, of_login
 from tests.conformance.report import Outcome, counted, with_run
-from tests.support.embedded import CHECKOUT, EmbeddedAzure, kubernetes_programs
+from tests.support.embedded import CHECKOUT, EmbeddedAzure, ServedAzure, kubernetes_programs
 
 STATE = CHECKOUT / ".local" / "conformance"
 LEVELS = ("validate", "cheap", "gpu")
@@ -75,7 +75,7 @@ def run(
 def _validate(azure: Azure) -> Outcome:
     with tempfile.TemporaryDirectory() as folder:
         weather = "rough" if azure.name != "Azure" else "calm"
-        reference = EmbeddedAzure(Path(folder), weather=weather)
+        reference = ServedAzure(Path(folder), weather=weather)
         try:
             judged = validate.judge(azure, of_embedded(reference))
         finally:
@@ -119,7 +119,7 @@ def _target(embedded: bool) -> Iterator[tuple[Azure, EmbeddedAzure | None]]:
         yield of_login(), None
         return
     with tempfile.TemporaryDirectory() as folder:
-        server = EmbeddedAzure(Path(folder), weather="rough")
+        server = ServedAzure(Path(folder), weather="rough")
         try:
             yield of_embedded(server), server
         finally:

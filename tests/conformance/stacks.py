@@ -31,7 +31,7 @@ from localazure import shapes
 from tests.conformance.azure import Azure
 from tests.conformance.differences import Difference
 from tests.recorded.members import comparable, flat, lowered, same
-from tests.support.embedded import CHECKOUT, EmbeddedAzure
+from tests.support.embedded import CHECKOUT, ServedAzure
 from tests.support.stack import connected_environment, connection_keys
 
 TAG = "azure-gpu-conformance"
@@ -79,7 +79,7 @@ class Stack:
     keys: Mapping[str, str]
     location: str
     clusters: bool = True
-    server: EmbeddedAzure | None = None
+    server: ServedAzure | None = None
     run: str = field(default_factory=lambda: secrets.token_hex(3))
 
     @property
@@ -316,7 +316,7 @@ def _exported(stack: Stack) -> list[dict[str, Any]]:
     return json.loads(stack.pulumi("stack", "export", seconds=120))["deployment"]["resources"]
 
 
-def on_embedded(azure: Azure, server: EmbeddedAzure, level: str, engine_bin: Path, *, kubernetes_bin: Path | None) -> Stack:
+def on_embedded(azure: Azure, server: ServedAzure, level: str, engine_bin: Path, *, kubernetes_bin: Path | None) -> Stack:
     environment = connected_environment(server, engine_bin)
     if kubernetes_bin is not None:
         environment["PATH"] = f"{kubernetes_bin}:{environment['PATH']}"

@@ -20,7 +20,7 @@ from tests.conformance.azure import Azure, Exchange, of_embedded
 from tests.conformance.differences import Difference, between
 from tests.conformance.report import Outcome, with_run
 from tests.conformance.stacks import configuration
-from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure, until
+from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure, ServedAzure, until
 
 GROUPS = "2024-03-01"
 # Container groups have no GPUs, and are proved at each level.
@@ -30,7 +30,7 @@ OWN = "11111111-2222-3333-4444-555555555555"
 
 @pytest.fixture
 def rough(tmp_path: Path) -> Iterator[EmbeddedAzure]:
-    server = EmbeddedAzure(tmp_path / "rough", weather="rough")
+    server = ServedAzure(tmp_path / "rough", weather="rough")
     yield server
     server.stop()
 
@@ -71,7 +71,7 @@ def test_a_stack_of_every_service_comes_up_shows_what_was_sent_and_goes(rough: E
 def a_run(state: Path) -> None:
     """In a process group of its own, which is killed as a whole: the engine with it."""
     os.setpgrp()
-    server = EmbeddedAzure(state, weather="rough")  # the one that runs there
+    server = ServedAzure(state, weather="rough")  # the one that runs there
     command.run(of_embedded(server), server, "cheap", Decimal(5), "", state, state / "report.md")
 
 
@@ -100,13 +100,13 @@ def test_what_a_run_has_left_that_was_killed_is_deleted(
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-def test_three_planted_differences_are_found(azure: EmbeddedAzure, own_azure: EmbeddedAzure) -> None:
-    own_azure.command("fault", "policy-deny", "no-public", "properties.publicNetworkAccess", "--path", "*/registries/*")
-    own_azure.command("fault", "fail", "--path", "*/whatIf", "--status", "409", "--code", "Conflict", "--count", "1")
-    found = of_embedded(own_azure)
+def test_three_planted_differences_are_found(served_azure: ServedAzure, own_served_azure: EmbeddedAzure) -> None:
+    own_served_azure.command("fault", "policy-deny", "no-public", "properties.publicNetworkAccess", "--path", "*/registries/*")
+    own_served_azure.command("fault", "fail", "--path", "*/whatIf", "--status", "409", "--code", "Conflict", "--count", "1")
+    found = of_embedded(own_served_azure)
     found.client.event_hooks["response"].append(_without("duration"))
     chosen = ["foundation.happy.create", "pool.happy.mpi"]
-    differences = validate.judge(found, of_embedded(azure), chosen).differences
+    differences = validate.judge(found, of_embedded(served_azure), chosen).differences
     assert {(each.kind, each.expected, each.found) for each in differences if each.what == chosen[0]} == {
         ("status", "200", "400 RequestDisallowedByPolicy"),
         ("status", "200", "409 Conflict"),
@@ -119,23 +119,23 @@ def test_three_planted_differences_are_found(azure: EmbeddedAzure, own_azure: Em
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_differences_planted_in_a_stack_are_found(
-    own_azure: EmbeddedAzure, engine_bin: Path, monkeypatch: pytest.MonkeyPatch
+    own_served_azure: EmbeddedAzure, engine_bin: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After `up`: a member that GET leaves out, a change by hand, work that can't start, and a group that stays."""
     monkeypatch.setattr(stacks, "configuration", a_small_one)
-    azure, look = of_embedded(own_azure), stacks.looked_at
-    stack = stacks.on_embedded(azure, own_azure, "cheap", engine_bin, kubernetes_bin=None)
+    azure, look = of_embedded(own_served_azure), stacks.looked_at
+    stack = stacks.on_embedded(azure, own_served_azure, "cheap", engine_bin, kubernetes_bin=None)
     stack.write(date(2099, 1, 1))
 
     def plant_and_look(of: stacks.Stack) -> Iterator[Difference]:
         shown = azure.send("GET", f"/subscriptions/{SUBSCRIPTION}/resources", GROUPS).response["value"]
         (registry,) = [each["id"] for each in shown if each["type"] == "Microsoft.ContainerRegistry/registries"]
-        own_azure.patch(registry, {"properties": {"adminUserEnabled": True}}, "2025-11-01").raise_for_status()
+        own_served_azure.patch(registry, {"properties": {"adminUserEnabled": True}}, "2025-11-01").raise_for_status()
         azure.client.event_hooks["response"].append(_without("loginServer"))
         fault = ("--path", "*/containerGroups/*/start", "--status", "409", "--code", "ServiceUnavailable", "--count", "0")
-        own_azure.command("fault", "fail", *fault)
+        own_served_azure.command("fault", "fail", *fault)
         tags = {"location": "eastus", "tags": {stacks.TAG: stack.run}}
-        own_azure.made(f"/subscriptions/{SUBSCRIPTION}/resourceGroups/stays", tags, GROUPS)
+        own_served_azure.made(f"/subscriptions/{SUBSCRIPTION}/resourceGroups/stays", tags, GROUPS)
         return look(of)
 
     monkeypatch.setattr(stacks, "looked_at", plant_and_look)

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 from tests.faults.looking import Looks, in_azure, looks, processes, steps_of, traces, unfinished
 from tests.faults.scenarios import Scenario
-from tests.support.embedded import EmbeddedAzure, kubernetes_programs
+from tests.support.embedded import ServedAzure, kubernetes_programs
 from tests.support.stack import ProgramStack
 
 ENGINE = ("pulumi",)  # in the command line of all that the engine is and starts
@@ -58,7 +58,7 @@ class Life:
     def __init__(self, scenario: Scenario, folder: Path, engine_bin: Path, *, warm: bool = True) -> None:
         self.scenario = scenario
         self.folder = folder
-        self.azure = EmbeddedAzure(folder / "azure")
+        self.azure = ServedAzure(folder / "azure")
         configuration = scenario.configuration(self.azure)
         self.stack = ProgramStack(self.azure, scenario.stack, configuration, engine_bin=engine_bin, warm=warm)
         if programs := kubernetes_programs():

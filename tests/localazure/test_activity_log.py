@@ -2,14 +2,15 @@
 
 import json
 import uuid
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.localazure.conftest import new_group
 from tests.localazure.test_faults import control
-from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure, until
+from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure, ServedAzure
 
 VERSION = "2015-04-01"
 LIST = f"/subscriptions/{SUBSCRIPTION}/providers/Microsoft.Insights/eventtypes/management/values"
@@ -17,7 +18,7 @@ STORAGE = "2024-01-01"
 
 
 def events(azure: EmbeddedAzure, condition: str = "", **query: str) -> list[dict[str, Any]]:
-    hour_ago = (datetime.now(UTC) - timedelta(hours=1)).isoformat()
+    hour_ago = (azure.now() - timedelta(hours=1)).isoformat()
     conditions = f"eventTimestamp ge '{hour_ago}'" + (f" and {condition}" if condition else "")
     return azure.get(LIST, VERSION, **{"$filter": conditions, **query}).raise_for_status().json()["value"]
 
@@ -84,9 +85,10 @@ def test_what_a_fault_refuses_is_told_too(azure: EmbeddedAzure, group: str) -> N
     assert json.loads(event["properties"]["statusMessage"])["error"] == {"code": "ServiceUnavailable", "message": "no room"}
 
 
-def test_an_operation_that_fails_in_the_background_is_told(azure: EmbeddedAzure, group: str) -> None:
+def test_an_operation_that_fails_in_the_background_is_told(served_azure: ServedAzure) -> None:
+    group = new_group(served_azure)
     registry = f"{group}/providers/Microsoft.ContainerRegistry/registries/reg{uuid.uuid4().hex[:10]}"
-    azure.put(registry, {"location": "westeurope", "sku": {"name": "Basic"}}, "2023-01-01-preview").raise_for_status()
+    served_azure.put(registry, {"location": "westeurope", "sku": {"name": "Basic"}}, "2023-01-01-preview").raise_for_status()
     request = {
         "type": "DockerBuildRequest",
         "dockerFilePath": "Dockerfile",
@@ -96,9 +98,9 @@ def test_an_operation_that_fails_in_the_background_is_told(azure: EmbeddedAzure,
         "sourceLocation": "https://example.com/nothing.git#HEAD:x",
         "arguments": [],
     }
-    made = azure.put(f"{registry}/taskRuns/build-one", {"properties": {"runRequest": request}}, "2019-06-01-preview")
-    assert azure.finished(made)["status"] == "Failed"
-    found = until(lambda: of_group(azure, group), "the failure is told")
+    made = served_azure.put(f"{registry}/taskRuns/build-one", {"properties": {"runRequest": request}}, "2019-06-01-preview")
+    assert served_azure.finished(made)["status"] == "Failed"
+    found = served_azure.until(lambda: of_group(served_azure, group), "the failure is told")
     assert found[0]["operationName"]["value"] == "Microsoft.ContainerRegistry/registries/taskRuns/write"
     error = json.loads(found[0]["properties"]["statusMessage"])["error"]
     assert error["code"] == "RunFailed"
@@ -120,7 +122,7 @@ def test_select_names_what_is_answered(azure: EmbeddedAzure, group: str) -> None
 
 def test_the_filter_of_the_azure_cli_is_taken(azure: EmbeddedAzure, group: str) -> None:
     azure.delete(f"{group}/providers/Microsoft.Nothing/things/one", STORAGE)
-    name, now = group.rsplit("/", 1)[-1], datetime.now(UTC)
+    name, now = group.rsplit("/", 1)[-1], azure.now()
     hour = timedelta(hours=1)
     times = f"eventTimestamp ge {(now - hour).isoformat()} and eventTimestamp le {(now + hour).isoformat()}"
     conditions = f"{times} and resourceGroupName eq '{name}'"

@@ -11,8 +11,14 @@ from azure.mgmt.batch import BatchManagementClient
 
 from azure_gpu.catalog.roles import STORAGE_BLOB_DATA_CONTRIBUTOR
 from tests.support.batch_bodies import API, details, pool, put_account, put_identity, put_storage
-from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
+from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure, ServedAzure
 from tests.support.management import client
+
+
+@pytest.fixture(scope="module")
+def azure(served_azure: ServedAzure) -> ServedAzure:
+    """Packages are uploaded to blob storage, which runs."""
+    return served_azure
 
 
 @pytest.fixture

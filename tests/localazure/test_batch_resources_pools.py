@@ -9,7 +9,7 @@ from azure.mgmt.batch import BatchManagementClient
 
 from tests.localazure.conftest import new_group
 from tests.support.batch_bodies import AGENT, API, PENDING, details, fixed, pool, put_account, put_identity
-from tests.support.embedded import EmbeddedAzure, until
+from tests.support.embedded import EmbeddedAzure, ServedAzure
 from tests.support.management import client
 
 CANNOT = "A property that cannot be updated was specified as part of the request."
@@ -68,8 +68,9 @@ def test_what_a_get_answers_can_be_put_again(azure: EmbeddedAzure, account: str)
     }
 
 
-def test_a_life_with_azures_own_client(azure: EmbeddedAzure, account: str) -> None:
-    batch = client(BatchManagementClient, azure).pool
+def test_a_life_with_azures_own_client(served_azure: ServedAzure) -> None:
+    account = put_account(served_azure, new_group(served_azure))["id"]
+    batch = client(BatchManagementClient, served_azure).pool
     group_name, name = account.split("/")[4], account.split("/")[-1]
     made = batch.create(group_name, name, "train", pool(scaleSettings=fixed(1)))
     assert (made.name, made.vm_size, made.scale_settings.fixed_scale.target_dedicated_nodes) == (
@@ -77,7 +78,7 @@ def test_a_life_with_azures_own_client(azure: EmbeddedAzure, account: str) -> No
         "Standard_NC4as_T4_v3",
         1,
     )
-    until(lambda: batch.get(group_name, name, "train").current_dedicated_nodes == 1, "the node is there")
+    served_azure.until(lambda: batch.get(group_name, name, "train").current_dedicated_nodes == 1, "the node is there")
     auto = {"properties": {"scaleSettings": {"autoScale": {"formula": "$TargetDedicatedNodes = 1;"}}}}
     changed = batch.update(group_name, name, "train", auto)
     assert changed.scale_settings.fixed_scale is None
@@ -344,17 +345,17 @@ def test_pools_are_counted(own_azure: EmbeddedAzure) -> None:
     ],
 )
 def test_a_pool_over_a_quota_of_vcpus_is_taken_and_its_resize_says_why(
-    own_azure: EmbeddedAzure, name: str, asked: dict[str, Any], code: str
+    own_served_azure: ServedAzure, name: str, asked: dict[str, Any], code: str
 ) -> None:
-    account = put_account(own_azure, new_group(own_azure))["id"]
-    assert own_azure.command("fault", "quota", "batch", "westeurope", name, "7").returncode == 0
-    assert put(own_azure, account, pool(scaleSettings=asked)).status_code == 200
+    account = put_account(own_served_azure, new_group(own_served_azure))["id"]
+    assert own_served_azure.command("fault", "quota", "batch", "westeurope", name, "7").returncode == 0
+    assert put(own_served_azure, account, pool(scaleSettings=asked)).status_code == 200
 
     def errors() -> list[dict[str, Any]]:
-        shown = own_azure.get(f"{account}/pools/train", API).json()["properties"]
+        shown = own_served_azure.get(f"{account}/pools/train", API).json()["properties"]
         return (shown.get("resizeOperationStatus") or {}).get("errors") or []
 
-    assert until(errors, "the resize says why")[0]["code"] == code
+    assert own_served_azure.until(errors, "the resize says why")[0]["code"] == code
 
 
 def test_what_only_a_later_version_has_is_kept(azure: EmbeddedAzure, account: str) -> None:

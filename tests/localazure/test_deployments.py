@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from tests.localazure.conftest import new_group
-from tests.support.embedded import CHECKOUT, SUBSCRIPTION, EmbeddedAzure
+from tests.support.embedded import CHECKOUT, SUBSCRIPTION, EmbeddedAzure, ServedAzure
 
 VERSION = "2025-04-01"
 SCHEMA = "https://schema.management.azure.com/schemas/2019-04-01/deploymentTemplate.json#"
@@ -195,9 +195,8 @@ def test_what_a_service_would_refuse_is_told_before_anything_is_made(azure: Embe
     assert azure.get(f"{group}/providers/{IDENTITY}/fine", "2023-01-31").status_code == 404
 
 
-def test_what_fails_while_it_runs_fails_the_deployment_and_what_depends_on_it_is_left_out(
-    azure: EmbeddedAzure, group: str
-) -> None:
+def test_what_fails_while_it_runs_fails_the_deployment_and_what_depends_on_it_is_left_out(served_azure: ServedAzure) -> None:
+    group = new_group(served_azure)
     requests = {"requests": {"cpu": 1, "memoryInGB": 1}}
     missing = {
         "type": CONTAINER_GROUP, "apiVersion": "2023-05-01", "name": "missing", "location": "westeurope", "dependsOn": ["fine"],
@@ -207,18 +206,19 @@ def test_what_fails_while_it_runs_fails_the_deployment_and_what_depends_on_it_is
         },
     }  # fmt: skip
     content = template(identity("fine"), missing, identity("after", dependsOn=["missing"]), identity("beside"))
-    answer = azure.put(path(group, "main"), body(content), VERSION)
-    ended = azure.finished(answer)
+    answer = served_azure.put(path(group, "main"), body(content), VERSION)
+    ended = served_azure.finished(answer)
     assert ended["status"] == "Failed"
     assert ended["error"]["code"] == "DeploymentFailed"
     assert [detail["code"] for detail in ended["error"]["details"]] == ["InaccessibleImage"]
-    properties = azure.get(path(group, "main"), VERSION).json()["properties"]
+    properties = served_azure.get(path(group, "main"), VERSION).json()["properties"]
     assert (properties["provisioningState"], properties["error"]) == ("Failed", ended["error"])
     names = {
-        name: azure.get(f"{group}/providers/{IDENTITY}/{name}", "2023-01-31").status_code for name in ("fine", "after", "beside")
+        name: served_azure.get(f"{group}/providers/{IDENTITY}/{name}", "2023-01-31").status_code
+        for name in ("fine", "after", "beside")
     }
     assert names == {"fine": 200, "after": 404, "beside": 200}
-    operations = azure.get(f"{path(group, 'main')}/operations", VERSION).json()["value"]
+    operations = served_azure.get(f"{path(group, 'main')}/operations", VERSION).json()["value"]
     failed = next(each for each in operations if each["properties"]["provisioningState"] == "Failed")
     assert failed["properties"]["statusMessage"]["error"]["code"] == "InaccessibleImage"
 

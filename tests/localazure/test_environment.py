@@ -14,6 +14,7 @@ from localazure.plugin.settings import read_settings
 URL = "https://localhost:40404"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["plain", "with space", "it's $HOME `id`"])
 def test_a_shell_reads_back_what_was_written(tmp_path: Path, name: str) -> None:
     folder = LocalFolder(tmp_path / name)
@@ -29,6 +30,7 @@ def test_a_shell_reads_back_what_was_written(tmp_path: Path, name: str) -> None:
     assert path.split(":")[1:] == [str(engine), "/usr/bin", "/bin"]
 
 
+@pytest.mark.slow
 def test_kubectl_and_kubelogin_are_on_path_where_they_are_known_and_sign_in_here(tmp_path: Path) -> None:
     folder = LocalFolder(tmp_path / "state")
     folder.create()

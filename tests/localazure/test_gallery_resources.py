@@ -7,7 +7,7 @@ from azure.core.exceptions import HttpResponseError
 from azure.mgmt.compute import ComputeManagementClient, models
 
 from tests.support.batch_bodies import API, details, new_name, pool, put_account
-from tests.support.embedded import EmbeddedAzure, until
+from tests.support.embedded import EmbeddedAzure
 from tests.support.management import client
 
 COMPUTE = "2024-03-03"
@@ -71,7 +71,7 @@ def test_what_a_get_answers_can_be_put_again(azure: EmbeddedAzure, gallery: str,
         shown = azure.get(path, COMPUTE).json()
         again = azure.put(path, shown, COMPUTE)
         assert again.status_code == 200, again.text
-        until(lambda path=path, shown=shown: azure.get(path, COMPUTE).json() == shown, "nothing has changed")
+        azure.until(lambda path=path, shown=shown: azure.get(path, COMPUTE).json() == shown, "nothing has changed")
 
 
 @pytest.mark.parametrize(

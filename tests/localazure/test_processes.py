@@ -8,6 +8,7 @@ import pytest
 from localazure import process
 from localazure.process import ProcessId, start_time, this_process
 
+pytestmark = pytest.mark.slow
 SLEEPER = [sys.executable, "-c", "import time; print(flush=True); time.sleep(600)"]
 STUBBORN = [sys.executable, "-c", "import signal, time; signal.signal(15, signal.SIG_IGN); print(flush=True); time.sleep(600)"]
 

@@ -14,9 +14,14 @@ from pathlib import Path
 import pytest
 
 from tests.localazure.conftest import GROUPS, new_group
-from tests.support.embedded import CHECKOUT, SUBSCRIPTION, EmbeddedAzure, until
+from tests.support.embedded import CHECKOUT, SUBSCRIPTION, ServedAzure, until
 
 IDENTITIES = "providers/Microsoft.ManagedIdentity/userAssignedIdentities"
+
+
+@pytest.fixture(scope="module")
+def azure(served_azure: ServedAzure) -> ServedAzure:
+    return served_azure
 
 
 def port_is_free(port: int) -> bool:
@@ -36,7 +41,7 @@ def test_two_starts_at_once_give_one_server(tmp_path: Path) -> None:
         done = list(
             both.map(lambda _: subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False), range(2))
         )
-    azure = EmbeddedAzure(tmp_path / "state", weather="rough")  # as it starts where no weather is said
+    azure = ServedAzure(tmp_path / "state", weather="rough")  # as it starts where no weather is said
     try:
         assert [each.returncode for each in done] == [0, 0], [each.stderr for each in done]
         assert sorted(each.stdout.split(" at ")[0] for each in done) == [
@@ -48,46 +53,46 @@ def test_two_starts_at_once_give_one_server(tmp_path: Path) -> None:
         azure.stop()
 
 
-def test_a_second_server_in_the_foreground_is_refused_in_one_line(azure: EmbeddedAzure) -> None:
+def test_a_second_server_in_the_foreground_is_refused_in_one_line(azure: ServedAzure) -> None:
     done = azure.command("serve")
     assert done.returncode == 1
     assert done.stderr == f"localazure: a server already runs for {azure.state}\n"
 
 
-def test_another_date_for_a_running_server_is_refused(azure: EmbeddedAzure) -> None:
+def test_another_date_for_a_running_server_is_refused(azure: ServedAzure) -> None:
     done = azure.command("start", "--as-of", "2019-06-01")
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
     assert "stop" in done.stderr
 
 
-def test_a_kill_loses_nothing_and_keeps_the_port(own_azure: EmbeddedAzure) -> None:
-    group, port = new_group(own_azure), own_azure.port
-    stored = own_azure.put(f"{group}/{IDENTITIES}/trainer", {"location": "westeurope"}, "2023-01-31").json()
-    token = own_azure.token()
-    own_azure.kill9()
-    own_azure.start()
-    assert own_azure.port == port
-    assert own_azure.get(stored["id"], "2023-01-31").json() == stored
-    with own_azure.http(headers={"Authorization": f"Bearer {token}"}) as client:
+def test_a_kill_loses_nothing_and_keeps_the_port(own_served_azure: ServedAzure) -> None:
+    group, port = new_group(own_served_azure), own_served_azure.port
+    stored = own_served_azure.put(f"{group}/{IDENTITIES}/trainer", {"location": "westeurope"}, "2023-01-31").json()
+    token = own_served_azure.token()
+    own_served_azure.kill9()
+    own_served_azure.start()
+    assert own_served_azure.port == port
+    assert own_served_azure.get(stored["id"], "2023-01-31").json() == stored
+    with own_served_azure.http(headers={"Authorization": f"Bearer {token}"}) as client:
         assert client.get(group, params={"api-version": GROUPS}).status_code == 200
 
 
-def test_a_group_that_was_being_deleted_when_the_server_was_killed_is_gone_afterwards(own_azure: EmbeddedAzure) -> None:
-    group = new_group(own_azure)
+def test_a_group_that_was_being_deleted_when_the_server_was_killed_is_gone_afterwards(own_served_azure: ServedAzure) -> None:
+    group = new_group(own_served_azure)
     for number in range(200):
-        own_azure.put(f"{group}/{IDENTITIES}/id-{number}", {"location": "westeurope"}, "2023-01-31")
-    answer = own_azure.delete(group, GROUPS)
-    own_azure.kill9()
-    own_azure.start()
-    assert own_azure.finished(answer)["status"] == "Succeeded"
-    assert own_azure.get(group, GROUPS).status_code == 404
-    listed = own_azure.get(f"/subscriptions/{SUBSCRIPTION}/{IDENTITIES}", "2023-01-31").json()["value"]
+        own_served_azure.put(f"{group}/{IDENTITIES}/id-{number}", {"location": "westeurope"}, "2023-01-31")
+    answer = own_served_azure.delete(group, GROUPS)
+    own_served_azure.kill9()
+    own_served_azure.start()
+    assert own_served_azure.finished(answer)["status"] == "Succeeded"
+    assert own_served_azure.get(group, GROUPS).status_code == 404
+    listed = own_served_azure.get(f"/subscriptions/{SUBSCRIPTION}/{IDENTITIES}", "2023-01-31").json()["value"]
     assert listed == []
 
 
 @pytest.mark.slow
 def test_stop_leaves_no_process_and_no_port(tmp_path: Path) -> None:
-    azure = EmbeddedAzure(tmp_path / "state")
+    azure = ServedAzure(tmp_path / "state")
     assert not port_is_free(azure.port)
     azure.stop()
     assert port_is_free(azure.port)
@@ -96,31 +101,31 @@ def test_stop_leaves_no_process_and_no_port(tmp_path: Path) -> None:
     assert azure.command("stop").stdout == "embedded Azure was not running\n"
 
 
-def test_a_process_that_has_the_last_servers_id_by_now_is_left_alone(own_azure: EmbeddedAzure) -> None:
-    own_azure.stop()
-    file = own_azure.state / "endpoint.json"
+def test_a_process_that_has_the_last_servers_id_by_now_is_left_alone(own_served_azure: ServedAzure) -> None:
+    own_served_azure.stop()
+    file = own_served_azure.state / "endpoint.json"
     with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]) as other:
         file.write_text(json.dumps({**json.loads(file.read_text()), "pid": other.pid}))
-        assert own_azure.command("stop").stdout == "embedded Azure was not running\n"
-        own_azure.start()
-        assert own_azure.pid != other.pid
+        assert own_served_azure.command("stop").stdout == "embedded Azure was not running\n"
+        own_served_azure.start()
+        assert own_served_azure.pid != other.pid
         assert other.poll() is None
         other.kill()
 
 
-def test_a_port_that_somebody_else_took_is_not_insisted_on(own_azure: EmbeddedAzure) -> None:
-    port = own_azure.port
-    own_azure.stop()
+def test_a_port_that_somebody_else_took_is_not_insisted_on(own_served_azure: ServedAzure) -> None:
+    port = own_served_azure.port
+    own_served_azure.stop()
     with socket.socket() as other:
         other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         other.bind(("127.0.0.1", port))
         other.listen()
-        own_azure.start()
-    assert own_azure.port != port
-    assert new_group(own_azure)
+        own_served_azure.start()
+    assert own_served_azure.port != port
+    assert new_group(own_served_azure)
 
 
-def test_only_loopback_is_bound(azure: EmbeddedAzure) -> None:
+def test_only_loopback_is_bound(azure: ServedAzure) -> None:
     listening = Path("/proc/net/tcp")
     if not listening.exists():
         pytest.skip("needs /proc/net/tcp")
@@ -133,13 +138,13 @@ def test_only_loopback_is_bound(azure: EmbeddedAzure) -> None:
     assert hosts == {"0100007F"}
 
 
-def test_what_is_secret_is_readable_by_its_owner_alone(azure: EmbeddedAzure) -> None:
+def test_what_is_secret_is_readable_by_its_owner_alone(azure: ServedAzure) -> None:
     assert stat.S_IMODE(azure.state.stat().st_mode) == 0o700
     for name in ("identity.json", "env", "ca/ca.key", "ca/server.key", "azure.sqlite", "azure.sqlite-wal"):
         assert stat.S_IMODE((azure.state / name).stat().st_mode) == 0o600, name
 
 
-def test_a_shell_that_reads_the_environment_reaches_the_server(azure: EmbeddedAzure) -> None:
+def test_a_shell_that_reads_the_environment_reaches_the_server(azure: ServedAzure) -> None:
     script = f'eval "$({shlex.quote(sys.executable)} -m localazure --state {shlex.quote(str(azure.state))} env)" && env -0'
     kept = {"PATH": os.environ["PATH"], "HOME": "/nowhere"}
     shell = subprocess.run(["/bin/sh", "-c", script], cwd=CHECKOUT, env=kept, capture_output=True, text=True, check=True)
@@ -154,14 +159,14 @@ def test_a_shell_that_reads_the_environment_reaches_the_server(azure: EmbeddedAz
     assert found["PATH"].endswith(kept["PATH"])
 
 
-def test_the_bundle_holds_the_systems_authorities_and_ours(azure: EmbeddedAzure) -> None:
+def test_the_bundle_holds_the_systems_authorities_and_ours(azure: ServedAzure) -> None:
     bundle = azure.ca_bundle.read_text()
     assert (azure.state / "ca" / "ca.pem").read_text().strip() in bundle
     assert bundle.count("BEGIN CERTIFICATE") > 10
 
 
 @pytest.mark.slow
-def test_a_bundle_that_the_user_has_named_stays_in_ours(tmp_path: Path, azure: EmbeddedAzure) -> None:
+def test_a_bundle_that_the_user_has_named_stays_in_ours(tmp_path: Path, azure: ServedAzure) -> None:
     named, bundle = tmp_path / "company.pem", tmp_path / "state" / "ca-bundle.pem"
     named.write_text((azure.state / "ca" / "ca.pem").read_text())
     command = [sys.executable, "-m", "localazure", "--state", str(tmp_path / "state")]
@@ -177,7 +182,7 @@ def test_a_bundle_that_the_user_has_named_stays_in_ours(tmp_path: Path, azure: E
 
 
 @pytest.mark.parametrize("arguments", [[], ["nonsense"], ["start", "--as-of", "soon"], ["connect"]])
-def test_wrong_usage_ends_with_2_and_no_traceback(azure: EmbeddedAzure, arguments: list[str]) -> None:
+def test_wrong_usage_ends_with_2_and_no_traceback(azure: ServedAzure, arguments: list[str]) -> None:
     done = azure.command(*arguments)
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
@@ -240,7 +245,7 @@ def test_a_server_that_cannot_start_says_why(tmp_path: Path) -> None:
     assert servers_of(state) == []
 
 
-def test_the_endpoint_file_says_where_and_which_process(azure: EmbeddedAzure) -> None:
+def test_the_endpoint_file_says_where_and_which_process(azure: ServedAzure) -> None:
     endpoint = json.loads((azure.state / "endpoint.json").read_text())
     assert endpoint["url"] == f"https://localhost:{endpoint['port']}"
     assert until(lambda: Path(f"/proc/{endpoint['pid']}").exists() or sys.platform != "linux", "the process is there")

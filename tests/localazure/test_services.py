@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.localazure.conftest import new_group
-from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure, until
+from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
 
 SUBSCRIPTION_ID = f"/subscriptions/{SUBSCRIPTION}"
 IDENTITIES = "providers/Microsoft.ManagedIdentity/userAssignedIdentities"
@@ -122,7 +122,8 @@ def test_a_storage_account_has_endpoints_a_tier_and_two_keys(azure: EmbeddedAzur
     begun = azure.put(path, {**ACCOUNT, "properties": {"allowBlobPublicAccess": False}}, "2024-01-01")
     # Test_Storage_StorageAccount_20250601_CRUD (2026-01-13): 202 without a body, and the account at the address in Location
     assert (begun.status_code, begun.content, "azure-asyncoperation" in begun.headers) == (202, b"", False)
-    made = until(lambda: (found := azure.client.get(begun.headers["location"])).status_code == 200 and found, "it is made").json()
+    result = begun.headers["location"]
+    made = azure.until(lambda: (found := azure.client.get(result)).status_code == 200 and found, "it is made").json()
     assert made["sku"] == {"name": "Standard_LRS", "tier": "Standard"}
     assert made["properties"]["primaryEndpoints"]["blob"] == f"{azure.url}/blob/{name}/"
     assert made["properties"]["primaryEndpoints"]["queue"] == f"https://{name}.queue.core.windows.net/"

@@ -41,7 +41,7 @@ def test_the_five_connection_keys_are_this_servers(azure: EmbeddedAzure, checkou
         "azure-gpu:image_source": f"{azure.url}/checkout.git#HEAD",
         "azure-native:location": "westeurope",
         "azure-gpu:groups": {"train": {"gpu": {"count": 1}}},
-        "azure-native:metadataHost": f"localhost:{azure.port}",
+        "azure-native:metadataHost": azure.url.removeprefix("https://"),
         "azure-native:disableInstanceDiscovery": "true",
         "azure-native:subscriptionId": "00000000-0000-0000-0000-000000000000",
         "azure-native:tenantId": azure.tenant_id,

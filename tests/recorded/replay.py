@@ -39,7 +39,7 @@ from localazure.weather.parts import NEW_PRINCIPALS, SLOW_OPERATIONS
 from tests.recorded import sessions
 from tests.recorded.members import GUID, HOST, comparable, flat, lowered, same
 from tests.recorded.sessions import CHANGES, Exchange, Session, error_code
-from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
+from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure, ServedAzure
 
 FIGURES = ("status", "error", "headers", "members", "values")
 NOT_SERVED = 501
@@ -309,7 +309,7 @@ def replayed(file: Path, as_of: str = "") -> Replayed:
     session = sessions.read(file)
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
-        azure = EmbeddedAzure(Path(folder) / "state", as_of=as_of or (session.recorded or date.today()).isoformat())
+        azure = ServedAzure(Path(folder) / "state", as_of=as_of or (session.recorded or date.today()).isoformat())
         try:
             rows = tuple(Replay(session, azure).rows())
         finally:

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from tests.support.embedded import EmbeddedAzure
+from tests.support.embedded import ServedAzure
 
 
-def with_gpu_group(azure: EmbeddedAzure, count: int = 1, **group: Any) -> dict[str, Any]:
+def with_gpu_group(azure: ServedAzure, count: int = 1, **group: Any) -> dict[str, Any]:
     """A stack with everything that a foundation has, and one group that adds vectors on K80s, at a date when Azure sold them."""
     return {
         "team": "tests",
@@ -26,7 +26,7 @@ def with_gpu_group(azure: EmbeddedAzure, count: int = 1, **group: Any) -> dict[s
     }
 
 
-def with_job(azure: EmbeddedAzure, **job: Any) -> dict[str, Any]:
+def with_job(azure: ServedAzure, **job: Any) -> dict[str, Any]:
     """A stack with everything that a foundation has, and one job that adds vectors on a T4, at a date when Azure rents them."""
     return {
         "team": "tests",

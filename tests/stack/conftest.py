@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from tests.support.azure_cli import AzureCli
-from tests.support.embedded import EmbeddedAzure
+from tests.support.embedded import ServedAzure
 from tests.support.stack import ProgramStack
 
 # What somebody has who has used Azure for a while: quotas, roles for his blobs, a registration. test_first_up has none of it.
 HAD = ("batch-quota", "environment-quota", "owner-without-data", "unregistered-insights")
 
 
-def calm(server: EmbeddedAzure) -> None:
+def calm(server: ServedAzure) -> None:
     """Ends what a test has planted; `fault clear` alone brings all of the weather back, for each test that follows."""
     assert server.command("fault", "clear").returncode == 0
     for part in HAD:
@@ -23,13 +23,13 @@ def calm(server: EmbeddedAzure) -> None:
 
 
 MakeStack = Callable[..., ProgramStack]
-Shipped = Callable[[EmbeddedAzure, str], ProgramStack]
+Shipped = Callable[[ServedAzure, str], ProgramStack]
 
 
 @pytest.fixture(scope="session")
-def azure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedAzure]:
+def azure(starts_processes: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedAzure]:
     """Shared by the stacks of one worker, in rough weather, but for what a subscription has that isn't new."""
-    server = EmbeddedAzure(tmp_path_factory.mktemp("azure"), weather="rough")
+    server = ServedAzure(tmp_path_factory.mktemp("azure"), weather="rough")
     calm(server)
     yield server
     server.stop()
@@ -48,7 +48,7 @@ def made() -> Iterator[list[ProgramStack]]:
 def make_stack(engine_bin: Path, made: list[ProgramStack]) -> MakeStack:
     """`make_stack(azure, config)`: a stack of the test's own. `warm=False`: the engine starts its processes by itself."""
 
-    def make(azure: EmbeddedAzure, config: dict[str, Any], *, warm: bool = True) -> ProgramStack:
+    def make(azure: ServedAzure, config: dict[str, Any], *, warm: bool = True) -> ProgramStack:
         made.append(ProgramStack(azure, f"t{uuid.uuid4().hex[:8]}", config, engine_bin=engine_bin, warm=warm))
         return made[-1]
 
@@ -56,7 +56,7 @@ def make_stack(engine_bin: Path, made: list[ProgramStack]) -> MakeStack:
 
 
 @pytest.fixture(scope="module")
-def shared(azure: EmbeddedAzure, engine_bin: Path) -> Iterator[ProgramStack]:
+def shared(azure: ServedAzure, engine_bin: Path) -> Iterator[ProgramStack]:
     """One stack for all tests of a module; each brings it to the configuration that it needs with `become`."""
     stack = ProgramStack(azure, f"t{uuid.uuid4().hex[:8]}", None, engine_bin=engine_bin)
     yield stack
@@ -67,7 +67,7 @@ def shared(azure: EmbeddedAzure, engine_bin: Path) -> Iterator[ProgramStack]:
 def shipped(engine_bin: Path, made: list[ProgramStack]) -> Shipped:
     """`shipped(azure, "dev")`: the stack of the file that the project ships, connected as `make` does."""
 
-    def connect(azure: EmbeddedAzure, name: str) -> ProgramStack:
+    def connect(azure: ServedAzure, name: str) -> ProgramStack:
         done = azure.command("connect", name)
         assert done.returncode == 0, done.stderr
         made.append(ProgramStack(azure, name, None, engine_bin=engine_bin))
@@ -78,7 +78,7 @@ def shipped(engine_bin: Path, made: list[ProgramStack]) -> Shipped:
 
 
 @pytest.fixture(scope="session")
-def az(azure: EmbeddedAzure) -> Iterator[AzureCli]:
+def az(azure: ServedAzure) -> Iterator[AzureCli]:
     """The real Azure CLI, signed in to the shared embedded Azure with a configuration of the test worker's own."""
     signed_in = AzureCli(azure)
     yield signed_in

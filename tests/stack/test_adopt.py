@@ -13,7 +13,7 @@ from tests.localazure.ml.online_world import World
 from tests.stack.conftest import MakeStack
 from tests.support import by_hand
 from tests.support.by_hand import BATCH, CLUSTERS, LOGS, REGISTRY
-from tests.support.embedded import EmbeddedAzure
+from tests.support.embedded import ServedAzure
 from tests.support.ml_resources import ML, cluster_body, done
 from tests.support.stack import ProgramStack
 
@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 CONFIG = {"team": "tests", "location": "westeurope", "as_of": "2026-11-21"}
 
 
-def shown(azure: EmbeddedAzure, ids: dict[str, str]) -> dict[str, Any]:
+def shown(azure: ServedAzure, ids: dict[str, str]) -> dict[str, Any]:
     """What ARM shows by id."""
     return {each: by_hand.stays(azure.get(each, version).json()) for each, version in ids.items()}
 
@@ -47,7 +47,7 @@ def creates_only(stack: ProgramStack) -> set[str]:
 
 
 def test_a_cluster_and_a_pool_made_by_hand_are_taken_over_without_a_change(
-    own_azure: EmbeddedAzure, make_stack: MakeStack, kubernetes_bin: Path
+    own_azure: ServedAzure, make_stack: MakeStack, kubernetes_bin: Path
 ) -> None:
     assert kubernetes_bin.is_dir()
     azure = own_azure
@@ -97,7 +97,7 @@ def test_a_cluster_and_a_pool_made_by_hand_are_taken_over_without_a_change(
     stack.let_go()
 
 
-def test_a_workspace_with_an_endpoint_is_taken_over_without_a_change(own_azure: EmbeddedAzure, make_stack: MakeStack) -> None:
+def test_a_workspace_with_an_endpoint_is_taken_over_without_a_change(own_azure: ServedAzure, make_stack: MakeStack) -> None:
     azure = own_azure
     world = World(azure, by_hand.group(azure, "lab"))
     world.let_read()

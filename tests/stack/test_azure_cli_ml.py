@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.azure_cli import AzureCli
-from tests.support.embedded import EmbeddedAzure
+from tests.support.embedded import ServedAzure
 from tests.support.ml_resources import ML, cluster_body, new_name, put_workspace
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -31,7 +31,7 @@ def test_a_vault_is_deleted_recovered_and_purged(az: AzureCli) -> None:
         assert name not in [each["name"] for each in az.answer("keyvault", "list-deleted", "--resource-type", "vault")]
 
 
-def test_workspaces_and_computes_by_rest_and_as_resources(az: AzureCli, azure: EmbeddedAzure, tmp_path: Path) -> None:
+def test_workspaces_and_computes_by_rest_and_as_resources(az: AzureCli, azure: ServedAzure, tmp_path: Path) -> None:
     with az.group("westeurope") as group:
         group_id = az.answer("group", "show", "--name", group)["id"]
         workspace = put_workspace(azure, group_id)

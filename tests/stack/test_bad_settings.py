@@ -3,11 +3,11 @@
 import pytest
 
 from tests.stack.configurations import with_gpu_group
-from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
+from tests.support.embedded import SUBSCRIPTION, ServedAzure
 from tests.support.stack import ProgramStack
 
 
-def test_all_problems_of_all_components_come_at_once_and_nothing_is_created(azure: EmbeddedAzure, shared: ProgramStack) -> None:
+def test_all_problems_of_all_components_come_at_once_and_nothing_is_created(azure: ServedAzure, shared: ProgramStack) -> None:
     config = with_gpu_group(azure, count=3, gpus=1, workload="vectors") | {"as_of": "June", "contaner_groups": {}}
     config["foundation"]["registry"] = {"existing": "/subscriptions/x"}
     shared.prepare(config)
@@ -26,7 +26,7 @@ def test_all_problems_of_all_components_come_at_once_and_nothing_is_created(azur
 
 
 @pytest.mark.slow
-def test_a_gpu_is_refused_today_with_its_date_and_what_replaced_it(azure: EmbeddedAzure, shared: ProgramStack) -> None:
+def test_a_gpu_is_refused_today_with_its_date_and_what_replaced_it(azure: ServedAzure, shared: ProgramStack) -> None:
     config = with_gpu_group(azure, expires_after="2999-01-01")
     del config["as_of"]
     text = _refusal(shared, config)
@@ -37,7 +37,7 @@ def test_a_gpu_is_refused_today_with_its_date_and_what_replaced_it(azure: Embedd
 @pytest.mark.slow
 @pytest.mark.parametrize("spelling", ["2019-06-01", "2019-06-01 00:00:00 +0000 UTC"])
 def test_a_date_is_understood_as_written_and_as_the_engine_rewrites_it(
-    azure: EmbeddedAzure, shared: ProgramStack, spelling: str
+    azure: ServedAzure, shared: ProgramStack, spelling: str
 ) -> None:
     shared.prepare(with_gpu_group(azure) | {"as_of": spelling})
     done = shared.operations("preview")
@@ -45,7 +45,7 @@ def test_a_date_is_understood_as_written_and_as_the_engine_rewrites_it(
 
 
 @pytest.mark.slow
-def test_an_existing_part_that_is_not_there_is_one_clear_message(azure: EmbeddedAzure, shared: ProgramStack) -> None:
+def test_an_existing_part_that_is_not_there_is_one_clear_message(azure: ServedAzure, shared: ProgramStack) -> None:
     config = with_gpu_group(azure)
     missing = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/rg-none"
     config["foundation"]["resource_group"] = {"existing": missing}

@@ -15,7 +15,7 @@ import yaml
 from azure_gpu.catalog import roles
 from azure_gpu.formats import azure_types
 from tests.stack.conftest import Shipped
-from tests.support.embedded import CHECKOUT, EmbeddedAzure
+from tests.support.embedded import CHECKOUT, ServedAzure
 from tests.support.ml_resources import give_role, upload
 from tests.support.stack import ProgramStack
 from tests.support.terminal import END_OF_INPUT, Ended, on_terminal
@@ -35,15 +35,15 @@ def configuration(**changed: Any) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedAzure]:
+def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedAzure]:
     """A server with a backend in which no other test has a stack."""
-    server = EmbeddedAzure(tmp_path_factory.mktemp("brakes"))
+    server = ServedAzure(tmp_path_factory.mktemp("brakes"))
     yield server
     server.stop()
 
 
 @pytest.fixture(scope="module")
-def held(own: EmbeddedAzure, engine_bin: Path) -> Iterator[ProgramStack]:
+def held(own: ServedAzure, engine_bin: Path) -> Iterator[ProgramStack]:
     """A stack that holds data, protected. Every test leaves it as it was."""
     stack = ProgramStack(own, f"h{uuid.uuid4().hex[:6]}", configuration(), engine_bin=engine_bin)
     done = stack.operations("up")
@@ -353,7 +353,7 @@ OUT_OF_REACH: dict[str, dict[str, Any]] = {
 
 @pytest.mark.timeout(900)  # with empty caches the stack lite builds an image
 @pytest.mark.parametrize("name", ["dev", "lite", "prod"])
-def test_pulumi_destroy_of_a_shipped_stack(azure: EmbeddedAzure, shipped: Shipped, name: str) -> None:
+def test_pulumi_destroy_of_a_shipped_stack(azure: ServedAzure, shipped: Shipped, name: str) -> None:
     """Of the others `test_make` and `test_shipped_stacks`, which bring them up anyway."""
     stack = shipped(azure, name)
     if name in OUT_OF_REACH:
@@ -383,7 +383,7 @@ def test_pulumi_destroy_of_a_shipped_stack(azure: EmbeddedAzure, shipped: Shippe
 
 
 @pytest.mark.parametrize("through", ["operations", "pulumi"])
-def test_an_encrypted_value_at_a_key_in_plain_text_is_refused(own: EmbeddedAzure, engine_bin: Path, through: str) -> None:
+def test_an_encrypted_value_at_a_key_in_plain_text_is_refused(own: ServedAzure, engine_bin: Path, through: str) -> None:
     job = {"image": "docker.io/library/python:3.12-slim", "expires_after": "2026-11-30"}
     config = configuration(location="eastus", as_of="2026-11-21", foundation={"resource_group": "create"}, jobs={"train": job})
     stack = ProgramStack(own, f"s{uuid.uuid4().hex[:6]}", config, engine_bin=engine_bin)

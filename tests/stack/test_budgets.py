@@ -9,7 +9,7 @@ import pytest
 
 from tests.stack.conftest import MakeStack
 from tests.stack.test_own_programs import PROGRAMS, Program
-from tests.support.embedded import EmbeddedAzure
+from tests.support.embedded import ServedAzure
 from tests.support.stack import Step
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
@@ -26,11 +26,11 @@ def months_later(count: int) -> date:
     return day
 
 
-def started(azure: EmbeddedAzure, budget: str) -> str:
+def started(azure: ServedAzure, budget: str) -> str:
     return azure.get(budget, VERSION).json()["properties"]["timePeriod"]["startDate"]
 
 
-def test_a_budget_of_a_stack_file_comes_up_changes_in_place_and_goes(azure: EmbeddedAzure, make_stack: MakeStack) -> None:
+def test_a_budget_of_a_stack_file_comes_up_changes_in_place_and_goes(azure: ServedAzure, make_stack: MakeStack) -> None:
     config: dict[str, Any] = {"team": "tests", "location": "eastus", "budget": {"monthly_usd": 500}}
     stack = make_stack(azure, config)
     stack.become(config)
@@ -68,7 +68,7 @@ def test_a_budget_of_a_stack_file_comes_up_changes_in_place_and_goes(azure: Embe
 
 
 def test_in_a_later_month_nothing_changes_and_a_new_budget_starts_with_its_own(
-    azure: EmbeddedAzure, engine_bin: Path, tmp_path: Path
+    azure: ServedAzure, engine_bin: Path, tmp_path: Path
 ) -> None:
     mine = Program(tmp_path, (PROGRAMS / "spending.py").read_text(), Path(sys.executable), azure, engine_bin)
     mine.well("stack", "init", "one")

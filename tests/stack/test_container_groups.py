@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.stack.conftest import MakeStack
-from tests.support.embedded import EmbeddedAzure
+from tests.support.embedded import ServedAzure
 
 GROUP = "azure-native:containerinstance:ContainerGroup"
 ADDER = "k8s.gcr.io/cuda-vector-add:v0.1"  # of the page's samples
@@ -46,7 +46,7 @@ def container(**more: Any) -> dict[str, Any]:
 
 @pytest.mark.slow
 def test_a_group_of_several_parts_comes_up_and_another_container_makes_a_new_one(
-    azure: EmbeddedAzure, make_stack: MakeStack
+    azure: ServedAzure, make_stack: MakeStack
 ) -> None:
     stack = make_stack(azure, configuration(one=container(gpu={"count": 1, "sku": "K80"})))
     done = stack.up()
@@ -71,7 +71,7 @@ def test_a_group_of_several_parts_comes_up_and_another_container_makes_a_new_one
 
 
 @pytest.mark.slow
-def test_addresses_volumes_and_names_change_as_azure_lets_them(azure: EmbeddedAzure, make_stack: MakeStack) -> None:
+def test_addresses_volumes_and_names_change_as_azure_lets_them(azure: ServedAzure, make_stack: MakeStack) -> None:
     def said(ports: tuple[int, ...] = (80,), volume: str = "scratch", name: str = "one", **group: Any) -> dict[str, Any]:
         mounts = {volume: {"path": "/scratch"}}
         one = {"image": ADDER, "command": ["true"], "mounts": mounts, "ports": list(ports)}

@@ -15,7 +15,7 @@ from azure_gpu.formats.stack_file import configuration
 from azure_gpu.stack import settings
 from tests.components.settings_of import pure_problems
 from tests.stack.conftest import MakeStack
-from tests.support.embedded import CHECKOUT, SUBSCRIPTION, EmbeddedAzure, until
+from tests.support.embedded import CHECKOUT, SUBSCRIPTION, ServedAzure, until
 from tests.support.stack import ProgramStack
 
 THEN, TODAY = "2018-12-17", "2026-11-21"
@@ -196,7 +196,7 @@ def test_the_n_series_never_was_in_cloud_services() -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_the_four_stand_on_the_embedded_azure_at_their_date(azure: EmbeddedAzure, make_stack: MakeStack, tmp_path: Path) -> None:
+def test_the_four_stand_on_the_embedded_azure_at_their_date(azure: ServedAzure, make_stack: MakeStack, tmp_path: Path) -> None:
     pools = dated(FOUR, "2018-12-31")
     second = {"windows-nc6": pools.pop("windows-nc6")}
     stack = make_stack(azure, config(pools, THEN))
@@ -235,7 +235,7 @@ def test_the_four_stand_on_the_embedded_azure_at_their_date(azure: EmbeddedAzure
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_the_successors_stand_on_the_embedded_azure_today(azure: EmbeddedAzure, make_stack: MakeStack) -> None:
+def test_the_successors_stand_on_the_embedded_azure_today(azure: ServedAzure, make_stack: MakeStack) -> None:
     stack = make_stack(azure, config(dated(TODAYS, "2026-11-30"), TODAY, gallery_images=IMAGES))
     done = stack.up()
     assert done.returncode == 0, done.stdout + done.stderr
@@ -260,7 +260,7 @@ def push(stack: ProgramStack, folder: Path) -> "subprocess.CompletedProcess[str]
     return stack.operations("package", "push", str(folder), "--application", "GPUDriver", "--version", "411.82")
 
 
-def settled(azure: EmbeddedAzure, pools: dict[str, str]) -> dict[str, Any] | None:
+def settled(azure: ServedAzure, pools: dict[str, str]) -> dict[str, Any] | None:
     """The pools, once each has the nodes that it asks for."""
     bodies = {name: azure.get(pool, BATCH_API).json() for name, pool in pools.items()}
     return bodies if all(properties(body)["allocationState"] == "Steady" for body in bodies.values()) else None

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.support.azure_cli import connected
-from tests.support.embedded import CHECKOUT, EmbeddedAzure
+from tests.support.embedded import CHECKOUT, ServedAzure
 
 DOCUMENTS = CHECKOUT / "examples" / "documents"
 LOGS_SECONDS = 240  # of a training that runs on few cores
@@ -69,7 +69,7 @@ def test_the_readme_shows_every_command_of_the_page() -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_the_page_is_followed_command_by_command(azure: EmbeddedAzure, tmp_path: Path) -> None:
+def test_the_page_is_followed_command_by_command(azure: ServedAzure, tmp_path: Path) -> None:
     folder = tmp_path / "documents"
     shutil.copytree(DOCUMENTS, folder)
     for block in blocks((DOCUMENTS / "README.md").read_text()):
@@ -85,7 +85,7 @@ def test_the_page_is_followed_command_by_command(azure: EmbeddedAzure, tmp_path:
     assert "cuda-vector-add" in (folder / "exported.yaml").read_text()
 
 
-def run(azure: EmbeddedAzure, command: str, folder: Path) -> list[str]:
+def run(azure: ServedAzure, command: str, folder: Path) -> list[str]:
     """The lines that a command of the page prints in `operations shell`; it has to succeed."""
     done = subprocess.run(
         [sys.executable, "-m", "operations", "shell", "--config-folder", str(azure.state), "--", "sh", "-c", command],

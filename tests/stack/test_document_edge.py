@@ -15,7 +15,7 @@ import yaml
 
 from tests.support import edge_device
 from tests.support.edge_documents import COMPANION, FRAGMENT
-from tests.support.embedded import EmbeddedAzure, until
+from tests.support.embedded import ServedAzure, until
 from tests.support.stack import ProgramStack
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
@@ -59,13 +59,13 @@ class Device:
 
 
 @pytest.fixture(scope="module")
-def device(azure: EmbeddedAzure, kubernetes_bin: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Device]:
+def device(azure: ServedAzure, kubernetes_bin: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Device]:
     with edge_device.device(azure, "rg-edge-document") as kubeconfig:
         yield Device(kubeconfig, tmp_path_factory.mktemp("device"), kubernetes_bin)
 
 
 @pytest.fixture
-def edge(azure: EmbeddedAzure, device: Device, engine_bin: Path, tmp_path: Path) -> Iterator[ProgramStack]:
+def edge(azure: ServedAzure, device: Device, engine_bin: Path, tmp_path: Path) -> Iterator[ProgramStack]:
     """A stack with the document's jobs: two on one GPU, one on the other, one on none, one of the companion's page."""
     (tmp_path / "deployment.yaml").write_text(FRAGMENT)
     (tmp_path / "job.yaml").write_text(COMPANION)
@@ -121,7 +121,7 @@ def test_the_documents_jobs_run_with_their_environment_and_leave_with_the_stack(
 
 
 def test_a_cluster_that_doesnt_answer_is_one_message_before_anything_is_created(
-    azure: EmbeddedAzure, device: Device, engine_bin: Path
+    azure: ServedAzure, device: Device, engine_bin: Path
 ) -> None:
     elsewhere = yaml.safe_load(device.kubeconfig)
     elsewhere["clusters"][0]["cluster"]["server"] = "https://127.0.0.1:1"

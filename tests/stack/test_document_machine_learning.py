@@ -13,7 +13,7 @@ import pytest
 import requests
 
 from tests.support import azure_ai_ml
-from tests.support.embedded import EmbeddedAzure
+from tests.support.embedded import ServedAzure
 from tests.support.stack import ProgramStack, standing
 from tests.workloads.conftest import scoring_models, scoring_python
 from tests.workloads.scoring_server import picture
@@ -65,7 +65,7 @@ except ResourceNotFoundError as error:
 """
 
 
-def configuration(azure: EmbeddedAzure) -> dict[str, Any]:
+def configuration(azure: ServedAzure) -> dict[str, Any]:
     shared = {"strategy": "time-slicing", "replicas": 4}
     taints = ["ml.azure.com/amlarc=true:NoSchedule"]  # those alone does a pod of Azure ML tolerate
     t4 = {"size": "Standard_NC4as_T4_v3", "max_nodes": 1, "sharing": shared, "taints": taints}
@@ -83,13 +83,13 @@ def configuration(azure: EmbeddedAzure) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def stack(azure: EmbeddedAzure, engine_bin: Path, kubernetes_bin: Path) -> Iterator[ProgramStack]:
+def stack(azure: ServedAzure, engine_bin: Path, kubernetes_bin: Path) -> Iterator[ProgramStack]:
     with standing(azure, "page-2019", configuration(azure), engine_bin=engine_bin, kubernetes_bin=kubernetes_bin) as made:
         yield made
 
 
 def test_the_pages_model_is_served_by_three_replicas_asked_for_a_picture_and_deleted(
-    azure: EmbeddedAzure, stack: ProgramStack, scoring_models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    azure: ServedAzure, stack: ProgramStack, scoring_models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(azure.ca_bundle))
     outputs = stack.outputs()

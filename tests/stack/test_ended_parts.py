@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.embedded import EmbeddedAzure
+from tests.support.embedded import ServedAzure
 from tests.support.stack import ProgramStack
 
 pytestmark = pytest.mark.slow
@@ -20,7 +20,7 @@ SECOND = {"expires_after": "2027-01-31"}
 
 
 @pytest.mark.timeout(300)
-def test_a_part_that_has_ended_stays_as_it_is_and_the_rest_goes_on(azure: EmbeddedAzure, engine_bin: Any) -> None:
+def test_a_part_that_has_ended_stays_as_it_is_and_the_rest_goes_on(azure: ServedAzure, engine_bin: Any) -> None:
     stack = ProgramStack(azure, "ended", says("2026-11-21", first=FIRST, second=SECOND), engine_bin=engine_bin)
     stack.create()
     try:

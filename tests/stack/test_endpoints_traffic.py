@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from azure_gpu.ml.endpoint.traffic import DRIFT_PATH
-from tests.support.embedded import EmbeddedAzure, until
+from tests.support.embedded import ServedAzure, until
 from tests.support.light_endpoint import DEPLOYMENT, Endpoint, foundation, serving, uploaded
 from tests.support.stack import ProgramStack, Step
 
@@ -28,7 +28,7 @@ _BETWEEN_SECONDS = 0.005  # between two requests, so that the engine, whose upda
 class Served:
     """The stack, and what is declared in it now."""
 
-    def __init__(self, azure: EmbeddedAzure, engine_bin: Path) -> None:
+    def __init__(self, azure: ServedAzure, engine_bin: Path) -> None:
         self.stack = ProgramStack(azure, "traffic", foundation(), engine_bin=engine_bin)
         self.stack.create()
         self.up()
@@ -59,7 +59,7 @@ class Served:
 
 
 @pytest.fixture(scope="module")
-def served(azure: EmbeddedAzure, engine_bin: Path) -> Iterator[Served]:
+def served(azure: ServedAzure, engine_bin: Path) -> Iterator[Served]:
     made = Served(azure, engine_bin)
     yield made
     down = made.stack.down()

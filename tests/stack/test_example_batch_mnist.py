@@ -7,7 +7,7 @@ import pytest
 
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.formats import task_file
-from tests.support.embedded import CHECKOUT, EmbeddedAzure
+from tests.support.embedded import CHECKOUT, ServedAzure
 from tests.support.readme_commands import commands_in, copied, groups_left, login, priced, walked
 
 FOLDER = CHECKOUT / "examples" / "batch-mnist"
@@ -36,7 +36,7 @@ def test_the_file_of_rates_is_one_of_tasks() -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(1500)
-def test_the_commands_run_as_they_stand_and_leave_nothing(azure: EmbeddedAzure, engine_bin: Path, tmp_path: Path) -> None:
+def test_the_commands_run_as_they_stand_and_leave_nothing(azure: ServedAzure, engine_bin: Path, tmp_path: Path) -> None:
     folder = copied(tmp_path / "clone", installed=True)
     commands = commands_in(README)
     outputs = walked(commands, folder, login(azure, engine_bin))

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from azure_gpu.catalog.prices import packaged
-from tests.support.embedded import CHECKOUT, SUBSCRIPTION, EmbeddedAzure
+from tests.support.embedded import CHECKOUT, SUBSCRIPTION, ServedAzure
 from tests.support.readme_commands import commands_in, copied, groups_left, login, priced, walked
 
 FOLDER = CHECKOUT / "examples" / "blue-green"
@@ -40,7 +40,7 @@ def test_promoting_is_one_of_the_commands_and_what_is_taken_out_has_no_share_by_
 
 @pytest.mark.slow
 @pytest.mark.timeout(2400)
-def test_the_commands_run_as_they_stand_and_leave_nothing(azure: EmbeddedAzure, engine_bin: Path, tmp_path: Path) -> None:
+def test_the_commands_run_as_they_stand_and_leave_nothing(azure: ServedAzure, engine_bin: Path, tmp_path: Path) -> None:
     role = f"/subscriptions/{SUBSCRIPTION}/providers/Microsoft.Authorization/roleDefinitions/{BLOB_DATA_CONTRIBUTOR}"
     whom = {"roleDefinitionId": role, "principalId": azure.principal_id, "principalType": "ServicePrincipal"}
     assignment = f"/subscriptions/{SUBSCRIPTION}/providers/Microsoft.Authorization/roleAssignments/{uuid.uuid4()}"

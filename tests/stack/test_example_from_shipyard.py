@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from azure_gpu.catalog.prices import packaged
-from tests.support.embedded import CHECKOUT, EmbeddedAzure
+from tests.support.embedded import CHECKOUT, ServedAzure
 from tests.support.readme_commands import commands_in, copied, groups_left, login, priced, walked
 
 README = CHECKOUT / "examples" / "from-shipyard" / "README.md"
@@ -23,7 +23,7 @@ def test_the_hours_price_in_the_text_is_the_catalogs() -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(1500)
-def test_the_commands_run_as_they_stand_and_leave_nothing(azure: EmbeddedAzure, engine_bin: Path, tmp_path: Path) -> None:
+def test_the_commands_run_as_they_stand_and_leave_nothing(azure: ServedAzure, engine_bin: Path, tmp_path: Path) -> None:
     folder = copied(tmp_path / "clone", installed=True)
     outputs = dict(zip(commands_in(README), walked(commands_in(README), folder, login(azure, engine_bin)), strict=True))
     imported = next(output for command, output in outputs.items() if " import " in command)

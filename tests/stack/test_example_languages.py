@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 
-from tests.support.embedded import EmbeddedAzure
+from tests.support.embedded import ServedAzure
 from tests.support.git_server import serving
 from tests.support.languages import Project, copied_example, environment
 from tests.support.readme_commands import copied, groups_left
@@ -30,12 +30,12 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def variables(still_azure: EmbeddedAzure, engine_bin: Path, languages_bin: Path) -> dict[str, str]:
+def variables(still_azure: ServedAzure, engine_bin: Path, languages_bin: Path) -> dict[str, str]:
     return environment(still_azure, (languages_bin, engine_bin))
 
 
 @pytest.fixture(scope="module")
-def installed(checkout: Path, still_azure: EmbeddedAzure, variables: dict[str, str]) -> Installed:
+def installed(checkout: Path, still_azure: ServedAzure, variables: dict[str, str]) -> Installed:
     """The example in a language, with all that it needs."""
     ready: dict[str, Project] = {}
 
@@ -58,7 +58,7 @@ def declared() -> dict[str, set[tuple[str, str]]]:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_example_comes_up_is_changed_and_goes(
-    language: str, installed: Installed, declared: dict[str, set[tuple[str, str]]], still_azure: EmbeddedAzure
+    language: str, installed: Installed, declared: dict[str, set[tuple[str, str]]], still_azure: ServedAzure
 ) -> None:
     project = installed(language)
     project.well("up", "--yes", "--skip-preview")
@@ -80,14 +80,14 @@ def test_the_example_comes_up_is_changed_and_goes(
     assert groups_left(still_azure, f"{project.name}-") == []
 
 
-def most_nodes(azure: EmbeddedAzure, pool: str) -> int:
+def most_nodes(azure: ServedAzure, pool: str) -> int:
     """How many nodes the formula of a pool allows at most."""
     scale = azure.get(pool, "2024-07-01").json()["properties"]["scaleSettings"]["autoScale"]
     return max(int(number) for number in re.findall(r"min\((\d+),", scale["formula"]))
 
 
 def test_a_package_is_added_from_a_git_url_with_a_version(
-    checkout: Path, still_azure: EmbeddedAzure, variables: dict[str, str], tmp_path: Path
+    checkout: Path, still_azure: ServedAzure, variables: dict[str, str], tmp_path: Path
 ) -> None:
     repository = tmp_path / "served" / "somebody" / "azure-gpu.git"
     published(checkout, repository)

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from azure_gpu.catalog.prices import packaged
-from tests.support.embedded import CHECKOUT, EmbeddedAzure
+from tests.support.embedded import CHECKOUT, ServedAzure
 from tests.support.readme_commands import commands_in, copied, groups_left, login, priced, walked
 
 FOLDER = CHECKOUT / "examples" / "shared-gpu"
@@ -36,7 +36,7 @@ def test_as_many_jobs_are_started_as_share_one_gpu() -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 @pytest.mark.usefixtures("kubernetes_bin")
-def test_the_commands_run_as_they_stand_and_leave_nothing(azure: EmbeddedAzure, engine_bin: Path, tmp_path: Path) -> None:
+def test_the_commands_run_as_they_stand_and_leave_nothing(azure: ServedAzure, engine_bin: Path, tmp_path: Path) -> None:
     commands = commands_in(README)
     outputs = walked(commands, copied(tmp_path / "clone", installed=True), login(azure, engine_bin))
     by_command = dict(zip(commands, outputs, strict=True))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.embedded import CHECKOUT, EmbeddedAzure
+from tests.support.embedded import CHECKOUT, ServedAzure
 from tests.support.readme_commands import commands_in, copied, groups_left, login, priced, walked
 
 README = CHECKOUT / "examples" / "t4-tonight" / "README.md"
@@ -31,7 +31,7 @@ def test_the_hours_price_in_the_text_is_the_catalogs() -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(1500)
-def test_the_commands_run_as_they_stand_and_leave_nothing(azure: EmbeddedAzure, engine_bin: Path, tmp_path: Path) -> None:
+def test_the_commands_run_as_they_stand_and_leave_nothing(azure: ServedAzure, engine_bin: Path, tmp_path: Path) -> None:
     commands = commands_in(README)
     outputs = walked(commands, copied(tmp_path / "clone", installed=False), login(azure, engine_bin))
     ran = next(output for command, output in zip(commands, outputs, strict=True) if " operations run " in command)

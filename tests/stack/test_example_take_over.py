@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from tests.support import by_hand
-from tests.support.embedded import CHECKOUT, EmbeddedAzure
+from tests.support.embedded import CHECKOUT, ServedAzure
 from tests.support.readme_commands import commands_in, copied, login, priced, walked
 
 FOLDER = CHECKOUT / "examples" / "take-over"
@@ -26,7 +26,7 @@ def test_the_stack_has_nothing_of_its_own() -> None:
 @pytest.mark.timeout(1800)
 @pytest.mark.usefixtures("kubernetes_bin")
 def test_the_commands_run_as_they_stand_and_change_nothing_of_the_cluster(
-    azure: EmbeddedAzure, engine_bin: Path, tmp_path: Path
+    azure: ServedAzure, engine_bin: Path, tmp_path: Path
 ) -> None:
     group = by_hand.group(azure, "taken")
     cluster = by_hand.cluster(azure, group, "byhand", cpu_pool=False)

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from tests.stack.conftest import MakeStack
-from tests.support.embedded import CHECKOUT, EmbeddedAzure
+from tests.support.embedded import CHECKOUT, ServedAzure
 from tests.support.stack import ProgramStack
 
 pytestmark = pytest.mark.slow
@@ -15,7 +15,7 @@ SAMPLE = "mcr.microsoft.com/azuredocs/samples-tf-mnist-demo:gpu"
 
 
 @pytest.fixture
-def stack(own_azure: EmbeddedAzure, make_stack: MakeStack) -> ProgramStack:
+def stack(own_azure: ServedAzure, make_stack: MakeStack) -> ProgramStack:
     """A stack with one container group, on a server that a test may upset."""
     group = {"image": SAMPLE, "cpu": 1, "memory_in_gb": 1.5, "restart_policy": "Never", "command": ["sleep", "600"]}
     return make_stack(own_azure, {"team": "tests", "location": "westeurope", "container_groups": {"trainer": group}})
@@ -32,9 +32,7 @@ def operations(stack: ProgramStack, *words: str) -> "subprocess.CompletedProcess
     return subprocess.run(command, cwd=CHECKOUT, env=stack.environment, capture_output=True, text=True, timeout=120, check=False)
 
 
-def test_a_group_that_was_refused_is_explained_by_its_name_in_the_stack_file(
-    own_azure: EmbeddedAzure, stack: ProgramStack
-) -> None:
+def test_a_group_that_was_refused_is_explained_by_its_name_in_the_stack_file(own_azure: ServedAzure, stack: ProgramStack) -> None:
     assert own_azure.command("fault", "capacity", "westeurope").returncode == 0
     assert bring_up(stack).returncode != 0
     done = stack.operations("explain", "trainer")
@@ -45,7 +43,7 @@ def test_a_group_that_was_refused_is_explained_by_its_name_in_the_stack_file(
 
 
 def test_what_runs_is_listed_with_what_is_not_known_and_a_wrong_name_is_told_the_right_one(
-    own_azure: EmbeddedAzure, stack: ProgramStack
+    own_azure: ServedAzure, stack: ProgramStack
 ) -> None:
     done = bring_up(stack)
     assert done.returncode == 0, done.stdout + done.stderr

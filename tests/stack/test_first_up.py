@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.stack.conftest import MakeStack
-from tests.support.embedded import EmbeddedAzure, until
+from tests.support.embedded import ServedAzure, until
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -45,7 +45,7 @@ CONFIG: dict[str, Any] = {
 
 
 def test_groups_and_clusters_come_up_at_the_first_try(
-    own_azure: EmbeddedAzure, make_stack: MakeStack, kubernetes_bin: Path
+    own_azure: ServedAzure, make_stack: MakeStack, kubernetes_bin: Path
 ) -> None:
     assert kubernetes_bin.is_dir()
     for part in WEATHER:
@@ -72,5 +72,5 @@ def test_groups_and_clusters_come_up_at_the_first_try(
     assert "15 minutes" not in again.stdout, "waiting is paid once"
 
 
-def _state(azure: EmbeddedAzure, group: str) -> str:
+def _state(azure: ServedAzure, group: str) -> str:
     return azure.get(group, "2023-05-01").json()["properties"]["instanceView"]["state"]

@@ -10,7 +10,7 @@ import pytest
 
 from tests.localazure.kubernetes import groups
 from tests.stack.test_run_on_aks import run
-from tests.support.embedded import EmbeddedAzure, until
+from tests.support.embedded import ServedAzure, until
 from tests.support.stack import ProgramStack, standing
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
@@ -63,7 +63,7 @@ sys.exit(int(os.environ.get("CODE", "0")) if own == 1 else 0)
 
 
 @pytest.fixture(scope="module")
-def stack(azure: EmbeddedAzure, kubernetes_bin: Path, engine_bin: Path) -> Iterator[ProgramStack]:
+def stack(azure: ServedAzure, kubernetes_bin: Path, engine_bin: Path) -> Iterator[ProgramStack]:
     told = groups.told()
     there = azure.state / "groups-bin"
     there.write_text(told.read_text(encoding="utf-8"), encoding="utf-8")

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from tests.support import happy_cases
-from tests.support.embedded import EmbeddedAzure
+from tests.support.embedded import ServedAzure
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 
 @pytest.mark.parametrize("name", happy_cases.cases("batch"))
-def test_a_happy_case_comes_up_at_the_first_try(name: str, azure: EmbeddedAzure, engine_bin: Path, tmp_path: Path) -> None:
+def test_a_happy_case_comes_up_at_the_first_try(name: str, azure: ServedAzure, engine_bin: Path, tmp_path: Path) -> None:
     with happy_cases.up(name, azure, engine_bin, tmp_path) as stack:
         happy_cases.stays(stack, drift=happy_cases.has_most(name))

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from tests.support import edge_device, happy_cases
-from tests.support.embedded import EmbeddedAzure
+from tests.support.embedded import ServedAzure
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 
 @pytest.fixture(scope="module")
-def device(azure: EmbeddedAzure, kubernetes_bin: Path) -> Iterator[str]:
+def device(azure: ServedAzure, kubernetes_bin: Path) -> Iterator[str]:
     assert kubernetes_bin.is_dir()
     with edge_device.device(azure, "rg-edges") as kubeconfig:
         yield kubeconfig
@@ -20,7 +20,7 @@ def device(azure: EmbeddedAzure, kubernetes_bin: Path) -> Iterator[str]:
 
 @pytest.mark.parametrize("name", happy_cases.cases("edges"))
 def test_a_happy_case_comes_up_at_the_first_try(
-    name: str, azure: EmbeddedAzure, engine_bin: Path, device: str, tmp_path: Path
+    name: str, azure: ServedAzure, engine_bin: Path, device: str, tmp_path: Path
 ) -> None:
     with happy_cases.up(name, azure, engine_bin, tmp_path, device=device) as stack:
         happy_cases.stays(stack, drift=happy_cases.has_most(name))

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from tests.stack.configurations import with_gpu_group
-from tests.support.embedded import CHECKOUT, SUBSCRIPTION, EmbeddedAzure
+from tests.support.embedded import CHECKOUT, SUBSCRIPTION, ServedAzure
 from tests.support.installed import built_wheel, environment
 from tests.support.stack import connected_environment, connection_keys
 
@@ -43,7 +43,7 @@ def company(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def azure_gpu(installed: Path, company: Path, azure: EmbeddedAzure, engine_bin: Path) -> Command:
+def azure_gpu(installed: Path, company: Path, azure: ServedAzure, engine_bin: Path) -> Command:
     """`azure_gpu("up", "--stack", "dev")`: the command by its path, in the company's folder, connected to the embedded Azure."""
     variables = connected_environment(azure, engine_bin)
 
@@ -62,7 +62,7 @@ def azure_gpu(installed: Path, company: Path, azure: EmbeddedAzure, engine_bin: 
 
 
 @pytest.fixture
-def stack(company: Path, azure: EmbeddedAzure, azure_gpu: Command) -> Iterator[str]:
+def stack(company: Path, azure: ServedAzure, azure_gpu: Command) -> Iterator[str]:
     """A stack's name, with its file in the company's folder: a group that adds vectors in the image of a workload. It goes with
     the test."""
     name = f"t{uuid.uuid4().hex[:8]}"
@@ -82,7 +82,7 @@ def well(done: "subprocess.CompletedProcess[str]") -> str:
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_a_folder_with_a_stack_file_is_previewed_brought_up_explained_and_taken_down(
-    azure_gpu: Command, stack: str, company: Path, azure: EmbeddedAzure
+    azure_gpu: Command, stack: str, company: Path, azure: ServedAzure
 ) -> None:
     text = well(azure_gpu("preview", "--stack", stack))
     assert "azure-native:containerinstance:ContainerGroup" in text

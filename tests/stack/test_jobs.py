@@ -6,7 +6,7 @@ import pytest
 
 from tests.stack.configurations import with_job, with_sample_job
 from tests.stack.conftest import MakeStack
-from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
+from tests.support.embedded import SUBSCRIPTION, ServedAzure
 from tests.support.stack import ProgramStack, Step
 
 pytestmark = pytest.mark.slow
@@ -16,11 +16,11 @@ LOGS = "azure-native:monitor:DiagnosticSetting"
 API_VERSION = "2026-07-01"
 
 
-def job_of(azure: EmbeddedAzure, stack: ProgramStack) -> dict[str, Any]:
+def job_of(azure: ServedAzure, stack: ProgramStack) -> dict[str, Any]:
     return azure.get(stack.outputs()["jobs"]["adder"], API_VERSION).json()
 
 
-def test_a_job_comes_up_stays_as_it_is_and_leaves_nothing(azure: EmbeddedAzure, make_stack: MakeStack) -> None:
+def test_a_job_comes_up_stays_as_it_is_and_leaves_nothing(azure: ServedAzure, make_stack: MakeStack) -> None:
     stack = make_stack(azure, with_job(azure))
     stack.create()
     created = {(step.type, step.name) for step in stack.steps() if step.operation == "create"}
@@ -56,9 +56,7 @@ def test_a_job_comes_up_stays_as_it_is_and_leaves_nothing(azure: EmbeddedAzure, 
     assert stack.name not in stack.names()
 
 
-def test_a_setting_of_the_job_changes_in_place_and_its_trigger_makes_a_new_one(
-    azure: EmbeddedAzure, shared: ProgramStack
-) -> None:
+def test_a_setting_of_the_job_changes_in_place_and_its_trigger_makes_a_new_one(azure: ServedAzure, shared: ProgramStack) -> None:
     stack = shared
     stack.become(with_sample_job())
     stack.configure(with_sample_job(timeout_minutes=5, environment={"A": "1"}))
@@ -75,7 +73,7 @@ def test_a_setting_of_the_job_changes_in_place_and_its_trigger_makes_a_new_one(
     assert stack.pulumi("preview", "--expect-no-changes").returncode == 0
 
 
-def test_another_gpu_comes_to_the_environment_and_the_first_one_stays(azure: EmbeddedAzure, shared: ProgramStack) -> None:
+def test_another_gpu_comes_to_the_environment_and_the_first_one_stays(azure: ServedAzure, shared: ProgramStack) -> None:
     stack = shared
     stack.become(with_sample_job())
     stack.configure(with_sample_job(gpu="A100"))
@@ -90,7 +88,7 @@ def test_another_gpu_comes_to_the_environment_and_the_first_one_stays(azure: Emb
     stack.update()
 
 
-def test_a_secret_of_a_job_is_nowhere_in_plain_text(azure: EmbeddedAzure, shared: ProgramStack) -> None:
+def test_a_secret_of_a_job_is_nowhere_in_plain_text(azure: ServedAzure, shared: ProgramStack) -> None:
     secret = "hunter2-of-a-job"
     stack = shared
     stack.become(with_sample_job(secret_environment={"TOKEN": secret}))
@@ -106,7 +104,7 @@ def test_a_secret_of_a_job_is_nowhere_in_plain_text(azure: EmbeddedAzure, shared
 
 
 def test_an_existing_environment_is_used_and_neither_changed_nor_deleted(
-    azure: EmbeddedAzure, make_stack: MakeStack, shared: ProgramStack
+    azure: ServedAzure, make_stack: MakeStack, shared: ProgramStack
 ) -> None:
     shared.become(with_sample_job())
     environment_id = job_of(azure, shared)["properties"]["environmentId"]
@@ -121,7 +119,7 @@ def test_an_existing_environment_is_used_and_neither_changed_nor_deleted(
     assert azure.get(environment_id, API_VERSION).json() == before
 
 
-def test_names_regions_and_containers_change_as_azure_lets_them(azure: EmbeddedAzure, shared: ProgramStack) -> None:
+def test_names_regions_and_containers_change_as_azure_lets_them(azure: ServedAzure, shared: ProgramStack) -> None:
     stack = shared
     stack.become(with_sample_job())
 

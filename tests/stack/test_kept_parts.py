@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.stack.conftest import MakeStack
-from tests.support.embedded import EmbeddedAzure
+from tests.support.embedded import ServedAzure
 from tests.support.stack import ProgramStack
 
 pytestmark = pytest.mark.slow
@@ -41,7 +41,7 @@ def configuration(**changed: Any) -> dict[str, Any]:
 
 
 @pytest.mark.timeout(900)
-def test_what_is_kept_is_left_in_azure_and_taken_in_again(azure: EmbeddedAzure, make_stack: MakeStack) -> None:
+def test_what_is_kept_is_left_in_azure_and_taken_in_again(azure: ServedAzure, make_stack: MakeStack) -> None:
     stack = make_stack(azure, configuration())
     stack.create()
     stack.update()
@@ -93,7 +93,7 @@ def unchanged(stack: ProgramStack) -> None:
         assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
 
 
-def own(azure: EmbeddedAzure, stack: ProgramStack) -> dict[str, tuple[str, Any]]:
+def own(azure: ServedAzure, stack: ProgramStack) -> dict[str, tuple[str, Any]]:
     """What the stack has of Azure, by id: Pulumi's token, and the body of what may stay."""
     found = {each["id"]: each["type"] for each in stack.exported()["resources"] if each["type"].startswith("azure-native:")}
     return {id_: (token, azure.get(id_, VERSIONS[token]).json() if token in VERSIONS else None) for id_, token in found.items()}
@@ -103,7 +103,7 @@ def stack_id(stack: ProgramStack, token: str) -> str:
     return next(each["id"] for each in stack.exported()["resources"] if each["type"] == token)
 
 
-def left(azure: EmbeddedAzure, before: dict[str, tuple[str, Any]]) -> dict[str, Any]:
+def left(azure: ServedAzure, before: dict[str, tuple[str, Any]]) -> dict[str, Any]:
     """What of it is there, whether it was to stay or not."""
     versions = {**VERSIONS, "azure-native:app:Job": "2025-02-02-preview", "azure-native:batch:Pool": "2024-07-01"}
     asked = {id_: azure.get(id_, versions[token]) for id_, (token, _) in before.items() if token in versions}

@@ -13,7 +13,7 @@ import pytest
 from tests.faults.looking import processes as processes_of
 from tests.stack.configurations import with_gpu_group
 from tests.stack.conftest import MakeStack, Shipped
-from tests.support.embedded import CHECKOUT, SUBSCRIPTION, EmbeddedAzure, until
+from tests.support.embedded import CHECKOUT, SUBSCRIPTION, ServedAzure, until
 from tests.support.stack import ProgramStack
 
 pytestmark = pytest.mark.slow  # each brings a stack up more than once
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow  # each brings a stack up more than once
 ADDED_RESOURCES = 10
 
 
-def interrupted_up(azure: EmbeddedAzure, stack: ProgramStack, kill: Callable[[int], None], *faults: list[str]) -> str:
+def interrupted_up(azure: ServedAzure, stack: ProgramStack, kill: Callable[[int], None], *faults: list[str]) -> str:
     """Begins an `up`, waits until a request has run into each of `faults`, kills, and returns what the `up` said."""
     stack.create()
     for fault in faults:
@@ -35,7 +35,7 @@ def interrupted_up(azure: EmbeddedAzure, stack: ProgramStack, kill: Callable[[in
     return text
 
 
-def assert_whole(azure: EmbeddedAzure, stack: ProgramStack) -> None:
+def assert_whole(azure: ServedAzure, stack: ProgramStack) -> None:
     """The next `up` goes through and leaves one of everything, in Azure and in the state, and nothing to change."""
     done = stack.up()
     assert done.returncode == 0, done.stdout + done.stderr
@@ -44,7 +44,7 @@ def assert_whole(azure: EmbeddedAzure, stack: ProgramStack) -> None:
     assert stack.pulumi("preview", "--expect-no-changes").returncode == 0
 
 
-def assert_one_of_everything(azure: EmbeddedAzure, stack: ProgramStack) -> int:
+def assert_one_of_everything(azure: ServedAzure, stack: ProgramStack) -> int:
     """The state and Azure have the same resources, each once; how many."""
     deployment = stack.exported()
     assert not deployment.get("pending_operations")
@@ -56,7 +56,7 @@ def assert_one_of_everything(azure: EmbeddedAzure, stack: ProgramStack) -> int:
     return len(ids)
 
 
-def test_after_the_embedded_azure_was_killed_the_next_up_converges(own_azure: EmbeddedAzure, make_stack: MakeStack) -> None:
+def test_after_the_embedded_azure_was_killed_the_next_up_converges(own_azure: ServedAzure, make_stack: MakeStack) -> None:
     stack = make_stack(own_azure, with_gpu_group(own_azure))
     # The group is the last but its setting: the SDK shows a traceback where a look-up fails, and by then all
     # look-ups are over.
@@ -68,7 +68,7 @@ def test_after_the_embedded_azure_was_killed_the_next_up_converges(own_azure: Em
 
 
 def test_after_pulumi_was_killed_the_next_up_converges_and_no_process_is_left(
-    own_azure: EmbeddedAzure, make_stack: MakeStack
+    own_azure: ServedAzure, make_stack: MakeStack
 ) -> None:
     stack = make_stack(own_azure, with_gpu_group(own_azure), warm=False)
     started: list[int] = []
@@ -87,7 +87,7 @@ def test_after_pulumi_was_killed_the_next_up_converges_and_no_process_is_left(
 
 
 def test_what_was_created_is_taken_in_and_what_never_was_is_forgotten_after_the_same_kill(
-    own_azure: EmbeddedAzure, make_stack: MakeStack
+    own_azure: ServedAzure, make_stack: MakeStack
 ) -> None:
     stack = make_stack(own_azure, with_gpu_group(own_azure))
     never_made = ["delay", "--method", "PUT", "--path", "*/storageAccounts/*", "--seconds", "60"]
@@ -124,7 +124,7 @@ def test_what_was_created_is_taken_in_and_what_never_was_is_forgotten_after_the_
     assert_whole(own_azure, stack)
 
 
-def test_what_was_created_while_the_provider_was_killed_is_taken_in(own_azure: EmbeddedAzure, make_stack: MakeStack) -> None:
+def test_what_was_created_while_the_provider_was_killed_is_taken_in(own_azure: ServedAzure, make_stack: MakeStack) -> None:
     stack = make_stack(own_azure, with_gpu_group(own_azure), warm=False)
     stack.create()
     never_heard_of = ["delay", "--path", "*/Microsoft.Storage/*operation*", "--seconds", "20"]  # the account is there by then
@@ -143,7 +143,7 @@ def test_what_was_created_while_the_provider_was_killed_is_taken_in(own_azure: E
     assert_whole(own_azure, stack)
 
 
-def test_a_create_whose_answer_was_lost_is_completed_by_the_next_up(own_azure: EmbeddedAzure, make_stack: MakeStack) -> None:
+def test_a_create_whose_answer_was_lost_is_completed_by_the_next_up(own_azure: ServedAzure, make_stack: MakeStack) -> None:
     stack = make_stack(own_azure, with_gpu_group(own_azure))
     stack.create()
     fault = ["lose-answer", "--method", "PUT", "--path", "*/containerGroups/*", "--count", "1"]
@@ -153,7 +153,7 @@ def test_a_create_whose_answer_was_lost_is_completed_by_the_next_up(own_azure: E
 
 
 def test_an_operation_that_fails_in_azure_is_shown_and_the_next_up_completes_it(
-    own_azure: EmbeddedAzure, make_stack: MakeStack
+    own_azure: ServedAzure, make_stack: MakeStack
 ) -> None:
     stack = make_stack(own_azure, with_gpu_group(own_azure))
     stack.create()
@@ -169,7 +169,7 @@ def test_an_operation_that_fails_in_azure_is_shown_and_the_next_up_completes_it(
     assert_whole(own_azure, stack)
 
 
-def test_a_state_whose_checksum_was_being_written_is_read_again(own_azure: EmbeddedAzure, make_stack: MakeStack) -> None:
+def test_a_state_whose_checksum_was_being_written_is_read_again(own_azure: ServedAzure, make_stack: MakeStack) -> None:
     stack = make_stack(own_azure, {"team": "t", "location": "eastus"})
     # As in a folder of a user's own: the embedded Azure's connection does without checksums.
     stack.environment["PULUMI_BACKEND_URL"] = stack.environment["PULUMI_BACKEND_URL"].partition("?")[0]
@@ -184,7 +184,7 @@ def test_a_state_whose_checksum_was_being_written_is_read_again(own_azure: Embed
 
 @pytest.mark.timeout(900)
 def test_the_local_stack_converges_after_its_up_was_killed_at_cluster_endpoint_and_deployment(
-    own_azure: EmbeddedAzure, shipped: Shipped, kubernetes_bin: Path, tmp_path: Path
+    own_azure: ServedAzure, shipped: Shipped, kubernetes_bin: Path, tmp_path: Path
 ) -> None:
     stack = shipped(own_azure, "local")
     stack.environment["PATH"] = f"{kubernetes_bin}:{stack.environment['PATH']}"
@@ -207,7 +207,7 @@ def test_the_local_stack_converges_after_its_up_was_killed_at_cluster_endpoint_a
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def has_run_into_the_fault(azure: EmbeddedAzure, up: "subprocess.Popen[bytes]") -> bool:
+def has_run_into_the_fault(azure: ServedAzure, up: "subprocess.Popen[bytes]") -> bool:
     return not azure.faults_hold() or up.poll() is not None
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.stack.configurations import with_gpu_group
 from tests.stack.conftest import MakeStack
-from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
+from tests.support.embedded import SUBSCRIPTION, ServedAzure
 from tests.support.stack import ProgramStack, Step
 
 GROUP = "azure-native:containerinstance:ContainerGroup"
@@ -18,13 +18,13 @@ def up(stack: ProgramStack) -> str:
     return done.stdout
 
 
-def resources_of(azure: EmbeddedAzure) -> list[dict[str, Any]]:
+def resources_of(azure: ServedAzure) -> list[dict[str, Any]]:
     return azure.get(f"/subscriptions/{SUBSCRIPTION}/resources", "2024-11-01").json()["value"]
 
 
 @pytest.mark.slow
 def test_a_stack_comes_up_stays_as_it_is_changes_as_previewed_and_leaves_nothing(
-    azure: EmbeddedAzure, make_stack: MakeStack
+    azure: ServedAzure, make_stack: MakeStack
 ) -> None:
     stack = make_stack(azure, with_gpu_group(azure))
 
@@ -54,7 +54,7 @@ def test_a_stack_comes_up_stays_as_it_is_changes_as_previewed_and_leaves_nothing
 
 
 @pytest.mark.slow
-def test_a_changed_tag_updates_the_group_in_place(azure: EmbeddedAzure, shared: ProgramStack) -> None:
+def test_a_changed_tag_updates_the_group_in_place(azure: ServedAzure, shared: ProgramStack) -> None:
     stack = shared
     stack.become(with_gpu_group(azure))
     stack.configure(with_gpu_group(azure, tags={"purpose": "proof"}))
@@ -65,7 +65,7 @@ def test_a_changed_tag_updates_the_group_in_place(azure: EmbeddedAzure, shared: 
 
 @pytest.mark.slow
 def test_a_part_that_is_switched_off_goes_by_itself_and_is_told_from_one_that_is_not_there(
-    azure: EmbeddedAzure, shared: ProgramStack
+    azure: ServedAzure, shared: ProgramStack
 ) -> None:
     stack = shared
     stack.become(with_gpu_group(azure))
@@ -84,7 +84,7 @@ def test_a_part_that_is_switched_off_goes_by_itself_and_is_told_from_one_that_is
 
 
 @pytest.mark.slow
-def test_what_somebody_changed_behind_the_stack_is_drift_until_it_is_repaired(azure: EmbeddedAzure, shared: ProgramStack) -> None:
+def test_what_somebody_changed_behind_the_stack_is_drift_until_it_is_repaired(azure: ServedAzure, shared: ProgramStack) -> None:
     stack = shared
     stack.become({**with_gpu_group(azure), "container_groups": {}})
     group = azure.get(f"/subscriptions/{SUBSCRIPTION}/resourceGroups/{stack.outputs()['resource_group']}", "2024-03-01").json()

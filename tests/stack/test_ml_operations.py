@@ -10,7 +10,7 @@ from PIL import Image
 
 from tests.stack.configurations import with_ml
 from tests.stack.conftest import MakeStack
-from tests.support.embedded import EmbeddedAzure
+from tests.support.embedded import ServedAzure
 from tests.support.ml_resources import upload
 from tests.support.stack import ProgramStack
 
@@ -67,7 +67,7 @@ def said(stack: ProgramStack, command: str, *words: str, code: int = 0) -> str:
 
 
 def test_a_models_way_from_a_folder_to_answers_to_its_successor_and_back(
-    azure: EmbeddedAzure, make_stack: MakeStack, tmp_path: Path
+    azure: ServedAzure, make_stack: MakeStack, tmp_path: Path
 ) -> None:
     stack = make_stack(azure, configuration())
     said(stack, "up")

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from azure_gpu.shared.installation import WORKLOADS
-from tests.support.embedded import EmbeddedAzure
+from tests.support.embedded import ServedAzure
 from tests.support.stack import ProgramStack
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
@@ -16,7 +16,7 @@ SAMPLES = [WORKLOADS / "digits" / "samples" / f"{digit}.png" for digit in range(
 API_VERSION = "2025-12-01"
 
 
-def with_endpoint(azure: EmbeddedAzure, workload: str) -> dict[str, Any]:
+def with_endpoint(azure: ServedAzure, workload: str) -> dict[str, Any]:
     """A stack with a workspace, and an endpoint with one deployment that names no model."""
     deployment = {"environment": "server", "instance_type": "Standard_NC4as_T4_v3"}
     return {
@@ -31,7 +31,7 @@ def with_endpoint(azure: EmbeddedAzure, workload: str) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def stack(azure: EmbeddedAzure, engine_bin: Path) -> Iterator[ProgramStack]:
+def stack(azure: ServedAzure, engine_bin: Path) -> Iterator[ProgramStack]:
     made = ProgramStack(azure, "digits", with_endpoint(azure, "scoring"), engine_bin=engine_bin)
     made.create()
     yield made
@@ -48,7 +48,7 @@ def test_an_image_without_a_model_and_no_model_configured_is_refused_before_anyt
 
 
 def test_one_up_brings_an_endpoint_that_tells_the_ten_digits_that_training_never_saw(
-    azure: EmbeddedAzure, stack: ProgramStack
+    azure: ServedAzure, stack: ProgramStack
 ) -> None:
     stack.configure(with_endpoint(azure, "digits"))
     done = stack.operations("up")

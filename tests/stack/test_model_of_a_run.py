@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from tests.stack.test_model_in_the_image import SAMPLES, told, with_endpoint
-from tests.support.embedded import CHECKOUT, EmbeddedAzure, until
+from tests.support.embedded import CHECKOUT, ServedAzure, until
 from tests.support.stack import ProgramStack
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
@@ -21,7 +21,7 @@ STEPS = ("--", "--steps", "300", "--min-accuracy", "0.9")
 
 
 @pytest.fixture(scope="module")
-def stack(azure: EmbeddedAzure, engine_bin: Path) -> Iterator[ProgramStack]:
+def stack(azure: ServedAzure, engine_bin: Path) -> Iterator[ProgramStack]:
     made = ProgramStack(azure, "trained", with_endpoint(azure, "digits") | {"jobs": {"trainer": JOB}}, engine_bin=engine_bin)
     made.create()
     done = made.operations("up")
@@ -51,7 +51,7 @@ def test_a_run_that_left_no_model_says_so(stack: ProgramStack, tmp_path: Path) -
 
 
 def test_a_model_whose_caller_was_killed_is_fetched_registered_and_answers(
-    azure: EmbeddedAzure, stack: ProgramStack, tmp_path: Path
+    azure: ServedAzure, stack: ProgramStack, tmp_path: Path
 ) -> None:
     process = subprocess.Popen(
         stack.line(*TRAIN, *STEPS), cwd=CHECKOUT, env=stack.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

@@ -9,7 +9,7 @@ import yaml
 
 from tests.stack.conftest import MakeStack
 from tests.support import happy_cases
-from tests.support.embedded import CHECKOUT, EmbeddedAzure
+from tests.support.embedded import CHECKOUT, ServedAzure
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -27,9 +27,7 @@ def test_children_are_seen() -> None:
         child.kill()
 
 
-def test_the_local_stack_comes_up_and_shows_what_a_change_of_it_replaces(
-    still_azure: EmbeddedAzure, make_stack: MakeStack
-) -> None:
+def test_the_local_stack_comes_up_and_shows_what_a_change_of_it_replaces(still_azure: ServedAzure, make_stack: MakeStack) -> None:
     whole = yaml.safe_load((CHECKOUT / "Pulumi.local.yaml").read_text())["config"]
     config = {key.removeprefix("azure-gpu:"): value for key, value in whole.items()}
     stack = make_stack(still_azure, {**config, "image_source": f"{still_azure.url}/checkout.git#HEAD"})
@@ -67,7 +65,7 @@ CASES = [
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_happy_case_comes_up_at_once(name: str, still_azure: EmbeddedAzure, engine_bin: Path, tmp_path: Path) -> None:
+def test_a_happy_case_comes_up_at_once(name: str, still_azure: ServedAzure, engine_bin: Path, tmp_path: Path) -> None:
     with happy_cases.declared(name, still_azure, engine_bin, tmp_path) as stack:
         assert processes_of(still_azure.pid) == []
         assert stack.steps() == []

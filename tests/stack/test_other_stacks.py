@@ -3,13 +3,13 @@
 import pytest
 
 from tests.stack.conftest import MakeStack
-from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
+from tests.support.embedded import SUBSCRIPTION, ServedAzure
 
 pytestmark = pytest.mark.slow
 
 
 def test_a_part_takes_an_output_of_another_stack_in_the_program_and_in_the_commands(
-    azure: EmbeddedAzure, make_stack: MakeStack
+    azure: ServedAzure, make_stack: MakeStack
 ) -> None:
     base = {"team": "base", "location": "eastus", "foundation": {"log_workspace": "create"}}
     first = make_stack(azure, base)
@@ -37,7 +37,7 @@ def test_a_part_takes_an_output_of_another_stack_in_the_program_and_in_the_comma
     second.end()  # before the group that it is in
 
 
-def test_a_stack_and_an_output_that_are_not_there_are_lines(azure: EmbeddedAzure, make_stack: MakeStack) -> None:
+def test_a_stack_and_an_output_that_are_not_there_are_lines(azure: ServedAzure, make_stack: MakeStack) -> None:
     group = {"existing": f"/subscriptions/{SUBSCRIPTION}/resourceGroups/${{stacks.base.resource_group}}"}
     config = {
         "team": "t",

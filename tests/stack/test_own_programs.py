@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from tests.support import warm_python
-from tests.support.embedded import CHECKOUT, SECOND_SUBSCRIPTION, SUBSCRIPTION, EmbeddedAzure, until
+from tests.support.embedded import CHECKOUT, SECOND_SUBSCRIPTION, SUBSCRIPTION, ServedAzure, until
 from tests.support.installed import built_wheel, environment
 from tests.support.light_endpoint import uploaded
 from tests.support.stack import connected_environment, connection_keys, run_to_its_end
@@ -27,7 +27,7 @@ class Program:
     """A folder with a program, and the engine in it. The default provider is forbidden, so that nothing uses it by mistake."""
 
     def __init__(
-        self, folder: Path, text: str, python: Path, azure: EmbeddedAzure, engine_bin: Path, project: str = PROJECT
+        self, folder: Path, text: str, python: Path, azure: ServedAzure, engine_bin: Path, project: str = PROJECT
     ) -> None:
         self.project = project
         self.folder = folder
@@ -89,7 +89,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def program(python: Path, azure: EmbeddedAzure, engine_bin: Path, tmp_path: Path) -> Iterator[Callable[..., Program]]:
+def program(python: Path, azure: ServedAzure, engine_bin: Path, tmp_path: Path) -> Iterator[Callable[..., Program]]:
     """Makes the stack of a program. It goes with the test."""
     made: list[Program] = []
 
@@ -109,7 +109,7 @@ def program(python: Path, azure: EmbeddedAzure, engine_bin: Path, tmp_path: Path
 
 
 def test_a_group_a_pool_a_cluster_and_an_endpoint_come_up_twice_in_one_stack(
-    program: Callable[..., Program], python: Path, azure: EmbeddedAzure, kubernetes_bin: Path
+    program: Callable[..., Program], python: Path, azure: ServedAzure, kubernetes_bin: Path
 ) -> None:
     assert kubernetes_bin.is_dir()
     mine = program("everything")
@@ -141,7 +141,7 @@ def test_a_group_a_pool_a_cluster_and_an_endpoint_come_up_twice_in_one_stack(
     assert mine.steps() == {}
 
 
-def state_of(azure: EmbeddedAzure, group: str) -> str:
+def state_of(azure: ServedAzure, group: str) -> str:
     return azure.get(group, "2023-05-01").json()["properties"]["instanceView"]["state"]
 
 
@@ -185,7 +185,7 @@ def test_the_mechanics_of_pulumi_work_on_components(program: Callable[..., Progr
 
 
 def test_the_program_runs_in_a_project_of_another_name_with_overrides_and_options(
-    program: Callable[..., Program], azure: EmbeddedAzure
+    program: Callable[..., Program], azure: ServedAzure
 ) -> None:
     mine = program("everything")
     (mine.folder / "__main__.py").write_text((CHECKOUT / "__main__.py").read_text())
@@ -219,7 +219,7 @@ def test_the_program_runs_in_a_project_of_another_name_with_overrides_and_option
 
 
 def test_existing_parts_lie_in_another_subscription(
-    program: Callable[..., Program], azure: EmbeddedAzure, kubernetes_bin: Path
+    program: Callable[..., Program], azure: ServedAzure, kubernetes_bin: Path
 ) -> None:
     assert kubernetes_bin.is_dir()
     hub = program("hub", project="hub")
@@ -300,7 +300,7 @@ ROWS = {
 
 
 def test_what_a_constructor_cannot_have_is_refused_in_plain_words(
-    python: Path, azure: EmbeddedAzure, engine_bin: Path, tmp_path: Path
+    python: Path, azure: ServedAzure, engine_bin: Path, tmp_path: Path
 ) -> None:
     """Each way in which arguments were taken silently, or ended in a traceback."""
     mine = Program(tmp_path, "", python, azure, engine_bin)

@@ -9,7 +9,7 @@ import pytest
 from azure_gpu.catalog import roles
 from tests.stack.configurations import with_gpu_group
 from tests.stack.conftest import MakeStack
-from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
+from tests.support.embedded import SUBSCRIPTION, ServedAzure
 from tests.support.stack import ProgramStack
 
 pytestmark = pytest.mark.slow  # each brings a stack up more than once
@@ -18,7 +18,7 @@ GROUPS = "2024-03-01"
 IDENTITIES = "2023-01-31"
 
 
-def test_existing_parts_are_used_and_neither_changed_nor_deleted(azure: EmbeddedAzure, make_stack: MakeStack) -> None:
+def test_existing_parts_are_used_and_neither_changed_nor_deleted(azure: ServedAzure, make_stack: MakeStack) -> None:
     group = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/rg-{uuid.uuid4().hex[:8]}"
     identity = f"{group}/providers/Microsoft.ManagedIdentity/userAssignedIdentities/theirs"
     assert azure.put(group, {"location": "eastus", "tags": {"owner": "them"}}, GROUPS).status_code == 201
@@ -41,7 +41,7 @@ def test_existing_parts_are_used_and_neither_changed_nor_deleted(azure: Embedded
 
 
 def test_two_stacks_share_an_identity_and_a_registry_and_neither_takes_the_other_s_role(
-    azure: EmbeddedAzure, make_stack: MakeStack
+    azure: ServedAzure, make_stack: MakeStack
 ) -> None:
     group = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/rg-{uuid.uuid4().hex[:8]}"
     identity = f"{group}/providers/Microsoft.ManagedIdentity/userAssignedIdentities/theirs"
@@ -76,7 +76,7 @@ def test_two_stacks_share_an_identity_and_a_registry_and_neither_takes_the_other
     assert assigned() == []
 
 
-def _rename(azure: EmbeddedAzure, stack: ProgramStack, scope: str, name: str) -> None:
+def _rename(azure: ServedAzure, stack: ProgramStack, scope: str, name: str) -> None:
     """Gives the stack's role assignment another name, in Azure and in its state."""
     place, other = f"{scope}/providers/Microsoft.Authorization/roleAssignments", str(uuid.uuid4())
     properties = azure.get(f"{place}/{name}", "2022-04-01").json()["properties"]
@@ -86,7 +86,7 @@ def _rename(azure: EmbeddedAzure, stack: ProgramStack, scope: str, name: str) ->
     stack.imports(json.loads(json.dumps(stack.exported()).replace(name, other)))
 
 
-def test_without_the_right_to_assign_roles_the_commands_are_printed(azure: EmbeddedAzure, make_stack: MakeStack) -> None:
+def test_without_the_right_to_assign_roles_the_commands_are_printed(azure: ServedAzure, make_stack: MakeStack) -> None:
     stack = make_stack(azure, with_gpu_group(azure) | {"assign_roles": False})
     done = stack.operations("preview")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -96,7 +96,7 @@ def test_without_the_right_to_assign_roles_the_commands_are_printed(azure: Embed
     assert "RoleAssignment" not in {step.type.rsplit(":", 1)[-1] for step in stack.steps()}
 
 
-def test_a_secret_is_nowhere_in_plain_text(azure: EmbeddedAzure, make_stack: MakeStack) -> None:
+def test_a_secret_is_nowhere_in_plain_text(azure: ServedAzure, make_stack: MakeStack) -> None:
     secret = f"hunter2-{uuid.uuid4().hex}"
     config: dict[str, Any] = with_gpu_group(azure, secret_environment={"TOKEN": secret})
     stack = make_stack(azure, config)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from azure_gpu.stack.taken_down import OUTPUT
-from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
+from tests.support.embedded import SUBSCRIPTION, ServedAzure
 from tests.support.stack import ProgramStack
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
@@ -23,7 +23,7 @@ def says(day: str, jobs: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 
 @pytest.fixture
-def stack(azure: EmbeddedAzure, engine_bin: Path) -> Iterator[ProgramStack]:
+def stack(azure: ServedAzure, engine_bin: Path) -> Iterator[ProgramStack]:
     made = ProgramStack(azure, "ending", says("2026-11-21", {"first": ENDS, "second": LATER}), engine_bin=engine_bin)
     made.become(says("2026-11-21", {"first": ENDS, "second": LATER}))
     yield made

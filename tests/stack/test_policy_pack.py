@@ -14,7 +14,7 @@ import yaml
 from azure_gpu_policies.policies import ALL
 from tests.stack.conftest import Shipped
 from tests.support import warm_python
-from tests.support.embedded import EmbeddedAzure
+from tests.support.embedded import ServedAzure
 from tests.support.policy_pack import PYTHON, installed
 from tests.support.stack import connected_environment, connection_keys, run_to_its_end
 
@@ -61,7 +61,7 @@ def pack(engine_bin: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 class Foreign:
     """The program in a folder of its own, as a stack that was never brought up."""
 
-    def __init__(self, folder: Path, azure: EmbeddedAzure, engine_bin: Path) -> None:
+    def __init__(self, folder: Path, azure: ServedAzure, engine_bin: Path) -> None:
         self.folder = folder
         warm = warm_python.warmed(connected_environment(azure, engine_bin), str(PYTHON))
         self.variables = {**warm, **EVENTS, "PATH": f"{PYTHON.parent}:{warm['PATH']}"}
@@ -87,7 +87,7 @@ class Foreign:
 
 
 @pytest.fixture(scope="module")
-def foreign(azure: EmbeddedAzure, engine_bin: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Foreign]:
+def foreign(azure: ServedAzure, engine_bin: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Foreign]:
     program = Foreign(tmp_path_factory.mktemp("foreign"), azure, engine_bin)
     yield program
     assert program.pulumi("stack", "rm", "--yes", "one").returncode == 0
@@ -137,7 +137,7 @@ def test_levels_settings_and_exceptions_are_an_organizations_own(foreign: Foreig
 
 @pytest.mark.parametrize("name", sorted(MEANT))
 def test_a_shipped_stack_breaks_no_policy_but_on_purpose(
-    azure: EmbeddedAzure, shipped: Shipped, pack: Path, tmp_path: Path, name: str
+    azure: ServedAzure, shipped: Shipped, pack: Path, tmp_path: Path, name: str
 ) -> None:
     stack = shipped(azure, name)
     stack.environment.update(EVENTS)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.embedded import EmbeddedAzure
+from tests.support.embedded import ServedAzure
 from tests.support.stack import ProgramStack
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
@@ -15,7 +15,7 @@ SERVICES = ("container-group", "job", "batch", "aks", "cluster", "endpoint")
 
 
 @pytest.fixture(scope="module")
-def stack(azure: EmbeddedAzure, engine_bin: Path, kubernetes_bin: Path) -> Iterator[ProgramStack]:
+def stack(azure: ServedAzure, engine_bin: Path, kubernetes_bin: Path) -> Iterator[ProgramStack]:
     """The local stack from nothing, by one `up`."""
     done = azure.command("connect", "local")
     assert done.returncode == 0, done.stderr

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from tests.support import policy_pack
-from tests.support.embedded import EmbeddedAzure
+from tests.support.embedded import ServedAzure
 from tests.support.readme_commands import copied, login
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
@@ -278,7 +278,7 @@ def test_a_base_that_does_not_come_up_is_said_in_a_line(clone: Clone) -> None:
 
 
 def test_with_a_login_it_is_against_what_is_deployed_also_where_that_is_protected(
-    clone: Clone, azure: EmbeddedAzure, engine_bin: Path
+    clone: Clone, azure: ServedAzure, engine_bin: Path
 ) -> None:
     signed_in = login(azure, engine_bin)
     clone.write(LIVE, "Pulumi.live.yaml")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.stack.attached_runs import is_followed_and_stopped
-from tests.support.embedded import CHECKOUT, EmbeddedAzure, until
+from tests.support.embedded import CHECKOUT, ServedAzure, until
 from tests.support.stack import ProgramStack, standing
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
@@ -32,7 +32,7 @@ sys.exit(int(os.environ.get("CODE", "0")))
 
 
 @pytest.fixture(scope="module")
-def stack(azure: EmbeddedAzure, engine_bin: Path) -> Iterator[ProgramStack]:
+def stack(azure: ServedAzure, engine_bin: Path) -> Iterator[ProgramStack]:
     """One stack with a job and a registry for all tests here; each brings a script of its own."""
     with standing(azure, "runs", CONFIG, engine_bin=engine_bin) as made:
         yield made

@@ -14,7 +14,7 @@ import pytest
 from azure_gpu_operations.clusters import connect
 from azure_gpu_operations.clusters.api import ClusterApi
 from tests.stack.attached_runs import carries_files, is_followed_and_stopped
-from tests.support.embedded import CHECKOUT, EmbeddedAzure, until
+from tests.support.embedded import CHECKOUT, ServedAzure, until
 from tests.support.stack import ProgramStack
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
@@ -90,7 +90,7 @@ folder.mkdir(parents=True)
 
 
 @pytest.fixture(scope="module")
-def stack(azure: EmbeddedAzure, kubernetes_bin: Path, engine_bin: Path) -> Iterator[ProgramStack]:
+def stack(azure: ServedAzure, kubernetes_bin: Path, engine_bin: Path) -> Iterator[ProgramStack]:
     """One stack with a cluster for all tests here. It goes while the cluster is stopped: nobody waits for one that is dead."""
     made = ProgramStack(azure, "aks", CONFIG, engine_bin=engine_bin)
     made.environment["PATH"] = f"{kubernetes_bin}:{made.environment['PATH']}"
@@ -111,7 +111,7 @@ def stack(azure: EmbeddedAzure, kubernetes_bin: Path, engine_bin: Path) -> Itera
     assert f"start it: az aks start --ids {cluster_id}" in explained.stdout
 
 
-def _power(azure: EmbeddedAzure, cluster_id: str) -> str:
+def _power(azure: ServedAzure, cluster_id: str) -> str:
     return azure.get(cluster_id, VERSION).json()["properties"]["powerState"]["code"]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.stack.attached_runs import is_followed_and_stopped
-from tests.support.embedded import CHECKOUT, EmbeddedAzure, until
+from tests.support.embedded import CHECKOUT, ServedAzure, until
 from tests.support.stack import ProgramStack, standing
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
@@ -58,7 +58,7 @@ print("rank", os.environ["OMPI_COMM_WORLD_RANK"], "of", os.environ["OMPI_COMM_WO
 
 
 @pytest.fixture(scope="module")
-def stack(azure: EmbeddedAzure, engine_bin: Path) -> Iterator[ProgramStack]:
+def stack(azure: ServedAzure, engine_bin: Path) -> Iterator[ProgramStack]:
     """One stack with four pools for all tests here."""
     with standing(azure, "pools", CONFIG, engine_bin=engine_bin) as made:
         yield made

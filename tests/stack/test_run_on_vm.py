@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.stack.attached_runs import carries_files, is_followed_and_stopped
-from tests.support.embedded import CHECKOUT, EmbeddedAzure
+from tests.support.embedded import CHECKOUT, ServedAzure
 from tests.support.ssh_keys import PUBLIC_KEY
 from tests.support.stack import ProgramStack, standing
 
@@ -45,7 +45,7 @@ def configuration() -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def stack(azure: EmbeddedAzure, engine_bin: Path) -> Iterator[ProgramStack]:
+def stack(azure: ServedAzure, engine_bin: Path) -> Iterator[ProgramStack]:
     with standing(azure, f"t{uuid.uuid4().hex[:8]}", configuration(), engine_bin=engine_bin) as made:
         yield made
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from azure_gpu_operations.exit_codes import FAILED, OK, STALE_PLAN
-from tests.support.embedded import EmbeddedAzure
+from tests.support.embedded import ServedAzure
 from tests.support.stack import ProgramStack
 
 pytestmark = pytest.mark.slow  # the real engine
@@ -23,7 +23,7 @@ def colours(stack: ProgramStack) -> set[str]:
 
 
 def test_a_plan_is_carried_out_once_and_refused_where_the_state_has_moved_on(
-    azure: EmbeddedAzure, shared: ProgramStack, tmp_path: Path
+    azure: ServedAzure, shared: ProgramStack, tmp_path: Path
 ) -> None:
     first, second = (str(tmp_path / name) for name in ("first.json", "second.json"))
     shared.configure(configuration("red"))
@@ -43,7 +43,7 @@ def test_a_plan_is_carried_out_once_and_refused_where_the_state_has_moved_on(
 
 
 def test_what_is_not_in_the_plan_is_refused_by_the_engine_and_the_plan_has_had_its_run(
-    azure: EmbeddedAzure, shared: ProgramStack, tmp_path: Path
+    azure: ServedAzure, shared: ProgramStack, tmp_path: Path
 ) -> None:
     plan = str(tmp_path / "plan.json")
     shared.configure(configuration("red"))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.stack.configurations import with_cluster
-from tests.support.embedded import CHECKOUT, EmbeddedAzure
+from tests.support.embedded import CHECKOUT, ServedAzure
 from tests.support.stack import ProgramStack
 from tests.workloads.workload_runs import SCORING, locked_python
 
@@ -29,7 +29,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def stack(azure: EmbeddedAzure, engine_bin: Path, kubernetes_bin: Path, models: Path) -> Iterator[ProgramStack]:
+def stack(azure: ServedAzure, engine_bin: Path, kubernetes_bin: Path, models: Path) -> Iterator[ProgramStack]:
     """Programs share this machine's files, so that the model is where it was made; on Azure it is fetched or in the image."""
     service: dict[str, Any] = {
         "workload": "scoring",

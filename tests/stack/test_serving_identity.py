@@ -13,7 +13,7 @@ import pytest
 
 from azure_gpu.catalog.services.aks.workload_identity import AUDIENCE, SERVICE_ACCOUNT, SERVING_ACCOUNT
 from localazure.entra.federation import ASSERTION_TYPE
-from tests.support.embedded import EmbeddedAzure
+from tests.support.embedded import ServedAzure
 from tests.support.light_endpoint import Endpoint, foundation, serving, uploaded
 from tests.support.stack import ProgramStack
 
@@ -64,7 +64,7 @@ class Account:
 
 
 @pytest.fixture(scope="module")
-def stack(azure: EmbeddedAzure, engine_bin: Path, kubernetes_bin: Path) -> Iterator[ProgramStack]:
+def stack(azure: ServedAzure, engine_bin: Path, kubernetes_bin: Path) -> Iterator[ProgramStack]:
     made = ProgramStack(azure, "serving", separated(foundation()), engine_bin=engine_bin)
     made.create()
     made.update()

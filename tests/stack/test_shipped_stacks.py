@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from tests.stack.conftest import Shipped
-from tests.support.embedded import EmbeddedAzure
+from tests.support.embedded import ServedAzure
 
 SHIPPED = [pytest.param("dev", marks=pytest.mark.slow), pytest.param("documents", marks=pytest.mark.slow), "local"]
 
 
 @pytest.mark.parametrize("name", SHIPPED)
-def test_a_shipped_stack_previews_clean_with_its_connection_replaced(azure: EmbeddedAzure, shipped: Shipped, name: str) -> None:
+def test_a_shipped_stack_previews_clean_with_its_connection_replaced(azure: ServedAzure, shipped: Shipped, name: str) -> None:
     stack = shipped(azure, name)
     done = stack.pulumi("preview", "--json")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -27,7 +27,7 @@ def test_a_shipped_stack_previews_clean_with_its_connection_replaced(azure: Embe
 
 @pytest.mark.slow
 def test_the_dev_stack_names_what_is_off_and_creates_all_five_services_where_nothing_is(
-    azure: EmbeddedAzure, shipped: Shipped
+    azure: ServedAzure, shipped: Shipped
 ) -> None:
     stack = shipped(azure, "dev")
     done = stack.pulumi("preview")
@@ -62,7 +62,7 @@ def test_the_dev_stack_names_what_is_off_and_creates_all_five_services_where_not
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_the_documents_stack_runs_the_groups_of_the_first_source_document_and_the_cluster_of_the_fifth(
-    azure: EmbeddedAzure, shipped: Shipped
+    azure: ServedAzure, shipped: Shipped
 ) -> None:
     stack = shipped(azure, "documents")
     done = stack.up()
@@ -101,7 +101,7 @@ def test_the_documents_stack_runs_the_groups_of_the_first_source_document_and_th
 
 
 @pytest.mark.slow
-def test_the_checkout_stays_as_git_has_it(azure: EmbeddedAzure, shipped: Shipped) -> None:
+def test_the_checkout_stays_as_git_has_it(azure: ServedAzure, shipped: Shipped) -> None:
     before = {path.name: path.read_bytes() for path in Path(azure.checkout).glob("Pulumi*.yaml")}
     shipped(azure, "dev").operations("preview")
     assert {path.name: path.read_bytes() for path in Path(azure.checkout).glob("Pulumi*.yaml")} == before

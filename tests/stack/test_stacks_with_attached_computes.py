@@ -15,7 +15,7 @@ from tests.localazure.ml.online_images import Images
 from tests.localazure.ml.online_world import SIZE
 from tests.stack.conftest import MakeStack
 from tests.support import ml_resources as ml
-from tests.support.embedded import EmbeddedAzure
+from tests.support.embedded import ServedAzure
 from tests.support.ssh_keys import PUBLIC_KEY
 from tests.support.stack import ProgramStack
 
@@ -25,7 +25,7 @@ NETWORKS, AUTOSCALE = "2024-05-01", "2022-10-01"
 
 
 @pytest.fixture(scope="module")
-def world(azure: EmbeddedAzure) -> Iterator[Images]:
+def world(azure: ServedAzure) -> Iterator[Images]:
     """What a company has already: a workspace, its storage with a model, and a registry with an image that answers."""
     made = Images(azure, new_group(azure))
     yield made
@@ -108,7 +108,7 @@ def come_up(stack: ProgramStack) -> None:
 
 
 def test_a_private_workspace_has_a_cluster_a_machine_and_endpoints_on_both(
-    azure: EmbeddedAzure, kubernetes_bin: Path, make_stack: MakeStack, world: Images
+    azure: ServedAzure, kubernetes_bin: Path, make_stack: MakeStack, world: Images
 ) -> None:
     stack = make_stack(azure, with_everything(world))
     come_up(stack)
@@ -150,9 +150,7 @@ def test_a_private_workspace_has_a_cluster_a_machine_and_endpoints_on_both(
     assert "Microsoft.Insights/autoscaleSettings" in {each["type"] for each in found.json()["value"]}
 
 
-def test_an_existing_workspace_is_added_to_and_stays_as_it_was(
-    azure: EmbeddedAzure, make_stack: MakeStack, world: Images
-) -> None:
+def test_an_existing_workspace_is_added_to_and_stays_as_it_was(azure: ServedAzure, make_stack: MakeStack, world: Images) -> None:
     before = azure.get(world.workspace, ml.ML).json()
     said = standing_on(world)
     added = {"computes": {"own": {"size": T4, **END}}, "models": assets(world)["models"]}

@@ -18,7 +18,7 @@ from localazure.plugin import projection
 from tests.localazure.kubernetes.gpu_cluster import pod
 from tests.stack.configurations import with_cluster
 from tests.stack.conftest import calm
-from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
+from tests.support.embedded import SUBSCRIPTION, ServedAzure
 from tests.support.stack import ProgramStack, Step
 
 pytestmark = pytest.mark.slow
@@ -34,7 +34,7 @@ SOMEBODY = "aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee"
 
 
 @pytest.fixture(scope="module")
-def stack(azure: EmbeddedAzure, engine_bin: Path, kubernetes_bin: Path) -> Iterator[ProgramStack]:
+def stack(azure: ServedAzure, engine_bin: Path, kubernetes_bin: Path) -> Iterator[ProgramStack]:
     """A stack that is up, with a cluster and one GPU pool."""
     made = ProgramStack(azure, "clusters", with_cluster(), engine_bin=engine_bin)
     made.create()
@@ -56,7 +56,7 @@ def steps_of(stack: ProgramStack, said: dict[str, Any]) -> list[tuple[str, str, 
     ]
 
 
-def pools_in(azure: EmbeddedAzure, stack: ProgramStack) -> dict[str, Any]:
+def pools_in(azure: ServedAzure, stack: ProgramStack) -> dict[str, Any]:
     listed = azure.get(stack.outputs()["clusters"]["shared"] + "/agentPools", API_VERSION).json()["value"]
     by_itself = {"eTag": None, "nodeImageVersion": None}  # another with each PUT, and whenever the service likes
     return {each["name"]: {**each["properties"], **by_itself} for each in listed}
@@ -70,7 +70,7 @@ def changed(before: dict[str, Any], after: dict[str, Any]) -> dict[tuple[str, st
 
 
 def test_a_cluster_comes_up_with_its_pool_the_role_that_was_waited_for_and_what_serves_gpus(
-    azure: EmbeddedAzure, stack: ProgramStack
+    azure: ServedAzure, stack: ProgramStack
 ) -> None:
     there = {(each["type"], each["urn"].split("::")[-1]) for each in stack.exported()["resources"]}
     assert {(CLUSTER, "shared-cluster"), (POOL, "shared-pool-t4"), (WINDOW, "shared-node-images")} <= there
@@ -156,7 +156,7 @@ def refreshed(stack: ProgramStack) -> None:
 
 
 def test_a_preview_after_a_refresh_is_empty_whatever_the_autoscaler_did(
-    azure: EmbeddedAzure, stack: ProgramStack, kubectl: Callable[..., str]
+    azure: ServedAzure, stack: ProgramStack, kubectl: Callable[..., str]
 ) -> None:
     """Azure shows every pool in the cluster's own body, also those that are resources of their own."""
     refreshed(stack)
@@ -174,7 +174,7 @@ def test_a_preview_after_a_refresh_is_empty_whatever_the_autoscaler_did(
     assert stack.steps() == []
 
 
-def test_a_change_of_the_cluster_after_a_refresh_leaves_its_pools_as_they_are(azure: EmbeddedAzure, stack: ProgramStack) -> None:
+def test_a_change_of_the_cluster_after_a_refresh_leaves_its_pools_as_they_are(azure: ServedAzure, stack: ProgramStack) -> None:
     before = pools_in(azure, stack)
     said = with_cluster()
     said["clusters"]["shared"]["tier"] = "standard"
@@ -190,7 +190,7 @@ def test_a_change_of_the_cluster_after_a_refresh_leaves_its_pools_as_they_are(az
 
 
 def test_pools_that_are_declared_otherwise_than_a_refresh_read_them_are_the_pools_own_again(
-    azure: EmbeddedAzure, stack: ProgramStack
+    azure: ServedAzure, stack: ProgramStack
 ) -> None:
     stack.configure(with_cluster(max_nodes=4))
     changed_now = {(step.operation, step.type) for step in stack.steps()}
@@ -206,7 +206,7 @@ def test_pools_that_are_declared_otherwise_than_a_refresh_read_them_are_the_pool
     assert stack.steps() == []
 
 
-def test_a_change_that_failed_halfway_is_not_undone_by_the_next_update(azure: EmbeddedAzure, stack: ProgramStack) -> None:
+def test_a_change_that_failed_halfway_is_not_undone_by_the_next_update(azure: ServedAzure, stack: ProgramStack) -> None:
     """The cluster has shown its pools before they were changed, and what the component knows of them is older still."""
     said = with_cluster()
     stack.configure({**said, "tags": {"cost": "7"}})
@@ -247,7 +247,7 @@ def test_pools_that_azure_shows_in_another_order_make_no_new_cluster(stack: Prog
     assert stack.steps() == []
 
 
-def test_another_size_of_a_pool_replaces_that_pool_alone(azure: EmbeddedAzure, stack: ProgramStack) -> None:
+def test_another_size_of_a_pool_replaces_that_pool_alone(azure: ServedAzure, stack: ProgramStack) -> None:
     before = stack.outputs()["gpu_pools"]["shared"]["t4"]["name"]
     replaced = [(step, POOL, "shared-pool-t4") for step in ("create-replacement", "replace", "delete-replaced")]
     assert steps_of(stack, with_cluster(size="Standard_NC8as_T4_v3")) == replaced
@@ -282,7 +282,7 @@ def test_another_cluster_under_the_same_id_gets_everything_anew(stack: ProgramSt
     stack.configure(said)
 
 
-def test_what_stands_on_the_cluster_goes_before_the_role_and_the_cluster(azure: EmbeddedAzure, stack: ProgramStack) -> None:
+def test_what_stands_on_the_cluster_goes_before_the_role_and_the_cluster(azure: ServedAzure, stack: ProgramStack) -> None:
     done = stack.pulumi("destroy", "--yes", "--skip-preview")
     assert done.returncode == 0, done.stdout + done.stderr
     lines = [line for line in done.stdout.splitlines() if " deleted" in line]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.stack.configurations import with_ml
-from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
+from tests.support.embedded import SUBSCRIPTION, ServedAzure
 from tests.support.ml_resources import upload
 from tests.support.stack import ProgramStack, Step
 
@@ -29,7 +29,7 @@ def with_content(path: str = "mnist/1", version: str = "1", **compute: Any) -> d
 
 
 @pytest.fixture(scope="module")
-def stack(azure: EmbeddedAzure, engine_bin: Path) -> Iterator[ProgramStack]:
+def stack(azure: ServedAzure, engine_bin: Path) -> Iterator[ProgramStack]:
     """A stack that is up, with a workspace and machines that have not come yet."""
     made = ProgramStack(azure, "learning", with_ml(), engine_bin=engine_bin)
     made.create()
@@ -57,7 +57,7 @@ def beside(name: str) -> list[tuple[str, str]]:
     return [(part, name) for part in ("create-replacement", "replace", "delete-replaced")]
 
 
-def test_a_workspace_comes_up_without_keys_and_with_machines_from_zero(azure: EmbeddedAzure, stack: ProgramStack) -> None:
+def test_a_workspace_comes_up_without_keys_and_with_machines_from_zero(azure: ServedAzure, stack: ProgramStack) -> None:
     outputs = stack.outputs()
     told = azure.get(outputs["ml_workspace"], API_VERSION).json()["properties"]
     assert (told["systemDatastoresAuthMode"], told["v1LegacyMode"], told["publicNetworkAccess"]) == ("Identity", False, "Enabled")
@@ -77,7 +77,7 @@ def test_a_workspace_comes_up_without_keys_and_with_machines_from_zero(azure: Em
     assert machines["tags"]["expires-at"] == "2026-12-01T00:00:00Z"
 
 
-def test_a_model_is_registered_once_it_lies_where_it_is_said_to_lie_and_stays(azure: EmbeddedAzure, stack: ProgramStack) -> None:
+def test_a_model_is_registered_once_it_lies_where_it_is_said_to_lie_and_stays(azure: ServedAzure, stack: ProgramStack) -> None:
     account = stack.outputs()["storage"].rsplit("/", 1)[-1]
     stack.configure(with_content())
     done = stack.pulumi("up", "--yes", "--skip-preview")
@@ -97,7 +97,7 @@ def test_a_model_is_registered_once_it_lies_where_it_is_said_to_lie_and_stays(az
 
 
 def test_the_scale_changes_in_place_and_another_size_stands_beside_what_it_replaces(
-    azure: EmbeddedAzure, stack: ProgramStack
+    azure: ServedAzure, stack: ProgramStack
 ) -> None:
     before = stack.outputs()["ml_computes"]["t4"]
     stack.configure(with_content(max_nodes=2, idle_minutes=5))
@@ -110,7 +110,7 @@ def test_the_scale_changes_in_place_and_another_size_stands_beside_what_it_repla
 
 
 def test_the_stack_comes_up_again_although_azure_keeps_the_names_of_what_was_deleted(
-    azure: EmbeddedAzure, stack: ProgramStack
+    azure: ServedAzure, stack: ProgramStack
 ) -> None:
     first = stack.outputs()["ml_workspace"]
     vault = azure.get(first, API_VERSION).json()["properties"]["keyVault"]

@@ -7,7 +7,7 @@ import pytest
 
 from tests.stack.configurations import with_pool, with_pools
 from tests.stack.conftest import MakeStack
-from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
+from tests.support.embedded import SUBSCRIPTION, ServedAzure
 from tests.support.stack import ProgramStack, Step
 
 pytestmark = pytest.mark.slow
@@ -35,18 +35,16 @@ def unchanged(stack: ProgramStack) -> None:
         assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
 
 
-def pool_of(azure: EmbeddedAzure, stack: ProgramStack, name: str) -> dict[str, Any]:
+def pool_of(azure: ServedAzure, stack: ProgramStack, name: str) -> dict[str, Any]:
     return azure.get(stack.outputs()["pools"][name], API_VERSION).json()
 
 
-def pools_in(azure: EmbeddedAzure, stack: ProgramStack) -> list[str]:
+def pools_in(azure: ServedAzure, stack: ProgramStack) -> list[str]:
     listed = azure.get(stack.outputs()["batch_account"] + "/pools", API_VERSION).json()["value"]
     return sorted(each["name"] for each in listed)
 
 
-def test_an_account_with_two_pools_comes_up_stays_as_it_is_and_leaves_nothing(
-    azure: EmbeddedAzure, make_stack: MakeStack
-) -> None:
+def test_an_account_with_two_pools_comes_up_stays_as_it_is_and_leaves_nothing(azure: ServedAzure, make_stack: MakeStack) -> None:
     stack = make_stack(azure, with_pools())
     stack.create()
     created = {(step.type, step.name) for step in stack.steps() if step.operation == "create"}
@@ -77,7 +75,7 @@ def test_an_account_with_two_pools_comes_up_stays_as_it_is_and_leaves_nothing(
     assert stack.name not in stack.names()
 
 
-def test_a_pool_changes_in_place_or_stands_beside_its_successor(azure: EmbeddedAzure, shared: ProgramStack) -> None:
+def test_a_pool_changes_in_place_or_stands_beside_its_successor(azure: ServedAzure, shared: ProgramStack) -> None:
     stack = shared
     stack.become(with_pool())
     before = pool_of(azure, stack, "gpus")
@@ -102,7 +100,7 @@ def test_a_pool_changes_in_place_or_stands_beside_its_successor(azure: EmbeddedA
 
 
 def test_a_successor_has_a_name_of_its_own_and_another_spelling_of_the_same_makes_none(
-    azure: EmbeddedAzure, shared: ProgramStack
+    azure: ServedAzure, shared: ProgramStack
 ) -> None:
     images = ["docker.io/library/python:3.11", "docker.io/library/python:3.12"]
     blobs: dict[str, Any] = {"container": "data"}
@@ -131,7 +129,7 @@ def test_a_successor_has_a_name_of_its_own_and_another_spelling_of_the_same_make
     assert azure.get(mounted, "2024-01-01").json()["etag"] == made["etag"]
 
 
-def test_a_pool_that_is_drained_first_is_replaced_under_its_name(azure: EmbeddedAzure, shared: ProgramStack) -> None:
+def test_a_pool_that_is_drained_first_is_replaced_under_its_name(azure: ServedAzure, shared: ProgramStack) -> None:
     stack = shared
     stack.become(with_pool(replace="drain-first"))
     stack.configure(with_pool(replace="drain-first", task_slots=2))
@@ -142,7 +140,7 @@ def test_a_pool_that_is_drained_first_is_replaced_under_its_name(azure: Embedded
     unchanged(stack)
 
 
-def test_a_pool_with_nodes_keeps_what_batch_does_not_change(azure: EmbeddedAzure, shared: ProgramStack) -> None:
+def test_a_pool_with_nodes_keeps_what_batch_does_not_change(azure: ServedAzure, shared: ProgramStack) -> None:
     """The reason for all this: the service's refusal, should anything change it behind the program's back."""
     stack = shared
     stack.become(with_pool(dedicated_nodes=1))
@@ -155,7 +153,7 @@ def test_a_pool_with_nodes_keeps_what_batch_does_not_change(azure: EmbeddedAzure
 
 
 def test_nodes_start_from_an_image_of_the_stacks_own_and_a_new_version_makes_a_new_pool(
-    azure: EmbeddedAzure, shared: ProgramStack
+    azure: ServedAzure, shared: ProgramStack
 ) -> None:
     snapshot = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/images/providers/Microsoft.Compute/snapshots/trained"
 

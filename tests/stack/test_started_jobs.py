@@ -4,13 +4,13 @@ import pytest
 
 from tests.stack.configurations import with_sample_job
 from tests.stack.conftest import MakeStack
-from tests.support.embedded import EmbeddedAzure
+from tests.support.embedded import ServedAzure
 
 pytestmark = pytest.mark.slow
 
 
 def test_each_manual_job_runs_once_and_one_that_fails_is_told_beside_those_that_did_not(
-    azure: EmbeddedAzure, make_stack: MakeStack
+    azure: ServedAzure, make_stack: MakeStack
 ) -> None:
     config = with_sample_job()
     job = config["jobs"]["adder"]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from azure_gpu.formats.tags import STOPPED_SINCE
-from tests.support.embedded import EmbeddedAzure
+from tests.support.embedded import ServedAzure
 from tests.support.light_endpoint import Endpoint, foundation, serving, uploaded
 from tests.support.stack import ProgramStack, Step
 
@@ -21,7 +21,7 @@ API = "2025-12-01"
 class Served:
     """A stack with an endpoint of two deployments."""
 
-    def __init__(self, azure: EmbeddedAzure, engine_bin: Path) -> None:
+    def __init__(self, azure: ServedAzure, engine_bin: Path) -> None:
         self.stack = ProgramStack(azure, "resting", foundation(), engine_bin=engine_bin)
         self.stack.become(foundation())
         self.uri = uploaded(azure, self.stack.outputs()["storage"])
@@ -36,7 +36,7 @@ class Served:
 
 
 @pytest.fixture(scope="module")
-def served(azure: EmbeddedAzure, engine_bin: Path) -> Iterator[Served]:
+def served(azure: ServedAzure, engine_bin: Path) -> Iterator[Served]:
     made = Served(azure, engine_bin)
     yield made
     if made.stack.name in made.stack.names():  # the last test ends it

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from engine import pulumi_tools
-from tests.support.embedded import CHECKOUT, EmbeddedAzure
+from tests.support.embedded import CHECKOUT, ServedAzure
 from tests.support.git_server import serving
 from tests.support.installed import built_wheel, environment
 from tests.support.stack import connected_environment, connection_keys
@@ -68,9 +68,7 @@ def test_the_workflows_are_clean() -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_a_project_is_made_from_the_repository_and_previewed(
-    still_azure: EmbeddedAzure, engine_bin: Path, tmp_path: Path
-) -> None:
+def test_a_project_is_made_from_the_repository_and_previewed(still_azure: ServedAzure, engine_bin: Path, tmp_path: Path) -> None:
     variables = connected_environment(still_azure, engine_bin)
     work = tmp_path / "work"
     (work / "templates").mkdir(parents=True)

@@ -13,7 +13,7 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-from tests.support.embedded import EmbeddedAzure
+from tests.support.embedded import ServedAzure
 
 PACKAGES = ("azure-ai-ml==1.35.2", "azure-identity==1.25.1")
 LIMIT_SECONDS = 300
@@ -40,7 +40,7 @@ client = MLClient(
 _TAIL = '\nprint("\\nFOUND " + json.dumps(found, default=str))\n'
 
 
-def run(azure: EmbeddedAzure, workspace: str, script: str, **given: Any) -> Any:
+def run(azure: ServedAzure, workspace: str, script: str, **given: Any) -> Any:
     """What the script has put into `found`."""
     parts = workspace.split("/")
     told = {

@@ -1,4 +1,7 @@
-"""A real embedded Azure for a test: its own process, port and state folder, reached over TLS like any other server."""
+"""An embedded Azure for a test: the requests that tests send to one, and one in a process of its own with port and state folder.
+
+`tests.support.in_process` has one without a process.
+"""
 
 import json
 import os
@@ -6,7 +9,8 @@ import ssl
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -68,7 +72,99 @@ class Renewed(httpx.Auth):
 
 
 class EmbeddedAzure:
-    """One server. `client` speaks to it with a token; `url` and `ca_bundle` are for other clients."""
+    """An embedded Azure and the requests that tests send to it. `client` speaks to it with a token."""
+
+    state: Path
+    checkout: Path
+    url: str
+    tenant_id: str
+    client_id: str
+    client_secret: str
+    principal_id: str
+    admin_token: str
+    client: httpx.Client
+
+    def identified(self, identity: Mapping[str, str]) -> None:
+        """Reads who signs in, and does."""
+        self.tenant_id, self.principal_id = identity["tenant_id"], identity["principal_id"]
+        self.client_id, self.client_secret = identity["client_id"], identity["client_secret"]
+        self.admin_token = identity["admin_token"]
+        self.client = self.http(auth=Renewed(self.token))
+
+    def http(self, **options: Any) -> httpx.Client:
+        """A client that carries no token."""
+        raise NotImplementedError
+
+    def command(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
+        """`python -m localazure` with this one's state folder."""
+        raise NotImplementedError
+
+    def restart(self) -> None:
+        """Ends and starts again with the same state."""
+        raise NotImplementedError
+
+    def sdk_options(self) -> dict[str, Any]:
+        """With what a client of Azure's SDKs is made, so that it reaches this one."""
+        raise NotImplementedError
+
+    def now(self) -> datetime:
+        """The server's time."""
+        raise NotImplementedError
+
+    def until(self, true: Callable[[], Any], what: str) -> Any:
+        """Waits until `true()` is truthy and returns that. AssertionError, naming `what`, where it never is."""
+        raise NotImplementedError
+
+    def faults_hold(self) -> bool:
+        """Whether a fault is left that no request has run into; asked without a process, since who waits asks often."""
+        answer = self.client.get("/local/faults", headers={"Authorization": f"Bearer {self.admin_token}"})
+        return bool(answer.json()["value"])
+
+    def token(self, scope: str | None = None) -> str:
+        with self.http() as client:
+            answer = self.ask_token(client, scope=scope or f"{self.url}/.default")
+        assert answer.status_code == 200, answer.text
+        return answer.json()["access_token"]
+
+    def ask_token(self, client: httpx.Client, **changed: str) -> httpx.Response:
+        form = {"grant_type": "client_credentials", "client_id": self.client_id, "client_secret": self.client_secret}
+        return client.post(f"/{self.tenant_id}/oauth2/v2.0/token", data={**form, **changed})
+
+    def put(self, path: str, body: Any, version: str) -> httpx.Response:
+        return self.client.put(path, params={"api-version": version}, json=body)
+
+    def get(self, path: str, version: str, **query: str) -> httpx.Response:
+        return self.client.get(path, params={"api-version": version, **query})
+
+    def patch(self, path: str, body: Any, version: str) -> httpx.Response:
+        return self.client.patch(path, params={"api-version": version}, json=body)
+
+    def delete(self, path: str, version: str) -> httpx.Response:
+        return self.client.delete(path, params={"api-version": version})
+
+    def post(self, path: str, version: str, body: Any = None) -> httpx.Response:
+        return self.client.post(path, params={"api-version": version}, json=body)
+
+    def made(self, path: str, body: Any, version: str) -> dict[str, Any]:
+        """The resource that a PUT has made or changed, once the service is done with it."""
+        answer = self.put(path, body, version)
+        assert answer.is_success, answer.text
+        if "azure-asyncoperation" in answer.headers or ("location" in answer.headers and answer.status_code == 202):
+            ended = self.finished(answer)
+            assert ended["status"] == "Succeeded", ended
+        return self.get(path, version).json()
+
+    def finished(self, answer: httpx.Response) -> dict[str, Any]:
+        """The status document of the long operation that `answer` began, once it has ended."""
+        address = answer.headers.get("azure-asyncoperation") or answer.headers["location"]
+        address = address.replace("perationResults", "perationStatuses")
+        return self.until(
+            lambda: (found := self.client.get(address).json())["status"] != "InProgress" and found, f"{address} ends"
+        )
+
+
+class ServedAzure(EmbeddedAzure):
+    """One server in a process of its own, reached over TLS like any other. `url` and `ca_bundle` are for other clients."""
 
     def __init__(
         self, state: Path, *, as_of: str = "", weather: str = "calm", checkout: Path = CHECKOUT, nothing_runs: bool = False
@@ -113,11 +209,6 @@ class EmbeddedAzure:
             check=False,
         )
 
-    def faults_hold(self) -> bool:
-        """Whether a fault is left that no request has run into; asked without a process, since who waits asks often."""
-        answer = self.client.get("/local/faults", headers={"Authorization": f"Bearer {self.admin_token}"})
-        return bool(answer.json()["value"])
-
     def _read(self) -> None:
         endpoint = json.loads((self.state / "endpoint.json").read_text())
         identity = json.loads((self.state / "identity.json").read_text())
@@ -125,56 +216,18 @@ class EmbeddedAzure:
         self.port: int = endpoint["port"]
         self.pid: int = endpoint["pid"]
         self.ca_bundle = self.state / "ca-bundle.pem"
-        self.tenant_id: str = identity["tenant_id"]
-        self.client_id: str = identity["client_id"]
-        self.client_secret: str = identity["client_secret"]
-        self.principal_id: str = identity["principal_id"]
-        self.admin_token: str = identity["admin_token"]
-        self.client = self.http(auth=Renewed(self.token))
-
-    # Requests
+        self.identified(identity)
 
     def http(self, **options: Any) -> httpx.Client:
         """A client that trusts this server's certificate and carries no token."""
         trust = ssl.create_default_context(cafile=self.state / "ca" / "ca.pem")
         return httpx.Client(base_url=self.url, verify=trust, trust_env=False, timeout=SECONDS, **options)
 
-    def token(self, scope: str | None = None) -> str:
-        with self.http() as client:
-            answer = self.ask_token(client, scope=scope or f"{self.url}/.default")
-        assert answer.status_code == 200, answer.text
-        return answer.json()["access_token"]
+    def until(self, true: Callable[[], Any], what: str) -> Any:
+        return until(true, what)
 
-    def ask_token(self, client: httpx.Client, **changed: str) -> httpx.Response:
-        form = {"grant_type": "client_credentials", "client_id": self.client_id, "client_secret": self.client_secret}
-        return client.post(f"/{self.tenant_id}/oauth2/v2.0/token", data={**form, **changed})
+    def sdk_options(self) -> dict[str, Any]:
+        return {"connection_verify": str(self.ca_bundle)}
 
-    def put(self, path: str, body: Any, version: str) -> httpx.Response:
-        return self.client.put(path, params={"api-version": version}, json=body)
-
-    def get(self, path: str, version: str, **query: str) -> httpx.Response:
-        return self.client.get(path, params={"api-version": version, **query})
-
-    def patch(self, path: str, body: Any, version: str) -> httpx.Response:
-        return self.client.patch(path, params={"api-version": version}, json=body)
-
-    def delete(self, path: str, version: str) -> httpx.Response:
-        return self.client.delete(path, params={"api-version": version})
-
-    def post(self, path: str, version: str, body: Any = None) -> httpx.Response:
-        return self.client.post(path, params={"api-version": version}, json=body)
-
-    def made(self, path: str, body: Any, version: str) -> dict[str, Any]:
-        """The resource that a PUT has made or changed, once the service is done with it."""
-        answer = self.put(path, body, version)
-        assert answer.is_success, answer.text
-        if "azure-asyncoperation" in answer.headers or ("location" in answer.headers and answer.status_code == 202):
-            ended = self.finished(answer)
-            assert ended["status"] == "Succeeded", ended
-        return self.get(path, version).json()
-
-    def finished(self, answer: httpx.Response) -> dict[str, Any]:
-        """The status document of the long operation that `answer` began, once it has ended."""
-        address = answer.headers.get("azure-asyncoperation") or answer.headers["location"]
-        address = address.replace("perationResults", "perationStatuses")
-        return until(lambda: (found := self.client.get(address).json())["status"] != "InProgress" and found, f"{address} ends")
+    def now(self) -> datetime:
+        return datetime.now(UTC)

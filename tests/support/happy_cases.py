@@ -21,7 +21,7 @@ from azure_gpu.formats import image_reference
 from localazure.kinds import public_images
 from localazure.kinds.registry_builds import LOGIN_SUFFIX
 from tests.components.settings_of import TODAY
-from tests.support.embedded import CHECKOUT, SUBSCRIPTION, EmbeddedAzure, until
+from tests.support.embedded import CHECKOUT, SUBSCRIPTION, ServedAzure, until
 from tests.support.kubernetes import needed
 from tests.support.ml_resources import upload
 from tests.support.stack import ProgramStack
@@ -62,7 +62,7 @@ def cases(family: str) -> list[Any]:
 
 @contextmanager
 def up(
-    name: str, azure: EmbeddedAzure, engine_bin: Path, folder: Path, *, device: str = "", saved_model: Path | None = None
+    name: str, azure: ServedAzure, engine_bin: Path, folder: Path, *, device: str = "", saved_model: Path | None = None
 ) -> Iterator[ProgramStack]:
     """The stack of a case, after one `up` that went well: two where something is uploaded to what the first has made.
 
@@ -89,7 +89,7 @@ def up(
 
 
 @contextmanager
-def declared(name: str, azure: EmbeddedAzure, engine_bin: Path, folder: Path) -> Iterator[ProgramStack]:
+def declared(name: str, azure: ServedAzure, engine_bin: Path, folder: Path) -> Iterator[ProgramStack]:
     """The stack of a case after one `up` on an embedded Azure on which nothing runs: nothing was built or uploaded before.
 
     `folder`: an empty one.
@@ -136,11 +136,11 @@ def has_most(name: str) -> bool:
     return name == max(of_component, key=lambda path: path.stat().st_size).stem
 
 
-def _is_settled(azure: EmbeddedAzure, id_: str, version: str) -> bool:
+def _is_settled(azure: ServedAzure, id_: str, version: str) -> bool:
     return azure.get(id_, version).json()["properties"]["provisioningState"] in ("Succeeded", "Failed")
 
 
-def on(azure: EmbeddedAzure, says: Mapping[str, Any]) -> dict[str, Any]:
+def on(azure: ServedAzure, says: Mapping[str, Any]) -> dict[str, Any]:
     """What a case says, with what is named by an address of the embedded Azure's."""
     text = re.sub(r"/subscriptions/[^/]+/", f"/subscriptions/{SUBSCRIPTION}/", json.dumps(says))
     found = {"team": "vision", "location": "westeurope", "as_of": TODAY, **json.loads(text)}
@@ -197,7 +197,7 @@ def _connect(says: dict[str, Any], name: str, device: str, folder: Path, *, has_
             subprocess.run([str(needed() / made[0]), *made[1:]], check=True, capture_output=True)
 
 
-def _build(azure: EmbeddedAzure, says: Mapping[str, Any]) -> None:
+def _build(azure: ServedAzure, says: Mapping[str, Any]) -> None:
     """The images of a registry that is there."""
     registry = says.get("foundation", {}).get("registry")
     for group in says.get("container_groups", {}).values() if isinstance(registry, dict) else ():
@@ -206,7 +206,7 @@ def _build(azure: EmbeddedAzure, says: Mapping[str, Any]) -> None:
             _build_image(azure, registry["existing"], image)
 
 
-def _build_image(azure: EmbeddedAzure, registry: str, image: str) -> None:
+def _build_image(azure: ServedAzure, registry: str, image: str) -> None:
     request = {
         "type": "DockerBuildRequest",
         "dockerFilePath": "Dockerfile",

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from tests.support.embedded import CHECKOUT, EmbeddedAzure
+from tests.support.embedded import CHECKOUT, ServedAzure
 from tests.support.installed import LOCKED
 from tests.support.stack import connected_environment, connection_keys, run_to_its_end
 from tests.support.times import STARTED
@@ -18,7 +18,7 @@ from tests.support.times import STARTED
 STACK = "one"
 
 
-def environment(azure: EmbeddedAzure, folders: Iterable[Path]) -> dict[str, str]:
+def environment(azure: ServedAzure, folders: Iterable[Path]) -> dict[str, str]:
     """A connection with the programs of these folders, and the packages of this checkout, so that they are in uv's cache."""
     connected = connected_environment(azure, Path(os.pathsep.join(map(str, folders))))
     kept = {name: value for name, value in connected.items() if name not in ("VIRTUAL_ENV", "PYTHONPATH")}
@@ -30,7 +30,7 @@ class Project:
     """A folder with a `Pulumi.yaml`, and the engine in it."""
 
     folder: Path
-    azure: EmbeddedAzure
+    azure: ServedAzure
     environment: Mapping[str, str]
 
     @property

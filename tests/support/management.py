@@ -38,7 +38,7 @@ def client(kind: type[Client], azure: EmbeddedAzure, **options: Any) -> Client:
         SUBSCRIPTION,
         base_url=azure.url,
         credential_scopes=[f"{azure.url}/.default"],
-        connection_verify=str(azure.ca_bundle),
+        **azure.sdk_options(),
         **options,
     )
 
@@ -51,5 +51,5 @@ def credential(azure: EmbeddedAzure, secret: str | None = None) -> ClientSecretC
         azure.client_secret if secret is None else secret,
         authority=azure.url,
         disable_instance_discovery=True,
-        connection_verify=str(azure.ca_bundle),
+        **azure.sdk_options(),
     )

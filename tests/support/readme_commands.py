@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.support import warm_python
-from tests.support.embedded import CHECKOUT, SUBSCRIPTION, EmbeddedAzure
+from tests.support.embedded import CHECKOUT, SUBSCRIPTION, ServedAzure
 from tests.support.stack import connected_environment
 
 LIMIT_SECONDS = 400
@@ -53,7 +53,7 @@ def copied(folder: Path, *, installed: bool) -> Path:
     return folder
 
 
-def login(azure: EmbeddedAzure, engine_bin: Path) -> dict[str, str]:
+def login(azure: ServedAzure, engine_bin: Path) -> dict[str, str]:
     """A login to the embedded Azure as the provider and the Azure CLI's users have one, and a place for state."""
     variables = {
         "ARM_SUBSCRIPTION_ID": SUBSCRIPTION,
@@ -86,7 +86,7 @@ def walked(commands: Sequence[str], folder: Path, environment: dict[str, str]) -
     return outputs
 
 
-def groups_left(azure: EmbeddedAzure, word: str) -> list[str]:
+def groups_left(azure: ServedAzure, word: str) -> list[str]:
     """The resource groups that have a word in their names."""
     found = azure.get(f"/subscriptions/{SUBSCRIPTION}/resourceGroups", "2024-03-01").json()["value"]
     return [group["name"] for group in found if word in group["name"]]

@@ -18,7 +18,7 @@ import yaml
 
 from azure_gpu.formats.azure_types import RESOURCE_GROUP
 from tests.support import warm_python
-from tests.support.embedded import CHECKOUT, SUBSCRIPTION, EmbeddedAzure
+from tests.support.embedded import CHECKOUT, SUBSCRIPTION, ServedAzure
 from tests.support.times import STARTED
 
 LIMIT_SECONDS = 500
@@ -41,7 +41,7 @@ class ProgramStack:
     """
 
     def __init__(
-        self, azure: EmbeddedAzure, name: str, config: dict[str, Any] | None, *, engine_bin: Path, warm: bool = True
+        self, azure: ServedAzure, name: str, config: dict[str, Any] | None, *, engine_bin: Path, warm: bool = True
     ) -> None:
         self.azure = azure
         self.name = name
@@ -218,7 +218,7 @@ def run_to_its_end(command: Sequence[str], folder: Path, environment: Mapping[st
 
 @contextmanager
 def standing(
-    azure: EmbeddedAzure, name: str, config: dict[str, Any], *, engine_bin: Path, kubernetes_bin: Path | None = None
+    azure: ServedAzure, name: str, config: dict[str, Any], *, engine_bin: Path, kubernetes_bin: Path | None = None
 ) -> Iterator[ProgramStack]:
     """A stack that is up for the tests of a module, and goes without leaving anything."""
     made = ProgramStack(azure, name, config, engine_bin=engine_bin)
@@ -231,7 +231,7 @@ def standing(
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def connection_keys(azure: EmbeddedAzure) -> dict[str, str]:
+def connection_keys(azure: ServedAzure) -> dict[str, str]:
     """The provider's five connection keys, written out here because they are the contract with the real provider."""
     return {
         "azure-native:metadataHost": f"localhost:{azure.port}",
@@ -242,7 +242,7 @@ def connection_keys(azure: EmbeddedAzure) -> dict[str, str]:
     }
 
 
-def connected_environment(azure: EmbeddedAzure, engine_bin: Path) -> dict[str, str]:
+def connected_environment(azure: ServedAzure, engine_bin: Path) -> dict[str, str]:
     """The variables of the state folder's `env` file, read by a shell as a user's would, with the engine on PATH."""
     script = f"set -a; . {shlex.quote(str(azure.state / 'env'))}; env -0"
     before = {**os.environ, "PATH": f"{engine_bin}:{os.environ['PATH']}"}

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.components.recorded_bodies import differences
-from tests.support.embedded import CHECKOUT, EmbeddedAzure
+from tests.support.embedded import CHECKOUT, ServedAzure
 from tests.upgrades import bringing_up, records
 
 
@@ -48,7 +48,7 @@ def main() -> int:
 
 def _renew_embedded(names: list[str], engine_bin: Path) -> None:
     with _folder() as state:
-        azure = EmbeddedAzure(state)
+        azure = ServedAzure(state)
         try:
             for name in names:
                 with _folder() as folder:

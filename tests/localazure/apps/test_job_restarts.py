@@ -10,7 +10,7 @@ from tests.localazure.apps.sdk import Apps, containers, lines
 from tests.localazure.conftest import new_group
 from tests.localazure.containers.conftest import write_workload
 from tests.localazure.containers.sdk import Registry
-from tests.support.embedded import EmbeddedAzure, until
+from tests.support.embedded import ServedAzure, until
 
 pytestmark = pytest.mark.slow
 
@@ -20,7 +20,7 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Apps]:
     """Jobs on a server that the test may end."""
     checkout = tmp_path_factory.mktemp("checkout")
     write_workload(checkout / "workloads" / "hello")
-    server = EmbeddedAzure(tmp_path_factory.mktemp("own"), checkout=checkout)
+    server = ServedAzure(tmp_path_factory.mktemp("own"), checkout=checkout)
     registry = Registry(server, new_group(server), "restarted")
     assert registry.build("hello", "hello:1")["status"] == "Succeeded"
     registry.allow_pull()

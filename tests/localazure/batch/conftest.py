@@ -8,7 +8,7 @@ import pytest
 from localazure.batch.work import Work
 from tests.localazure.batch.data_plane import Account
 from tests.localazure.batch.work_words import Clock
-from tests.support.embedded import EmbeddedAzure
+from tests.support.embedded import EmbeddedAzure, ServedAzure
 
 
 @pytest.fixture
@@ -26,3 +26,13 @@ def work(tmp_path: Path, clock: Clock) -> Iterator[Work]:
     work = Work(tmp_path / "batch.sqlite", clock)
     yield work
     work.close()
+
+
+@pytest.fixture(scope="session")
+def azure(served_azure: ServedAzure) -> ServedAzure:
+    return served_azure
+
+
+@pytest.fixture
+def own_azure(own_served_azure: ServedAzure) -> ServedAzure:
+    return own_served_azure

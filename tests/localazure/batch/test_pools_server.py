@@ -6,15 +6,15 @@ import pytest
 
 from tests.localazure.batch.data_plane import Account
 from tests.localazure.conftest import new_group
-from tests.support.embedded import EmbeddedAzure, until
+from tests.support.embedded import ServedAzure, until
 
 
 @pytest.fixture
-def account(own_azure: EmbeddedAzure) -> Account:
+def account(own_azure: ServedAzure) -> Account:
     return Account(own_azure, new_group(own_azure))
 
 
-def test_a_killed_server_loses_neither_nodes_nor_tasks(own_azure: EmbeddedAzure, account: Account, tmp_path: Path) -> None:
+def test_a_killed_server_loses_neither_nodes_nor_tasks(own_azure: ServedAzure, account: Account, tmp_path: Path) -> None:
     nodes = account.idle_pool("pool")
     account.add_job("job", "pool")
     go = tmp_path / "go"
@@ -33,7 +33,7 @@ def test_a_killed_server_loses_neither_nodes_nor_tasks(own_azure: EmbeddedAzure,
 
 
 def test_nothing_outlives_the_embedded_azure_and_the_next_brings_the_nodes_back(
-    own_azure: EmbeddedAzure, account: Account, tmp_path: Path
+    own_azure: ServedAzure, account: Account, tmp_path: Path
 ) -> None:
     nodes = account.idle_pool("pool", 2)
     account.add_job("job", "pool")
@@ -52,7 +52,7 @@ def test_nothing_outlives_the_embedded_azure_and_the_next_brings_the_nodes_back(
     assert {node["id"] for node in account.get("pools/pool/nodes").json()["value"]} == {node["id"] for node in nodes}
 
 
-def test_the_fault_command_takes_spot_nodes_away(own_azure: EmbeddedAzure, account: Account) -> None:
+def test_the_fault_command_takes_spot_nodes_away(own_azure: ServedAzure, account: Account) -> None:
     account.add_pool("spot", 0, targetLowPriorityNodes=1)
     (node,) = until(
         lambda: [one for one in account.get("pools/spot/nodes").json()["value"] if one["state"] == "idle"], "an idle node"
@@ -67,7 +67,7 @@ def test_the_fault_command_takes_spot_nodes_away(own_azure: EmbeddedAzure, accou
     assert "no Spot node of a Batch pool is called 'nothing'" in refused.stderr
 
 
-def _agents(azure: EmbeddedAzure) -> list[int]:
+def _agents(azure: ServedAzure) -> list[int]:
     return sorted(int(lock.read_text()) for lock in (azure.state / "batch").glob("*/lock"))
 
 

@@ -11,7 +11,7 @@ from azure.core.credentials import AccessToken, AzureNamedKeyCredential
 from azure.core.exceptions import HttpResponseError
 from azure.storage.blob import BlobServiceClient
 
-from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
+from tests.support.embedded import SUBSCRIPTION, ServedAzure
 
 VERSION = "2024-01-01"
 
@@ -19,7 +19,7 @@ VERSION = "2024-01-01"
 class Token:
     """A credential as azure-identity's are: hands out a token that is given, or asks the server for one."""
 
-    def __init__(self, azure: EmbeddedAzure, given: str = "") -> None:
+    def __init__(self, azure: ServedAzure, given: str = "") -> None:
         self._azure = azure
         self._given = given
 
@@ -29,7 +29,7 @@ class Token:
 
 @dataclass
 class Account:
-    azure: EmbeddedAzure
+    azure: ServedAzure
     id: str
     name: str
 
@@ -59,7 +59,7 @@ class Account:
 
 
 @pytest.fixture(scope="module")
-def blob_group(azure: EmbeddedAzure) -> Iterator[str]:
+def blob_group(azure: ServedAzure) -> Iterator[str]:
     """A resource group for the accounts of one module's tests."""
     path = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/rg-{uuid.uuid4().hex[:12]}"
     assert azure.put(path, {"location": "westeurope"}, "2024-03-01").status_code == 201
@@ -68,7 +68,7 @@ def blob_group(azure: EmbeddedAzure) -> Iterator[str]:
 
 
 @pytest.fixture
-def make_account(azure: EmbeddedAzure, blob_group: str) -> Callable[..., Account]:
+def make_account(azure: ServedAzure, blob_group: str) -> Callable[..., Account]:
     def make(**properties: Any) -> Account:
         return new_account(azure, blob_group, **properties)
 
@@ -89,8 +89,18 @@ def later() -> datetime:
     return datetime.now(UTC) + timedelta(hours=1)
 
 
-def new_account(azure: EmbeddedAzure, group: str, **properties: Any) -> Account:
+def new_account(azure: ServedAzure, group: str, **properties: Any) -> Account:
     name = "st" + uuid.uuid4().hex[:16]
     path = f"{group}/providers/Microsoft.Storage/storageAccounts/{name}"
     body = {"location": "westeurope", "kind": "StorageV2", "sku": {"name": "Standard_LRS"}, "properties": properties}
     return Account(azure, azure.made(path, body, VERSION)["id"], name)
+
+
+@pytest.fixture(scope="session")
+def azure(served_azure: ServedAzure) -> ServedAzure:
+    return served_azure
+
+
+@pytest.fixture
+def own_azure(own_served_azure: ServedAzure) -> ServedAzure:
+    return own_served_azure

@@ -7,7 +7,7 @@ import pytest
 from azure.storage.blob import BlobServiceClient, generate_container_sas
 
 from tests.localazure.blobs.conftest import Account, later, new_account
-from tests.support.embedded import EmbeddedAzure
+from tests.support.embedded import ServedAzure
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def test_a_tier_is_set_for_several_blobs(filled: Account) -> None:
 
 
 @pytest.fixture(scope="module")
-def victim(azure: EmbeddedAzure, blob_group: str) -> Account:
+def victim(azure: ServedAzure, blob_group: str) -> Account:
     account = new_account(azure, blob_group)
     account.by_token().create_container("data").upload_blob("file", b"")
     return account

@@ -13,14 +13,14 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from localazure.blobs import sas_strings, shared_key
 from localazure.blobs.addresses import Address
 from tests.localazure.blobs.conftest import Account, later, new_account
-from tests.support.embedded import EmbeddedAzure
+from tests.support.embedded import ServedAzure
 from tests.support.examples import examples
 
 SERVICE_VERSION = "2025-11-05"
 
 
 @pytest.fixture(scope="module")
-def victim(azure: EmbeddedAzure, blob_group: str) -> Account:
+def victim(azure: ServedAzure, blob_group: str) -> Account:
     """Somebody else's account, which takes neither keys nor anonymous requests."""
     account = new_account(azure, blob_group)
     account.by_token().create_container("secret").upload_blob("file", b"secret")
@@ -28,7 +28,7 @@ def victim(azure: EmbeddedAzure, blob_group: str) -> Account:
 
 
 @pytest.fixture(scope="module")
-def own(azure: EmbeddedAzure, blob_group: str) -> Account:
+def own(azure: ServedAzure, blob_group: str) -> Account:
     account = new_account(azure, blob_group)
     account.by_token().create_container("data").upload_blob("file", b"own")
     return account
@@ -49,7 +49,7 @@ def code(answer: httpx.Response) -> tuple[int, str]:
     return answer.status_code, answer.headers.get("x-ms-error-code", "")
 
 
-def raw(azure: EmbeddedAzure, request: bytes) -> bytes:
+def raw(azure: ServedAzure, request: bytes) -> bytes:
     """What the server answers to bytes that no client library would send."""
     context = ssl.create_default_context(cafile=azure.state / "ca" / "ca.pem")
     plain = socket.create_connection(("localhost", azure.port), timeout=20)
@@ -58,7 +58,7 @@ def raw(azure: EmbeddedAzure, request: bytes) -> bytes:
         return b"".join(iter(lambda: connection.recv(65536), b""))
 
 
-def sent(azure: EmbeddedAzure, method: str, target: str, *headers: str, body: bytes = b"") -> tuple[int, str]:
+def sent(azure: ServedAzure, method: str, target: str, *headers: str, body: bytes = b"") -> tuple[int, str]:
     lines = [f"{method} {target} HTTP/1.1", f"Host: localhost:{azure.port}", "Connection: close", *headers]
     answer = raw(azure, "\r\n".join([*lines, "", ""]).encode("latin-1") + body)
     head, _, content = answer.partition(b"\r\n\r\n")

@@ -8,11 +8,11 @@ from localazure.blobs import addresses
 from localazure.blobs.addresses import Address
 from localazure.blobs.hosts import SUFFIX
 from tests.localazure.blobs.conftest import Account, Token, new_account
-from tests.support.embedded import EmbeddedAzure
+from tests.support.embedded import ServedAzure
 
 
 @pytest.fixture
-def account(azure: EmbeddedAzure, blob_group: str, monkeypatch: pytest.MonkeyPatch) -> Account:
+def account(azure: ServedAzure, blob_group: str, monkeypatch: pytest.MonkeyPatch) -> Account:
     """With a resolver that leads names below `localhost` to loopback, as RFC 6761 section 6.3 asks for."""
     resolve = socket.getaddrinfo
 
@@ -24,7 +24,7 @@ def account(azure: EmbeddedAzure, blob_group: str, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("by_key", [True, False], ids=["key", "token"])
-def test_a_client_writes_and_reads_by_the_host_of_an_account(azure: EmbeddedAzure, account: Account, by_key: bool) -> None:
+def test_a_client_writes_and_reads_by_the_host_of_an_account(azure: ServedAzure, account: Account, by_key: bool) -> None:
     host = f"https://{account.name}{SUFFIX}:{azure.port}"
     container = account.client(account.keys[0] if by_key else Token(azure), url=host).create_container("data")
     container.upload_blob("folder/a b.txt", b"seven")

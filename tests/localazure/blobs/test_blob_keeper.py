@@ -12,22 +12,22 @@ import pytest
 
 from localazure.process import start_time
 from tests.localazure.blobs.conftest import VERSION, Account, new_account
-from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure, until
+from tests.support.embedded import SUBSCRIPTION, ServedAzure, until
 
 GROUP = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/rg-blobs"
 
 
-def in_its_group(azure: EmbeddedAzure) -> Account:
+def in_its_group(azure: ServedAzure) -> Account:
     assert azure.put(GROUP, {"location": "westeurope"}, "2024-03-01").status_code in (200, 201)
     return new_account(azure, GROUP)
 
 
-def keeper(azure: EmbeddedAzure) -> int:
+def keeper(azure: ServedAzure) -> int:
     """Its process id."""
     return int(json.loads((azure.state / "blobs" / "process.json").read_text())["pid"])
 
 
-def test_nothing_runs_before_a_blob_is_asked_for_and_nothing_after_the_end(own_azure: EmbeddedAzure) -> None:
+def test_nothing_runs_before_a_blob_is_asked_for_and_nothing_after_the_end(own_azure: ServedAzure) -> None:
     account = in_its_group(own_azure)
     assert not (own_azure.state / "blobs").exists()
     assert account.azure.delete(account.id, VERSION).status_code == 200
@@ -41,7 +41,7 @@ def test_nothing_runs_before_a_blob_is_asked_for_and_nothing_after_the_end(own_a
     own_azure.start()
 
 
-def test_nothing_runs_after_the_end_where_the_server_was_killed_before(own_azure: EmbeddedAzure) -> None:
+def test_nothing_runs_after_the_end_where_the_server_was_killed_before(own_azure: ServedAzure) -> None:
     in_its_group(own_azure).by_token().create_container("data")
     process = keeper(own_azure)
     os.kill(process, signal.SIGSTOP)  # so that it doesn't notice for itself
@@ -52,7 +52,7 @@ def test_nothing_runs_after_the_end_where_the_server_was_killed_before(own_azure
     own_azure.start()
 
 
-def test_what_was_stored_outlives_stops_and_kills(own_azure: EmbeddedAzure) -> None:
+def test_what_was_stored_outlives_stops_and_kills(own_azure: ServedAzure) -> None:
     account = in_its_group(own_azure)
     container = account.by_token().create_container("data")
     container.upload_blob("before", b"1" * 100_000)
@@ -67,7 +67,7 @@ def test_what_was_stored_outlives_stops_and_kills(own_azure: EmbeddedAzure) -> N
     assert not start_time(left)
 
 
-def test_a_killed_keeper_is_started_again_with_what_was_there(own_azure: EmbeddedAzure) -> None:
+def test_a_killed_keeper_is_started_again_with_what_was_there(own_azure: ServedAzure) -> None:
     account = in_its_group(own_azure)
     account.by_token().create_container("data").upload_blob("kept.txt", b"content")
     until(lambda: "kept.txt" in (own_azure.state / "blobs" / "blobs.json").read_text(), "the keeper has saved what it knows")
@@ -78,7 +78,7 @@ def test_a_killed_keeper_is_started_again_with_what_was_there(own_azure: Embedde
     assert keeper(own_azure) != killed
 
 
-def test_it_takes_nothing_from_anybody_but_the_server(own_azure: EmbeddedAzure) -> None:
+def test_it_takes_nothing_from_anybody_but_the_server(own_azure: ServedAzure) -> None:
     account = in_its_group(own_azure)
     account.by_token().create_container("data").upload_blob("file", b"content")
     log = (own_azure.state / "logs" / "azure.log").read_text()
@@ -96,7 +96,7 @@ def test_where_node_is_missing_every_request_says_so(tmp_path: Path, monkeypatch
         if found:
             (tools / name).symlink_to(found)
     monkeypatch.setenv("PATH", str(tools))
-    azure = EmbeddedAzure(tmp_path / "azure")
+    azure = ServedAzure(tmp_path / "azure")
     try:
         account = in_its_group(azure)
         with azure.http(headers={"x-ms-version": "2025-11-05", "Authorization": f"Bearer {token_of(azure)}"}) as client:

@@ -14,7 +14,7 @@ from localazure.containers.images import Image, Images
 from localazure.containers.runtime import Runtime
 from tests.localazure.conftest import new_group
 from tests.localazure.containers.sdk import Registry
-from tests.support.embedded import EmbeddedAzure
+from tests.support.embedded import EmbeddedAzure, ServedAzure
 
 T = TypeVar("T")
 SECONDS = 30
@@ -117,12 +117,12 @@ def runtime(tmp_path: Path) -> Iterator[Runtime]:
 
 
 @pytest.fixture(scope="session")
-def azure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedAzure]:
+def azure(starts_processes: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedAzure]:
     """A server whose checkout has one small workload."""
     checkout = tmp_path_factory.mktemp("checkout")
     write_workload(checkout / "workloads" / "hello")
     write_workload(checkout / "workloads" / "vector_add")  # stands where the article's image leads to
-    server = EmbeddedAzure(tmp_path_factory.mktemp("containers"), checkout=checkout)
+    server = ServedAzure(tmp_path_factory.mktemp("containers"), checkout=checkout)
     yield server
     server.stop()
 

@@ -13,10 +13,10 @@ from websockets.sync.client import ClientConnection, connect
 from localazure.process import start_time
 from tests.localazure.containers.sdk import GROUP, Registry, container, create, group_body, group_path, wait_for
 from tests.support import management
-from tests.support.embedded import SECONDS, EmbeddedAzure, until
+from tests.support.embedded import SECONDS, ServedAzure, until
 
 
-def open_socket(azure: EmbeddedAzure, address: str) -> ClientConnection:
+def open_socket(azure: ServedAzure, address: str) -> ClientConnection:
     trust = ssl.create_default_context(cafile=azure.state / "ca" / "ca.pem")
     return connect(address, ssl=trust, proxy=None, open_timeout=SECONDS, close_timeout=1)
 
@@ -29,13 +29,13 @@ def read_until(socket: ClientConnection, text: str) -> str:
     return got
 
 
-def asked(azure: EmbeddedAzure, group: str, action: str = "exec", **body: Any) -> dict[str, str]:
+def asked(azure: ServedAzure, group: str, action: str = "exec", **body: Any) -> dict[str, str]:
     path = f"{group_path(group, 'one')}/containers/main/{action}"
     return azure.post(path, GROUP, body).raise_for_status().json()
 
 
 @pytest.fixture
-def running(azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str) -> str:
+def running(azure: ServedAzure, registry: Registry, group: str, hello_reference: str) -> str:
     """The resource group of a container that waits."""
     variables = [{"name": "COLOUR", "value": "green"}]
     create(
@@ -44,7 +44,7 @@ def running(azure: EmbeddedAzure, registry: Registry, group: str, hello_referenc
     return group
 
 
-def test_a_shell_runs_beside_the_container_with_its_variables_and_files(azure: EmbeddedAzure, running: str) -> None:
+def test_a_shell_runs_beside_the_container_with_its_variables_and_files(azure: ServedAzure, running: str) -> None:
     client, rg = management.client(ContainerInstanceManagementClient, azure), running.rsplit("/", 1)[-1]
     request = ContainerExecRequest(command="/bin/sh", terminal_size=ContainerExecRequestTerminalSize(rows=33, cols=99))
     answer = client.containers.execute_command(rg, "one", "main", request)
@@ -60,7 +60,7 @@ def test_a_shell_runs_beside_the_container_with_its_variables_and_files(azure: E
             read_until(socket, "never said")
 
 
-def test_the_password_opens_a_console_once(azure: EmbeddedAzure, running: str) -> None:
+def test_the_password_opens_a_console_once(azure: ServedAzure, running: str) -> None:
     answer = asked(azure, running, command="/bin/sh")
     with open_socket(azure, answer["webSocketUri"]) as socket:
         socket.send("not the password")
@@ -76,7 +76,7 @@ def test_the_password_opens_a_console_once(azure: EmbeddedAzure, running: str) -
             socket.recv(timeout=SECONDS)
 
 
-def test_of_two_connections_one_is_opened_by_the_password(azure: EmbeddedAzure, running: str) -> None:
+def test_of_two_connections_one_is_opened_by_the_password(azure: ServedAzure, running: str) -> None:
     answer = asked(azure, running, command="/bin/sh")
     with open_socket(azure, answer["webSocketUri"]) as first, open_socket(azure, answer["webSocketUri"]) as second:
         first.send(answer["password"])
@@ -87,7 +87,7 @@ def test_of_two_connections_one_is_opened_by_the_password(azure: EmbeddedAzure, 
             second.recv(timeout=SECONDS)
 
 
-def test_no_session_ticket_comes_while_a_client_writes(azure: EmbeddedAzure) -> None:
+def test_no_session_ticket_comes_while_a_client_writes(azure: ServedAzure) -> None:
     """Clients that read in one thread and write in another hang now and then where one does."""
     trust = ssl.create_default_context(cafile=azure.state / "ca" / "ca.pem")
     with (
@@ -101,14 +101,14 @@ def test_no_session_ticket_comes_while_a_client_writes(azure: EmbeddedAzure) -> 
         assert not opened.session.has_ticket
 
 
-def test_a_command_that_is_too_long_for_this_machine_is_told(azure: EmbeddedAzure, running: str) -> None:
+def test_a_command_that_is_too_long_for_this_machine_is_told(azure: ServedAzure, running: str) -> None:
     answer = asked(azure, running, command="x" * 200_000)
     with open_socket(azure, answer["webSocketUri"]) as terminal:
         terminal.send(answer["password"])
         assert "Argument list too long" in read_until(terminal, "long")
 
 
-def test_what_runs_in_a_terminal_ends_with_its_client(azure: EmbeddedAzure, running: str) -> None:
+def test_what_runs_in_a_terminal_ends_with_its_client(azure: ServedAzure, running: str) -> None:
     answer = asked(azure, running, command="/bin/sh")
     with open_socket(azure, answer["webSocketUri"]) as socket:
         socket.send(answer["password"])
@@ -121,7 +121,7 @@ def test_what_runs_in_a_terminal_ends_with_its_client(azure: EmbeddedAzure, runn
     until(lambda: not start_time(pid), "the terminal's process is gone", 10)
 
 
-def test_a_terminal_ends_with_its_container(azure: EmbeddedAzure, running: str) -> None:
+def test_a_terminal_ends_with_its_container(azure: ServedAzure, running: str) -> None:
     answer = asked(azure, running, command="/bin/sh")
     with open_socket(azure, answer["webSocketUri"]) as socket:
         socket.send(answer["password"])
@@ -134,7 +134,7 @@ def test_a_terminal_ends_with_its_container(azure: EmbeddedAzure, running: str) 
     assert (stopped.status_code, stopped.json()["error"]["code"]) == (409, "ContainerGroupStopped")
 
 
-def test_a_program_that_is_not_there_says_so(azure: EmbeddedAzure, running: str) -> None:
+def test_a_program_that_is_not_there_says_so(azure: ServedAzure, running: str) -> None:
     answer = asked(azure, running, command="echo hi")  # the service takes a program without arguments
     with open_socket(azure, answer["webSocketUri"]) as socket:
         socket.send(answer["password"])
@@ -142,7 +142,7 @@ def test_a_program_that_is_not_there_says_so(azure: EmbeddedAzure, running: str)
 
 
 def test_attach_follows_the_output_to_the_containers_end(
-    azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str
+    azure: ServedAzure, registry: Registry, group: str, hello_reference: str
 ) -> None:
     line = "printf 'first\\rhalf\\n'; sleep 1; echo second"
     create(azure, group, "one", group_body(registry, container(hello_reference, command=["/bin/sh", "-c", line])))
@@ -158,7 +158,7 @@ def test_attach_follows_the_output_to_the_containers_end(
             socket.recv(timeout=SECONDS)
 
 
-def test_what_cannot_be_run_is_refused(azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str) -> None:
+def test_what_cannot_be_run_is_refused(azure: ServedAzure, registry: Registry, group: str, hello_reference: str) -> None:
     create(azure, group, "one", group_body(registry, container(hello_reference, "exit", "0")))
     wait_for(azure, group, "one", "Succeeded")
     path = f"{group_path(group, 'one')}/containers"
@@ -173,6 +173,6 @@ def test_what_cannot_be_run_is_refused(azure: EmbeddedAzure, registry: Registry,
         assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
 
 
-def test_a_websocket_that_nothing_serves_is_refused(azure: EmbeddedAzure) -> None:
+def test_a_websocket_that_nothing_serves_is_refused(azure: ServedAzure) -> None:
     with pytest.raises(InvalidStatus):
         open_socket(azure, f"wss://localhost:{azure.port}/subscriptions")

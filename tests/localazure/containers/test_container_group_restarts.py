@@ -20,22 +20,22 @@ from tests.localazure.containers.sdk import (
     show,
     wait_for_pid,
 )
-from tests.support.embedded import EmbeddedAzure, until
+from tests.support.embedded import ServedAzure, until
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedAzure]:
+def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedAzure]:
     """A server that tests stop and kill; each starts it again."""
     checkout = tmp_path_factory.mktemp("own-checkout")
     write_workload(checkout / "workloads" / "hello")
-    server = EmbeddedAzure(tmp_path_factory.mktemp("own"), checkout=checkout)
+    server = ServedAzure(tmp_path_factory.mktemp("own"), checkout=checkout)
     yield server
     server.stop()
 
 
-def test_a_killed_server_takes_its_containers_up_again(own: EmbeddedAzure) -> None:
+def test_a_killed_server_takes_its_containers_up_again(own: ServedAzure) -> None:
     group = new_group(own)
     registry = Registry(own, group, f"reg{uuid.uuid4().hex[:10]}")
     registry.build("hello", "hello:1")
@@ -53,7 +53,7 @@ def test_a_killed_server_takes_its_containers_up_again(own: EmbeddedAzure) -> No
     assert start_time(pid) == ""
 
 
-def test_a_creation_that_a_kill_cut_off_is_completed_once(own: EmbeddedAzure) -> None:
+def test_a_creation_that_a_kill_cut_off_is_completed_once(own: ServedAzure) -> None:
     group = new_group(own)
     registry = Registry(own, group, f"reg{uuid.uuid4().hex[:10]}")
     registry.build("hello", "hello:1")
@@ -70,7 +70,7 @@ def test_a_creation_that_a_kill_cut_off_is_completed_once(own: EmbeddedAzure) ->
         assert logs(own, group, name).count("pid ") == 1
 
 
-def test_a_stopped_server_leaves_no_process(own: EmbeddedAzure) -> None:
+def test_a_stopped_server_leaves_no_process(own: ServedAzure) -> None:
     group = new_group(own)
     registry = Registry(own, group, f"reg{uuid.uuid4().hex[:10]}")
     registry.build("hello", "hello:1")

@@ -26,7 +26,7 @@ from tests.localazure.containers.sdk import (
     show,
     wait_for,
 )
-from tests.support.embedded import EmbeddedAzure
+from tests.support.embedded import EmbeddedAzure, ServedAzure
 
 STORAGE = "2024-01-01"
 
@@ -123,7 +123,7 @@ def test_a_git_volume_is_the_servers_own_checkout(registry: Registry, tmp_path_f
     for arguments in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "one"], ["tag", "v1"]):
         subprocess.run([*git, *arguments], check=True)
     Path(checkout / "later").write_text("not committed")
-    azure = EmbeddedAzure(tmp_path_factory.mktemp("git-state"), checkout=checkout)
+    azure = ServedAzure(tmp_path_factory.mktemp("git-state"), checkout=checkout)
     try:
         group = new_group(azure)
         repository = {"repository": f"{azure.url}/checkout.git", "revision": "v1", "directory": "."}

@@ -13,7 +13,7 @@ from localazure.services import Settings
 from tests.localazure.conftest import new_group
 from tests.localazure.containers.conftest import DOCKERFILE, write_workload
 from tests.localazure.containers.sdk import REGISTRY, TASK_RUN, Registry
-from tests.support.embedded import EmbeddedAzure
+from tests.support.embedded import EmbeddedAzure, ServedAzure
 
 HASHED = DOCKERFILE + (
     'ARG CONTEXT_HASH=""\nRUN test -z "$CONTEXT_HASH" || test "$CONTEXT_HASH" = '
@@ -31,7 +31,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def azure(tmp_path_factory: pytest.TempPathFactory, checkout: Path) -> Iterator[EmbeddedAzure]:
-    server = EmbeddedAzure(tmp_path_factory.mktemp("registries"), checkout=checkout)
+    server = ServedAzure(tmp_path_factory.mktemp("registries"), checkout=checkout)
     yield server
     server.stop()
 

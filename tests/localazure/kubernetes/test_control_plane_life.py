@@ -19,7 +19,7 @@ from localazure.kubernetes import control_plane_supervisor
 from localazure.kubernetes.clusters import ClusterContext, Clusters
 from localazure.process import start_time
 from tests.support import kubernetes
-from tests.support.embedded import EmbeddedAzure, until
+from tests.support.embedded import ServedAzure, until
 from tests.support.kubernetes import ControlPlane
 
 
@@ -153,7 +153,7 @@ def test_removal_leaves_no_process_no_port_and_no_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_cluster_outlives_its_server_is_found_by_the_next_and_ends_with_the_embedded_azure(own_azure: EmbeddedAzure) -> None:
+def test_a_cluster_outlives_its_server_is_found_by_the_next_and_ends_with_the_embedded_azure(own_azure: ServedAzure) -> None:
     programs = kubernetes.needed()
     around = ClusterContext(
         own_azure.state / "clusters",

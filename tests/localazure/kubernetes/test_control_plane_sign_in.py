@@ -18,7 +18,7 @@ from localazure.kubernetes.clusters import ClusterContext, Clusters
 from localazure.kubernetes.model import ClusterShape
 from tests.localazure.conftest import new_group
 from tests.support import kubernetes
-from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure, until
+from tests.support.embedded import SUBSCRIPTION, ServedAzure, until
 from tests.support.kubernetes import ControlPlane
 
 pytestmark = pytest.mark.slow
@@ -31,7 +31,7 @@ AUDIENCE = "6dae42f8-4368-4678-94ff-3960e28e3630"
 
 
 @pytest.fixture(scope="module")
-def shape(azure: EmbeddedAzure) -> ClusterShape:
+def shape(azure: ServedAzure) -> ClusterShape:
     group = new_group(azure)
     key = f"{group}/providers/microsoft.containerservice/managedclusters/entra".lower()
     roles = {"local_accounts": False, "entra": True, "azure_rbac": True}
@@ -39,7 +39,7 @@ def shape(azure: EmbeddedAzure) -> ClusterShape:
 
 
 @pytest.fixture(scope="module")
-def cluster(azure: EmbeddedAzure, shape: ClusterShape) -> Iterator[ControlPlane]:
+def cluster(azure: ServedAzure, shape: ClusterShape) -> Iterator[ControlPlane]:
     """In the folder of the embedded Azure, which so knows it, but started from here: its kind isn't what is tested."""
     programs = kubernetes.needed()
     around = ClusterContext(
@@ -55,7 +55,7 @@ def cluster(azure: EmbeddedAzure, shape: ClusterShape) -> Iterator[ControlPlane]
 
 
 @pytest.fixture(scope="module")
-def kubeconfig(cluster: ControlPlane, azure: EmbeddedAzure, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def kubeconfig(cluster: ControlPlane, azure: ServedAzure, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The one that AKS hands out, with the login of a service principal in place of a person's."""
     found = yaml.safe_load(cluster.clusters.kubeconfig(cluster.key, "user", "exec"))
     login = found["users"][0]["user"]["exec"]
@@ -68,14 +68,14 @@ def kubeconfig(cluster: ControlPlane, azure: EmbeddedAzure, tmp_path_factory: py
 
 
 @pytest.fixture
-def kubectl(cluster: ControlPlane, azure: EmbeddedAzure, kubeconfig: Path) -> "Kubectl":
+def kubectl(cluster: ControlPlane, azure: ServedAzure, kubeconfig: Path) -> "Kubectl":
     return Kubectl(cluster, azure, kubeconfig)
 
 
 class Kubectl:
     """As somebody whose shell has read `.local/env`."""
 
-    def __init__(self, cluster: ControlPlane, azure: EmbeddedAzure, kubeconfig: Path) -> None:
+    def __init__(self, cluster: ControlPlane, azure: ServedAzure, kubeconfig: Path) -> None:
         self.program = cluster.programs / "kubectl"
         self.environment = {
             "PATH": f"{cluster.programs}:{os.environ['PATH']}",
@@ -92,7 +92,7 @@ class Kubectl:
         return subprocess.run(asked, env=self.environment, capture_output=True, text=True, timeout=60, check=False)
 
 
-def grant(azure: EmbeddedAzure, shape: ClusterShape, role: str) -> str:
+def grant(azure: ServedAzure, shape: ClusterShape, role: str) -> str:
     """A role for the folder's service principal at the cluster's group. The assignment's id."""
     scope = shape.key.split("/providers/")[0]
     path = f"{scope}/providers/Microsoft.Authorization/roleAssignments/{uuid.uuid4()}"
@@ -102,7 +102,7 @@ def grant(azure: EmbeddedAzure, shape: ClusterShape, role: str) -> str:
     return path
 
 
-def test_without_a_role_kubectl_is_told_which_kind_of_right_is_missing(kubectl: Kubectl, azure: EmbeddedAzure) -> None:
+def test_without_a_role_kubectl_is_told_which_kind_of_right_is_missing(kubectl: Kubectl, azure: ServedAzure) -> None:
     done = kubectl("get", "pods")
     assert done.returncode == 1
     assert f'User "{azure.principal_id}" cannot list resource "pods" in API group "" in the namespace "default"' in done.stderr
@@ -110,7 +110,7 @@ def test_without_a_role_kubectl_is_told_which_kind_of_right_is_missing(kubectl: 
 
 
 def test_a_role_holds_within_seconds_of_its_assignment_and_ends_with_it(
-    kubectl: Kubectl, azure: EmbeddedAzure, shape: ClusterShape
+    kubectl: Kubectl, azure: ServedAzure, shape: ClusterShape
 ) -> None:
     assert kubectl("auth", "can-i", "create", "namespaces").stdout.startswith("no")
     path = grant(azure, shape, CLUSTER_ADMIN)
@@ -121,7 +121,7 @@ def test_a_role_holds_within_seconds_of_its_assignment_and_ends_with_it(
 
 
 def test_a_reader_reads_pods_but_neither_secrets_nor_anything_to_change(
-    kubectl: Kubectl, azure: EmbeddedAzure, shape: ClusterShape
+    kubectl: Kubectl, azure: ServedAzure, shape: ClusterShape
 ) -> None:
     path = grant(azure, shape, READER)
     until(lambda: kubectl("auth", "can-i", "list", "pods").stdout == "yes\n", "the role holds", 20)
@@ -130,13 +130,13 @@ def test_a_reader_reads_pods_but_neither_secrets_nor_anything_to_change(
     azure.delete(path, "2022-04-01")
 
 
-def test_a_token_for_somebody_else_lets_nobody_in(cluster: ControlPlane, azure: EmbeddedAzure) -> None:
+def test_a_token_for_somebody_else_lets_nobody_in(cluster: ControlPlane, azure: ServedAzure) -> None:
     assert asked(cluster, azure.token()).status_code == 401
     assert asked(cluster, "no token").status_code == 401
     assert asked(cluster, azure.token(f"{AUDIENCE}/.default")).status_code in (200, 403), "known, whatever it may do"
 
 
-def test_the_judge_answers_the_api_server_alone(cluster: ControlPlane, azure: EmbeddedAzure) -> None:
+def test_the_judge_answers_the_api_server_alone(cluster: ControlPlane, azure: ServedAzure) -> None:
     identifier = cluster.folder.name.rpartition("-")[2]
     secret = json.loads((cluster.folder / "cluster.json").read_text())["secrets"]["webhook"]
     review = {"spec": {"user": azure.principal_id, "resourceAttributes": {"verb": "list", "resource": "pods"}}}
@@ -151,7 +151,7 @@ def test_the_judge_answers_the_api_server_alone(cluster: ControlPlane, azure: Em
 
 
 def test_a_service_accounts_token_is_vouched_for_by_the_issuer_that_federation_asks(
-    cluster: ControlPlane, azure: EmbeddedAzure
+    cluster: ControlPlane, azure: ServedAzure
 ) -> None:
     made = cluster.kubectl("create", "token", "default", "--audience", "api://AzureADTokenExchange")
     assert made.returncode == 0, made.stderr
@@ -167,7 +167,7 @@ def test_a_service_accounts_token_is_vouched_for_by_the_issuer_that_federation_a
 
 
 def test_a_pods_token_is_exchanged_for_one_of_the_identity_whose_credential_names_its_account(
-    cluster: ControlPlane, azure: EmbeddedAzure, shape: ClusterShape
+    cluster: ControlPlane, azure: ServedAzure, shape: ClusterShape
 ) -> None:
     identity = f"{shape.key.split('/providers/')[0]}/providers/Microsoft.ManagedIdentity/userAssignedIdentities/pods"
     ids = azure.put(identity, {"location": "westeurope"}, "2023-01-31").json()["properties"]
@@ -198,7 +198,7 @@ def test_a_pods_token_is_exchanged_for_one_of_the_identity_whose_credential_name
 
 
 def test_a_labelled_pod_is_made_with_the_identity_of_its_account_and_any_other_is_not_changed(
-    cluster: ControlPlane, azure: EmbeddedAzure
+    cluster: ControlPlane, azure: ServedAzure
 ) -> None:
     account = {"metadata": {"name": "trainer", "annotations": {"azure.workload.identity/client-id": "of-the-trainer"}}}
     apply(cluster, {"apiVersion": "v1", "kind": "ServiceAccount", **account})
@@ -214,7 +214,7 @@ def test_a_labelled_pod_is_made_with_the_identity_of_its_account_and_any_other_i
     assert "env" not in silent
 
 
-def test_the_webhook_answers_reviews_of_pods_only(cluster: ControlPlane, azure: EmbeddedAzure) -> None:
+def test_the_webhook_answers_reviews_of_pods_only(cluster: ControlPlane, azure: ServedAzure) -> None:
     address = f"/kubernetes/workload-identity/{cluster.folder.name.rpartition('-')[2]}"
     pod = {"metadata": {"name": "p"}, "spec": {"serviceAccountName": "nobody", "containers": [{"name": "main", "image": "i"}]}}
     review = {"request": {"uid": "u1", "namespace": "default", "object": pod}}

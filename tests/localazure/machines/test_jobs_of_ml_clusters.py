@@ -17,7 +17,7 @@ from localazure.machines.ml_job_run import Ended, Run
 from localazure.machines.ml_jobs import JobRunner
 from tests.localazure.conftest import new_group
 from tests.support import ml_resources as ml
-from tests.support.embedded import EmbeddedAzure, until
+from tests.support.embedded import ServedAzure, until
 
 SUPPORT = Path(ml.__file__).parent
 ENDED = ("Completed", "Failed", "Canceled")
@@ -35,7 +35,7 @@ pathlib.Path("outputs", "metrics.json").write_text("{}")
 class World:
     """A workspace with code, an environment and inputs, and clusters as they are asked for."""
 
-    def __init__(self, azure: EmbeddedAzure) -> None:
+    def __init__(self, azure: ServedAzure) -> None:
         self.azure = azure
         group = new_group(azure)
         self.workspace = ml.put_workspace(azure, group)
@@ -92,7 +92,7 @@ class World:
 
 
 @pytest.fixture(scope="module")
-def world(azure: EmbeddedAzure) -> World:
+def world(azure: ServedAzure) -> World:
     return World(azure)
 
 
@@ -336,7 +336,7 @@ def test_an_evicted_node_lets_its_job_begin_anew(world: World) -> None:
     world.until(job, "Canceled")
 
 
-def test_quota_lets_a_job_wait_and_is_told(world: World, own_azure: EmbeddedAzure) -> None:
+def test_quota_lets_a_job_wait_and_is_told(world: World, own_azure: ServedAzure) -> None:
     other = World(own_azure)
     cluster = other.cluster()
     fault = ("fault", "quota", "ml", "westeurope", "Standard NCASv3_T4 Family", "0")

@@ -8,13 +8,13 @@ from typing import Any, cast
 from localazure import kinds  # noqa: F401 - machines and kinds need each other, and kinds come first
 from localazure.machines.machine import STARTING, Machine
 from tests.localazure.conftest import new_group
-from tests.support.embedded import EmbeddedAzure, until
+from tests.support.embedded import ServedAzure, until
 from tests.support.machines import COMPUTE, PLAIN, Network
 
 CONFIG = "#cloud-config\nruncmd:\n- echo $$ > /opt/boots; while [ ! -e /opt/go ]; do sleep 0.05; done; echo done >> /opt/boots\n"
 
 
-def processes_of(azure: EmbeddedAzure) -> list[str]:
+def processes_of(azure: ServedAzure) -> list[str]:
     shown = subprocess.run(["ps", "axww", "-o", "args"], capture_output=True, text=True, check=True).stdout
     return [line for line in shown.splitlines() if str(azure.state / "machines") in line]
 
@@ -33,7 +33,7 @@ def test_a_machine_that_comes_up_as_the_server_ends_is_left_to_the_next() -> Non
     asyncio.run(told())
 
 
-def test_a_killed_servers_machines_go_on_for_the_next_and_stop_ends_them(own_azure: EmbeddedAzure) -> None:
+def test_a_killed_servers_machines_go_on_for_the_next_and_stop_ends_them(own_azure: ServedAzure) -> None:
     network = Network(own_azure, new_group(own_azure))
     machine = network.machine(image=PLAIN, custom_data=CONFIG, identity={"type": "SystemAssigned"})
     script = "echo begun; while [ ! -e /opt/go ]; do sleep 0.05; done; echo over; exit 5"

@@ -5,7 +5,7 @@ import pytest
 from azure_gpu.catalog import roles
 from tests.localazure.conftest import new_group
 from tests.support import azure_ai_ml
-from tests.support.embedded import EmbeddedAzure
+from tests.support.embedded import ServedAzure
 from tests.support.ml_resources import ML, REGION, give_role, new_name, put_workspace, upload
 
 pytestmark = pytest.mark.slow
@@ -82,7 +82,7 @@ found["gone"] = [each.name for each in client.compute.list()]
 """
 
 
-def test_a_workspace_is_made_with_all_that_it_depends_on_and_goes_for_good(azure: EmbeddedAzure, group: str) -> None:
+def test_a_workspace_is_made_with_all_that_it_depends_on_and_goes_for_good(azure: ServedAzure, group: str) -> None:
     name = new_name("ml")
     workspace = f"{group}/providers/Microsoft.MachineLearningServices/workspaces/{name}"
     found = azure_ai_ml.run(azure, workspace, WORKSPACE, name=name, location=REGION)
@@ -95,7 +95,7 @@ def test_a_workspace_is_made_with_all_that_it_depends_on_and_goes_for_good(azure
     assert azure.get(workspace, ML).status_code == 404
 
 
-def test_clusters_models_and_environments(azure: EmbeddedAzure) -> None:
+def test_clusters_models_and_environments(azure: ServedAzure) -> None:
     group = new_group(azure)
     give_role(azure, group, roles.STORAGE_BLOB_DATA_CONTRIBUTOR, azure.principal_id)
     workspace = put_workspace(azure, group)

@@ -10,7 +10,7 @@ import pytest
 from tests.localazure.conftest import new_group
 from tests.localazure.ml.online_world import SCORE
 from tests.support import azure_ai_ml, ml_resources as ml
-from tests.support.embedded import EmbeddedAzure
+from tests.support.embedded import ServedAzure
 
 pytestmark = pytest.mark.slow  # the client takes seconds to load, and polls every few
 
@@ -90,13 +90,13 @@ def samples(tmp_path: Path) -> Path:
     return folder
 
 
-def _workspace(azure: EmbeddedAzure, group: str, mode: str) -> str:
+def _workspace(azure: ServedAzure, group: str, mode: str) -> str:
     """`mode`: how its datastores are reached, as systemDatastoresAuthMode."""
     path = f"{group}/providers/Microsoft.MachineLearningServices/workspaces/{ml.new_name('ml')}"
     return ml.done(azure, azure.put(path, ml.workspace_body(azure, group, systemDatastoresAuthMode=mode), ml.ML))["id"]
 
 
-def test_local_files_of_two_deployments_are_uploaded_and_served(azure: EmbeddedAzure, samples: Path) -> None:
+def test_local_files_of_two_deployments_are_uploaded_and_served(azure: ServedAzure, samples: Path) -> None:
     group = new_group(azure)
     workspace = _workspace(azure, group, "Identity")
     found = azure_ai_ml.run(azure, workspace, SCRIPT, folder=str(samples), name="by-yaml")
@@ -107,7 +107,7 @@ def test_local_files_of_two_deployments_are_uploaded_and_served(azure: EmbeddedA
     azure.finished(azure.delete(group, "2024-03-01"))
 
 
-def test_a_model_of_local_files_is_uploaded_with_the_account_key(azure: EmbeddedAzure, samples: Path) -> None:
+def test_a_model_of_local_files_is_uploaded_with_the_account_key(azure: ServedAzure, samples: Path) -> None:
     group = new_group(azure)
     workspace = _workspace(azure, group, "AccessKey")
     name, version, path = azure_ai_ml.run(azure, workspace, REGISTER, folder=str(samples))["registered"]

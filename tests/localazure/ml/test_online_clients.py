@@ -7,7 +7,7 @@ import pytest
 from tests.localazure.conftest import new_group
 from tests.localazure.ml.online_world import SIZE, World
 from tests.support import azure_ai_ml
-from tests.support.embedded import EmbeddedAzure
+from tests.support.embedded import ServedAzure
 
 pytestmark = pytest.mark.slow  # the client takes seconds to load, and polls every few
 
@@ -87,7 +87,7 @@ except ResourceNotFoundError as error:
 
 
 @pytest.fixture(scope="module")
-def world(azure: EmbeddedAzure) -> Iterator[World]:
+def world(azure: ServedAzure) -> Iterator[World]:
     made = World(azure, new_group(azure))
     made.let_read()
     yield made

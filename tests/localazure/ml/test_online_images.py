@@ -10,13 +10,13 @@ from tests.localazure.conftest import new_group
 from tests.localazure.ml.online_images import ROUTES, Images
 from tests.localazure.ml.online_world import Load
 from tests.support import kubernetes, ml_resources as ml
-from tests.support.embedded import EmbeddedAzure, until
+from tests.support.embedded import ServedAzure, until
 
 AKS = "2025-09-01"
 
 
 @pytest.fixture(scope="module")
-def world(azure: EmbeddedAzure) -> Iterator[Images]:
+def world(azure: ServedAzure) -> Iterator[Images]:
     made = Images(azure, new_group(azure))
     yield made
     answer = azure.delete(made.group, "2024-03-01")

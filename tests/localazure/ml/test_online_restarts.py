@@ -9,7 +9,7 @@ from localazure.process import start_time
 from tests.localazure.conftest import new_group
 from tests.localazure.ml.online_world import World
 from tests.support import ml_resources as ml
-from tests.support.embedded import EmbeddedAzure, until
+from tests.support.embedded import ServedAzure, until
 
 pytestmark = pytest.mark.slow  # servers of the test's own
 
@@ -21,7 +21,7 @@ def processes(state: Path) -> dict[str, int]:
 
 
 @pytest.mark.timeout(240)
-def test_deployments_outlive_a_killed_server_and_end_with_stop(own_azure: EmbeddedAzure) -> None:
+def test_deployments_outlive_a_killed_server_and_end_with_stop(own_azure: ServedAzure) -> None:
     world = World(own_azure, new_group(own_azure))
     world.let_read()
     one = world.endpoint()

@@ -19,26 +19,26 @@ from tests.localazure.apps.sdk import Apps
 from tests.localazure.conftest import new_group
 from tests.localazure.containers.sdk import GROUP, TASK_RUN, Registry, container, create, group_body, group_path, group_state
 from tests.support import batch_bodies, machines, managed_clusters, ml_resources as ml
-from tests.support.embedded import EmbeddedAzure, until
+from tests.support.embedded import ServedAzure, until
 
 NOTHING_RUNS = "This embedded Azure was started with --nothing-runs and has no "
 REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 
 
 @pytest.fixture
-def group(still_azure: EmbeddedAzure) -> str:
+def group(still_azure: ServedAzure) -> str:
     return new_group(still_azure)
 
 
 @pytest.fixture
-def own_still_azure(tmp_path: Path) -> Iterator[EmbeddedAzure]:
-    server = EmbeddedAzure(tmp_path / "state", nothing_runs=True)
+def own_still_azure(tmp_path: Path) -> Iterator[ServedAzure]:
+    server = ServedAzure(tmp_path / "state", nothing_runs=True)
     yield server
     server.stop()
 
 
 @pytest.fixture(autouse=True)
-def no_process(still_azure: EmbeddedAzure) -> Iterator[None]:
+def no_process(still_azure: ServedAzure) -> Iterator[None]:
     """No test makes the shared server start a process."""
     yield
     listed = ["ps", "-eww", "-o", "ppid=,args="]
@@ -52,14 +52,14 @@ def nothing_runs(answer: Any) -> bool:
     return answer.status_code == 501 and error["code"] == "NotImplemented" and error["message"].startswith(NOTHING_RUNS)
 
 
-def test_status_says_so(still_azure: EmbeddedAzure) -> None:
+def test_status_says_so(still_azure: ServedAzure) -> None:
     done = still_azure.command("status")
     assert done.stdout.endswith("in calm weather, with --nothing-runs\n")
     assert still_azure.command("start", "--nothing-runs").returncode == 0
     assert "rough" in still_azure.command("start", "--weather", "rough").stderr
 
 
-def test_a_build_succeeds_at_once_with_tag_and_digest(still_azure: EmbeddedAzure, group: str) -> None:
+def test_a_build_succeeds_at_once_with_tag_and_digest(still_azure: ServedAzure, group: str) -> None:
     registry = Registry(still_azure, group, f"reg{uuid.uuid4().hex[:10]}")
     assert (
         registry.build("vector_add", "adder:1", sourceLocation="https://github.com/any/where.git#main:x")["status"] == "Succeeded"
@@ -75,14 +75,14 @@ def test_a_build_succeeds_at_once_with_tag_and_digest(still_azure: EmbeddedAzure
     assert group_state(create(still_azure, group, "one", group_body(registry, container(by_digest)))) == "Stopped"
 
 
-def test_who_may_not_pull_is_refused_as_ever(still_azure: EmbeddedAzure, group: str) -> None:
+def test_who_may_not_pull_is_refused_as_ever(still_azure: ServedAzure, group: str) -> None:
     registry = Registry(still_azure, group, f"reg{uuid.uuid4().hex[:10]}")
     body = group_body(registry, container(f"{registry.server}/any:1"))
     refused = still_azure.put(group_path(group, "one"), body, GROUP)
     assert refused.json()["error"]["code"] == "InaccessibleImage"
 
 
-def test_a_container_group_is_there_and_stopped(still_azure: EmbeddedAzure, group: str) -> None:
+def test_a_container_group_is_there_and_stopped(still_azure: ServedAzure, group: str) -> None:
     first = container("ghcr.io/somebody/of-a-registry-out-of-reach:1")
     made = create(still_azure, group, "one", group_body(None, first, initContainers=[]))
     assert made["properties"]["provisioningState"] == "Succeeded"
@@ -96,7 +96,7 @@ def test_a_container_group_is_there_and_stopped(still_azure: EmbeddedAzure, grou
     assert still_azure.delete(path, GROUP).is_success
 
 
-def test_a_job_is_there_and_has_no_execution(still_azure: EmbeddedAzure, group: str) -> None:
+def test_a_job_is_there_and_has_no_execution(still_azure: ServedAzure, group: str) -> None:
     registry = Registry(still_azure, group, f"reg{uuid.uuid4().hex[:10]}")
     registry.allow_pull()
     apps = Apps(still_azure, group, "env", registry, f"{registry.server}/never-built:1")
@@ -107,7 +107,7 @@ def test_a_job_is_there_and_has_no_execution(still_azure: EmbeddedAzure, group: 
     assert still_azure.get(f"{apps.job_path('job')}/executions", "2025-01-01").json()["value"] == []
 
 
-def test_a_batch_pool_gets_no_node_and_takes_no_job(still_azure: EmbeddedAzure, group: str) -> None:
+def test_a_batch_pool_gets_no_node_and_takes_no_job(still_azure: ServedAzure, group: str) -> None:
     account = batch_bodies.put_account(still_azure, group)
     path = f"{account['id']}/pools/train"
     body = batch_bodies.pool(scaleSettings=batch_bodies.fixed(3))
@@ -130,7 +130,7 @@ def test_a_batch_pool_gets_no_node_and_takes_no_job(still_azure: EmbeddedAzure, 
     assert answer.json()["message"]["value"].startswith(NOTHING_RUNS)
 
 
-def test_an_application_package_needs_no_upload(still_azure: EmbeddedAzure, group: str) -> None:
+def test_an_application_package_needs_no_upload(still_azure: ServedAzure, group: str) -> None:
     account = batch_bodies.put_account(still_azure, group)["id"]
     application = f"{account}/applications/driver"
     made = still_azure.put(application, {"properties": {"defaultVersion": "1"}}, batch_bodies.API)
@@ -141,7 +141,7 @@ def test_an_application_package_needs_no_upload(still_azure: EmbeddedAzure, grou
     assert still_azure.put(f"{account}/pools/other", unknown, batch_bodies.API).status_code == 409
 
 
-def test_a_cluster_answers_whether_it_is_there_and_nothing_else(still_azure: EmbeddedAzure, group: str) -> None:
+def test_a_cluster_answers_whether_it_is_there_and_nothing_else(still_azure: ServedAzure, group: str) -> None:
     path = f"{group}/providers/Microsoft.ContainerService/managedClusters/gpu"
     made = still_azure.made(path, managed_clusters.cluster(), managed_clusters.CLUSTERS)
     assert made["properties"]["provisioningState"] == "Succeeded"
@@ -174,14 +174,14 @@ def test_a_cluster_answers_whether_it_is_there_and_nothing_else(still_azure: Emb
     assert still_azure.finished(still_azure.delete(path, managed_clusters.CLUSTERS))["status"] == "Succeeded"
 
 
-def test_kubelogin_is_there_and_hands_out_a_token(still_azure: EmbeddedAzure) -> None:
+def test_kubelogin_is_there_and_hands_out_a_token(still_azure: ServedAzure) -> None:
     done = subprocess.run([still_azure.state / "still" / "kubelogin", "get-token"], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout)["status"]["token"]
     config = yaml.safe_load((still_azure.state / "still" / "kubeconfig").read_text())
     assert still_azure.client.get(config["clusters"][0]["cluster"]["server"] + "/version").status_code == 200
 
 
-def test_an_endpoint_takes_traffic_and_scores_nothing(still_azure: EmbeddedAzure, group: str) -> None:
+def test_an_endpoint_takes_traffic_and_scores_nothing(still_azure: ServedAzure, group: str) -> None:
     workspace = ml.put_workspace(still_azure, group)
 
     def put(below: str, body: dict[str, Any]) -> dict[str, Any]:
@@ -207,7 +207,7 @@ def test_an_endpoint_takes_traffic_and_scores_nothing(still_azure: EmbeddedAzure
     assert still_azure.delete(endpoint["id"], ml.ML).is_success
 
 
-def test_a_machine_has_its_power_and_runs_no_script(still_azure: EmbeddedAzure, group: str) -> None:
+def test_a_machine_has_its_power_and_runs_no_script(still_azure: ServedAzure, group: str) -> None:
     machine = machines.Network(still_azure, group).machine()
     assert machine.power == "running"
     script = {"commandId": "RunShellScript", "script": ["true"]}
@@ -225,7 +225,7 @@ def test_a_machine_has_its_power_and_runs_no_script(still_azure: EmbeddedAzure, 
 
 
 @pytest.mark.slow
-def test_blobs_are_kept_once_somebody_uploads_one(own_still_azure: EmbeddedAzure) -> None:
+def test_blobs_are_kept_once_somebody_uploads_one(own_still_azure: ServedAzure) -> None:
     group = new_group(own_still_azure)
     account = ml.put_storage(own_still_azure, group)
     containers = f"{account}/blobServices/default/containers"
@@ -245,7 +245,7 @@ def test_blobs_are_kept_once_somebody_uploads_one(own_still_azure: EmbeddedAzure
 
 
 @pytest.mark.slow
-def test_everything_is_there_after_a_restart(own_still_azure: EmbeddedAzure) -> None:
+def test_everything_is_there_after_a_restart(own_still_azure: ServedAzure) -> None:
     group = new_group(own_still_azure)
     path = f"{group}/providers/Microsoft.ContainerService/managedClusters/gpu"
     own_still_azure.made(path, managed_clusters.cluster(), managed_clusters.CLUSTERS)

@@ -13,7 +13,7 @@ from localazure.plugin.servicer import Provider
 from localazure.plugin.wire import from_struct, to_struct
 from tests.localazure.plugin import fake_arm
 from tests.localazure.plugin.fake_arm import FakeArm
-from tests.support.embedded import EmbeddedAzure
+from tests.support.embedded import ServedAzure
 
 SUBSCRIPTION = "00000000-0000-0000-0000-000000000000"
 
@@ -118,7 +118,7 @@ def engine(unconfigured: Engine, arm: FakeArm) -> Engine:
     return unconfigured
 
 
-def connect(engine: Engine, azure: EmbeddedAzure, monkeypatch: pytest.MonkeyPatch) -> Engine:
+def connect(engine: Engine, azure: ServedAzure, monkeypatch: pytest.MonkeyPatch) -> Engine:
     """Configured for the embedded Azure in place of a fake one."""
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(azure.ca_bundle))
     engine.configure(
@@ -141,3 +141,13 @@ def configuration(host: str) -> dict[str, str]:
         "metadataHost": host,
         "disableInstanceDiscovery": "true",
     }
+
+
+@pytest.fixture(scope="session")
+def azure(served_azure: ServedAzure) -> ServedAzure:
+    return served_azure
+
+
+@pytest.fixture
+def own_azure(own_served_azure: ServedAzure) -> ServedAzure:
+    return own_served_azure

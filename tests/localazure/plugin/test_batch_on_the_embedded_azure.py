@@ -9,7 +9,7 @@ import pytest
 from localazure.plugin.wire import from_struct
 from tests.localazure.plugin.conftest import Engine, connect, details_of
 from tests.support.batch_bodies import PENDING, T4, new_name, put_identity, put_storage
-from tests.support.embedded import EmbeddedAzure, until
+from tests.support.embedded import ServedAzure, until
 
 ACCOUNT = "azure-native:batch:BatchAccount"
 POOL = "azure-native:batch:Pool"
@@ -21,7 +21,7 @@ HPC = {"publisher": "microsoft-dsvm", "offer": "ubuntu-hpc", "sku": "2204", "ver
 
 
 @pytest.fixture
-def engine(unconfigured: Engine, azure: EmbeddedAzure, monkeypatch: pytest.MonkeyPatch) -> Engine:
+def engine(unconfigured: Engine, azure: ServedAzure, monkeypatch: pytest.MonkeyPatch) -> Engine:
     return connect(unconfigured, azure, monkeypatch)
 
 
@@ -56,7 +56,7 @@ def account(stack: Stack) -> str:
     return str(checked["accountName"])
 
 
-def full_account(azure: EmbeddedAzure, group: str) -> dict[str, Any]:
+def full_account(azure: ServedAzure, group: str) -> dict[str, Any]:
     identity = put_identity(azure, group)["id"]
     storage = put_storage(azure, group, allowSharedKeyAccess=False)["id"]
     return {
@@ -108,7 +108,7 @@ def full_pool(identity: str) -> dict[str, Any]:
 
 
 @pytest.fixture
-def cases(azure: EmbeddedAzure, group: str, stack: Stack, account: str) -> Callable[[str], dict[str, Any]]:
+def cases(azure: ServedAzure, group: str, stack: Stack, account: str) -> Callable[[str], dict[str, Any]]:
     """Full inputs of each type, with what has to stand before it."""
 
     def inputs_of(token: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import pytest
 
 from localazure.plugin.wire import from_struct
 from tests.localazure.plugin.conftest import Engine, connect
-from tests.support.embedded import EmbeddedAzure
+from tests.support.embedded import ServedAzure
 from tests.support.ml_resources import T4, put_insights, put_storage, put_vault, put_workspace, upload
 
 _ML = "azure-native:machinelearningservices"
@@ -20,7 +20,7 @@ CLUSTER = {"computeType": "AmlCompute", "properties": {"vmSize": T4, "scaleSetti
 
 
 @pytest.fixture
-def engine(unconfigured: Engine, azure: EmbeddedAzure, monkeypatch: pytest.MonkeyPatch) -> Engine:
+def engine(unconfigured: Engine, azure: ServedAzure, monkeypatch: pytest.MonkeyPatch) -> Engine:
     return connect(unconfigured, azure, monkeypatch)
 
 
@@ -50,21 +50,21 @@ def holds(outputs: Any, part: Any) -> bool:
     return outputs == part
 
 
-Made = Callable[[EmbeddedAzure, str], tuple[dict[str, Any], dict[str, Any]]]
+Made = Callable[[ServedAzure, str], tuple[dict[str, Any], dict[str, Any]]]
 
 
-def vault(azure: EmbeddedAzure, group: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def vault(azure: ServedAzure, group: str) -> tuple[dict[str, Any], dict[str, Any]]:
     properties = {"tenantId": azure.tenant_id, "sku": {"family": "A", "name": "standard"}, "enableRbacAuthorization": True}
     return {"properties": properties, "vaultName": f"v{group[-10:]}"}, {
         "properties": {**properties, "enabledForDeployment": True}
     }
 
 
-def insights(azure: EmbeddedAzure, group: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def insights(azure: ServedAzure, group: str) -> tuple[dict[str, Any], dict[str, Any]]:
     return {"kind": "web", "applicationType": "web", "retentionInDays": 30}, {"retentionInDays": 60}
 
 
-def workspace(azure: EmbeddedAzure, group: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def workspace(azure: ServedAzure, group: str) -> tuple[dict[str, Any], dict[str, Any]]:
     inputs = {
         "identity": {"type": "SystemAssigned"},
         "storageAccount": put_storage(azure, group),
@@ -79,13 +79,13 @@ def workspace(azure: EmbeddedAzure, group: str) -> tuple[dict[str, Any], dict[st
 _RULE = {"type": "ServiceTag", "destination": {"serviceTag": "Storage", "protocol": "TCP", "portRanges": "443"}}
 
 
-def compute(azure: EmbeddedAzure, group: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def compute(azure: ServedAzure, group: str) -> tuple[dict[str, Any], dict[str, Any]]:
     name = put_workspace(azure, group).rsplit("/", 1)[1]
     wider = {**CLUSTER, "properties": {**CLUSTER["properties"], "scaleSettings": {"minNodeCount": 0, "maxNodeCount": 4}}}
     return {"workspaceName": name, "computeName": "gpu", "properties": CLUSTER}, {"properties": wider}
 
 
-def model(azure: EmbeddedAzure, group: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def model(azure: ServedAzure, group: str) -> tuple[dict[str, Any], dict[str, Any]]:
     found = put_workspace(azure, group)
     account = found_account(azure, found)
     upload(azure, account, "models", "mnist/saved_model.pb")
@@ -94,7 +94,7 @@ def model(azure: EmbeddedAzure, group: str) -> tuple[dict[str, Any], dict[str, A
     return inputs, {"properties": {**properties, "tags": {"a": "b"}}}
 
 
-def environment(azure: EmbeddedAzure, group: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def environment(azure: ServedAzure, group: str) -> tuple[dict[str, Any], dict[str, Any]]:
     name = put_workspace(azure, group).rsplit("/", 1)[1]
     routes = {kind: {"path": "/", "port": 5001} for kind in ("livenessRoute", "readinessRoute", "scoringRoute")}
     properties = {"image": "mcr.microsoft.com/azureml/minimal:1", "inferenceConfig": routes, "osType": "Linux"}
@@ -102,7 +102,7 @@ def environment(azure: EmbeddedAzure, group: str) -> tuple[dict[str, Any], dict[
     return inputs, {"properties": {**properties, "description": "as it was"}}
 
 
-def datastore(azure: EmbeddedAzure, group: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def datastore(azure: ServedAzure, group: str) -> tuple[dict[str, Any], dict[str, Any]]:
     found = put_workspace(azure, group)
     account = found_account(azure, found)
     upload(azure, account, "models", "x")
@@ -116,7 +116,7 @@ def datastore(azure: EmbeddedAzure, group: str) -> tuple[dict[str, Any], dict[st
     return inputs, {"properties": {**properties, "description": "of the stack"}}
 
 
-def found_account(azure: EmbeddedAzure, workspace_id: str) -> str:
+def found_account(azure: ServedAzure, workspace_id: str) -> str:
     return azure.get(workspace_id, "2025-12-01").json()["properties"]["storageAccount"].rsplit("/", 1)[1]
 
 
@@ -133,7 +133,7 @@ CASES: list[tuple[str, Made]] = [
 
 @pytest.mark.parametrize(("token", "made"), CASES, ids=[case[0] for case in CASES])
 def test_a_resource_of_machine_learning_lives_without_false_differences(
-    engine: Engine, azure: EmbeddedAzure, group: str, token: str, made: Made
+    engine: Engine, azure: ServedAzure, group: str, token: str, made: Made
 ) -> None:
     inputs, edit = made(azure, group)
     live(engine, token, {**inputs, "resourceGroupName": group.rsplit("/", 1)[1]}, edit)
@@ -158,7 +158,7 @@ def template(name: str, **properties: Any) -> dict[str, Any]:
     }
 
 
-def test_a_template_deployment_is_a_resource_that_leaves_what_it_made(engine: Engine, azure: EmbeddedAzure, group: str) -> None:
+def test_a_template_deployment_is_a_resource_that_leaves_what_it_made(engine: Engine, azure: ServedAzure, group: str) -> None:
     name = f"st{group[-12:].replace('-', '0')}"
     inputs = {
         "resourceGroupName": group.rsplit("/", 1)[1],

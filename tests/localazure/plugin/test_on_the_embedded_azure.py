@@ -8,7 +8,7 @@ import pytest
 
 from localazure.plugin.wire import from_struct
 from tests.localazure.plugin.conftest import SUBSCRIPTION, Engine, connect, details_of, left_behind
-from tests.support.embedded import EmbeddedAzure
+from tests.support.embedded import ServedAzure
 
 GROUP = "azure-native:resources:ResourceGroup"
 IDENTITY = "azure-native:managedidentity:UserAssignedIdentity"
@@ -27,14 +27,14 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 
 
 @pytest.fixture
-def connected(unconfigured: Engine, monkeypatch: pytest.MonkeyPatch) -> Callable[[EmbeddedAzure], Engine]:
+def connected(unconfigured: Engine, monkeypatch: pytest.MonkeyPatch) -> Callable[[ServedAzure], Engine]:
     return lambda azure: connect(unconfigured, azure, monkeypatch)
 
 
 @pytest.mark.parametrize(("token", "inputs", "edit"), CASES, ids=[case[0] for case in CASES])
 def test_a_resource_lives_from_check_to_delete_without_false_differences(
-    connected: Callable[[EmbeddedAzure], Engine],
-    azure: EmbeddedAzure,
+    connected: Callable[[ServedAzure], Engine],
+    azure: ServedAzure,
     group: str,
     token: str,
     inputs: dict[str, Any],
@@ -75,7 +75,7 @@ def holds(outputs: Any, part: Any) -> bool:
 
 
 def test_a_role_assignment_hangs_under_the_resource_that_it_is_about(
-    connected: Callable[[EmbeddedAzure], Engine], azure: EmbeddedAzure, group: str
+    connected: Callable[[ServedAzure], Engine], azure: ServedAzure, group: str
 ) -> None:
     engine = connected(azure)
     checked, failures = engine.check(ROLE, {"scope": group, "principalId": azure.principal_id, "roleDefinitionId": READER})
@@ -87,7 +87,7 @@ def test_a_role_assignment_hangs_under_the_resource_that_it_is_about(
 
 
 def test_azure_refuses_a_value_of_another_type_by_its_path(
-    connected: Callable[[EmbeddedAzure], Engine], azure: EmbeddedAzure, group: str
+    connected: Callable[[ServedAzure], Engine], azure: ServedAzure, group: str
 ) -> None:
     engine = connected(azure)
     checked, _ = engine.check(WORKSPACE, {"resourceGroupName": group.split("/")[-1], "retentionInDays": "many"})
@@ -97,9 +97,7 @@ def test_azure_refuses_a_value_of_another_type_by_its_path(
     assert "properties.retentionInDays" in details_of(refused.value)
 
 
-def test_a_missing_resource_group_is_azures_own_refusal(
-    connected: Callable[[EmbeddedAzure], Engine], azure: EmbeddedAzure
-) -> None:
+def test_a_missing_resource_group_is_azures_own_refusal(connected: Callable[[ServedAzure], Engine], azure: ServedAzure) -> None:
     engine = connected(azure)
     with pytest.raises(grpc.RpcError, match='Status=404 Code="ResourceGroupNotFound"'):
         engine.create(IDENTITY, {"resourceGroupName": "nobodys", "resourceName": "n", "location": "westeurope"})
@@ -107,7 +105,7 @@ def test_a_missing_resource_group_is_azures_own_refusal(
 
 @pytest.mark.slow
 def test_a_token_that_a_restarted_azure_still_takes_needs_no_new_sign_in(
-    connected: Callable[[EmbeddedAzure], Engine], own_azure: EmbeddedAzure
+    connected: Callable[[ServedAzure], Engine], own_azure: ServedAzure
 ) -> None:
     engine = connected(own_azure)
     created = engine.create(GROUP, {"resourceGroupName": "kept", "location": "westeurope"})
@@ -118,7 +116,7 @@ def test_a_token_that_a_restarted_azure_still_takes_needs_no_new_sign_in(
 
 @pytest.mark.slow
 def test_an_azure_that_is_killed_while_it_works_leaves_what_the_next_update_completes(
-    connected: Callable[[EmbeddedAzure], Engine], own_azure: EmbeddedAzure
+    connected: Callable[[ServedAzure], Engine], own_azure: ServedAzure
 ) -> None:
     engine = connected(own_azure)
     inputs = {"resourceGroupName": "half", "location": "westeurope", "tags": {"a": "b"}}
@@ -133,7 +131,7 @@ def test_an_azure_that_is_killed_while_it_works_leaves_what_the_next_update_comp
     assert from_struct(completed.properties)["tags"] == {"a": "b"}
 
 
-def test_the_functions_read_what_exists(connected: Callable[[EmbeddedAzure], Engine], azure: EmbeddedAzure, group: str) -> None:
+def test_the_functions_read_what_exists(connected: Callable[[ServedAzure], Engine], azure: ServedAzure, group: str) -> None:
     engine = connected(azure)
     name = group.split("/")[-1]
     assert engine.invoke("azure-native:authorization:getClientConfig")["objectId"] == azure.principal_id

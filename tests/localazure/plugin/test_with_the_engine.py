@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support import warm_python
-from tests.support.embedded import SECOND_SUBSCRIPTION, SUBSCRIPTION, EmbeddedAzure
+from tests.support.embedded import SECOND_SUBSCRIPTION, SUBSCRIPTION, ServedAzure
 from tests.support.small_stack import RUN, SmallStack
 from tests.support.stack import connected_environment, connection_keys
 
@@ -46,7 +46,7 @@ pulumi.export("groupLocation", resources.get_resource_group_output(resource_grou
 class Connected(SmallStack):
     """With the embedded Azure."""
 
-    def __init__(self, folder: Path, azure: EmbeddedAzure, engine_bin: Path) -> None:
+    def __init__(self, folder: Path, azure: ServedAzure, engine_bin: Path) -> None:
         super().__init__(folder, warm_python.warmed(connected_environment(azure, engine_bin)), PROGRAM)
         self.set(**connection_keys(azure))
 
@@ -61,7 +61,7 @@ class Connected(SmallStack):
 
 
 @pytest.fixture
-def stack(tmp_path: Path, azure: EmbeddedAzure, engine_bin: Path) -> Connected:
+def stack(tmp_path: Path, azure: ServedAzure, engine_bin: Path) -> Connected:
     return Connected(tmp_path, azure, engine_bin)
 
 
@@ -86,7 +86,7 @@ def test_a_stack_lives_from_preview_to_destroy(stack: Connected) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_a_lost_create_is_completed_and_an_import_changes_nothing(stack: Connected, azure: EmbeddedAzure) -> None:
+def test_a_lost_create_is_completed_and_an_import_changes_nothing(stack: Connected, azure: ServedAzure) -> None:
     lost = azure.command("fault", "lose-answer", "--method", "PUT", "--path", "*/storageAccounts/*", "--count", "0")
     assert lost.returncode == 0
     shown = stack.run("up", *RUN, expected=1)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from localazure.weather.state import CALM, ROUGH
+from tests.support.embedded import ServedAzure
 from tests.support.sky import Sky, sky
 
 
@@ -24,3 +25,13 @@ def rough(server: Sky) -> Sky:
 def calm(server: Sky) -> Sky:
     server.turn(CALM)
     return server
+
+
+@pytest.fixture(scope="session")
+def azure(served_azure: ServedAzure) -> ServedAzure:
+    return served_azure
+
+
+@pytest.fixture
+def own_azure(own_served_azure: ServedAzure) -> ServedAzure:
+    return own_served_azure

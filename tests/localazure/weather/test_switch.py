@@ -10,7 +10,7 @@ from localazure.fault import Fault
 from localazure.folder import LocalFolder
 from localazure.weather.parts import PARTS
 from localazure.weather.state import CALM, ROUGH, Weather, kept
-from tests.support.embedded import EmbeddedAzure
+from tests.support.embedded import ServedAzure
 from tests.support.sky import Sky
 
 ALL_ROUGH = {name for name, part in PARTS.items() if part.rough}
@@ -72,7 +72,7 @@ def test_faults_end_and_the_weather_stays(rough: Sky) -> None:
 
 
 @pytest.mark.slow
-def test_a_server_starts_in_rough_weather_says_so_and_keeps_it(own_azure: EmbeddedAzure) -> None:
+def test_a_server_starts_in_rough_weather_says_so_and_keeps_it(own_azure: ServedAzure) -> None:
     assert "in calm weather" in own_azure.command("status").stdout
     refused = own_azure.command("start", "--weather", "rough")
     assert (refused.returncode, refused.stderr.count("\n")) == (1, 1)

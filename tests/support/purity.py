@@ -1,0 +1,87 @@
+"""Holds quick tests to what they promise: no process, no port, no connection, no waiting for the clock.
+
+A quick test, one without the mark `slow`, that does any of these fails by name, with the call that did it. The interpreter's
+audit events tell of processes and sockets, wherever in the program they are used; `time.sleep` has none before Python 3.13, and
+is replaced.
+"""
+
+import sys
+import threading
+import time
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+
+FORBIDDEN = {
+    "subprocess.Popen": "starts a process",
+    "os.posix_spawn": "starts a process",
+    "os.fork": "forks",
+    "os.forkpty": "forks",
+    "os.exec": "replaces its process",
+    "os.system": "starts a shell",
+    "socket.bind": "opens a port",
+    "socket.connect": "opens a connection",
+    "socket.getaddrinfo": "looks a host up",
+}
+
+
+class ImpureError(AssertionError):
+    """A quick test did what only slow ones may."""
+
+
+class Guard:
+    """One for a process: an audit hook can't be removed. It watches while a quick test runs."""
+
+    def __init__(self) -> None:
+        self.watching = False
+        self.done: list[str] = []
+        self._sleep = time.sleep
+        sys.addaudithook(self._audited)
+
+    def watch(self) -> None:
+        self.watching, self.done = True, []
+        time.sleep = self._sleeping
+
+    def release(self) -> None:
+        self.watching = False
+        time.sleep = self._sleep
+
+    def _audited(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if self.watching and event in FORBIDDEN:
+            self._refuse(f"{FORBIDDEN[event]} ({event}: {', '.join(map(repr, arguments[:2]))})")
+
+    def _sleeping(self, seconds: float) -> None:
+        if threading.current_thread() is threading.main_thread():
+            self._refuse(f"sleeps for {seconds} s")
+        self._sleep(seconds)
+
+    def _refuse(self, what: str) -> None:
+        self.done.append(what)
+        raise ImpureError(f"a quick test {what}: test it in its own process, or mark it `slow`")
+
+
+_guard = Guard()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    if item.get_closest_marker("slow") or item.get_closest_marker("nightly"):
+        return (yield)
+    _guard.watch()
+    try:
+        return (yield)
+    finally:
+        _guard.release()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, pytest.TestReport, Any]:
+    """Fails a test whose own code, or the program, caught the refusal."""
+    report = yield
+    if _guard.done and report.outcome == "passed":
+        report.outcome = "failed"
+        report.longrepr = f"a quick test {_guard.done[0]}: test it in its own process, or mark it `slow`"
+    if call.when == "teardown":
+        _guard.done = []
+    return report
