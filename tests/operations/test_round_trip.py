@@ -1,13 +1,12 @@
 """`adopt` and `import` read back what the library declares: settings of a stack file, bodies of Azure, the same settings.
 
 Each happy case is declared once (`tests.components.recorded_bodies`); both readers get its bodies as Azure would answer them. A
-key that a reader leaves out makes its path appear among those that are lost. What is lost on purpose is listed here with its
-reason.
+key that a reader leaves out is among those that are lost. What is lost on purpose is listed here with its reason.
 """
 
 import fnmatch
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+import functools
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -18,9 +17,12 @@ from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.formats.body_reader import Reading
 from azure_gpu.formats.document import Document
 from azure_gpu_operations.adopting.keys import ExistingResource, part_of
+from azure_gpu_operations.graph.recorded import Recorded
 from azure_gpu_operations.preflight.template import Sent, template_of
+from tests.components import recorded_bodies
 from tests.components.recorded_bodies import CASES
-from tests.components.recording import SUBSCRIPTION
+from tests.components.recording import KEYS, SUBSCRIPTION
+from tests.components.settings_of import configuration
 from tests.support import graphs
 
 DAY = "2026-12-30"
@@ -46,6 +48,89 @@ NAMES = sorted(
     for path in CASES.glob("*.happy.*.yaml")
     if path.stem.split(".")[0] in ("cluster", "pool", "ml_workspace", "ml_endpoint")
 )
+
+GROUP = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/company/providers"
+SUBNET = f"{GROUP}/Microsoft.Network/virtualNetworks/v/subnets/s"
+BELOW_WORKSPACE = f"{GROUP}/Microsoft.MachineLearningServices/workspaces/w"
+# Keys that no case sets, declared here.
+MORE: dict[str, Any] = {
+    "location": "eastus",
+    "foundation": {"identity": "create", "storage": "create", "registry": "create", "log_workspace": "create"},
+    "batch_account": "create",
+    "pools": {
+        "ring": {
+            "size": "Standard_NC4as_T4_v3",
+            "dedicated_nodes": 2,
+            "inter_node": True,
+            "start_task": {"command": "/bin/true", "wait_for_success": False},
+            "expires_after": "2026-12-31",
+        }
+    },
+    "clusters": {
+        "long": {
+            "tier": "premium",
+            "long_term_support": True,
+            "gpu_pools": {"t4": {"size": "Standard_NC4as_T4_v3", "tags": {"a": "b"}}},
+            "expires_after": "2026-12-31",
+        }
+    },
+    "ml_workspace": {
+        "network": "private",
+        "private_endpoint": {"subnet_id": SUBNET},
+        "high_business_impact": True,
+        "friendly_name": "Vision",
+        "description": "of the team",
+        "computes": {
+            "gpus": {
+                "size": "Standard_NC4as_T4_v3",
+                "min_nodes": 1,
+                "max_nodes": 4,
+                "idle_minutes": 7,
+                "spot": True,
+                "public_addresses": False,
+                "subnet_id": SUBNET,
+                "description": "of the team",
+                "tags": {"a": "b"},
+                "expires_after": "2026-12-31",
+            }
+        },
+    },
+    "ml_endpoints": {
+        "scores": {
+            "auth": "key",
+            "network": "private",
+            "identity": "system",
+            "description": "of the team",
+            "tags": {"a": "b"},
+            "deployments": {
+                "blue": {
+                    "model": f"{BELOW_WORKSPACE}/models/digits/versions/1",
+                    "environment": f"{BELOW_WORKSPACE}/environments/serving/versions/3",
+                    "code": {"code": f"{BELOW_WORKSPACE}/codes/scripts/versions/1", "script": "score.py"},
+                    "instance_type": "Standard_NC4as_T4_v3",
+                    "instances": 2,
+                    "probes": {
+                        "liveness": {
+                            "initial_delay_seconds": 61,
+                            "period_seconds": 12,
+                            "timeout_seconds": 3,
+                            "failure_threshold": 5,
+                        },
+                        "readiness": {"success_threshold": 2},
+                    },
+                    "requests": {"timeout_seconds": 90, "concurrent": 2, "queue_seconds": 0.5},
+                    "environment_variables": {"A": "b"},
+                    "model_mount_path": "/models",
+                    "egress": "private",
+                    "app_insights": True,
+                    "description": "of the team",
+                    "tags": {"a": "b"},
+                }
+            },
+            "expires_after": "2026-12-31",
+        }
+    },
+}
 
 # What isn't read back, by a pattern over section and path. Each of them is lost in some case, or it has to go.
 NOT_IN_A_BODY = {
@@ -85,6 +170,7 @@ LOST_BY_ADOPT = {
     "clusters.*.kubernetes_version": "AKS upgrades it, and a version in the file would take it back",
     "pools.*.mounts": "pinned by `overrides`",
     "ml_workspace.insights": "used as it is",
+    "ml_workspace.private_endpoint": "a resource of its own",
     "ml_workspace.models": "not adopted",
     "ml_workspace.environments": "not adopted",
     "ml_workspace.computes.on-shared": "only clusters of machines are adopted",
@@ -95,9 +181,16 @@ LOST_BY_ADOPT = {
 }
 
 
-def existing(case: str) -> Iterator[ExistingResource]:
-    """What a case declares, as Azure would answer it, each under its name in the stack file."""
-    sent = template_of(graphs.recorded(case), SUBSCRIPTION, "deployer").sent
+@functools.cache
+def declarations() -> Sequence[tuple[str, Mapping[str, Any], Recorded]]:
+    """Name, settings and what they declare."""
+    found = [(name, yaml.safe_load((CASES / f"{name}.yaml").read_text())["says"], graphs.recorded(name)) for name in NAMES]
+    return [*found, ("more", MORE, graphs.read("more", recorded_bodies.declared_by_program(configuration(MORE), KEYS)))]
+
+
+def existing(declared: Recorded) -> Iterator[ExistingResource]:
+    """What is declared, as Azure would answer it, each under its name in the stack file."""
+    sent = template_of(declared, SUBSCRIPTION, "deployer").sent
     for each in sent:
         kind = TYPES[each.type]
         if kind in SECTION:
@@ -155,14 +248,14 @@ def _plain(value: Any) -> Any:
     return value.lower().removesuffix(":latest") if isinstance(value, str) else value
 
 
-def _lost_in(case: str, read: Any, types: Any) -> Iterator[tuple[str, str]]:
-    said = yaml.safe_load((Path(CASES) / f"{case}.yaml").read_text(encoding="utf-8"))["says"]
-    for one in existing(case):
+def _lost_in(said: Mapping[str, Any], declared: Recorded, read: Any, types: Any) -> Iterator[tuple[str, str]]:
+    for one in existing(declared):
         if one.azure_type in types:
             section = SECTION[one.azure_type]
-            is_one = one.azure_type is azure_types.ML_WORKSPACE
-            expected = said[section] if is_one else said[section][one.name]
-            yield from lost(expected, read(one), section if is_one else f"{section}.{one.name}")
+            if one.azure_type is azure_types.ML_WORKSPACE:
+                yield from lost(said[section], read(one), section)
+            else:
+                yield from lost(said[section][one.name], read(one), f"{section}.{one.name}")
 
 
 @pytest.mark.parametrize(
@@ -176,8 +269,8 @@ def _lost_in(case: str, read: Any, types: Any) -> Iterator[tuple[str, str]]:
 def test_what_the_library_declares_is_read_back(read: Any, types: Any, known: Mapping[str, str]) -> None:
     met: set[str] = set()
     unknown: list[str] = []
-    for case in NAMES:
-        for path, what in _lost_in(case, read, types):
+    for case, said, declared in declarations():
+        for path, what in _lost_in(said, declared, read, types):
             reasons = [
                 pattern for pattern in known if fnmatch.fnmatchcase(path, pattern) or fnmatch.fnmatchcase(path, f"{pattern}.*")
             ]

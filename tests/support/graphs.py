@@ -6,6 +6,7 @@ a graph's recording by number; a registration's dependencies take the place of t
 
 import json
 import re
+from collections.abc import Mapping
 from datetime import date
 from functools import cache
 from typing import Any
@@ -35,7 +36,11 @@ def graph(name: str) -> Graph:
 
 
 def recorded(name: str) -> Recorded:
-    found = _record()[name]
+    return read(name, _record()[name])
+
+
+def read(name: str, found: Mapping[str, Any]) -> Recorded:
+    """`found`: as `tests.components.recorded_bodies` has what a program declares."""
     numbers = {
         urn.rpartition("::")[2]: number for number, urn in enumerate(found["resources"], 1) if "azuregpu:" not in _type(urn)
     }
