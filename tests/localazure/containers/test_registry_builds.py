@@ -1,4 +1,4 @@
-"""Builds that a registry runs on a server, of the checkout or an upload: what they make, what they tell of a failure, their end."""
+"""Builds that a registry runs on a server, of the checkout or an upload: what they make, what they say when they fail."""
 
 import time
 import uuid

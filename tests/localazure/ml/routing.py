@@ -1,10 +1,10 @@
-"""A router in the test's own process, in front of small servers that do what a request's body tells them."""
+"""A router in front of small servers that do what a request's body tells them: connections are in memory, and time is virtual."""
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, cast
 
 from localazure.ml.bodies import GONE
 from localazure.ml.gate import Gate
@@ -13,9 +13,15 @@ from localazure.ml.refusals import access_denied
 from localazure.ml.router import Router
 from localazure.ml.slots import Instance, LiveDeployment, Settings
 from localazure.ml.upstream import Upstream
+from tests.support.virtual_time import VirtualTimeLoop
 
 KEY = b"a-key"
 SECONDS = 10
+
+
+def network() -> "Network":
+    """The loop that runs."""
+    return cast("Network", asyncio.get_running_loop())
 
 
 class OpenGate(Gate):
@@ -29,6 +35,101 @@ class OpenGate(Gate):
             raise access_denied("No.")
 
 
+class Pipe(asyncio.Transport):
+    """One end of a connection in memory."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, protocol: asyncio.BaseProtocol) -> None:
+        super().__init__()
+        self._loop = loop
+        self._protocol: Any = protocol
+        self._peer: Pipe
+        self._closing = self._lost = self._paused = False
+        self._arrived: list[bytes] = []
+
+    def join(self, peer: "Pipe") -> None:
+        self._peer, peer._peer = peer, self
+        for end in (self, peer):
+            end._protocol.connection_made(end)
+
+    def write(self, data: Any) -> None:
+        if not self._closing and data:
+            self._peer._arrived.append(bytes(data))
+            self._loop.call_soon(self._peer._deliver)
+
+    def is_closing(self) -> bool:
+        return self._closing
+
+    def close(self) -> None:
+        if not self._closing:
+            self._closing = True
+            self._loop.call_soon(self._lose)
+            self._loop.call_soon(self._peer._end)
+
+    def abort(self) -> None:
+        self._arrived.clear()
+        self.close()
+
+    def pause_reading(self) -> None:
+        self._paused = True
+
+    def resume_reading(self) -> None:
+        self._paused = False
+        self._loop.call_soon(self._deliver)
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        """What is written is with the other end at once."""
+
+    def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
+        self._protocol = protocol
+
+    def get_protocol(self) -> asyncio.BaseProtocol:
+        return self._protocol
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        return default
+
+    def _deliver(self) -> None:
+        while self._arrived and not self._paused and not self._closing:
+            self._protocol.data_received(self._arrived.pop(0))
+
+    def _end(self) -> None:
+        """The other end has closed the connection."""
+        self._paused = False
+        self._deliver()
+        if not self._closing:
+            self._closing = True
+            self._lose()
+
+    def _lose(self) -> None:
+        if not self._lost:
+            self._lost = True
+            self._protocol.connection_lost(None)
+
+
+class Network(VirtualTimeLoop):
+    """Servers by port; no socket is opened."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.servers: dict[int, Callable[[asyncio.StreamReader, asyncio.StreamWriter], Any]] = {}
+        self._last = 50_000
+
+    def listen(self, serve: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Any], port: int = 0) -> int:
+        self._last += 1
+        self.servers[port or self._last] = serve
+        return port or self._last
+
+    async def create_connection(self, factory: Any, host: Any = None, port: Any = None, **_: Any) -> Any:
+        serve = self.servers.get(port)
+        if serve is None:
+            raise ConnectionRefusedError(f"nobody listens at {port}")
+        reader = asyncio.StreamReader(loop=self)
+        protocol, theirs = factory(), asyncio.StreamReaderProtocol(reader, serve, loop=self)
+        here, there = Pipe(self, protocol), Pipe(self, theirs)
+        there.join(here)
+        return here, protocol
+
+
 class Server:
     """Answers each request with what it was sent, or as the request's JSON says: `status`, `sleep`, `die`, `half`, `close`."""
 
@@ -37,20 +138,17 @@ class Server:
         self.requests: list[tuple[str, dict[str, str], bytes]] = []  # line, headers, body
         self.connections = 0
         self.most_at_once = self._now = 0
-        self._server: asyncio.Server | None = None
         self._writers: set[asyncio.StreamWriter] = set()
 
     async def start(self, port: int = 0) -> "Server":
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", port)
-        self.port = self._server.sockets[0].getsockname()[1]
+        self.port = network().listen(self._serve, port)
         return self
 
     async def stop(self) -> None:
-        if self._server is not None:
-            self._server.close()
-            for writer in self._writers:
-                writer.close()
-            await asyncio.sleep(0)
+        network().servers.pop(self.port, None)
+        for writer in self._writers:
+            writer.close()
+        await asyncio.sleep(0)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
@@ -177,4 +275,9 @@ def play(told: Callable[[Scene], Any]) -> None:
         async with asyncio.timeout(SECONDS), scene() as made:
             await told(made)
 
-    asyncio.run(run())
+    play_coroutine(run())
+
+
+def play_coroutine(work: Coroutine[Any, Any, Any]) -> None:
+    with asyncio.Runner(loop_factory=Network) as runner:
+        runner.run(work)

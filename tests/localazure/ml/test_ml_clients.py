@@ -29,6 +29,11 @@ found["left"] = [each.name for each in client.workspaces.list()]
 ASSETS = """
 from azure.ai.ml.entities import AmlCompute, Environment, Model
 from azure.core.exceptions import HttpResponseError
+
+
+@pytest.fixture(scope="module")
+def azure(served_azure: ServedAzure) -> ServedAzure:
+    return served_azure
 account = given["account"]
 
 client.compute.begin_create_or_update(

@@ -67,6 +67,11 @@ client.online_endpoints.begin_delete(name).result()
 REGISTER = """
 from azure.ai.ml.entities import Model
 
+
+@pytest.fixture(scope="module")
+def azure(served_azure: ServedAzure) -> ServedAzure:
+    return served_azure
+
 made = client.models.create_or_update(Model(name="local", path=given["folder"] + "/model/files", type="custom_model"))
 found["registered"] = [made.name, made.version, made.path]
 """

@@ -14,7 +14,7 @@ from localazure.kinds import ml_workspaces
 from localazure.kinds.ml_kind import DELETED
 from localazure.kinds.ml_workspace_rules import RECOVER
 from tests.localazure.conftest import new_group
-from tests.support.embedded import EmbeddedAzure, until
+from tests.support.embedded import EmbeddedAzure
 from tests.support.ml_resources import (
     ML,
     REGION,
@@ -219,7 +219,7 @@ def test_a_name_in_another_group_is_another_workspace_and_a_group_takes_its_work
     other = new_group(azure)
     put_workspace(azure, other, name)
     assert azure.delete(group, "2024-03-01").status_code == 202
-    until(lambda: azure.get(group, "2024-03-01").status_code == 404, "the group is gone")
+    azure.until(lambda: azure.get(group, "2024-03-01").status_code == 404, "the group is gone")
     new = azure.put(group, {"location": REGION}, "2024-03-01")
     assert new.status_code == 201
     assert refused(azure.put(found, workspace_body(azure, group), ML)) == (400, "BadRequest", SOFT_DELETED)

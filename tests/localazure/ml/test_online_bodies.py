@@ -6,7 +6,7 @@ import pytest
 from starlette.types import Message
 
 from localazure.ml import bodies
-from tests.localazure.ml.routing import Scene, play
+from tests.localazure.ml.routing import Scene, play, play_coroutine
 
 
 def test_a_chunked_body_arrives_whole_and_a_connection_is_used_again() -> None:
@@ -59,7 +59,7 @@ def test_a_body_that_comes_drop_by_drop_is_given_up(monkeypatch: pytest.MonkeyPa
         return {"type": "http.request", "body": b"a", "more_body": True}
 
     with pytest.raises(bodies.refusals.RefusedError) as refused:
-        asyncio.run(bodies.whole(receive, b"100", bodies.Share(bodies.Memory())))
+        play_coroutine(bodies.whole(receive, b"100", bodies.Share(bodies.Memory())))
     assert (refused.value.status, refused.value.code) == (408, "RequestBodyTimeout")
 
 

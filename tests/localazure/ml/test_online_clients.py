@@ -19,6 +19,11 @@ from azure.ai.ml.entities import (
 )
 from azure.core.exceptions import HttpResponseError, ResourceNotFoundError
 
+
+@pytest.fixture(scope="module")
+def azure(served_azure: ServedAzure) -> ServedAzure:
+    return served_azure
+
 name = given["name"]
 identity = IdentityConfiguration(
     type="user_assigned", user_assigned_identities=[ManagedIdentityConfiguration(resource_id=given["identity"])]

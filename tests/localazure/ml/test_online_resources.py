@@ -15,7 +15,13 @@ from localazure.kinds import ml_online_endpoints
 from tests.localazure.conftest import new_group
 from tests.localazure.ml.online_world import Endpoint, World
 from tests.support import ml_resources as ml
-from tests.support.embedded import EmbeddedAzure
+from tests.support.embedded import EmbeddedAzure, ServedAzure
+
+
+@pytest.fixture(scope="module")
+def azure(served_azure: ServedAzure) -> ServedAzure:
+    return served_azure
+
 
 TAKEN = "is taken in the region westeurope"
 

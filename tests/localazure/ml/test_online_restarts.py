@@ -21,8 +21,8 @@ def processes(state: Path) -> dict[str, int]:
 
 
 @pytest.mark.timeout(240)
-def test_deployments_outlive_a_killed_server_and_end_with_stop(own_azure: ServedAzure) -> None:
-    world = World(own_azure, new_group(own_azure))
+def test_deployments_outlive_a_killed_server_and_end_with_stop(own_served_azure: ServedAzure) -> None:
+    world = World(own_served_azure, new_group(own_served_azure))
     world.let_read()
     one = world.endpoint()
     one.deploy("blue")
@@ -34,27 +34,27 @@ def test_deployments_outlive_a_killed_server_and_end_with_stop(own_azure: Served
             last = until(lambda: (found := client.post(one.uri, json={})).status_code == 200 and found, "it answers", seconds)
         return int(last.json()["pid"])
 
-    pid, ran = answer(), processes(own_azure.state)
+    pid, ran = answer(), processes(own_served_azure.state)
     half = one.try_deploy("green")
     assert half.status_code == 201  # it is being created when the server is killed
-    own_azure.kill9()
-    assert ran.items() <= processes(own_azure.state).items()
-    own_azure.start()
+    own_served_azure.kill9()
+    assert ran.items() <= processes(own_served_azure.state).items()
+    own_served_azure.start()
     assert answer() == pid  # the same process
     found = until(
         lambda: (
-            (shown := own_azure.get(world.path(one.name, "green"), ml.ML).json())["properties"]["provisioningState"]
+            (shown := own_served_azure.get(world.path(one.name, "green"), ml.ML).json())["properties"]["provisioningState"]
             not in ("Creating", "Updating")
             and shown
         ),
         "the creation goes on",
     )
     assert found["properties"]["provisioningState"] == "Succeeded"
-    assert len(processes(own_azure.state)) == 2
-    own_azure.stop()
-    assert processes(own_azure.state) == {}
-    own_azure.start()
+    assert len(processes(own_served_azure.state)) == 2
+    own_served_azure.stop()
+    assert processes(own_served_azure.state) == {}
+    own_served_azure.start()
     assert answer() != pid  # another one
-    assert own_azure.finished(own_azure.delete(world.group, "2024-03-01"))["status"] == "Succeeded"
-    assert processes(own_azure.state) == {}
-    assert not list((own_azure.state / "ml-endpoints" / "containers").iterdir())
+    assert own_served_azure.finished(own_served_azure.delete(world.group, "2024-03-01"))["status"] == "Succeeded"
+    assert processes(own_served_azure.state) == {}
+    assert not list((own_served_azure.state / "ml-endpoints" / "containers").iterdir())

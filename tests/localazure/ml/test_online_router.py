@@ -19,7 +19,7 @@ from localazure.ml.pods import Cluster, RunningOnCluster
 from localazure.ml.settings import PROBE, probe
 from localazure.ml.slots import LiveDeployment, Settings
 from localazure.ml.traffic import Deck
-from tests.localazure.ml.routing import Scene, play
+from tests.localazure.ml.routing import Scene, play, play_coroutine
 
 
 def test_each_hundred_requests_hold_the_shares_that_were_asked_for() -> None:
@@ -86,7 +86,7 @@ def test_pods_of_two_generations_are_each_asked_at_their_own_route(tmp_path: Pat
         assert [(each.name, each.scoring_path) for each in live.instances] == [("old", b"/score"), ("new", b"/v2/predict")]
         await running.close()
 
-    asyncio.run(told())
+    play_coroutine(told())
 
 
 @pytest.mark.parametrize("name", ["green", "GREEN"])
