@@ -1,9 +1,10 @@
 """Writes again what is generated from the program for tests, and prints what changed: `make renew`.
 
 All recorded bodies are. On the real engine, the replacement table's rows of arguments that are new are tried, and the states of
-cases that have none recorded. Rows and states of what is gone are removed. A recorded state stays, as it stands for a stack that
-is up; `python -m tests.upgrades.record` says how to record it again, and `python -m tests.replacements.renew` tries all
-arguments.
+cases that have none recorded. Rows and states of what is gone are removed.
+
+A recorded state stays, as it stands for a stack that is up: `python -m tests.upgrades.record` says how to record it again.
+`python -m tests.replacements.renew` tries all arguments.
 """
 
 import subprocess

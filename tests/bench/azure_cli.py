@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.azure_cli import AzureCli
-from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
+from tests.support.embedded import SUBSCRIPTION, ServedAzure
 
 GROUP = "bench-az"
 CONTAINER = "adder"
@@ -47,7 +47,7 @@ class FirstLine:
         return statistics.median(self.created) / (statistics.median(self.by_hand) + statistics.median(self.client))
 
 
-def measure(azure: EmbeddedAzure, rounds: int) -> FirstLine:
+def measure(azure: ServedAzure, rounds: int) -> FirstLine:
     group = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/{GROUP}"
     azure.put(group, {"location": "eastus", "tags": {"as-of": "2019-06-01"}}, GROUPS).raise_for_status()
     az = AzureCli(azure, warm=False)
@@ -87,7 +87,7 @@ def _client(az: AzureCli) -> float:
     return time.perf_counter() - began
 
 
-def _spec(azure: EmbeddedAzure) -> dict[str, Any]:
+def _spec(azure: ServedAzure) -> dict[str, Any]:
     """Program, variables and folder of the container that ran, as its shim read them."""
     (file,) = azure.state.glob(f"containers/**/{CONTAINER}/spec.json")
     return json.loads(file.read_text())

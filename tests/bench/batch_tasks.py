@@ -16,7 +16,7 @@ from typing import Any
 from azure.batch import BatchClient, models
 from azure.core.credentials import AccessToken
 
-from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure, until
+from tests.support.embedded import SUBSCRIPTION, ServedAzure, until
 
 GROUP = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/bench-batch"
 GROUPS = "2024-03-01"
@@ -46,7 +46,7 @@ class Tasks:
     resident_after_mib: float
 
 
-def measure(azure: EmbeddedAzure, count: int, task_seconds: float) -> Tasks:
+def measure(azure: ServedAzure, count: int, task_seconds: float) -> Tasks:
     endpoint = _account(azure)
     client = BatchClient(f"https://{endpoint}", _Token(azure), connection_verify=str(azure.ca_bundle))
     shared = azure.state / "bench-batch"
@@ -74,7 +74,7 @@ def measure(azure: EmbeddedAzure, count: int, task_seconds: float) -> Tasks:
     )
 
 
-def _account(azure: EmbeddedAzure) -> str:
+def _account(azure: ServedAzure) -> str:
     """An account with one pool of one node. Its endpoint."""
     azure.put(GROUP, {"location": "eastus"}, GROUPS).raise_for_status()
     account = f"{GROUP}/providers/Microsoft.Batch/batchAccounts/{ACCOUNT}"
@@ -92,7 +92,7 @@ def _account(azure: EmbeddedAzure) -> str:
     return azure.get(account, BATCH).json()["properties"]["accountEndpoint"]
 
 
-def _run(client: BatchClient, azure: EmbeddedAzure, job: str, count: int, command: str) -> float:
+def _run(client: BatchClient, azure: ServedAzure, job: str, count: int, command: str) -> float:
     """Runs `count` tasks to their ends; the seconds that their submission took."""
     client.create_job(models.BatchJobCreateOptions(id=job, pool_info=models.BatchPoolInfo(pool_id=POOL)))
     tasks = [models.BatchTaskCreateOptions(id=f"task-{number:04d}", command_line=command) for number in range(count)]
@@ -141,7 +141,7 @@ def _gaps(file: Path, count: int) -> Sequence[float]:
     return [(start - end) / 1e6 for start, end in zip(starts[SLOTS:], ends, strict=False)]
 
 
-def _resident(azure: EmbeddedAzure) -> float:
+def _resident(azure: ServedAzure) -> float:
     said = subprocess.run(["ps", "-o", "rss=", "-p", str(azure.pid)], capture_output=True, text=True, check=True).stdout
     return int(said) / 1024
 
@@ -149,7 +149,7 @@ def _resident(azure: EmbeddedAzure) -> float:
 class _Token:
     """The stack's principal, for the data plane of Batch."""
 
-    def __init__(self, azure: EmbeddedAzure) -> None:
+    def __init__(self, azure: ServedAzure) -> None:
         self._azure = azure
 
     def get_token(self, *scopes: str, **_: Any) -> AccessToken:

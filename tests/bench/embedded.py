@@ -5,7 +5,7 @@ import subprocess
 import time
 from dataclasses import dataclass
 
-from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
+from tests.support.embedded import SUBSCRIPTION, ServedAzure
 
 IDENTITIES = "2023-01-31"
 GROUPS = "2024-03-01"
@@ -22,7 +22,7 @@ class Served:
     resident_mib: float
 
 
-def measure(azure: EmbeddedAzure, pairs: int) -> Served:
+def measure(azure: ServedAzure, pairs: int) -> Served:
     group = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/bench"
     azure.put(group, {"location": "westeurope"}, GROUPS).raise_for_status()
     took: list[float] = []

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from tests.localazure.conftest import new_group
 from tests.localazure.ml.online_images import Images
 from tests.localazure.ml.online_world import Endpoint, Load
-from tests.support.embedded import EmbeddedAzure
+from tests.support.embedded import ServedAzure
 
 BLUE, GREEN = 90, 10
 BODY = json.dumps({"echo": "x" * 1000}).encode()
@@ -45,7 +45,7 @@ class Endpoints:
         return self.routed_p50 - self.direct_p50
 
 
-def measure(azure: EmbeddedAzure, requests: int, shared: int = 1000) -> Endpoints:
+def measure(azure: ServedAzure, requests: int, shared: int = 1000) -> Endpoints:
     world = Images(azure, new_group(azure))
     world.let_pull(world.identity["properties"]["principalId"])
     one = world.endpoint()
@@ -75,7 +75,7 @@ def measure(azure: EmbeddedAzure, requests: int, shared: int = 1000) -> Endpoint
     )
 
 
-def _by_turns(one: Endpoint, azure: EmbeddedAzure, requests: int) -> tuple[list[float], list[float]]:
+def _by_turns(one: Endpoint, azure: ServedAzure, requests: int) -> tuple[list[float], list[float]]:
     state = _spec(one, azure)
     near = http.client.HTTPConnection("127.0.0.1", int(state["env"]["PORT"]))
     trust = ssl.create_default_context(cafile=azure.state / "ca" / "ca.pem")
@@ -103,20 +103,20 @@ def _timed(connection: http.client.HTTPConnection, path: str, headers: dict[str,
     return found
 
 
-def _shared(one: Endpoint, azure: EmbeddedAzure, count: int) -> Counter[str]:
+def _shared(one: Endpoint, azure: ServedAzure, count: int) -> Counter[str]:
     with one.client() as client:
         return Counter(client.post(one.uri, json={}).json()["answer"] for _ in range(count))
 
 
-def _spec(one: Endpoint, azure: EmbeddedAzure) -> dict[str, dict[str, str]]:
+def _spec(one: Endpoint, azure: ServedAzure) -> dict[str, dict[str, str]]:
     return json.loads((_folder(one, azure) / "spec.json").read_text())
 
 
-def _process(one: Endpoint, azure: EmbeddedAzure) -> int:
+def _process(one: Endpoint, azure: ServedAzure) -> int:
     return int(json.loads((_folder(one, azure) / "state.json").read_text())["pid"])
 
 
-def _folder(one: Endpoint, azure: EmbeddedAzure) -> Path:
+def _folder(one: Endpoint, azure: ServedAzure) -> Path:
     """Where the first container of `blue` lies."""
     for folder in (azure.state / "ml-endpoints" / "containers").glob("*/instance-1"):
         mine = f"/{one.name}/" in (folder.parent / "group.json").read_text()

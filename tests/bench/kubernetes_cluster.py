@@ -15,7 +15,7 @@ from typing import Any
 
 import httpx
 
-from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure, until
+from tests.support.embedded import SUBSCRIPTION, ServedAzure, until
 
 GROUP = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/bench-aks"
 CLUSTER = f"{GROUP}/providers/Microsoft.ContainerService/managedClusters/bench"
@@ -48,7 +48,7 @@ class Cluster:
         return statistics.median(self.first_lines)
 
 
-def measure(azure: EmbeddedAzure, programs: Path, rounds: int, nodes: int) -> Cluster:
+def measure(azure: ServedAzure, programs: Path, rounds: int, nodes: int) -> Cluster:
     azure.put(GROUP, {"location": LOCATION}, GROUPS).raise_for_status()
     for name in (FAMILY, "cores"):
         done = azure.command("fault", "quota", "compute", LOCATION, name, "100000")
@@ -100,7 +100,7 @@ class Kubectl:
         return next((answer.text for answer in answers if answer.status_code == 200), "")
 
 
-def _finished(azure: EmbeddedAzure, path: str, body: dict[str, Any]) -> None:
+def _finished(azure: ServedAzure, path: str, body: dict[str, Any]) -> None:
     answer = azure.put(path, body, VERSION)
     answer.raise_for_status()
     ended = azure.finished(answer)

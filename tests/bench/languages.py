@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.bench.previews import Times
-from tests.support.embedded import CHECKOUT, EmbeddedAzure
+from tests.support.embedded import CHECKOUT, ServedAzure
 from tests.support.languages import Project, copied_example, environment
 from tests.support.readme_commands import copied
 
@@ -28,7 +28,7 @@ class Languages:
         return Times(self.yaml).median / Times(self.python).median
 
 
-def measure(azure: EmbeddedAzure, engine_bin: Path, rounds: int, say: Callable[[str], None]) -> Languages:
+def measure(azure: ServedAzure, engine_bin: Path, rounds: int, say: Callable[[str], None]) -> Languages:
     """Previews of a stack that isn't up."""
     asked = [sys.executable, "engine/build.py", "languages"]
     built = subprocess.run(asked, cwd=CHECKOUT, stdout=subprocess.PIPE, text=True, check=True)

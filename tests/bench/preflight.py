@@ -11,7 +11,7 @@ from azure_gpu_operations.azure import sign_in
 from azure_gpu_operations.connection import Connection
 from azure_gpu_operations.preflight import lists, needs
 from azure_gpu_operations.preflight.fetching import SharedCredential, fetch
-from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
+from tests.support.embedded import SUBSCRIPTION, ServedAzure
 
 DELAY_SECONDS = 0.5
 NEEDS = tuple(f"{service}=Standard_NC4as_T4_v3*2@westeurope" for service in ("vm", "batch", "ml-endpoint"))
@@ -26,7 +26,7 @@ class Preflight:
     all_lists: float
 
 
-def measure(azure: EmbeddedAzure) -> Preflight:
+def measure(azure: ServedAzure) -> Preflight:
     """Each reading begins with a new login and new connections."""
     late = ("--method", "GET", "--path", "/subscriptions/*", "--seconds", str(DELAY_SECONDS), "--count", "0")
     done = azure.command("fault", "delay", *late)
@@ -42,7 +42,7 @@ def measure(azure: EmbeddedAzure) -> Preflight:
     return Preflight(len(alone), max(alone), together)
 
 
-def _seconds(azure: EmbeddedAzure, numbers: "list[int] | range") -> float:
+def _seconds(azure: ServedAzure, numbers: "list[int] | range") -> float:
     """Wall time of the login and of these lists."""
     began = time.perf_counter()
     readers = list(_readers(azure).items())
@@ -54,14 +54,14 @@ def _seconds(azure: EmbeddedAzure, numbers: "list[int] | range") -> float:
     return took
 
 
-def _readers(azure: EmbeddedAzure) -> Mapping[lists.ListKey, Callable[[], Any]]:
+def _readers(azure: ServedAzure) -> Mapping[lists.ListKey, Callable[[], Any]]:
     login = sign_in(Connection(SUBSCRIPTION, azure.tenant_id, azure.client_id, f"localhost:{azure.port}", True))
     shared = replace(login, credential=SharedCredential(login.credential))
     return lists.readers(shared, SUBSCRIPTION, [needs.parse(text) for text in NEEDS])
 
 
 @contextmanager
-def _environment(azure: EmbeddedAzure) -> Iterator[None]:
+def _environment(azure: ServedAzure) -> Iterator[None]:
     """What a user's shell has: the secret, and the authorities that sign this server's certificate."""
     before = dict(os.environ)
     os.environ |= {"ARM_CLIENT_SECRET": azure.client_secret, "REQUESTS_CA_BUNDLE": str(azure.ca_bundle)}

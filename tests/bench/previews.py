@@ -13,7 +13,7 @@ from pathlib import Path
 
 import yaml
 
-from tests.support.embedded import CHECKOUT, EmbeddedAzure
+from tests.support.embedded import CHECKOUT, ServedAzure
 from tests.support.stack import connected_environment, connection_keys
 
 SHAPES = ("component", "bare", "flat")
@@ -36,7 +36,7 @@ class Times:
 
 
 def measure(
-    azure: EmbeddedAzure, engine_bin: Path, counts: tuple[int, ...], rounds: int, say: Callable[[str], None]
+    azure: ServedAzure, engine_bin: Path, counts: tuple[int, ...], rounds: int, say: Callable[[str], None]
 ) -> dict[tuple[str, int], Times]:
     """Times by shape and count."""
     environment = {**connected_environment(azure, engine_bin), "PYTHONPATH": str(CHECKOUT)}
@@ -55,7 +55,7 @@ def measure(
     return {key: Times(tuple(values)) for key, values in seconds.items()}
 
 
-def _copy(azure: EmbeddedAzure) -> Path:
+def _copy(azure: ServedAzure) -> Path:
     """The program in a folder of its own: the engine writes the stack's file beside it."""
     folder = azure.state / "bench-program"
     folder.mkdir(exist_ok=True)
@@ -64,7 +64,7 @@ def _copy(azure: EmbeddedAzure) -> Path:
     return folder
 
 
-def _preview(azure: EmbeddedAzure, environment: dict[str, str], shape: str, count: int) -> float:
+def _preview(azure: ServedAzure, environment: dict[str, str], shape: str, count: int) -> float:
     folder = _copy(azure)
     file = folder / "Pulumi.bench.yaml"
     keys = {"azure-gpu-bench:shape": shape, "azure-gpu-bench:count": str(count), **connection_keys(azure)}

@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from tests.support.embedded import EmbeddedAzure
+from tests.support.embedded import ServedAzure
 from tests.support.stack import ProgramStack
 
 JOBS = "2026-07-01"
@@ -24,7 +24,7 @@ class WarmUp:
         return self.whole - self.workloads
 
 
-def measure(azure: EmbeddedAzure, engine_bin: Path, name: str, *, once: bool = False) -> WarmUp:
+def measure(azure: ServedAzure, engine_bin: Path, name: str, *, once: bool = False) -> WarmUp:
     """Brings the shipped stack of this name up once, so that its images are built, takes it down, and times the second time.
 
     `once`: the first time is timed, and the stack is left to the server's end.
@@ -45,7 +45,7 @@ def measure(azure: EmbeddedAzure, engine_bin: Path, name: str, *, once: bool = F
     return WarmUp(whole, workloads)
 
 
-def _seconds(azure: EmbeddedAzure, job: str) -> float:
+def _seconds(azure: ServedAzure, job: str) -> float:
     """How long the job's one execution ran."""
     (execution,) = azure.get(f"{job}/executions", JOBS).json()["value"]
     times = execution["properties"]

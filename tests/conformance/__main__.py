@@ -32,7 +32,7 @@ from azure_gpu_operations.graph.recorded import WrongStackError
 from tests.conformance import recordings, stacks, validate
 from tests.conformance.azure import Azure, NoLoginError, of_embedded, of_login
 from tests.conformance.report import Outcome, counted, with_run
-from tests.support.embedded import CHECKOUT, EmbeddedAzure, ServedAzure, kubernetes_programs
+from tests.support.embedded import CHECKOUT, ServedAzure, kubernetes_programs
 
 STATE = CHECKOUT / ".local" / "conformance"
 LEVELS = ("validate", "cheap", "gpu")
@@ -53,9 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
 
 
-def run(
-    azure: Azure, server: EmbeddedAzure | None, level: str, ceiling: Decimal, location: str, state: Path, report: Path
-) -> int:
+def run(azure: Azure, server: ServedAzure | None, level: str, ceiling: Decimal, location: str, state: Path, report: Path) -> int:
     """One level. `server`: the embedded Azure that is asked, None where it is Azure. Writes recordings and the report."""
     day = datetime.now(UTC).date()
     outcome = _validate(azure) if level == "validate" else _stack(azure, server, level, ceiling, location, state)
@@ -86,7 +84,7 @@ def _validate(azure: Azure) -> Outcome:
     return Outcome("validate", done, judged.differences, tuple(notes))
 
 
-def _stack(azure: Azure, server: EmbeddedAzure | None, level: str, ceiling: Decimal, location: str, state: Path) -> Outcome:
+def _stack(azure: Azure, server: ServedAzure | None, level: str, ceiling: Decimal, location: str, state: Path) -> Outcome:
     if server is None:
         stack = stacks.on_login(azure, level, state, location)
     else:
@@ -114,7 +112,7 @@ def clean(azure: Azure, state: Path) -> int:
 
 
 @contextmanager
-def _target(embedded: bool) -> Iterator[tuple[Azure, EmbeddedAzure | None]]:
+def _target(embedded: bool) -> Iterator[tuple[Azure, ServedAzure | None]]:
     if not embedded:
         yield of_login(), None
         return

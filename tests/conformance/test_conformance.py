@@ -20,7 +20,7 @@ from tests.conformance.azure import Azure, Exchange, of_embedded
 from tests.conformance.differences import Difference, between
 from tests.conformance.report import Outcome, with_run
 from tests.conformance.stacks import configuration
-from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure, ServedAzure, until
+from tests.support.embedded import SUBSCRIPTION, ServedAzure, until
 
 GROUPS = "2024-03-01"
 # Container groups have no GPUs, and are proved at each level.
@@ -29,7 +29,7 @@ OWN = "11111111-2222-3333-4444-555555555555"
 
 
 @pytest.fixture
-def rough(tmp_path: Path) -> Iterator[EmbeddedAzure]:
+def rough(tmp_path: Path) -> Iterator[ServedAzure]:
     server = ServedAzure(tmp_path / "rough", weather="rough")
     yield server
     server.stop()
@@ -41,7 +41,7 @@ def exchange(status: int = 200, **response: Any) -> Exchange:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_every_body_of_every_case_is_judged_alike_in_rough_weather(rough: EmbeddedAzure, tmp_path: Path) -> None:
+def test_every_body_of_every_case_is_judged_alike_in_rough_weather(rough: ServedAzure, tmp_path: Path) -> None:
     report = tmp_path / "report.md"
     azure = of_embedded(rough)
     assert command.run(azure, rough, "validate", Decimal(0), "", tmp_path, report) == 0
@@ -53,7 +53,7 @@ def test_every_body_of_every_case_is_judged_alike_in_rough_weather(rough: Embedd
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_a_stack_of_every_service_comes_up_shows_what_was_sent_and_goes(rough: EmbeddedAzure, tmp_path: Path) -> None:
+def test_a_stack_of_every_service_comes_up_shows_what_was_sent_and_goes(rough: ServedAzure, tmp_path: Path) -> None:
     """At the level `gpu`, which holds all that `cheap` has; that one is run by the test of a run that was killed."""
     report = tmp_path / "report.md"
     left = rough.made(
@@ -78,7 +78,7 @@ def a_run(state: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_what_a_run_has_left_that_was_killed_is_deleted(
-    rough: EmbeddedAzure, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    rough: ServedAzure, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = multiprocessing.get_context("spawn").Process(target=a_run, args=(rough.state,))
     run.start()
@@ -100,7 +100,7 @@ def test_what_a_run_has_left_that_was_killed_is_deleted(
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-def test_three_planted_differences_are_found(served_azure: ServedAzure, own_served_azure: EmbeddedAzure) -> None:
+def test_three_planted_differences_are_found(served_azure: ServedAzure, own_served_azure: ServedAzure) -> None:
     own_served_azure.command("fault", "policy-deny", "no-public", "properties.publicNetworkAccess", "--path", "*/registries/*")
     own_served_azure.command("fault", "fail", "--path", "*/whatIf", "--status", "409", "--code", "Conflict", "--count", "1")
     found = of_embedded(own_served_azure)
@@ -119,7 +119,7 @@ def test_three_planted_differences_are_found(served_azure: ServedAzure, own_serv
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_differences_planted_in_a_stack_are_found(
-    own_served_azure: EmbeddedAzure, engine_bin: Path, monkeypatch: pytest.MonkeyPatch
+    own_served_azure: ServedAzure, engine_bin: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After `up`: a member that GET leaves out, a change by hand, work that can't start, and a group that stays."""
     monkeypatch.setattr(stacks, "configuration", a_small_one)

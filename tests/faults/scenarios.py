@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from tests.support import happy_cases
-from tests.support.embedded import CHECKOUT, EmbeddedAzure
+from tests.support.embedded import CHECKOUT, ServedAzure
 
 _MEMBER = "azure-gpu:"
 _ENDS = {"expires_after": "2026-11-30"}
@@ -22,7 +22,7 @@ class Scenario:
     """One stack. `configuration(azure)` is what its file says; a change of it gives every resource another tag."""
 
     name: str
-    configuration: Callable[[EmbeddedAzure], dict[str, Any]]
+    configuration: Callable[[ServedAzure], dict[str, Any]]
     kubernetes: bool = False
 
     @property
@@ -30,17 +30,17 @@ class Scenario:
         """The same in every life, so that all names are the same."""
         return f"fault-{self.name}"
 
-    def changed(self, azure: EmbeddedAzure) -> dict[str, Any]:
+    def changed(self, azure: ServedAzure) -> dict[str, Any]:
         return {**self.configuration(azure), "tags": {"changed": "yes"}}
 
 
-def _lite(azure: EmbeddedAzure) -> dict[str, Any]:
+def _lite(azure: ServedAzure) -> dict[str, Any]:
     """The shipped stack `lite`: groups, jobs, pools, a workspace of Azure ML and an endpoint."""
     config = yaml.safe_load((CHECKOUT / "Pulumi.lite.yaml").read_text())["config"]
     return {**{key.removeprefix(_MEMBER): value for key, value in config.items()}, "image_source": _source(azure)}
 
 
-def _machines(azure: EmbeddedAzure) -> dict[str, Any]:
+def _machines(azure: ServedAzure) -> dict[str, Any]:
     """Virtual machines with everything around them, an image of the stack's own, and a Batch account with an application."""
     cases = [
         happy_cases.on(azure, yaml.safe_load((happy_cases.CASES / f"{name}.yaml").read_text())["says"])
@@ -55,7 +55,7 @@ def _machines(azure: EmbeddedAzure) -> dict[str, Any]:
     }
 
 
-def _cluster(azure: EmbeddedAzure) -> dict[str, Any]:
+def _cluster(azure: ServedAzure) -> dict[str, Any]:
     """A cluster with what the program puts onto it, a job there, and the cluster as a compute of Azure ML."""
     pool = {"size": "Standard_NC4as_T4_v3", "max_nodes": 1, "sharing": {"strategy": "time-slicing", "replicas": 4}}
     cluster = {
@@ -72,11 +72,11 @@ def _cluster(azure: EmbeddedAzure) -> dict[str, Any]:
     }
 
 
-def _source(azure: EmbeddedAzure) -> str:
+def _source(azure: ServedAzure) -> str:
     return f"{azure.url}/checkout.git#HEAD"
 
 
-def _small(azure: EmbeddedAzure) -> dict[str, Any]:
+def _small(azure: ServedAzure) -> dict[str, Any]:
     """A job that runs Microsoft's sample, an identity and storage: up in seconds, for the tests of the campaign itself."""
     return {
         "team": "small",

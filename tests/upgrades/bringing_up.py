@@ -12,7 +12,7 @@ from localazure.plugin.installation import install
 from tests.components.recorded_bodies import CASES, CONNECTED
 from tests.components.recording import KEYS, STACK as STACK_OF_CASES
 from tests.components.settings_of import configuration
-from tests.support.embedded import CHECKOUT, EmbeddedAzure, kubernetes_programs
+from tests.support.embedded import CHECKOUT, ServedAzure, kubernetes_programs
 from tests.support.stack import connected_environment
 from tests.upgrades import answers, placeholders, records
 from tests.upgrades.records import Record
@@ -36,7 +36,7 @@ def said(name: str) -> tuple[str, dict[str, str], Mapping[str, Any]]:
     return STACK_OF_CASES, configuration(case["says"]), {**KEYS, **case.get("azure_answers", {})}
 
 
-def embedded(name: str, azure: EmbeddedAzure, folder: Path, engine_bin: Path) -> Record:
+def embedded(name: str, azure: ServedAzure, folder: Path, engine_bin: Path) -> Record:
     """A shipped stack, connected as `make up` does it, and destroyed again."""
     stack = name.removeprefix(records.EMBEDDED)
     done = azure.command("connect", stack)

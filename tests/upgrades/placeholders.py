@@ -12,7 +12,7 @@ from typing import Any
 from azure_gpu.formats.build_context import context_hash
 from azure_gpu.shared.workloads import Workload
 from tests.components.recording import SECRET_SIGNATURE
-from tests.support.embedded import CHECKOUT, EmbeddedAzure
+from tests.support.embedded import CHECKOUT, ServedAzure
 from tests.upgrades.program import tag_of
 from tests.upgrades.records import Record
 
@@ -21,7 +21,7 @@ _KEYS = re.compile(r"(key|password|secret|token)s?$", re.IGNORECASE)  # names in
 _INSTRUMENTATION = re.compile(r'"instrumentationKey": "([^"]+)"')  # which the state has in plain text
 
 
-def put(record: Record, azure: EmbeddedAzure) -> Record:
+def put(record: Record, azure: ServedAzure) -> Record:
     for call in record["invokes"]:
         for kubeconfig in call["answer"].get("kubeconfigs", ()):
             kubeconfig["value"] = base64.b64encode(_PORT.sub(r"\1:8443", _decoded(kubeconfig["value"])).encode()).decode()

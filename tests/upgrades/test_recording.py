@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from tests.components.recording import SECRET_SIGNATURE
-from tests.support.embedded import EmbeddedAzure
+from tests.support.embedded import ServedAzure
 from tests.upgrades import bringing_up, placeholders, plans, records
 
 URN = "urn:pulumi:s::azure-gpu::"
@@ -50,7 +50,7 @@ def test_a_record_has_no_times_and_is_the_same_in_whatever_order_resources_were_
 
 
 def test_a_secret_is_replaced_alike_in_the_answer_and_in_what_the_program_made_of_it(tmp_path: Path) -> None:
-    azure = cast(EmbeddedAzure, SimpleNamespace(state=tmp_path, client_secret="client+secret", admin_token="admin"))
+    azure = cast(ServedAzure, SimpleNamespace(state=tmp_path, client_secret="client+secret", admin_token="admin"))
     kubeconfig = base64.b64encode(b"server: https://localhost:45678").decode()
     record = {
         "config": {"azure-native:metadataHost": "localhost:45679"},
