@@ -50,9 +50,9 @@ def server() -> Iterator[RetailPricesServer]:
 
 
 @pytest.fixture
-def signed_in(azure: EmbeddedAzure) -> Iterator[EmbeddedAzure]:
+def signed_in(azure: EmbeddedAzure, monkeypatch: pytest.MonkeyPatch) -> Iterator[EmbeddedAzure]:
     """Whose clients in this process are signed in to the embedded Azure."""
-    with azure_clients.connected(azure):
+    with azure_clients.connected(azure, monkeypatch):
         yield azure
 
 

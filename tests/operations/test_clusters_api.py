@@ -56,8 +56,11 @@ def test_a_list_is_read_page_after_page(api: ClusterApi, namespace: str, monkeyp
     assert sorted(each["metadata"]["name"] for each in api.items(path, labelSelector="of=pages")) == [f"c{i}" for i in range(5)]
 
 
-@pytest.mark.slow
-def test_a_cluster_that_does_not_answer_is_said_so_in_a_line(tmp_path: Path) -> None:
+def test_a_cluster_that_does_not_answer_is_said_so_in_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused_by_the_machine(*_: Any, **__: Any) -> None:
+        raise ConnectionRefusedError(111, "Connection refused")
+
+    monkeypatch.setattr("urllib3.util.connection.create_connection", refused_by_the_machine)
     file = tmp_path / "kubeconfig"
     cluster = {"name": "a", "cluster": {"server": "https://127.0.0.1:1"}}
     context = {"name": "a", "context": {"cluster": "a", "user": "a"}}

@@ -3,6 +3,7 @@
 They all send by `requests`. Whatever isn't the embedded Azure can't be reached.
 """
 
+import platform
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -19,6 +20,7 @@ from requests.adapters import HTTPAdapter
 
 from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
 
+platform.uname().processor  # noqa: B018 - azure-identity asks for it when it is loaded, which starts `uname -p` once in a process
 _FAULTS = "/local/faults"
 _OF_THE_CONTENT = ("content-encoding", "content-length", "transfer-encoding")  # httpx has decoded it
 
@@ -41,13 +43,16 @@ def environment(azure: EmbeddedAzure) -> dict[str, str]:
 
 
 @contextmanager
-def connected(azure: EmbeddedAzure) -> Iterator[None]:
-    """Time that a client waits for is the embedded Azure's, where that has a time of its own."""
-    with pytest.MonkeyPatch.context() as changed, azure.http() as client:
-        changed.setattr(HTTPAdapter, "send", _sender(client, host_of(azure)))
-        changed.setattr(time, "sleep", getattr(azure, "move", time.sleep))
+def connected(azure: EmbeddedAzure, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Time that a client waits for is the embedded Azure's, where that has a time of its own.
+
+    `monkeypatch`: the test's own, which may change the same variables.
+    """
+    with azure.http() as client:
+        monkeypatch.setattr(HTTPAdapter, "send", _sender(client, host_of(azure)))
+        monkeypatch.setattr(time, "sleep", getattr(azure, "move", time.sleep))
         for name, value in environment(azure).items():
-            changed.setenv(name, value)
+            monkeypatch.setenv(name, value)
         yield
 
 

@@ -67,3 +67,8 @@ def address(request: requests.PreparedRequest) -> tuple[str, dict[str, str]]:
     """Path and query of a request."""
     parts = urlsplit(str(request.url))
     return parts.path, {name: values[0] for name, values in parse_qs(parts.query).items()}
+
+
+def unreachable(request: requests.PreparedRequest, _: HTTPAdapter) -> Answer:
+    """Nobody listens."""
+    raise requests.ConnectionError("connection refused", request=request)

@@ -78,8 +78,10 @@ class Scene:
                 container("main", *runs[min(place, len(runs) - 1)])
             ]
 
+        why_none: Callable[[Body], str] = shortage if callable(shortage) else lambda _: shortage
+
         async def begin() -> None:
-            self.executions.begin(JOB, record, Work(specs or of_replica, shortage if callable(shortage) else lambda _: shortage))
+            self.executions.begin(JOB, record, Work(specs or of_replica, why_none))
 
         self.run(begin())
         return record
