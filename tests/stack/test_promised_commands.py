@@ -19,7 +19,7 @@ from tests.support.embedded import until
 from tests.support.page_commands import Step, steps
 from tests.support.readme_commands import copied
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1500)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(2400)]
 LIMIT_SECONDS = 900
 # What belongs to this run and must not reach another checkout's.
 OWN = {"PULUMI_HOME", "PULUMI_BACKEND_URL", "PULUMI_CONFIG_PASSPHRASE", "VIRTUAL_ENV", "PYTHONPATH", "MAKEFLAGS"} | {
