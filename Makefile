@@ -6,6 +6,7 @@
 #   NIGHTLY=1         with `make test`: only those that ALL=1 leaves out, because they take long and rarely find something
 #   TESTS=tests/...   with `make test`: only these
 #   WORKERS=N         with `make test`: how many run at a time
+#   TIMES=N           with `make test`: the N slowest steps
 #   LEVEL=validate    with `make conformance`: validate, cheap or gpu
 #   CEILING=5         with `make conformance`: USD that a run may cost; LOCATION=eastus: where
 #   EMBEDDED=1        with `make conformance`: the embedded Azure in place of the subscription of `az login`; CLEAN=1: only delete what runs left
@@ -84,7 +85,7 @@ shell: ready ## your shell with the Azure CLI, signed in to the embedded Azure
 test: marked := $(if $(NIGHTLY),nightly,$(if $(ALL),not nightly,not slow))
 test: .venv/ready $(if $(ALL)$(NIGHTLY),engine kubernetes azurite groups) ## the tests that aren't slow; ALL=1: the slow ones too; NIGHTLY=1: the rest
 	@$(if $(ALL),$(MAKE) -s --no-print-directory browser > /dev/null || true)
-	@PATH="$(if $(ALL)$(NIGHTLY),$(TOOLS),$(CURDIR)/.venv/bin):$$PATH" $(PYTHON) -m pytest -p tests.support.distribution -n $(WORKERS) --dist loadfile -m "$(marked)" $(if $(ALL),--hypothesis-profile=thorough) $(TESTS)
+	@PATH="$(if $(ALL)$(NIGHTLY),$(TOOLS),$(CURDIR)/.venv/bin):$$PATH" $(PYTHON) -m pytest $(if $(ALL)$(NIGHTLY),-p tests.support.distribution) -n $(WORKERS) --dist loadfile -m "$(marked)" $(if $(ALL),--hypothesis-profile=thorough) $(if $(TIMES),--durations=$(TIMES)) $(TESTS)
 
 replay: .venv/ready kubernetes azurite ## send recorded sessions with the real Azure to the embedded one: what it answers differently
 	@$(PYTHON) -m tests.recorded.replay $(SHOW) $(RECORDINGS)
@@ -137,7 +138,7 @@ bench-scoring: .venv/ready ## scoring beside the inference server's own ways, in
 disturbances: .venv/ready ## groups of four training workers, killed at random twenty times: each has to end with the same weights
 	@$(PYTHON) -m tests.workloads.disturbances $(if $(SEED),--seed $(SEED))
 
-mutants: .venv/ready ## 120 small changes of the library, of which the tests have to notice all but 5 of 100
+mutants: .venv/ready ## 120 small changes of the library and 60 of localazure and operations, which the quick tests have to notice
 	@PYTHONPATH=.:components:operations $(PYTHON) -m tests.mutation
 
 faults: .venv/ready engine kubernetes azurite ## stacks under failing requests, kills, full disks and broken files, see docs/faults.md: 60 minutes

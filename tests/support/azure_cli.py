@@ -20,7 +20,6 @@ from azure_gpu_operations.connection import connection_from
 from azure_gpu_operations.shell import cli, environment
 from azure_gpu_operations.shell.sign_in import sign_in
 from tests.support.embedded import CHECKOUT, EmbeddedAzure
-from tests.support.times import STARTED
 
 LIMIT_SECONDS = 120
 _WARM = Path(__file__).with_name("warm_azure_cli.py")
@@ -45,7 +44,6 @@ class AzureCli:
 
     def __call__(self, *words: str, cwd: Path | None = None) -> "subprocess.CompletedProcess[str]":
         """Runs `az`, which warns and fails on standard error."""
-        STARTED["az"] += 1
         if self._python is not None:
             return self._run_warm(self._python, words, cwd)
         return subprocess.run(

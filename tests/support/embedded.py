@@ -17,8 +17,6 @@ from typing import Any
 
 import httpx
 
-from tests.support.times import STARTED
-
 CHECKOUT = Path(__file__).parents[2]
 SUBSCRIPTION = "00000000-0000-0000-0000-000000000000"
 SECOND_SUBSCRIPTION = "00000000-0000-0000-0000-000000000001"
@@ -178,7 +176,6 @@ class ServedAzure(EmbeddedAzure):
     # The process
 
     def start(self) -> None:
-        STARTED["servers"] += 1
         done = self.command("start", *self._options, *_kubernetes())
         assert done.returncode == 0, done.stderr
         self._read()

@@ -18,7 +18,6 @@ from localazure.kubernetes.client import KubeApi
 from localazure.kubernetes.clusters import ClusterContext, Clusters
 from localazure.kubernetes.model import ClusterShape
 from tests.support.embedded import SUBSCRIPTION, kubernetes_programs
-from tests.support.times import STARTED
 
 SKIPPED = "this machine has no build of Kubernetes: `make kubernetes` makes one"
 COMMAND_SECONDS = 120
@@ -94,8 +93,6 @@ def clusters_in(folder: Path) -> Clusters:
 def running(clusters: Clusters, asked: ClusterShape) -> Iterator[ControlPlane]:
     """A control plane from start to removal."""
     programs = needed()
-
-    STARTED["control planes"] += 1
 
     async def apply() -> None:
         await clusters.apply(asked)

@@ -1,5 +1,0 @@
-"""What tests start, counted where they start it: "servers", "up", …"""
-
-from collections import Counter
-
-STARTED: Counter[str] = Counter()
