@@ -6,9 +6,18 @@ from pathlib import Path
 import pytest
 
 from localazure.batch.work import Work
+from localazure.services import Settings
 from tests.localazure.batch.data_plane import Account
 from tests.localazure.batch.work_words import Clock
-from tests.support.embedded import EmbeddedAzure, ServedAzure
+from tests.support.embedded import EmbeddedAzure
+
+
+@pytest.fixture(autouse=True, scope="module")
+def judged() -> Iterator[None]:
+    """The server in the test's own process takes jobs as one whose pools have nodes does; its pools get none."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Settings, "nothing_runs", False)
+        yield
 
 
 @pytest.fixture
@@ -26,13 +35,3 @@ def work(tmp_path: Path, clock: Clock) -> Iterator[Work]:
     work = Work(tmp_path / "batch.sqlite", clock)
     yield work
     work.close()
-
-
-@pytest.fixture(scope="session")
-def azure(served_azure: ServedAzure) -> ServedAzure:
-    return served_azure
-
-
-@pytest.fixture
-def own_azure(own_served_azure: ServedAzure) -> ServedAzure:
-    return own_served_azure

@@ -4,14 +4,14 @@ import base64
 import hashlib
 import hmac
 import uuid
-from datetime import UTC, datetime
+from datetime import datetime
 from email.utils import format_datetime
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import httpx
 
-from tests.support.embedded import EmbeddedAzure, until
+from tests.support.embedded import EmbeddedAzure
 
 ARM_VERSION = "2024-07-01"
 VERSION = "2025-06-01"
@@ -73,7 +73,7 @@ class Account:
             found = self.get(f"pools/{name}/nodes").json()["value"]
             return found if len(found) == nodes and {node["state"] for node in found} == {"idle"} else []
 
-        return until(idle, f"{nodes} idle nodes")
+        return self.azure.until(idle, f"{nodes} idle nodes")
 
     def completed(self, job: str, task: str) -> dict[str, Any]:
         """A task once it has completed."""
@@ -82,7 +82,7 @@ class Account:
             found = self.get(f"jobs/{job}/tasks/{task}").json()
             return found if found["state"] == "completed" else None
 
-        return until(over, f"{task} has completed")
+        return self.azure.until(over, f"{task} has completed")
 
     # By key
 
@@ -101,7 +101,7 @@ class Account:
         with self.azure.http() as client:
             params = {"api-version": VERSION, **options.pop("params", {})}
             request = client.build_request(method, f"/batch/{self.name}/{path}", params=params, **options)
-            request.headers["ocp-date"] = format_datetime(date or datetime.now(UTC), usegmt=True)
+            request.headers["ocp-date"] = format_datetime(date or self.azure.now(), usegmt=True)
             signature = sign(request, key, name or self.name)
             request.headers["Authorization"] = f"SharedKey {name or self.name}:{signature}"
             request.headers.update(changed or {})

@@ -2,7 +2,7 @@
 
 import base64
 import json
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from email.utils import format_datetime
 from typing import Any
 
@@ -69,7 +69,7 @@ class TestKeys:
             for added, refusal in cases:
                 params = {"api-version": VERSION, "maxresults": "5"}
                 request = client.build_request("GET", path, params=params, headers={"If-Match": "*"})
-                request.headers["ocp-date"] = format_datetime(datetime.now(UTC), usegmt=True)
+                request.headers["ocp-date"] = format_datetime(account.azure.now(), usegmt=True)
                 authorization = f"SharedKey {account.name}:{sign(request, key, account.name)}"
                 url = f"{request.url}{added.get('query', '')}"
                 headers = [*request.headers.multi_items(), *([added["header"]] if "header" in added else [])]
@@ -88,10 +88,10 @@ class TestKeys:
     @pytest.mark.parametrize("minutes", [-16, 16])
     def test_a_request_lives_for_fifteen_minutes(self, account: Account, minutes: int) -> None:
         key = account.keys["primary"]
-        late = account.signed("GET", "jobs", key, date=datetime.now(UTC) + timedelta(minutes=minutes))
+        late = account.signed("GET", "jobs", key, date=account.azure.now() + timedelta(minutes=minutes))
         assert (late.status_code, code(late)) == (403, "AuthenticationFailed")
         assert "15 minutes" in values(late)["AuthenticationErrorDetail"]
-        near = datetime.now(UTC) + timedelta(minutes=minutes - minutes // 8)
+        near = account.azure.now() + timedelta(minutes=minutes - minutes // 8)
         assert account.signed("GET", "jobs", key, date=near).status_code == 200
 
     def test_the_key_is_in_no_answer(self, account: Account) -> None:

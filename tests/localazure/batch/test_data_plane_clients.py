@@ -23,7 +23,13 @@ from azure.core.exceptions import (
 from azure.core.pipeline.transport import RequestsTransport
 
 from tests.localazure.batch.data_plane import Account
-from tests.support.embedded import until
+from tests.support.embedded import ServedAzure, until
+
+
+@pytest.fixture(scope="module")
+def azure(served_azure: ServedAzure) -> ServedAzure:
+    return served_azure
+
 
 OLD = "azure-batch==14.2.0"
 OFTEN: Any = 0.1  # seconds between two looks; the client takes a part of one, though its types ask for whole ones

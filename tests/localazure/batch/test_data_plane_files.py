@@ -6,7 +6,13 @@ import pytest
 
 from tests.localazure.batch.data_plane import VERSION, Account, code
 from tests.localazure.conftest import new_group
-from tests.support.embedded import EmbeddedAzure
+from tests.support.embedded import EmbeddedAzure, ServedAzure
+
+
+@pytest.fixture(scope="module")
+def azure(served_azure: ServedAzure) -> ServedAzure:
+    return served_azure
+
 
 SCRIPT = (
     "echo hello; echo err >&2; mkdir deep; printf 0123456789 > deep/numbers.txt; ln -s /etc/passwd out; ln -s deep/numbers.txt in"

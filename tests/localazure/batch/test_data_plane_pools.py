@@ -3,9 +3,16 @@
 import pytest
 
 from tests.localazure.batch.data_plane import ARM_VERSION, MACHINE, Account, code, values
-from tests.support.embedded import until
+from tests.localazure.conftest import new_group
+from tests.support.embedded import ServedAzure
 
 FORMULA = "$TargetDedicatedNodes = 1;"
+
+
+@pytest.fixture
+def served_account(served_azure: ServedAzure) -> Account:
+    """One whose pools have nodes."""
+    return Account(served_azure, new_group(served_azure))
 
 
 def test_a_pool_is_one_thing_by_both_ways_in(account: Account) -> None:
@@ -71,7 +78,8 @@ def test_a_pool_that_is_there_already_is_refused(account: Account) -> None:
     assert (answer.status_code, code(answer)) == (409, "PoolExists")
 
 
-def test_a_pool_is_resized_and_deleted(account: Account) -> None:
+def test_a_pool_is_resized_and_deleted(served_account: Account) -> None:
+    account = served_account
     (node,) = account.idle_pool("pool")
     assert node["url"] == f"{account.url}/pools/pool/nodes/{node['id']}"
     assert node["isDedicated"] is True
@@ -81,26 +89,27 @@ def test_a_pool_is_resized_and_deleted(account: Account) -> None:
     assert (
         account.post("pools/pool/resize", {"targetDedicatedNodes": 2, "nodeDeallocationOption": "terminate"}).status_code == 202
     )
-    until(lambda: len(account.get("pools/pool/nodes").json()["value"]) == 2, "two nodes")
-    until(lambda: account.get("pools/pool").json()["allocationState"] == "steady", "the pool is steady")
+    account.azure.until(lambda: len(account.get("pools/pool/nodes").json()["value"]) == 2, "two nodes")
+    account.azure.until(lambda: account.get("pools/pool").json()["allocationState"] == "steady", "the pool is steady")
     assert account.get("pools/pool").json()["targetDedicatedNodes"] == 2
     answer = account.post("pools/pool/stopresize")
     assert (answer.status_code, code(answer)) == (409, "OperationInvalidForCurrentState")
     assert account.post("pools/pool/removenodes", {"nodeList": [node["id"]]}).status_code == 202
-    until(lambda: len(account.get("pools/pool/nodes").json()["value"]) == 1, "one node")
+    account.azure.until(lambda: len(account.get("pools/pool/nodes").json()["value"]) == 1, "one node")
     answer = account.post("pools/pool/removenodes", {"nodeList": [node["id"]]})
     assert (answer.status_code, code(answer)) == (404, "NodeNotFound")
     assert account.request("DELETE", "pools/pool").status_code == 202
-    until(lambda: account.get("pools/pool").status_code == 404, "the pool is gone")
+    account.azure.until(lambda: account.get("pools/pool").status_code == 404, "the pool is gone")
     assert account.azure.get(f"{account.id}/pools/pool", ARM_VERSION).status_code == 404
 
 
-def test_a_formula_is_enabled_evaluated_and_disabled(account: Account) -> None:
+def test_a_formula_is_enabled_evaluated_and_disabled(served_account: Account) -> None:
+    account = served_account
     account.add_pool("pool", 0)
     answer = account.post("pools/pool/evaluateautoscale", {"autoScaleFormula": FORMULA})
     assert (answer.status_code, code(answer)) == (409, "OperationInvalidForCurrentState")
     assert code(account.post("pools/pool/enableautoscale")) == "MissingRequiredProperty"
-    until(lambda: account.get("pools/pool").json()["allocationState"] == "steady", "the pool is steady")
+    account.azure.until(lambda: account.get("pools/pool").json()["allocationState"] == "steady", "the pool is steady")
     body = {"autoScaleFormula": FORMULA, "autoScaleEvaluationInterval": "PT5M"}
     answer = account.post("pools/pool/enableautoscale", body)
     assert answer.status_code == 200, answer.text
@@ -110,7 +119,7 @@ def test_a_formula_is_enabled_evaluated_and_disabled(account: Account) -> None:
     assert bad.json()["error"]["code"] == "AutoScalingFormulaEvaluationError"
     pool = account.get("pools/pool").json()
     assert (pool["enableAutoScale"], pool["autoScaleFormula"], pool["autoScaleEvaluationInterval"]) == (True, FORMULA, "PT5M")
-    until(lambda: account.get("pools/pool").json()["currentDedicatedNodes"] == 1, "the formula has made a node")
+    account.azure.until(lambda: account.get("pools/pool").json()["currentDedicatedNodes"] == 1, "the formula has made a node")
     assert "$TargetDedicatedNodes=1" in account.get("pools/pool").json()["autoScaleRun"]["results"]
     answer = account.post("pools/pool/resize", {"targetDedicatedNodes": 2})
     assert (answer.status_code, code(answer)) == (409, "OperationInvalidForCurrentState")
@@ -131,7 +140,8 @@ def test_a_pool_s_start_task_and_metadata_are_changed_and_its_size_is_not(accoun
     assert "startTask" not in account.get("pools/pool").json()
 
 
-def test_nodes_are_taken_out_of_scheduling_and_back(account: Account) -> None:
+def test_nodes_are_taken_out_of_scheduling_and_back(served_account: Account) -> None:
+    account = served_account
     (node,) = account.idle_pool("pool")
     path = f"pools/pool/nodes/{node['id']}"
     assert account.post(f"{path}/disablescheduling", {"nodeDisableSchedulingOption": "requeue"}).status_code == 200
@@ -140,7 +150,7 @@ def test_nodes_are_taken_out_of_scheduling_and_back(account: Account) -> None:
     assert (answer.status_code, code(answer)) == (409, "NodeAlreadyInTargetSchedulingState")
     assert account.post(f"{path}/enablescheduling").status_code == 200
     assert account.post(f"{path}/reboot", {"nodeRebootOption": "requeue"}).status_code == 202
-    until(lambda: account.get(path).json()["state"] == "idle", "the node is back")
+    account.azure.until(lambda: account.get(path).json()["state"] == "idle", "the node is back")
     for action in ("users", "start", "deallocate", "uploadbatchservicelogs"):
         answer = account.post(f"{path}/{action}", {})
         assert (answer.status_code, code(answer)) == (501, "NotImplemented")
@@ -156,30 +166,32 @@ def test_images_that_batch_takes_are_listed(account: Account) -> None:
     assert account.get("applications").json()["value"] == []
 
 
-def test_a_running_task_is_ended_by_its_job_s_end(account: Account) -> None:
+def test_a_running_task_is_ended_by_its_job_s_end(served_account: Account) -> None:
+    account = served_account
     account.idle_pool("pool")
     account.add_job("job", "pool")
     account.add_tasks("job", "sleeps", "other", command="/bin/sleep 600")
-    until(lambda: account.get("jobs/job/tasks/sleeps").json()["state"] == "running", "the task runs")
+    account.azure.until(lambda: account.get("jobs/job/tasks/sleeps").json()["state"] == "running", "the task runs")
     assert account.post("jobs/job/terminate").status_code == 202
-    until(lambda: account.get("jobs/job").json()["state"] == "completed", "the job is completed")
+    account.azure.until(lambda: account.get("jobs/job").json()["state"] == "completed", "the job is completed")
     task = account.get("jobs/job/tasks/sleeps").json()
     assert (task["state"], task["executionInfo"]["failureInfo"]["code"]) == ("completed", "TaskEnded")
     assert account.get("jobs/job/tasks/other").json()["state"] == "active"
 
 
-def test_disabling_a_job_can_give_a_running_task_back(account: Account) -> None:
+def test_disabling_a_job_can_give_a_running_task_back(served_account: Account) -> None:
+    account = served_account
     account.idle_pool("pool")
     account.add_job("job", "pool")
     account.add_tasks("job", "sleeps", command="/bin/sleep 600")
-    until(lambda: account.get("jobs/job/tasks/sleeps").json()["state"] == "running", "the task runs")
+    account.azure.until(lambda: account.get("jobs/job/tasks/sleeps").json()["state"] == "running", "the task runs")
     assert account.post("jobs/job/disable", {"disableTasks": "requeue"}).status_code == 202
-    until(lambda: account.get("jobs/job").json()["state"] == "disabled", "the job is disabled")
+    account.azure.until(lambda: account.get("jobs/job").json()["state"] == "disabled", "the job is disabled")
     task = account.get("jobs/job/tasks/sleeps").json()
     assert (task["state"], task["executionInfo"]["requeueCount"]) == ("active", 1)
     assert account.post("jobs/job/enable").status_code == 202
-    until(lambda: account.get("jobs/job/tasks/sleeps").json()["state"] == "running", "the task runs again")
+    account.azure.until(lambda: account.get("jobs/job/tasks/sleeps").json()["state"] == "running", "the task runs again")
     assert account.post("jobs/job/tasks/sleeps/terminate").status_code == 204
     assert account.get("jobs/job/tasks/sleeps").json()["state"] == "completed"
     assert account.request("DELETE", "jobs/job").status_code == 202
-    until(lambda: account.get("jobs/job").status_code == 404, "the job is gone")
+    account.azure.until(lambda: account.get("jobs/job").status_code == 404, "the job is gone")

@@ -7,6 +7,8 @@ import pytest
 
 from tests.localazure.batch.world import World, run
 
+pytestmark = pytest.mark.slow
+
 HPC = {"publisher": "microsoft-dsvm", "offer": "ubuntu-hpc", "sku": "2204", "version": "latest"}
 PLAIN = {"publisher": "canonical", "offer": "ubuntu-24_04-lts", "sku": "server", "version": "latest"}
 EXTENSION = {

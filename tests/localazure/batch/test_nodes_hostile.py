@@ -38,6 +38,7 @@ def code_of(info: dict[str, object]) -> object:
 # Files
 
 
+@pytest.mark.slow
 def test_a_folder_that_a_task_replaced_by_a_link_is_gone_for_clients(tmp_path: Path) -> None:
     async def test(world: World) -> None:
         (tmp_path / "outside").mkdir()
@@ -56,6 +57,7 @@ def test_a_folder_that_a_task_replaced_by_a_link_is_gone_for_clients(tmp_path: P
     run(tmp_path / "state", test)
 
 
+@pytest.mark.slow
 def test_a_nodes_root_that_a_task_replaced_by_a_link_is_gone_for_clients(tmp_path: Path) -> None:
     async def test(world: World) -> None:
         pool = await world.pool()
@@ -66,6 +68,7 @@ def test_a_nodes_root_that_a_task_replaced_by_a_link_is_gone_for_clients(tmp_pat
     run(tmp_path, test)
 
 
+@pytest.mark.slow
 def test_a_resource_file_goes_through_no_link_out_of_the_working_directory(tmp_path: Path) -> None:
     async def test(world: World) -> None:
         (tmp_path / "outside").mkdir()
@@ -91,6 +94,7 @@ def test_a_resource_file_goes_through_no_link_out_of_the_working_directory(tmp_p
     run(tmp_path / "state", test)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["abc", "9", "-1", "07777777", "0x1ff"])
 def test_a_file_mode_that_is_no_octal_number_is_the_tasks_failure(tmp_path: Path, mode: str) -> None:
     async def test(world: World) -> None:
@@ -104,6 +108,7 @@ def test_a_file_mode_that_is_no_octal_number_is_the_tasks_failure(tmp_path: Path
     run(tmp_path, test)
 
 
+@pytest.mark.slow
 def test_no_pattern_sends_the_files_of_the_embedded_azure_or_of_another_node(tmp_path: Path) -> None:
     async def test(world: World) -> None:
         sent = world.container("sent")
@@ -131,6 +136,7 @@ def test_no_pattern_sends_the_files_of_the_embedded_azure_or_of_another_node(tmp
     run(tmp_path / "state", test)
 
 
+@pytest.mark.slow
 def test_blobs_are_reached_with_the_pools_own_identities_alone(tmp_path: Path) -> None:
     async def test(world: World) -> None:
         (world.container("data") / "x").write_text("1")
@@ -163,6 +169,7 @@ def test_blobs_are_reached_with_the_pools_own_identities_alone(tmp_path: Path) -
     run(tmp_path, test)
 
 
+@pytest.mark.slow
 def test_pipes_in_the_place_of_its_output_files_hold_nobody_up(tmp_path: Path) -> None:
     async def test(world: World) -> None:
         world.container("sent")
@@ -198,6 +205,7 @@ def test_a_note_of_the_tasks_own_keeps_nothing_from_going_and_nothing_from_going
 # What a task knows and starts
 
 
+@pytest.mark.slow
 def test_a_task_sees_nothing_of_the_servers_environment_and_cannot_change_what_batch_says_of_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -224,6 +232,7 @@ def test_a_task_sees_nothing_of_the_servers_environment_and_cannot_change_what_b
     run(tmp_path, test)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="daemons are found by /proc, which this system hasn't")
 def test_a_tasks_daemon_goes_with_its_node(tmp_path: Path) -> None:
     async def test(world: World) -> None:
@@ -247,6 +256,7 @@ def _gone(pid: int) -> bool:
         return True
 
 
+@pytest.mark.slow
 def test_whoever_asks_a_node_for_nonsense_is_hung_up_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def test(world: World) -> None:
         job = world.job(await world.pool())
@@ -269,6 +279,7 @@ def test_whoever_asks_a_node_for_nonsense_is_hung_up_on(tmp_path: Path, monkeypa
 # Ends
 
 
+@pytest.mark.slow
 def test_a_task_that_is_ended_while_its_files_come_never_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def test(world: World) -> None:
         begun, never = asyncio.Event(), asyncio.Event()
@@ -287,6 +298,7 @@ def test_a_task_that_is_ended_while_its_files_come_never_runs(tmp_path: Path, mo
     run(tmp_path, test)
 
 
+@pytest.mark.slow
 def test_a_preparation_ends_with_its_job(tmp_path: Path) -> None:
     async def test(world: World) -> None:
         command = "/bin/sh -c 'echo $$ > ../../../pid.new; mv ../../../pid.new ../../../pid; exec sleep 600'"
@@ -305,6 +317,7 @@ def test_a_preparation_ends_with_its_job(tmp_path: Path) -> None:
     run(tmp_path, test)
 
 
+@pytest.mark.slow
 def test_nothing_of_a_pool_is_left_on_disk_whatever_was_under_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     unpack, to_its_end = packages._unpack, packages.to_its_end
     may_unpack = threading.Event()
@@ -338,6 +351,7 @@ def test_nothing_of_a_pool_is_left_on_disk_whatever_was_under_way(tmp_path: Path
     run(tmp_path, test)
 
 
+@pytest.mark.slow
 def test_a_pool_that_cannot_be_looked_at_keeps_no_other_from_its_samples(tmp_path: Path) -> None:
     async def test(world: World) -> None:
         first, second = await world.pool("first"), await world.pool("second")

@@ -13,6 +13,7 @@ from tests.localazure.batch.test_nodes_software import package, put
 from tests.localazure.batch.world import World, run
 
 
+@pytest.mark.slow
 def test_tasks_that_start_together_share_one_package(tmp_path: Path) -> None:
     async def test(world: World) -> None:
         package(world, "1.0", {f"file{index}": "x" * 1000 for index in range(200)})
@@ -28,6 +29,7 @@ def test_tasks_that_start_together_share_one_package(tmp_path: Path) -> None:
     run(tmp_path, test)
 
 
+@pytest.mark.slow
 def test_packages_whose_names_run_together_lie_apart(tmp_path: Path) -> None:
     async def test(world: World) -> None:
         package(world, "1.0", {"data": "a tool-kit"})
@@ -86,6 +88,7 @@ def test_a_zip_that_would_fill_the_disk_is_refused_before_it_does(tmp_path: Path
     assert not folder.exists()
 
 
+@pytest.mark.slow
 def test_a_zip_with_a_password_makes_its_task_fail_with_a_word_on_why(tmp_path: Path) -> None:
     async def test(world: World) -> None:
         package(world, "1.0", {"data": "1"})

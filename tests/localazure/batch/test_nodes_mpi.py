@@ -9,6 +9,8 @@ from azure_gpu.catalog.services.batch import mpi_commands
 from azure_gpu.catalog.size_use import OperatingSystem
 from tests.localazure.batch.world import World, fixed, run
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_real_mpirun_starts_a_rank_on_each_node(tmp_path: Path) -> None:
     async def test(world: World) -> None:

@@ -16,6 +16,8 @@ from localazure.batch.nodes.connection import Command, Connection
 from localazure.containers import shim_processes, supervision
 from tests.localazure.batch.world import ACCOUNT, World, fixed, left_alone, run, with_own_end, written
 
+pytestmark = pytest.mark.slow
+
 COUNTING = "/bin/sh -c 'echo x >> $COUNT; while [ ! -e $GO ]; do sleep 0.02; done; echo whole output'"
 
 

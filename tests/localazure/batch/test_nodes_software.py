@@ -14,6 +14,8 @@ from localazure.kinds import storage
 from tests.localazure.batch.world import ACCOUNT, ACCOUNT_ID, World, fixed, pool_body, run
 from tests.localazure.containers.conftest import write_workload
 
+pytestmark = pytest.mark.slow
+
 GROUP = "/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/rg"
 STORAGE_ID = f"{GROUP}/providers/Microsoft.Storage/storageAccounts/store"
 REGISTRY_ID = f"{GROUP}/providers/Microsoft.ContainerRegistry/registries/reg"

@@ -11,6 +11,7 @@ from tests.localazure.batch.world import SIZE, World, run
 NOWHERE = "/nowhere/at/all"
 
 
+@pytest.mark.slow
 def test_a_task_runs_on_a_node_and_its_output_lies_in_its_folder(tmp_path: Path) -> None:
     async def test(world: World) -> None:
         pool = await world.pool()
@@ -29,6 +30,7 @@ def test_a_task_runs_on_a_node_and_its_output_lies_in_its_folder(tmp_path: Path)
     run(tmp_path, test)
 
 
+@pytest.mark.slow
 def test_a_task_has_the_documented_variables_and_none_of_the_servers_secrets(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -68,6 +70,7 @@ def test_a_task_has_the_documented_variables_and_none_of_the_servers_secrets(
     run(tmp_path, test)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "code"), [("/bin/sh -c 'exit 3'", 3), ("/bin/sh -c 'kill -9 $$'", 137)], ids=["its own", "a signal"]
 )
@@ -82,6 +85,7 @@ def test_the_exit_code_is_the_commands(tmp_path: Path, command: str, code: int) 
     run(tmp_path, test)
 
 
+@pytest.mark.slow
 def test_a_program_that_is_not_there_is_a_failure_before_the_task_and_is_not_tried_again(tmp_path: Path) -> None:
     async def test(world: World) -> None:
         job = world.job(await world.pool())
@@ -95,6 +99,7 @@ def test_a_program_that_is_not_there_is_a_failure_before_the_task_and_is_not_tri
     run(tmp_path, test)
 
 
+@pytest.mark.slow
 def test_a_command_line_runs_without_a_shell(tmp_path: Path) -> None:
     async def test(world: World) -> None:
         task = world.task(world.job(await world.pool()), "task", 'echo $HOME "a  b" | wc')
@@ -110,6 +115,7 @@ def test_a_command_line_that_names_no_program_is_refused(line: str) -> None:
         words(line)
 
 
+@pytest.mark.slow
 def test_a_task_that_runs_too_long_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
     async def test(world: World) -> None:
         job = world.job(await world.pool())
@@ -127,6 +133,7 @@ def test_a_task_that_runs_too_long_is_ended_with_all_that_it_started(tmp_path: P
     run(tmp_path, test)
 
 
+@pytest.mark.slow
 def test_what_a_task_leaves_running_ends_with_it(tmp_path: Path) -> None:
     async def test(world: World) -> None:
         task = world.task(world.job(await world.pool()), "task", "/bin/sh -c 'sleep 300 & echo $! > child'")
@@ -137,6 +144,7 @@ def test_what_a_task_leaves_running_ends_with_it(tmp_path: Path) -> None:
     run(tmp_path, test)
 
 
+@pytest.mark.slow
 def test_a_failing_task_is_tried_again_as_often_as_its_constraints_say(tmp_path: Path) -> None:
     async def test(world: World) -> None:
         job = world.job(await world.pool())
@@ -152,6 +160,7 @@ def test_a_failing_task_is_tried_again_as_often_as_its_constraints_say(tmp_path:
     run(tmp_path, test)
 
 
+@pytest.mark.slow
 def test_a_user_ends_a_task(tmp_path: Path) -> None:
     async def test(world: World) -> None:
         job = world.job(await world.pool())
@@ -168,6 +177,7 @@ def test_a_user_ends_a_task(tmp_path: Path) -> None:
     run(tmp_path, test)
 
 
+@pytest.mark.slow
 def test_a_forgotten_task_leaves_nothing(tmp_path: Path) -> None:
     async def test(world: World) -> None:
         job = world.job(await world.pool())
@@ -181,6 +191,7 @@ def test_a_forgotten_task_leaves_nothing(tmp_path: Path) -> None:
     run(tmp_path, test)
 
 
+@pytest.mark.slow
 def test_resource_files_lie_in_the_working_folder(tmp_path: Path) -> None:
     async def test(world: World) -> None:
         data = world.container("data")
@@ -202,6 +213,7 @@ def test_resource_files_lie_in_the_working_folder(tmp_path: Path) -> None:
     run(tmp_path, test)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "code"),
     [
@@ -226,6 +238,7 @@ def test_a_resource_file_that_cannot_be_had_fails_the_task_before_it_runs(
     run(tmp_path, test)
 
 
+@pytest.mark.slow
 def test_output_files_are_uploaded_when_their_condition_holds(tmp_path: Path) -> None:
     def output(pattern: str, path: str, condition: str) -> dict[str, object]:
         return {
@@ -258,6 +271,7 @@ def test_output_files_are_uploaded_when_their_condition_holds(tmp_path: Path) ->
     run(tmp_path, test)
 
 
+@pytest.mark.slow
 def test_an_upload_that_fails_fails_the_task_whatever_its_exit_code(tmp_path: Path) -> None:
     async def test(world: World) -> None:
         file = {
@@ -278,6 +292,7 @@ def test_an_upload_that_fails_fails_the_task_whatever_its_exit_code(tmp_path: Pa
     run(tmp_path, test)
 
 
+@pytest.mark.slow
 def test_files_of_a_task_go_after_its_retention_time(tmp_path: Path) -> None:
     async def test(world: World) -> None:
         from localazure.batch.nodes import retention
@@ -299,6 +314,7 @@ def test_files_of_a_task_go_after_its_retention_time(tmp_path: Path) -> None:
     run(tmp_path, test)
 
 
+@pytest.mark.slow
 def test_a_windows_node_is_idle_and_refuses_tasks_by_name(tmp_path: Path) -> None:
     async def test(world: World) -> None:
         machine = {
@@ -317,6 +333,7 @@ def test_a_windows_node_is_idle_and_refuses_tasks_by_name(tmp_path: Path) -> Non
     run(tmp_path, test)
 
 
+@pytest.mark.slow
 def test_a_node_shows_the_tasks_that_it_ran(tmp_path: Path) -> None:
     async def test(world: World) -> None:
         job = world.job(await world.pool())

@@ -8,6 +8,8 @@ from localazure.batch.errors import BatchError
 from localazure.fault import Fault
 from tests.localazure.batch.world import World, fixed, run, written
 
+pytestmark = pytest.mark.slow
+
 
 def test_nodes_come_up_and_tell_what_they_are(tmp_path: Path) -> None:
     async def test(world: World) -> None:

@@ -8,6 +8,8 @@ import pytest
 from localazure.fault import Fault
 from tests.localazure.batch.world import AS_OF, World, fixed, left_alone, pool_body, run, with_own_end, written
 
+pytestmark = pytest.mark.slow
+
 FAMILY = "Standard NCASv3_T4 Family"  # of the size in `world`
 
 

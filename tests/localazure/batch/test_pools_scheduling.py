@@ -4,8 +4,12 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from localazure.batch.model import PoolKey, TaskKey
 from tests.localazure.batch.world import ACCOUNT, World, fixed, run, written
+
+pytestmark = pytest.mark.slow
 
 WAITING = "/bin/sh -c 'while [ ! -e $GO ]; do sleep 0.02; done'"
 

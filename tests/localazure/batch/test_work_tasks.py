@@ -195,6 +195,7 @@ class TestEnds:
         assert again is not None
         assert again.task["id"] == "runs"
 
+    @pytest.mark.slow
     def test_what_nodes_told_outlives_a_killed_server(self, tmp_path: Path) -> None:
         script = f"""
 import os
