@@ -128,6 +128,7 @@ def test_the_stack_of_the_documents_at_their_own_dates(copy: Copy) -> None:
     assert "Test PASSED" in text
 
 
+@pytest.mark.nightly  # its job's container installs TensorFlow: 4 minutes of CPU time
 def test_the_stack_of_a_team(copy: Copy) -> None:
     assert proved(brought_up_and_down(copy, "dev")) == ["container group", "Container Apps job", "Batch pool"]
 
