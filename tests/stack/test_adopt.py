@@ -47,10 +47,10 @@ def creates_only(stack: ProgramStack) -> set[str]:
 
 
 def test_a_cluster_and_a_pool_made_by_hand_are_taken_over_without_a_change(
-    own_azure: ServedAzure, make_stack: MakeStack, kubernetes_bin: Path
+    own_served_azure: ServedAzure, make_stack: MakeStack, kubernetes_bin: Path
 ) -> None:
     assert kubernetes_bin.is_dir()
-    azure = own_azure
+    azure = own_served_azure
     group = by_hand.group(azure, "lab")
     cluster, account = by_hand.cluster(azure, group, "byhand"), by_hand.batch_pool(azure, group, "labbatch")
     registry, logs = by_hand.registry(azure, group, "labimages"), by_hand.log_workspace(azure, group, "lablogs")
@@ -97,8 +97,10 @@ def test_a_cluster_and_a_pool_made_by_hand_are_taken_over_without_a_change(
     stack.let_go()
 
 
-def test_a_workspace_with_an_endpoint_is_taken_over_without_a_change(own_azure: ServedAzure, make_stack: MakeStack) -> None:
-    azure = own_azure
+def test_a_workspace_with_an_endpoint_is_taken_over_without_a_change(
+    own_served_azure: ServedAzure, make_stack: MakeStack
+) -> None:
+    azure = own_served_azure
     world = World(azure, by_hand.group(azure, "lab"))
     world.let_read()
     endpoint = world.endpoint("labscores")

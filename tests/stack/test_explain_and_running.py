@@ -15,10 +15,10 @@ SAMPLE = "mcr.microsoft.com/azuredocs/samples-tf-mnist-demo:gpu"
 
 
 @pytest.fixture
-def stack(own_azure: ServedAzure, make_stack: MakeStack) -> ProgramStack:
+def stack(own_served_azure: ServedAzure, make_stack: MakeStack) -> ProgramStack:
     """A stack with one container group, on a server that a test may upset."""
     group = {"image": SAMPLE, "cpu": 1, "memory_in_gb": 1.5, "restart_policy": "Never", "command": ["sleep", "600"]}
-    return make_stack(own_azure, {"team": "tests", "location": "westeurope", "container_groups": {"trainer": group}})
+    return make_stack(own_served_azure, {"team": "tests", "location": "westeurope", "container_groups": {"trainer": group}})
 
 
 def bring_up(stack: ProgramStack) -> "subprocess.CompletedProcess[str]":
@@ -32,18 +32,20 @@ def operations(stack: ProgramStack, *words: str) -> "subprocess.CompletedProcess
     return subprocess.run(command, cwd=CHECKOUT, env=stack.environment, capture_output=True, text=True, timeout=120, check=False)
 
 
-def test_a_group_that_was_refused_is_explained_by_its_name_in_the_stack_file(own_azure: ServedAzure, stack: ProgramStack) -> None:
-    assert own_azure.command("fault", "capacity", "westeurope").returncode == 0
+def test_a_group_that_was_refused_is_explained_by_its_name_in_the_stack_file(
+    own_served_azure: ServedAzure, stack: ProgramStack
+) -> None:
+    assert own_served_azure.command("fault", "capacity", "westeurope").returncode == 0
     assert bring_up(stack).returncode != 0
     done = stack.operations("explain", "trainer")
     assert done.returncode == 1, done.stdout + done.stderr
     assert done.stdout.startswith("trainer (container group): no capacity\n")
     assert "is not available in the location 'westeurope'" in done.stdout
-    assert own_azure.command("fault", "clear").returncode == 0
+    assert own_served_azure.command("fault", "clear").returncode == 0
 
 
 def test_what_runs_is_listed_with_what_is_not_known_and_a_wrong_name_is_told_the_right_one(
-    own_azure: ServedAzure, stack: ProgramStack
+    own_served_azure: ServedAzure, stack: ProgramStack
 ) -> None:
     done = bring_up(stack)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -45,12 +45,12 @@ CONFIG: dict[str, Any] = {
 
 
 def test_groups_and_clusters_come_up_at_the_first_try(
-    own_azure: ServedAzure, make_stack: MakeStack, kubernetes_bin: Path
+    own_served_azure: ServedAzure, make_stack: MakeStack, kubernetes_bin: Path
 ) -> None:
     assert kubernetes_bin.is_dir()
     for part in WEATHER:
-        assert own_azure.command("fault", "weather", part).returncode == 0
-    stack = make_stack(own_azure, {**CONFIG, "image_source": f"{own_azure.url}/checkout.git#HEAD"})
+        assert own_served_azure.command("fault", "weather", part).returncode == 0
+    stack = make_stack(own_served_azure, {**CONFIG, "image_source": f"{own_served_azure.url}/checkout.git#HEAD"})
     stack.create()
     done = stack.pulumi("up", "--yes", "--skip-preview")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -60,11 +60,11 @@ def test_groups_and_clusters_come_up_at_the_first_try(
     assert "waiting until the new role assignment takes effect, up to 15 minutes" in done.stdout
 
     outputs = stack.outputs()
-    pools = own_azure.get(f"{outputs['clusters']['gpu']}/agentPools", "2025-09-01").json()["value"]
+    pools = own_served_azure.get(f"{outputs['clusters']['gpu']}/agentPools", "2025-09-01").json()["value"]
     of_mode = {each["properties"]["mode"]: each["properties"]["count"] for each in pools}
     assert of_mode == {"System": 2, "User": 0}, "no node of a GPU starts by itself"
     for name, group in outputs["container_groups"].items():
-        until(lambda group=group: _state(own_azure, group) == "Succeeded", f"{name} has run")
+        until(lambda group=group: _state(own_served_azure, group) == "Succeeded", f"{name} has run")
 
     assert stack.pulumi("preview", "--expect-no-changes").returncode == 0
     again = stack.pulumi("up", "--yes", "--skip-preview")

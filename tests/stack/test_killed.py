@@ -56,21 +56,21 @@ def assert_one_of_everything(azure: ServedAzure, stack: ProgramStack) -> int:
     return len(ids)
 
 
-def test_after_the_embedded_azure_was_killed_the_next_up_converges(own_azure: ServedAzure, make_stack: MakeStack) -> None:
-    stack = make_stack(own_azure, with_gpu_group(own_azure))
+def test_after_the_embedded_azure_was_killed_the_next_up_converges(own_served_azure: ServedAzure, make_stack: MakeStack) -> None:
+    stack = make_stack(own_served_azure, with_gpu_group(own_served_azure))
     # The group is the last but its setting: the SDK shows a traceback where a look-up fails, and by then all
     # look-ups are over.
     fault = ["delay", "--method", "PUT", "--path", "*/containerGroups/*", "--seconds", "60"]
-    text = interrupted_up(own_azure, stack, lambda _: own_azure.kill9(), fault)
+    text = interrupted_up(own_served_azure, stack, lambda _: own_served_azure.kill9(), fault)
     assert "Traceback" not in text
-    own_azure.start()
-    assert_whole(own_azure, stack)
+    own_served_azure.start()
+    assert_whole(own_served_azure, stack)
 
 
 def test_after_pulumi_was_killed_the_next_up_converges_and_no_process_is_left(
-    own_azure: ServedAzure, make_stack: MakeStack
+    own_served_azure: ServedAzure, make_stack: MakeStack
 ) -> None:
-    stack = make_stack(own_azure, with_gpu_group(own_azure), warm=False)
+    stack = make_stack(own_served_azure, with_gpu_group(own_served_azure), warm=False)
     started: list[int] = []
 
     def kill(pid: int) -> None:
@@ -79,17 +79,17 @@ def test_after_pulumi_was_killed_the_next_up_converges_and_no_process_is_left(
 
     # Long enough for a busy machine to see that the request is under way before it is over.
     fault = ["delay", "--method", "PUT", "--path", "*/registries/*", "--seconds", "8"]
-    interrupted_up(own_azure, stack, kill, fault)
+    interrupted_up(own_served_azure, stack, kill, fault)
     assert started, "the engine had started a language host and a provider"
     assert stack.exported()["pending_operations"], "the engine was killed while it created something"
-    assert_whole(own_azure, stack)
+    assert_whole(own_served_azure, stack)
     until(lambda: not set(started) & set(running()), "the provider has ended by itself, the language host was ended")
 
 
 def test_what_was_created_is_taken_in_and_what_never_was_is_forgotten_after_the_same_kill(
-    own_azure: ServedAzure, make_stack: MakeStack
+    own_served_azure: ServedAzure, make_stack: MakeStack
 ) -> None:
-    stack = make_stack(own_azure, with_gpu_group(own_azure))
+    stack = make_stack(own_served_azure, with_gpu_group(own_served_azure))
     never_made = ["delay", "--method", "PUT", "--path", "*/storageAccounts/*", "--seconds", "60"]
     made = [
         "delay",
@@ -112,7 +112,7 @@ def test_what_was_created_is_taken_in_and_what_never_was_is_forgotten_after_the_
         until(only_these_are_under_way, "only the account and the build are under way")
         os.kill(pid, signal.SIGKILL)
 
-    interrupted_up(own_azure, stack, kill, never_made, made)
+    interrupted_up(own_served_azure, stack, kill, never_made, made)
     assert only_these_are_under_way()
     done = stack.operations("preview")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -121,60 +121,60 @@ def test_what_was_created_is_taken_in_and_what_never_was_is_forgotten_after_the_
     told = [line.rsplit(":", 1)[-1] for line in done.stdout.splitlines() if "removed from the state" in line]
     assert told == ["foundation-storage"]
     assert "foundation-build-vector_add" in {each["urn"].rsplit(":", 1)[-1] for each in stack.exported()["resources"]}
-    assert_whole(own_azure, stack)
+    assert_whole(own_served_azure, stack)
 
 
-def test_what_was_created_while_the_provider_was_killed_is_taken_in(own_azure: ServedAzure, make_stack: MakeStack) -> None:
-    stack = make_stack(own_azure, with_gpu_group(own_azure), warm=False)
+def test_what_was_created_while_the_provider_was_killed_is_taken_in(own_served_azure: ServedAzure, make_stack: MakeStack) -> None:
+    stack = make_stack(own_served_azure, with_gpu_group(own_served_azure), warm=False)
     stack.create()
     never_heard_of = ["delay", "--path", "*/Microsoft.Storage/*operation*", "--seconds", "20"]  # the account is there by then
-    assert own_azure.command("fault", *never_heard_of).returncode == 0
+    assert own_served_azure.command("fault", *never_heard_of).returncode == 0
     up = subprocess.Popen(
         stack.line("up"), cwd=CHECKOUT, env=stack.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
-    until(lambda: not own_azure.faults_hold(), "the provider asks after the storage account")
-    [provider] = processes_of(own_azure.state, ["-m localazure.plugin"])
+    until(lambda: not own_served_azure.faults_hold(), "the provider asks after the storage account")
+    [provider] = processes_of(own_served_azure.state, ["-m localazure.plugin"])
     os.kill(provider.pid, signal.SIGKILL)
     text, _ = up.communicate(timeout=120)
     assert up.returncode == 1, text
     # With it what else was under way by then, such as the build.
     assert "foundation-storage" in [line.rsplit(":", 1)[-1] for line in text.splitlines() if "imported into the state: " in line]
     assert "Traceback" not in text
-    assert_whole(own_azure, stack)
+    assert_whole(own_served_azure, stack)
 
 
-def test_a_create_whose_answer_was_lost_is_completed_by_the_next_up(own_azure: ServedAzure, make_stack: MakeStack) -> None:
-    stack = make_stack(own_azure, with_gpu_group(own_azure))
+def test_a_create_whose_answer_was_lost_is_completed_by_the_next_up(own_served_azure: ServedAzure, make_stack: MakeStack) -> None:
+    stack = make_stack(own_served_azure, with_gpu_group(own_served_azure))
     stack.create()
     fault = ["lose-answer", "--method", "PUT", "--path", "*/containerGroups/*", "--count", "1"]
-    assert own_azure.command("fault", *fault).returncode == 0
+    assert own_served_azure.command("fault", *fault).returncode == 0
     stack.pulumi("up", "--yes", "--skip-preview")
-    assert_whole(own_azure, stack)
+    assert_whole(own_served_azure, stack)
 
 
 def test_an_operation_that_fails_in_azure_is_shown_and_the_next_up_completes_it(
-    own_azure: ServedAzure, make_stack: MakeStack
+    own_served_azure: ServedAzure, make_stack: MakeStack
 ) -> None:
-    stack = make_stack(own_azure, with_gpu_group(own_azure))
+    stack = make_stack(own_served_azure, with_gpu_group(own_served_azure))
     stack.create()
     message = "The region has no capacity for this today."
     fault = ["fail", "--method", "PUT", "--path", "*/workspaces/*", "--status", "409", "--code", "NoCapacity"]
-    assert own_azure.command("fault", *fault, "--message", message).returncode == 0
+    assert own_served_azure.command("fault", *fault, "--message", message).returncode == 0
     done = stack.pulumi("up", "--yes", "--skip-preview")
     text = done.stdout + done.stderr
     assert done.returncode != 0
     assert "NoCapacity" in text
     assert message in text
     assert "Traceback" not in text
-    assert_whole(own_azure, stack)
+    assert_whole(own_served_azure, stack)
 
 
-def test_a_state_whose_checksum_was_being_written_is_read_again(own_azure: ServedAzure, make_stack: MakeStack) -> None:
-    stack = make_stack(own_azure, {"team": "t", "location": "eastus"})
+def test_a_state_whose_checksum_was_being_written_is_read_again(own_served_azure: ServedAzure, make_stack: MakeStack) -> None:
+    stack = make_stack(own_served_azure, {"team": "t", "location": "eastus"})
     # As in a folder of a user's own: the embedded Azure's connection does without checksums.
     stack.environment["PULUMI_BACKEND_URL"] = stack.environment["PULUMI_BACKEND_URL"].partition("?")[0]
     stack.create()
-    (torn,) = own_azure.state.rglob(f"{stack.name}.json.attrs")
+    (torn,) = own_served_azure.state.rglob(f"{stack.name}.json.attrs")
     torn.write_text("")
     assert "EOF" in stack.pulumi("preview").stderr
     done = stack.operations("preview")
@@ -184,15 +184,18 @@ def test_a_state_whose_checksum_was_being_written_is_read_again(own_azure: Serve
 
 @pytest.mark.timeout(900)
 def test_the_local_stack_converges_after_its_up_was_killed_at_cluster_endpoint_and_deployment(
-    own_azure: ServedAzure, shipped: Shipped, kubernetes_bin: Path, tmp_path: Path
+    own_served_azure: ServedAzure, shipped: Shipped, kubernetes_bin: Path, tmp_path: Path
 ) -> None:
-    stack = shipped(own_azure, "local")
+    stack = shipped(own_served_azure, "local")
     stack.environment["PATH"] = f"{kubernetes_bin}:{stack.environment['PATH']}"
     for part in ("managedClusters/*", "onlineEndpoints/*", "onlineEndpoints/*/deployments/*"):
-        assert own_azure.command("fault", "delay", "--method", "PUT", "--path", f"*/{part}", "--seconds", "60").returncode == 0
+        assert (
+            own_served_azure.command("fault", "delay", "--method", "PUT", "--path", f"*/{part}", "--seconds", "60").returncode
+            == 0
+        )
         with (tmp_path / "up.txt").open("w+") as said:
             up = subprocess.Popen(stack.line("up"), cwd=CHECKOUT, env=stack.environment, stdout=said, stderr=said)
-        until(partial(has_run_into_the_fault, own_azure, up), f"a request for {part} is under way", seconds=240)
+        until(partial(has_run_into_the_fault, own_served_azure, up), f"a request for {part} is under way", seconds=240)
         assert up.poll() is None, (tmp_path / "up.txt").read_text()
         for pid in [*descendants(up.pid), up.pid]:  # the engine, the language host and the providers, and the command
             with suppress(ProcessLookupError):  # it ended with one that was killed before it
@@ -201,7 +204,7 @@ def test_the_local_stack_converges_after_its_up_was_killed_at_cluster_endpoint_a
         assert stack.exported()["pending_operations"], "the engine was killed while it created something"
     done = stack.up()
     assert done.returncode == 0, done.stdout + done.stderr
-    assert_one_of_everything(own_azure, stack)
+    assert_one_of_everything(own_served_azure, stack)
     assert stack.pulumi("preview", "--expect-no-changes").returncode == 0
     done = stack.operations("prove", "--only", "aks", "--only", "endpoint")
     assert done.returncode == 0, done.stdout + done.stderr
