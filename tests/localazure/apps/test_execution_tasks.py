@@ -68,7 +68,7 @@ class Scene:
     def now(self) -> datetime:
         return BEGAN + timedelta(seconds=self.loop.time())
 
-    def begin(self, *runs: tuple[float, int], inits: Any = (), shortage: Any = "", specs: Any = None, **limits: Any) -> Body:
+    def begin(self, *runs: tuple[float, int], inits: Any = (), shortage: Any = None, specs: Any = None, **limits: Any) -> Body:
         """Begins an execution whose n-th replica runs as `runs` say, and later ones as the last of them."""
         record = records.new("one", {"containers": [{"name": "main"}]}, {**LIMITS, **limits}, self.now().isoformat())
 
@@ -78,10 +78,8 @@ class Scene:
                 container("main", *runs[min(place, len(runs) - 1)])
             ]
 
-        why_none: Callable[[Body], str] = shortage if callable(shortage) else lambda _: shortage
-
         async def begin() -> None:
-            self.executions.begin(JOB, record, Work(specs or of_replica, why_none))
+            self.executions.begin(JOB, record, Work(specs or of_replica, shortage or (lambda _: "")))
 
         self.run(begin())
         return record
@@ -198,7 +196,7 @@ def test_a_replica_waits_for_a_machine_and_says_why(scene: Scene) -> None:
 
 
 def test_a_replica_that_never_finds_a_machine_ends_when_its_time_is_over(scene: Scene) -> None:
-    record = scene.begin((1, 0), shortage="There is no capacity", timeout=60)
+    record = scene.begin((1, 0), shortage=lambda _: "There is no capacity", timeout=60)
     assert scene.ended(record) == ("Failed", "DeadlineExceeded")
     assert (record["replicas"][0]["information"], codes(record)) == ("There is no capacity", [[]])
     assert 60 <= scene.seconds() < 61

@@ -30,6 +30,11 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Apps]:
     server.stop()
 
 
+def server(apps: Apps) -> ServedAzure:
+    assert isinstance(apps.azure, ServedAzure)
+    return apps.azure
+
+
 def pid(apps: Apps, job: str, execution: str) -> str:
     """What the replica's program has written: a replica runs a moment before its program has."""
     replica = apps.running_replica(job, execution)
@@ -42,8 +47,8 @@ def test_a_replica_goes_on_while_the_server_is_killed_and_started_again(own: App
     own.create("goes-on", own.body("pid", "wait"))
     execution = own.start("goes-on")
     before = pid(own, "goes-on", execution)
-    own.azure.kill9()
-    own.azure.start()
+    server(own).kill9()
+    server(own).start()
     assert pid(own, "goes-on", execution) == before
     assert own.execution("goes-on", execution)["status"] == "Running"
     own.azure.post(f"{own.job_path('goes-on')}/stop", "2025-01-01").raise_for_status()
@@ -65,8 +70,8 @@ def test_what_ended_while_no_server_ran_has_ended(own: Apps) -> None:
     own.create("ends", own.body("pid", "wait"))
     execution = own.start("ends")
     process = int(pid(own, "ends", execution).split()[1])
-    own.azure.kill9()
+    server(own).kill9()
     os.kill(process, signal.SIGKILL)
-    own.azure.start()
+    server(own).start()
     ended = own.ended("ends", execution)
     assert (ended["status"], [one["code"] for one in containers(ended)]) == ("Failed", [137])

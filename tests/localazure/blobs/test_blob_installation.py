@@ -43,6 +43,7 @@ def test_every_package_is_pinned_by_a_checksum_and_none_by_a_host() -> None:
     assert json.loads((PINNED / "package.json").read_text())["dependencies"] == {"azurite": "3.35.0"}
 
 
+@pytest.mark.slow
 def test_two_who_need_it_at_once_install_it_once_and_without_scripts(calls: Path, tmp_path: Path) -> None:
     async def both() -> list[Path]:
         return list(await asyncio.gather(installation.installed(), installation.installed()))
@@ -55,6 +56,7 @@ def test_two_who_need_it_at_once_install_it_once_and_without_scripts(calls: Path
     assert (first / "node_modules" / "azurite" / "x").read_text() == "done\n"
 
 
+@pytest.mark.slow
 def test_a_failed_installation_leaves_nothing_and_says_why(calls: Path, tmp_path: Path) -> None:
     npm(tmp_path / "bin", "mkdir node_modules; echo 'ENOTFOUND registry' >&2; exit 7")
     with pytest.raises(KeeperError, match=r"exit code 7.*\n.*ENOTFOUND registry"):
@@ -62,6 +64,7 @@ def test_a_failed_installation_leaves_nothing_and_says_why(calls: Path, tmp_path
     assert [path.name for path in (tmp_path / "cache" / "azure-gpu").iterdir()] == ["azurite-3.35.0.lock"]
 
 
+@pytest.mark.slow
 def test_what_a_killed_installation_left_is_cleared(calls: Path, tmp_path: Path) -> None:
     cache = tmp_path / "cache" / "azure-gpu"
     (cache / "azurite-3.35.0" / "node_modules").mkdir(parents=True)  # without its marker
@@ -71,6 +74,7 @@ def test_what_a_killed_installation_left_is_cleared(calls: Path, tmp_path: Path)
     assert sorted(path.name for path in cache.iterdir()) == ["azurite-3.35.0", "azurite-3.35.0.lock"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", ["v18.20.0", "nonsense", ""])
 def test_an_older_node_is_named_with_what_to_do(calls: Path, tmp_path: Path, version: str) -> None:
     node = tmp_path / "bin" / "node"

@@ -88,6 +88,7 @@ def test_it_takes_nothing_from_anybody_but_the_server(own_azure: ServedAzure) ->
         assert answer.status_code == 403
 
 
+@pytest.mark.slow
 def test_where_node_is_missing_every_request_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tools = tmp_path / "bin"
     tools.mkdir()

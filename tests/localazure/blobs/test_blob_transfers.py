@@ -81,6 +81,7 @@ def scenario(folder: Path, play: Callable[[Place], Awaitable[None]]) -> None:
     asyncio.run(run())
 
 
+@pytest.mark.slow
 def test_an_identity_writes_with_the_role_of_a_contributor_and_reads_with_that_of_a_reader(tmp_path: Path) -> None:
     async def play(place: Place) -> None:
         url = await place.container()
@@ -110,6 +111,7 @@ def test_a_role_over_the_account_that_says_nothing_of_data_opens_no_blob(tmp_pat
     place.store.close()
 
 
+@pytest.mark.slow
 def test_a_role_at_one_container_opens_that_one(tmp_path: Path) -> None:
     async def play(place: Place) -> None:
         await place.container("out")
@@ -124,6 +126,7 @@ def test_a_role_at_one_container_opens_that_one(tmp_path: Path) -> None:
     scenario(tmp_path, play)
 
 
+@pytest.mark.slow
 def test_a_container_is_fetched_by_prefix_with_the_names_of_its_blobs(tmp_path: Path) -> None:
     async def play(place: Place) -> None:
         url = await place.container()
@@ -146,6 +149,7 @@ def test_a_container_is_fetched_by_prefix_with_the_names_of_its_blobs(tmp_path: 
     scenario(tmp_path, play)
 
 
+@pytest.mark.slow
 def test_an_address_with_a_signature_needs_no_identity_and_does_what_it_says(tmp_path: Path) -> None:
     async def play(place: Place) -> None:
         await place.container("packages")
@@ -174,6 +178,7 @@ def test_an_address_with_a_signature_needs_no_identity_and_does_what_it_says(tmp
     scenario(tmp_path, play)
 
 
+@pytest.mark.slow
 def test_azures_own_address_of_an_account_that_is_here_means_that_account(tmp_path: Path) -> None:
     async def play(place: Place) -> None:
         url = await place.container()
@@ -186,6 +191,7 @@ def test_azures_own_address_of_an_account_that_is_here_means_that_account(tmp_pa
     scenario(tmp_path, play)
 
 
+@pytest.mark.slow
 def test_an_upload_goes_to_containers_alone(tmp_path: Path) -> None:
     async def play(place: Place) -> None:
         file = place.file("x", b"")
@@ -220,6 +226,7 @@ def outside() -> Iterator[str]:
     server.server_close()
 
 
+@pytest.mark.slow
 def test_a_file_is_fetched_from_outside_without_saying_who_asks(tmp_path: Path, outside: str) -> None:
     async def play(place: Place) -> None:
         assert await place.blobs.fetch(f"{outside}/data.txt", "", tmp_path / "in" / "data.txt") == [tmp_path / "in" / "data.txt"]
