@@ -1,5 +1,6 @@
 """Following an execution: its log line by line, its end, its time limit and Ctrl-C. The log comes by `requests`."""
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any
@@ -11,7 +12,7 @@ from azure.core.exceptions import ServiceRequestError
 from azure_gpu_operations.azure import AzureError
 from azure_gpu_operations.job_client import Jobs
 from azure_gpu_operations.jobs import ContainerStatus, Execution, Job, job_of
-from azure_gpu_operations.run.on_job.follow import QUIET_POLLS, End, follow
+from azure_gpu_operations.run.on_job.follow import QUIET_POLLS, READER, End, follow
 from azure_gpu_operations.run.on_job.log_stream import LogStream, plain, stream_address
 from azure_gpu_operations.run.on_job.run import JobRequest, JobRun
 from azure_gpu_operations.run.protocol import Outcome, Output
@@ -25,6 +26,12 @@ GREETING = "2026-10-09T21:16:02.38246  Connecting to the container 'main'..."
 Serve = Callable[..., LogServer]
 
 
+def readers_end() -> None:
+    for thread in threading.enumerate():
+        if thread.name == READER:
+            thread.join()
+
+
 @pytest.fixture
 def serve() -> Iterator[Serve]:
     with ExitStack() as running:
@@ -32,6 +39,7 @@ def serve() -> Iterator[Serve]:
         def start(*streams: list[str], status: int = 200) -> LogServer:
             server = LogServer(list(streams), status=status)
             running.enter_context(web.answered(server.answer))
+            running.callback(readers_end)
             running.callback(server.hold.set)
             return server
 

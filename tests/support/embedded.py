@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Generator, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -55,16 +55,16 @@ class Renewed(httpx.Auth):
     """A token for requests that carry none. Long before an hour is over, when it ends, another one is asked for: all tests
     together may take longer than that."""
 
-    LASTS_SECONDS = 1200.0
+    LASTS = timedelta(minutes=20)
 
-    def __init__(self, ask: Callable[[], str]) -> None:
-        self._ask = ask
-        self._token, self._until = ask(), time.monotonic() + self.LASTS_SECONDS
+    def __init__(self, ask: Callable[[], str], now: Callable[[], datetime]) -> None:
+        self._ask, self._now = ask, now
+        self._token, self._until = ask(), now() + self.LASTS
 
     def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
         if "Authorization" not in request.headers:
-            if time.monotonic() > self._until:
-                self._token, self._until = self._ask(), time.monotonic() + self.LASTS_SECONDS
+            if self._now() > self._until:
+                self._token, self._until = self._ask(), self._now() + self.LASTS
             request.headers["Authorization"] = f"Bearer {self._token}"
         yield request
 
@@ -87,7 +87,7 @@ class EmbeddedAzure:
         self.tenant_id, self.principal_id = identity["tenant_id"], identity["principal_id"]
         self.client_id, self.client_secret = identity["client_id"], identity["client_secret"]
         self.admin_token = identity["admin_token"]
-        self.client = self.http(auth=Renewed(self.token))
+        self.client = self.http(auth=Renewed(self.token, self.now))
 
     def http(self, **options: Any) -> httpx.Client:
         """A client that carries no token."""

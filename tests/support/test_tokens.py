@@ -1,9 +1,12 @@
 """Tokens of tests that last longer than a token does."""
 
+from datetime import UTC, datetime, timedelta
+
 import httpx
-import pytest
 
 from tests.support.embedded import Renewed
+
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
 def sent(renewed: Renewed, **headers: str) -> str:
@@ -11,13 +14,13 @@ def sent(renewed: Renewed, **headers: str) -> str:
     return next(renewed.auth_flow(request)).headers["Authorization"]
 
 
-def test_a_token_that_is_old_is_asked_for_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    tokens = iter(("first", "second"))
-    renewed = Renewed(lambda: next(tokens))
+def test_a_token_that_is_old_is_requested_again() -> None:
+    tokens, times = iter(("first", "second")), [NOON]
+    renewed = Renewed(lambda: next(tokens), lambda: times[-1])
     assert [sent(renewed), sent(renewed)] == ["Bearer first", "Bearer first"]
-    monkeypatch.setattr(renewed, "_until", 0.0)
+    times.append(NOON + Renewed.LASTS + timedelta(seconds=1))
     assert [sent(renewed), sent(renewed)] == ["Bearer second", "Bearer second"]
 
 
 def test_a_request_keeps_the_token_that_it_has() -> None:
-    assert sent(Renewed(lambda: "own"), Authorization="Bearer other") == "Bearer other"
+    assert sent(Renewed(lambda: "own", lambda: NOON), Authorization="Bearer other") == "Bearer other"

@@ -18,6 +18,7 @@ from azure_gpu_operations.run.protocol import Output, Say
 
 STOPPING_SECONDS = 60  # how long to wait for the service to stop it
 DRAIN_SECONDS = 10  # how long the log may continue after the execution's end
+READER = "reads the log of an execution"  # the thread's name
 QUIET_POLLS = 15  # polls before the reason of the wait is shown
 
 
@@ -46,13 +47,13 @@ def follow(
     """Shows the log until the execution ends, or `at_limit` has stopped it."""
     stream = LogStream(jobs, job, name)
     over = threading.Event()
-    reader = threading.Thread(target=_stream, args=(stream, over, output.show), daemon=True)
+    reader = threading.Thread(target=_stream, args=(stream, over, output.show), name=READER, daemon=True)
     reader.start()
     try:
         execution, in_time = _wait(jobs, job, name, limit_seconds, output.say, sleep)
         if not in_time:
             execution = at_limit()
-    except KeyboardInterrupt:
+    except BaseException:  # else lines would be shown behind the error, or behind Ctrl-C
         stream.leave()
         raise
     finally:
