@@ -118,7 +118,7 @@ EDGE = {"device": {"model": "Pro 2", "gpu_count": 10**18}, "jobs": {"one": {"vis
 CLUSTER = {"jobs": {"one": {"workload": "vector_add", "memory_in_gib": 1.7e308}}}
 
 
-@given(said=values(StackFile))
+@given(said=st.deferred(lambda: values(StackFile)))  # it looks at many types, which each worker would wait for
 @example(said={"team": "a", "location": "eastus", "edges": {"a": EDGE}})
 @example(said={"team": "a", "location": "eastus", "clusters": {"a": CLUSTER}})
 @example(said={"team": "a", "location": "eastus", "extends": "\0"})
