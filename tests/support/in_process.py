@@ -15,6 +15,7 @@ from typing import Any
 from unittest import mock
 
 import httpx
+import pytest
 from starlette.types import ASGIApp
 
 from localazure import __main__ as commands, endpoint, lifecycle
@@ -24,7 +25,7 @@ from localazure.faults import ABORT
 from localazure.folder import LocalFolder
 from localazure.ml.bodies import GONE
 from localazure.server import Start, application
-from localazure.services import Clock
+from localazure.services import Clock, Settings
 from localazure.weather.state import Weather
 from tests.support.embedded import CHECKOUT, EmbeddedAzure
 from tests.support.in_process_sdk import InProcessTransport
@@ -205,3 +206,18 @@ class InProcessAzure(EmbeddedAzure):
 
     def clear_faults(self) -> None:
         self.client.delete(PATH, headers={"Authorization": f"Bearer {self.admin_token}"})
+
+
+class _No:
+    """False, whatever is set."""
+
+    def __get__(self, instance: object, owner: object = None) -> bool:
+        return False
+
+    def __set__(self, instance: object, value: object) -> None:
+        """Kept by nobody."""
+
+
+def judging_as_if_things_ran(patch: pytest.MonkeyPatch) -> None:
+    """Has the application judge requests as one on which what is declared runs, while `patch` holds. Nothing runs even so."""
+    patch.setattr(Settings, "nothing_runs", _No())

@@ -6,17 +6,17 @@ from pathlib import Path
 import pytest
 
 from localazure.batch.work import Work
-from localazure.services import Settings
 from tests.localazure.batch.data_plane import Account
 from tests.localazure.batch.work_words import Clock
 from tests.support.embedded import EmbeddedAzure
+from tests.support.in_process import judging_as_if_things_ran
 
 
 @pytest.fixture(autouse=True, scope="module")
 def judged() -> Iterator[None]:
     """The server in the test's own process takes jobs as one whose pools have nodes does; its pools get none."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Settings, "nothing_runs", False)
+        judging_as_if_things_ran(patch)
         yield
 
 

@@ -13,10 +13,10 @@ from localazure.arm.store import Store
 from localazure.containers.images import Image, Images
 from localazure.containers.runtime import Runtime
 from localazure.nothing_runs.images import PromisedImages
-from localazure.services import Settings
 from tests.localazure.conftest import new_group
 from tests.localazure.containers.sdk import Registry
 from tests.support.embedded import EmbeddedAzure, ServedAzure
+from tests.support.in_process import judging_as_if_things_ran
 
 T = TypeVar("T")
 SECONDS = 30
@@ -145,7 +145,7 @@ def registry(azure: EmbeddedAzure) -> Registry:
 def judged(monkeypatch: pytest.MonkeyPatch) -> None:
     """The server in the test's own process judges requests as one on which things run: images have to be built and within reach,
     and what would start something is judged first."""
-    monkeypatch.setattr(Settings, "nothing_runs", False)
+    judging_as_if_things_ran(monkeypatch)
     monkeypatch.setattr(PromisedImages, "find", Images.find)
 
 
