@@ -10,6 +10,12 @@ from tests.support.ml_resources import ML, REGION, give_role, new_name, put_work
 
 pytestmark = pytest.mark.slow
 
+
+@pytest.fixture(scope="module")
+def azure(served_azure: ServedAzure) -> ServedAzure:
+    return served_azure
+
+
 WORKSPACE = """
 from azure.ai.ml.entities import Workspace
 name = given["name"]
@@ -29,11 +35,6 @@ found["left"] = [each.name for each in client.workspaces.list()]
 ASSETS = """
 from azure.ai.ml.entities import AmlCompute, Environment, Model
 from azure.core.exceptions import HttpResponseError
-
-
-@pytest.fixture(scope="module")
-def azure(served_azure: ServedAzure) -> ServedAzure:
-    return served_azure
 account = given["account"]
 
 client.compute.begin_create_or_update(

@@ -14,6 +14,12 @@ from tests.support.embedded import ServedAzure
 
 pytestmark = pytest.mark.slow  # the client takes seconds to load, and polls every few
 
+
+@pytest.fixture(scope="module")
+def azure(served_azure: ServedAzure) -> ServedAzure:
+    return served_azure
+
+
 ENDPOINT = """
 $schema: https://azuremlschemas.azureedge.net/latest/managedOnlineEndpoint.schema.json
 name: {name}
@@ -66,11 +72,6 @@ client.online_endpoints.begin_delete(name).result()
 """
 REGISTER = """
 from azure.ai.ml.entities import Model
-
-
-@pytest.fixture(scope="module")
-def azure(served_azure: ServedAzure) -> ServedAzure:
-    return served_azure
 
 made = client.models.create_or_update(Model(name="local", path=given["folder"] + "/model/files", type="custom_model"))
 found["registered"] = [made.name, made.version, made.path]

@@ -11,6 +11,12 @@ from tests.support.embedded import ServedAzure
 
 pytestmark = pytest.mark.slow  # the client takes seconds to load, and polls every few
 
+
+@pytest.fixture(scope="module")
+def azure(served_azure: ServedAzure) -> ServedAzure:
+    return served_azure
+
+
 SCRIPT = """
 import tempfile
 from azure.ai.ml.entities import (
@@ -18,11 +24,6 @@ from azure.ai.ml.entities import (
     OnlineRequestSettings,
 )
 from azure.core.exceptions import HttpResponseError, ResourceNotFoundError
-
-
-@pytest.fixture(scope="module")
-def azure(served_azure: ServedAzure) -> ServedAzure:
-    return served_azure
 
 name = given["name"]
 identity = IdentityConfiguration(
