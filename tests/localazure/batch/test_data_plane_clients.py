@@ -48,7 +48,7 @@ class Credential:
 
 
 def client_of(account: Account, credential: Any) -> BatchClient:
-    transport = RequestsTransport(connection_verify=str(account.azure.ca_bundle))
+    transport = RequestsTransport(**account.azure.sdk_options())
     return BatchClient(account.url, credential, transport=transport)
 
 
@@ -164,7 +164,7 @@ def test_tasks_over_the_limit_of_a_request_are_sent_in_smaller_ones(account: Acc
 def test_azure_batch_14_drives_a_job_to_its_output(account: Account) -> None:
     done = subprocess.run(
         [old_environment(), str(Path(__file__).with_name("old_client.py")), account.url, account.name, account.keys["primary"]],
-        env={**os.environ, "REQUESTS_CA_BUNDLE": str(account.azure.ca_bundle), "NO_PROXY": "localhost"},
+        env={**os.environ, "REQUESTS_CA_BUNDLE": account.azure.sdk_options()["connection_verify"], "NO_PROXY": "localhost"},
         capture_output=True,
         text=True,
         timeout=150,

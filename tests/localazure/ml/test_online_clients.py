@@ -104,6 +104,7 @@ def world(azure: ServedAzure) -> Iterator[World]:
 @pytest.mark.parametrize("auth", ["key", "aad_token"])
 def test_azure_ai_ml_drives_an_endpoint_from_its_creation_to_its_deletion(world: World, auth: str) -> None:
     name = f"by-client-{auth.replace('_', '-')}"
+    assert isinstance(world.azure, ServedAzure)
     found = azure_ai_ml.run(
         world.azure,
         world.workspace,

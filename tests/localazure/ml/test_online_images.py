@@ -123,6 +123,7 @@ def test_an_endpoint_on_a_cluster_is_served_by_pods(world: Images, cluster: OnCl
         load.more()
     assert {answer for status, answer in load.answers if status == 200} == {"blue", "newer"}
     assert set(load.statuses()) == {200}
+    assert isinstance(world.azure, ServedAzure)
     world.azure.kill9()
     world.azure.start()
     one.azure = world.azure
