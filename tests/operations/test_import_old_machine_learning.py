@@ -242,9 +242,9 @@ def test_nothing_of_a_file_ends_a_comment_or_steers_a_terminal(capsys: Capture) 
     ],
 )
 def test_files_of_a_foe_are_passed_over_at_once(name: str, text: str) -> None:
-    began = time.monotonic()
+    began = time.process_time()
     found, problems = read([(name, text)])
-    assert time.monotonic() - began < 5, "what is linear takes a hundredth of this"
+    assert time.process_time() - began < 5, "what is linear takes a hundredth of this"
     assert found == OldProject()
     assert not errors(problems)
 

@@ -8,9 +8,10 @@ _HYPOTHESIS_DEFAULT = 100
 
 def register_profiles() -> None:
     """`thorough` is taken with `--hypothesis-profile=thorough`; `quick` applies without."""
-    # How long an example takes depends on what else the machine does.
-    hypothesis.settings.register_profile(THOROUGH, deadline=None, max_examples=_HYPOTHESIS_DEFAULT)
-    hypothesis.settings.register_profile(QUICK, deadline=None, max_examples=_HYPOTHESIS_DEFAULT // 4)
+    # How long an example takes, also to generate, depends on what else the machine does.
+    unhurried = hypothesis.settings(deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+    hypothesis.settings.register_profile(THOROUGH, unhurried, max_examples=_HYPOTHESIS_DEFAULT)
+    hypothesis.settings.register_profile(QUICK, unhurried, max_examples=_HYPOTHESIS_DEFAULT // 4)
     hypothesis.settings.load_profile(QUICK)
 
 

@@ -161,7 +161,7 @@ def test_a_killed_container_costs_at_most_the_requests_that_it_had(pair: Endpoin
         os.kill(pid_of(pair, "blue"), signal.SIGKILL)
         load.more(100)
     lost = sum(count for status, count in load.statuses().items() if status != 200)
-    assert set(load.statuses()) <= {200, 502}
+    assert set(load.statuses()) <= {200, 502, 0}  # 0: the connection breaks where its answer had begun
     assert lost <= 4  # as many as there are clients
     until(lambda: pair.log("blue").count("UserContainerStart: Succeeded") == 2, "it runs again")
 
