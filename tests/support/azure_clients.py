@@ -3,7 +3,6 @@
 They all send by `requests`. Whatever isn't the embedded Azure can't be reached.
 """
 
-import platform
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -20,7 +19,6 @@ from requests.adapters import HTTPAdapter
 
 from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
 
-platform.uname().processor  # noqa: B018 - azure-identity asks for it when it is loaded, which starts `uname -p` once in a process
 _FAULTS = "/local/faults"
 _OF_THE_CONTENT = ("content-encoding", "content-length", "transfer-encoding")  # httpx has decoded it
 

@@ -1,7 +1,6 @@
 """Sessions of the library `requests` whose requests a function answers, in place of a server."""
 
 import io
-import platform
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -10,9 +9,6 @@ import requests
 import urllib3
 from requests.adapters import BaseAdapter, HTTPAdapter
 from urllib3.exceptions import ProtocolError
-
-# The name of the platform is part of a user agent, and Python starts `uname` for it once: before a test does.
-platform.processor()
 
 
 class _Adapter(BaseAdapter):
