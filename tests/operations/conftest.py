@@ -60,7 +60,7 @@ def signed_in(azure: EmbeddedAzure, monkeypatch: pytest.MonkeyPatch) -> Iterator
 def connected(signed_in: EmbeddedAzure) -> Iterator[EmbeddedAzure]:
     """The same, for tests that make it fail."""
     yield signed_in
-    azure_clients.clear_faults(signed_in)
+    signed_in.clear_faults()
 
 
 @pytest.fixture

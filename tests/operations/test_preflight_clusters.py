@@ -10,7 +10,6 @@ from azure_gpu_operations.preflight import answers, features
 from azure_gpu_operations.preflight.fetching import Outcome
 from azure_gpu_operations.preflight.lists import ListKey, ListKind
 from azure_gpu_operations.preflight.rows import Answer
-from tests.support.azure_clients import fault
 from tests.support.embedded import EmbeddedAzure
 from tests.support.preflight import Run
 
@@ -75,7 +74,7 @@ def test_preflight_of_a_stack_with_a_cluster_asks_azure_about_all_of_it(
     connected: EmbeddedAzure, preflight: Run, tmp_path: Path
 ) -> None:
     (tmp_path / "Pulumi.with-aks.yaml").write_text(STACK)
-    fault(connected, "provider", name="Microsoft.ContainerService/AKSInfinibandSupport", registration="NotRegistered")
+    connected.fault("provider", name="Microsoft.ContainerService/AKSInfinibandSupport", registration="NotRegistered")
     code, report = preflight("--stack", "with-aks", "--config-folder", str(tmp_path))
     assert code == 1
     by_check = {(row["subject"], row["check"]): row for row in report["rows"]}

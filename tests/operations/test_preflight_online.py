@@ -10,7 +10,7 @@ import yaml
 from azure_gpu.shared.naming import physical_name
 from azure_gpu_operations.connection import Connection
 from azure_gpu_operations.preflight import command, online
-from tests.support.azure_clients import fault, host_of
+from tests.support.azure_clients import host_of
 from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
 from tests.support.preflight import Run, main
 
@@ -50,7 +50,7 @@ def test_nothing_speaks_against_a_size_that_is_sold_and_fits(connected: Embedded
 
 
 def test_a_family_without_quota_says_which_limit_to_ask_for(connected: EmbeddedAzure, preflight: Run) -> None:
-    fault(connected, "quota", service="compute", location="westeurope", name=T4, limit=48)
+    connected.fault("quota", service="compute", location="westeurope", name=T4, limit=48)
     code, report = preflight("--need", NEED)
     assert code == 1
     [(answer, message, fix)] = rows(report, "quota")
@@ -60,16 +60,16 @@ def test_a_family_without_quota_says_which_limit_to_ask_for(connected: EmbeddedA
 
 
 def test_spot_draws_from_its_own_quota(connected: EmbeddedAzure, preflight: Run) -> None:
-    fault(connected, "quota", service="compute", location="westeurope", name=T4, limit=0)
+    connected.fault("quota", service="compute", location="westeurope", name=T4, limit=0)
     assert preflight("--need", f"{NEED}:spot")[0] == 0
-    fault(connected, "quota", service="compute", location="westeurope", name="lowPriorityCores", limit=95)
+    connected.fault("quota", service="compute", location="westeurope", name="lowPriorityCores", limit=95)
     code, report = preflight("--need", f"{NEED}:spot")
     assert (code, answers(report, "quota")) == (1, {"no quota"})
 
 
 def test_machine_learning_counts_its_reserve_against_its_own_quota(connected: EmbeddedAzure, preflight: Run) -> None:
-    fault(connected, "quota", service="ml", location="westeurope", name=T4, limit=24)
-    fault(connected, "quota", service="compute", location="westeurope", name=T4, limit=0)
+    connected.fault("quota", service="ml", location="westeurope", name=T4, limit=24)
+    connected.fault("quota", service="compute", location="westeurope", name=T4, limit=0)
     assert preflight("--need", "ml-endpoint=Standard_NC4as_T4_v3*5@westeurope")[0] == 0
     code, report = preflight("--need", "ml-endpoint=Standard_NC4as_T4_v3*6@westeurope")
     assert code == 1
@@ -81,15 +81,15 @@ def test_batch_without_an_account_leaves_its_quotas_unknown(connected: EmbeddedA
     need = ("--need", "batch=Standard_NC4as_T4_v3*4@japaneast")  # a region in which no other test has an account
     code, report = preflight(*need)
     assert (code, answers(report, "quota")) == (0, {"ok", "unknown"})
-    fault(connected, "quota", service="batch", location="japaneast", name="accounts", limit=0)
+    connected.fault("quota", service="batch", location="japaneast", name="accounts", limit=0)
     code, report = preflight(*need)
     assert (code, answers(report, "quota")) == (1, {"no quota", "unknown"})
     assert "request a limit of 1 Batch accounts in japaneast, 1 more than today's 0" in str(report)
 
 
 def test_a_retired_size_is_told_from_one_that_is_withheld(connected: EmbeddedAzure, preflight: Run) -> None:
-    fault(connected, "restrict", name="Standard_NC8as_T4_v3", location="westeurope")
-    fault(connected, "restrict", name="Standard_NC4as_T4_v3", location="westeurope", zone="2")
+    connected.fault("restrict", name="Standard_NC8as_T4_v3", location="westeurope")
+    connected.fault("restrict", name="Standard_NC4as_T4_v3", location="westeurope", zone="2")
     code, report = preflight(
         *("--location", "westeurope", "--need", "vm=nc6", "--need", "vm=nc8as_t4_v3", "--need", "vm=nc4as_t4_v3")
     )
@@ -108,7 +108,7 @@ def test_a_retired_size_is_told_from_one_that_is_withheld(connected: EmbeddedAzu
 
 def test_a_size_that_is_withheld_from_every_zone_is_not_offered(connected: EmbeddedAzure, preflight: Run) -> None:
     for zone in ("1", "2", "3"):
-        fault(connected, "restrict", name="Standard_NC4as_T4_v3", location="westeurope", zone=zone)
+        connected.fault("restrict", name="Standard_NC4as_T4_v3", location="westeurope", zone=zone)
     assert answers(preflight("--need", NEED)[1], "offer") == {"not offered"}
 
 
@@ -120,7 +120,7 @@ def test_batch_says_when_it_gives_a_size_up(connected: EmbeddedAzure, preflight:
 
 
 def test_a_provider_that_is_not_registered_is_named_with_the_command(connected: EmbeddedAzure, preflight: Run) -> None:
-    fault(connected, "provider", name="Microsoft.Batch", registration="NotRegistered")
+    connected.fault("provider", name="Microsoft.Batch", registration="NotRegistered")
     code, report = preflight("--need", "batch=Standard_NC4as_T4_v3@westeurope")
     assert code == 1
     [(answer, _, fix)] = rows(report, "registration", "Microsoft.Batch")
@@ -132,7 +132,7 @@ def test_a_provider_that_is_not_registered_is_named_with_the_command(connected: 
 
 def test_a_right_that_is_missing_is_named(connected: EmbeddedAzure, preflight: Run) -> None:
     assert answers(preflight("--need", NEED)[1], "assign roles") == {"ok"}
-    fault(connected, "forbid", name="Microsoft.Authorization/roleAssignments/write")
+    connected.fault("forbid", name="Microsoft.Authorization/roleAssignments/write")
     code, report = preflight("--need", NEED)
     assert (code, answers(report, "assign roles")) == (1, {"no right"})
 
@@ -194,7 +194,7 @@ def test_a_stack_that_is_not_there_yet_lives_where_its_file_says(
 def test_a_stack_that_assigns_no_roles_needs_no_right_to(
     connected: EmbeddedAzure, preflight: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fault(connected, "forbid", name="Microsoft.Authorization/roleAssignments/write")
+    connected.fault("forbid", name="Microsoft.Authorization/roleAssignments/write")
     stack_file(tmp_path, connected, team="vision", location="westeurope", assign_roles=False)
     code, report = preflight("--stack", "mine", "--config-folder", str(tmp_path))
     assert (code, answers(report, "assign roles")) == (0, set())
@@ -252,7 +252,7 @@ def test_the_right_to_make_a_budget_is_asked_where_the_budget_lies(
         assert (code, report["missing"]) == (0, {})
         assert rows(report, "write budgets", scope) == [("ok", "this login can create the stack's budget", "")]
         assert answers(report, "registration", "Microsoft.Consumption") == {"ok"}
-    fault(connected, "forbid", name="Microsoft.Consumption/budgets/write")
+    connected.fault("forbid", name="Microsoft.Consumption/budgets/write")
     code, report = preflight("--stack", "mine", "--config-folder", str(tmp_path))
     assert (code, answers(report, "write budgets")) == (1, {"no right"})
 
@@ -267,7 +267,7 @@ def test_a_stack_without_a_file_is_a_wrong_command_line(tmp_path: Path, capsys: 
 
 
 def test_a_list_that_is_forbidden_leaves_an_answer_that_is_incomplete(connected: EmbeddedAzure, preflight: Run) -> None:
-    fault(connected, "fail", path="*/usages", count=0, status=403, code="AuthorizationFailed")
+    connected.fault("fail", path="*/usages", count=0, status=403, code="AuthorizationFailed")
     code, report = preflight("--need", NEED)
     assert code == 3
     assert report["missing"] == {
@@ -278,18 +278,18 @@ def test_a_list_that_is_forbidden_leaves_an_answer_that_is_incomplete(connected:
 
 
 def test_a_problem_outweighs_a_list_that_is_missing(connected: EmbeddedAzure, preflight: Run) -> None:
-    fault(connected, "fail", path="*/usages", count=0, status=403)
+    connected.fault("fail", path="*/usages", count=0, status=403)
     assert preflight("--need", "vm=Standard_NC6@westeurope")[0] == 1
 
 
 def test_a_throttled_list_is_read_when_the_time_asked_for_has_passed(connected: EmbeddedAzure, preflight: Run) -> None:
-    fault(connected, "throttle", path="*/usages", seconds=1)
+    connected.fault("throttle", path="*/usages", seconds=1)
     code, report = preflight("--need", NEED)
     assert (code, report["missing"]) == (0, {})
 
 
 def test_a_list_that_is_throttled_for_too_long_is_missing_and_says_for_how_long(connected: EmbeddedAzure, preflight: Run) -> None:
-    fault(connected, "throttle", path="*/usages", seconds=600, count=0)
+    connected.fault("throttle", path="*/usages", seconds=600, count=0)
     code, report = preflight("--need", NEED)
     assert code == 3
     [reason] = report["missing"].values()
@@ -302,7 +302,7 @@ def test_an_expired_login_says_how_to_log_in(connected: EmbeddedAzure, preflight
     assert code == 3
     assert len(report["missing"]) == 4
     assert all("run `az login`" in reason and "AADSTS7000215" in reason for reason in report["missing"].values())
-    fault(connected, "fail", path="/subscriptions/*", count=0, status=401)
+    connected.fault("fail", path="/subscriptions/*", count=0, status=401)
     monkeypatch.setenv("ARM_CLIENT_SECRET", connected.client_secret)
     code, report = preflight("--need", NEED)
     assert code == 3
@@ -332,7 +332,7 @@ def test_the_gpus_of_a_job_are_a_quota_of_its_environment(connected: EmbeddedAzu
     body = {"location": "eastus", "properties": {"workloadProfiles": profiles}}
     made = connected.put(f"{group}/providers/Microsoft.App/managedEnvironments/{names[1]}", body, "2025-01-01")
     made.raise_for_status()
-    fault(connected, "weather", name="environment-quota")
+    connected.fault("weather", name="environment-quota")
     code, report = preflight(*stack)
     [(answer, message, fix)] = rows(report, "quota", "jobs.tonight.gpu")
     assert (code, answer) == (1, "no quota")

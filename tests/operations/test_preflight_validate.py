@@ -10,7 +10,6 @@ import pytest
 
 from azure_gpu_operations.preflight import validation
 from azure_gpu_operations.preflight.template import Template
-from tests.support.azure_clients import fault
 from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
 from tests.support.preflight import Run, main
 
@@ -82,7 +81,7 @@ def test_a_policy_is_told_with_its_assignment_the_property_and_the_key(
     connected: EmbeddedAzure, folder: Path, judged: Judged
 ) -> None:
     denied = {"property": "properties.publicNetworkAccess", "value": "Enabled", "path": "*/registries/*"}
-    fault(connected, "policy-deny", name="no-public", **denied)
+    connected.fault("policy-deny", name="no-public", **denied)
     code, [row], _ = judged()
     assert (code, row["subject"], row["check"], row["answer"]) == (1, "foundation.registry", "policy", "refused")
     assert "policy assignment 'no-public' denies Microsoft.ContainerRegistry/registries" in row["message"]
@@ -111,7 +110,7 @@ def test_a_budget_is_judged_at_its_group_and_told_with_its_key(connected: Embedd
 
 
 def test_without_the_right_to_ask_the_answer_is_incomplete(connected: EmbeddedAzure, folder: Path, judged: Judged) -> None:
-    fault(connected, "fail", path="*/validate", status=403, code="AuthorizationFailed", count=0)
+    connected.fault("fail", path="*/validate", status=403, code="AuthorizationFailed", count=0)
     _, rows, missing = judged()
     assert rows == []
     assert "AuthorizationFailed" in missing[validation.NEEDED]

@@ -10,7 +10,6 @@ import pytest
 from azure_gpu.formats import azure_types
 from azure_gpu_operations import registration
 from azure_gpu_operations.connection import connection_from
-from tests.support.azure_clients import fault
 from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
 
 PATH = f"/subscriptions/{SUBSCRIPTION}/providers/microsoft.insights"
@@ -27,12 +26,12 @@ def state(azure: EmbeddedAzure) -> str:
 
 @pytest.fixture
 def unregistered(connected: EmbeddedAzure) -> Iterator[EmbeddedAzure]:
-    fault(connected, "weather", name="unregistered-insights")
+    connected.fault("weather", name="unregistered-insights")
     connected.post(f"{PATH}/unregister", "2021-04-01").raise_for_status()
     assert state(connected) == "NotRegistered"
     yield connected
     connected.post(f"{PATH}/register", "2021-04-01").raise_for_status()
-    fault(connected, "calm", name="unregistered-insights")
+    connected.fault("calm", name="unregistered-insights")
 
 
 def test_it_is_registered_once_and_said(unregistered: EmbeddedAzure) -> None:
@@ -53,7 +52,7 @@ def test_nothing_is_asked_where_no_logs_are_sent_or_some_are_already(unregistere
 
 
 def test_who_may_not_register_is_told_the_command_and_up_goes_on(unregistered: EmbeddedAzure) -> None:
-    fault(unregistered, "fail", method="POST", path=REGISTER, status=403, code="AuthorizationFailed")
+    unregistered.fault("fail", method="POST", path=REGISTER, status=403, code="AuthorizationFailed")
     said: list[str] = []
     registration.before_first(stack('{"log_workspace": "create"}'), {}, said.append)
     assert "az provider register --namespace Microsoft.Insights --wait" in said[-1]

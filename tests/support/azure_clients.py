@@ -19,7 +19,6 @@ from requests.adapters import HTTPAdapter
 
 from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
 
-_FAULTS = "/local/faults"
 _OF_THE_CONTENT = ("content-encoding", "content-length", "transfer-encoding")  # httpx has decoded it
 
 
@@ -76,17 +75,3 @@ def _sender(client: httpx.Client, host: str) -> Callable[..., requests.Response]
         return adapter.build_response(request, raw)
 
     return send
-
-
-def fault(azure: EmbeddedAzure, kind: str, **fields: Any) -> None:
-    """Injects a fault, as `python -m localazure fault` does."""
-    answer = azure.client.put(_FAULTS, json={"kind": kind, **fields}, headers=_admin(azure))
-    assert answer.status_code == 200, answer.text
-
-
-def clear_faults(azure: EmbeddedAzure) -> None:
-    assert azure.client.delete(_FAULTS, headers=_admin(azure)).is_success
-
-
-def _admin(azure: EmbeddedAzure) -> dict[str, str]:
-    return {"Authorization": f"Bearer {azure.admin_token}"}

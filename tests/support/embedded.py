@@ -17,6 +17,8 @@ from typing import Any
 
 import httpx
 
+from localazure.fault import PATH
+
 CHECKOUT = Path(__file__).parents[2]
 SUBSCRIPTION = "00000000-0000-0000-0000-000000000000"
 SECOND_SUBSCRIPTION = "00000000-0000-0000-0000-000000000001"
@@ -113,9 +115,17 @@ class EmbeddedAzure:
         """Waits until `true()` is truthy and returns that. AssertionError, naming `what`, where it never is."""
         raise NotImplementedError
 
+    def fault(self, kind: str, **fields: Any) -> None:
+        """Injects a fault, as `python -m localazure fault` does."""
+        answer = self.client.put(PATH, json={"kind": kind, **fields}, headers={"Authorization": f"Bearer {self.admin_token}"})
+        assert answer.status_code == 200, answer.text
+
+    def clear_faults(self) -> None:
+        self.client.delete(PATH, headers={"Authorization": f"Bearer {self.admin_token}"})
+
     def faults_hold(self) -> bool:
         """Whether a fault is left that no request has run into; asked without a process, since who waits asks often."""
-        answer = self.client.get("/local/faults", headers={"Authorization": f"Bearer {self.admin_token}"})
+        answer = self.client.get(PATH, headers={"Authorization": f"Bearer {self.admin_token}"})
         return bool(answer.json()["value"])
 
     def token(self, scope: str | None = None) -> str:

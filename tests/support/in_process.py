@@ -20,7 +20,6 @@ from starlette.types import ASGIApp
 
 from localazure import __main__ as commands, endpoint, lifecycle
 from localazure.entra import identity as identities
-from localazure.fault import PATH
 from localazure.faults import ABORT
 from localazure.folder import LocalFolder
 from localazure.ml.bodies import GONE
@@ -198,14 +197,6 @@ class InProcessAzure(EmbeddedAzure):
 
     def sdk_options(self) -> dict[str, Any]:
         return {"transport": InProcessTransport(self.http(), self.move)}
-
-    def fault(self, kind: str, **fields: Any) -> None:
-        """Injects a fault, as `python -m localazure fault` does."""
-        answer = self.client.put(PATH, json={"kind": kind, **fields}, headers={"Authorization": f"Bearer {self.admin_token}"})
-        assert answer.status_code == 200, answer.text
-
-    def clear_faults(self) -> None:
-        self.client.delete(PATH, headers={"Authorization": f"Bearer {self.admin_token}"})
 
 
 class _No:
