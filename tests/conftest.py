@@ -1,5 +1,6 @@
 """What tests of several rooms need: an embedded Azure for each test worker, one of a test's own, Kubernetes, and the engine."""
 
+import asyncio
 import gc
 import signal
 import subprocess
@@ -41,6 +42,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if isinstance(item, pytest.Function) and "starts_processes" in item.fixturenames:
             item.add_marker(pytest.mark.slow)
+
+
+@pytest.fixture(autouse=True)
+def a_loop() -> None:
+    """The main thread has an event loop, as a new process does: `asyncio.run` takes it away, and Pulumi's SDK asks for it."""
+    try:
+        asyncio.get_event_loop_policy().get_event_loop()
+    except RuntimeError:
+        asyncio.set_event_loop(asyncio.new_event_loop())
 
 
 @pytest.fixture(scope="session")
