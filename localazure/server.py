@@ -61,6 +61,7 @@ class Start:
     weather: Weather = field(default_factory=Weather)
     clock: Clock | None = None  # of a test; else the real time
     nothing_runs: bool = False  # no process is started for what is declared
+    is_durable: bool = True  # what was answered survives a crash of the machine
 
 
 class AbortableProtocol(HttpToolsProtocol):
@@ -87,7 +88,7 @@ def application(start: Start) -> ASGIApp:
     url = f"https://localhost:{start.port}"
     clock = start.clock or Clock(given=start.as_of)
     tokens = Tokens(identity, url, clock.now)
-    store = Store(start.folder.database)
+    store = Store(start.folder.database, is_durable=start.is_durable)
     deviations = Deviations()
     weather = start.weather
     made = parts.STILL if start.nothing_runs else parts.RUNNING

@@ -48,8 +48,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def a_loop() -> None:
     """The main thread has an event loop, as a new process does: `asyncio.run` takes it away, and Pulumi's SDK asks for it."""
     try:
-        asyncio.get_event_loop_policy().get_event_loop()
+        is_closed = asyncio.get_event_loop_policy().get_event_loop().is_closed()
     except RuntimeError:
+        is_closed = True
+    if is_closed:
         asyncio.set_event_loop(asyncio.new_event_loop())
 
 

@@ -1,7 +1,8 @@
 """The store of the embedded Azure, one SQLite file: resources, long operations, and small documents of the services.
 
 Every method that writes has committed durably (write-ahead log, synchronous=FULL) when it returns, so what a client was told
-survives a kill. The store is used from one thread, the server's event loop.
+survives a kill, and a crash of the machine too unless the store was opened without `is_durable`. The store is used from one
+thread, the server's event loop.
 """
 
 import json
@@ -80,11 +81,11 @@ class Operation:
 class Store:
     """Resources, operations and documents. Keys are lower-case ids (`ArmId.key`); lists come in the order of their keys."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, is_durable: bool = True) -> None:
         path.touch(mode=0o600)  # it holds keys; SQLite gives its log files the same mode
         self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         self._db.execute("PRAGMA journal_mode=WAL")
-        self._db.execute("PRAGMA synchronous=FULL")
+        self._db.execute(f"PRAGMA synchronous={'FULL' if is_durable else 'OFF'}")
         self._db.executescript(_SCHEMA)
         self._supposed: dict[str, Resource] = {}
 

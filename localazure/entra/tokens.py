@@ -11,7 +11,7 @@ from typing import Any
 
 import jwt
 from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, RSAPublicKey
 from jwt.algorithms import RSAAlgorithm
 
 from localazure.arm.caller import Caller
@@ -34,7 +34,8 @@ class Tokens:
         self._identity = identity
         self._url = url
         self._now = now
-        self._public = _public_key(identity.signing_key)
+        self._signing_key = _loaded(identity.signing_key)
+        self._public = self._signing_key.public_key()
         self.key_id = hashlib.sha256(_spki(self._public)).hexdigest()[:32]
         # One signature check per token and not per request: a token's claims never change, and its expiry is checked each time.
         self._verified = lru_cache(maxsize=256)(self._verify)
@@ -65,7 +66,7 @@ class Tokens:
             "tid": self._identity.tenant_id,
             "ver": "1.0",
         }
-        return jwt.encode(claims, self._identity.signing_key, algorithm=ALGORITHM, headers={"kid": self.key_id})
+        return jwt.encode(claims, self._signing_key, algorithm=ALGORITHM, headers={"kid": self.key_id})
 
     def keys(self) -> dict[str, Any]:
         """The JSON Web Key Set with which others can check the signature."""
@@ -126,9 +127,11 @@ class Tokens:
         return ArmError(401, code, message, headers={"WWW-Authenticate": challenge.replace("\n", " ")})
 
 
-def _public_key(pem: str) -> RSAPublicKey:
-    key = serialization.load_pem_private_key(pem.encode("ascii"), password=None).public_key()
-    if not isinstance(key, RSAPublicKey):
+@lru_cache(maxsize=4)
+def _loaded(pem: str) -> RSAPrivateKey:
+    """The key of a PEM text. Kept, since OpenSSL checks a key's primes each time that it loads one."""
+    key = serialization.load_pem_private_key(pem.encode("ascii"), password=None)
+    if not isinstance(key, RSAPrivateKey):
         raise TypeError("the folder's signing key is not an RSA key")
     return key
 

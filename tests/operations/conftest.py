@@ -16,6 +16,7 @@ from azure_gpu_operations.__main__ import main
 from azure_gpu_operations.graph import recorded, recording
 from tests.support import azure_clients, preflight as preflights, web
 from tests.support.embedded import EmbeddedAzure
+from tests.support.in_process import InProcessAzure
 from tests.support.retail_prices import RetailPricesServer
 
 
@@ -47,6 +48,14 @@ def server() -> Iterator[RetailPricesServer]:
     running = RetailPricesServer()
     with web.answered(running.answer):
         yield running
+
+
+@pytest.fixture(scope="session")
+def azure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcessAzure]:
+    """Not the one of tests/localazure: commands ask each account of their subscription, and it has some hundred."""
+    server = InProcessAzure(tmp_path_factory.mktemp("azure"))
+    yield server
+    server.stop()
 
 
 @pytest.fixture

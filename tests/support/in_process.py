@@ -117,6 +117,7 @@ class InProcessAzure(EmbeddedAzure):
             weather=self.weather,
             clock=clock,
             nothing_runs=True,
+            is_durable=False,
         )
         self._app = application(start)
         self._ends = asyncio.Event()

@@ -409,6 +409,7 @@ def _object_schema(expected: Any, in_program: bool) -> dict[str, Any]:
     return {"anyOf": [{"enum": short}, written]} if short else written
 
 
+@functools.cache
 def key_docstrings(expected: Any) -> dict[str, str]:
     """Returns the docstrings below the keys of a TypedDict and of its bases, read from the source, as Python doesn't keep
     them."""

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from enum import StrEnum
 from fractions import Fraction
+from functools import cache
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
@@ -106,4 +107,9 @@ class Size(NamedTuple):
 
 def same_family(one: str, other: str) -> bool:
     """Quota families are spelt with and without spaces, in several letter cases: `Standard NCASv3_T4 Family`."""
-    return one.replace(" ", "").lower() == other.replace(" ", "").lower()
+    return _folded(one) == _folded(other)
+
+
+@cache
+def _folded(family: str) -> str:
+    return family.replace(" ", "").lower()
