@@ -10,7 +10,6 @@ from tests.support.embedded import ServedAzure
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 
-@pytest.mark.parametrize("name", happy_cases.cases("containers"))
-def test_a_happy_case_comes_up_at_the_first_try(name: str, azure: ServedAzure, engine_bin: Path, tmp_path: Path) -> None:
-    with happy_cases.up(name, azure, engine_bin, tmp_path) as stack:
-        happy_cases.stays(stack, drift=happy_cases.has_most(name))
+@pytest.mark.parametrize("names", happy_cases.cases("containers"))
+def test_happy_cases_come_up_at_the_first_try(names: list[str], azure: ServedAzure, engine_bin: Path, tmp_path: Path) -> None:
+    happy_cases.come_up_and_stay(names, azure, engine_bin, tmp_path)

@@ -18,9 +18,8 @@ def device(azure: ServedAzure, kubernetes_bin: Path) -> Iterator[str]:
         yield kubeconfig
 
 
-@pytest.mark.parametrize("name", happy_cases.cases("edges"))
-def test_a_happy_case_comes_up_at_the_first_try(
-    name: str, azure: ServedAzure, engine_bin: Path, device: str, tmp_path: Path
+@pytest.mark.parametrize("names", happy_cases.cases("edges"))
+def test_happy_cases_come_up_at_the_first_try(
+    names: list[str], azure: ServedAzure, engine_bin: Path, device: str, tmp_path: Path
 ) -> None:
-    with happy_cases.up(name, azure, engine_bin, tmp_path, device=device) as stack:
-        happy_cases.stays(stack, drift=happy_cases.has_most(name))
+    happy_cases.come_up_and_stay(names, azure, engine_bin, tmp_path, device=device)

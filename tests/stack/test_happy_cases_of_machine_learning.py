@@ -12,10 +12,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 __all__ = ["scoring_models", "scoring_python"]
 
 
-@pytest.mark.parametrize("name", happy_cases.cases("machine_learning"))
+@pytest.mark.parametrize("names", happy_cases.cases("machine_learning"))
 @pytest.mark.usefixtures("kubernetes_bin")
-def test_a_happy_case_comes_up_at_the_first_try(
-    name: str, azure: ServedAzure, engine_bin: Path, scoring_models: Path, tmp_path: Path
+def test_happy_cases_come_up_at_the_first_try(
+    names: list[str], azure: ServedAzure, engine_bin: Path, scoring_models: Path, tmp_path: Path
 ) -> None:
-    with happy_cases.up(name, azure, engine_bin, tmp_path, saved_model=scoring_models / "colours") as stack:
-        happy_cases.stays(stack, drift=happy_cases.has_most(name))
+    happy_cases.come_up_and_stay(names, azure, engine_bin, tmp_path, saved_model=scoring_models / "colours")

@@ -8,7 +8,7 @@ import json
 import re
 import subprocess
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
 from pathlib import Path
@@ -24,6 +24,7 @@ from tests.components.settings_of import TODAY
 from tests.support.embedded import CHECKOUT, SUBSCRIPTION, ServedAzure, until
 from tests.support.kubernetes import needed
 from tests.support.ml_resources import upload
+from tests.support.rows import failure
 from tests.support.stack import ProgramStack
 from tests.support.surroundings import there
 
@@ -56,8 +57,23 @@ def names(family: str) -> list[str]:
 
 
 def cases(family: str) -> list[Any]:
-    """The cases of a family as parameters of a test: the longest of each component always, the others once a night."""
-    return [pytest.param(name, marks=() if has_most(name) else pytest.mark.nightly) for name in names(family)]
+    """The cases of a family as parameters of a test: the longest of each component alone, the others together once a night."""
+    others = [name for name in names(family) if not has_most(name)]
+    at_night = (pytest.mark.nightly, pytest.mark.timeout(1800))
+    alone = [pytest.param([name], id=name) for name in names(family) if has_most(name)]
+    return [*alone, *([pytest.param(others, marks=at_night, id="all others")] if others else [])]
+
+
+def come_up_and_stay(names: Iterable[str], azure: ServedAzure, engine_bin: Path, folder: Path, **options: Any) -> None:
+    """Each comes up at the first try, and then nothing is left to change. `options`: of `up`."""
+
+    def comes_up_and_stays(name: str) -> None:
+        (folder / name).mkdir()
+        with up(name, azure, engine_bin, folder / name, **options) as stack:
+            stays(stack, drift=has_most(name))
+
+    wrong = [failed for name in names if (failed := failure(comes_up_and_stays, [name], name))]
+    assert not wrong, "\n".join(wrong)
 
 
 @contextmanager
