@@ -52,7 +52,13 @@ def a_loop() -> None:
     except RuntimeError:
         is_closed = True
     if is_closed:
-        asyncio.set_event_loop(asyncio.new_event_loop())
+        while _loops:
+            _loops.pop().close()  # until then it holds two sockets
+        _loops.append(asyncio.new_event_loop())
+        asyncio.set_event_loop(_loops[0])
+
+
+_loops: list[asyncio.AbstractEventLoop] = []
 
 
 @pytest.fixture(scope="session")

@@ -288,7 +288,8 @@ def readable(value: Any) -> str:
 def declare(build: Callable[[], object], *, preview: bool = False, lookups: Mapping[str, Any] = KEYS) -> Recorded:
     """Runs `build` as a program. `lookups` holds the answer of each function by token, or what gives it for the arguments of the
     call; a text is why it fails."""
-    _new_event_loop()  # `asyncio.run` in an earlier test leaves the thread without one
+    _new_event_loop()
+    settings.ROOT.set(None)  # each program has a stack of its own
     recorded = Recorded()
     logger = logging.Logger("recorded")  # one of its own, known to no other test
     logger.addHandler(_Log(recorded))
