@@ -22,6 +22,7 @@ import yaml
 
 from azure_gpu.formats.gpu_mentions import mentions
 from azure_gpu_operations.__main__ import main
+from tests.operations.yaml_tables import TagLoader, differences
 from tests.support import (
     container_group_files,
     container_group_templates,
@@ -42,30 +43,9 @@ SCHEMA = "https://schema.management.azure.com/schemas/2019-04-01/deploymentTempl
 Capture = pytest.CaptureFixture[str]
 
 
-class Exactly(dict[str, Any]):
-    """A mapping that equals what is found."""
-
-
-class Only(dict[str, Any]):
-    """A mapping whose keys are all that are found."""
-
-
-class Begins(list[Any]):
-    """How a list begins."""
-
-
-class _Loader(yaml.SafeLoader):
-    pass
-
-
-_Loader.add_constructor("!exactly", lambda loader, node: Exactly(loader.construct_mapping(node, deep=True)))  # type: ignore[arg-type]
-_Loader.add_constructor("!only", lambda loader, node: Only(loader.construct_mapping(node, deep=True)))  # type: ignore[arg-type]
-_Loader.add_constructor("!begins", lambda loader, node: Begins(loader.construct_sequence(node, deep=True)))  # type: ignore[arg-type]
-
-
 def rows() -> Iterator[Any]:
     for table in TABLES:
-        content = yaml.load(table.read_text(encoding="utf-8"), _Loader)
+        content = yaml.load(table.read_text(encoding="utf-8"), TagLoader)
         for name, row in content["rows"].items():
             for number, differing in enumerate(row.get("each", [{}])):
                 whole = {**content["defaults"], **row, **differing, "texts": content.get("texts", {})}
@@ -130,26 +110,6 @@ def written(row: Mapping[str, Any]) -> tuple[str, list[str]]:
 def words_of(text: str) -> str:
     """The text without the comments' wrapping."""
     return " ".join(text.replace("#", " ").split()) + " "
-
-
-def differences(expected: Any, found: Any, path: str = "") -> Iterator[str]:
-    if isinstance(expected, Exactly) or expected is None or not isinstance(expected, dict | list):
-        if expected != found:
-            yield f"{path}: {found!r} where {expected!r} is expected"
-    elif isinstance(expected, list):
-        wanted = len(expected)
-        if not isinstance(found, list) or len(found) < wanted or (len(found) > wanted and not isinstance(expected, Begins)):
-            yield f"{path}: {found!r} where {expected!r} is expected"
-        else:
-            for number, each in enumerate(expected):
-                yield from differences(each, found[number], f"{path}[{number}]")
-    elif not isinstance(found, dict):
-        yield f"{path}: {found!r} where {expected!r} is expected"
-    else:
-        if isinstance(expected, Only) and found.keys() != expected.keys():
-            yield f"{path} has {sorted(found)}"
-        for key, each in expected.items():
-            yield from differences(each, found.get(key), f"{path}.{key}")
 
 
 def lost_gpus(texts: list[str], told: str) -> Iterator[str]:

@@ -1,0 +1,48 @@
+"""Tables of tests in YAML: what a row expects of a value, part by part."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import yaml
+
+
+class Exactly(dict[str, Any]):
+    """A mapping that equals what is found."""
+
+
+class Only(dict[str, Any]):
+    """A mapping whose keys are all that are found."""
+
+
+class Begins(list[Any]):
+    """How a list begins."""
+
+
+class TagLoader(yaml.SafeLoader):
+    """Knows the tags of the tables."""
+
+
+TagLoader.add_constructor("!exactly", lambda loader, node: Exactly(loader.construct_mapping(node, deep=True)))  # type: ignore[arg-type]
+TagLoader.add_constructor("!only", lambda loader, node: Only(loader.construct_mapping(node, deep=True)))  # type: ignore[arg-type]
+TagLoader.add_constructor("!begins", lambda loader, node: Begins(loader.construct_sequence(node, deep=True)))  # type: ignore[arg-type]
+
+
+def differences(expected: Any, found: Any, path: str = "") -> Iterator[str]:
+    """Where what is found isn't what is expected. A mapping is a part of what is found, and null is a key that isn't there."""
+    if isinstance(expected, Exactly) or expected is None or not isinstance(expected, dict | list):
+        if expected != found:
+            yield f"{path}: {found!r} where {expected!r} is expected"
+    elif isinstance(expected, list):
+        wanted = len(expected)
+        if not isinstance(found, list) or len(found) < wanted or (len(found) > wanted and not isinstance(expected, Begins)):
+            yield f"{path}: {found!r} where {expected!r} is expected"
+        else:
+            for number, each in enumerate(expected):
+                yield from differences(each, found[number], f"{path}[{number}]")
+    elif not isinstance(found, dict):
+        yield f"{path}: {found!r} where {expected!r} is expected"
+    else:
+        if isinstance(expected, Only) and found.keys() != expected.keys():
+            yield f"{path} has {sorted(found)}"
+        for key, each in expected.items():
+            yield from differences(each, found.get(key), f"{path}.{key}")
