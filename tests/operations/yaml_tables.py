@@ -18,18 +18,35 @@ class Begins(list[Any]):
     """How a list begins."""
 
 
+class Has(list[Any]):
+    """What is somewhere in a list."""
+
+
+class AnyValue:
+    """A value that isn't null."""
+
+
 class TagLoader(yaml.SafeLoader):
     """Knows the tags of the tables."""
 
 
 TagLoader.add_constructor("!exactly", lambda loader, node: Exactly(loader.construct_mapping(node, deep=True)))  # type: ignore[arg-type]
 TagLoader.add_constructor("!only", lambda loader, node: Only(loader.construct_mapping(node, deep=True)))  # type: ignore[arg-type]
+TagLoader.add_constructor("!has", lambda loader, node: Has(loader.construct_sequence(node, deep=True)))  # type: ignore[arg-type]
+TagLoader.add_constructor("!any", lambda loader, node: AnyValue())
 TagLoader.add_constructor("!begins", lambda loader, node: Begins(loader.construct_sequence(node, deep=True)))  # type: ignore[arg-type]
 
 
 def differences(expected: Any, found: Any, path: str = "") -> Iterator[str]:
     """Where what is found isn't what is expected. A mapping is a part of what is found, and null is a key that isn't there."""
-    if isinstance(expected, Exactly) or expected is None or not isinstance(expected, dict | list):
+    if isinstance(expected, AnyValue):
+        if found is None:
+            yield f"{path} isn't there"
+    elif isinstance(expected, Has):
+        for each in expected:
+            if not any(not [*differences(each, one)] for one in found):
+                yield f"{path} hasn't {each!r}"
+    elif isinstance(expected, Exactly) or expected is None or not isinstance(expected, dict | list):
         if expected != found:
             yield f"{path}: {found!r} where {expected!r} is expected"
     elif isinstance(expected, list):
