@@ -68,19 +68,7 @@ def pod(row: Mapping[str, Any]) -> PodCase:
     """A pod by its container's state, its events and its log, and what is around it."""
     said = dict(row)
     events, log, where = said.pop("events", ()), said.pop("log", ()), context(said)
-    if said.pop("tolerations", False):
-        said["tolerations"] = [bodies.GPU_TOLERATION]
-    if "waiting" in said:
-        said["container"] = bodies.waiting(*said.pop("waiting"))
-    if said.pop("running", False):
-        said["container"] = bodies.running()
-    if "ended" in said:
-        code, reason, message = [*said.pop("ended"), "", ""][:3]
-        said["container"] = bodies.ended(code, reason, message=message)
-    if "crashed" in said:
-        waits = bodies.waiting("CrashLoopBackOff", "back-off 40s restarting failed container=main")
-        said["container"] = {**waits, "lastState": {"terminated": {"message": "", **said.pop("crashed")}}, "restartCount": 4}
-    return PodCase(pod_of(bodies.pod(**said)), seen(events), {"main": tuple(log)}, where)
+    return PodCase(pod_of(bodies.of_row(said)), seen(events), {"main": tuple(log)}, where)
 
 
 def seen(events: Any) -> Any:
