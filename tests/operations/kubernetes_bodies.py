@@ -104,8 +104,7 @@ def pool(name: str = "t4", size: str = T4, **properties: Any) -> dict[str, Any]:
 
 
 def of_row(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A pod as tables have it: the state of its container is `waiting`, `running`, `crashed`, or `ended` with code, reason, message
-    and time."""
+    """A pod as tables have it: its container is `waiting`, `running`, `crashed` or `ended`, the last with code and reason."""
     said = dict(row)
     if said.pop("tolerations", False):
         said["tolerations"] = [GPU_TOLERATION]

@@ -6,11 +6,7 @@ report, the `exit` code, the `container` that failed, and what isn't in `what_no
 several rows.
 """
 
-import collections.abc
-import types
-import typing
 from collections.abc import Callable, Iterator, Mapping
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -37,31 +33,10 @@ from azure_gpu_operations.explain.cluster_facts import ClusterCase, JobCase, Pod
 from azure_gpu_operations.explain.facts import Cause, Facts, Finding, Kind, Refusal
 from azure_gpu_operations.explain.machine_rules import MachineCase
 from tests.operations import kubernetes_bodies as bodies
-from tests.operations.yaml_tables import Only, TagLoader
+from tests.operations.yaml_tables import Only, TagLoader, made
 
 CLUSTER = "/subscriptions/s/resourceGroups/g/providers/Microsoft.ContainerService/managedClusters/aks"
 EXPECTED = {"cause", "what", "what_not", "fix", "fix_not", "evidence", "lines", "exit", "container", "named", "each"}
-
-
-def made(kind: Any, value: Any) -> Any:
-    """A value of YAML as one of a type: a NamedTuple by its fields, and what they hold."""
-    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
-    if value is None or kind is Any:
-        return value
-    if origin in (types.UnionType, typing.Union):
-        return made(next(each for each in arguments if each is not type(None)), value)
-    if origin is tuple and arguments[-1] is Ellipsis:
-        return tuple(made(arguments[0], each) for each in value)
-    if origin is tuple:
-        return tuple(made(each, one) for each, one in zip(arguments, value, strict=True))
-    if origin is frozenset:
-        return frozenset(value)
-    if origin is collections.abc.Mapping:
-        return {key: made(arguments[1], each) for key, each in value.items()}
-    if hasattr(kind, "_fields"):
-        hints = typing.get_type_hints(kind)
-        return kind(**{name: made(hints[name], each) for name, each in value.items()})
-    return value if kind is datetime or isinstance(value, kind) else kind(value)
 
 
 def pod(row: Mapping[str, Any]) -> PodCase:

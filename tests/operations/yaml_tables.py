@@ -1,6 +1,10 @@
-"""Tables of tests in YAML: what a row expects of a value, part by part."""
+"""Tables of tests in YAML: what a row expects of a value, part by part, and values of the program that a row describes."""
 
+import collections.abc
+import types
+import typing
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 
 import yaml
@@ -63,3 +67,24 @@ def differences(expected: Any, found: Any, path: str = "") -> Iterator[str]:
             yield f"{path} has {sorted(found)}"
         for key, each in expected.items():
             yield from differences(each, found.get(key), f"{path}.{key}")
+
+
+def made(kind: Any, value: Any) -> Any:
+    """A value of YAML as one of a type: a NamedTuple by its fields, and what they hold."""
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if value is None or kind is Any:
+        return value
+    if origin in (types.UnionType, typing.Union):
+        return made(next(each for each in arguments if each is not type(None)), value)
+    if origin is tuple and arguments[-1] is Ellipsis:
+        return tuple(made(arguments[0], each) for each in value)
+    if origin is tuple:
+        return tuple(made(each, one) for each, one in zip(arguments, value, strict=True))
+    if origin is frozenset:
+        return frozenset(value)
+    if origin is collections.abc.Mapping:
+        return {key: made(arguments[1], each) for key, each in value.items()}
+    if hasattr(kind, "_fields"):
+        hints = typing.get_type_hints(kind)
+        return kind(**{name: made(hints[name], each) for name, each in value.items()})
+    return value if kind is datetime or isinstance(value, kind) else kind(value)
