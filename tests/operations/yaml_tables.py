@@ -70,7 +70,7 @@ def differences(expected: Any, found: Any, path: str = "") -> Iterator[str]:
 
 
 def made(kind: Any, value: Any) -> Any:
-    """A value of YAML as one of a type: a NamedTuple by its fields, and what they hold."""
+    """A value of YAML as one of a type: a NamedTuple by its fields or in their order, and what they hold."""
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if value is None or kind is Any:
         return value
@@ -84,7 +84,8 @@ def made(kind: Any, value: Any) -> Any:
         return frozenset(value)
     if origin is collections.abc.Mapping:
         return {key: made(arguments[1], each) for key, each in value.items()}
-    if hasattr(kind, "_fields"):
+    if hasattr(kind, "_fields") and not isinstance(value, kind):
+        value = value if isinstance(value, dict) else dict(zip(kind._fields, value, strict=False))
         hints = typing.get_type_hints(kind)
         return kind(**{name: made(hints[name], each) for name, each in value.items()})
     return value if kind is datetime or isinstance(value, kind) else kind(value)
