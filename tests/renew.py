@@ -14,6 +14,7 @@ from pathlib import Path
 
 from azure_gpu_operations.review import replacements
 from tests.components import recorded_bodies
+from tests.operations import sent_bodies
 from tests.replacements import renew as replacement_rows
 from tests.replacements.changes import arguments
 from tests.support.embedded import CHECKOUT
@@ -22,6 +23,7 @@ from tests.upgrades import bringing_up, records
 
 def main() -> int:
     bodies()
+    sent_bodies.write()
     remove_what_is_gone()
     rows = [each for each in arguments() if each not in {row.argument for row in replacements.rows()}]
     states = [name for name in records.offline() if not records.exists(name)]

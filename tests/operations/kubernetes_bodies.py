@@ -101,3 +101,21 @@ def pool(name: str = "t4", size: str = T4, **properties: Any) -> dict[str, Any]:
     """As ARM answers it."""
     said = {"vmSize": size, "mode": "User", "count": 1, "nodeTaints": ["sku=gpu:NoSchedule"], "provisioningState": "Succeeded"}
     return {"name": name, "id": f"{POOL_ID}/{name}", "properties": {**said, **properties}}
+
+
+def of_row(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A pod as tables have it: its container is `waiting`, `running`, `crashed` or `ended`, the last with code and reason."""
+    said = dict(row)
+    if said.pop("tolerations", False):
+        said["tolerations"] = [GPU_TOLERATION]
+    if "waiting" in said:
+        said["container"] = waiting(*said.pop("waiting"))
+    if said.pop("running", False):
+        said["container"] = running()
+    if "ended" in said:
+        code, reason, message, at = [*said.pop("ended"), "", "", ""][:4]
+        said["container"] = ended(code, reason, message=message, **({"finishedAt": at} if at else {}))
+    if "crashed" in said:
+        waits = waiting("CrashLoopBackOff", "back-off 40s restarting failed container=main")
+        said["container"] = {**waits, "lastState": {"terminated": {"message": "", **said.pop("crashed")}}, "restartCount": 4}
+    return pod(**said)

@@ -69,11 +69,6 @@ def test_a_type_that_can_not_be_adopted_tells_which_can(signed_in: EmbeddedAzure
     assert "Microsoft.MachineLearningServices/workspaces/onlineEndpoints" in line
 
 
-def test_files_are_written_for_a_stack_only(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["adopt", f"{BELOW}/Microsoft.Batch/batchAccounts/b", "--write"]) == 2
-    assert "--stack" in capsys.readouterr().err
-
-
 @pytest.mark.usefixtures("signed_in")
 def test_two_groups_are_two_stacks(signed_in: EmbeddedAzure, capsys: pytest.CaptureFixture[str]) -> None:
     accounts = [by_hand.batch_pool(signed_in, by_hand.group(signed_in, new_name("g")), new_name("b")) for _ in range(2)]

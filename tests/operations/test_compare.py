@@ -42,17 +42,3 @@ def test_two_files_are_compared_as_the_program_reads_them(folder: Path, capsys: 
     extends = rows.pop("extends")
     assert extends == (str(folder / "common.yaml"), None)
     assert rows == {"azure-native:tenantId": (None, "x"), "pools.a.max": ("1", "2"), "pools.b": (None, "{}")}
-
-
-def test_the_same_is_said_in_a_sentence(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["compare", "prod", "prod", "--config-folder", str(folder)]) == 0
-    assert capsys.readouterr().out == "prod and prod have identical configurations\n"
-
-
-def test_a_file_that_is_not_there_or_extends_nothing_that_is_there_is_told(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["compare", "dev", "prod", "--config-folder", str(folder)]) == 2
-    assert "Pulumi.dev.yaml: extends: file not found" in capsys.readouterr().err
-    assert main(["compare", "prod", "staging", "--config-folder", str(folder)]) == 2
-    assert "Pulumi.staging.yaml can't be read" in capsys.readouterr().err

@@ -1,6 +1,6 @@
 """`explain` of what has failed on a running embedded Azure: its requests, states, events and logs, once for each service.
 
-Which cause follows from which of Azure's sentences is in `test_explain_rules` and `test_explain_machine_learning`.
+Which cause follows from which of Azure's sentences is in `test_explain`.
 """
 
 from collections.abc import Callable

@@ -143,21 +143,6 @@ def test_all_problems_of_a_stack_file_are_told_as_preview_tells_them(tmp_path: P
     assert not (tmp_path / "x.svg").exists()
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [(None, "can't be read: No such file or directory"), ("config: [", "not YAML"), ("- one", "a stack file is")],
-)
-def test_a_file_that_is_not_there_or_no_stack_file_is_told_in_a_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str | None, message: str
-) -> None:
-    if text is not None:
-        (tmp_path / "Pulumi.nope.yaml").write_text(text)
-    assert main(["graph", "--stack", "nope", "--config-folder", str(tmp_path)]) == 2
-    [line] = capsys.readouterr().err.splitlines()
-    assert line.startswith(f"error: {tmp_path / 'Pulumi.nope.yaml'}")
-    assert message in line
-
-
 @in_process
 def test_a_program_of_ones_own_has_its_resources_as_parts(tmp_path: Path) -> None:
     folder = project_of(tmp_path, PROGRAM)

@@ -1,31 +1,30 @@
-"""`python -m operations import`: old container-group files as configuration that runs today, and every problem at once."""
+"""`python -m operations import`: what it prints is a stack file that the program takes, and what it writes into one, and files of
+tasks. What it makes of each file is in `test_import.py`."""
 
 import json
 import re
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from azure_gpu.catalog.problems import errors
+from azure_gpu.formats import task_file
 from azure_gpu.formats.stack_file import configuration
 from azure_gpu.stack import settings as stack_settings
 from azure_gpu_operations.__main__ import main
 from tests.components.recording import SUBSCRIPTION
-from tests.components.settings_of import pure_problems
-from tests.support.container_group_files import (
-    EXPORTED_2018,
-    FILES,
-    GPU_YAML,
-    NETWORK_PROFILE_2021,
-    SIDECAR_2018,
-    SPOT_2023,
-    VOLUMES_2019,
-    WINDOWS_2020,
-)
+from tests.components.settings_of import all_problems, pure_problems
+from tests.operations.test_import import files_of, row_of, words_of
+from tests.support.container_group_files import FILES, GPU_YAML, SPOT_2023, VOLUMES_2019
 from tests.support.container_group_templates import GPU_TEMPLATE, PASSWORD, TEMPLATE_2021
+from tests.support.embedded import CHECKOUT
+from tests.support.old_machine_learning_files import MYENV, SCORE, SERVICE
+from tests.support.shipyard_files import CREDENTIALS, CUSTOM_POOL, MPI, OLD, TRAIN, TRAIN_POOL, VOLUMES_CONFIG
 
 TODAY = "2026-11-21"
 Capture = pytest.CaptureFixture[str]
@@ -37,93 +36,62 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def run(capsys: Capture, text: str, *arguments: str, file: str = "f.yaml", as_of: str = TODAY) -> tuple[int, str, str]:
-    Path(file).write_text(text, encoding="utf-8")
-    try:
-        code = main(["import", file, "--as-of", as_of, *arguments])
-    except SystemExit as ended:  # argparse refuses a command line so
-        code = int(str(ended.code))
+def run(
+    capsys: Capture, text: str | Mapping[str, str], *arguments: str, file: str = "f.yaml", as_of: str = TODAY
+) -> tuple[int, str, str]:
+    """`text`: of the file, or the texts of a folder's files."""
+    for name, content in ({"": text} if isinstance(text, str) else text).items():
+        path = Path(file) / name if name else Path(file)
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(content, encoding="utf-8")
+    code = main(["import", file, "--as-of", as_of, *arguments])
     output = capsys.readouterr()
     return code, output.out, output.err
 
 
-def taken(capsys: Capture, text: str, *arguments: str, **more: Any) -> dict[str, Any]:
+def taken(capsys: Capture, text: str | Mapping[str, str], *arguments: str, **more: Any) -> dict[str, Any]:
     code, out, err = run(capsys, text, *arguments, **more)
-    assert (code, [line for line in err.splitlines() if not line.startswith("warning: ")]) == (0, [])
+    assert (code, [line for line in err.splitlines() if not line.startswith("warning: ")]) == (0, []), err
     return yaml.safe_load(out)
 
 
-def test_the_first_documents_yaml_comes_back_as_a_job_that_runs_today(capsys: Capture) -> None:
-    code, out, err = run(capsys, GPU_YAML, "--location", "eastus", file="gpu-deploy-aci.yaml")
-    assert (code, err) == (0, "")
-    assert yaml.safe_load(out) == {
-        "azure-gpu:jobs": {
-            "gpucontainergroup": {
-                "gpu": "T4",
-                "image": "k8s-gcrio.azureedge.net/cuda-vector-add:v0.1",
-                "cpu": 1,
-                "memory_in_gib": 1.5,
-                "location": "eastus",
-                "expires_after": "2026-11-28",
-                "as_of": TODAY,
-            }
-        }
-    }
-    told = " ".join(out.replace("#", " ").split())
-    assert "gpu-deploy-aci.yaml:13: gpucontainer has 1 K80: retired, sold until 2023-08-31." in told
-    assert "Consumption-GPU-NC8as-T4" in told
-    assert "Standard_NC4as_T4_v3 (0.526 USD/hour" in told
-    assert "the image has CUDA 8.0" in told
-    assert "`workload: vector_add`" in told
-    assert "azure-gpu:container_groups: gpucontainergroup: Azure refuses this group since 2023-08-31." in told
+# What is printed is all that the program needs, once its secrets are set
+
+THEN = "2019-06-01"
+SHIPYARD_THEN = "2018-12-17"
+OWN = {"pool.yaml": CUSTOM_POOL, "config.yaml": VOLUMES_CONFIG, "credentials.yaml": CREDENTIALS}
+WHOLE: dict[str, tuple[str | Mapping[str, str], tuple[str, ...]]] = {
+    **{file: (text, (THEN, TODAY)) for file, text in FILES.items()},
+    **{name: (dict(files), (SHIPYARD_THEN, TODAY)) for name, files in (("train", TRAIN), ("mpi", MPI), ("old", OLD))},
+    "own": (OWN, (SHIPYARD_THEN, TODAY)),
+    **{
+        name: (next(iter(files_of(row_of("documents", name)).values())), (TODAY,))
+        for name in ("Batch in a template", "a cluster with its GPU pools", "a compute of a size that is gone")
+    },
+}
 
 
-def test_the_first_documents_template_does_so_too(capsys: Capture) -> None:
-    told = taken(capsys, GPU_TEMPLATE, "--location", "eastus", file="gpudeploy.json")
-    job = told["azure-gpu:jobs"]["gpucontainergrouprm"]
-    assert (job["gpu"], job["image"], job["cpu"], job["memory_in_gib"]) == ("T4", "microsoft/samples-tf-mnist-demo:gpu", 4, 12)
-    assert "azure-gpu:container_groups" not in told
-
-
-def test_at_its_own_day_the_group_is_taken_as_it_was(capsys: Capture) -> None:
-    told = taken(capsys, GPU_YAML, "--location", "eastus", as_of="2019-06-01")
-    assert told == {
-        "azure-gpu:container_groups": {
-            "gpucontainergroup": {
-                "group_name": "gpucontainergroup",
-                "container_name": "gpucontainer",
-                "image": "k8s-gcrio.azureedge.net/cuda-vector-add:v0.1",
-                "cpu": 1,
-                "memory_in_gb": 1.5,
-                "gpu": {"count": 1, "sku": "K80"},
-                "restart_policy": "OnFailure",
-                "expires_after": "2019-06-08",
-                "as_of": "2019-06-01",
-            }
-        }
-    }
-
-
-@pytest.mark.parametrize("file", sorted(FILES))
-@pytest.mark.parametrize("as_of", ["2019-06-01", TODAY])
-def test_what_is_printed_is_all_that_the_program_needs_once_its_secrets_are_set(capsys: Capture, file: str, as_of: str) -> None:
-    code, out, err = run(capsys, FILES[file], "--location", "eastus", file=file, as_of=as_of)
+@pytest.mark.parametrize(("name", "as_of"), [(name, as_of) for name, (_, days) in WHOLE.items() for as_of in days])
+def test_the_program_takes_what_is_printed(capsys: Capture, name: str, as_of: str) -> None:
+    region = "southcentralus" if as_of == SHIPYARD_THEN else "eastus"
+    code, out, err = run(capsys, WHOLE[name][0], "--location", region, file=name.replace(" ", "-"), as_of=as_of)
     assert code == 0, err
-    assert PASSWORD not in out + err
     config = {
         "azure-native:subscriptionId": SUBSCRIPTION,
         "azure-gpu:team": "t",
-        "azure-gpu:location": "eastus",
+        "azure-gpu:location": region,
+        "azure-gpu:foundation": {"resource_group": "create", "identity": "create"},
         **yaml.safe_load(out),
     }
-    config["azure-gpu:foundation"] = {"resource_group": "create", "identity": "create"}
     for line in out.splitlines():
         if line.startswith("#   pulumi config set --secret --path "):
             _set(config, shlex.split(line)[6], "aGVsbG8=")
-    if file == "profile-2021.yaml":  # of a network profile nobody can say which subnet it is
+    if name == "profile-2021.yaml":  # of a network profile nobody can say which subnet it is
         config["azure-gpu:container_groups"]["inside"]["subnet_id"] = (
             f"/subscriptions/{SUBSCRIPTION}/resourceGroups/r/x/subnets/s"
         )
+    if "azure-gpu:ml_workspace" in config:
+        config["azure-gpu:ml_workspace"]["create"] = True
     read = stack_settings.read(configuration(yaml.safe_dump({"config": config})), as_of)
     assert errors(pure_problems(read, "azure-gpu", "dev")) == []
 
@@ -140,134 +108,53 @@ def _set(config: dict[str, Any], path: str, value: str) -> None:
     at[steps[-1]] = value
 
 
-def test_two_gpus_become_one_with_more_memory(capsys: Capture) -> None:
-    told = taken(capsys, TEMPLATE_2021, file="t.json")
-    assert told["azure-gpu:jobs"]["night-train"]["gpu"] == "A100"  # 2 P100 have 32 GiB, and a T4 has 16
-    assert list(told["azure-gpu:container_groups"]) == ["night-report"]
-    _, out, err = run(capsys, TEMPLATE_2021, file="t.json")
-    assert "one A100 with 80 GiB where the group had 2 P100 with 32" in " ".join(out.replace("#", " ").split())
-    assert "warning: t.json:17: resources[0]: a Microsoft.Storage/storageAccounts isn't taken" in err
+def test_the_program_takes_what_is_written_of_a_service_of_sdk_v1(capsys: Capture) -> None:
+    file = Path("Pulumi.old.yaml")
+    image_source = "https://github.com/example/azure-gpu.git#0123456789012345678901234567890123456789"
+    config = {"azure-native:subscriptionId": SUBSCRIPTION, "azure-gpu:image_source": image_source, "azure-gpu:team": "t"}
+    file.write_text(yaml.safe_dump({"config": {**config, "azure-gpu:location": "eastus", "azure-gpu:as_of": TODAY}}))
+    sdk = {"deploy.py": SERVICE, "score.py": SCORE, "myenv.yml": MYENV}
+    assert run(capsys, sdk, "--stack", "old", "--config-folder", ".", "--write", file="project")[0] == 0
+    read = stack_settings.read(configuration(file.read_text()), TODAY)
+    assert read.problems == []
+    assert errors(all_problems(read, "azure-gpu", "old")) == []
 
 
-def test_a_region_without_the_profile_is_replaced_by_the_nearest_that_has_it(capsys: Capture) -> None:
-    told = taken(capsys, EXPORTED_2018)
-    assert told["azure-gpu:jobs"]["trainer"]["location"] == "westeurope"  # northeurope has no T4
-
-
-def test_a_command_for_each_secret_and_no_value(capsys: Capture) -> None:
-    code, out, err = run(capsys, VOLUMES_2019, "--stack", "dev", "--config-folder", str(_stack_folder()))
-    assert (code, err) == (0, "")
-    commands = [line.removeprefix("#   ") for line in out.splitlines() if line.startswith("#   pulumi")]
-    assert shlex.split(commands[0]) == [
-        *("pulumi", "config", "set", "--secret", "--path"),
-        *("azure-gpu:container_groups.report.secret_environment.SMTP_PASSWORD", "--stack", "dev"),
-        *("--config-file", "stacks/Pulumi.dev.yaml"),
-    ]
-    assert shlex.split(commands[2])[5] == 'azure-gpu:container_groups.report.volumes.certificates.secret["client.pem"]'
-    assert len(commands) == 5
-    assert PASSWORD not in out
-
-
-def test_what_was_left_out_is_told_with_its_line(capsys: Capture) -> None:
-    _, out, _ = run(capsys, VOLUMES_2019)
-    assert "# left out, f.yaml:16: properties.containers[0].properties.resources.limits: the stack file has no key" in out
-    assert "# left out, f.yaml:31: properties.diagnostics: logs go to the stack's own workspace" in out
-    _, out, _ = run(capsys, NETWORK_PROFILE_2021)
-    assert "# left out, f.yaml:19: properties.networkProfile" in out
-
-
-def test_what_a_job_lacks_of_its_group_is_told(capsys: Capture) -> None:
-    text = SIDECAR_2018.replace(
-        "          memoryInGb: 1.5\n", "          memoryInGb: 1.5\n          gpu: {count: 1, sku: V100}\n"
-    )
-    _, out, _ = run(capsys, text.replace("location: westus", "location: westus2"))
-    assert "a job has one container, and watcher is another" in out
-    assert "left out, f.yaml:26: a job has no address" in out
-    assert "a job has no ports" in out
-
-
-def test_programs_get_the_same(capsys: Capture) -> None:
-    code, out, _ = run(capsys, GPU_YAML, "--json", "--location", "eastus")
-    told = json.loads(out)
-    assert (code, told["taken"], told["as_of"]) == (0, True, TODAY)
-    (gpu,) = told["groups"][0]["gpus"]
-    assert (gpu["sku"], gpu["status"], gpu["end"], gpu["line"]) == ("K80", "retired", "2023-08-31", 13)
-    assert gpu["instead"][0] == "Consumption-GPU-NC8as-T4"
-    assert [(entry["section"], entry["active"]) for entry in told["groups"][0]["entries"]] == [
-        ("jobs", True),
-        ("container_groups", False),
-    ]
-
-
-REQUESTS = "properties.containers[0].properties.resources.requests"
-
-
-@pytest.mark.parametrize(
-    ("text", "more", "said"),
-    [
-        (GPU_YAML, ("--location", "southcentralus"), "1: location: Container Instances had no K80 in this region"),
-        (
-            GPU_YAML.replace("count: 1", "count: 3"),
-            (),
-            f"14: {REQUESTS}.gpu.count: a container had 1, 2 or 4",
-        ),
-        (GPU_YAML.replace("cpu: 1.0", "cpu: 8"), (), f"11: {REQUESTS}.cpu: a group with 1 K80 has at most 6 CPU"),
-        (GPU_YAML.replace("Linux", "Windows"), (), "16: properties.osType: a container group with a GPU runs Linux only"),
-        (GPU_YAML.replace("  os", "  subnetIds: [{id: /s}]\n  os"), (), "16: properties.subnetIds: a container group with a GPU"),
-        (
-            GPU_YAML.replace("  os", "  priority: Spot\n  os"),
-            (),
-            "16: properties.priority: a Spot container group can't have a GPU",
-        ),
-        ("services: {web: {image: nginx}}\n", (), "1: this is a file of Docker Compose"),
-        (GPU_YAML.replace("  containers", "\tcontainers"), (), "5: line 5 is indented with tabs"),
-        (GPU_TEMPLATE.replace('"defaultValue": "gpucontainergrouprm",', ""), (), "5: parameters.containerGroupName: the value"),
-        (WINDOWS_2020.replace("name: iis", "name: IIS"), (), "6: properties.containers[0].name: not a valid name"),
-        (SPOT_2023.replace("python:", "Python:"), (), "12: properties.containers[0].properties.image: the image reference"),
-        (SPOT_2023.replace("westeurope", "westeurop"), (), "3: location: unknown region"),
-        (SPOT_2023.replace("properties:\n  pri", "tags: {a/b: c}\nproperties:\n  pri"), (), "4: tags: not a valid tag key"),
-    ],
+SIZES = st.sampled_from(
+    ["Standard_NC4as_T4_v3", "Standard_NC6", "Standard_NC24ads_A100_v4", "standard_nd96asr_v4", "Standard_NV6", "Standard_D4s_v5"]
 )
-def test_bad_input_is_refused_by_line(capsys: Capture, text: str, more: tuple[str, ...], said: str) -> None:
-    code, out, err = run(capsys, text, *more)
-    assert (code, yaml.safe_load(out)) == (1, None)  # what could be read is a comment
-    assert f"error: f.yaml:{said}" in err
-    assert re.fullmatch(r"\d problems? in f.yaml: (nothing was taken|what could be read is printed.*)", err.splitlines()[-1])
-    assert not out or " ".join(said.partition(":")[2].split())[:20] in " ".join(out.replace("#", " ").split())
+POOLS = st.lists(
+    st.fixed_dictionaries(
+        {"name": st.from_regex(r"[a-z][a-z0-9]{1,6}", fullmatch=True), "vmSize": SIZES},
+        optional={
+            "mode": st.sampled_from(["User", "System", "<mode>"]),
+            "count": st.one_of(st.integers(0, 9), st.just("${COUNT}"), st.none()),
+            "enableAutoScaling": st.booleans(),
+            "maxCount": st.one_of(st.integers(0, 9), st.just("many")),
+            "nodeTaints": st.one_of(st.just(["a=b:NoSchedule"]), st.just("x")),
+        },
+    ),
+    max_size=4,
+    unique_by=lambda pool: str(pool["name"]),
+)
 
 
-def test_all_problems_come_at_once(capsys: Capture) -> None:
-    text = GPU_YAML.replace("count: 1", "count: 3").replace("osType: Linux", "osType: Windows").replace("cpu: 1.0", "cpu: many")
-    code, _, err = run(capsys, text)
-    assert code == 1
-    assert [line.split(":")[2] for line in err.splitlines() if line.startswith("error: ")] == ["11", "14", "16"]
-    assert err.splitlines()[-1] == "3 problems in f.yaml: what could be read is printed, with the rest as comments"
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(pools=POOLS, flat=st.booleans())
+def test_no_gpu_of_a_cluster_is_lost(capsys: Capture, pools: list[dict[str, Any]], flat: bool) -> None:
+    body = {"name": "lab", "type": "Microsoft.ContainerService/managedClusters", "location": "eastus"}
+    inside = {"agentPoolProfiles": pools}
+    whole = json.dumps({**body, **(inside if flat else {"properties": inside})})
+    _, out, err = run(capsys, whole, "--location", "eastus", file="f.json")
+    assert "Traceback" not in err
+    told = words_of(out)
+    config = (yaml.safe_load(out) or {}).get("azure-gpu:clusters", {}).get("lab", {})
+    for pool in pools:
+        if pool["vmSize"] != "Standard_D4s_v5":
+            assert pool["name"] in config.get("gpu_pools", {}) or pool["vmSize"] in told
 
 
-def test_a_placeholder_is_a_comment_and_the_rest_is_taken(capsys: Capture) -> None:
-    code, out, err = run(capsys, GPU_YAML.replace("image: k8s", "image: <registry>/k8s"))
-    assert code == 0
-    assert err.startswith(
-        "warning: f.yaml:8: properties.containers[0].properties.image: <registry> is a placeholder, not a value"
-    )
-    job = yaml.safe_load(out)["azure-gpu:jobs"]["gpucontainergroup"]
-    assert (job["gpu"], "image" in job) == ("T4", False)
-    told = " ".join(out.replace("#", " ").split())
-    assert "left out, f.yaml:8: properties.containers[0].properties.image: <registry> is a placeholder, not a value" in told
-    assert "f.yaml:13: gpucontainer has 1 K80: retired, sold until 2023-08-31." in told
-
-
-def test_a_gpu_that_is_gone_is_told_beside_what_is_wrong(capsys: Capture) -> None:
-    code, out, err = run(capsys, GPU_YAML.replace("image: k8s", "image: //k8s"))
-    assert (code, yaml.safe_load(out)) == (1, None)
-    assert "warning: f.yaml:13: gpucontainer has 1 K80: retired, sold until 2023-08-31. What to do: every GPU" in err
-    assert err.splitlines()[-1].startswith("1 problem in f.yaml: what could be read is printed")
-
-
-def test_an_unquoted_api_version_is_taken_with_a_warning(capsys: Capture) -> None:
-    code, _, err = run(capsys, GPU_YAML.replace("'2018-10-01'", "2018-10-01"))
-    assert code == 0
-    assert err.startswith("warning: f.yaml:2: apiVersion: YAML reads this as a date")
+# Files that are read in another way, or not at all
 
 
 def test_a_parameter_file_and_single_parameters(capsys: Capture, folder: Path) -> None:
@@ -278,51 +165,77 @@ def test_a_parameter_file_and_single_parameters(capsys: Capture, folder: Path) -
     assert told["azure-gpu:jobs"]["dusk-train"]["cpu"] == 3
 
 
-PLACED = GPU_TEMPLATE.replace('"apiVersion": "2018-10-01"', '"tags": {"in": "[resourceGroup().id]"}, "apiVersion": "2018-10-01"')
-
-
-def test_where_a_template_is_deployed_can_be_said(capsys: Capture, folder: Path) -> None:
-    code, _, err = run(capsys, PLACED, file="t.json", as_of="2019-06-01")
-    assert code == 1
-    assert "tags.in: the resource group is not known here" in err
-    assert "fix: give it with --resource-group, or write the value" in err
-    place = ("--subscription", "0", "--resource-group", "night")
-    told = taken(capsys, PLACED, *place, file="t.json", as_of="2019-06-01")["azure-gpu:container_groups"]
-    assert told["gpucontainergrouprm"]["tags"] == {"in": "/subscriptions/0/resourceGroups/night"}
-    assert "location" not in told["gpucontainergrouprm"]  # where the stack is
-    stack = _stack_folder() / "Pulumi.dev.yaml"
-    stack.write_text(STACK_FILE.replace("config:\n", "config:\n  azure-native:subscriptionId: abc\n"))
-    arguments = ("--stack", "dev", "--config-folder", "stacks", "--resource-group", "night")
-    told = taken(capsys, PLACED, *arguments, file="t.json", as_of="2019-06-01")["azure-gpu:container_groups"]
-    assert told["gpucontainergrouprm"]["tags"] == {"in": "/subscriptions/abc/resourceGroups/night"}
-
-
-def test_names_of_ones_own(capsys: Capture) -> None:
-    assert list(taken(capsys, SPOT_2023, "--name", "hunt")["azure-gpu:container_groups"]) == ["hunt"]
-    code, _, err = run(capsys, TEMPLATE_2021, "--name", "hunt", file="t.json")
-    assert code == 1
-    assert "--name names one group, and 2 are in the file" in err
-    code, out, err = run(capsys, SPOT_2023.replace("name: sweep\nl", "name: My Sweep\nl"))
-    assert (code, list(yaml.safe_load(out)["azure-gpu:container_groups"])) == (0, ["my-sweep"])
-    assert err.startswith("warning: f.yaml:2: name: not a valid name for")
-    assert yaml.safe_load(out)["azure-gpu:container_groups"]["my-sweep"]["group_name"] == "my-sweep"
-
-
-@pytest.mark.parametrize("arguments", [("--parameter", "x"), ("--as-of", "soon"), ("--write",), ("--colour",)])
-def test_a_wrong_command_line_is_2(capsys: Capture, arguments: tuple[str, ...]) -> None:
-    code, out, _ = run(capsys, GPU_YAML, *arguments)
-    assert (code, out) == (2, "")
-
-
-def test_a_file_that_isnt_there_and_one_that_is_no_text(capsys: Capture, folder: Path) -> None:
-    assert main(["import", "nowhere.yaml"]) == 1
-    assert "nowhere.yaml" in capsys.readouterr().err
+def test_a_file_that_isnt_there_or_is_no_text_or_has_no_end(capsys: Capture, folder: Path) -> None:
     (folder / "b.yaml").write_bytes(b"\xff\xfa\x00")
-    assert main(["import", "b.yaml"]) == 1
-    assert "not text in UTF-8" in capsys.readouterr().err
+    (folder / "yard").mkdir()
+    (folder / "yard" / "pool.yaml").write_bytes(b"pool_specification:\n  id: \xe9\xff\n")
+    for name, said in (
+        ("nowhere.yaml", "nowhere.yaml"),
+        ("b.yaml", "not text in UTF-8"),
+        ("yard", "pool.yaml: not text in UTF-8"),
+        ("/dev/zero", "the file is too large"),
+    ):
+        assert main(["import", name]) == 1
+        assert said in capsys.readouterr().err, name
     (folder / "u.yaml").write_bytes(SPOT_2023.encode("utf-16"))  # as PowerShell writes
     assert main(["import", "u.yaml"]) == 0
     capsys.readouterr()
+
+
+def test_nothing_of_a_file_ends_a_comment_or_steers_a_terminal(capsys: Capture) -> None:
+    text = 'type: "remotedocker"\naddress: "a\\e]0;owned\\a\\Lconfig: 1"\nusername: "x\\Nevil: 1"\n"\\e[2J": 1\n'
+    file = _stack_folder() / "Pulumi.dev.yaml"
+    _, out, err = run(capsys, text, "--stack", "dev", "--config-folder", "stacks", "--write", file="dsvm.compute")
+    assert "address a ]0;owned config: 1: " in " ".join(out.split())
+    assert not [each for each in out + err if not each.isprintable() and each != "\n"]
+    assert "dsvm" in yaml.safe_load(file.read_text())["config"]["azure-gpu:vms"]
+
+
+def test_a_script_with_a_long_sum_is_read_as_any_other(capsys: Capture) -> None:
+    page = " + ".join(["'<p>'"] * 900)
+    config = taken(capsys, f"from azureml.core import Workspace\nPAGE = {page}\n{SERVICE}", file="deploy.py")
+    assert list(config["azure-gpu:ml_endpoints"]) == ["gpu-rn"]
+
+
+@pytest.mark.parametrize(
+    ("document", "section", "name"),
+    [
+        ("2-machine-learning-workbench-gpu.txt", "vms", "my-dsvm"),
+        ("5-machine-learning-gpu-inference.txt", "ml_endpoints", "gpu-rn"),
+    ],
+)
+def test_the_source_documents_themselves_are_taken(capsys: Capture, document: str, section: str, name: str) -> None:
+    page = CHECKOUT.parent / "shared" / "documents" / document
+    if not page.exists():
+        pytest.skip("the source documents are not on this machine")
+    config = taken(capsys, page.read_text(encoding="utf-8"), file=document)
+    assert list(config[f"azure-gpu:{section}"]) == [name]
+
+
+def test_the_commands_of_the_documents_page_take_its_files(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (CHECKOUT / "examples" / "documents" / "machine-learning.md").read_text(encoding="utf-8")
+    commands = [line.split()[3:] for line in page.splitlines() if line.startswith("python -m operations import ")]
+    assert len(commands) == 2
+    monkeypatch.chdir(CHECKOUT)
+    assert [main(["import", *command[1:], "--as-of", TODAY]) for command in commands] == [0, 0]
+    said = capsys.readouterr()
+    assert "azure-gpu:ml_endpoints:" in said.out
+    assert "my_password" not in said.out
+    assert "nothing in the script is called aks_config" in said.err
+
+
+# What is read of a stack file and written into it
+
+SHIPYARD_STACK = """\
+config:
+  azure-gpu:team: t
+  azure-gpu:location: eastus
+  azure-gpu:as_of: "2026-11-21"
+  azure-gpu:foundation:
+    resource_group: create
+    # an identity that others made
+    identity: create
+"""
 
 
 STACK_FILE = """\
@@ -359,6 +272,29 @@ def test_the_stacks_region_and_day_are_taken(capsys: Capture, folder: Path) -> N
     assert "as_of" not in told
 
 
+def test_a_command_for_each_secret_and_no_value(capsys: Capture) -> None:
+    code, out, err = run(capsys, VOLUMES_2019, "--stack", "dev", "--config-folder", str(_stack_folder()))
+    assert (code, err) == (0, "")
+    commands = [line.removeprefix("#   ") for line in out.splitlines() if line.startswith("#   pulumi")]
+    assert shlex.split(commands[0]) == [
+        *("pulumi", "config", "set", "--secret", "--path"),
+        *("azure-gpu:container_groups.report.secret_environment.SMTP_PASSWORD", "--stack", "dev"),
+        *("--config-file", "stacks/Pulumi.dev.yaml"),
+    ]
+    assert shlex.split(commands[2])[5] == 'azure-gpu:container_groups.report.volumes.certificates.secret["client.pem"]'
+    assert len(commands) == 5
+    assert PASSWORD not in out
+
+
+def test_the_stacks_subscription_is_taken(capsys: Capture) -> None:
+    text = GPU_TEMPLATE.replace('"apiVersion": "2018', '"tags": {"in": "[resourceGroup().id]"}, "apiVersion": "2018')
+    stack = _stack_folder() / "Pulumi.dev.yaml"
+    stack.write_text(STACK_FILE.replace("config:\n", "config:\n  azure-native:subscriptionId: abc\n"))
+    arguments = ("--stack", "dev", "--config-folder", "stacks", "--resource-group", "night")
+    told = taken(capsys, text, *arguments, file="t.json", as_of="2019-06-01")["azure-gpu:container_groups"]
+    assert told["gpucontainergrouprm"]["tags"] == {"in": "/subscriptions/abc/resourceGroups/night"}
+
+
 def test_write_adds_entries_and_leaves_every_line(capsys: Capture) -> None:
     file = _stack_folder() / "Pulumi.dev.yaml"
     stack = ("--stack", "dev", "--config-folder", "stacks", "--write")
@@ -388,3 +324,67 @@ def test_a_stack_file_of_another_layout_is_left_alone(capsys: Capture) -> None:
         assert code == 1
         assert "error: " in err
         assert file.read_text() == text
+
+
+def test_the_jobs_are_written_as_files_that_run_takes(capsys: Capture, folder: Path) -> None:
+    code, out, _ = run(capsys, dict(TRAIN), "--location", "eastus", "--tasks", "tasks", file="yard")
+    assert code == 0
+    file = folder / "tasks" / "digits.yaml"
+    job, problems = task_file.read(file.read_text(encoding="utf-8"), "digits.yaml")
+    assert (problems, job and len(job.tasks), job and job.pool) == ([], 5, "digits-gpu")
+    command = "python -m operations run --on batch --pool digits-gpu --tasks tasks/digits.yaml --stack STACK"
+    assert command in words_of(out)
+    # Again it is the same; with other tasks in the file it is left alone.
+    assert run(capsys, dict(TRAIN), "--location", "eastus", "--tasks", "tasks", file="yard")[0] == 0
+    file.write_text("- mine\n", encoding="utf-8")
+    code, _, err = run(capsys, dict(TRAIN), "--location", "eastus", "--tasks", "tasks", file="yard")
+    assert code == 1
+    assert "tasks/digits.yaml is there already, with other tasks" in err
+    assert file.read_text(encoding="utf-8") == "- mine\n"
+
+
+def test_write_adds_what_the_stack_file_lacks_and_leaves_every_line(capsys: Capture, folder: Path) -> None:
+    file = folder / "Pulumi.lab.yaml"
+    file.write_text(SHIPYARD_STACK, encoding="utf-8")
+    Path("yard").mkdir()
+    for name, text in TRAIN:
+        (Path("yard") / name).write_text(text, encoding="utf-8")
+    assert main(["import", "yard", "--stack", "lab", "--config-folder", ".", "--write", "--tasks", "tasks"]) == 0
+    assert "--stack lab" in capsys.readouterr().out
+    text = file.read_text(encoding="utf-8")
+    assert text.startswith(SHIPYARD_STACK)
+    said = yaml.safe_load(text)["config"]
+    assert said["azure-gpu:foundation"] == {"resource_group": "create", "identity": "create", "storage": "create"}
+    assert said["azure-gpu:batch_account"] == "create"
+    assert "as_of" not in said["azure-gpu:pools"]["digits-gpu"]
+    # A second pool finds account and storage there; the same pool again is refused and changes nothing.
+    (Path("yard") / "pool.yaml").write_text(TRAIN_POOL.replace("digits-gpu", "second"), encoding="utf-8")
+    (Path("yard") / "jobs.yaml").unlink()
+    assert main(["import", "yard", "--stack", "lab", "--config-folder", ".", "--write"]) == 0
+    text = file.read_text(encoding="utf-8")
+    assert set(yaml.safe_load(text)["config"]["azure-gpu:pools"]) == {"digits-gpu", "second"}
+    assert main(["import", "yard", "--stack", "lab", "--config-folder", ".", "--write"]) == 1
+    assert "has an entry second already" in capsys.readouterr().err
+    assert file.read_text(encoding="utf-8") == text
+
+
+def test_a_task_that_cant_be_taken_is_a_comment_and_so_are_those_that_wait_for_it(capsys: Capture, folder: Path) -> None:
+    jobs = (
+        "job_specifications:\n- id: j\n  tasks:\n"
+        "  - {id: a, docker_image: x, command: x}\n"
+        "  - {id: b, command: no image}\n"
+        "  - {id: c, docker_image: x, command: x, depends_on: [b]}\n"
+        "  - {id: d, docker_image: x, command: x, depends_on: [a]}\n"
+        "  - {id: e, docker_image: x, command: x, multi_instance: {num_instances: 2, mpi: {runtime: openmpi}}}\n"
+    )
+    code, out, err = run(
+        capsys, {"pool.yaml": TRAIN_POOL, "jobs.yaml": jobs}, "--location", "eastus", "--tasks", "tasks", file="yard"
+    )
+    assert (code, "azure-gpu:pools" in yaml.safe_load(out)) == (0, True), err
+    read, _ = task_file.read((folder / "tasks" / "j.yaml").read_text(encoding="utf-8"), "j.yaml")
+    assert read
+    assert [task.id for task in read.tasks] == ["a", "d"]
+    told = words_of(out)
+    assert "left out, yard/jobs.yaml:5: job_specifications[0].tasks[1]: the task has no image" in told
+    assert "left out, job j: the task c depends on b, which isn't taken" in told
+    assert "left out, yard/jobs.yaml:8: job_specifications[0].tasks[4].multi_instance.mpi" in told

@@ -61,25 +61,6 @@ def test_the_program_takes_what_is_written(tmp_path: Path) -> None:
     assert program.take(CHECKOUT, file, "tonight", "").problems == ()
 
 
-def test_a_file_that_is_there_is_never_overwritten(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = project / "Pulumi.tonight.yaml"
-    file.write_text("mine\n")
-    assert main(["new", "tonight", "--example", "t4-tonight"]) == 2
-    assert "Pulumi.tonight.yaml already exists" in capsys.readouterr().err
-    assert file.read_text() == "mine\n"
-
-
-def test_every_problem_comes_at_once_and_no_file_is_written(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["--example", "t4-tonihgt", "--team", "-", "--location", "eastsu", "--days", "0"]
-    assert main(["new", "to night", *words]) == 2
-    text = capsys.readouterr().err
-    assert "5 problems, no file was written" in text
-    for path in ("STACK", "--example", "--team", "--location", "--days"):
-        assert f"- {path}: " in text
-    assert "did you mean t4-tonight?" in text
-    assert list(project.glob("Pulumi.*")) == []
-
-
 def test_without_variables_the_azure_clis_login_counts(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     az(monkeypatch, '{"id": "sub", "tenantId": "ten"}')
     assert main(["new", "tonight", "--example", "t4-tonight", "--team", "x"]) == 0
@@ -147,25 +128,3 @@ def test_the_next_environment_is_a_copy_with_its_comments_and_without_what_only_
     )
     assert keys(project, "staging")["azure-gpu:jobs"] == {"train": {"gpu": "T4", "secret_environment": None, "args": ["a"]}}
     assert "v1:" not in text
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (
-            ["staging", "--from", "dve"],
-            "--from: Pulumi.dve.yaml doesn't exist; given: 'dve'; allowed: dev; fix: did you mean dev?",
-        ),
-        (["dev", "--from", "dev"], "STACK: Pulumi.dev.yaml already exists"),
-        (["staging", "--from", "dev", "--location", "westerope"], "--location: "),
-        (["staging", "--from", "dev", "--team", "a/b"], "--team: invalid team name"),
-        (["staging", "--from", "dev", "--days", "3"], "--days: not supported with --from: a copy keeps its end dates"),
-    ],
-)
-def test_a_copy_that_can_not_be_made_writes_nothing(
-    project: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: str
-) -> None:
-    (project / "Pulumi.dev.yaml").write_text(DEV)
-    assert main(["new", *words]) == 2
-    assert said in capsys.readouterr().err
-    assert [file.name for file in project.glob("Pulumi.*.yaml")] == ["Pulumi.dev.yaml"]

@@ -1,5 +1,6 @@
 """`preflight` online: Azure's own clients on an embedded Azure, whose subscription faults change on purpose."""
 
+import shlex
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -10,13 +11,14 @@ import yaml
 from azure_gpu.shared.naming import physical_name
 from azure_gpu_operations.connection import Connection
 from azure_gpu_operations.preflight import command, online
+from tests.operations.yaml_tables import Has, differences
 from tests.support.azure_clients import host_of
 from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
 from tests.support.preflight import Run, main
 
-T4 = "Standard NCASv3_T4 Family"
 DAY = date(2026, 11, 21)
 NEED = "vm=Standard_NC4as_T4_v3*24@westeurope"
+CALLS: dict[str, Any] = yaml.safe_load((Path(__file__).parent / "preflights.yaml").read_text(encoding="utf-8"))
 
 NAMED: list[tuple[str, list[str]]] = [
     ("Microsoft.Resources/resourceGroups", []),
@@ -40,101 +42,28 @@ def answers(report: dict[str, Any], check: str, subject: str = "") -> set[str]:
 # What is asked of the subscription
 
 
-def test_nothing_speaks_against_a_size_that_is_sold_and_fits(connected: EmbeddedAzure, preflight: Run) -> None:
-    code, report = preflight("--need", NEED)
-    assert (code, report["missing"]) == (0, {})
-    assert answers(report, "registration") == {"ok"}
-    assert rows(report, "offer") == [("ok", "offered in westeurope, zones 1, 2, 3", "")]
-    assert answers(report, "quota") == {"ok"}
-    assert answers(report, "capacity") == {"no capacity known"}
-
-
-def test_a_family_without_quota_says_which_limit_to_ask_for(connected: EmbeddedAzure, preflight: Run) -> None:
-    connected.fault("quota", service="compute", location="westeurope", name=T4, limit=48)
-    code, report = preflight("--need", NEED)
-    assert code == 1
-    [(answer, message, fix)] = rows(report, "quota")
-    assert answer == "no quota"
-    assert "96 vCPU" in message
-    assert fix == f"request a limit of 96 vCPU of {T4} in westeurope, 48 more than today's 48"
-
-
-def test_spot_draws_from_its_own_quota(connected: EmbeddedAzure, preflight: Run) -> None:
-    connected.fault("quota", service="compute", location="westeurope", name=T4, limit=0)
-    assert preflight("--need", f"{NEED}:spot")[0] == 0
-    connected.fault("quota", service="compute", location="westeurope", name="lowPriorityCores", limit=95)
-    code, report = preflight("--need", f"{NEED}:spot")
-    assert (code, answers(report, "quota")) == (1, {"no quota"})
-
-
-def test_machine_learning_counts_its_reserve_against_its_own_quota(connected: EmbeddedAzure, preflight: Run) -> None:
-    connected.fault("quota", service="ml", location="westeurope", name=T4, limit=24)
-    connected.fault("quota", service="compute", location="westeurope", name=T4, limit=0)
-    assert preflight("--need", "ml-endpoint=Standard_NC4as_T4_v3*5@westeurope")[0] == 0
-    code, report = preflight("--need", "ml-endpoint=Standard_NC4as_T4_v3*6@westeurope")
-    assert code == 1
-    [(_, _, fix)] = rows(report, "quota")
-    assert fix == "request a limit of 32 vCPU of StandardNCASv3_T4Family in westeurope, 8 more than today's 24"
-
-
-def test_batch_without_an_account_leaves_its_quotas_unknown(connected: EmbeddedAzure, preflight: Run) -> None:
-    need = ("--need", "batch=Standard_NC4as_T4_v3*4@japaneast")  # a region in which no other test has an account
-    code, report = preflight(*need)
-    assert (code, answers(report, "quota")) == (0, {"ok", "unknown"})
-    connected.fault("quota", service="batch", location="japaneast", name="accounts", limit=0)
-    code, report = preflight(*need)
-    assert (code, answers(report, "quota")) == (1, {"no quota", "unknown"})
-    assert "request a limit of 1 Batch accounts in japaneast, 1 more than today's 0" in str(report)
-
-
-def test_a_retired_size_is_told_from_one_that_is_withheld(connected: EmbeddedAzure, preflight: Run) -> None:
-    connected.fault("restrict", name="Standard_NC8as_T4_v3", location="westeurope")
-    connected.fault("restrict", name="Standard_NC4as_T4_v3", location="westeurope", zone="2")
-    code, report = preflight(
-        *("--location", "westeurope", "--need", "vm=nc6", "--need", "vm=nc8as_t4_v3", "--need", "vm=nc4as_t4_v3")
-    )
-    assert code == 1
-    assert answers(report, "catalog", "nc6") == answers(report, "offer", "nc6") == {"retired"}
-    assert answers(report, "capacity", "nc6") == set()
-    assert rows(report, "offer", "nc8as")[0][:2] == (
-        "not offered",
-        "nc8as_t4_v3 is restricted for this subscription in westeurope (NotAvailableForSubscription)",
-    )
-    assert rows(report, "offer", "nc4as")[0][:2] == (
-        "ok",
-        "offered in westeurope, zones 1, 3; restricted for you in zones 2",
-    )
-
-
-def test_a_size_that_is_withheld_from_every_zone_is_not_offered(connected: EmbeddedAzure, preflight: Run) -> None:
-    for zone in ("1", "2", "3"):
-        connected.fault("restrict", name="Standard_NC4as_T4_v3", location="westeurope", zone=zone)
-    assert answers(preflight("--need", NEED)[1], "offer") == {"not offered"}
-
-
-def test_batch_says_when_it_gives_a_size_up(connected: EmbeddedAzure, preflight: Run) -> None:
-    need = ("--need", "batch=Standard_HB120rs_v2@westeurope")
-    assert answers(preflight(*need, "--as-of", "2026-11-21")[1], "offer") == {"ok"}
-    assert answers(preflight(*need, "--as-of", "2027-05-01")[1], "offer") == {"retiring"}
-    assert answers(preflight(*need, "--as-of", "2027-06-01")[1], "offer") == {"retired"}
-
-
-def test_a_provider_that_is_not_registered_is_named_with_the_command(connected: EmbeddedAzure, preflight: Run) -> None:
-    connected.fault("provider", name="Microsoft.Batch", registration="NotRegistered")
-    code, report = preflight("--need", "batch=Standard_NC4as_T4_v3@westeurope")
-    assert code == 1
-    [(answer, _, fix)] = rows(report, "registration", "Microsoft.Batch")
-    assert (answer, fix) == ("not registered", "`az provider register --namespace Microsoft.Batch`")
-    assert "isn't registered for its resource provider" in report["missing"]["VM sizes of Batch in westeurope"]
-    states = connected.get(f"/subscriptions/{SUBSCRIPTION}/providers/Microsoft.Batch", "2022-09-01").json()
-    assert states["registrationState"] == "NotRegistered", "preflight changes nothing"
-
-
-def test_a_right_that_is_missing_is_named(connected: EmbeddedAzure, preflight: Run) -> None:
-    assert answers(preflight("--need", NEED)[1], "assign roles") == {"ok"}
-    connected.fault("forbid", name="Microsoft.Authorization/roleAssignments/write")
-    code, report = preflight("--need", NEED)
-    assert (code, answers(report, "assign roles")) == (1, {"no right"})
+@pytest.mark.parametrize("name", CALLS)
+def test_a_call_reports_what_its_row_says(connected: EmbeddedAzure, preflight: Run, name: str) -> None:
+    before = connected.get(f"/subscriptions/{SUBSCRIPTION}/resources", "2024-11-01").json()["value"]
+    for call in CALLS[name]:
+        for fault in call.get("faults", ()):
+            connected.fault(fault["kind"], **{key: value for key, value in fault.items() if key != "kind"})
+        code, report = preflight(*shlex.split(call["words"]))
+        wrong = [] if code == call.get("code", 0) else [f"the exit code is {code}"]
+        for subject, checks in {"": call.get("answers", {}), **call.get("of", {})}.items():
+            wrong += [
+                f"{check}: {found}"
+                for check, expected in checks.items()
+                if (found := answers(report, check, subject)) != set(expected)
+            ]
+        wrong += differences(Has(call.get("has", [])), report["rows"])
+        if "missing" in call:
+            assert report["missing"].keys() == call["missing"].keys()
+            wrong += [reason for of, reason in report["missing"].items() if call["missing"][of] not in reason]
+        wrong += [f"not told: {each}" for each in call.get("says", ()) if each not in str(report)]
+        assert wrong == [], report
+    after = connected.get(f"/subscriptions/{SUBSCRIPTION}/resources", "2024-11-01").json()["value"]
+    assert after == before, "preflight changes nothing"
 
 
 def test_names_are_free_taken_or_wrong(connected: EmbeddedAzure, preflight: Run) -> None:
@@ -264,36 +193,6 @@ def test_a_stack_without_a_file_is_a_wrong_command_line(tmp_path: Path, capsys: 
 
 
 # Lists that are missing
-
-
-def test_a_list_that_is_forbidden_leaves_an_answer_that_is_incomplete(connected: EmbeddedAzure, preflight: Run) -> None:
-    connected.fault("fail", path="*/usages", count=0, status=403, code="AuthorizationFailed")
-    code, report = preflight("--need", NEED)
-    assert code == 3
-    assert report["missing"] == {
-        "vCPU quotas in westeurope": "this login has no right to read it; it requires the role Reader (AuthorizationFailed)"
-    }
-    assert answers(report, "offer") == {"ok"}
-    assert answers(report, "quota") == {"unknown"}
-
-
-def test_a_problem_outweighs_a_list_that_is_missing(connected: EmbeddedAzure, preflight: Run) -> None:
-    connected.fault("fail", path="*/usages", count=0, status=403)
-    assert preflight("--need", "vm=Standard_NC6@westeurope")[0] == 1
-
-
-def test_a_throttled_list_is_read_when_the_time_asked_for_has_passed(connected: EmbeddedAzure, preflight: Run) -> None:
-    connected.fault("throttle", path="*/usages", seconds=1)
-    code, report = preflight("--need", NEED)
-    assert (code, report["missing"]) == (0, {})
-
-
-def test_a_list_that_is_throttled_for_too_long_is_missing_and_says_for_how_long(connected: EmbeddedAzure, preflight: Run) -> None:
-    connected.fault("throttle", path="*/usages", seconds=600, count=0)
-    code, report = preflight("--need", NEED)
-    assert code == 3
-    [reason] = report["missing"].values()
-    assert reason == "Azure throttled the requests; retry after 600 seconds: run it again later"
 
 
 def test_an_expired_login_says_how_to_log_in(connected: EmbeddedAzure, preflight: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,6 @@
 """`prices refresh` and `prices show`, against a server in the form of the Retail Prices API."""
 
 import argparse
-import json
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -151,38 +150,6 @@ def test_an_unknown_region_on_the_command_line_is_refused(
     assert refresh(server, files, *words) == 2
     assert words[-1] in capsys.readouterr().err
     assert server.asked == []
-
-
-def test_what_is_no_web_address_is_refused() -> None:
-    with pytest.raises(SystemExit) as ended:
-        run("refresh", "--url", "prices.azure.com")
-    assert ended.value.code == 2
-
-
-def test_show_gives_a_price_with_its_day_and_source(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("show", "nc24ads_a100_v4", "--region", "West Europe", "--json") == 0
-    said = json.loads(capsys.readouterr().out)
-    assert said["size"] == "Standard_NC24ads_A100_v4"
-    (price,) = said["prices"]
-    assert price["region"] == "westeurope"
-    assert price["on_demand"]["usd_hour"] > 0
-    assert price["on_demand"]["day"] >= "2026-06-18"
-    assert price["spot"] is None
-
-
-def test_show_has_a_table_for_people_with_what_to_mind(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("show", "NC6_Promo") == 0
-    said = capsys.readouterr().out
-    assert "USD/hour" in said
-    assert "source" in said
-    assert "not known" in said
-    assert "note: retired" in said
-
-
-@pytest.mark.parametrize(("words", "code"), [(["NC6s_v9"], 1), (["ND40s_v3"], 1), (["NC6", "--region", "westeuropa"], 2)])
-def test_show_says_where_nothing_is_known(words: list[str], code: int, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("show", *words) == code
-    assert capsys.readouterr().err
 
 
 def test_the_shipped_meters_can_be_renewed(server: RetailPricesServer, files: tuple[Path, Path]) -> None:

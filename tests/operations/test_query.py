@@ -305,22 +305,3 @@ def test_a_server_that_is_not_there_is_said_in_a_line(
     told = capsys.readouterr().out
     assert "red.png: no answer" in told
     assert "127.0.0.1:8080 can't be reached: connection refused" in told
-
-
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (["digits", "a.png"], "--stack is required for the endpoint"),
-        (["digits", "--stack", "s"], "no file is given"),
-        (["--url", "example.com/score", "a.png"], "is not a URL"),
-        (["--url", "https://[", "a.png"], "is not a URL"),
-        (["--url", "https://me:secret@example.com/score", "a.png"], "give the key with --key-from"),
-        (["--url", "http://example.com/score", "a.png", "--key-from", "PATH"], "without encryption"),
-        (["--url", "https://example.com/score", "a.png", "--key-from", "NO_SUCH_VARIABLE"], "NO_SUCH_VARIABLE is not set"),
-        (["--url", "https://example.com/score", "a.png", "--count", "0"], "--count: 0 is out of range"),
-        (["--url", "https://example.com/score", "a.png", "--clients", "1000"], "--clients: 1000 is out of range"),
-    ],
-)
-def test_a_wrong_command_line_is_refused_in_a_line(words: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["query", *words]) == 2
-    assert told in capsys.readouterr().err

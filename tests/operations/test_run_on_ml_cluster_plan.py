@@ -64,36 +64,6 @@ def test_a_folder_starts_what_its_dockerfile_says_in_the_folder_that_it_says(tmp
     assert "Azure ML jobs require a command" in problems[0].message
 
 
-def test_the_job_is_one_command_on_one_node_as_the_clusters_identity() -> None:
-    wanted = MlRequest(Target(SCRIPT, environment={"A": "1"}), timeout_minutes=2)
-    body = plan.job("run-1", wanted, "text", compute_id="/c", environment_id="/e", code_id="/k", stack="dev", client_id="id")
-    properties = body["properties"]
-    assert (properties["jobType"], properties["resources"], properties["codeId"]) == ("Command", {"instanceCount": 1}, "/k")
-    assert properties["limits"] == {"jobLimitsType": "Command", "timeout": "PT120S"}
-    assert properties["identity"] == {"identityType": "Managed", "clientId": "id"}
-    assert properties["environmentVariables"] == {"A": "1"}
-    plain = plan.job(
-        "run-1",
-        MlRequest(Target(image="a:1")),
-        "t",
-        compute_id="/c",
-        environment_id="/e",
-        code_id="",
-        stack="dev",
-        client_id=None,
-    )["properties"]
-    assert not {"codeId", "limits", "identity", "environmentVariables", "distribution"} & plain.keys()
-
-
-def test_on_several_nodes_the_service_itself_tells_each_worker_of_the_others() -> None:
-    wanted = MlRequest(Target(SCRIPT, environment={"A": "1"}), group=Group(nodes=4, gpus=2))
-    body = plan.job("run-1", wanted, "text", compute_id="/c", environment_id="/e", code_id="", stack="dev", client_id=None)
-    properties = body["properties"]
-    assert properties["resources"] == {"instanceCount": 4}
-    assert properties["distribution"] == {"distributionType": "TensorFlow", "workerCount": 4, "parameterServerCount": 0}
-    assert properties["environmentVariables"] == {"A": "1", "CUDA_VISIBLE_DEVICES": "0,1"}
-
-
 @pytest.mark.parametrize(
     ("most", "size", "group", "wrong"),
     [

@@ -190,19 +190,6 @@ def test_the_words_of_each_program_that_a_script_calls() -> None:
     assert python[2].startswith("/var/lib/azure-gpu/environments/")
 
 
-def test_the_run_command_streams_to_blobs_as_the_machine_and_keeps_secrets_apart() -> None:
-    wanted = VmRequest(SCRIPT._replace(secrets={"TOKEN": "hunter2"}), timeout_minutes=1.5)
-    body = plan.body(NAME, "eastus", "text", PLACE, wanted)
-    properties = body["properties"]
-    assert (properties["asyncExecution"], properties["timeoutInSeconds"]) == (True, 90)
-    assert properties["outputBlobUri"] == f"https://data.blob.core.windows.net/vm-runs/{NAME}/stdout.txt"
-    assert properties["errorBlobManagedIdentity"] == {"clientId": "client-1"}
-    assert properties["protectedParameters"] == [{"name": "TOKEN", "value": "hunter2"}]
-    own = plan.body(NAME, "eastus", "text", PLACE._replace(client_id=""), VmRequest(SCRIPT))["properties"]
-    assert own["outputBlobManagedIdentity"] == {}
-    assert "protectedParameters" not in own
-
-
 def test_which_images_bring_what_runs_containers_and_as_whom_a_machine_speaks() -> None:
     def of(offer: str, sku: str) -> dict[str, Any]:
         reference = {"publisher": "microsoft-dsvm", "offer": offer, "sku": sku}

@@ -26,18 +26,6 @@ def with_gpu_group(azure: ServedAzure, count: int = 1, **group: Any) -> dict[str
     }
 
 
-def with_job(azure: ServedAzure, **job: Any) -> dict[str, Any]:
-    """A stack with everything that a foundation has, and one job that adds vectors on a T4, at a date when Azure rents them."""
-    return {
-        "team": "tests",
-        "location": "eastus",
-        "as_of": "2026-11-21",
-        "foundation": dict.fromkeys(["resource_group", "identity", "registry", "log_workspace", "storage"], "create"),
-        "image_source": f"{azure.url}/checkout.git#HEAD",
-        "jobs": {"adder": {"workload": "vector_add", "cpu": 1, "memory_in_gib": 2, "expires_after": "2026-11-30", **job}},
-    }
-
-
 def with_sample_job(**job: Any) -> dict[str, Any]:
     """A stack with a resource group and one job that runs Microsoft's sample: nothing to build, so it is up soon."""
     return {
@@ -45,28 +33,6 @@ def with_sample_job(**job: Any) -> dict[str, Any]:
         "location": "eastus",
         "as_of": "2026-11-21",
         "jobs": {"adder": {"expires_after": "2026-11-30", **job}},
-    }
-
-
-def with_pools(gpus: dict[str, Any] | None = None, ring: dict[str, Any] | None = None) -> dict[str, Any]:
-    """A stack with a Batch account and two pools of no nodes: one with T4s, replaced side by side, one with InfiniBand."""
-    return {
-        "team": "tests",
-        "location": "eastus",
-        "as_of": "2026-11-21",
-        "foundation": dict.fromkeys(["resource_group", "identity", "registry", "log_workspace", "storage"], "create"),
-        "batch_account": {"applications": {"tool": {}}},
-        "pools": {
-            "gpus": {"size": "Standard_NC4as_T4_v3", "containers": True, "expires_after": "2026-11-30", **(gpus or {})},
-            "ring": {
-                "size": "Standard_HB120rs_v3",
-                "mpi": "hpcx",
-                "replace": "drain-first",
-                "autoscale": {"max_nodes": 2, "nodes_per_task": 2},
-                "expires_after": "2026-11-30",
-                **(ring or {}),
-            },
-        },
     }
 
 

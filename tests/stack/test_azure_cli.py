@@ -47,38 +47,6 @@ def test_a_command_of_the_warm_process_ends_as_that_of_az_itself(az: AzureCli) -
         assert (warm.returncode, warm.stdout, warm.stderr) == (alone.returncode, alone.stdout, alone.stderr)
 
 
-# What the page itself names: GPUs are 1, 2 or 4, of K80, P100 or V100, on Linux alone; and each SKU has its most.
-@pytest.mark.parametrize(
-    ("written", "instead", "code", "words"),
-    [
-        ("count: 1", "count: 3", "InvalidRequestContent", "1, 2 or 4 GPUs"),
-        ("sku: K80", "sku: T4", "InvalidRequestContent", "K80, P100, V100"),
-        ("cpu: 1.0", "cpu: 8", "InvalidRequestContent", "at most 6 CPU"),
-        ("osType: Linux", "osType: Windows", "InvalidRequestContent", "Linux only"),
-        ("k8s-gcrio.azureedge.net", "elsewhere.azurecr.io", "InaccessibleImage", "is not accessible"),
-    ],
-)
-def test_a_file_that_the_service_refuses_gets_arms_code_and_message(
-    az: AzureCli, group: str, tmp_path: Path, written: str, instead: str, code: str, words: str
-) -> None:
-    file = tmp_path / "group.yaml"
-    file.write_text(FILE.replace(written, instead))
-    returned, said = az.refusal("container", "create", "--resource-group", group, "--file", str(file))
-    assert returned == 1
-    assert said.startswith(f"ERROR: ({code}) ")
-    assert words in said.splitlines()[0]
-    assert az.answer("container", "list", "--resource-group", group) == []
-
-
-def test_a_k80_where_the_service_never_had_one_is_refused(az: AzureCli, group: str, tmp_path: Path) -> None:
-    file = tmp_path / "group.yaml"
-    file.write_text(FILE)
-    create = ("container", "create", "--resource-group", group, "--file", str(file), "--location", "uksouth")
-    returned, said = az.refusal(*create)
-    assert (returned, said.split(")")[0]) == (1, "ERROR: (ServiceUnavailable")
-    assert "uksouth" in said
-
-
 def test_the_pages_own_file_is_refused_today(az: AzureCli, tmp_path: Path) -> None:
     name = f"rg-{uuid.uuid4().hex[:12]}"
     az.answer("group", "create", "--name", name, "--location", "eastus")

@@ -32,18 +32,6 @@ def deployment(az: AzureCli, verb: str, group: str, *words: str) -> tuple[int, s
     return az.refusal("deployment", "group", verb, "--resource-group", group, *words)
 
 
-def test_a_missing_parameter_is_named_by_the_cli_and_where_it_is_not_asked_by_arm(
-    az: AzureCli, group: str, tmp_path: Path
-) -> None:
-    file = template(tmp_path, parameters={"size": {"type": "string"}})
-    code, said = deployment(az, "create", group, *file)
-    assert (code, said.strip()) == (1, "ERROR: Missing input parameters: size")
-    code, said = deployment(az, "create", group, *file, "--no-prompt", "true")
-    assert code == 1
-    assert '"code": "InvalidTemplate"' in said
-    assert "'size'" in said
-
-
 @pytest.mark.parametrize("verb", ["validate", "create", "what-if"])
 def test_an_unknown_function_is_named_with_its_place(az: AzureCli, group: str, tmp_path: Path, verb: str) -> None:
     file = template(tmp_path, outputs={"out": {"type": "string", "value": "[nobodyKnows('x')]"}})
@@ -52,16 +40,6 @@ def test_an_unknown_function_is_named_with_its_place(az: AzureCli, group: str, t
     assert said.startswith("ERROR: ")
     for words in ("InvalidTemplate", "nobodyKnows", "outputs.out.value", "line '8'"):
         assert words in said
-
-
-@pytest.mark.parametrize("verb", ["create", "what-if"])
-def test_a_circle_of_dependencies_is_shown(az: AzureCli, group: str, tmp_path: Path, verb: str) -> None:
-    circle = [{**IDENTITY, "name": "one", "dependsOn": ["two"]}, {**IDENTITY, "name": "two", "dependsOn": ["one"]}]
-    code, said = deployment(az, verb, group, *template(tmp_path, resources=circle))
-    assert code == 1
-    assert "Circular dependency" in said
-    assert "one" in said
-    assert "two" in said
 
 
 def test_what_the_service_refuses_is_refused_before_anything_is_created(az: AzureCli, group: str, tmp_path: Path) -> None:

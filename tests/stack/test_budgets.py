@@ -3,19 +3,15 @@
 import sys
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.stack.conftest import MakeStack
 from tests.stack.test_own_programs import PROGRAMS, Program
 from tests.support.embedded import ServedAzure
-from tests.support.stack import Step
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 VERSION = "2024-08-01"
-TYPE = "azure-native:consumption:Budget"
 
 
 def months_later(count: int) -> date:
@@ -28,43 +24,6 @@ def months_later(count: int) -> date:
 
 def started(azure: ServedAzure, budget: str) -> str:
     return azure.get(budget, VERSION).json()["properties"]["timePeriod"]["startDate"]
-
-
-def test_a_budget_of_a_stack_file_comes_up_changes_in_place_and_goes(azure: ServedAzure, make_stack: MakeStack) -> None:
-    config: dict[str, Any] = {"team": "tests", "location": "eastus", "budget": {"monthly_usd": 500}}
-    stack = make_stack(azure, config)
-    stack.become(config)
-    budget = stack.outputs()["budget"]
-    assert "/resourceGroups/" in budget
-    made = azure.get(budget, VERSION).json()["properties"]
-    assert (made["amount"], made["notifications"]["actual_GreaterThan_80_Percent"]["contactRoles"]) == (500.0, ["Owner"])
-    assert stack.steps() == []
-
-    config["budget"] |= {"monthly_usd": 750.5, "emails": ["team@example.com"], "warn_at": [90]}
-    stack.configure(config)
-    assert stack.steps() == [Step("update", TYPE, "budget-budget")]
-    stack.update()
-    changed = azure.get(budget, VERSION).json()["properties"]
-    assert changed["amount"] == 750.5
-    assert changed["notifications"].keys() == {"actual_GreaterThan_90_Percent", "forecasted_GreaterThan_100_Percent"}
-    assert changed["timePeriod"] == made["timePeriod"]
-
-    # Somebody changes it by hand: it is shown once it was read, and put right.
-    theirs = azure.get(budget, VERSION).json()
-    theirs["properties"] |= {"amount": 10_000, "notifications": {}}
-    assert azure.put(budget, theirs, VERSION).status_code == 200
-    refreshed = stack.pulumi("refresh", "--yes", "--skip-preview")
-    assert refreshed.returncode == 0, refreshed.stdout + refreshed.stderr
-    assert stack.steps() == [Step("update", TYPE, "budget-budget")]
-    stack.update()
-    assert azure.get(budget, VERSION).json()["properties"] == changed
-    assert stack.steps() == []
-
-    config["budget"]["enabled"] = False
-    stack.become(config)
-    assert "budget" not in stack.outputs()
-    assert azure.get(budget, VERSION).status_code == 404
-    assert stack.steps() == []
 
 
 def test_in_a_later_month_nothing_changes_and_a_new_budget_starts_with_its_own(

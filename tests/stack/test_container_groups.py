@@ -68,27 +68,3 @@ def test_a_group_of_several_parts_comes_up_and_another_container_makes_a_new_one
     both["container_groups"]["parts"]["containers"]["two"]["command"] = ["true"]
     stack.configure(both)
     assert [step.operation for step in stack.steps() if step.type == GROUP] == ["update"]
-
-
-@pytest.mark.slow
-def test_addresses_volumes_and_names_change_as_azure_lets_them(azure: ServedAzure, make_stack: MakeStack) -> None:
-    def said(ports: tuple[int, ...] = (80,), volume: str = "scratch", name: str = "one", **group: Any) -> dict[str, Any]:
-        mounts = {volume: {"path": "/scratch"}}
-        one = {"image": ADDER, "command": ["true"], "mounts": mounts, "ports": list(ports)}
-        address = {"network": "public", "ports": [{"port": port} for port in ports], "dns_label": "first"}
-        parts = {"containers": {name: one}, "volumes": {volume: "empty_dir"}, "restart_policy": "Never", **address, **group}
-        return {"team": "tests", "location": "eastus", "container_groups": {"parts": parts}}
-
-    stack = make_stack(azure, said())
-    done = stack.up()
-    assert done.returncode == 0, done.stdout + done.stderr
-    expected = {
-        "update": [{"ports": (80, 443)}, {"dns_label": "second"}, {"volume": "other"}, {"name": "two"}],
-        "replace": [{"group_name": "another"}, {"location": "westus"}, {"restart_policy": "Always"}],
-    }
-    for operation, changes in expected.items():
-        for change in changes:
-            stack.configure(said(**change))
-            operations = {step.operation for step in stack.steps() if step.type == GROUP}
-            assert operation in operations, f"{change}: {operations}"
-            assert operation == "replace" or operations == {"update"}, f"{change}: {operations}"

@@ -3,8 +3,6 @@
 The document is Microsoft's page on GPU and RDMA nodes in Batch pools, of 2018-12-17. What is asserted here are its own words.
 """
 
-import subprocess
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,14 +12,11 @@ from azure_gpu.catalog.problems import Code, Problem, errors
 from azure_gpu.formats.stack_file import configuration
 from azure_gpu.stack import settings
 from tests.components.settings_of import pure_problems
-from tests.stack.conftest import MakeStack
-from tests.support.embedded import CHECKOUT, SUBSCRIPTION, ServedAzure, until
-from tests.support.stack import ProgramStack
+from tests.support.embedded import CHECKOUT, SUBSCRIPTION
 
 THEN, TODAY = "2018-12-17", "2026-11-21"
 MANAGED = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/images/providers/Microsoft.Compute/images"
 BUILT = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/images/providers/Microsoft.Compute/virtualMachines"
-BATCH_API = "2024-07-01"
 
 # The page's tables of settings, as it prints them but for the language. "Gebruikers-id: Pool van autouser, admin; Wachten op
 # voltooiing: True" is `elevated` and `wait_for_success`.
@@ -192,79 +187,3 @@ def test_the_n_series_never_was_in_cloud_services() -> None:
     pool = {"size": "Standard_NC6", "os_type": "Windows", "cloud_services": True, "dedicated_nodes": 1}
     found = errors(problems_of(dated({"p": pool}, "2018-12-31"), THEN))
     assert any("which Batch pools in Cloud Services configuration never supported" in problem.message for problem in found), found
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(600)
-def test_the_four_stand_on_the_embedded_azure_at_their_date(azure: ServedAzure, make_stack: MakeStack, tmp_path: Path) -> None:
-    pools = dated(FOUR, "2018-12-31")
-    second = {"windows-nc6": pools.pop("windows-nc6")}
-    stack = make_stack(azure, config(pools, THEN))
-    done = stack.up()
-    assert done.returncode == 0, done.stdout + done.stderr
-    # The package first, then the pool that needs it; before it is there the pool is refused by name.
-    stack.configure(config({**pools, **second}, THEN))
-    done = stack.up()
-    assert done.returncode != 0
-    assert "pools.windows-nc6.packages.GPUDriver" in done.stdout + done.stderr
-    assert "package push" in done.stdout + done.stderr
-    (tmp_path / "GPUDriver").mkdir()
-    (tmp_path / "GPUDriver" / "GPUDriverSetup.exe").write_bytes(b"not a driver")
-    pushed = push(stack, tmp_path / "GPUDriver")
-    assert pushed.returncode == 0, pushed.stdout + pushed.stderr
-    done = stack.up()
-    assert done.returncode == 0, done.stdout + done.stderr
-    pool_ids = stack.outputs()["pools"]
-    bodies = until(lambda: settled(azure, pool_ids), "all pools have their nodes", 120)
-    assert {name: properties(body)["vmSize"].lower() for name, body in bodies.items()} == {
-        "windows-nc6": "standard_nc6",
-        "ubuntu-nc6": "standard_nc6",
-        "windows-h16r": "standard_h16r",
-        "centos-h16r": "standard_h16r",
-    }
-    windows = properties(bodies["windows-nc6"])
-    assert windows["startTask"]["commandLine"] == r'cmd /c "%AZ_BATCH_APP_PACKAGE_GPUDriver#411.82%\\GPUDriverSetup.exe /s"'
-    assert windows["startTask"]["userIdentity"]["autoUser"] == {"scope": "Pool", "elevationLevel": "Admin"}
-    assert windows["startTask"]["waitForSuccess"] is True
-    for name in ("windows-h16r", "centos-h16r"):
-        assert properties(bodies[name])["interNodeCommunication"] == "Enabled"
-        assert properties(bodies[name])["taskSlotsPerNode"] == 1
-    assert properties(bodies["centos-h16r"])["currentDedicatedNodes"] == 2
-    assert stack.pulumi("preview", "--expect-no-changes").returncode == 0
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(600)
-def test_the_successors_stand_on_the_embedded_azure_today(azure: ServedAzure, make_stack: MakeStack) -> None:
-    stack = make_stack(azure, config(dated(TODAYS, "2026-11-30"), TODAY, gallery_images=IMAGES))
-    done = stack.up()
-    assert done.returncode == 0, done.stdout + done.stderr
-    pool_ids = stack.outputs()["pools"]
-    bodies = until(lambda: settled(azure, pool_ids), "all pools have their nodes", 120)
-    machines = {name: properties(body)["deploymentConfiguration"]["virtualMachineConfiguration"] for name, body in bodies.items()}
-    assert machines["windows-gpu"]["extensions"][0]["type"] == "NvidiaGpuDriverWindows"
-    assert "/galleries/" in machines["ubuntu-gpu"]["imageReference"]["id"]
-    assert "/galleries/" in machines["windows-mpi"]["imageReference"]["id"]
-    assert machines["linux-mpi"]["imageReference"]["offer"] == "ubuntu-hpc"
-    assert {name: properties(body)["currentDedicatedNodes"] for name, body in bodies.items()} == {
-        "windows-gpu": 1,
-        "ubuntu-gpu": 1,
-        "windows-mpi": 2,
-        "linux-mpi": 2,
-    }
-    assert stack.pulumi("preview", "--expect-no-changes").returncode == 0
-
-
-def push(stack: ProgramStack, folder: Path) -> "subprocess.CompletedProcess[str]":
-    """The document's steps 2 and 3: a zip file of the installer, in the account as GPUDriver 411.82."""
-    return stack.operations("package", "push", str(folder), "--application", "GPUDriver", "--version", "411.82")
-
-
-def settled(azure: ServedAzure, pools: dict[str, str]) -> dict[str, Any] | None:
-    """The pools, once each has the nodes that it asks for."""
-    bodies = {name: azure.get(pool, BATCH_API).json() for name, pool in pools.items()}
-    return bodies if all(properties(body)["allocationState"] == "Steady" for body in bodies.values()) else None
-
-
-def properties(body: dict[str, Any]) -> dict[str, Any]:
-    return body["properties"]

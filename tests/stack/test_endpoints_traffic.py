@@ -69,26 +69,6 @@ def served(azure: ServedAzure, engine_bin: Path) -> Iterator[Served]:
         assert made.endpoint.ask(client).status_code == 404
 
 
-def test_an_update_doesn_t_take_an_endpoint_away(served: Served) -> None:
-    served.become(TWO, traffic=SHARED)
-    served.say(TWO, traffic=SHARED, endpoint_name="another-name-of-it")
-    done = served.stack.operations("up")
-    assert done.returncode == 1, done.stdout
-    assert "  - ml_endpoints.colours: this up would replace the online endpoint " in done.stderr
-    assert "allowed: with --replace colours-endpoint; fix: undo this change, " in done.stderr
-    with served.stack.without("ml_endpoints"):
-        done = served.stack.operations("up")
-    assert done.returncode == 1, done.stdout
-    assert "  - ml_endpoints.colours: this up would delete the online endpoint " in done.stderr
-    assert served.endpoint.shown()["properties"]["traffic"] == SHARED
-
-
-def test_one_up_from_nothing_is_whole_and_nothing_is_left_to_do(served: Served) -> None:
-    served.become(TWO, traffic=SHARED)
-    assert served.stack.steps() == []
-    assert served.endpoint.shown()["properties"]["traffic"] == SHARED
-
-
 @pytest.mark.parametrize("refreshed", [False, True], ids=["without a refresh", "with a refresh"])
 def test_what_somebody_changed_by_hand_is_shown_and_repaired_by_each_next_up(served: Served, refreshed: bool) -> None:
     served.become(TWO, traffic=SHARED)
@@ -125,17 +105,6 @@ def test_a_refresh_is_clean_but_for_the_first_after_a_change_of_traffic(served: 
     clean = served.stack.pulumi("refresh", "--yes", "--skip-preview", "--expect-no-changes")
     assert clean.returncode == 0, clean.stdout + clean.stderr
     assert served.stack.steps() == []
-
-
-def test_a_saved_plan_is_carried_out_as_approved(served: Served, tmp_path: Path) -> None:
-    served.become(TWO, traffic=SHARED)
-    served.say(TWO, traffic={"green": 100})
-    plan = str(tmp_path / "plan.json")
-    saved = served.stack.pulumi("preview", "--save-plan", plan)
-    assert saved.returncode == 0, saved.stdout + saved.stderr
-    done = served.stack.pulumi("up", "--yes", "--skip-preview", "--plan", plan)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert served.endpoint.shown()["properties"]["traffic"]["green"] == 100
 
 
 def test_the_template_can_be_sent_again_and_other_targets_leave_the_endpoint_s_state_alone(served: Served) -> None:
@@ -215,15 +184,6 @@ def test_a_deployment_is_deleted_after_its_traffic_has_gone_to_others_and_comes_
         assert said.index("colours-deployment-blue creat") < said.index("colours-traffic updat")
     assert load.lost == []
     assert served.endpoint.deployments() == ["blue", "green"]
-
-
-def test_taking_out_a_deployment_that_still_has_traffic_is_refused_before_anything_happens(served: Served) -> None:
-    served.become(TWO, traffic=SHARED)
-    served.say({"blue": {}}, traffic=SHARED)
-    done = served.stack.pulumi("preview")
-    assert done.returncode != 0
-    assert "ml_endpoints.colours.traffic.green" in done.stdout + done.stderr
-    assert served.endpoint.shown()["properties"]["traffic"] == SHARED
 
 
 def test_another_way_to_sign_on_changes_the_endpoint_that_is_there(served: Served) -> None:

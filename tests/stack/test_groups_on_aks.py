@@ -102,24 +102,6 @@ def test_the_code_of_the_worker_that_fails_is_the_runs(stack: ProgramStack, scri
     assert "worker 1 failed, exit code 7" in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("words", "path", "allowed"),
-    [
-        (("--nodes", "5"), "--nodes", "1 to 4"),
-        (("--nodes", "3", "--queue", "speech"), "--nodes", "at most 2"),
-        (("--nodes", "2", "--queue", "other"), "--queue", "speech, vision"),
-    ],
-)
-def test_what_never_fits_is_refused_before_anything_starts(
-    stack: ProgramStack, script: Path, words: tuple[str, ...], path: str, allowed: str
-) -> None:
-    done = run(stack, str(script), *words)
-    assert done.returncode == 2, done.stderr
-    assert "nothing was started" in done.stderr
-    assert f"  - {path}: " in done.stderr
-    assert f"allowed: {allowed}" in done.stderr
-
-
 def test_a_group_that_does_not_fit_waits_whole_and_explain_says_for_what(stack: ProgramStack, script: Path) -> None:
     holds, waits = (_started(stack, script, *more) for more in (("--env", "HOLD=1"), ()))
     explained = stack.operations("explain", waits)

@@ -4,73 +4,19 @@ from typing import Any
 
 import pytest
 
-from tests.stack.configurations import with_job, with_sample_job
+from tests.stack.configurations import with_sample_job
 from tests.stack.conftest import MakeStack
-from tests.support.embedded import SUBSCRIPTION, ServedAzure
+from tests.support.embedded import ServedAzure
 from tests.support.stack import ProgramStack, Step
 
 pytestmark = pytest.mark.slow
 JOB = "azure-native:app:Job"
 ENVIRONMENT = "azure-native:app:ManagedEnvironment"
-LOGS = "azure-native:monitor:DiagnosticSetting"
 API_VERSION = "2026-07-01"
 
 
 def job_of(azure: ServedAzure, stack: ProgramStack) -> dict[str, Any]:
     return azure.get(stack.outputs()["jobs"]["adder"], API_VERSION).json()
-
-
-def test_a_job_comes_up_stays_as_it_is_and_leaves_nothing(azure: ServedAzure, make_stack: MakeStack) -> None:
-    stack = make_stack(azure, with_job(azure))
-    stack.create()
-    created = {(step.type, step.name) for step in stack.steps() if step.operation == "create"}
-    assert {(ENVIRONMENT, "eastus-environment"), (LOGS, "eastus-logs"), (JOB, "adder-job")} < created
-    stack.update()
-
-    outputs = stack.outputs()
-    assert outputs["jobs"].keys() == outputs["expires_at"].keys() == outputs["hourly_cost"].keys() == {"adder"}
-    assert outputs["container_groups"] == {}
-    assert outputs["registry"].lower().startswith(f"/subscriptions/{SUBSCRIPTION}/resourcegroups/")
-    assert outputs["expires_at"] == {"adder": "2026-12-01T00:00:00Z"}
-    # East US on 2026-08-01, USD a second: a T4 0.000073, a vCPU 0.000024, a GiB 0.000003.
-    assert outputs["hourly_cost"] == {"adder": pytest.approx((0.000073 + 0.000024 + 2 * 0.000003) * 3600)}
-
-    job = job_of(azure, stack)
-    environment = azure.get(job["properties"]["environmentId"], API_VERSION).json()
-    assert job["properties"]["workloadProfileName"] == "gpu-t4"
-    assert job["properties"]["configuration"]["triggerType"] == "Manual"
-    assert (job["tags"]["as-of"], job["tags"]["expires-at"]) == ("2026-11-21", "2026-12-01T00:00:00Z")
-    profiles = {each["name"]: each["workloadProfileType"] for each in environment["properties"]["workloadProfiles"]}
-    assert profiles == {"Consumption": "Consumption", "gpu-t4": "Consumption-GPU-NC8as-T4"}
-    assert environment["properties"]["appLogsConfiguration"]["destination"] == "azure-monitor"
-
-    for command in ("preview", "refresh"):
-        done = stack.pulumi(command, "--expect-no-changes", *(["--yes"] if command == "refresh" else []))
-        assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
-
-    done = stack.down()
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert azure.get(job["id"].split("/providers/")[0], "2024-03-01").status_code == 404
-    left = azure.get(f"/subscriptions/{SUBSCRIPTION}/resources", "2024-11-01").json()["value"]
-    assert [each["id"] for each in left if stack.name in each["id"]] == []
-    assert stack.name not in stack.names()
-
-
-def test_a_setting_of_the_job_changes_in_place_and_its_trigger_makes_a_new_one(azure: ServedAzure, shared: ProgramStack) -> None:
-    stack = shared
-    stack.become(with_sample_job())
-    stack.configure(with_sample_job(timeout_minutes=5, environment={"A": "1"}))
-    assert stack.steps() == [Step("update", JOB, "adder-job")]
-    stack.update()
-    job = job_of(azure, stack)["properties"]
-    assert job["configuration"]["replicaTimeout"] == 300
-    assert job["template"]["containers"][0]["env"] == [{"name": "A", "value": "1"}]
-
-    stack.configure(with_sample_job(schedule="0 2 * * *"))
-    assert [(step.operation, step.type) for step in stack.steps() if step.operation == "replace"] == [("replace", JOB)]
-    stack.update()  # its name is fixed, so this only goes well where the old one is deleted first
-    assert job_of(azure, stack)["properties"]["configuration"]["scheduleTriggerConfig"]["cronExpression"] == "0 2 * * *"
-    assert stack.pulumi("preview", "--expect-no-changes").returncode == 0
 
 
 def test_another_gpu_comes_to_the_environment_and_the_first_one_stays(azure: ServedAzure, shared: ProgramStack) -> None:

@@ -1,66 +1,10 @@
 """A stack's life on the real engine: up, nothing left to change, an edit, down. What Azure really needs is what preview says."""
 
-from typing import Any
-
 import pytest
 
 from tests.stack.configurations import with_gpu_group
-from tests.stack.conftest import MakeStack
 from tests.support.embedded import SUBSCRIPTION, ServedAzure
-from tests.support.stack import ProgramStack, Step
-
-GROUP = "azure-native:containerinstance:ContainerGroup"
-
-
-def up(stack: ProgramStack) -> str:
-    done = stack.up()
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
-def resources_of(azure: ServedAzure) -> list[dict[str, Any]]:
-    return azure.get(f"/subscriptions/{SUBSCRIPTION}/resources", "2024-11-01").json()["value"]
-
-
-@pytest.mark.slow
-def test_a_stack_comes_up_stays_as_it_is_changes_as_previewed_and_leaves_nothing(
-    azure: ServedAzure, make_stack: MakeStack
-) -> None:
-    stack = make_stack(azure, with_gpu_group(azure))
-
-    text = up(stack)
-    assert "adder: Succeeded" in text
-    assert "exit code 0" in text
-    assert "Test PASSED" in text
-
-    for command in ("preview", "refresh"):
-        done = stack.pulumi(command, "--expect-no-changes", *(["--yes"] if command == "refresh" else []))
-        assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
-
-    stack.configure(with_gpu_group(azure, count=2))
-    steps = [step for step in stack.steps() if step.operation != "update"]
-    assert {(step.operation, step.name) for step in steps} == {("replace", "adder-group"), ("replace", "adder-logs")}
-
-    # The group's name is fixed, so this only goes well where the old one is deleted first.
-    assert "adder: Succeeded" in up(stack)
-    group = azure.client.get(stack.outputs()["container_groups"]["adder"], params={"api-version": "2023-05-01"}).json()
-    assert group["properties"]["containers"][0]["properties"]["resources"]["requests"]["gpu"] == {"count": 2, "sku": "K80"}
-
-    done = stack.down()
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert azure.get(group["id"].split("/providers/")[0], "2024-03-01").status_code == 404
-    assert [each["id"] for each in resources_of(azure) if stack.name in each["id"]] == []
-    assert stack.name not in stack.names()
-
-
-@pytest.mark.slow
-def test_a_changed_tag_updates_the_group_in_place(azure: ServedAzure, shared: ProgramStack) -> None:
-    stack = shared
-    stack.become(with_gpu_group(azure))
-    stack.configure(with_gpu_group(azure, tags={"purpose": "proof"}))
-    assert [step for step in stack.steps() if step.operation != "same"] == [Step("update", GROUP, "adder-group")]
-    up(stack)
-    assert stack.pulumi("preview", "--expect-no-changes").returncode == 0
+from tests.support.stack import ProgramStack
 
 
 @pytest.mark.slow

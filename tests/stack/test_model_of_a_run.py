@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 import yaml
 
-from tests.stack.test_model_in_the_image import SAMPLES, told, with_endpoint
+from azure_gpu.shared.installation import WORKLOADS
 from tests.support.embedded import CHECKOUT, ServedAzure, until
 from tests.support.stack import ProgramStack
 
@@ -18,11 +19,27 @@ API_VERSION = "2025-12-01"
 JOB = {"gpu": "T4", "cpu": 4, "memory_in_gib": 16, "timeout_minutes": 10, "expires_after": "2026-11-30"}
 TRAIN = ("run", "mnist", "--on", "job", "--output", "output/saved_model")
 STEPS = ("--", "--steps", "300", "--min-accuracy", "0.9")
+SAMPLES = [WORKLOADS / "digits" / "samples" / f"{digit}.png" for digit in range(10)]
+
+
+def configuration(azure: ServedAzure) -> dict[str, Any]:
+    """A job, and an endpoint with one deployment, whose model is at first the one in its image."""
+    deployment = {"environment": "server", "instance_type": "Standard_NC4as_T4_v3"}
+    return {
+        "team": "tests",
+        "location": "eastus",
+        "as_of": "2026-11-21",
+        "foundation": dict.fromkeys(["resource_group", "identity", "registry", "log_workspace", "storage"], "create"),
+        "image_source": f"{azure.url}/checkout.git#HEAD",
+        "ml_workspace": {"environments": {"server": {"workload": "digits"}}},
+        "ml_endpoints": {"digits": {"auth": "key", "deployments": {"blue": deployment}, "expires_after": "2026-11-30"}},
+        "jobs": {"trainer": JOB},
+    }
 
 
 @pytest.fixture(scope="module")
 def stack(azure: ServedAzure, engine_bin: Path) -> Iterator[ProgramStack]:
-    made = ProgramStack(azure, "trained", with_endpoint(azure, "digits") | {"jobs": {"trainer": JOB}}, engine_bin=engine_bin)
+    made = ProgramStack(azure, "trained", configuration(azure), engine_bin=engine_bin)
     made.create()
     done = made.operations("up")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -77,3 +94,9 @@ def test_a_model_whose_caller_was_killed_is_fetched_registered_and_answers(
     with azure.http(headers={"Authorization": f"Bearer {key}", "Content-Type": "image/png"}) as client:
         answers = [client.post(outputs["scoring_uris"]["digits"], content=file.read_bytes()) for file in SAMPLES]
     assert sum(told(answer) == digit for digit, answer in enumerate(answers)) >= 9
+
+
+def told(answer: httpx.Response) -> int:
+    assert answer.status_code == 200, answer.text
+    [scores] = answer.json()["scores"]
+    return scores.index(max(scores))

@@ -195,17 +195,6 @@ def test_one_gpu_size_shows_what_is_replaced_what_it_costs_and_the_milder_way(cl
     assert "v1:abcdefgh" not in found.comment
 
 
-def test_another_team_would_lose_the_storage_account(clone: Clone) -> None:
-    clone.write(TEAM.replace("team: vision", "team: sound"))
-    found = clone.review("--fail-on", "danger", code=5)
-    assert found.operations()["foundation-storage"] == "replace"
-    assert "storage account `foundation-storage`" in found.first
-    assert "its blobs" in found.first
-    assert "set team back to vision" in found.first
-    assert "--replace foundation-storage" in found.first
-    assert found.annotations[0]["line"] == line_of(TEAM, "team: vision")
-
-
 def test_what_the_program_rejects_is_the_report_on_its_line(clone: Clone) -> None:
     text = TEAM.replace("train:\n      size: Standard_NC4as_T4_v3", "train:\n      size: Standard_NC6")
     clone.write(text)

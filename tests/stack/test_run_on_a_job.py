@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.stack.attached_runs import is_followed_and_stopped
+from tests.stack.attached_runs import carries_files, is_followed_and_stopped
 from tests.support.embedded import CHECKOUT, ServedAzure, until
 from tests.support.stack import ProgramStack, standing
 
@@ -105,16 +105,6 @@ def test_an_image_that_nobody_can_pull_is_refused_with_its_name(stack: ProgramSt
     assert "Traceback" not in done.stderr
 
 
-def test_whoever_may_not_start_is_told_which_role_may(stack: ProgramStack) -> None:
-    message = "The client does not have authorization to perform action 'Microsoft.App/jobs/start/action'."
-    fault = ["--method", "POST", "--path", "*/jobs/*/start", "--status", "403", "--code", "AuthorizationFailed"]
-    assert stack.azure.command("fault", "fail", *fault, "--message", message).returncode == 0
-    done = run(stack)
-    assert done.returncode == 125, done.stderr
-    assert "Container Apps Jobs Operator" in done.stderr
-    assert "AuthorizationFailed" in done.stderr
-
-
 def test_ctrl_c_ends_the_execution_in_azure_and_says_what_it_cost(stack: ProgramStack, script: Path) -> None:
     process = subprocess.Popen(
         stack.line("run", "--on", "job", str(script), "--env", "SLEEP=300"),
@@ -164,70 +154,5 @@ def test_a_run_that_was_left_is_followed_and_stopped_by_its_name(stack: ProgramS
     is_followed_and_stopped(stack, tmp_path, "--on", "job")
 
 
-COUNTS = """\
-import pathlib, sys, time
-words = pathlib.Path("texts/words.txt").read_text().split() + pathlib.Path("more.txt").read_text().split()
-pathlib.Path("out/deep").mkdir(parents=True)
-pathlib.Path("out/deep/count.txt").write_text(str(len(words)))
-pathlib.Path("out/words.txt").write_text(" ".join(words))
-print("counted", flush=True)
-time.sleep(float(sys.argv[1]))
-sys.exit(int(sys.argv[2]))
-"""
-
-
-@pytest.fixture
-def counts(tmp_path: Path) -> tuple[str, ...]:
-    """A script with a folder and a file of inputs, and what it leaves."""
-    script, texts, more = tmp_path / "counts.py", tmp_path / "texts", tmp_path / "short"
-    texts.mkdir()
-    script.write_text(COUNTS)
-    (texts / "words.txt").write_text("one two three")
-    more.write_text("four")
-    return (str(script), "--input", str(texts), "--input", f"{more}=more.txt", "--output", "out")
-
-
-def test_files_go_with_a_script_and_what_it_leaves_comes_back_also_where_it_fails(
-    stack: ProgramStack, counts: tuple[str, ...], tmp_path: Path
-) -> None:
-    into = tmp_path / "back"
-    done = run(stack, *counts, "--into", str(into), "--", "0", "3")
-    assert done.returncode == 3, done.stdout + done.stderr
-    assert done.stdout.splitlines() == [
-        "azure-gpu: fetched 2 input files",
-        "counted",
-        "azure-gpu: uploaded 2 files",
-    ]  # the service has one log for both streams
-    assert f"fetched 2 files into {into}" in done.stderr
-    assert (into / "out" / "deep" / "count.txt").read_text() == "4"
-    assert (into / "out" / "words.txt").read_text() == "one two three four"
-
-
-def test_what_a_run_leaves_is_fetched_elsewhere_after_its_caller_was_killed(
-    stack: ProgramStack, counts: tuple[str, ...], tmp_path: Path
-) -> None:
-    process = subprocess.Popen(
-        stack.line("run", "--on", "job", *counts, "--", "1", "0"),
-        cwd=CHECKOUT,
-        env=stack.environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stderr is not None
-    told = next(line for line in process.stderr if "its files will be stored in" in line)
-    process.kill()
-    process.communicate()
-    name = told.split()[-1]
-    into = tmp_path / "elsewhere"
-    until(lambda: stack.operations("fetch", name, "--into", str(into)).returncode == 0, "its files are there", SECONDS)
-    assert (into / "out" / "words.txt").read_text() == "one two three four"
-    nothing = stack.operations("fetch", "run-nothing", "--into", str(into))
-    assert nothing.returncode == 2
-    assert "no files are stored under this name" in nothing.stderr
-
-
-def test_only_what_is_built_can_have_files(stack: ProgramStack, counts: tuple[str, ...]) -> None:
-    done = run(stack, *counts[1:])
-    assert done.returncode == 2
-    assert "files require a built image" in done.stderr
+def test_files_go_with_a_script_and_come_back(stack: ProgramStack, tmp_path: Path) -> None:
+    carries_files(stack, tmp_path, "--on", "job")

@@ -80,13 +80,6 @@ import os, pathlib
 assert pathlib.Path(os.environ["AZURE_FEDERATED_TOKEN_FILE"]).is_file()
 pathlib.Path("who.txt").write_text(os.environ["AZURE_CLIENT_ID"])
 """
-LEAVES = """\
-import pathlib
-folder = pathlib.Path("out/model/variables")
-folder.mkdir(parents=True)
-(folder / "variables.index").write_text("")
-(folder.parent / "saved_model.pb").write_bytes(b"")
-"""
 
 
 @pytest.fixture(scope="module")
@@ -284,26 +277,6 @@ def test_what_runs_what_it_costs_and_how_much_of_the_gpu_it_uses(
     assert explained.returncode == 0, explained.stdout + explained.stderr
 
 
-def test_a_pod_that_does_not_tolerate_the_taint_is_explained_with_the_lines_to_write(
-    stack: ProgramStack, api: ClusterApi
-) -> None:
-    container = {"name": "main", "image": "docker.io/library/python:3.11-slim", "resources": {"limits": {"nvidia.com/gpu": "1"}}}
-    body = {"metadata": {"name": "planted"}, "spec": {"containers": [container], "restartPolicy": "Never"}}
-    path = "/api/v1/namespaces/gpu-jobs/pods"
-    api.create(path, {"apiVersion": "v1", "kind": "Pod", **body})
-    try:
-
-        def explained() -> str:
-            found = stack.operations("explain", "planted")
-            return found.stdout if found.returncode == 1 else ""
-
-        said = until(explained, "the scheduler has looked at it", SECONDS)
-        assert "a taint isn't tolerated" in said
-        assert "{key: sku, operator: Equal, value: gpu, effect: NoSchedule}" in said
-    finally:
-        api.delete(f"{path}/planted")
-
-
 def test_a_spot_node_that_is_taken_away_costs_the_run_no_more_than_its_time(
     stack: ProgramStack, script: Path, api: ClusterApi
 ) -> None:
@@ -352,15 +325,6 @@ def test_files_go_with_a_run_as_the_stacks_identity_and_come_back(stack: Program
     elsewhere = run(stack, script, "--gpus", "0", "--output", "out", "--namespace", "default")
     assert elsewhere.returncode == 2
     assert "--namespace: files are transferred as the stack's identity" in elsewhere.stderr
-
-
-def test_a_saved_model_that_a_run_leaves_is_a_model_of_the_workspace(stack: ProgramStack, tmp_path: Path) -> None:
-    script = tmp_path / "leaves.py"
-    script.write_text(LEAVES)
-    words = ("--gpus", "0", "--output", "out", "--model", "digits:1")
-    done = run(stack, str(script), *words)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert f"the model digits, version 1: python -m operations up --stack {stack.name} registers it" in done.stderr
 
 
 def test_the_pages_own_job_trains_on_a_gpu_node(kubernetes_bin: Path, kubeconfig: Path, stack: ProgramStack) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.stack.attached_runs import is_followed_and_stopped
-from tests.support.embedded import CHECKOUT, ServedAzure, until
+from tests.support.embedded import CHECKOUT, ServedAzure
 from tests.support.stack import ProgramStack, standing
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
@@ -99,17 +99,6 @@ def test_a_script_runs_in_a_container_with_its_arguments_and_its_exit_code_is_ou
     assert explained.returncode == 1
     assert "exit code 7" in explained.stdout
     assert "    said as an error" in explained.stdout, "its last lines are shown"
-
-
-def test_a_workload_of_this_repository_trains_on_the_pool(stack: ProgramStack, tmp_path: Path) -> None:
-    into = tmp_path / "out"
-    given = ["--steps", "10", "--min-accuracy", "0", "--output-dir", "$AZ_BATCH_TASK_WORKING_DIR/model"]
-    done = run(stack, "mnist", "--pool", "train", "--output", "model/*.npz", "--into", str(into), "--", *given)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "Accuracy at step 10: " in done.stdout
-    assert json.loads(done.stdout.splitlines()[-1])["passed"] is True
-    assert [file.name for file in into.rglob("*.npz")] == ["checkpoint.npz"]
-    assert "is removed" in done.stderr, "a job that went well doesn't stay"
 
 
 def test_a_script_runs_on_a_node_without_containers_with_what_it_requires(stack: ProgramStack, tmp_path: Path) -> None:
@@ -259,39 +248,8 @@ def test_one_that_takes_too_long_is_stopped(stack: ProgramStack, script: Path) -
     assert "stopped after its timeout" in done.stderr
 
 
-def test_a_detached_run_goes_on_and_explain_says_how_it_ended(stack: ProgramStack, script: Path) -> None:
-    done = run(stack, str(script), "--pool", "plain", "--env", "CODE=5", "--detach")
-    assert done.returncode == 0, done.stderr
-    job = job_of(done.stderr)
-
-    def explained() -> str:
-        return stack.operations("explain", job).stdout
-
-    text = until(lambda: "exit code 5" in (found := explained()) and found, "explain knows how it ended")
-    assert "program error" in text
-
-
 def test_a_run_that_was_left_is_followed_and_stopped_by_its_name(stack: ProgramStack, tmp_path: Path) -> None:
     is_followed_and_stopped(stack, tmp_path, "--on", "batch", "--pool", "plain")
-
-
-def test_a_program_that_is_not_there_is_told_and_is_no_exit_code_of_its_own(stack: ProgramStack) -> None:
-    done = run(stack, "--pool", "plain", "--", "no-such-program")
-    assert done.returncode == 125, done.stderr
-    assert "CommandProgramNotFound" in done.stderr
-
-
-def test_what_a_pool_can_not_run_is_refused_before_anything_starts(stack: ProgramStack) -> None:
-    several = run(stack, "mnist")
-    assert several.returncode == 2
-    assert "the stack has several pools" in several.stderr
-    assert "group, mpi, plain, train" in several.stderr
-    uncontained = run(stack, "mnist", "--pool", "plain")
-    assert uncontained.returncode == 2
-    assert "the pool runs no containers" in uncontained.stderr
-    alone = run(stack, "--pool", "plain", "--nodes", "2", "--", "hostname")
-    assert alone.returncode == 2
-    assert "a pool with inter-node communication" in alone.stderr
 
 
 def test_a_package_is_pushed_once_and_its_version_keeps_its_content(stack: ProgramStack, tmp_path: Path) -> None:

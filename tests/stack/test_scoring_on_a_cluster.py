@@ -84,12 +84,3 @@ def test_a_pod_answers_with_its_scores(kubectl: Kubectl) -> None:
     asking = "import json,os,urllib.request as u; r=u.Request('http://127.0.0.1:'+os.environ['PORT']+'/score', json.dumps({'inputs': [[1, 2, 3]]}).encode(), {'Content-Type': 'application/json'}); print(u.urlopen(r).read().decode())"  # noqa: E501
     answered = json.loads(kubectl("exec", "deployment/rows", "--", "python", "-c", asking))
     assert answered["scores"] == [[2.0, 4.0, 6.0]]
-
-
-def test_an_update_doesn_t_take_a_cluster_with_services_away(stack: ProgramStack, kubectl: Kubectl) -> None:
-    with stack.without("clusters"):
-        done = stack.operations("up")
-    assert done.returncode == 1, done.stdout
-    assert "  - clusters.shared: this up would delete the cluster " in done.stderr
-    assert "and lose the services on it; allowed: with --delete shared-cluster; fix: restore clusters.shared\n" in done.stderr
-    assert json.loads(kubectl("get", "deployment", "rows", "--output", "json"))["status"]["readyReplicas"] >= 1

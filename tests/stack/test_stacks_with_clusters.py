@@ -25,8 +25,6 @@ pytestmark = pytest.mark.slow
 CLUSTER = "azure-native:containerservice:ManagedCluster"
 POOL = "azure-native:containerservice:AgentPool"
 ROLE = "azure-native:authorization:RoleAssignment"
-WINDOW = "azure-native:containerservice:MaintenanceConfiguration"
-CREDENTIAL = "azure-native:managedidentity:FederatedIdentityCredential"
 PROVIDER = "pulumi:providers:kubernetes"
 NAMESPACE = "kubernetes:core/v1:Namespace"
 API_VERSION = "2025-09-01"
@@ -69,30 +67,6 @@ def changed(before: dict[str, Any], after: dict[str, Any]) -> dict[tuple[str, st
     return {at: (was, now) for at, (was, now) in both.items() if was != now}
 
 
-def test_a_cluster_comes_up_with_its_pool_the_role_that_was_waited_for_and_what_serves_gpus(
-    azure: ServedAzure, stack: ProgramStack
-) -> None:
-    there = {(each["type"], each["urn"].split("::")[-1]) for each in stack.exported()["resources"]}
-    assert {(CLUSTER, "shared-cluster"), (POOL, "shared-pool-t4"), (WINDOW, "shared-node-images")} <= there
-    assert {(ROLE, "shared-admin"), (CREDENTIAL, "shared-credential"), (PROVIDER, "shared-kubernetes")} <= there
-    assert {(NAMESPACE, "shared-namespace-gpu-jobs"), (NAMESPACE, "shared-namespace-gpu-resources")} <= there
-
-    outputs = stack.outputs()
-    cluster = azure.get(outputs["clusters"]["shared"], API_VERSION).json()["properties"]
-    assert cluster["disableLocalAccounts"] is True
-    assert cluster["aadProfile"]["enableAzureRBAC"] is True
-    refused = azure.post(outputs["clusters"]["shared"] + "/listClusterAdminCredential", API_VERSION)
-    assert refused.status_code == 400, refused.text
-    said = outputs["gpu_pools"]["shared"]["t4"]
-    pools = pools_in(azure, stack)
-    assert pools.keys() == {"system", said["name"]}
-    assert (pools[said["name"]]["minCount"], pools[said["name"]]["count"]) == (0, 0)
-    assert pools["system"].get("gpuProfile") is None
-    assert outputs["namespaces"] == {"shared": "gpu-jobs"}
-    assert outputs["idle_cost"]["shared"] == pytest.approx(0.192)
-    assert stack.steps() == []
-
-
 @pytest.fixture
 def kubectl(stack: ProgramStack, kubernetes_bin: Path, tmp_path: Path) -> Callable[..., str]:
     """`kubectl(*arguments, body=…)` with the kubeconfig that the component wrote."""
@@ -114,10 +88,6 @@ def kubectl(stack: ProgramStack, kubernetes_bin: Path, tmp_path: Path) -> Callab
         return done.stdout
 
     return run
-
-
-def test_the_kubeconfig_that_the_component_wrote_lets_kubectl_in(kubectl: Callable[..., str]) -> None:
-    assert "stack-identity" in kubectl("get", "serviceaccount", "--namespace", "gpu-jobs")
 
 
 def test_who_runs_it_changes_no_plan(stack: ProgramStack) -> None:
@@ -257,23 +227,10 @@ def test_another_size_of_a_pool_replaces_that_pool_alone(azure: ServedAzure, sta
     assert pools_in(azure, stack).keys() == {"system", after}
 
 
-def test_more_nodes_of_a_pool_change_it_in_place_and_nothing_on_the_cluster(stack: ProgramStack) -> None:
-    said = with_cluster(size="Standard_NC8as_T4_v3", max_nodes=3)
-    assert steps_of(stack, said) == [("update", POOL, "shared-pool-t4")]
-    stack.update()
-
-
-def test_a_change_of_the_cluster_in_place_touches_neither_login_nor_what_runs(stack: ProgramStack) -> None:
-    said = with_cluster(size="Standard_NC8as_T4_v3", max_nodes=3)
-    said["clusters"]["shared"]["idle_minutes"] = 5
-    assert steps_of(stack, said) == [("update", CLUSTER, "shared-cluster")]
-    stack.update()
-
-
 def test_another_cluster_under_the_same_id_gets_everything_anew(stack: ProgramStack) -> None:
     """Nothing of it is done here: a preview is enough to see that the provider goes with its cluster."""
-    said = with_cluster(size="Standard_NC8as_T4_v3", max_nodes=3)
-    said["clusters"]["shared"] |= {"idle_minutes": 5, "pod_cidr": "10.200.0.0/16"}
+    said = with_cluster(size="Standard_NC8as_T4_v3")
+    said["clusters"]["shared"]["pod_cidr"] = "10.200.0.0/16"
     steps = steps_of(stack, said)
     replaced = {(kind, name) for operation, kind, name in steps if operation == "replace"}
     assert {(CLUSTER, "shared-cluster"), (POOL, "shared-pool-t4"), (PROVIDER, "shared-kubernetes")} <= replaced

@@ -57,26 +57,6 @@ def beside(name: str) -> list[tuple[str, str]]:
     return [(part, name) for part in ("create-replacement", "replace", "delete-replaced")]
 
 
-def test_a_workspace_comes_up_without_keys_and_with_machines_from_zero(azure: ServedAzure, stack: ProgramStack) -> None:
-    outputs = stack.outputs()
-    told = azure.get(outputs["ml_workspace"], API_VERSION).json()["properties"]
-    assert (told["systemDatastoresAuthMode"], told["v1LegacyMode"], told["publicNetworkAccess"]) == ("Identity", False, "Enabled")
-    assert told["storageAccount"].lower() == outputs["storage"].lower()
-    vault = azure.get(told["keyVault"], "2024-11-01").json()["properties"]
-    assert (vault["enableRbacAuthorization"], vault["enablePurgeProtection"], vault["softDeleteRetentionInDays"]) == (
-        True,
-        True,
-        7,
-    )
-    assert outputs["expires_at"] == {"t4": "2026-12-01T00:00:00Z"}
-    assert (outputs["hourly_cost"], outputs["idle_cost"]) == ({"t4": pytest.approx(0.526)}, {"t4": 0})
-    machines = azure.get(outputs["ml_computes"]["t4"], API_VERSION).json()
-    inner = machines["properties"]["properties"]
-    assert (inner["remoteLoginPortPublicAccess"], inner["scaleSettings"]["minNodeCount"]) == ("Disabled", 0)
-    assert inner.get("currentNodeCount", 0) == 0
-    assert machines["tags"]["expires-at"] == "2026-12-01T00:00:00Z"
-
-
 def test_a_model_is_registered_once_it_lies_where_it_is_said_to_lie_and_stays(azure: ServedAzure, stack: ProgramStack) -> None:
     account = stack.outputs()["storage"].rsplit("/", 1)[-1]
     stack.configure(with_content())

@@ -5,17 +5,12 @@ from typing import Any
 
 import pytest
 
-from tests.stack.configurations import with_pool, with_pools
-from tests.stack.conftest import MakeStack
+from tests.stack.configurations import with_pool
 from tests.support.embedded import SUBSCRIPTION, ServedAzure
 from tests.support.stack import ProgramStack, Step
 
 pytestmark = pytest.mark.slow
-ACCOUNT = "azure-native:batch:BatchAccount"
-APPLICATION = "azure-native:batch:Application"
 POOL = "azure-native:batch:Pool"
-LOGS = "azure-native:monitor:DiagnosticSetting"
-ROLE = "azure-native:authorization:RoleAssignment"
 API_VERSION = "2024-07-01"
 
 
@@ -42,37 +37,6 @@ def pool_of(azure: ServedAzure, stack: ProgramStack, name: str) -> dict[str, Any
 def pools_in(azure: ServedAzure, stack: ProgramStack) -> list[str]:
     listed = azure.get(stack.outputs()["batch_account"] + "/pools", API_VERSION).json()["value"]
     return sorted(each["name"] for each in listed)
-
-
-def test_an_account_with_two_pools_comes_up_stays_as_it_is_and_leaves_nothing(azure: ServedAzure, make_stack: MakeStack) -> None:
-    stack = make_stack(azure, with_pools())
-    stack.create()
-    created = {(step.type, step.name) for step in stack.steps() if step.operation == "create"}
-    assert {(ACCOUNT, "batch-account"), (APPLICATION, "batch-application-tool"), (LOGS, "batch-logs")} < created
-    assert {(ROLE, "foundation-blob-role"), (POOL, "gpus-pool"), (POOL, "ring-pool")} < created
-    stack.update()
-    unchanged(stack)
-
-    outputs = stack.outputs()
-    assert outputs["batch_account"].lower().startswith(f"/subscriptions/{SUBSCRIPTION}/resourcegroups/")
-    assert outputs["storage"].split("/")[-2] == "storageAccounts"
-    assert outputs["pools"].keys() == outputs["expires_at"].keys() == outputs["hourly_cost"].keys() == {"gpus", "ring"}
-    assert outputs["expires_at"]["gpus"] == "2026-12-01T00:00:00Z"
-    account = azure.get(outputs["batch_account"], API_VERSION).json()
-    assert account["properties"]["allowedAuthenticationModes"] == ["AAD", "TaskAuthenticationToken"]
-    assert account["properties"]["autoStorage"]["storageAccountId"].lower() == outputs["storage"].lower()
-    gpus, ring = pool_of(azure, stack, "gpus"), pool_of(azure, stack, "ring")
-    assert gpus["name"].startswith("gpus-")
-    assert gpus["properties"]["vmSize"].lower() == "standard_nc4as_t4_v3"
-    assert gpus["properties"]["deploymentConfiguration"]["virtualMachineConfiguration"]["imageReference"]["offer"] == "ubuntu-hpc"
-    assert (ring["name"], ring["properties"]["interNodeCommunication"]) == ("ring", "Enabled")
-    assert gpus["tags"]["expires-at"] == "2026-12-01T00:00:00Z"
-
-    done = stack.down()
-    assert done.returncode == 0, done.stdout + done.stderr
-    left = azure.get(f"/subscriptions/{SUBSCRIPTION}/resources", "2024-11-01").json()["value"]
-    assert [each["id"] for each in left if stack.name in each["id"]] == []
-    assert stack.name not in stack.names()
 
 
 def test_a_pool_changes_in_place_or_stands_beside_its_successor(azure: ServedAzure, shared: ProgramStack) -> None:
@@ -138,18 +102,6 @@ def test_a_pool_that_is_drained_first_is_replaced_under_its_name(azure: ServedAz
     assert pools_in(azure, stack) == ["gpus"]
     assert pool_of(azure, stack, "gpus")["properties"]["taskSlotsPerNode"] == 2
     unchanged(stack)
-
-
-def test_a_pool_with_nodes_keeps_what_batch_does_not_change(azure: ServedAzure, shared: ProgramStack) -> None:
-    """The reason for all this: the service's refusal, should anything change it behind the program's back."""
-    stack = shared
-    stack.become(with_pool(dedicated_nodes=1))
-    pool_id = stack.outputs()["pools"]["gpus"]
-    body = azure.get(pool_id, API_VERSION).json()
-    changed = {"properties": {**body["properties"], "vmSize": "Standard_NC8as_T4_v3"}}
-    answer = azure.put(pool_id, changed, API_VERSION)
-    assert answer.status_code in (400, 409), answer.text
-    assert answer.json()["error"]["code"] == "PropertyCannotBeUpdated"
 
 
 def test_nodes_start_from_an_image_of_the_stacks_own_and_a_new_version_makes_a_new_pool(

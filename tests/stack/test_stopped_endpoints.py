@@ -124,18 +124,6 @@ def test_stopping_and_starting_change_nothing_else_that_the_file_has_changed(ser
     assert {(step.operation, step.name) for step in stack.steps()} == workspace
 
 
-def test_what_isn_t_there_is_refused_in_one_line(served: Served) -> None:
-    for words, said in (
-        (("start", "coulours"), "error: NAME: the stack has no endpoint of this name; given: 'coulours'; allowed: colours; "),
-        (("stop", "coulours", "--as", "endpoint"), "error: NAME: the stack has no endpoint of this name; given: 'coulours'; "),
-        (("stop", "coulours"), "error: NAME: the stack resting has no run of this name; given: 'coulours'; "),
-    ):
-        done = served.stack.operations(*words)
-        assert done.returncode == 2, done.stdout + done.stderr
-        assert done.stderr.startswith(said), done.stderr
-        assert done.stderr.count("\n") == 1
-
-
 def test_after_its_last_day_an_endpoint_is_neither_stopped_nor_started(served: Served) -> None:
     stack = served.stack
     ends = {"expires_after": "2026-11-30"}

@@ -6,12 +6,13 @@ would replace the storage account and what is named after it. `hostile` has name
 """
 
 from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+import yaml
 
 from azure_gpu_operations.review.model import (
-    SECRET,
-    UNKNOWN_YET,
     Amount,
-    Budget,
     Costs,
     Danger,
     Finding,
@@ -28,7 +29,9 @@ from azure_gpu_operations.review.model import (
     StackCosts,
     StackReview,
 )
+from tests.operations.yaml_tables import made
 
+TEXT = Path(__file__).with_suffix(".yaml")
 HOURS_A_MONTH = 730
 BUSY_HOURS = 80.0
 BASE, HEAD = "2f6c1f0a9be24d0f8ad2e3c1b7d56a9e40c8d713", "9d41e7b35c0a4f6e92b8d7f1a3c5e60b48f2d9a1"
@@ -67,267 +70,32 @@ def sample() -> Review:
         base=BASE,
         head=HEAD,
         made="2026-11-26T09:30:00Z",
-        stacks=(_prod(), _dev(), _lite()),
+        stacks=(_stack("prod"), _stack("dev"), _stack("lite")),
         changed_files=("Pulumi.dev.yaml", "Pulumi.prod.yaml"),
         missing=(),
     )
 
 
-def _dev() -> StackReview:
-    urn = "urn:pulumi:dev::azure-gpu::azuregpu:index:BatchPool$azure-native:batch:Pool::train-pool"
-    pool = Resource(
-        urn=urn,
-        type="azure-native:batch:Pool",
-        name="train-pool",
-        operation=Operation.REPLACE,
-        properties=(
-            Property("poolName", "train-5b1f", "train-91c4"),
-            Property("vmSize", "STANDARD_NC4AS_T4_V3", "STANDARD_NC8AS_T4_V3", forces=True),
-            Property("taskSlotsPerNode", "1", "2"),
-        ),
-    )
-    account = Resource(
-        urn="urn:pulumi:dev::azure-gpu::azuregpu:index:BatchAccount$azure-native:batch:BatchAccount::batch-account",
-        type="azure-native:batch:BatchAccount",
-        name="batch-account",
-        operation=Operation.UPDATE,
-        properties=(Property('tags["as-of"]', None, "2026-11-26"),),
-    )
-    before, after = costs(0, 1.316, gpus_most=2), costs(0, 1.88, gpus_most=2)
-    job, check = costs(0, 0.781, gpus_most=1), costs(0, 0, unknown=1)
-    place = SourceLocation("Pulumi.dev.yaml", 38)
-    return StackReview(
-        stack="dev",
-        file="Pulumi.dev.yaml",
-        lane=Lane.EMBEDDED,
-        outcome=Outcome.CHANGED,
-        dangers=(
-            Danger(
-                operation=Operation.REPLACE,
-                what="Batch pool",
-                name="train",
-                azure_name="train-5b1f",
-                part="pools.train",
-                lost="its nodes, and the tasks that run on them",
-                cause="pools.train.size",
-                before="Standard_NC4as_T4_v3",
-                after="Standard_NC8as_T4_v3",
-                place=place,
-                milder="set `pools.train.replace: drain-first`, and run `operations drain train --stack dev` before `up`",
-                minutes="about 10",
-                quota="16 vCPUs of Standard NCASv3_T4 Family in the Batch account",
-                refused="",
-                is_held=False,
-            ),
-        ),
-        parts=(
-            Part("BatchPool", "train", "pools.train", Operation.REPLACE, (pool,), unchanged=8),
-            Part("BatchAccount", "batch", "batch_account", Operation.UPDATE, (account,), unchanged=2),
-        ),
-        unchanged=31,
-        costs=StackCosts(
-            busy_hours=BUSY_HOURS,
-            before=_sum(before, job, check),
-            after=_sum(after, job, check),
-            parts=(
-                PartCosts(
-                    "pools.train",
-                    "Batch pool",
-                    "0 to 2 x Standard_NC4as_T4_v3 (T4)",
-                    "0 to 2 x Standard_NC8as_T4_v3 (T4)",
-                    before,
-                    after,
-                    PRICE_DAYS,
-                ),
-                PartCosts(
-                    "jobs.tonight", "GPU job", "0 to 1 x 4 CPU, 16 GiB (T4)", "0 to 1 x 4 CPU, 16 GiB (T4)", job, job, PRICE_DAYS
-                ),
-                PartCosts(
-                    "container_groups.tensorflow-check", "container group", "1 x 2 CPU, 4 GB", "1 x 2 CPU, 4 GB", check, check, ()
-                ),
-            ),
-            budget=Budget(150.0, _sum(after, job, check).expected_month, is_over=None),
-        ),
-        findings=(
-            Finding(
-                "warning",
-                "RETIRING",
-                "pools.train.node_agent",
-                "pools.train.node_agent: the node agent batch.node.ubuntu 22.04 ends on 2027-04-30;"
-                " fix: batch.node.ubuntu 24.04; source: Azure Batch, supported images, 2026-11-01",
-                SourceLocation("Pulumi.dev.yaml", 44),
-                is_new=True,
-            ),
-        ),
-        placeholders=(Placeholder("pools.train.start_task.secret_environment.WANDB_API_KEY", "a secret"),),
-        missing=("quota: no login was at hand, and so what the subscription may use isn't known",),
-        seconds=31.4,
-    )
-
-
-def _prod() -> StackReview:
-    base = "urn:pulumi:prod::azure-gpu::azuregpu:index:Foundation$"
-    storage = Resource(
-        urn=f"{base}azure-native:storage:StorageAccount::foundation-storage",
-        type="azure-native:storage:StorageAccount",
-        name="foundation-storage",
-        operation=Operation.REPLACE,
-        properties=(
-            Property("accountName", "visionproddata36e230c0", "perceptionproddata6a3b04", forces=True),
-            Property('tags["team"]', "vision", "perception"),
-            Property("id", "/subscriptions/00000000-0000-0000-0000-000000000000/…/visionproddata36e230c0", UNKNOWN_YET),
-        ),
-    )
-    blobs = Resource(
-        urn=f"{base}azure-native:storage:BlobServiceProperties::foundation-blobs",
-        type="azure-native:storage:BlobServiceProperties",
-        name="foundation-blobs",
-        operation=Operation.REPLACE,
-        properties=(Property("accountName", "visionproddata36e230c0", "perceptionproddata6a3b04", forces=True),),
-        follows="foundation-storage",
-    )
-    role = Resource(
-        urn=f"{base}azure-native:authorization:RoleAssignment::foundation-writes-blobs",
-        type="azure-native:authorization:RoleAssignment",
-        name="foundation-writes-blobs",
-        operation=Operation.REPLACE,
-        properties=(Property("scope", "…/storageAccounts/visionproddata36e230c0", UNKNOWN_YET, forces=True),),
-        follows="foundation-storage",
-    )
-    group = Resource(
-        urn=f"{base}azure-native:resources:ResourceGroup::foundation-group",
-        type="azure-native:resources:ResourceGroup",
-        name="foundation-group",
-        operation=Operation.UPDATE,
-        properties=(Property('tags["team"]', "vision", "perception"),),
-    )
-    workspace = Resource(
-        urn=f"{base}azure-native:operationalinsights:Workspace::foundation-logs",
-        type="azure-native:operationalinsights:Workspace",
-        name="foundation-logs",
-        operation=Operation.CREATE,
-        properties=(Property("retentionInDays", None, "30"), Property("customerKey", None, SECRET)),
-    )
-    old = Resource(
-        urn="urn:pulumi:prod::azure-gpu::azuregpu:index:ContainerGroup$azure-native:containerinstance:ContainerGroup::check",
-        type="azure-native:containerinstance:ContainerGroup",
-        name="check",
-        operation=Operation.DELETE,
-        properties=(),
-    )
-    all_of_it = costs(1.316, 5.264, gpus_idle=1, gpus_most=8)
-    place = SourceLocation("Pulumi.prod.yaml", 10)
-    return StackReview(
-        stack="prod",
-        file="Pulumi.prod.yaml",
-        lane=Lane.EMBEDDED,
-        outcome=Outcome.CHANGED,
-        dangers=(
-            Danger(
-                operation=Operation.REPLACE,
-                what="storage account",
-                name="foundation-storage",
-                azure_name="visionproddata36e230c0",
-                part="foundation.storage",
-                lost="its blobs: data, models and what tasks left",
-                cause="team",
-                before="vision",
-                after="perception",
-                place=place,
-                milder="set `foundation.storage.name: visionproddata36e230c0`, which keeps the account under its name",
-                minutes="about 2",
-                quota="",
-                refused="--replace foundation-storage",
-                is_held=True,
-            ),
-            Danger(
-                operation=Operation.DELETE,
-                what="container group",
-                name="check",
-                azure_name="azure-gpu-vision-prod-check",
-                part="container_groups.check",
-                lost="",
-                cause="container_groups.check",
-                before=None,
-                after=None,
-                place=SourceLocation("Pulumi.prod.yaml", 16),
-                milder="",
-                minutes="",
-                quota="",
-                refused="",
-                is_held=False,
-            ),
-        ),
-        parts=(
-            Part(
-                "Foundation", "foundation", "foundation", Operation.REPLACE, (storage, blobs, role, workspace, group), unchanged=9
-            ),
-            Part("ContainerGroup", "check", "container_groups.check", Operation.DELETE, (old,), unchanged=0),
-        ),
-        unchanged=44,
-        costs=StackCosts(
-            busy_hours=BUSY_HOURS,
-            before=_sum(all_of_it, costs(0.13, 0.13)),
-            after=all_of_it,
-            parts=(
-                PartCosts(
-                    "container_groups.check", "container group", "2 CPU, 4 GB", "", costs(0.13, 0.13), None, ("2026-05-02",)
-                ),
-                PartCosts(
-                    "clusters.shared",
-                    "AKS cluster",
-                    "1 to 8 x Standard_NC4as_T4_v3 (T4)",
-                    "1 to 8 x Standard_NC4as_T4_v3 (T4)",
-                    all_of_it,
-                    all_of_it,
-                    PRICE_DAYS,
-                ),
-            ),
-            budget=Budget(1000.0, all_of_it.expected_month, is_over=True),
-        ),
-        findings=(
-            Finding(
-                "warning",
-                "NO_QUOTA",
-                "clusters.shared.gpu_pools.t4.max_nodes",
-                "clusters.shared.gpu_pools.t4.max_nodes: 8 nodes need 32 vCPUs of Standard NCASv3_T4 Family; allowed: 24",
-                SourceLocation("Pulumi.prod.yaml", 29),
-                is_new=False,
-            ),
-        ),
-        placeholders=(
-            Placeholder("azure-native:subscriptionId", "in another subscription"),
-            Placeholder("foundation.registry.existing", "in another subscription"),
-        ),
-        seconds=44.0,
-    )
-
-
-def _lite() -> StackReview:
-    return StackReview(
-        stack="lite", file="Pulumi.lite.yaml", lane=Lane.EMBEDDED, outcome=Outcome.UNCHANGED, unchanged=27, seconds=22.0
-    )
-
-
 def rejected() -> StackReview:
     """A stack file that the program rejects."""
-    return StackReview(
-        stack="dev",
-        file="Pulumi.dev.yaml",
-        lane=Lane.EMBEDDED,
-        outcome=Outcome.REJECTED,
-        problems=(
-            Finding(
-                "error",
-                "RETIRED",
-                "pools.train.size",
-                "pools.train.size: Standard_NC6s_v3 was retired on 2025-09-30; given: 'Standard_NC6s_v3';"
-                " fix: Standard_NC24ads_A100_v4; source: Microsoft Learn, NCv3 retirement, 2026-10-02",
-                SourceLocation("Pulumi.dev.yaml", 38),
-                is_new=True,
-            ),
-        ),
-    )
+    return _stack("rejected")
+
+
+@cache
+def _stack(name: str) -> StackReview:
+    stack: StackReview = made(StackReview, yaml.load(TEXT.read_text(encoding="utf-8"), _Loader)[name])
+    if stack.costs is None or stack.costs.budget is None or stack.costs.after is None:
+        return stack
+    budget = stack.costs.budget._replace(expected_month=stack.costs.after.expected_month)
+    return stack._replace(costs=stack.costs._replace(budget=budget))
+
+
+class _Loader(yaml.SafeLoader):
+    """Knows costs."""
+
+
+_Loader.add_constructor("!costs", lambda loader, node: costs(*loader.construct_sequence(node)))  # type: ignore[arg-type]
+_Loader.add_constructor("!sum", lambda loader, node: _sum(*loader.construct_sequence(node)))  # type: ignore[arg-type]
 
 
 def nothing() -> Review:
