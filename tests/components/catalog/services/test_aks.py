@@ -5,7 +5,6 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import given, strategies as st
 
 from azure_gpu.catalog import facts
@@ -15,6 +14,7 @@ from azure_gpu.catalog.services.aks.pool import PoolRequest, Spot
 from azure_gpu.catalog.size_use import OperatingSystem, Service, SizeUse
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import Size
+from tests.components.tables import of_table
 
 TODAY = date(2026, 11, 20)
 EVERY_FEATURE = frozenset({"AKSInfinibandSupport", "WindowsGPUPreview", "ManagedGPUExperiencePreview"})
@@ -36,20 +36,7 @@ def use(name: str, **changed: Any) -> SizeUse:
     return SizeUse(service=Service.AKS, size=name, region="westeurope", path="pool.size", region_path="location", **changed)
 
 
-@pytest.mark.parametrize(
-    ("name", "image", "version"),
-    [
-        ("Standard_NC4as_T4_v3", "aks-gpu-cuda-lts", "580.159.04"),
-        ("Standard_NC6s_v3", "aks-gpu-cuda-lts", "580.159.04"),
-        ("Standard_NC24ads_A100_v4", "aks-gpu-cuda-lts", "580.159.04"),
-        ("Standard_ND96isr_H100_v5", "aks-gpu-cuda-lts", "580.159.04"),
-        ("Standard_ND96isr_H200_v5", "aks-gpu-cuda-lts", "580.159.04"),
-        ("Standard_NV36ads_A10_v5", "aks-gpu-grid", "570.211.01"),
-        ("Standard_NC8ads_A10_v4", "aks-gpu-grid", "570.211.01"),
-        ("Standard_NC144ds_xl_RTXPRO6000BSE_v6", "aks-gpu-grid-v20", "595.58.03"),
-        ("Standard_NC6", "cuda", "470.82.01"),
-    ],
-)
+@of_table("name", "image", "version")
 def test_each_size_gets_its_driver(name: str, image: str, version: str) -> None:
     row = aks_sizes.listing(size(name))
     assert row is not None

@@ -6,8 +6,6 @@ Expectations are literals from Azure's pages, the second source document, and NV
 from datetime import date
 from decimal import Decimal
 
-import pytest
-
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.problems import errors
 from azure_gpu.catalog.services import vm_images
@@ -18,7 +16,7 @@ from azure_gpu.catalog.services.vm_image_table import IMAGES
 from azure_gpu.catalog.services.vm_images import ImageReference, VmImage
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes import SIZES
-from tests.support.rows import each_row
+from tests.components.tables import of_table
 from tests.support.ssh_keys import PUBLIC_KEY
 
 TODAY = date(2026, 11, 22)
@@ -60,21 +58,7 @@ def test_a_price_that_is_not_known_is_never_nothing() -> None:
     assert costs.cost(use._replace(region="westeurope", disk_gib=128), packaged()).stays.usd_hour is None
 
 
-@each_row(
-    "text",
-    [
-        "",
-        "hello",
-        "ssh-ed25519",
-        "ssh-ed25519 %%%",
-        "ssh-ed25519 AAAA",
-        "ssh-rsa AAAAC3NzaC1lZDI1NTE5AAAAIIf5brqnNQHGzLjkqraUF8izv5/PuTQziv4YaiROCxUB",  # the other kind inside
-        "ecdsa-sha2-nistp256 AAAA",
-        "---- BEGIN SSH2 PUBLIC KEY ----",
-        f"{PUBLIC_KEY}\n{PUBLIC_KEY}",
-        "ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAAAgQC7",
-    ],
-)
+@of_table("text")
 def test_what_is_no_key_that_azure_takes_is_refused(text: str) -> None:
     assert len(list(admins.key_problems(text, "admin"))) == 1
 
@@ -98,25 +82,7 @@ def test_a_short_rsa_key_is_refused() -> None:
     assert [problem.message for problem in admins.key_problems(key(1024), "admin")] == ["RSA key with fewer than 2048 bits"]
 
 
-@pytest.mark.parametrize(
-    ("size", "of_image", "kind", "said"),
-    [
-        ("Standard_NC4as_T4_v3", "microsoft-dsvm:ubuntu-hpc:2404", "image", ""),
-        ("Standard_NC4as_T4_v3", "microsoft-dsvm:ubuntu-2204:2204-gen2", "image", ""),
-        ("Standard_NC4as_T4_v3", "Canonical:0001-com-ubuntu-server-jammy:22_04-lts-gen2", "extension", ""),
-        ("Standard_NC4as_T4_v3", "Canonical:ubuntu-24_04-lts:server", "extension", "no CUDA driver for Ubuntu 24.04 LTS"),
-        (
-            "Standard_NC40ads_H100_v5",
-            "Canonical:0001-com-ubuntu-server-jammy:22_04-lts-gen2",
-            "extension",
-            "doesn't have the series",
-        ),
-        ("Standard_NV6ads_A10_v5", "microsoft-dsvm:ubuntu-hpc:2404", "image", "needs a GRID driver"),
-        ("Standard_ND96isr_MI300X_v5", "microsoft-dsvm:ubuntu-hpc:2404", "image", "supports NVIDIA GPUs"),
-        ("Standard_ND96isr_MI300X_v5", "microsoft-dsvm:ubuntu-hpc:2404-rocm", "image", ""),
-        ("Standard_NC4as_T4_v3", "microsoft-dsvm:ubuntu-hpc:2404-rocm", "image", "supports AMD GPUs"),
-    ],
-)
+@of_table("size", "of_image", "kind", "said")
 def test_the_driver_comes_with_the_image_or_by_the_extension(size: str, of_image: str, kind: str, said: str) -> None:
     way, problems = drivers.choose(request(size, of_image), TODAY)
     assert way.kind == kind
