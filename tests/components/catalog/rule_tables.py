@@ -9,7 +9,8 @@
 
 `with` are fields of the first argument that differ from the base; every other argument has its own name. A row has the problems
 that are found, in order (`finds`, nothing where it is left out), or the result (`gives`). A problem is its path and its code, and
-`warning` where it is no error; as a map it tells more: `allowed`, `value`, `instead`, and parts of its `message` or `fix`.
+`warning` where it is no error; as a map it tells more: `allowed`, `value`, `instead`, and its `message`, `fix` or `source`, as
+a whole or as a list of parts. Every error has a source, unless its row has `source: ''`.
 """
 
 import importlib
@@ -63,11 +64,12 @@ def _pairs(problems: list[Problem], expected: list[Any]) -> Iterator[tuple[Probl
 
 def _fits(problem: Problem, expected: str | Mapping[str, Any]) -> bool:
     if isinstance(expected, str):
-        return summary(problem) == expected
-    parts = {key: expected[key] for key in ("message", "fix") if key in expected}
-    exact = {key: plain(getattr(problem, key)) for key in ("allowed", "value", "instead") if key in expected}
+        return summary(problem) == expected and bool(problem.source or problem.severity is not Severity.ERROR)
+    parts = {key: expected[key] for key in ("message", "fix", "source") if isinstance(expected.get(key), list)}
+    exact = {key: plain(getattr(problem, key)) for key in expected if key not in parts and key != "problem"}
     return (
         summary(problem) == expected["problem"]
+        and bool(problem.source or "source" in expected or problem.severity is not Severity.ERROR)
         and all(each in getattr(problem, key) for key, listed in parts.items() for each in listed)
         and all(value == expected[key] for key, value in exact.items())
     )
@@ -75,7 +77,7 @@ def _fits(problem: Problem, expected: str | Mapping[str, Any]) -> bool:
 
 def _as_told(problem: Problem, expected: Any) -> Any:
     if isinstance(expected, str):
-        return summary(problem)
+        return {"problem": summary(problem), "source": problem.source}
     return {"problem": summary(problem), **{key: plain(getattr(problem, key)) for key in expected if key != "problem"}}
 
 
