@@ -73,7 +73,11 @@ def now(name: str) -> Any:
     case = yaml.safe_load((CASES / f"{name}.yaml").read_text())
     if ".error." in name:
         return _refused(case)
-    return declared_by_program(configuration(case["says"]), {**KEYS, **case.get("azure_answers", {})})
+    config, lookups = configuration(case["says"]), {**KEYS, **case.get("azure_answers", {})}
+    declared = declared_by_program(config, lookups)
+    if ".variants." in name and (told := run_program(config, lookups, preview=True).log):
+        declared["preview_log"] = sorted(told)
+    return declared
 
 
 @functools.cache
@@ -221,6 +225,7 @@ def compact(body: Mapping[str, Any]) -> dict[str, Any]:
     parts = {
         "exports": _without(body["exports"], _NO_EXPORTS),
         "log": body["log"],
+        "preview_log": body.get("preview_log"),
         "lookups": [json.loads(each) for each in body["lookups"]],
         "resources": {key: _without(each, {"outputs": None}) for key, each in resources.items()},
         "roles": body["roles"],
@@ -235,7 +240,9 @@ def expanded(body: Mapping[str, Any]) -> dict[str, Any]:
     shortened = body.get("resources", {})
     by_name = {urn.rpartition("::")[2]: _long_urn(urn) for urn in shortened}
     found = {by_name[urn.rpartition("::")[2]]: _with_marks(_by_urn(each, by_name)) for urn, each in shortened.items()}
+    of_preview = {"preview_log": body["preview_log"]} if "preview_log" in body else {}
     return {
+        **of_preview,
         "resources": {urn: {**_NOT_SET, **_without_key(each, "outputs")} for urn, each in found.items()},
         "outputs": {urn: each["outputs"] for urn, each in found.items() if "outputs" in each},
         "roles": body.get("roles", []),

@@ -1,5 +1,9 @@
 """Stack files as cases: `cases/<component>.happy.<what>.yaml` is taken, `cases/<component>.error.<why>.yaml` is refused.
 
+`cases/<component>.variants.<of>.yaml` is taken too: entries that differ from the defaults in one thing each, with a comment where
+it says why the body is as it is. A happy case comes up on the embedded Azure; of variants the body is recorded, and what a
+preview tells.
+
 A case has a stack under `says`, and what Azure answers about what exists under `azure_answers`; an error case lists its problems
 under `messages`, each as parts that its text must hold. What becomes of a case is in `cases/bodies`, a file each.
 """

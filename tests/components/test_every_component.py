@@ -1,4 +1,4 @@
-"""Invariants of every component, over all that is recorded of the happy cases, the shipped stacks and the examples.
+"""Invariants of every component, over all that is recorded of the cases, the shipped stacks and the examples.
 
 That the record is what the program declares today is `test_recorded_bodies.py`'s.
 """

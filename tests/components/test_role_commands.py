@@ -19,7 +19,8 @@ COMMAND = re.compile(
 )
 
 
-WITH_ROLES = {name: body["roles"] for name, body in recorded_bodies.recorded().items() if ".happy." in name and body["roles"]}
+TAKEN = re.compile(r"\.(happy|variants)\.")
+WITH_ROLES = {name: body["roles"] for name, body in recorded_bodies.recorded().items() if TAKEN.search(name) and body["roles"]}
 
 
 def without_assigning(name: str) -> Recorded:
@@ -32,8 +33,8 @@ def without_assigning(name: str) -> Recorded:
 def test_the_commands_grant_what_the_program_would(name: str) -> None:
     recorded = without_assigning(name)
     assert recorded.roles == []
-    # The service tells the principal of an endpoint's own identity once it is there.
-    assigned = {tuple(role[:3]) for role in WITH_ROLES[name] if not role[3].startswith("MlEndpoint")}
+    # The service tells the principal of an endpoint's or a machine's own identity once it is there.
+    assigned = {tuple(role[:3]) for role in WITH_ROLES[name] if not role[3].startswith(("MlEndpoint", "GpuVm"))}
     assert granted_by(recorded) == assigned
 
 

@@ -164,7 +164,7 @@ class GpuVm(AttachableVm):
     def _roles(self, machine: compute.VirtualMachine) -> None:
         """Roles that a machine's own identity requires to run the stack's images; the stack's identity has them from the
         foundation."""
-        if "identity_id" in self._args or not self._args.get("assign_roles", True):
+        if "identity_id" in self._args:
             return
         principal = machine.identity.apply(lambda identity: identity.principal_id if identity else "")
         required: list[tuple[str, str, pulumi.Input[str]]] = []
@@ -172,6 +172,12 @@ class GpuVm(AttachableVm):
             required.append(("pull-role", roles.ACR_PULL, self._args["registry"]["id"]))
         if "storage" in self._args:
             required.append(("blob-role", roles.STORAGE_BLOB_DATA_CONTRIBUTOR, self._args["storage"]["id"]))
+        if not self._args.get("assign_roles", True):
+            if required:
+                names = " and ".join(roles.NAMES[role] for _, role, _ in required)
+                text = f"an administrator has to assign the roles {names} to the identity of machine {self._spec.name}"
+                pulumi.log.info(text, self)
+            return
         for suffix, role, scope in required:
             role_of_identity.assign(
                 f"{self._name}-{suffix}",

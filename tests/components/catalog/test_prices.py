@@ -12,6 +12,7 @@ from azure_gpu.catalog.prices import VM_PRICES, Price, PriceBook, container_apps
 from azure_gpu.catalog.prices.container_apps import Meter, MeterPrices, MeterRow, packaged_meters
 from azure_gpu.catalog.prices.price_table import PriceRow
 from azure_gpu.catalog.tables import TableError
+from tests.components.tables import of_table
 from tests.support.rows import each_row
 
 EVIDENCE = Path(__file__).parents[2] / "data" / "gpu_prices.csv"  # of every list and size the first and the last region
@@ -279,18 +280,7 @@ def test_the_day_of_a_replicas_price_is_that_of_its_oldest_meter() -> None:
     assert (price.usd_hour, price.day) == (Decimal("14.4"), date(2025, 5, 5))
 
 
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ("H100,eastus,0.1,2026-01-01,api", "1: meter (what is metered) is 'H100'; allowed: vcpu or memory or T4 or A100"),
-        ("T4,,0.1,2026-01-01,api", "4: region "),
-        ("T4,eastus,0,2026-01-01,api", "11: usd_second (USD for one unit for a second) is '0'"),
-        ("T4,eastus,,2026-01-01,api", "11: usd_second "),
-        ("T4,eastus,0.1,today,api", "15: as_of "),
-        ("T4,eastus,0.1,2026-01-01,hearsay", "26: source "),
-        ("T4,eastus", "1: the row has 2 cells, expected 5"),
-    ],
-)
+@of_table("line", "said")
 def test_a_malformed_meter_is_named_with_its_place(line: str, said: str) -> None:
     with pytest.raises(TableError) as raised:
         container_apps.read(f"{container_apps.HEADER}\n{line}\n")

@@ -109,32 +109,6 @@ def test_a_limit_leaves_out_what_is_dearer_and_what_has_no_price() -> None:
     assert unpriced.matches == ()
 
 
-@pytest.mark.parametrize(
-    ("wish", "path"),
-    [
-        (SizeQuery(gpu="A101"), "gpu"),
-        (SizeQuery(gpus=Fraction(3)), "gpus"),
-        (SizeQuery(gpus=Fraction(16), at_least=True), "gpus"),
-        (SizeQuery(gpu_memory_gib=1000), "gpu-memory"),
-        (SizeQuery(gpu_memory_gib=0), "gpu-memory"),
-        (SizeQuery(region="westeuropa"), "region"),
-        (SizeQuery(most_usd_hour=Decimal(0)), "max-price"),
-        (SizeQuery(most_usd_hour=Decimal("NaN")), "max-price"),
-        (SizeQuery(service=Service.CONTAINER_INSTANCES), "service"),
-    ],
-)
-def test_what_no_size_could_ever_have_is_named(wish: SizeQuery, path: str) -> None:
-    [problem] = search.check(wish)
-    assert problem.path == path
-    assert problem.allowed
-
-
-def test_a_possible_wish_has_no_problem() -> None:
-    assert (
-        search.check(SizeQuery(service=Service.AKS, region="West Europe", gpu="A100", gpus=Fraction(2), gpu_memory_gib=80)) == []
-    )
-
-
 WISHES = st.builds(
     SizeQuery,
     service=st.sampled_from(list(TAKES_SIZES)),
@@ -185,13 +159,6 @@ def test_what_replaces_a_machine_for_mpi_is_one_with_infiniband_and_without_gpus
 
 def test_a_gpu_that_is_asked_for_in_place_of_a_machine_for_mpi_is_found() -> None:
     assert "Standard_NC4as_T4_v3" in names(ask(search.like(size("Standard_HC44rs"), SizeQuery(gpu="T4"))))
-
-
-@pytest.mark.parametrize("vcpus", [-1, 0, 369])  # the most is HB368rs_v5's
-def test_a_number_of_vcpus_that_no_size_has_is_named(vcpus: int) -> None:
-    [problem] = search.check(SizeQuery(vcpus=vcpus))
-    assert (problem.path, problem.value, problem.allowed) == ("vcpus", vcpus, "1 to 368")
-    assert search.check(SizeQuery(vcpus=368)) == []
 
 
 def test_what_replaces_a_size_has_at_least_the_memory_on_each_gpu() -> None:

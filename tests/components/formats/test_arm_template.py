@@ -18,7 +18,7 @@ from azure_gpu.formats.arm_template import (
     finish_outputs,
     read_file,
 )
-from tests.support.rows import each_row
+from tests.components.tables import of_table
 
 SCOPE = Scope("sub", "tenant", "rg", "westeurope", "main")
 GROUP = "/subscriptions/sub/resourceGroups/rg"
@@ -79,22 +79,7 @@ def test_missing_and_unknown_parameters_are_told_all_at_once() -> None:
     ]
 
 
-@each_row(
-    ("declared", "value", "message"),
-    [
-        ({"type": "int"}, "1", "the value of the parameter 'p' is a text, not a whole number"),
-        ({"type": "bool"}, 1, "the value of the parameter 'p' is a number, not true or false"),
-        ({"type": "array"}, {}, "the value of the parameter 'p' is an object, not a list"),
-        ({"type": "object"}, [], "the value of the parameter 'p' is a list, not an object"),
-        ({"type": "string", "allowedValues": ["a", "b"]}, "c",
-         "the value of the parameter 'p' is not one of the allowed values ('c')"),
-        ({"type": "int", "minValue": 3}, 2, "the value of the parameter 'p' is less than minValue, 3"),
-        ({"type": "int", "maxValue": 3}, 4, "the value of the parameter 'p' is more than maxValue, 3"),
-        ({"type": "string", "minLength": 3}, "ab", "the length of the value of the parameter 'p' is less than minLength, 3"),
-        ({"type": "array", "maxLength": 1}, [1, 2], "the length of the value of the parameter 'p' is more than maxLength, 1"),
-        ({"type": "number"}, 1, "the parameter 'p' has no known type"),
-    ],
-)  # fmt: skip
+@of_table("declared", "value", "message")
 def test_a_value_that_its_parameter_does_not_take_is_a_problem(declared: Any, value: Any, message: str) -> None:
     assert [problem.message for problem in expanded({"parameters": {"p": declared}}, {"p": value}).problems] == [message]
 
@@ -234,21 +219,7 @@ def test_a_circle_of_dependencies_is_named() -> None:
     assert messages(*entries) == ["circular dependency: A.B/things 'a' → A.B/things 'b' → A.B/things 'c' → A.B/things 'a'"]
 
 
-@pytest.mark.parametrize(
-    ("entries", "message"),
-    [
-        ([thing("a", dependsOn=["b"])], "the resource 'b' is not defined in the template"),
-        ([thing("a"), thing("A")], "the resource 'A.B/things' 'A' is defined twice, also at resources[0]"),
-        ([thing("a", copy={"name": "l", "count": 2})],
-         "the resource 'A.B/things' 'a' is defined twice, in the rounds of a copy loop"),
-        ([thing("a/b")], "the name 'a/b' has 2 parts; the type 'A.B/things' takes 1"),
-        ([{"type": "things", "apiVersion": "1", "name": "a"}], "'things' isn't a resource type"),
-        ([{"type": "A.B/c", "name": "a"}], "the resource has no apiVersion"),
-        (["a"], "a resource is a text, not an object"),
-        ([thing("[reference('x')]")], "reference is not allowed here: its answer is known only while the resources are made"),
-        ([thing("a", condition="maybe")], "the condition is a text, not true or false"),
-    ],
-)  # fmt: skip
+@of_table("entries", "message")
 def test_what_is_wrong_with_a_resource_is_told(entries: list[Any], message: str) -> None:
     assert messages(*entries) == [message]
 

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from azure_gpu.formats.autoscale_formula import Evaluation, Targets, as_text, evaluate, parse, results_of
+from tests.components.tables import of_table
 from tests.support.measured import Measured, Series, steady, values
-from tests.support.rows import each_row
 
 # Of the results that the documentation shows: a Thursday evening.
 NOW = datetime(2016, 10, 13, 19, 18, 47, 805_000, tzinfo=UTC)
@@ -141,81 +141,12 @@ def test_another_time_zone_is_added_as_the_documentation_does() -> None:
     assert value("(-6 * TimeInterval_Hour + time()).day") == "13"
 
 
-@each_row(
-    ("text", "expected"),
-    [
-        ("1 + 2 * 3", "7"),
-        ("(1 + 2) * 3", "9"),
-        ("10 - 4 - 3", "3"),
-        ("8 / 4 / 2", "1"),
-        ("-2 * -3", "6"),
-        ("- -2", "2"),
-        ("!0 + !5", "1"),
-        ("1 < 2 == 1", "1"),
-        ("1 || 0 && 0", "1"),
-        ("0 ? 1 : 1 ? 2 : 3", "2"),
-        ("2 >= 2", "1"),
-        ("2 != 2", "0"),
-        (".5 + 1.25", "1.75"),
-        ("1e3", "1000"),
-        ("2 / 3", "0.666667"),
-        ("vec(1, 2, 3) * 2", "[2,4,6]"),
-        ("vec(1, 2) + vec(3, 4)", "[4,6]"),
-        ("vec(4) / 8", "[0.5]"),
-        ('"b" > "a"', "1"),
-        ('"text"', "text"),
-        ("time() == time()", "1"),
-        ("TimeInterval_Day == TimeInterval_Hour * 24", "1"),
-        ("TimeInterval_Week / 7 > TimeInterval_Hour", "1"),
-        ("TimeInterval_Second - TimeInterval_Millisecond * 1000 == TimeInterval_Zero", "1"),
-        ("TimeInterval_Microsecond == 10 * TimeInterval_100ns", "1"),
-        ("-TimeInterval_Second < TimeInterval_Zero", "1"),
-        ("time() - time() == TimeInterval_Zero", "1"),
-    ],
-)
+@of_table("text", "expected")
 def test_operators_go_by_rank_and_from_left_to_right(text: str, expected: str) -> None:
     assert value(text) == expected
 
 
-@each_row(
-    ("text", "expected"),
-    [
-        ("avg(vec(1, 2, 3))", "2"),
-        ("avg(1, 2, 3)", "2"),
-        ("avg(vec(1, 2, 3), 7)", "3.25"),  # as the documentation has it: avg(1, 2, 3, 7)
-        ("len(vec(1, 2), 3)", "3"),
-        ("len()", "0"),
-        ("sum(vec(1, 2), 3)", "6"),
-        ("max(1, vec(7, 2))", "7"),
-        ("min(4, vec(7, 2))", "2"),
-        ("range(3, vec(9, 1))", "8"),
-        ("norm(3, 4)", "5"),
-        ("std(2, 4, 4, 4, 5, 5, 7, 9)", "2.13809"),  # of a sample: divided by 7
-        ("lg(8)", "3"),
-        ("lg(vec(8, 2))", "[3,1]"),
-        ("lg(8, 2)", "[3,1]"),
-        ("lg(vec(8))", "[3]"),
-        ("ln(1)", "0"),
-        ("log(1000)", "3"),
-        ("ceil(2.1)", "3"),
-        ("ceil(-2.1)", "-2"),
-        ("floor(vec(2.9, -2.1))", "[2,-3]"),
-        ("round(2.5)", "3"),
-        ("round(-2.5)", "-3"),
-        ("percentile(vec(4, 1, 3, 2), 50)", "2"),
-        ("percentile(vec(4, 1, 3, 2), 100)", "4"),
-        ("percentile(vec(4, 1, 3, 2), 0)", "1"),
-        ("val(vec(4, 5, 6), 0)", "4"),
-        ("val(vec(4, 5, 6), 2)", "6"),
-        ("rand() >= 0 && rand() < 1", "1"),
-        ('time("2016-10-13T19:18:47Z").weekday', "4"),
-        ('time("1994-11-05T08:15:30-05:00").hour', "13"),
-        ('time("2016-10-16").weekday', "0"),
-        ('time("Thu, 13 Oct 2016 19:18:47 GMT").minute', "18"),
-        ("time().year * 10000 + time().month * 100 + time().day", "2.0161e+07"),
-        ("time().second", "47"),
-    ],
-)
+@of_table("text", "expected")
 def test_functions_give_what_the_documentation_says(text: str, expected: str) -> None:
     assert value(text) == expected
 
@@ -223,32 +154,7 @@ def test_functions_give_what_the_documentation_says(text: str, expected: str) ->
 TASKS = {"$PendingTasks": values([1, 2, 3, 4, 5, 6, 7, 8, 9, 10], NOW)}
 
 
-@each_row(
-    ("text", "expected"),
-    [
-        ("$PendingTasks.GetSample(1)", "[10]"),
-        ("$PendingTasks.GetSample(3)", "[8,9,10]"),
-        ("$PendingTasks.GetSample(99)", "[1,2,3,4,5,6,7,8,9,10]"),
-        ("$PendingTasks.GetSample(0)", "[]"),
-        ("$PendingTasks.GetSample(TimeInterval_Minute)", "[9,10]"),
-        ("$PendingTasks.GetSample(TimeInterval_Minute * 5, 100)", "[1,2,3,4,5,6,7,8,9,10]"),
-        ("$PendingTasks.GetSample(1 * TimeInterval_Minute, 3 * TimeInterval_Minute)", "[5,6,7,8]"),
-        ("$PendingTasks.GetSample(3 * TimeInterval_Minute, 1 * TimeInterval_Minute, 75)", "[5,6,7,8]"),
-        ("$PendingTasks.GetSample(time() + -1 * TimeInterval_Minute, time())", "[9,10]"),
-        ("$PendingTasks.GetSamplePercent(TimeInterval_Minute * 5)", "100"),
-        ("$PendingTasks.GetSamplePercent(TimeInterval_Minute * 10)", "50"),
-        ("$PendingTasks.GetSamplePercent(TimeInterval_Minute * 10, TimeInterval_Minute * 4)", "16.6667"),
-        ("$PendingTasks.GetSamplePercent(TimeInterval_Second * 15)", "100"),
-        ("$PendingTasks.Count()", "10"),
-        ("$PendingTasks.GetSamplePeriod() == 30 * TimeInterval_Second", "1"),
-        ("$PendingTasks.HistoryBeginTime()", "2016-10-13T19:14:17.805Z"),
-        ("$PendingTasks", "10"),
-        ("$PendingTasks / 4", "2.5"),
-        ("max($PendingTasks, 3)", "10"),
-        ("$ActiveTasks.Count() + $ActiveTasks.GetSamplePercent(TimeInterval_Hour)", "0"),
-        ("max(0, $ActiveTasks.GetSample(1))", "0"),
-    ],
-)
+@of_table("text", "expected")
 def test_samples_come_by_number_by_time_and_by_share(text: str, expected: str) -> None:
     assert value(text, TASKS) == expected
 
@@ -261,37 +167,7 @@ def test_samples_that_are_late_are_missing_as_the_documentation_has_it() -> None
     assert fault(text, late) == "line 2, column 17: 90 percent of the samples are there, and 95 are asked for"
 
 
-@each_row(
-    ("text", "expected"),
-    [
-        ("x = 1 / 0;", "line 1, column 7: this divides by 0"),
-        ("x = 1;\n  y = x / (x - 1);", "line 2, column 9: this divides by 0"),
-        ("x = avg();", "line 1, column 5: avg(…) has no value: the list is empty"),
-        ("x = max($PendingTasks.GetSample(3));", "line 1, column 5: max(…) has no value: the list is empty"),
-        ("x = std(1);", "line 1, column 5: std(…) needs two values or more"),
-        ("x = ln(0);", "line 1, column 5: ln(…) has no value for 0"),
-        ("x = val(vec(1), 1);", "line 1, column 5: val(…) has no element 1: the list has 1"),
-        ("x = percentile(vec(1), 101);", "line 1, column 5: percentile(…) takes 0 to 100, and this is 101"),
-        ("x = vec(1, 2) + vec(1);", "line 1, column 15: the lists have 2 and 1 elements"),
-        ("x = $PendingTasks + 1;", "line 1, column 5: $PendingTasks has no samples yet"),
-        (
-            "x = $PendingTasks.HistoryBeginTime();",
-            "line 1, column 19: there are no samples yet, so their history has no beginning",
-        ),
-        ("$TargetDedicatedNodes = 0 - 1;", "line 1, column 1: $TargetDedicatedNodes is -1, which isn't a number of nodes"),
-        ("x=1;\n$TargetLowPriority = 1e12;", "line 2, column 1: $TargetLowPriorityNodes is 1e+12, which isn't a number of nodes"),
-        ("x = 1e300 * 1e300;", "line 1, column 11: a number is too large"),
-        ("x = floor(1e308 + 1e308);", "line 1, column 17: a number is too large"),
-        ("x = sum(1e308, 1e308);", "line 1, column 5: a number is too large"),
-        ("x = std(1e308, 0 - 1e308);", "line 1, column 5: std(…) is too large"),
-        ("x = TimeInterval_Year * 1e300;", "line 1, column 23: a number is too large"),
-        (
-            "y = 1 ? 2 : vec(1); x = y.GetSample(1);",
-            "line 1, column 27: only variables that the service measures have GetSample(…)",
-        ),
-        ("x = time() + TimeInterval_Year * 9000;", "line 1, column 12: the time lies outside the years 1 to 9999"),
-    ],
-)
+@of_table("text", "expected")
 def test_what_only_the_samples_tell_ends_the_run_with_its_place(text: str, expected: str) -> None:
     assert fault(text) == expected
 

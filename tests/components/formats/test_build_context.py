@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from azure_gpu.formats.build_context import BuildContextError, context_files, context_hash
+from tests.components.tables import rows_of
 from tests.support.examples import examples
 
 SHELL = "find . -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum | cut -c1-16"
@@ -63,18 +64,7 @@ def test_what_a_git_checkout_does_not_have_is_left_out(tmp_path: Path) -> None:
     assert context_files(tmp_path) == ["a.py"]
 
 
-@pytest.mark.parametrize(
-    ("patterns", "left"),
-    [
-        ("build", ["a.log", "deep/a.log", "deep/build/x", "keep"]),
-        ("build/", ["a.log", "deep/a.log", "deep/build/x", "keep"]),
-        ("**/build", ["a.log", "deep/a.log", "keep"]),
-        ("*.log", ["build/x", "deep/a.log", "deep/build/x", "keep"]),
-        ("**/*.log\n# a comment\n\nbuild", ["deep/build/x", "keep"]),
-        ("*\n!keep", ["keep"]),
-        ("?eep", ["a.log", "build/x"]),
-    ],
-)
+@pytest.mark.parametrize(("patterns", "left"), rows_of(__file__, "dockerignore_leaves_out_what_it_names"))
 def test_dockerignore_leaves_out_what_it_names(tmp_path: Path, patterns: str, left: list[str]) -> None:
     fill(tmp_path, {"a.log": b"", "build/x": b"", "deep/a.log": b"", "deep/build/x": b"", "keep": b""})
     (tmp_path / ".dockerignore").write_text(patterns)

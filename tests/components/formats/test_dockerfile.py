@@ -1,9 +1,9 @@
 """Dockerfiles: every instruction that is read, with its line, and what is said about the rest."""
 
-import pytest
 from hypothesis import given, strategies as st
 
 from azure_gpu.formats.dockerfile import Arg, Cmd, Copy, Entrypoint, Env, From, Instruction, Note, Run, Workdir, parse, substitute
+from tests.components.tables import of_table
 from tests.support.rows import each_row
 
 
@@ -51,26 +51,13 @@ def test_a_continued_line_keeps_its_first_number_and_skips_comments_inside() -> 
     assert instructions("RUN make \\\n  # why\n\n  install\nUSER x") == [Run(2, "make install"), Note(6, "USER", "x")]
 
 
-@each_row(
-    ("text", "path", "said"),
-    [
-        ("FROM a\nFETCH b", "w/Dockerfile:2", "the instruction FETCH isn't read here"),
-        ("FROM a\nADD b /c", "w/Dockerfile:2", "the instruction ADD isn't read here"),
-        ("RUN make", "w/Dockerfile:1", "only ARG may stand before the first FROM"),
-        ("FROM a b", "w/Dockerfile:1", "FROM takes an image"),
-        ("FROM a\nCOPY x", "w/Dockerfile:2", "at least one source"),
-        ("FROM a\n\nCMD [\"a\", 'b']", "w/Dockerfile:3", "isn't valid JSON"),
-        ("FROM a\nCMD [1]", "w/Dockerfile:2", "text only"),
-        ("FROM a\nENV A=1 B", "w/Dockerfile:2", "can't be read from 'B' on"),
-        ("FROM a\nRUN <<EOF", "w/Dockerfile:2", "here-documents"),
-        ("FROM a\nRUN cat <<-'EOF' > x", "w/Dockerfile:2", "here-documents"),
+@of_table(
+    "text",
+    "path",
+    "said",
+    more=[
         ("FROM a\nRUN " + "[" * 5_000, "w/Dockerfile:2", "the list can't be read"),
         ("FROM a\nRUN [" + "1" * 5_000 + "]", "w/Dockerfile:2", "the list can't be read"),
-        ('FROM a\nRUN ["\\ud800"]', "w/Dockerfile:2", "half of a character"),
-        ("FROM a\nRUN", "w/Dockerfile:2", "RUN has no argument"),
-        ("FROM a\nARG 1x", "w/Dockerfile:2", "ARG takes one name"),
-        ("# escape=`\nFROM a", "w/Dockerfile:1", "ESCAPE"),
-        ("# nothing", "w/Dockerfile:1", "FROM is missing"),
     ],
 )
 def test_what_is_not_read_is_named_with_file_and_line(text: str, path: str, said: str) -> None:
@@ -84,18 +71,7 @@ def test_all_problems_come_at_once() -> None:
     assert [problem.path for problem in problems] == ["Dockerfile:2", "Dockerfile:3", "Dockerfile:4"]
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("$A-${A}", "1-1"),
-        ("${A:-x}${E:-x}${N:-y}", "1xy"),
-        ("${A:+set}${E:+set}", "set"),
-        ("${N:-${A}}", "${N:-1}"),
-        ("$N", ""),
-        ("\\$A", "$A"),
-        ("a$", "a$"),
-    ],
-)
+@of_table("text", "value")
 def test_variables_are_filled_in(text: str, value: str) -> None:
     assert substitute(text, {"A": "1", "E": ""}) == value
 

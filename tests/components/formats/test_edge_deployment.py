@@ -11,6 +11,7 @@ from azure_gpu.edge.args import EdgeJobSettings
 from azure_gpu.formats import edge_deployment
 from azure_gpu.formats.edge_deployment import named
 from azure_gpu.shared.validation import check, key_hints
+from tests.components.tables import of_table
 from tests.support.edge_documents import COMPANION, FRAGMENT
 
 
@@ -99,20 +100,7 @@ def test_what_a_job_here_has_not_is_left_out_with_a_warning_each() -> None:
     assert {problem.severity for problem in problems} == {Severity.WARNING}
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "empty"),
-        ("- 1\n", "no name"),
-        ("kind: Service\nmetadata: {name: x}\n", "aren't jobs"),
-        ("a: {b: [c\n", "not YAML"),
-        ("kind: Job\nspec: {}\n", "no container"),
-        ("env: 5\nimage: a\n", "env is a list"),
-        ("env:\n- {name: CUDA_MPS_ACTIVE_THREAD_PERCENTAGE, value: a-fifth}\n", "percentage"),
-        ("metadata: {name: x}\n", "no container"),
-    ],
-    ids=["nothing", "a-number", "a-service", "no-yaml", "an-empty-job", "env-of-a-number", "no-percentage", "a-name-alone"],
-)
+@of_table("text", "message")
 def test_what_cannot_be_read_is_said_with_its_place(text: str, message: str) -> None:
     _, problems = edge_deployment.read(text, "d.yaml")
     assert any(message in problem.message for problem in problems)

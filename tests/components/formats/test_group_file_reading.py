@@ -9,6 +9,7 @@ from azure_gpu.catalog.problems import Problem, Severity, errors
 from azure_gpu.formats.container_group_file import GroupInFile, read
 from azure_gpu.formats.container_group_settings import settings_of
 from azure_gpu.formats.stack_file import SECRET
+from tests.components.tables import of_table
 from tests.support.container_group_files import EXPORTED_2018, FILES, GPU_YAML, SIDECAR_2018, VOLUMES_2019
 from tests.support.container_group_templates import GPU_TEMPLATE, PASSWORD, TEMPLATE_2021
 from tests.support.examples import examples
@@ -148,30 +149,7 @@ _SCHEMA = "https://schema.management.azure.com/schemas/2019-04-01/deploymentTemp
 EMPTY_TEMPLATE = f'{{"$schema": "{_SCHEMA}", "contentVersion": "1.0.0.0", "resources": []}}'
 
 
-@each_row(
-    ("old", "new", "line", "said"),
-    [
-        ("apiVersion: '2018-10-01'", "apiVersoin: '2018-10-01'", 2, "no property 'apiVersoin'"),
-        ("memoryInGB: 1.5", "memory: 1.5", 12, "no property 'memory'"),
-        ("memoryInGB: 1.5", "memoryInGB: much", 12, "expected a number, got text"),
-        ("cpu: 1.0", "cpu: yes", 11, "expected a number, got true or false"),
-        ("count: 1", "count: 1.5", 14, "isn't a whole number"),
-        ("osType: Linux", "osType: Linus", 16, "not one of the values"),
-        ("osType: Linux", "ostype: [Linux]", 16, "expected text, got a list"),
-        ("      image: k8s-gcrio.azureedge.net/cuda-vector-add:v0.1\n", "", 7, "image is missing"),
-        ("  - name: gpucontainer\n    properties:", "  - properties:", 6, "name is missing"),
-        ("            sku: K80\n", "", 13, "sku is missing"),
-        ("  osType: Linux\n", "", 4, "osType is missing"),
-        (IMAGE, "image: <acrLoginServer>/app:v1", 8, "<acrLoginServer> is a placeholder"),
-        (IMAGE, "image: app:${TAG}", 8, "${TAG} is a placeholder"),
-        (IMAGE, "image: {{ image }}", 8, "{{…}} is a placeholder"),
-        (IMAGE, "image: $(az acr show -n x)/y", 8, "$(az acr show -n x) is a placeholder"),
-        (IMAGE, "image: [parameters('image')]", 8, "expected text, got a list"),
-        ("name: gpucontainergroup", "name: on", 3, "is a boolean"),
-        ("restartPolicy: OnFailure", "restartPolicy: OnFailure\n  cpu: 1", 18, "no property 'cpu'"),
-        ("  containers:\n", "  containers: []\n  initContainers:\n", 5, "no container"),
-    ],
-)  # fmt: skip
+@of_table("old", "new", "line", "said")
 def test_what_is_wrong_is_said_with_its_line(old: str, new: str, line: int, said: str) -> None:
     assert old in GPU_YAML
     problems = refused(GPU_YAML.replace(old, new))
@@ -260,20 +238,7 @@ def test_a_placeholder_for_a_secret_is_a_reminder() -> None:
     assert "properties.imageRegistryCredentials[0].password" in groups[0].secrets
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("services:\n  web:\n    image: nginx\n", "Docker Compose"),
-        ("apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n", "Kubernetes"),
-        ("containers: []\nosType: Linux\nname: a\n", "az container show"),
-        ('{"parameters": {"a": {"value": 1}}}', "a parameter file"),
-        ("- 1\n", "not a container group"),
-        ("just words\n", "not a container group"),
-        ("type: Microsoft.Batch/batchAccounts\nproperties: {}\n", "a Microsoft.Batch/batchAccounts"),
-        ("param location string = 'eastus'\nresource g 'x' = {}\n", "Bicep"),
-        (EMPTY_TEMPLATE, "no resource of this template"),
-    ],
-)  # fmt: skip
+@of_table("text", "said")
 def test_what_is_no_container_group_is_called_what_it_is(text: str, said: str) -> None:
     groups, problems = read(text, "f")
     assert groups == []

@@ -4,47 +4,18 @@ from hypothesis import given, strategies as st
 
 from azure_gpu.formats import image_reference
 from azure_gpu.formats.image_reference import ImageReference
-from tests.support.rows import each_row
+from tests.components.tables import of_table
 
 DIGEST = "sha256:" + "0123456789abcdef" * 4
 
 
-@each_row(
-    ("text", "full"),
-    [
-        ("python", "docker.io/library/python:latest"),
-        ("python:3.11-slim", "docker.io/library/python:3.11-slim"),
-        ("microsoft/samples-tf-mnist-demo:gpu", "docker.io/microsoft/samples-tf-mnist-demo:gpu"),
-        ("index.docker.io/library/python", "docker.io/library/python:latest"),
-        ("k8s-gcrio.azureedge.net/cuda-vector-add:v0.1", "k8s-gcrio.azureedge.net/cuda-vector-add:v0.1"),
-        ("localhost/app", "localhost/app:latest"),
-        ("localhost:5000/team/app:1", "localhost:5000/team/app:1"),
-        ("reg.azurecr.io/a/b/c__d-e.f:Tag_1", "reg.azurecr.io/a/b/c__d-e.f:Tag_1"),
-        (f"reg.azurecr.io/app@{DIGEST}", f"reg.azurecr.io/app@{DIGEST}"),
-        (f"python:3.11@{DIGEST}", f"docker.io/library/python:3.11@{DIGEST}"),
-    ],
-)
+@of_table("text", "full")
 def test_a_reference_is_completed_as_docker_completes_it(text: str, full: str) -> None:
     assert str(image_reference.parse(text)) == full
     assert image_reference.check(text, "image") == []
 
 
-@each_row(
-    ("text", "said", "fix"),
-    [
-        ("", "it is empty", "name an image"),
-        ("my image", "white space", "remove"),
-        ("https://reg.azurecr.io/app:1", "web address", "write 'reg.azurecr.io/app:1'"),
-        ("reg.azurecr.io/App:1", "capital letters", "write 'app'"),
-        ("app:", "the tag ''", "tag"),
-        ("app:-x", "the tag '-x'", "tag"),
-        ("app:" + "x" * 129, "128 letters", "tag"),
-        ("app@sha256:12", "hexadecimal", "digest"),
-        ("a//b", "the repository 'a//b'", "repository"),
-        ("-reg.io/app", "the registry '-reg.io'", "registry"),
-        ("reg.io/" + "a" * 250, "257 characters", "shorter"),
-    ],
-)
+@of_table("text", "said", "fix")
 def test_what_cannot_be_parsed_is_said_with_the_likely_fix(text: str, said: str, fix: str) -> None:
     assert image_reference.parse(text) is None
     (problem,) = image_reference.check(text, "container_groups.train.image")

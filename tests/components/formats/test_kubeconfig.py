@@ -5,6 +5,7 @@ import yaml
 
 from azure_gpu.formats import kubeconfig
 from azure_gpu.formats.kubeconfig import KubeconfigError
+from tests.components.tables import of_table
 
 WHOLE = {
     "apiVersion": "v1",
@@ -47,18 +48,7 @@ def test_another_context_is_read_by_its_name_with_the_command_that_logs_in() -> 
     assert found.exec.environment == {"AZURE_AUTHORITY_HOST": "https://login.microsoftonline.com/"}
 
 
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"current-context": ""}, "no current context"),
-        ({"current-context": "gone"}, "no context that is called 'gone'"),
-        ({"clusters": "none"}, "no list of clusters"),
-        ({"clusters": []}, "no cluster that is called 'device'"),
-        ({"clusters": [{"name": "device", "cluster": {"server": "http://10.0.0.4"}}]}, "isn't an https address"),
-        ({"users": [{"name": "me", "user": {"auth-provider": {"name": "azure"}}}]}, "auth-provider"),
-    ],
-    ids=["no-context", "unknown-context", "no-clusters", "unknown-cluster", "http", "auth-provider"],
-)
+@of_table("changed", "message")
 def test_what_is_missing_is_said(changed: dict[str, object], message: str) -> None:
     with pytest.raises(KubeconfigError, match=message):
         kubeconfig.read(yaml.safe_dump({**WHOLE, **changed}))

@@ -3,11 +3,10 @@
 import json
 from typing import Any
 
-import pytest
 from hypothesis import example, given, strategies as st
 
 from azure_gpu.formats import lenient_json
-from tests.support.rows import each_row
+from tests.components.tables import of_table
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -23,19 +22,7 @@ def value_of(text: str) -> Any:
     return document.value
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ('{"a": 1,}', {"a": 1}),
-        ("[1, 2, ]", [1, 2]),
-        ('// first\n{"a": /* here */ 1} // last', {"a": 1}),
-        ('{"a": "one\n two"}', {"a": "one\n two"}),
-        ('{"a": "https://x/*y*/ // z"}', {"a": "https://x/*y*/ // z"}),
-        ('\ufeff{"a":\t1.5e3}', {"a": 1500.0}),
-        ('{"a": "\\u00e9\\n\\"\\ud83d\\ude00"}', {"a": 'é\n"😀'}),
-        ("{}\r\n", {}),
-    ],
-)
+@of_table("text", "value")
 def test_what_is_more_than_json_is_read(text: str, value: Any) -> None:
     assert value_of(text) == value
 
@@ -47,28 +34,7 @@ def test_every_value_has_the_line_at_which_it_is_written() -> None:
     assert document.at("a[1].b.nothing") == "f.json:4: a[1].b.nothing"
 
 
-@each_row(
-    ("text", "line", "message", "fix"),
-    [
-        ('{"a": 1\n "b": 2}', 1, "a comma is missing between two values", "write a comma at the end of line 1"),
-        ('{"a": 1,\n "a": 2}', 2, "the key 'a' is there twice in one object", "remove one; the first is at line 1"),
-        ('{"a": NaN}', 1, "NaN isn't JSON", "write a number, or null"),
-        ('{"a": -Infinity}', 1, "-Infinity isn't JSON", "write a number, or null"),
-        ('{"a": True}', 1, "JSON doesn't know True", "write true"),
-        ("{a: 1}", 1, "the key a has no quotes", 'write "a"'),
-        ('{"a": Linux}', 1, "a text without quotes: Linux", "put it in double quotes"),
-        ('{"a" 1}', 1, "a colon is missing after the key 'a'", "write a colon between key and value"),
-        ('{"a": }', 1, "the key 'a' has no value", "write a value, or null"),
-        ('{"a": 01}', 1, "01 isn't a number in JSON", "write it in digits, or as a text in double quotes"),
-        ('{"a": "\\x"}', 1, "\\x isn't an escape in JSON", "write \\\\ for a backslash"),
-        ('{"a": 1}\n}', 2, "something follows after the end of the JSON value", "remove it, or a } or ] too many before it"),
-        ('{"a": [1\n', 2, "the list that begins at line 1 is never closed", "add a ]"),
-        ('{"a": "x', 1, "a text that begins here is never closed", 'add a " at its end'),
-        ('{"a": 1} /* x', 1, "a comment that begins here is never closed", "add */ at its end"),
-        ("{'a': 1}", 1, "a key is in single quotes", "use double quotes"),
-        ("", 1, "the file is empty", "write an object: { … }"),
-    ],
-)
+@of_table("text", "line", "message", "fix")
 def test_a_mistake_is_told_with_its_line_and_the_likely_fix(text: str, line: int, message: str, fix: str) -> None:
     _, problems = lenient_json.read(text, "f.json")
     assert [(problem.path, problem.message, problem.fix) for problem in problems] == [(f"f.json:{line}", message, fix)]

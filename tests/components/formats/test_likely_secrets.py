@@ -1,9 +1,8 @@
 """What is taken for a secret, or for a placeholder, without anything saying so."""
 
-import pytest
-
 from azure_gpu.formats import placeholders
 from azure_gpu.formats.likely_secrets import holds_secret, is_secret_name, without_secrets
+from tests.components.tables import of_table
 from tests.support.rows import each_row
 
 
@@ -29,34 +28,12 @@ def test_names_of_other_things(name: str) -> None:
     assert not is_secret_name(name)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "postgres://app:s3cret@db/app",
-        "https://ghp_0123456789abcdefghij@github.com/a/b",
-        "AccountName=a;AccountKey=abc==;",
-        "https://a.blob.core.windows.net/c?sv=2019&sig=abc%3D",
-        "run --password=abc",
-        "app:s3cret@tcp(db:3306)/app",
-        "-----BEGIN RSA PRIVATE KEY-----",
-    ],
-)
+@of_table("text")
 def test_texts_with_a_secret_in_them(text: str) -> None:
     assert holds_secret(text)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "https://example.com:8080/a@b",
-        "nginx:1.15",
-        "password",
-        "echo --token-count 3",
-        "user@example.com",
-        "http://db:5432/x",
-        "",
-    ],
-)
+@of_table("text")
 def test_texts_without_one(text: str) -> None:
     assert not holds_secret(text)
 
@@ -82,24 +59,6 @@ def test_a_long_text_takes_no_longer_than_its_length_says() -> None:
     assert not holds_secret("a." * 200_000 + "eyJ-" * 100_000)
 
 
-@each_row(
-    ("text", "found"),
-    [
-        ("<acrLoginServer>/app:v1", "<acrLoginServer>"),
-        ("/subscriptions/<Subscription ID>/x", "<Subscription ID>"),
-        ("app:${TAG}", "${TAG}"),
-        ("{{ image }}", "{{ image }}"),
-        ("$(az acr show --query $(x))", "$(az acr show --query $(x))"),
-        ("#{Tag}#", "#{Tag}#"),
-        ("__IMAGE__", "__IMAGE__"),
-        ("[your-registry].azurecr.io", "[your-registry]"),
-        ("a < b and c > d", ""),
-        ("nginx:1.15", ""),
-        ("$IMAGE_TAG", "$IMAGE_TAG"),
-        ("$HOME/x", ""),
-        ("price: 5$ US", ""),
-        ("[secret]", ""),
-    ],
-)
+@of_table("text", "found")
 def test_placeholders(text: str, found: str) -> None:
     assert placeholders.find(text) == found

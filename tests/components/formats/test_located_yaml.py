@@ -5,9 +5,9 @@ from hypothesis import given, strategies as st
 
 from azure_gpu.catalog.problems import Severity
 from azure_gpu.formats import located_yaml
+from tests.components.tables import of_table
 from tests.support.container_group_files import GPU_YAML
 from tests.support.container_group_templates import PASSWORD
-from tests.support.rows import each_row
 
 
 def told(text: str) -> list[str]:
@@ -76,23 +76,11 @@ def test_words_of_yaml_are_booleans_and_as_keys_words(word: str) -> None:
     assert document.value == {word: word.lower() in ("yes", "on", "true")}
 
 
-@each_row(
-    ("text", "line", "said"),
-    [
-        ("", "f.yaml", "empty"),
-        ("# only a remark\n", "f.yaml", "empty"),
-        ("a: 1\n---\nb: 2\n", "f.yaml:3", "2 YAML documents"),
-        ("a: [1, 2\nb: 3\n", "f.yaml:2", "not YAML"),
-        ("a: 'open\n", "f.yaml:2", "not YAML"),
-        ("a: 1\n b: 2\n", "f.yaml:2", "not YAML"),
-        ("a: *nowhere\n", "f.yaml:1", "undefined alias"),
-        ("? [a, b]\n: 1\n", "f.yaml:1", "the key is a list or a mapping"),
-        ("a: !Ref thing\n", "f.yaml:1: a", "a tag of YAML"),
-        ("a: b\x00c\n", "f.yaml:1", "not text that YAML takes"),
-        ("[" * 5_000, "f.yaml:1", "more than 64 deep"),
-        ("a: &a [*a]\n", "f.yaml:1", "never ends"),
-        ("a" * 1_000_001, "f.yaml", "1000001 characters"),
-    ],
+@of_table(
+    "text",
+    "line",
+    "said",
+    more=[("[" * 5_000, "f.yaml:1", "more than 64 deep"), ("a" * 1_000_001, "f.yaml", "1000001 characters")],
 )
 def test_what_is_wrong_is_said_with_its_line(text: str, line: str, said: str) -> None:
     problems = located_yaml.read(text, "f.yaml")[1]

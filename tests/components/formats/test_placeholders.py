@@ -3,21 +3,10 @@
 import pytest
 
 from azure_gpu.formats import placeholders
+from tests.components.tables import of_table
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("a {{ image }} b", "{{ image }}"),
-        ("{{ {'a': 1} }}", "{{ {'a': 1} }}"),
-        ("{{ open {{ image }}", "{{ image }}"),
-        ("x ${TAG}", "${TAG}"),
-        ("$(cat tag)", "$(cat tag)"),
-        ("<acrLoginServer>/x", "<acrLoginServer>"),
-        ("#{tag}#", "#{tag}#"),
-        ("plain {text}", ""),
-    ],
-)
+@of_table("text", "found")
 def test_the_first_one_is_found(text: str, found: str) -> None:
     assert placeholders.find(text) == found
 

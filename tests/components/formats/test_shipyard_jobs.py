@@ -8,9 +8,9 @@ import yaml
 from azure_gpu.catalog.problems import Problem, errors
 from azure_gpu.formats import task_file
 from azure_gpu.formats.shipyard import files
-from azure_gpu.formats.shipyard.factories import MOST
 from azure_gpu.formats.shipyard.jobs import JobSettings, settings_of
 from azure_gpu.formats.task_file import Output, ResourceFile
+from tests.components.tables import of_table
 from tests.support.shipyard_files import MPI, MPI_POOL, OLD, TRAIN, VOLUMES_CONFIG
 
 
@@ -109,17 +109,7 @@ def test_a_job_of_2_x() -> None:
     assert (task.id, task.image, task.command) == ("task-00000", "alpine:3", "true")
 
 
-@pytest.mark.parametrize(
-    ("factory", "expected"),
-    [
-        ("repeat: 3", ["run {}"] * 3),
-        ("parametric_sweep: {product: [{start: 0, stop: 6, step: 2}]}", ["run 0", "run 2", "run 4"]),
-        ("parametric_sweep: {product: [{start: 3, stop: 0, step: -1}]}", ["run 3", "run 2", "run 1"]),
-        ("parametric_sweep: {combinations: {iterable: [a, b, c], length: 1}}", ["run a", "run b", "run c"]),
-        ("parametric_sweep: {zip: [ab]}", ["run a", "run b"]),
-        ("parametric_sweep: {product_iterables: [[x, y]]}", ["run x", "run y"]),
-    ],
-)
+@of_table("factory", "expected")
 def test_a_factory_makes_the_commands(factory: str, expected: list[str]) -> None:
     assert commands(factory) == expected
 
@@ -146,19 +136,7 @@ def test_numbers_are_drawn_once_and_within_their_range() -> None:
     assert all(2 <= float(command.removeprefix("run ")) <= 3 for command in uniform)
 
 
-@pytest.mark.parametrize(
-    ("factory", "command", "said"),
-    [
-        ("parametric_sweep: {product: [{start: 0, stop: 2, step: 0}]}", "{}", "a step that isn't 0"),
-        (f"repeat: {MOST + 1}", "x", "more than"),
-        ("parametric_sweep: {}", "x", "it is none of"),
-        ("parametric_sweep: {zip: [ab]}", "{1}", "a brace that stands for none"),
-        ("parametric_sweep: {zip: [ab]}", "{0.__class__}", "a brace that stands for none"),
-        ("parametric_sweep: {zip: [ab]}", "{", "Single"),
-        ("random: {generate: 0, integer: {start: 0, stop: 1, step: 1}}", "{}", "generate is a number"),
-        ("random: {generate: 2, distribution: {beta: {alpha: 1}}}", "{}", "beta takes alpha, beta"),
-    ],
-)
+@of_table("factory", "command", "said")
 def test_a_factory_that_makes_no_sense_is_a_problem(factory: str, command: str, said: str) -> None:
     job = of_task(f"docker_image: a\ncommand: '{command}'\ntask_factory:\n  {factory}")
     (problem,) = job.problems

@@ -15,7 +15,6 @@ from tests.components.recording import KEYS, PROJECT, STACK, SUBSCRIPTION, Recor
 from tests.components.settings_of import TODAY, configuration, encrypted, pure_problems
 from tests.components.stack import test_keep
 from tests.components.test_constructors import LOOK_UPS, refused
-from tests.components.test_role_commands import granted_by
 
 OF_COMPANY = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/company/providers"
 EXISTING = f"{OF_COMPANY}/Microsoft.ManagedIdentity/userAssignedIdentities/company"
@@ -66,64 +65,6 @@ def problems_of(said: Mapping[str, Any]) -> list[tuple[str, str]]:
     return found
 
 
-@pytest.fixture(scope="module")
-def recorded() -> Recorded:
-    return run_program(configuration(SAYS))
-
-
-def test_who_trains_keeps_what_it_has_and_who_serves_pulls_and_reads(recorded: Recorded) -> None:
-    of_stack = [role[:3] for role in recorded.roles if role.who.startswith("foundation-")]
-    assert of_stack == [
-        ("foundation-identity", "AcrPull", "foundation-registry"),
-        ("foundation-identity", "Storage Blob Data Contributor", "foundation-storage"),
-        ("foundation-serving-identity", "AcrPull", "foundation-registry"),
-        ("foundation-serving-identity", "AzureML Metrics Writer (preview)", "ml-workspace"),
-        ("foundation-serving-identity", "Storage Blob Data Reader", "foundation-storage"),
-    ]
-
-
-def test_an_endpoint_speaks_as_it_and_computes_as_the_stacks(recorded: Recorded) -> None:
-    assert recorded.named("digits-endpoint").inputs["identity"]["userAssignedIdentities"] == [
-        "/id-of/foundation-serving-identity"
-    ]
-    assert recorded.named("own-endpoint").inputs["identity"] == {"type": "SystemAssigned"}
-    compute = recorded.named("ml-compute-training").inputs["identity"]
-    assert compute["userAssignedIdentities"] == ["/id-of/foundation-identity"]
-    traffic = recorded.named("digits-traffic").inputs["properties"]["template"]
-    assert "/id-of/foundation-serving-identity" in str(traffic)
-    assert "/id-of/foundation-identity" not in str(traffic)
-
-
-def test_an_endpoint_waits_for_its_roles(recorded: Recorded) -> None:
-    roles = {recorded.named(f"foundation-serving-{which}-role").urn for which in ("pull", "blob")}
-    assert roles <= set(recorded.named("digits-endpoint").dependencies)
-
-
-def test_services_that_fetch_a_model_run_as_a_service_account_of_its_own(recorded: Recorded) -> None:
-    def pod(name: str, kind: str) -> dict[str, Any]:
-        return recorded.named(f"shared-{kind}-{name}").inputs["spec"]["template"]["spec"]
-
-    assert pod("digits", "deployment")["serviceAccountName"] == "serving-identity"
-    assert "serviceAccountName" not in pod("plain", "deployment")
-    assert "serviceAccountName" not in pod("trained", "job")
-    clients = {
-        name: recorded.named(f"shared-service-account-{name}").inputs["metadata"]["annotations"]
-        for name in ("stack-identity", "serving-identity")
-    }
-    assert clients == {
-        "stack-identity": {"azure.workload.identity/client-id": "client-of-foundation-identity"},
-        "serving-identity": {"azure.workload.identity/client-id": "client-of-foundation-serving-identity"},
-    }
-    credentials = {each.name: each for each in recorded.of_type(CREDENTIAL)}
-    assert {name: each.inputs["subject"] for name, each in credentials.items()} == {
-        "shared-credential": "system:serviceaccount:gpu-jobs:stack-identity",
-        "shared-serving-credential": "system:serviceaccount:gpu-jobs:serving-identity",
-    }
-    of_serving = credentials["shared-serving-credential"].dependencies
-    assert recorded.named("foundation-serving-identity").urn in of_serving
-    assert recorded.named("foundation-identity").urn not in of_serving
-
-
 def test_without_it_everything_speaks_as_the_stacks_identity() -> None:
     alone = run_program(configuration(says({"serving_identity": None})))
     assert not [each.name for each in alone.registrations if "serv" in each.name and "service" not in each.name]
@@ -131,12 +72,6 @@ def test_without_it_everything_speaks_as_the_stacks_identity() -> None:
     assert ("foundation-identity", "AzureML Metrics Writer (preview)", "ml-workspace", "MlWorkspace::ml") in alone.roles
     pod = alone.named("shared-deployment-digits").inputs["spec"]["template"]["spec"]
     assert pod["serviceAccountName"] == "stack-identity"
-
-
-def test_the_commands_of_an_administrator_grant_the_same(recorded: Recorded) -> None:
-    told = run_program(configuration(says(assign_roles=False, ml_endpoints={"digits": SAYS["ml_endpoints"]["digits"]})))
-    assert told.roles == []
-    assert granted_by(told) == {tuple(role)[:3] for role in recorded.roles}
 
 
 def test_another_identity_is_another_endpoint() -> None:
@@ -192,19 +127,6 @@ def test_services_need_one_that_the_stack_has_made() -> None:
 )
 def test_where_nothing_would_speak_as_it_there_is_a_warning(sections: dict[str, Any]) -> None:
     assert problems_of(says(**sections)) == [("foundation.serving_identity", "warning")]
-
-
-def test_an_existing_one_gets_the_roles_that_it_does_not_have() -> None:
-    answer = {"id": EXISTING, "principalId": "principal-of-company", "clientId": "client"}
-    answers = {"azure-native:managedidentity:getUserAssignedIdentity": answer}
-    parts = {"serving_identity": {"existing": EXISTING}}
-    found = run_program(configuration(says(parts, clusters=None)), {**KEYS, **answers})
-    assert [role[1:3] for role in found.roles if role.who == "company"] == [
-        ("AcrPull", "foundation-registry"),
-        ("AzureML Metrics Writer (preview)", "ml-workspace"),
-        ("Storage Blob Data Reader", "foundation-storage"),
-    ]
-    assert found.named("digits-endpoint").inputs["identity"]["userAssignedIdentities"] == [EXISTING]
 
 
 def test_tools_know_its_name_and_that_it_gets_roles() -> None:

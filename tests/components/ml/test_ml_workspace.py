@@ -7,22 +7,20 @@ from typing import Any
 import pulumi
 import pytest
 
-from azure_gpu.catalog.problems import Severity
 from azure_gpu.foundation.args import FoundationWiring
 from azure_gpu.foundation.foundation import Foundation
 from azure_gpu.ml.workspace import assets as workspace_assets
-from azure_gpu.ml.workspace.args import ComputeArgs, MlWorkspaceWiring, ModelArgs, Network
+from azure_gpu.ml.workspace.args import MlWorkspaceWiring
 from azure_gpu.ml.workspace.extension import gpu_problems
 from azure_gpu.ml.workspace.immutable import changed_content
-from azure_gpu.ml.workspace.rules import problems_of
 from azure_gpu.ml.workspace.workspace import MlWorkspace
 from azure_gpu.shared.attachable import ClusterOfWorkspace
 from azure_gpu.shared.context import OfStack
 from azure_gpu.shared.refusal import Refused
 from azure_gpu.shared.wired import Wired
 from azure_gpu.shared.workloads import Workload
-from tests.components.ml.ml_workspaces import CLUSTERS, CUDA, END, EVERYTHING, T4, VMS, ZONES
-from tests.components.recording import KEYS, UNKNOWN, Recorded, Registration, declare, readable
+from tests.components.ml.ml_workspaces import CLUSTERS, CUDA, END, EVERYTHING, T4, VMS
+from tests.components.recording import KEYS, UNKNOWN, Recorded, Registration, declare
 from tests.components.settings_of import STACK_ARGS, args_of
 
 ML = "azure-native:machinelearningservices"
@@ -66,49 +64,6 @@ def named(recorded: Recorded, name: str) -> Registration:
     return found
 
 
-@pytest.mark.parametrize("preview", [False, True], ids=["up", "preview"])
-def test_two_workspaces_in_one_program_share_no_urn(preview: bool) -> None:
-    def build() -> None:
-        dependencies: OfStack = {"stack": STACK_ARGS, **Foundation("foundation", Wired(FOUNDATION)).dependencies}
-        MlWorkspace("one", Wired(args_of(MlWorkspaceWiring, dependencies, EVERYTHING, {"clusters": CLUSTERS, "vms": VMS})))
-        MlWorkspace("two", Wired({**dependencies, "computes": {"t4": {"size": T4, "expires_after": END}}}))
-
-    urns = [each.urn for each in declare(build, preview=preview, lookups={}).registrations]
-    assert len(urns) == len(set(urns))
-
-
-def test_workspace_and_vault_have_no_name_that_a_deleted_one_could_still_hold() -> None:
-    recorded = declared()
-    assert "workspaceName" not in recorded.one(f"{ML}:Workspace").inputs
-    assert "vaultName" not in recorded.one("azure-native:keyvault:Vault").inputs
-    workspace = declared(workspace_name="vision").one(f"{ML}:Workspace")
-    assert (workspace.inputs["workspaceName"], workspace.delete_before_replace) == ("vision", True)
-
-
-def test_a_workspace_waits_for_the_rights_of_its_identity_and_what_is_in_it_for_the_right_on_itself() -> None:
-    recorded = declared(computes={"t4": {"size": T4, "expires_after": END}})
-    workspace = recorded.one(f"{ML}:Workspace")
-    on_others = {each.name: each for each in recorded.of_type(ROLE) if each.name.startswith("ml-")}
-    on_itself = on_others.pop("ml-workspace-role")
-    on_others.pop("ml-metrics-role")  # the stack's identity's
-    assert {name: each.inputs["roleDefinitionId"][-36:] for name, each in on_others.items()} == {
-        "ml-storage-role": "b24988ac-6180-42a0-ab88-20f7382dd24c",  # Contributor
-        "ml-storage-blob-role": "ba92f5b4-2d11-453d-a403-e96b0029c9fe",  # Storage Blob Data Contributor
-        "ml-vault-role": "b24988ac-6180-42a0-ab88-20f7382dd24c",
-        "ml-vault-secrets-role": "00482a5a-887f-4fb3-b363-3b7fe8e74483",  # Key Vault Administrator
-        "ml-registry-role": "b24988ac-6180-42a0-ab88-20f7382dd24c",
-        "ml-insights-role": "b24988ac-6180-42a0-ab88-20f7382dd24c",
-    }
-    assert {each.urn for each in on_others.values()} <= set(workspace.dependencies)
-    compute = named(recorded, "ml-compute-t4")
-    assert on_itself.urn in compute.dependencies
-    assert compute.deleted_with == workspace.urn
-    # The stack's own identity has its rights before anything can run as it.
-    assert named(recorded, "foundation-blob-role").urn in workspace.dependencies
-    assert compute.inputs["identity"]["userAssignedIdentities"] == ["/id-of/foundation-identity"]
-    assert workspace.inputs["identity"]["userAssignedIdentities"] == ["/id-of/ml-identity"]
-
-
 def test_the_identity_may_approve_private_endpoints_once_on_each_resource_that_rules_lead_to() -> None:
     lake = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Storage/storageAccounts/lake"
     account = declared().one("azure-native:storage:StorageAccount").inputs["accountName"]
@@ -133,39 +88,6 @@ def test_the_identity_may_approve_private_endpoints_once_on_each_resource_that_r
     [commands] = [line for line in told if "before the workspace can be created" in line]
     [on_lake] = [line for line in commands.splitlines() if line.endswith(lake)]
     assert "Connection Approver" in on_lake
-
-
-def test_an_administrator_gets_commands_that_are_complete_before_the_vault_has_a_name() -> None:
-    recorded = declared(foundation={**FOUNDATION, "assign_roles": False})
-    assert recorded.of_type(ROLE) == []
-    [told] = [line for line in recorded.log if "before the workspace can be created" in line]
-    commands = [line for line in told.splitlines() if line.startswith("az ")]
-    assert [re.findall(r"--role '?([\w ]+?)'? --scope", line)[0] for line in commands] == [
-        *("Contributor", "Storage Blob Data Contributor"),  # on the storage account
-        *("Contributor", "Key Vault Administrator"),
-        *("Contributor",) * 3,  # on registry, insights and the workspace
-    ]
-    group = "/subscriptions/11111111-2222-3333-4444-555555555555/resourceGroups/azure-gpu-vision-test"
-    identity = f"{group}/providers/Microsoft.ManagedIdentity/userAssignedIdentities/azure-gpu-vision-test-ml"
-    assert all(identity in line for line in commands)
-    assert "starts_with(name, 'ml-vault')" in commands[2]
-    assert told.splitlines()[-2] == "and once it exists:"
-
-
-def test_a_machine_at_another_address_is_another_compute() -> None:
-    bench = named(declared(computes={"bench": {"vm": "workshop", "private_key": "key"}}), "ml-compute-bench")
-    assert "properties.properties.address" in bench.replace_on_changes
-    assert bench.delete_before_replace
-
-
-def test_no_key_of_anything_is_read_or_kept() -> None:
-    recorded = declared(**EVERYTHING)
-    assert recorded.lookups == []
-    kept = " ".join(readable(each.wire) for each in recorded.registrations)
-    assert "key-of-machine" not in kept
-    assert "key-of-certificate" not in kept
-    assert recorded.one(f"{ML}:Workspace").inputs["systemDatastoresAuthMode"] == "Identity"
-    assert recorded.one(f"{ML}:Datastore").inputs["properties"]["credentials"] == {"credentialsType": "None"}
 
 
 @pytest.mark.slow
@@ -209,34 +131,6 @@ def test_one_extension_serves_all_computes_on_a_cluster_and_they_wait_for_it() -
         declared(computes={"one": args, "two": args})
 
 
-def test_an_existing_workspace_is_looked_up_and_only_added_to() -> None:
-    lookups = {f"{ML}:getWorkspace": OF_AZURE}
-    made: list[MlWorkspace] = []
-
-    def build() -> None:
-        dependencies: OfStack = {"stack": STACK_ARGS, **Foundation("foundation", Wired(FOUNDATION)).dependencies}
-        computes: dict[str, ComputeArgs] = {"t4": {"size": T4, "expires_after": END}}
-        models: dict[str, ModelArgs] = {"mnist": {"version": "1", "path": "mnist/1"}}
-        made.append(MlWorkspace("ml", Wired({**dependencies, "existing": THEIRS, "computes": computes, "models": models})))
-
-    recorded = declare(build, lookups=lookups)
-    of_it = {each.type for each in recorded.registrations if each.name.startswith("ml-")}
-    assert of_it == {"azure-native:storage:BlobContainer", f"{ML}:Compute", f"{ML}:Datastore", f"{ML}:ModelVersion", ROLE}
-    compute = named(recorded, "ml-compute-t4")
-    assert (compute.inputs["workspaceName"], compute.inputs["resourceGroupName"]) == ("theirs", "shared")
-    uri = recorded.one(f"{ML}:ModelVersion").inputs["properties"]["modelUri"]
-    assert uri == (
-        "azureml://subscriptions/11111111-2222-3333-4444-555555555555/resourcegroups/shared/workspaces/theirs"
-        "/datastores/models_foundation-storage/paths/mnist/1"
-    )
-    store = recorded.one(f"{ML}:Datastore").inputs
-    assert store["name"] == "models_foundation-storage"  # the account's: another stack has another one
-    assert store["properties"]["serviceDataAccessAuthIdentity"] == "None"
-    offered = made[0].dependencies.get("ml_workspace")
-    assert offered is not None
-    assert (offered["existing"], offered["public"], offered["managed_network"]) == (True, False, True)
-
-
 def test_what_the_workspace_offers_to_endpoints_is_found_by_name_and_by_version() -> None:
     made: list[MlWorkspace] = []
 
@@ -259,39 +153,6 @@ def test_what_the_workspace_offers_to_endpoints_is_found_by_name_and_by_version(
     assert [key for key, each in offered["environments"].items() if each["needs_model"]] == ["scoring"]
     shared = offered["computes"]["shared"]
     assert (shared["kind"], shared["gpus"], shared["default_instance_type"]) == ("Kubernetes", {"gpu": 1, "small": 0}, "small")
-
-
-def built(recorded: Recorded, workload: str) -> tuple[Registration, dict[str, Any]]:
-    """The deployment that builds a workload, and the properties of its task run."""
-    [build] = [each for each in recorded.of_type("azure-native:resources:Deployment") if each.name.endswith(f"build-{workload}")]
-    [run] = build.inputs["properties"]["template"]["resources"]
-    return build, run["properties"]
-
-
-def test_a_scoring_environment_is_the_image_that_the_registry_builds_under_its_tag() -> None:
-    recorded = declared(environments={"scoring": {"workload": "scoring"}})
-    environment = recorded.one(f"{ML}:EnvironmentVersion")
-    build, run = built(recorded, "scoring")
-    tag = run["forceUpdateTag"]
-    assert environment.inputs["version"] == tag
-    assert environment.inputs["properties"]["image"].endswith(f"/scoring:{tag}")
-    assert build.urn in environment.dependencies
-    routes = environment.inputs["properties"]["inferenceConfig"]
-    assert routes["scoringRoute"] == {"path": "/score", "port": 5001}
-    assert routes["livenessRoute"] == routes["readinessRoute"] == {"path": "/", "port": 5001}
-
-
-def test_an_environment_with_a_model_in_its_image_is_built_from_several_workloads_and_needs_no_model() -> None:
-    recorded = declared(environments={"digits": {"workload": "digits"}})
-    _build, run = built(recorded, "digits")
-    request = run["runRequest"]
-    assert request["sourceLocation"].endswith(":workloads")
-    assert (request["dockerFilePath"], request["imageNames"]) == (
-        "digits/image.Dockerfile",
-        [f"digits:{run['forceUpdateTag']}"],
-    )
-    environment = recorded.one(f"{ML}:EnvironmentVersion")
-    assert environment.inputs["properties"]["inferenceConfig"]["scoringRoute"] == {"path": "/score", "port": 5001}
 
 
 def test_a_version_has_a_hook_that_refuses_another_content_and_lets_the_rest_change() -> None:
@@ -365,32 +226,6 @@ def test_a_workspace_without_what_it_stands_on_is_refused_with_all_of_it() -> No
     ]
 
 
-def test_a_preview_says_what_machines_and_a_managed_network_cost() -> None:
-    rules = {"packages": {"fqdn": "pypi.org"}}
-    args = {"managed_network": "approved_outbound", "outbound_rules": rules}
-    recorded = declared(preview=True, computes={"t4": {"size": T4, "max_nodes": 2, "expires_after": END}}, **args)
-    told = " ".join(recorded.log)
-    assert "t4 costs" in told
-    assert "with 2 machines, and 0 USD/hour while idle" in told
-    assert "an Azure Firewall (basic), billed by the hour" in told
-
-
-def test_the_identity_of_a_workspace_has_its_roles_and_no_other() -> None:
-    own = [role for role in declared().roles if role.who == "ml-identity"]
-    assert own == [
-        ("ml-identity", role, scope, "MlWorkspace::ml")
-        for role, scope in (
-            ("Contributor", "foundation-registry"),
-            ("Contributor", "foundation-storage"),
-            ("Contributor", "ml-insights"),
-            ("Contributor", "ml-vault"),
-            ("Contributor", "ml-workspace"),
-            ("Key Vault Administrator", "ml-vault"),
-            ("Storage Blob Data Contributor", "foundation-storage"),
-        )
-    ]
-
-
 def test_the_stack_s_identity_writes_metrics_of_endpoints_once_where_it_can_t_have_the_role_already() -> None:
     answers = {f"{ML}:getWorkspace": OF_AZURE}
     writes = ("foundation-identity", "AzureML Metrics Writer (preview)")
@@ -408,17 +243,6 @@ def test_the_stack_s_identity_writes_metrics_of_endpoints_once_where_it_can_t_ha
     assert f"--ids {identity.lower()} " in told
 
 
-def test_the_certificate_of_an_extension_is_sent_as_a_secret() -> None:
-    extension = declared(**EVERYTHING).one("azure-native:kubernetesconfiguration:Extension")
-    assert extension.inputs["configurationProtectedSettings"] == {
-        "sslCertPemFile": "certificate",
-        "sslKeyPemFile": "key-of-certificate",
-    }
-    assert set(readable(extension.wire["configurationProtectedSettings"]).split()) == {"sslCertPemFile", "sslKeyPemFile"}
-    assert "key-of-certificate" not in readable(extension.wire)
-    assert "key-of-certificate" not in str(extension.inputs["configurationSettings"])
-
-
 def test_the_extension_waits_for_what_is_on_the_cluster_and_its_compute_for_the_extension() -> None:
     waited_for: list[pulumi.CustomResource] = []
 
@@ -433,43 +257,6 @@ def test_the_extension_waits_for_what_is_on_the_cluster_and_its_compute_for_the_
     extension = named(recorded, "ml-extension-shared")
     assert named(recorded, "on-the-cluster").urn in extension.dependencies
     assert extension.urn in named(recorded, "ml-compute-shared").dependencies
-
-
-def test_a_private_workspace_without_a_private_endpoint_is_made_with_a_warning() -> None:
-    recorded = declared(network="private")
-    assert recorded.one(f"{ML}:Workspace").inputs["publicNetworkAccess"] == "Disabled"
-    assert recorded.of_type("azure-native:network:PrivateEndpoint") == []
-
-
-def test_the_address_of_a_private_workspace_goes_into_the_zones_that_are_there() -> None:
-    recorded = declared(network="private", private_endpoint={"subnet_id": "/b", "private_dns_zones": ZONES})
-    endpoint, group = (
-        recorded.one("azure-native:network:PrivateEndpoint"),
-        recorded.one("azure-native:network:PrivateDnsZoneGroup"),
-    )
-    assert (group.inputs["privateEndpointName"], group.inputs["privateDnsZoneGroupName"]) == (
-        endpoint.inputs["privateEndpointName"],
-        "default",
-    )
-    assert [each["privateDnsZoneId"] for each in group.inputs["privateDnsZoneConfigs"]] == ZONES
-    assert group.deleted_with == endpoint.urn
-    of_output = declared(
-        network="private", private_endpoint={"subnet_id": "/b", "private_dns_zones": [pulumi.Output.from_input("/z")]}
-    )
-    assert (
-        of_output.one("azure-native:network:PrivateDnsZoneGroup").inputs["privateDnsZoneConfigs"][0]["privateDnsZoneId"] == "/z"
-    )
-    without = declared(network="private", private_endpoint={"subnet_id": "/b"})
-    assert without.of_type("azure-native:network:PrivateDnsZoneGroup") == []
-    [warned] = problems_of({"network": Network.PRIVATE, "private_endpoint": {"subnet_id": "/b"}}, "w")
-    assert (warned.path, warned.severity) == ("w.private_endpoint.private_dns_zones", Severity.WARNING)
-
-
-def test_an_environment_may_be_called_otherwise_than_its_key() -> None:
-    args = {"version": "1", "image": CUDA}
-    recorded = declared(environments={"own": args, "theirs": {**args, "environment_name": "cuda"}})
-    assert named(recorded, "ml-environment-own").inputs["name"] == "own"
-    assert named(recorded, "ml-environment-theirs").inputs["name"] == "cuda"
 
 
 def test_of_a_cluster_that_exists_nobody_knows_how_many_gpus_a_pod_may_have() -> None:

@@ -68,8 +68,3 @@ def group(*containers: dict[str, Any], **more: Any) -> Resource:
 def environment(*profiles: tuple[str, str], **more: Any) -> Resource:
     listed = [{"name": name, "workloadProfileType": kind} for name, kind in profiles]
     return resource("azure-native:app:ManagedEnvironment", {"workloadProfiles": listed, **more}, "environment")
-
-
-def pod(spec: dict[str, Any], namespace: Any = None) -> Resource:
-    metadata = {"namespace": namespace} if namespace is not None else {}
-    return resource("kubernetes:core/v1:Pod", {"metadata": metadata, "spec": spec}, "work")

@@ -49,7 +49,9 @@ MEANT = {
 
 
 def test_only_what_is_meant_is_found_in_everything_that_the_library_declares() -> None:
-    found = {(name, policy, resource) for name, case in recorded_bodies.recorded().items() for policy, resource in _found(case)}
+    """Of variants, which are there to differ from the defaults, nothing is asked."""
+    recorded = {name: case for name, case in recorded_bodies.recorded().items() if ".variants." not in name}
+    found = {(name, policy, resource) for name, case in recorded.items() for policy, resource in _found(case)}
     assert found == set(MEANT)
 
 

@@ -19,6 +19,7 @@ from azure_gpu.stack.settings import read
 from tests.components import recorded_bodies
 from tests.components.recording import KEYS, PROJECT, STACK, SUBSCRIPTION, Recorded, declare
 from tests.components.settings_of import TODAY, args_of, configuration, pure_problems
+from tests.components.tables import of_table
 from tests.components.test_cases import CASES
 from tests.components.test_constructors import GOOD, LOOK_UPS
 
@@ -177,20 +178,7 @@ def test_an_object_that_is_an_output_is_merged_once_it_is_known() -> None:
     assert in_body({"a": 1}, None, azure_types.ML_ONLINE_ENDPOINT) == {"a": 1}
 
 
-@pytest.mark.parametrize(
-    ("given", "path", "part"),
-    [
-        ({"vmSise": "x"}, ".vmSise", "did you mean vmSize?"),
-        ({"pool_name": "x"}, ".pool_name", "part of the resource's id"),
-        ({"accountName": "x"}, ".accountName", "part of the resource's id"),
-        ({"scaleSettings": {"fixedScal": {}}}, ".scaleSettings.fixedScal", "did you mean fixedScale?"),
-        ({"scaleSettings": 3}, ".scaleSettings", "expected an object"),
-        ({"metadata": "x"}, ".metadata", "expected a list"),
-        ({"mountConfiguration": [{"nfs": {}}]}, ".mountConfiguration[0].nfs", "not a property of MountConfiguration"),
-        ({"taskSlotsPerNode": []}, ".taskSlotsPerNode", "expected a number"),
-        ({"vmSize": {}}, ".vmSize", "expected a string"),
-    ],
-)
+@of_table("given", "path", "part")
 def test_what_azure_native_does_not_have_is_refused_before_anything_is_declared(
     given: dict[str, Any], path: str, part: str
 ) -> None:
@@ -210,17 +198,7 @@ def test_every_property_of_the_sdk_is_known() -> None:
     assert sorted(wrong) == ["x.account_name", "x.pool_name", "x.resource_group_name"]
 
 
-@pytest.mark.parametrize(
-    ("section", "said"),
-    [
-        ("foundation.registry", {"foundation": {"identity": "create", "registry": {}}}),
-        ("job_environment", {"job_environment": {}}),
-        ("batch_account", {"batch_account": {}}),
-        ("ml_workspace", {"ml_workspace": {}}),
-        ("ml_workspace.key_vault", {"ml_workspace": {"key_vault": {}}}),
-        ("clusters.a", {"clusters": {"a": {}}}),
-    ],
-)
+@of_table("section", "said")
 def test_what_exists_has_no_overrides(section: str, said: dict[str, Any]) -> None:
     group = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/x/providers"
     ids = {

@@ -11,6 +11,7 @@ from azure_gpu.catalog import transient_errors
 from azure_gpu.catalog.transient_errors import TRANSIENT_ERRORS, find, pause
 from azure_gpu.shared import retry_hooks
 from tests.components.recording import declare
+from tests.components.tables import of_table
 
 NO_PULL = (
     "Code=\"InaccessibleImage\" Message=\"The image 'r.azurecr.io/vector_add:1' in container group 'adder' is not accessible. "
@@ -18,37 +19,12 @@ NO_PULL = (
 )
 
 
-@pytest.mark.parametrize(
-    "error",
-    [
-        NO_PULL,
-        'Code="InvalidParameterValueInContainerTemplate" Message="Field \'template.containers.main.image\' is invalid with: '
-        '\'Invalid value: \\"r.azurecr.io/a:1\\": GET https:?scope=repository: UNAUTHORIZED: authentication required"',
-        'Code="CustomPrivateDNSZoneMissingPermissionError" Message="Service principal or user-assigned identity must be given"',
-        'Code="PrincipalNotFound" Message="Principal 4c5d does not exist in the directory"',
-        'Status=409 Code="OperationNotAllowed" Message="Operation is not allowed: Another agentpool operation is in '
-        'progress, please wait for it to finish before starting a new operation."',
-        'Status=409 Code="DeploymentActive" Message="Unable to edit or replace deployment \'b\': previous deployment from ..."',
-        'Status=409 Code="Conflict" Message="There is already an operation in progress for the endpoint"',
-    ],
-)
+@of_table("error")
 def test_what_azure_takes_a_while_later_is_known(error: str) -> None:
     assert find(error) in TRANSIENT_ERRORS
 
 
-@pytest.mark.parametrize(
-    "error",
-    [
-        "",
-        'Code="OperationNotAllowed" Message="It results in exceeding approved Total Cores quota"',
-        'Code="InvalidParameterValueInContainerTemplate" Message="MANIFEST_UNKNOWN: manifest tagged by 1 is not found"',
-        NO_PULL.replace("r.azurecr.io/vector_add", "docker.io/nobody/nothing"),
-        'Code="InvalidParameterValueInContainerTemplate" Message="Field \'template.containers.main.image\' is invalid with: '
-        '\'Invalid value: \\"docker.io/nobody/nothing:1\\": UNAUTHORIZED: authentication required" Details="<name>.azurecr.io"',
-        'Code="Conflict" Message="The name is taken"',
-        'Code="RoleAssignmentExists" Message="The role assignment already exists."',
-    ],
-)
+@of_table("error")
 def test_what_stays_as_it_is_is_refused_at_once(error: str) -> None:
     assert find(error) is None
 
@@ -75,19 +51,7 @@ def test_a_try_is_given_up_when_azure_has_had_its_time(monkeypatch: pytest.Monke
     assert not asyncio.run(_asked(hook, ["the sum of it all", NO_PULL]))
 
 
-@pytest.mark.parametrize(
-    ("error", "told"),
-    [
-        (
-            'Code="TasksOperationsNotAllowed" Message="ACR Tasks requests for the registry r are not permitted."',
-            "@sha256:<digest>",
-        ),
-        ("failed to build: toomanyrequests: You have reached your unauthenticated pull rate limit.", "mcr.microsoft.com"),
-        ('Status=409 Code="RoleAssignmentExists" Message="The role assignment already exists."', "assign_roles: false"),
-        ("(BadArgument) Endpoint identity does not have pull permission on the registry.", "retry in some minutes"),
-        ('Code="RequestDisallowedByPolicy" Message="Resource \'g\' was disallowed by policy."', "exemption"),
-    ],
-)
+@of_table("error", "told")
 def test_what_stays_refused_comes_with_what_to_do(error: str, told: str) -> None:
     recorded = declare(lambda: pulumi.ComponentResource.register_outputs(_Component("one"), {}))
     [hook] = recorded.error_hooks.values()

@@ -9,6 +9,7 @@ from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.shared import own_state
 from azure_gpu.shared.own_state import OwnResource
 from azure_gpu.stack import ended
+from tests.components.tables import rows_of
 
 PAST = Problem("pools.train.expires_after", "must be after 2026-11-20", "2026-11-01", code=Code.EXPIRED)
 OTHER = Problem("pools.train.size", "no such size", "x")
@@ -22,18 +23,7 @@ def test_only_a_part_that_the_stack_has_warns() -> None:
     assert ended.downgraded([OTHER, PAST], set()) == [OTHER, PAST]
 
 
-@pytest.mark.parametrize(
-    ("part", "token", "name"),
-    [
-        ("container_groups.web", "azuregpu:index:ContainerGroup", "web"),
-        ("jobs.web", "azuregpu:index:ServerlessGpuJob", "web"),
-        ("pools.web", "azuregpu:index:BatchPool", "web"),
-        ("clusters.web", "azuregpu:index:GpuCluster", "web"),
-        ("vms.web", "azuregpu:index:GpuVm", "web"),
-        ("ml_endpoints.web", "azuregpu:index:MlEndpoint", "web"),
-        ("ml_workspace.computes.web", "azure-native:machinelearningservices:Compute", "ml-compute-web"),
-    ],
-)
+@pytest.mark.parametrize(("part", "token", "name"), rows_of(__file__, "a_part_is_there_by_its_type_and_name"))
 def test_a_part_is_there_by_its_type_and_name(part: str, token: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def has(*found: tuple[str, str]) -> None:
         state = {f"urn:pulumi:s::p::{kind}::{named}": OwnResource(type=kind, outputs={}) for kind, named in found}

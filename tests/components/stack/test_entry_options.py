@@ -12,6 +12,7 @@ from azure_gpu.stack.settings import read
 from tests.components import recorded_bodies
 from tests.components.recording import KEYS, PROJECT, STACK
 from tests.components.settings_of import TODAY, configuration, pure_problems
+from tests.components.tables import of_table
 from tests.components.test_cases import CASES
 
 OPTIONS = {"protect": True, "ignore_changes": ["tags"], "custom_timeouts": {"create": "90m", "delete": "1h30m"}}
@@ -66,17 +67,7 @@ def keys_of_entries(hint: Any) -> dict[str, Any]:
     return key_hints(entry) if is_typeddict(entry) else {}
 
 
-@pytest.mark.parametrize(
-    ("options", "path", "part"),
-    [
-        ({"ignore_changes": ["scaleSetings.fixedScale"]}, "ignore_changes[0]", "did you mean scaleSettings?"),
-        ({"ignore_changes": ["poolName"]}, "ignore_changes[0]", "not a property of Pool"),
-        ({"custom_timeouts": {"create": "90"}}, "custom_timeouts.create", "1h30m"),
-        ({"custom_timeouts": {"created": "90m"}}, "custom_timeouts.created", "did you mean create?"),
-        ({"protect": "yes"}, "protect", "true or false"),
-        ({"retain": True}, "retain", "unknown key"),
-    ],
-)
+@of_table("options", "path", "part")
 def test_what_the_engine_could_not_do_is_refused(options: dict[str, Any], path: str, part: str) -> None:
     pool = {"size": "Standard_NC4as_T4_v3", "expires_after": "2026-12-31", "opts": options}
     said = {"location": "eastus", "foundation": {"identity": "create", "storage": "create"}, "batch_account": "create"}

@@ -8,6 +8,7 @@ import pytest
 from azure_gpu.stack import other_stacks
 from azure_gpu.stack.other_stacks import Outputs, OutputsError, resolved
 from azure_gpu.stack.settings import read
+from tests.components.tables import of_table
 
 NETWORK = Outputs(
     {"subnet": "/subnets/a", "names": {"vault": "kv", "count": 2, "open": True}, "key": "[secret]"}, frozenset({"key"})
@@ -22,40 +23,12 @@ def taken(value: object, stacks: object = STACKS) -> tuple[object, list[str]]:
     return jobs["train"]["args"], [str(each) for each in problems]
 
 
-@pytest.mark.parametrize(
-    ("value", "becomes"),
-    [
-        ("${stacks.net.subnet}", "/subnets/a"),
-        ("${stacks.net.subnet}/x-${stacks.net.names.count}", "/subnets/a/x-2"),
-        ("${stacks.net.names.count}", 2),
-        ("open=${stacks.net.names.open}", "open=true"),
-        ("${stacks.net.names}", {"vault": "kv", "count": 2, "open": True}),
-        (["a", {"b": "${stacks.net.names.vault}"}], ["a", {"b": "kv"}]),
-        ("$AZ_BATCH_TASK_ID ${HOME} $${stacks}", "$AZ_BATCH_TASK_ID ${HOME} $${stacks}"),
-        (3, 3),
-    ],
-)
+@of_table("value", "becomes")
 def test_a_reference_becomes_the_output_of_its_own_type(value: object, becomes: object) -> None:
     assert taken(value) == (becomes, [])
 
 
-@pytest.mark.parametrize(
-    ("value", "said"),
-    [
-        (
-            "${stacks.other.subnet}",
-            "jobs.train.args: no stack of this name in `stacks`; given: '${stacks.other.subnet}'; allowed: net; ",
-        ),
-        ("${stacks.net.nothing}", "has no output nothing; given: '${stacks.net.nothing}'; allowed: key, names, subnet"),
-        (
-            "${stacks.net.names.nothing}",
-            "has no output names.nothing; given: '${stacks.net.names.nothing}'; allowed: count, open, vault",
-        ),
-        ("${stacks.net.subnet.deeper}", "has no output subnet.deeper"),
-        ("${stacks.net.key}", "the output key of stack acme/network/prod is a secret"),
-        ("a ${stacks.net.names}", "must be a string or a number"),
-    ],
-)
+@of_table("value", "said")
 def test_a_reference_to_what_is_not_there_stays_and_is_a_problem(value: str, said: str) -> None:
     kept, problems = taken(value)
     assert kept == value

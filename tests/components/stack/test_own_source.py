@@ -11,6 +11,7 @@ from azure_gpu.stack import own_source
 from azure_gpu.stack.settings import Settings, read
 from tests.components.recording import PROJECT, STACK
 from tests.components.settings_of import TODAY, configuration, pure_problems
+from tests.components.tables import of_table, rows_of
 
 ORIGIN = "https://github.com/acme/azure-gpu.git"
 FILE = {
@@ -79,19 +80,7 @@ def test_without_git_or_an_origin_there_is_no_source(tmp_path: Path, git: Git, m
 ANSWERS = {"remote": ORIGIN, "log": "ab12", "status": "", "branch": "  origin/main"}
 
 
-@pytest.mark.parametrize(
-    ("answers", "expected"),
-    [
-        ({}, f"{ORIGIN}#ab12"),
-        ({"remote": None}, ""),
-        ({"remote": "/srv/git/azure-gpu.git"}, ""),
-        ({"log": None}, ""),
-        ({"log": ""}, ""),
-        ({"status": " M workloads/Dockerfile"}, ""),
-        ({"status": None}, ""),
-        ({"branch": ""}, ""),
-    ],
-)
+@pytest.mark.parametrize(("answers", "expected"), rows_of(__file__, "a_checkout_is_the_source_where_git_says_all_of_it"))
 def test_a_checkout_is_the_source_where_git_says_all_of_it(
     answers: dict[str, str | None], expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -100,22 +89,7 @@ def test_a_checkout_is_the_source_where_git_says_all_of_it(
     assert of(Path("/checkout")) == expected
 
 
-@pytest.mark.parametrize(
-    ("address", "expected"),
-    [
-        (ORIGIN, ORIGIN),
-        ("https://gitlab.com/acme/deep/azure-gpu/", "https://gitlab.com/acme/deep/azure-gpu.git"),
-        ("git@github.com:acme/azure-gpu.git", ORIGIN),
-        ("ssh://git@github.com/acme/azure-gpu", ORIGIN),
-        ("https://token@github.com/acme/azure-gpu.git", ""),
-        ("https://u:p@github.com/acme/azure-gpu.git", ""),
-        ("git@example.com:acme/azure-gpu.git", ""),
-        ("http://example.com/azure-gpu.git", ""),
-        ("file:///srv/git", ""),
-        ("", ""),
-        (None, ""),
-    ],
-)
+@of_table("address", "expected")
 def test_only_an_address_that_takes_no_key_is_one(address: str | None, expected: str) -> None:
     assert own_source.public(address) == expected
 

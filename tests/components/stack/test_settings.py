@@ -16,6 +16,7 @@ from azure_gpu.stack.settings import read
 from azure_gpu.stack.settings_reference import editor_schema, reference
 from tests.components.recording import declare
 from tests.components.settings_of import TODAY, all_problems, configuration
+from tests.components.tables import of_table
 
 ROOT = Path(__file__).parents[3]
 FULL: dict[str, Any] = {
@@ -148,24 +149,7 @@ def test_a_value_that_may_be_a_secret_is_never_shown(secret: object) -> None:
         assert not [problem for problem in found if json.dumps(secret) in str(problem)]
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        {"container_groups": [{"secret_environment": {"PIN": "hunter2"}}]},
-        {"container_groups": {"train": {"registries": ["hunter2"]}}},
-        {"container_groups": {"train": {"registries": {"password": "hunter2"}}}},
-        {"container_groups": {"train": {"volumes": {"share": {"azure_file": [{"key": "hunter2"}]}}}}},
-        {"container_groups": {"train": {"volumes": {"files": "hunter2"}}}},
-        {
-            "container_groups": {
-                "train": {"image": "a", "volumes": {"code": {"git_repo": {"repository": "ssh://me:hunter2@host/x"}}}}
-            }
-        },
-        {"container_groups": {"train": {"file": "nowhere.json", "file_parameters": ["hunter2"]}}},
-        {"jobs": [{"secret_environment": {"PIN": "hunter2"}}]},
-        {"jobs": {"train": {"event": {"rules": {"queue": "hunter2"}}}}},
-    ],
-)
+@of_table("said")
 def test_a_secret_in_the_wrong_shape_is_never_shown(said: dict[str, Any]) -> None:
     found = all_problems(read(configuration(said), TODAY), "azure-gpu", "test")
     assert found

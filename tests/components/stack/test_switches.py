@@ -3,14 +3,13 @@
 from collections.abc import Iterator
 from typing import Any, is_typeddict
 
-import pytest
-
 from azure_gpu.shared.validation import below, form, is_map, key_hints
 from azure_gpu.stack import switches
 from azure_gpu.stack.file import StackFile
 from azure_gpu.stack.settings import Settings, read
 from tests.components.recording import PROJECT, STACK
 from tests.components.settings_of import TODAY, configuration, pure_problems
+from tests.components.tables import of_table
 
 OFF = {"enabled": False}
 END = {"expires_after": "2026-12-31"}
@@ -115,19 +114,11 @@ def test_what_is_in_a_part_that_is_off_is_refused_with_two_fixes() -> None:
     assert problems(ml_workspace={**SERVING, **OFF}, ml_endpoints={"digits": {**ENDPOINT, **OFF}}) == {}
 
 
-@pytest.mark.parametrize(
-    ("said", "path", "needed"),
-    [
-        (
-            {"gallery_images": {"own": OFF}, "batch_account": "create", "pools": {"train": {**POOL, "gallery_image": "own"}}},
-            "pools.train.gallery_image",
-            "gallery_images.own",
-        ),
-        (
-            {"clusters": {"shared": {**CLUSTER, **OFF}}, "ml_workspace": {"computes": {"aks": {"cluster": "shared"}}}},
-            "ml_workspace.computes.aks.cluster",
-            "clusters.shared",
-        ),
+@of_table(
+    "said",
+    "path",
+    "needed",
+    more=[
         (
             {
                 "vms": {"trainer": {**MACHINE, **OFF}},
@@ -152,24 +143,6 @@ def test_what_is_in_a_part_that_is_off_is_refused_with_two_fixes() -> None:
             },
             "ml_endpoints.digits.deployments.blue.environment",
             "ml_workspace.environments.own",
-        ),
-        (
-            {"clusters": {"shared": {**CLUSTER, "gpu_pools": {"t4": {**T4, **OFF}}, "jobs": {"add": {"image": "a.io/b:1"}}}}},
-            "clusters.shared.jobs.add.pool",
-            "clusters.shared.gpu_pools.t4",
-        ),
-        (
-            {
-                "clusters": {
-                    "shared": {
-                        **CLUSTER,
-                        "gpu_pools": {"t4": {**T4, **OFF}, "other": T4},
-                        "jobs": {"add": {"image": "a.io/b:1", "pool": "t4"}},
-                    }
-                }
-            },
-            "clusters.shared.jobs.add.pool",
-            "clusters.shared.gpu_pools.t4",
         ),
     ],
 )

@@ -2,37 +2,15 @@
 
 import shlex
 import subprocess
-from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services.batch.mpi_commands import RUNS_UNDER, Mpi, commands
-from azure_gpu.catalog.services.batch.pools import check
-from azure_gpu.catalog.services.batch.request import PoolRequest, StartTask
-from azure_gpu.catalog.services.vm_images import ImageReference
 from azure_gpu.catalog.size_use import OperatingSystem
-from azure_gpu.catalog.sizes import SIZES
 
-TODAY = date(2026, 11, 20)
-DOCUMENT = date(2018, 12, 17)
 LINUX, WINDOWS = OperatingSystem.LINUX, OperatingSystem.WINDOWS
-
-
-def test_microsoft_mpi_is_started_as_the_documentation_does() -> None:
-    made = commands(Mpi.MICROSOFT_MPI, WINDOWS, "MyMPIApplication.exe")
-    assert made.coordination == 'cmd /c start cmd /c ""%MSMPI_BIN%\\smpd.exe"" -d'
-    assert made.application == ('cmd /c ""%MSMPI_BIN%\\mpiexec.exe"" -c 1 -wdir %AZ_BATCH_TASK_SHARED_DIR% MyMPIApplication.exe')
-    assert dict(made.environment) == {}
-    assert " -c 4 " in commands(Mpi.MICROSOFT_MPI, WINDOWS, "x.exe", processes_per_node=4).application
-
-
-def test_intel_mpi_on_windows_is_given_the_nodes_in_the_form_of_ccp_nodes() -> None:
-    made = commands(Mpi.INTEL_MPI, WINDOWS, "app.exe")
-    assert "-hosts %CCP_NODES%" in made.application
-    assert made.coordination.startswith("cmd /c start cmd /c")
 
 
 @pytest.mark.parametrize(("mpi", "system"), [(Mpi.MICROSOFT_MPI, LINUX), (Mpi.HPCX, WINDOWS)])
@@ -91,50 +69,3 @@ def test_intel_mpi_on_linux_takes_the_host_list_as_it_is(tmp_path: Path) -> None
 def test_intel_mpi_is_told_the_network_of_before_sr_iov() -> None:
     assert commands(Mpi.INTEL_MPI, LINUX, "app", before_sr_iov=True).environment["I_MPI_FABRICS"] == "shm:dapl"
     assert commands(Mpi.INTEL_MPI, LINUX, "app").environment["I_MPI_FABRICS"] == "shm:ofi"
-
-
-def of_mpi(size: str, flavour: Mpi, day: date = TODAY, **changed: Any) -> list[Problem]:
-    values: dict[str, Any] = {
-        "path": "pool",
-        "size": SIZES.find(size),
-        "image": ImageReference("microsoft-dsvm", "ubuntu-hpc", "2404"),
-        "dedicated_nodes": 2,
-        "inter_node": True,
-        "rdma": True,
-        **changed,
-    }
-    return check(PoolRequest(mpi=flavour, **values), day)
-
-
-def test_mpi_needs_communication_and_one_slot_by_its_name_alone() -> None:
-    assert of_mpi("HB120rs_v3", Mpi.HPCX) == []
-    paths = [problem.path for problem in of_mpi("HB120rs_v3", Mpi.HPCX, rdma=False, inter_node=False, task_slots=2)]
-    assert paths == ["pool.inter_node", "pool.task_slots"]
-
-
-def test_an_mpi_of_the_other_system_is_refused() -> None:
-    (problem,) = of_mpi("HB120rs_v3", Mpi.MICROSOFT_MPI)
-    assert (problem.path, problem.code, problem.allowed) == ("pool.mpi", Code.IMPOSSIBLE, "intel_mpi, hpcx")
-
-
-def test_on_the_network_before_sr_iov_linux_needs_intel_mpi() -> None:
-    centos = ImageReference("OpenLogic", "CentOS-HPC", "7.4")
-    (problem,) = of_mpi("H16r", Mpi.HPCX, DOCUMENT, image=centos)
-    assert (problem.path, problem.allowed) == ("pool.mpi", "intel_mpi")
-    assert of_mpi("H16r", Mpi.INTEL_MPI, DOCUMENT, image=centos) == []
-
-
-def test_an_image_without_the_mpi_is_a_warning_unless_a_start_task_installs_it() -> None:
-    plain = ImageReference("canonical", "ubuntu-24_04-lts", "server")
-    (problem,) = of_mpi("HB120rs_v3", Mpi.HPCX, image=plain, rdma=False)
-    assert (problem.path, problem.severity) == ("pool.image", Severity.WARNING)
-    assert problem.instead[0] == "microsoft-dsvm/ubuntu-hpc/2404"
-    task = StartTask(command_line="/bin/sh -c ./install-mpi.sh")
-    assert of_mpi("HB120rs_v3", Mpi.HPCX, image=plain, rdma=False, start_task=task) == []
-
-
-def test_a_formulas_most_nodes_are_held_against_the_limit_of_such_pools() -> None:
-    scaled = {"dedicated_nodes": None, "autoscale_formula": "$TargetDedicatedNodes = 1;"}
-    assert of_mpi("HB120rs_v3", Mpi.HPCX, most_nodes=100, **scaled) == []
-    (problem,) = of_mpi("HB120rs_v3", Mpi.HPCX, most_nodes=101, **scaled)
-    assert (problem.path, problem.allowed) == ("pool.autoscale_formula", "at most 100")

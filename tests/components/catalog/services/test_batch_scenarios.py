@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from azure_gpu.catalog.problems import Severity, errors
+from azure_gpu.catalog.problems import errors
 from azure_gpu.catalog.services.batch import autoscale
 from azure_gpu.catalog.services.batch.scenarios import Scenario, ScenarioRequest, formula, most_nodes, scenario_problems
 from azure_gpu.formats.autoscale_formula import Evaluation, evaluate, formula_problems, parse
@@ -137,70 +137,6 @@ def test_one_node_at_most_and_none_at_rest_are_the_defaults() -> None:
     plain = ScenarioRequest(Scenario.PENDING_TASKS, "autoscale")
     assert nodes(plain, steady(9, FRIDAY)) == (1, 0)
     assert nodes(plain, steady(0, FRIDAY)) == (0, 0)
-
-
-def test_the_dearest_that_a_scenario_asks_for() -> None:
-    assert most_nodes(request(Scenario.PENDING_TASKS)) == (10, 0)
-    assert most_nodes(request(Scenario.PENDING_TASKS, spot=True)) == (0, 10)
-    assert most_nodes(request(Scenario.PENDING_TASKS, nodes_per_task=4)) == (8, 0)
-    assert most_nodes(request(Scenario.SPOT_FALLBACK)) == (10, 0)
-    assert most_nodes(request(Scenario.FIXED, max_nodes=3)) == (3, 0)
-
-
-@pytest.mark.parametrize(
-    ("changed", "key"),
-    [
-        ({"max_nodes": 0}, "max_nodes"),
-        ({"max_nodes": -1}, "max_nodes"),
-        ({"min_nodes": -1}, "min_nodes"),
-        ({"min_nodes": 11}, "min_nodes"),
-        ({"nodes_per_task": 0}, "nodes_per_task"),
-        ({"nodes_per_task": 11}, "nodes_per_task"),
-        ({"nodes_per_task": 2, "task_slots": 4}, "nodes_per_task"),
-    ],
-    ids=str,
-)
-def test_numbers_that_cant_be_are_refused(changed: dict[str, Any], key: str) -> None:
-    (problem,) = scenario_problems(request(Scenario.PENDING_TASKS, **changed))
-    assert problem.path == f"pools.train.autoscale.{key}"
-    assert problem.severity is Severity.ERROR
-    assert problem.fix
-
-
-@pytest.mark.parametrize(
-    ("changed", "key"),
-    [
-        ({"utc_offset_hours": 15}, "utc_offset_hours"),
-        ({"day_begins": -1}, "day_begins"),
-        ({"day_ends": 25}, "day_ends"),
-        ({"day_begins": 18, "day_ends": 8}, "day_ends"),
-    ],
-    ids=str,
-)
-def test_hours_that_cant_be_are_refused_where_they_matter(changed: dict[str, Any], key: str) -> None:
-    (problem,) = scenario_problems(request(Scenario.NIGHTS_AND_WEEKENDS, **changed))
-    assert problem.path.endswith(key)
-    unused = scenario_problems(request(Scenario.PENDING_TASKS, **changed))
-    assert [(each.path.rpartition(".")[2], each.severity) for each in unused] == [(name, Severity.WARNING) for name in changed]
-
-
-def test_what_changes_nothing_is_a_warning() -> None:
-    (problem,) = scenario_problems(request(Scenario.FIXED, min_nodes=1))
-    assert (problem.path, problem.severity) == ("pools.train.autoscale.min_nodes", Severity.WARNING)
-    assert problem.message == "no effect in the scenario fixed"
-    assert scenario_problems(request(Scenario.WORKDAY, min_nodes=1, day_begins=7, utc_offset_hours=1)) == []
-
-
-def test_a_number_of_more_than_32_bits_is_refused() -> None:
-    (problem,) = scenario_problems(request(Scenario.PENDING_TASKS, max_nodes=2_147_483_648))
-    assert (problem.path, problem.severity) == ("pools.train.autoscale.max_nodes", Severity.ERROR)
-
-
-def test_tasks_of_several_nodes_on_spot_nodes_are_a_warning() -> None:
-    (problem,) = scenario_problems(request(Scenario.PENDING_TASKS, spot=True, nodes_per_task=2))
-    assert (problem.severity, problem.path) == (Severity.WARNING, "pools.train.autoscale.spot")
-    (problem,) = scenario_problems(request(Scenario.SPOT_FALLBACK, nodes_per_task=2))
-    assert (problem.severity, problem.path) == (Severity.WARNING, "pools.train.autoscale.scenario")
 
 
 @given(

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from azure_gpu.catalog.problems import Code, Problem, Severity, errors
-from azure_gpu.catalog.services.batch.pools import check, problems, use_of
+from azure_gpu.catalog.services.batch.pools import problems
 from azure_gpu.catalog.services.batch.request import Mpi, PackageReference, PoolRequest, StartTask
 from azure_gpu.catalog.services.vm_images import ImageReference
 from azure_gpu.catalog.size_use import OperatingSystem
@@ -27,35 +27,6 @@ def pool(**changed: Any) -> PoolRequest:
         **changed,
     }
     return PoolRequest(**values)
-
-
-def test_a_pool_of_today_has_nothing_against_it() -> None:
-    assert problems(pool(), TODAY) == []
-
-
-def test_the_size_is_refused_with_what_works_instead() -> None:
-    (problem,) = errors(problems(pool(size=SIZES.find("NC6"), image=None), TODAY))
-    assert (problem.path, problem.code, problem.instead[0]) == ("pools.train.size", Code.RETIRED, "Standard_NC4as_T4_v3")
-    (problem,) = errors(problems(pool(rdma=True, inter_node=True), TODAY))
-    assert (problem.path, problem.code) == ("pools.train.size", Code.IMPOSSIBLE)
-    assert "has no InfiniBand" in problem.message
-    assert check(pool(size=SIZES.find("NC6"), image=None), TODAY) == []
-
-
-def test_the_region_is_reported_where_it_is_written() -> None:
-    (problem,) = problems(pool(region="westindia", written={"region": "batch_account.location"}), TODAY)[:1]
-    assert problem.path == "batch_account.location"
-    use = use_of(pool(spot_nodes=2, dedicated_nodes=None))
-    assert use is not None
-    assert (use.region_path, use.spot, use.nodes) == ("pools.train.location", True, 2)
-    assert problems(pool(size=None), TODAY) == []
-
-
-@pytest.mark.parametrize("written", ["Standard_NC4as_T4", "Standard_D2s_v3", ""])
-def test_a_size_that_isnt_known_is_said_where_it_is_written(written: str) -> None:
-    (problem,) = problems(pool(size=None, size_name=written), TODAY)
-    assert (problem.path, problem.value, problem.code) == ("pools.train.size", written, Code.UNKNOWN)
-    assert problems(pool(size_name=written), TODAY) == []
 
 
 def test_all_problems_come_at_once() -> None:
@@ -117,28 +88,3 @@ def test_a_start_task_uses_packages_that_the_pool_has(system: OperatingSystem, c
     found = problems(asked, TODAY)
     assert [problem.value for problem in found] == ([missing] if missing else [])
     assert all(problem.severity is Severity.WARNING for problem in found)
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        "docker pull nvcr.io/nvidia/pytorch:25.09-py3",
-        "apt-get update && apt-get -y dist-upgrade",
-        "pip install torch",
-        "pip3 install -r requirements.txt",
-        "conda env create -f environment.yml",
-        "git clone https://example.org/x && make -j 8",
-        "sh cuda_12.4.0_550.54.14_linux.run --silent",
-    ],
-)
-def test_a_long_start_task_is_warned_about(command: str) -> None:
-    asked = pool(start_task=StartTask(command_line=f"/bin/bash -c '{command}'"))
-    problem = only(problems(asked, TODAY), "start_task.command_line", Code.UNKNOWN)
-    assert problem.severity is Severity.WARNING
-    assert "gallery image" in problem.fix
-    assert problems(asked._replace(start_task=StartTask(f"/bin/bash -c '{command}'", wait_for_success=False)), TODAY) == []
-
-
-@pytest.mark.parametrize("command", ["./setup.sh", "mkdir -p /mnt/cache", "echo makefile > x", "apt-get install -y jq"])
-def test_a_short_start_task_is_not(command: str) -> None:
-    assert problems(pool(start_task=StartTask(command_line=f"/bin/bash -c '{command}'")), TODAY) == []

@@ -5,7 +5,7 @@ from datetime import date
 import pytest
 from hypothesis import given, strategies as st
 
-from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.catalog.services.aks import kubernetes_versions
 from azure_gpu.catalog.services.aks.kubernetes_versions import check
 
@@ -41,46 +41,6 @@ def test_a_version_is_taken_in_its_months_and_no_longer(version: str, first: dat
     day_after = date.fromordinal(last.toordinal() + 1)
     assert codes(day_after) == [Code.RETIRED]
     assert codes(day_after, plan=True) == []
-
-
-def test_1_33_is_refused_today_with_what_works_and_the_plan_that_keeps_it() -> None:
-    problem = only(check("1.33.4", TODAY, "cluster.kubernetes_version"))
-    assert (problem.code, problem.severity, problem.path) == (Code.RETIRED, Severity.ERROR, "cluster.kubernetes_version")
-    assert "2026-07-31" in problem.message
-    assert "last day taken" in problem.source
-    assert problem.instead == ("1.36", "1.35", "1.34")
-    assert "2027-07-31" in problem.fix
-
-
-def test_1_34_is_in_its_last_month() -> None:
-    problem = only(check("1.34", TODAY, "version"))
-    assert (problem.code, problem.severity) == (Code.RETIRING, Severity.WARNING)
-    assert "10 days" in problem.message
-
-
-def test_1_37_was_only_planned() -> None:
-    problem = only(check("1.37", TODAY, "version"))
-    assert (problem.code, problem.severity) == (Code.UNKNOWN, Severity.WARNING)
-    assert "planned" in problem.message
-
-
-def test_a_version_later_than_the_table_is_unknown_and_one_before_it_long_retired() -> None:
-    later = only(check("1.52", TODAY, "version"))
-    assert (later.code, later.severity) == (Code.UNKNOWN, Severity.WARNING)
-    earlier = only(check("1.13.5", TODAY, "version"))
-    assert (earlier.code, earlier.severity) == (Code.RETIRED, Severity.ERROR)
-    assert only(check("1.13.5", date(2019, 5, 2), "version")).severity is Severity.WARNING
-
-
-def test_long_term_support_of_which_no_source_tells_is_not_refused() -> None:
-    assert only(check("1.31", TODAY, "version", lts=True)).code is Code.UNKNOWN
-    assert only(check("1.31", TODAY, "version")).code is Code.RETIRED
-
-
-@pytest.mark.parametrize("version", ["", "v1.35", "1", "1.35.2.1", "latest", "1.35-rc1", "1.3 5"])
-def test_what_is_no_version_is_said_to_be_none(version: str) -> None:
-    problem = only(check(version, TODAY, "version"))
-    assert (problem.code, problem.value) == (Code.INVALID, version)
 
 
 def test_the_usual_version_is_the_newest_but_one() -> None:

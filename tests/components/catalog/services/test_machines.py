@@ -6,31 +6,21 @@ Expectations are literals from Azure's pages, the second source document, and NV
 from datetime import date
 from decimal import Decimal
 
-import pytest
-
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.problems import errors
 from azure_gpu.catalog.services import vm_images
-from azure_gpu.catalog.services.machines import admins, costs, drivers, power, security, shutdown, smi
+from azure_gpu.catalog.services.machines import admins, costs, drivers, security, smi
 from azure_gpu.catalog.services.machines.costs import MachineUse
 from azure_gpu.catalog.services.machines.drivers import DriverRequest, RequestedMethod
 from azure_gpu.catalog.services.vm_image_table import IMAGES
 from azure_gpu.catalog.services.vm_images import ImageReference, VmImage
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes import SIZES
-from tests.support.rows import each_row
+from tests.components.tables import of_table
 from tests.support.ssh_keys import PUBLIC_KEY
 
 TODAY = date(2026, 11, 22)
 SMI = "Tesla K80, 3.7, 823.5, 000006C3:00:00.0, 11438, 11377, 470.82.01"  # the document's GPU, in nvidia-smi's words
-# The second source document, on how to confirm that the GPU is used.
-DOCUMENT = (
-    "name: Tesla K80",
-    "major: 3 minor: 7 memoryClockRate (GHz) 0.8235",
-    "pciBusID 06c3:00:00.0",
-    "Total memory: 11.17GiB",
-    "Free memory: 11.11GiB",
-)
 
 
 def image(text: str) -> VmImage:
@@ -45,33 +35,11 @@ def request(size: str, of_image: str, requested: RequestedMethod = RequestedMeth
     return base._replace(**changed)
 
 
-def test_a_gpu_is_told_in_the_documents_own_lines() -> None:
-    (gpu,) = smi.gpus(SMI)
-    assert gpu.lines == DOCUMENT
-
-
 def test_what_nvidia_smi_does_not_know_is_unknown_and_what_is_no_gpu_is_passed_over() -> None:
     (gpu,) = smi.gpus("state: proved\nTesla T4, 7.5, [N/A], 00000001:00:00.0, 15360, [Not Supported], 580.95.05\n\nhello\n")
     assert gpu.lines[1] == "major: 7 minor: 5 memoryClockRate (GHz) unknown"
     assert gpu.lines[3:] == ("Total memory: 15.00GiB", "Free memory: unknown")
     assert smi.gpus("NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.") == []
-
-
-@pytest.mark.parametrize(
-    ("code", "billed"),
-    [
-        ("PowerState/running", True),
-        ("PowerState/starting", True),
-        ("PowerState/stopping", True),
-        ("PowerState/stopped", True),  # shut down from inside
-        ("PowerState/deallocating", False),
-        ("PowerState/deallocated", False),
-        ("PowerState/new-to-us", None),
-        ("", None),
-    ],
-)
-def test_a_machine_is_billed_until_it_is_deallocated(code: str, billed: bool | None) -> None:
-    assert power.state(code).billed is billed
 
 
 def test_disk_address_and_bastion_go_on_costing() -> None:
@@ -90,21 +58,7 @@ def test_a_price_that_is_not_known_is_never_nothing() -> None:
     assert costs.cost(use._replace(region="westeurope", disk_gib=128), packaged()).stays.usd_hour is None
 
 
-@each_row(
-    "text",
-    [
-        "",
-        "hello",
-        "ssh-ed25519",
-        "ssh-ed25519 %%%",
-        "ssh-ed25519 AAAA",
-        "ssh-rsa AAAAC3NzaC1lZDI1NTE5AAAAIIf5brqnNQHGzLjkqraUF8izv5/PuTQziv4YaiROCxUB",  # the other kind inside
-        "ecdsa-sha2-nistp256 AAAA",
-        "---- BEGIN SSH2 PUBLIC KEY ----",
-        f"{PUBLIC_KEY}\n{PUBLIC_KEY}",
-        "ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAAAgQC7",
-    ],
-)
+@of_table("text")
 def test_what_is_no_key_that_azure_takes_is_refused(text: str) -> None:
     assert len(list(admins.key_problems(text, "admin"))) == 1
 
@@ -128,50 +82,7 @@ def test_a_short_rsa_key_is_refused() -> None:
     assert [problem.message for problem in admins.key_problems(key(1024), "admin")] == ["RSA key with fewer than 2048 bits"]
 
 
-@pytest.mark.parametrize("password", ["short1A", "x" * 124 + "A1", "onlysmallletters", "Password1", "P@ssw0rd"])
-def test_a_password_that_azure_refuses_is_refused_and_never_shown(password: str) -> None:
-    problems = list(admins.password_problems(password, "admin", "give another"))
-    assert problems
-    assert all(password not in str(problem) for problem in problems)
-
-
-@pytest.mark.parametrize(
-    ("name", "taken"), [("gpu", True), ("admin", False), ("root", False), ("Über", False), ("x" * 65, False)]
-)
-def test_names_of_administrators(name: str, taken: bool) -> None:
-    assert (list(admins.user_problems(name, OperatingSystem.LINUX, "admin")) == []) is taken
-
-
-def test_a_schedule_is_called_after_its_machine_and_has_a_zone_by_the_name_of_windows() -> None:
-    assert shutdown.schedule_name("trainer") == "shutdown-computevm-trainer"
-    assert (shutdown.time_of("19:00"), shutdown.time_of("0630")) == ("1900", "0630")
-    assert list(shutdown.check("19:00", "UTC", "time", "zone")) == []
-    (named,) = shutdown.check("19:00", "Europe/Amsterdam", "time", "zone")
-    assert named.fix == "write W. Europe Standard Time"
-    (unknown,) = shutdown.check("19:00", "Greenland Standard Time", "time", "zone")
-    assert errors([unknown]) == []
-    assert len(list(shutdown.check("25:00", "UTC", "time", "zone"))) == 1
-
-
-@pytest.mark.parametrize(
-    ("size", "of_image", "kind", "said"),
-    [
-        ("Standard_NC4as_T4_v3", "microsoft-dsvm:ubuntu-hpc:2404", "image", ""),
-        ("Standard_NC4as_T4_v3", "microsoft-dsvm:ubuntu-2204:2204-gen2", "image", ""),
-        ("Standard_NC4as_T4_v3", "Canonical:0001-com-ubuntu-server-jammy:22_04-lts-gen2", "extension", ""),
-        ("Standard_NC4as_T4_v3", "Canonical:ubuntu-24_04-lts:server", "extension", "no CUDA driver for Ubuntu 24.04 LTS"),
-        (
-            "Standard_NC40ads_H100_v5",
-            "Canonical:0001-com-ubuntu-server-jammy:22_04-lts-gen2",
-            "extension",
-            "doesn't have the series",
-        ),
-        ("Standard_NV6ads_A10_v5", "microsoft-dsvm:ubuntu-hpc:2404", "image", "needs a GRID driver"),
-        ("Standard_ND96isr_MI300X_v5", "microsoft-dsvm:ubuntu-hpc:2404", "image", "supports NVIDIA GPUs"),
-        ("Standard_ND96isr_MI300X_v5", "microsoft-dsvm:ubuntu-hpc:2404-rocm", "image", ""),
-        ("Standard_NC4as_T4_v3", "microsoft-dsvm:ubuntu-hpc:2404-rocm", "image", "supports AMD GPUs"),
-    ],
-)
+@of_table("size", "of_image", "kind", "said")
 def test_the_driver_comes_with_the_image_or_by_the_extension(size: str, of_image: str, kind: str, said: str) -> None:
     way, problems = drivers.choose(request(size, of_image), TODAY)
     assert way.kind == kind

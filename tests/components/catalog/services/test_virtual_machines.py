@@ -2,10 +2,8 @@
 
 from datetime import date
 
-import pytest
-
 from azure_gpu.catalog import facts
-from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services import virtual_machines
 from azure_gpu.catalog.size_use import Service, SizeUse
 from azure_gpu.catalog.sizes import SIZES
@@ -16,23 +14,6 @@ def problems(name: str, day: date, region: str = "westeurope") -> list[Problem]:
     assert size is not None
     use = SizeUse(service=Service.VIRTUAL_MACHINES, size=name, region=region, path="vm.size", region_path="location")
     return list(virtual_machines.size_problems(size, use, day))
-
-
-@pytest.mark.parametrize("name", ["HB120rs_v2", "HC44rs"])
-def test_a_series_with_an_announced_end_is_closed_to_new_subscriptions(name: str) -> None:
-    (problem,) = problems(name, date(2026, 11, 20))
-    assert (problem.code, problem.severity, problem.path) == (Code.RETIRING, Severity.WARNING, "vm.size")
-    assert "2027-05-31" in problem.message
-
-
-def test_within_180_days_the_end_itself_is_what_is_warned_of() -> None:
-    assert problems("HC44rs", date(2026, 12, 2)) == []  # 180 days before 2027-05-31
-    assert len(problems("HC44rs", date(2026, 12, 1))) == 1
-
-
-@pytest.mark.parametrize("name", ["NC4as_T4_v3", "ND96isr_H100_v5"])
-def test_nothing_speaks_against_a_series_without_an_end(name: str) -> None:
-    assert problems(name, date(2026, 11, 20)) == []
 
 
 def test_the_providers_default_api_versions_are_told_of_every_service() -> None:
@@ -49,7 +30,3 @@ def test_the_providers_default_api_versions_are_told_of_every_service() -> None:
     }
     for service, version in versions.items():
         assert facts.one(service, "API version").value.startswith(version)
-
-
-def test_before_the_page_nothing_is_claimed() -> None:
-    assert problems("HC44rs", date(2026, 9, 24)) == []

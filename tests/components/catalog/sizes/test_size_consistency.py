@@ -2,13 +2,13 @@
 
 from datetime import date, timedelta
 
-import pytest
 from hypothesis import given, strategies as st
 
 from azure_gpu.catalog.lifecycle import Lifecycle, Status
 from azure_gpu.catalog.sizes import SIZES, size_tables
 from azure_gpu.catalog.sizes.model import Series, Size, same_family
 from azure_gpu.catalog.sources import Dated, Source
+from tests.components.tables import of_table
 from tests.support.rows import each_row
 
 TODAY = date(2026, 11, 20)
@@ -138,17 +138,7 @@ def test_no_successor_had_retired_when_the_size_did(size: Size, last_day: date) 
     assert not [other.name for other in successors if other.lifecycle.status(last_day) is Status.RETIRED]
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "same"),
-    [
-        ("Standard NCASv3_T4 Family", "standardncasv3_t4family", True),
-        ("standard NDAMSv4_A100Family", "Standard NDAMSv4_A100 Family", True),
-        ("StandardNCadsH100v5Family", "standardNCADSH100v5Family", True),  # as Azure ML spells it
-        ("standardNDSH100v5Family", "standardNDSH200v5Family", False),
-        ("standardNCSv2Family", "standardNCSv3Family", False),
-        ("standardNVFamily", "", False),
-    ],
-)
+@of_table("one", "other", "same")
 def test_quota_families_are_compared_without_case_and_spaces(one: str, other: str, same: bool) -> None:
     assert same_family(one, other) is same
 

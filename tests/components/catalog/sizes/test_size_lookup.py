@@ -8,28 +8,12 @@ from hypothesis import given, strategies as st
 from azure_gpu.catalog.problems import Code, Severity
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.lookup import PREFIX, Sizes, normalise
-from tests.support.rows import each_row
+from tests.components.tables import of_table
 
 NAMES = sorted(size.name for size in SIZES)
 
 
-@each_row(
-    ("spelt", "name"),
-    [
-        ("Standard_NC6", "Standard_NC6"),
-        ("NC6", "Standard_NC6"),
-        ("nc6", "Standard_NC6"),
-        ("NC6 Standard", "Standard_NC6"),  # the portal of 2018, as in the article on Batch
-        ("Standard NC6", "Standard_NC6"),
-        ("  standard_nc6\n", "Standard_NC6"),
-        ("standard_nc24RS_v3", "Standard_NC24rs_v3"),
-        ("Standard NC24rs v3", "Standard_NC24rs_v3"),
-        ("STANDARD_NC6_PROMO", "Standard_NC6_Promo"),
-        ("nc4as  t4  v3", "Standard_NC4as_T4_v3"),
-        ("Standard NC6s v3 (6 vcpus, 112 GiB memory)", "Standard_NC6s_v3"),  # today's portal
-        ("hb120-16RS_V2", "Standard_HB120-16rs_v2"),
-    ],
-)
+@of_table("spelt", "name")
 def test_a_size_is_found_by_any_spelling(spelt: str, name: str) -> None:
     size = SIZES.find(spelt)
     assert size is not None
@@ -58,17 +42,7 @@ def test_a_name_that_may_be_newer_is_a_warning_and_gets_the_nearest_first(misspe
     assert (problem.code, problem.severity) == (Code.UNKNOWN, Severity.WARNING)
 
 
-@pytest.mark.parametrize(
-    ("slip", "meant"),
-    [
-        ("NC4as_T4v3", "Standard_NC4as_T4_v3"),
-        ("nv36adms_a10v5", "Standard_NV36adms_A10_v5"),
-        ("Standard_NC6s-v3", "Standard_NC6s_v3"),
-        ("Standard_NC4sa_T4_v3", "Standard_NC4as_T4_v3"),
-        ("Standrd_NC4as_T4_v3", "Standard_NC4as_T4_v3"),
-        ("Standart_ND96isr_H100_v5", "Standard_ND96isr_H100_v5"),
-    ],
-)
+@of_table("slip", "meant")
 def test_a_slip_of_a_known_name_is_refused_with_what_was_meant(slip: str, meant: str) -> None:
     problem = SIZES.unknown(slip, "pool.size")
     assert (problem.severity, problem.instead, problem.fix) == (Severity.ERROR, (meant,), f"write {meant}")

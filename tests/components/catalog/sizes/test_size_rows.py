@@ -8,6 +8,7 @@ import pytest
 from azure_gpu.catalog.lifecycle import Status
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import Driver, Size, Vendor, VmGeneration
+from tests.components.tables import of_table
 from tests.support.rows import each_row
 
 TODAY = date(2026, 11, 20)
@@ -80,18 +81,7 @@ def test_a_size_has_what_its_page_says(
     assert size.series.quota_family == family
 
 
-@pytest.mark.parametrize(
-    ("name", "each", "together"),
-    [
-        ("Standard_NC24", 12, 48),  # 1 GPU is half a K80, which has 24
-        ("Standard_NV24s_v3", 8, 16),  # 1 GPU is half an M60
-        ("Standard_ND96amsr_A100_v4", 80, 640),
-        ("Standard_ND96isr_H200_v5", 141, 1128),
-        ("Standard_ND128isr_NDR_GB200_v6", 192, 768),  # Microsoft's page prints the 192 of one GPU
-        ("Standard_NV6ads_A10_v5", 4, 4),  # a sixth of 24
-        ("Standard_NC24lds_xl_RTXPRO6000BSE_v6", 24, 24),  # a quarter of 96
-    ],
-)
+@of_table("name", "each", "together")
 def test_memory_of_one_gpu_and_of_the_machine_are_told_apart(name: str, each: int, together: int) -> None:
     assert sold(name).gpu_memory_each_gib == each
     assert sold(name).gpu_memory_gib == together
@@ -184,19 +174,7 @@ def test_other_last_days_that_sources_gave_are_kept(name: str, days: list[str]) 
 
 
 # The source documents' own dates: Azure ML Workbench 2017-09-14, Batch 2018-12-17, ML inference 2019-05-02
-@pytest.mark.parametrize(
-    ("name", "day"),
-    [
-        ("Standard_NC6", "2017-09-14"),
-        ("Standard_NC6", "2019-05-02"),
-        ("Standard_NC24rs_v2", "2018-12-17"),
-        ("Standard_NC24rs_v3", "2018-12-17"),
-        ("Standard_ND24rs", "2018-12-17"),
-        ("Standard_NV12", "2018-12-17"),
-        ("Standard_H16r", "2018-12-17"),
-        ("Standard_A9", "2018-12-17"),
-    ],
-)
+@of_table("name", "day")
 def test_the_sizes_of_the_source_documents_were_sold_at_their_dates(name: str, day: str) -> None:
     assert sold(name).lifecycle.status(date.fromisoformat(day)) is Status.GENERAL
 
@@ -288,17 +266,7 @@ def test_generations_are_those_of_the_page(name: str, generations: tuple[VmGener
 
 
 # Names and instances: NVIDIA's guide and gpu-multi-instance.md of AKS, 2026-05-22
-@pytest.mark.parametrize(
-    ("name", "profiles"),
-    [
-        ("Standard_ND96asr_v4", ["1g.5gb", "2g.10gb", "3g.20gb", "4g.20gb", "7g.40gb"]),
-        ("Standard_NC24ads_A100_v4", ["1g.10gb", "2g.20gb", "3g.40gb", "4g.40gb", "7g.80gb"]),
-        ("Standard_ND96amsr_A100_v4", ["1g.10gb", "2g.20gb", "3g.40gb", "4g.40gb", "7g.80gb"]),
-        ("Standard_ND96isr_H100_v5", ["1g.10gb", "2g.20gb", "3g.40gb", "4g.40gb", "7g.80gb"]),
-        ("Standard_NC40ads_H100_v5", ["1g.12gb", "2g.24gb", "3g.47gb", "4g.47gb", "7g.94gb"]),
-        ("Standard_ND96isr_H200_v5", ["1g.18gb", "2g.35gb", "3g.71gb", "4g.71gb", "7g.141gb"]),
-    ],
-)
+@of_table("name", "profiles")
 def test_mig_profiles_have_nvidias_names_and_aks_keys(name: str, profiles: list[str]) -> None:
     gpu = sold(name).gpu
     assert gpu is not None
@@ -313,25 +281,7 @@ def test_aks_cuts_a100_h100_and_h200_alone() -> None:
     assert {size.gpu.name for size in SIZES if size.gpu and size.gpu.mig} == {"A100", "H100", "H200"}
 
 
-@each_row(
-    ("name", "architecture", "capability"),
-    [
-        ("Standard_NC6", "Kepler", "3.7"),
-        ("Standard_NV6", "Maxwell", "5.2"),
-        ("Standard_NC6s_v2", "Pascal", "6.0"),
-        ("Standard_ND6s", "Pascal", "6.1"),
-        ("Standard_NC6s_v3", "Volta", "7.0"),
-        ("Standard_NC4as_T4_v3", "Turing", "7.5"),
-        ("Standard_NC24ads_A100_v4", "Ampere", "8.0"),
-        ("Standard_NV6ads_A10_v5", "Ampere", "8.6"),
-        ("Standard_ND96isr_H200_v5", "Hopper", "9.0"),
-        ("Standard_ND128isr_NDR_GB200_v6", "Blackwell", "10.0"),
-        ("Standard_ND128isr_GB300_v6", "Blackwell Ultra", "10.3"),
-        ("Standard_NC144ds_xl_RTXPRO6000BSE_v6", "Blackwell", "12.0"),
-        ("Standard_NV4as_v4", "GCN 5", ""),
-        ("Standard_ND96isr_MI300X_v5", "CDNA 3", ""),
-    ],
-)
+@of_table("name", "architecture", "capability")
 def test_gpus_have_the_capability_of_nvidias_table(name: str, architecture: str, capability: str) -> None:
     gpu = sold(name).gpu
     assert gpu is not None

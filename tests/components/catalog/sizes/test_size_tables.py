@@ -7,7 +7,7 @@ from azure_gpu.catalog.sizes import size_tables
 from azure_gpu.catalog.sizes.lookup import Sizes
 from azure_gpu.catalog.sizes.size_tables import GPUS, LIFECYCLES, SERIES, SIZES, SizeTables
 from azure_gpu.catalog.tables import TableError, line_of, text_of
-from tests.support.rows import each_row
+from tests.components.tables import of_table
 
 TEXTS = {table.name: text_of(table.path) for table in (GPUS, SERIES, LIFECYCLES, SIZES)}
 A_SIZE = "Standard_NC8as_T4_v3,NCasT4_v3,8,8,56,1,16,no,,"
@@ -35,25 +35,7 @@ def test_one_row_more_is_one_size_more() -> None:
     assert size.series is known.series
 
 
-@each_row(
-    ("new", "column", "allowed"),
-    [
-        ("NC8as_T4_v3,NCasT4_v3,8,8,56,1,16,no,,", "size", "a name that begins with Standard_"),
-        ("standard_NC6,NCasT4_v3,8,8,56,1,16,no,,", "size", "a name that line 2 doesn't have"),
-        ("Standard_NC8as_T4_v3,NCasT4,8,8,56,1,16,no,,", "series", "a series of series.csv"),
-        ("Standard_NC8as_T4_v3,NCasT4_v3,eight,8,56,1,16,no,,", "vcpus", "an integer"),
-        ("Standard_NC8as_T4_v3,NCasT4_v3,8,4,56,1,16,no,,", "quota_vcpus", "at least vcpus"),
-        ("Standard_NC8as_T4_v3,NCasT4_v3,8,,56,1,16,no,,", "quota_vcpus", "at least vcpus"),
-        ("Standard_NC8as_T4_v3,NCasT4_v3,8,8,56 GiB,1,16,no,,", "memory_gib", "an integer"),
-        ("Standard_NC8as_T4_v3,NCasT4_v3,8,8,56,0.5,16,no,,", "gpus", "a share such as 1/6"),
-        ("Standard_NC8as_T4_v3,NCasT4_v3,8,8,56,1,16,,,", "rdma", "yes or no"),
-        (
-            "Standard_NC8as_T4_v3,NCasT4_v3,8,8,56,1,16,no,Standard_NC7,",
-            "successors",
-            "series of series.csv and sizes of sizes.csv",
-        ),
-    ],
-)
+@of_table("new", "column", "allowed")
 def test_a_size_that_does_not_fit_is_named(new: str, column: str, allowed: str) -> None:
     line = TEXTS["sizes.csv"].splitlines().index(A_SIZE) + 1
     with pytest.raises(TableError) as raised:
@@ -69,22 +51,17 @@ T4 = "NVIDIA T4,T4,NVIDIA,16,Turing,7.5,,,nvidia-cuda-gpus@2026-11-20"
 V620 = next(line for line in TEXTS["series.csv"].splitlines() if line.startswith("NGads_V620,"))
 
 
-@each_row(
-    ("table", "old", "new", "said"),
-    [
-        ("lifecycles", NP, NP.replace("NP,", "NPs,"), "is 'NPs'; allowed: a series of series.csv or a size of"),
-        ("lifecycles", NP, NP.replace("@2021-02-09", "@2021-02-10"), "allowed: a key of sources.csv"),
-        ("lifecycles", NP, NP.replace(",no,,", ",no,np-series@2021-02-09,"), "allowed: an empty cell where preview is no"),
-        ("lifecycles", NP, NP.replace("np-series-retirement@2027-05-31", ""), "allowed: an empty cell where end is empty"),
-        ("gpus", T4, T4.replace(",NVIDIA,", ",Nvidia,"), "vendor (NVIDIA or AMD) is 'Nvidia'; allowed: NVIDIA or AMD"),
-        ("gpus", T4, T4.replace(",16,", ",,"), "allowed: an integer above 0"),
-        ("gpus", T4, T4.replace(",7.5,,,", ",7.5,5; 10,,"), "allowed: 5 integers separated by '; ', or empty"),
-        ("gpus", T4, T4.replace(",7.5,,,", ",7.5,,nvidia-mig-guide@2026-11-20,"), "a source if mig_memory_gib is set"),
+@of_table(
+    "table",
+    "old",
+    "new",
+    "said",
+    more=[
         ("series", V620, V620.replace("AMD Radeon PRO V620", "V620"), "allowed: a model of gpus.csv"),
         ("series", V620, V620.replace("AMD graphics", "AMD"), "allowed: CUDA or GRID or ROCm or AMD graphics"),
         ("series", V620, V620.replace("x64", "ARM"), "(of the processor: x64 or Arm64) is 'ARM'; allowed: x64 or Arm64"),
     ],
-)  # fmt: skip
+)
 def test_a_row_beside_the_sizes_that_does_not_fit_is_named(table: str, old: str, new: str, said: str) -> None:
     line = TEXTS[f"{table}.csv"].splitlines().index(old) + 1
     with pytest.raises(TableError) as raised:
