@@ -12,7 +12,7 @@ from tests.localazure.conftest import new_group
 from tests.support import ml_resources as ml
 from tests.support.embedded import ServedAzure
 from tests.support.in_process import InProcessAzure
-from tests.support.machines import COMPUTE, NETWORK, PLAIN, REGION, SCHEDULES, T4, WINDOWS, Network, TestMachine
+from tests.support.machines import COMPUTE, NETWORK, PLAIN, REGION, SCHEDULES, Network, TestMachine
 
 
 @pytest.fixture(scope="module")
@@ -33,80 +33,6 @@ def machine(network: Network) -> TestMachine:
 
 def refused(network: Network, body: dict[str, Any], name: str = "") -> tuple[int, str, str]:
     return ml.refused(network.try_machine(body, name))
-
-
-WRONG: list[tuple[str, dict[str, Any], int, str, str]] = [
-    # loft-sh/devpod issue 731
-    (
-        "Gen1 on a size of Gen2",
-        {"size": "Standard_NC24ads_A100_v4", "image": {**WINDOWS, "sku": "2022-datacenter"}},
-        400,
-        "BadRequest",
-        "The selected VM size 'Standard_NC24ads_A100_v4' cannot boot Hypervisor Generation '1'.",
-    ),
-    (
-        "a size that is no more",
-        {"size": "Standard_NC6"},
-        409,
-        "SkuNotAvailable",
-        "is currently not available in location 'westeurope'",
-    ),
-    (
-        "no size",
-        {"size": "Standard_NC4as_T5_v3"},
-        400,
-        "InvalidParameter",
-        "The value Standard_NC4as_T5_v3 provided for the VM size",
-    ),
-    (
-        "an image that ended",
-        {"image": {**WINDOWS, "sku": "2012-R2-Datacenter"}},
-        404,
-        "PlatformImageNotFound",
-        "is not available",
-    ),
-    ("eviction without Spot", {"evictionPolicy": "Delete"}, 409, "OperationNotAllowed", "only on Azure Spot"),
-    (
-        "UEFI without Trusted Launch",
-        {"securityProfile": {"uefiSettings": {"secureBootEnabled": True}}},
-        400,
-        "BadRequest",
-        "UEFI",
-    ),
-]
-
-
-def test_machines_that_are_refused(network: Network, interface: str) -> None:
-    wrong: dict[str, object] = {}
-    for name, changed, status, code, words in WRONG:
-        found = refused(network, network.machine_body(interface=interface, **changed))
-        if found[:2] != (status, code) or words not in found[2]:
-            wrong[name] = found
-    assert wrong == {}
-
-
-PROFILES: list[tuple[str, dict[str, Any], str]] = [
-    ("a reserved name", {"adminUsername": "admin"}, "The Admin Username specified is not allowed."),
-    ("no way in", {"linuxConfiguration": {}}, "Authentication using either SSH or by user name and password must be enabled"),
-    ("a weak password", {"adminPassword": "password"}, "The supplied password must be between 6-72 characters long"),
-    (
-        "a key elsewhere",
-        {"linuxConfiguration": {"ssh": {"publicKeys": [{"path": "/root/.ssh/authorized_keys", "keyData": "x"}]}}},
-        "currently limited to its default value /home/azureuser/.ssh/authorized_keys",
-    ),
-    ("custom data as text", {"customData": "#cloud-config"}, "Custom data in OSProfile must be in Base64 encoding"),
-]
-
-
-def test_profiles_that_are_refused(network: Network, interface: str) -> None:
-    wrong: dict[str, object] = {}
-    for name, profile, words in PROFILES:
-        body = network.machine_body(interface=interface)
-        body["properties"]["osProfile"] |= profile
-        found = refused(network, body)
-        if found[:2] != (400, "InvalidParameter") or words not in found[2]:
-            wrong[name] = found
-    assert wrong == {}
 
 
 def test_quota_restriction_and_capacity_have_azures_codes(azure: InProcessAzure, network: Network, interface: str) -> None:
@@ -328,11 +254,3 @@ def test_paths_of_a_machine_are_led_into_its_folder_and_others_are_left(tmp_path
     )
     assert paths.led(led, root, ["/etc/own.conf"]) == led
     assert paths.inside("/../../etc/passwd", root) == root / "etc/passwd"
-
-
-def test_a_windows_machine_needs_a_password_and_a_short_name(network: Network, interface: str) -> None:
-    body = network.machine_body(interface=interface, image=WINDOWS, size=T4)
-    body["properties"]["osProfile"]["computerName"] = "a-name-that-is-too-long"
-    assert "cannot be more than 15 characters long" in refused(network, body)[2]
-    del body["properties"]["osProfile"]["computerName"], body["properties"]["osProfile"]["adminPassword"]
-    assert refused(network, body, "short")[:2] == (400, "InvalidParameter")

@@ -94,33 +94,6 @@ def test_keys_are_shown_where_the_datastores_use_them(azure: EmbeddedAzure, shar
     assert azure.post(f"{by_key}/datastores/workspaceblobstore/listSecrets", ML).json()["key"] == listed[0]["value"]
 
 
-@pytest.mark.parametrize("missing", ["storageAccount", "keyVault"])
-def test_what_it_depends_on_has_to_be_named(azure: EmbeddedAzure, parts: dict[str, Any], missing: str) -> None:
-    without = {name: value for name, value in parts["properties"].items() if name != missing}
-    path = f"{parts['properties']['keyVault'].split('/providers/')[0]}/providers/{TYPE}/{new_name()}"
-    answer = azure.put(path, {**parts, "properties": without}, ML)
-    # Azure/azure-rest-api-specs issue 15878
-    assert refused(answer) == (400, "ValidationError", "Missing dependent resources in workspace json")
-    assert answer.json()["error"]["target"] == "workspace"
-
-
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"properties": {"hubResourceId": "/subscriptions/s"}}, "does not implement 'properties.hubResourceId'"),
-        ({"kind": "Hub"}, "does not implement a workspace of the kind 'Hub'"),
-        ({"identity": {"type": "None"}}, "A workspace requires a managed identity"),
-    ],
-    ids=lambda each: each if isinstance(each, str) else "",
-)
-def test_what_is_wrong_is_refused(azure: EmbeddedAzure, parts: dict[str, Any], changed: dict[str, Any], message: str) -> None:
-    body = {**parts, **changed, "properties": {**parts["properties"], **changed.get("properties", {})}}
-    path = f"{parts['properties']['keyVault'].split('/providers/')[0]}/providers/{TYPE}/{new_name()}"
-    answer = azure.put(path, body, ML)
-    assert answer.status_code in (400, 501)
-    assert message in refused(answer)[2]
-
-
 def test_it_is_accepted_before_what_it_depends_on_is_looked_for(azure: EmbeddedAzure, parts: dict[str, Any]) -> None:
     """Test_MachineLearning_Workspaces_20240401_CRUD (2025-04-01): 202 before its storage account was there, no insights."""
     given = {name: value for name, value in parts["properties"].items() if name != "applicationInsights"}
