@@ -9,6 +9,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from localazure.blobs.errors import BlobError
 from localazure.containers.images import Images
 from localazure.lists.deviations import Deviations
 from localazure.services import Clock, Services, Settings
+from tests.localazure.coroutines import within
 
 ACCOUNT_ID = "/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/rg/providers/Microsoft.Batch/batchAccounts/tests"
 ACCOUNT = ACCOUNT_ID.lower()
@@ -208,6 +210,14 @@ def with_own_end(state: Path, test: Callable[[World], Awaitable[None]]) -> None:
             await connection.reap(state / "batch")
 
     asyncio.run(whole())
+
+
+def _in_state(run_: Callable[[Path, Callable[[World], Awaitable[None]]], None], folder: Path, test: Any) -> None:
+    run_(folder / "state", test)
+
+
+in_world = within(partial(_in_state, run), "tmp_path")
+in_first_world = within(partial(_in_state, with_own_end), "tmp_path")
 
 
 def pool_body(**properties: Any) -> dict[str, Any]:
