@@ -3,8 +3,6 @@
 import uuid
 from typing import Any
 
-import pytest
-
 from tests.localazure.containers.sdk import GROUP, Registry, container, create, group_body, group_path, public, refusal
 from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
 
@@ -35,52 +33,6 @@ def test_a_label_that_another_group_has_is_taken_in_its_region_and_scope(
     create(azure, group, "four", body())
 
 
-@pytest.mark.parametrize(
-    ("address", "ports", "code", "said"),
-    [
-        (public(), [80], "MissingIpAddressPorts", "The ports in the 'ipAddress' of container group 'one' cannot be empty."),
-        (
-            public(443, 80),
-            [],
-            "UnreferencedIpAddressPorts",
-            "Following ports '443,80' in the 'ipAddress' are not used by any container in container group 'one'.",
-        ),
-        (
-            public(80, label="Teste"),
-            [80],
-            "InvalidRequestContent",
-            "The DNS name label 'Teste' in container group 'one' is invalid.",
-        ),
-        (public(80, label="node"), [80], "InvalidRequestContent", "between 5 and 63 characters long"),
-        (public(1, 2, 3, 4, 5, 6), [1, 2, 3, 4, 5, 6], "InvalidRequestContent", "more than 5 ports"),
-        (public(80, 80), [80], "InvalidRequestContent", "the same port twice"),
-        (public(70000), [70000], "InvalidRequestContent", "1 to 65535"),
-        ({**public(80), "type": "Private"}, [80], "InvalidRequestContent", "outside of any virtual network"),
-    ],
-)
-def test_an_address_that_is_wrong_is_refused(
-    azure: EmbeddedAzure,
-    registry: Registry,
-    group: str,
-    hello_reference: str,
-    address: Any,
-    ports: list[int],
-    code: str,
-    said: str,
-) -> None:
-    body = group_body(registry, container(hello_reference, ports=[{"port": port} for port in ports]), ipAddress=address)
-    status, error = refusal(azure, group, body)
-    assert (status, error["code"]) == (400, code)
-    assert said in error["message"]
-
-
-def test_two_containers_of_a_group_cannot_have_the_same_port(
-    azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str
-) -> None:
-    two = [container(hello_reference, ports=[{"port": 80}], name=name) for name in ("a", "b")]
-    assert "both have the port 80/TCP" in refusal(azure, group, group_body(registry, *two))[1]["message"]
-
-
 def test_a_group_in_a_network_has_a_private_address_and_may_name_its_servers(
     azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str
 ) -> None:
@@ -89,9 +41,3 @@ def test_a_group_in_a_network_has_a_private_address_and_may_name_its_servers(
     found = create(azure, group, "one", group_body(registry, one, ipAddress={**public(80), "type": "Private"}, **inside))
     assert "fqdn" not in found["properties"]["ipAddress"]
     assert found["properties"]["subnetIds"] == [{"id": SUBNET}]
-    for wrong, said in (
-        ({"subnetIds": [{"id": "/subscriptions/x"}]}, "is not the id of a subnet"),
-        ({"dnsConfig": inside["dnsConfig"]}, "in a virtual network"),
-        ({"subnetIds": [{"id": SUBNET}], "ipAddress": public(80)}, "can't have a public address"),
-    ):
-        assert said in refusal(azure, group, group_body(registry, one, **wrong), "two")[1]["message"]

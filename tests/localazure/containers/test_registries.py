@@ -99,28 +99,6 @@ def test_values_of_secret_arguments_are_shown_by_list_details_alone(azure: Embed
     assert details["properties"]["runRequest"]["arguments"] == arguments
 
 
-@pytest.mark.parametrize(
-    ("request_part", "said"),
-    [
-        ({"platform": {"os": "Windows"}}, "Linux"),
-        ({"credentials": {"customRegistries": {"docker.io": {}}}}, "credentials of other registries"),
-    ],
-)
-def test_what_is_not_imitated_of_a_run_is_refused_by_name(
-    azure: EmbeddedAzure, registry: Registry, request_part: dict, said: str
-) -> None:
-    body = {"properties": {"runRequest": {**registry.request("hello", "hello:1"), **request_part}}}
-    answer = azure.put(f"{registry.id}/taskRuns/build-one", body, TASK_RUN)
-    assert answer.status_code == 501
-    assert said in answer.json()["error"]["message"]
-
-
-def test_an_image_name_that_is_none_is_refused(azure: EmbeddedAzure, registry: Registry) -> None:
-    body = {"properties": {"runRequest": registry.request("hello", "Hello World")}}
-    answer = azure.put(f"{registry.id}/taskRuns/build-one", body, TASK_RUN)
-    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "BadRequest")
-
-
 def test_an_image_is_gone_with_its_registry(azure: EmbeddedAzure, group: str) -> None:
     name = f"reg{uuid.uuid4().hex[:10]}"
     first = Registry(azure, group, name)

@@ -138,19 +138,3 @@ def test_a_private_endpoint_is_approved_and_shown(vault: ArmHarness) -> None:
     assert connection["properties"]["privateLinkServiceConnectionState"]["status"] == "Approved"
     assert found["manualPrivateLinkServiceConnections"] == []
     vault.succeeded(vault.delete(PRIVATE, NETWORK))
-
-
-@pytest.mark.parametrize(
-    ("connection", "status", "message"),
-    [
-        ({"privateLinkServiceId": f"{VAULT}x"}, 400, "was not found"),
-        ({"groupIds": ["blob"]}, 400, "takes one of the group ids vault"),
-        ({"groupIds": []}, 400, "given were none"),
-        ({"privateLinkServiceId": GROUP}, 501, "a private endpoint to 'Microsoft.Resources/resourceGroups'"),
-    ],
-    ids=["gone", "group", "no-group", "other"],
-)
-def test_a_wrong_connection_is_refused(vault: ArmHarness, connection: dict[str, Any], status: int, message: str) -> None:
-    found = refusal(vault.put(PRIVATE, private(**connection), NETWORK))
-    assert found[0] == status
-    assert message in found[2]

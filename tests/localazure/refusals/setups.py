@@ -53,6 +53,21 @@ def a_workspace(azure: InProcessAzure, words: Words) -> None:
         words[name] = made["properties"][name]
 
 
+def what_scores(azure: InProcessAzure, words: Words) -> None:
+    """A model, an environment and code in the workspace, an identity, and an endpoint without deployments."""
+    words["identity"] = ml_resources.put_identity(azure, words["group"])["id"]
+    place = "https://someone.blob.core.windows.net/models"  # which is believed
+    for path, properties in {
+        "models/tiny": {"modelUri": f"{place}/tiny"},
+        "codes/score": {"codeUri": f"{place}/source"},
+        "environments/tiny": {"image": "mcr.microsoft.com/azureml/minimal-py312-inference", "condaFile": "name: tiny\n"},
+    }.items():
+        azure.made(f"{words['workspace']}/{path}/versions/1", {"properties": properties}, ml_resources.ML)
+    own = {"type": "UserAssigned", "userAssignedIdentities": {words["identity"]: {}}}
+    body = {"location": ml_resources.REGION, "identity": own, "properties": {"authMode": "Key"}}
+    words["endpoint"] = azure.made(f"{words['workspace']}/onlineEndpoints/{words['name']}", body, ml_resources.ML)["id"]
+
+
 def an_interface(azure: InProcessAzure, words: Words) -> None:
     """In a network, for a machine."""
     made = Network(azure, words["group"])
@@ -103,4 +118,5 @@ SETUPS: dict[str, Callable[[InProcessAzure, Words], None]] = {
     "an environment": an_environment,
     "an interface": an_interface,
     "storage accounts": storage_accounts,
+    "what scores": what_scores,
 }

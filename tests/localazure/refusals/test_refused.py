@@ -75,6 +75,7 @@ class Table:
             group = new_group(self._azure)
             words = self._made[key] = {
                 "subscription": f"/subscriptions/{SUBSCRIPTION}",
+                "url": self._azure.url,
                 "tenant": self._azure.tenant_id,
                 "principal": self._azure.principal_id,
                 "group": group,
