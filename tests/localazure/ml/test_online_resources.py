@@ -46,6 +46,20 @@ def refusal(answer: Any) -> str:
     return message
 
 
+def test_a_deployment_that_is_being_deleted_gets_no_traffic_any_more() -> None:
+    workspace = "/subscriptions/s/resourceGroups/g/providers/Microsoft.MachineLearningServices/workspaces/w"
+    endpoint, leaving = parse(f"{workspace}/onlineEndpoints/e"), parse(f"{workspace}/onlineEndpoints/e/deployments/blue")
+    assert endpoint is not None
+    assert leaving is not None
+    store = SimpleNamespace(of_type=lambda *_: [Resource(id=leaving, body={}, state="Deleting")])
+    services: Any = SimpleNamespace(store=store)
+    endpoints: Any = SimpleNamespace(serves=lambda _: True)
+    given = {"properties": {"traffic": {"blue": 100}}}
+    change = Change(id=endpoint, body=given, previous=None, as_of=date(2026, 11, 22), services=services)
+    with pytest.raises(ArmError, match="The deployment 'blue' is being deleted"):
+        ml_online_endpoints._check_traffic(change, "Managed", endpoints)
+
+
 def test_an_endpoint_is_answered_with_its_addresses_and_without_its_keys(world: World) -> None:
     given = {"primaryKey": "p" * 40, "secondaryKey": "s" * 40}
     one = world.endpoint(keys=given, description="for tests")
@@ -159,17 +173,3 @@ def test_a_deployment_that_failed_stays_gets_no_traffic_and_is_deleted(world: Wo
         assert client.post(one.uri, json={}).json()["error"]["code"] == "NoDeploymentWithTraffic"
     one.delete("blue")
     assert world.azure.get(world.path(one.name, "blue"), ml.ML).status_code == 404
-
-
-def test_a_deployment_that_is_being_deleted_gets_no_traffic_any_more() -> None:
-    workspace = "/subscriptions/s/resourceGroups/g/providers/Microsoft.MachineLearningServices/workspaces/w"
-    endpoint, leaving = parse(f"{workspace}/onlineEndpoints/e"), parse(f"{workspace}/onlineEndpoints/e/deployments/blue")
-    assert endpoint is not None
-    assert leaving is not None
-    store = SimpleNamespace(of_type=lambda *_: [Resource(id=leaving, body={}, state="Deleting")])
-    services: Any = SimpleNamespace(store=store)
-    endpoints: Any = SimpleNamespace(serves=lambda _: True)
-    given = {"properties": {"traffic": {"blue": 100}}}
-    change = Change(id=endpoint, body=given, previous=None, as_of=date(2026, 11, 22), services=services)
-    with pytest.raises(ArmError, match="The deployment 'blue' is being deleted"):
-        ml_online_endpoints._check_traffic(change, "Managed", endpoints)
