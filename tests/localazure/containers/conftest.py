@@ -14,7 +14,7 @@ from localazure.containers.images import Image, Images
 from localazure.containers.runtime import Runtime
 from localazure.nothing_runs.images import PromisedImages
 from tests.localazure.conftest import new_group
-from tests.localazure.containers.sdk import Registry
+from tests.localazure.containers.sdk import Groups, Registry
 from tests.support.embedded import EmbeddedAzure, ServedAzure
 from tests.support.in_process import judging_as_if_things_ran
 
@@ -157,5 +157,6 @@ def new_registry(azure: EmbeddedAzure) -> Registry:
 
 
 @pytest.fixture
-def hello_reference(registry: Registry) -> str:
-    return f"{registry.server}/hello:1"
+def groups(azure: EmbeddedAzure, registry: Registry, group: str) -> Groups:
+    """Container groups of a test, of the image in `registry`."""
+    return Groups(azure, registry, group)

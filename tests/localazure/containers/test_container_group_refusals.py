@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.localazure.containers.sdk import Registry, container, create, group_body, mounted, refusal
+from tests.localazure.containers.sdk import Groups, Registry, container, create, group_body, mounted, refusal
 from tests.localazure.test_activity_log import of_group
 from tests.support.embedded import EmbeddedAzure
 from tests.support.in_process import InProcessAzure
@@ -52,85 +52,79 @@ def test_pulling_takes_an_attached_identity_with_a_role(azure: EmbeddedAzure, gr
     create(azure, group, "one", group_body(registry, container(image)))
 
 
-def test_logs_go_to_a_workspace_that_is_there_with_a_key_that_is_right(
-    azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str
-) -> None:
-    workspace = f"{group}/providers/Microsoft.OperationalInsights/workspaces/logs"
-    made = azure.put(workspace, {"location": "westeurope"}, "2023-09-01").raise_for_status().json()
-    key = azure.post(f"{workspace}/sharedKeys", "2023-09-01").raise_for_status().json()["primarySharedKey"]
+def test_logs_go_to_a_workspace_that_is_there_with_a_key_that_is_right(groups: Groups) -> None:
+    workspace = f"{groups.group}/providers/Microsoft.OperationalInsights/workspaces/logs"
+    made = groups.azure.put(workspace, {"location": "westeurope"}, "2023-09-01").raise_for_status().json()
+    key = groups.azure.post(f"{workspace}/sharedKeys", "2023-09-01").raise_for_status().json()["primarySharedKey"]
     customer = made["properties"]["customerId"]
 
     def body(workspace_id: str, workspace_key: str) -> dict[str, Any]:
         analytics = {"workspaceId": workspace_id, "workspaceKey": workspace_key}
-        return group_body(registry, container(hello_reference), diagnostics={"logAnalytics": analytics})
+        return groups.body(groups.container(), diagnostics={"logAnalytics": analytics})
 
-    assert "no Log Analytics workspace" in refusal(azure, group, body(str(uuid.uuid4()), key))[1]["message"]
-    assert "isn't a key" in refusal(azure, group, body(customer, "bm90IHRoZSBrZXk="))[1]["message"]
-    created = create(azure, group, "one", body(customer, key))
+    assert "no Log Analytics workspace" in groups.refusal(body(str(uuid.uuid4()), key))[1]["message"]
+    assert "isn't a key" in groups.refusal(body(customer, "bm90IHRoZSBrZXk="))[1]["message"]
+    created = groups.create("one", body(customer, key))
     assert created["properties"]["diagnostics"]["logAnalytics"] == {"workspaceId": customer}
 
 
-def test_attached_identities_show_their_ids_and_the_groups_own_stays(
-    azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str
-) -> None:
-    body = group_body(registry, container(hello_reference, "wait"))
+def test_attached_identities_show_their_ids_and_the_groups_own_stays(groups: Groups) -> None:
+    body = groups.body(groups.container("wait"))
     body["identity"]["type"] = "SystemAssigned, UserAssigned"
-    first = create(azure, group, "one", body)["identity"]
-    assert first["userAssignedIdentities"][registry.identity]["principalId"] == registry.principal
+    first = groups.create("one", body)["identity"]
+    assert first["userAssignedIdentities"][groups.registry.identity]["principalId"] == groups.registry.principal
     assert uuid.UUID(first["principalId"])
-    assert create(azure, group, "one", body)["identity"] == first
+    assert groups.create("one", body)["identity"] == first
 
 
-def test_a_limit_above_the_request_is_taken(azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str) -> None:
+def test_a_limit_above_the_request_is_taken(groups: Groups) -> None:
     def body(limit: float) -> dict[str, Any]:
-        made = group_body(registry, container(hello_reference))
+        made = groups.body(groups.container())
         made["properties"]["containers"][0]["properties"]["resources"]["limits"] = {"memoryInGB": limit}
         return made
 
-    create(azure, group, "one", body(2))
+    groups.create("one", body(2))
 
 
-def test_zones_spot_and_diagnostics_are_taken(azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str) -> None:
-    body = {**group_body(registry, container(hello_reference)), "zones": ["2"]}
-    assert create(azure, group, "one", body)["zones"] == ["2"]
-    spot = create(azure, group, "three", group_body(registry, container(hello_reference), priority="Spot"))
+def test_zones_spot_and_diagnostics_are_taken(groups: Groups) -> None:
+    body = {**groups.body(groups.container()), "zones": ["2"]}
+    assert groups.create("one", body)["zones"] == ["2"]
+    spot = groups.create("three", groups.body(groups.container(), priority="Spot"))
     assert spot["properties"]["priority"] == "Spot"
 
 
-def test_a_share_takes_an_account_that_is_there_and_its_key(
-    azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str, account: tuple[str, str]
-) -> None:
+def test_a_share_takes_an_account_that_is_there_and_its_key(groups: Groups, account: tuple[str, str]) -> None:
     for volume, code in (
         (file_volume("nobody123", account[1]), "CannotAccessStorageAccount"),
         (file_volume(account[0], base64.b64encode(b"wrong").decode()), "InvalidStorageAccountKey"),
         (file_volume(*account, share="A/../b"), "InvalidRequestContent"),
     ):
-        body = group_body(registry, container(hello_reference, volumeMounts=mounted("share", "/x")), volumes=[volume])
-        status, error = refusal(azure, group, body)
+        body = groups.body(groups.container(volumeMounts=mounted("share", "/x")), volumes=[volume])
+        status, error = groups.refusal(body)
         assert (status, error["code"]) == (400, code)
         assert account[1] not in str(error)
 
 
-def test_no_capacity(azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str) -> None:
-    body = group_body(registry, container(hello_reference))
-    create(azure, group, "there", body)
-    assert azure.command("fault", "capacity", "westeurope").returncode == 0
-    status, error = refusal(azure, group, body)
+def test_no_capacity(groups: Groups) -> None:
+    body = groups.body(groups.container())
+    groups.create("there", body)
+    assert groups.azure.command("fault", "capacity", "westeurope").returncode == 0
+    status, error = groups.refusal(body)
     assert (status, error["code"]) == (409, "ServiceUnavailable")
     assert error["message"] == (
         "The requested resource is not available in the location 'westeurope' at this moment. Please retry with a "
         "different resource request or in another location. Resource requested: '1' CPU '1.5' GB memory 'Linux' OS"
     )
-    create(azure, group, "there", body)
-    create(azure, group, "one", {**body, "location": "northeurope"})
-    assert "ServiceUnavailable" in of_group(azure, group)[0]["properties"]["statusMessage"]
+    groups.create("there", body)
+    groups.create("one", {**body, "location": "northeurope"})
+    assert "ServiceUnavailable" in of_group(groups.azure, groups.group)[0]["properties"]["statusMessage"]
 
 
-def test_a_quota_that_is_reached(azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str) -> None:
-    body = {**group_body(registry, container(hello_reference)), "location": "norwayeast"}
-    assert azure.command("fault", "quota", "aci", "norwayeast", "StandardCores", "10", "--used", "9").returncode == 0
-    create(azure, group, "one", body)
-    status, error = refusal(azure, group, body, "two")
+def test_a_quota_that_is_reached(groups: Groups) -> None:
+    body = {**groups.body(groups.container()), "location": "norwayeast"}
+    assert groups.azure.command("fault", "quota", "aci", "norwayeast", "StandardCores", "10", "--used", "9").returncode == 0
+    groups.create("one", body)
+    status, error = groups.refusal(body, "two")
     assert (status, error["code"]) == (409, "ContainerGroupQuotaReached")
     assert error["message"] == (
         "Resource type 'Microsoft.ContainerInstance/containerGroups' container group quota 'StandardCores' exceeded in region "
