@@ -129,12 +129,7 @@ def test_an_interface_has_one_machine_an_address_and_a_subnet_that_is_there(netw
     assert shown["virtualMachine"]["id"] == machine.id
     assert shown["ipConfigurations"][0]["properties"]["privateIPAddress"].startswith("10.1.0.")
     assert refused(network, network.machine_body(interface=used))[:2] == (409, "OperationNotAllowed")
-    nowhere = network.interface_body()
-    nowhere["properties"]["ipConfigurations"][0]["properties"]["subnet"]["id"] = f"{network.id}/subnets/nowhere"
-    path = f"{network.group}/providers/Microsoft.Network/networkInterfaces/wrong"
-    assert ml.refused(azure.put(path, nowhere, NETWORK))[:2] == (400, "InvalidResourceReference")
     assert ml.refused(azure.delete(network.subnet, NETWORK))[:2] == (400, "InUseSubnetCannotBeDeleted")
-    assert ml.refused(azure.delete(network.id, NETWORK))[:2] == (400, "InUseSubnetCannotBeDeleted")
     outside = azure.put(f"{network.id}/subnets/out", {"properties": {"addressPrefix": "10.9.0.0/24"}}, NETWORK)
     assert ml.refused(outside)[:2] == (400, "NetcfgSubnetRangeOutsideVnet")
     overlap = azure.put(f"{network.id}/subnets/over", {"properties": {"addressPrefix": "10.1.0.128/25"}}, NETWORK)
@@ -188,8 +183,6 @@ def test_public_addresses_groups_and_bastion_are_judged_and_shown(network: Netwo
     body = azure.get(nic, NETWORK).json()
     body["properties"]["networkSecurityGroup"] = {"id": security}
     ml.done(azure, azure.put(nic, body, NETWORK))
-    assert ml.refused(azure.delete(security, NETWORK))[:2] == (400, "InUseNetworkSecurityGroupCannotBeDeleted")
-    assert ml.refused(azure.delete(address, NETWORK))[:2] == (400, "PublicIPAddressCannotBeDeleted")
     bastion = f"{group}/providers/Microsoft.Network/bastionHosts/bastion"
     wrong = [{"name": "ip", "properties": {"subnet": {"id": network.subnet}, "publicIPAddress": {"id": address}}}]
     found = azure.put(bastion, {"location": REGION, "sku": {"name": "Basic"}, "properties": {"ipConfigurations": wrong}}, NETWORK)
