@@ -13,12 +13,12 @@ from localazure.arm.caller import Caller
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Action, Answer, Call, Change, Kind
 from localazure.arm.router import Arm
-from localazure.arm.store import Body, Resource, Store
+from localazure.arm.store import Body, Resource
 from localazure.entra.tokens import Tokens
 from localazure.kinds.resource_groups import ResourceGroups
-from localazure.lists.deviations import Deviations
-from localazure.services import SUBSCRIPTION, Clock, Services, Settings
+from localazure.services import SUBSCRIPTION, Services
 from tests.localazure.coroutines import within
+from tests.localazure.parts import services_in
 
 GROUP = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/rg"
 SLOW = f"{GROUP}/providers/Microsoft.ManagedIdentity/userAssignedIdentities/slow"
@@ -87,19 +87,8 @@ class Server:
 
     def __init__(self, folder: Path) -> None:
         self.kind = Slow()
-        self.store = Store(folder / "azure.sqlite")
-        settings = Settings(
-            url="https://localhost:1", checkout=folder, state=folder, tenant_id="t", client_id="c", principal_id="p"
-        )
-        unused: Any = None
-        self.services = Services(
-            store=self.store,
-            settings=settings,
-            clock=Clock(),
-            tokens=AnyToken(),
-            deviations=Deviations(),
-            images=unused,
-        )
+        self.services = services_in(folder, tokens=AnyToken())
+        self.store = self.services.store
         self.arm = Arm(self.services, [ResourceGroups(), self.kind])
         self.client = httpx.AsyncClient(transport=httpx.ASGITransport(self.arm), base_url="https://localhost:1")
 

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from azure_gpu.catalog import roles
-from azure_gpu.formats import arm_ids
 from localazure.arm.store import Resource
 from localazure.batch.model import PoolKey
 from localazure.kinds import storage
 from tests.localazure.batch.world import ACCOUNT, ACCOUNT_ID, World, fixed, in_world, pool_body
 from tests.localazure.containers.conftest import write_workload
+from tests.localazure.parts import arm_id
 
 pytestmark = pytest.mark.slow
 
@@ -28,9 +28,7 @@ BY_IDENTITY = {"registryServer": LOGIN, "identityReference": {"resourceId": IDEN
 
 
 def put(world: World, resource_id: str, body: dict[str, Any], **more: Any) -> None:
-    parsed = arm_ids.parse(resource_id)
-    assert parsed is not None
-    world.store.put(Resource(id=parsed, body=body, **more))
+    world.store.put(Resource(id=arm_id(resource_id), body=body, **more))
 
 
 # Application packages

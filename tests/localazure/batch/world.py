@@ -13,7 +13,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from azure_gpu.formats import arm_ids
 from localazure.arm.store import Resource, Store
 from localazure.batch.model import PoolKey, TaskKey
 from localazure.batch.nodes import connection
@@ -23,8 +22,9 @@ from localazure.batch.work_tables import Job
 from localazure.blobs.errors import BlobError
 from localazure.containers.images import Images
 from localazure.lists.deviations import Deviations
-from localazure.services import Clock, Services, Settings
+from localazure.services import Clock
 from tests.localazure.coroutines import within
+from tests.localazure.parts import arm_id, services_in
 
 ACCOUNT_ID = "/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/rg/providers/Microsoft.Batch/batchAccounts/tests"
 ACCOUNT = ACCOUNT_ID.lower()
@@ -87,23 +87,13 @@ class World:
         self.clock = Clock(given=AS_OF, now=lambda: datetime.now(UTC) + self.moved)
         self.deviations = Deviations()
         self.blobs = FolderBlobs(state / "containers")
-        settings = Settings(
-            url="https://localhost:1", checkout=state, state=state, tenant_id="t", client_id="c", principal_id="p"
-        )
-        nothing: Any = None
-        self.services = Services(
-            store=self.store,
-            settings=settings,
-            clock=self.clock,
-            tokens=nothing,
-            deviations=self.deviations,
-            images=Images(state / "cache", self.store),
-        )
+        images = Images(state / "cache", self.store)
+        self.services = services_in(state, store=self.store, clock=self.clock, deviations=self.deviations, images=images)
         blobs: Any = self.blobs
         self.work = Work(state / "batch.sqlite", self.clock.now)
         self.pools = Pools(self.services, blobs, self.work)
         if self.store.get(ACCOUNT) is None:
-            self.store.put(Resource(id=_parsed(ACCOUNT_ID), body={"location": "westeurope", "properties": {}}))
+            self.store.put(Resource(id=arm_id(ACCOUNT_ID), body={"location": "westeurope", "properties": {}}))
 
     def container(self, name: str) -> Path:
         folder = self.blobs.root / name
@@ -123,7 +113,7 @@ class World:
     async def put_pool(self, name: str, body: dict[str, Any]) -> None:
         """As ARM does it: the pool's kind first, then its record."""
         await self.pools.apply(PoolKey(ACCOUNT, name.lower()), body, AS_OF, name)
-        self.store.put(Resource(id=_parsed(f"{ACCOUNT_ID}/pools/{name}"), body=body))
+        self.store.put(Resource(id=arm_id(f"{ACCOUNT_ID}/pools/{name}"), body=body))
 
     def states(self, key: PoolKey) -> list[str]:
         return [node["state"] for node in self.pools.nodes(key)]
@@ -251,9 +241,3 @@ def fixed(dedicated: int, spot: int = 0, timeout: str = "PT15M", option: str = "
             "nodeDeallocationOption": option,
         }
     }
-
-
-def _parsed(text: str) -> arm_ids.ArmId:
-    found = arm_ids.parse(text)
-    assert found is not None
-    return found

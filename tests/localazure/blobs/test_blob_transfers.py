@@ -12,13 +12,12 @@ from typing import Any
 import pytest
 
 from azure_gpu.catalog import roles
-from azure_gpu.formats import arm_ids
 from localazure.arm.store import Body, Resource, Store
 from localazure.blobs.errors import BlobError
 from localazure.blobs.service import Blobs
-from localazure.lists.deviations import Deviations
-from localazure.services import SUBSCRIPTION, Clock, Services, Settings
+from localazure.services import SUBSCRIPTION
 from tests.localazure.coroutines import within
+from tests.localazure.parts import arm_id, services_in
 
 GROUP = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/rg"
 ACCOUNT = f"{GROUP}/providers/Microsoft.Storage/storageAccounts/results"
@@ -33,28 +32,15 @@ class Place:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         (folder / "logs").mkdir()
-        self.store = Store(folder / "azure.sqlite")
-        unused: Any = None
-        settings = Settings(
-            url="https://localhost:1", checkout=folder, state=folder, tenant_id="t", client_id="c", principal_id=CALLER
-        )
-        self.services = Services(
-            store=self.store,
-            settings=settings,
-            clock=Clock(),
-            tokens=unused,
-            deviations=Deviations(),
-            images=unused,
-        )
+        self.services = services_in(folder, CALLER)
+        self.store = self.services.store
         self.blobs = Blobs(self.services)
         keys = {name: {"value": "a2V5", "creationTime": ""} for name in ("key1", "key2")}
         self.put(ACCOUNT, {"location": "westeurope", "sku": {"name": "Standard_LRS"}}, private={"keys": keys})
         self.put(IDENTITY, {"location": "westeurope"}, service={"properties": {"principalId": PRINCIPAL, "clientId": "c"}})
 
     def put(self, resource_id: str, body: Body, **more: Any) -> None:
-        parsed = arm_ids.parse(resource_id)
-        assert parsed is not None
-        self.store.put(Resource(id=parsed, body=body, **more))
+        self.store.put(Resource(id=arm_id(resource_id), body=body, **more))
 
     def assign(self, role: str, scope: str, principal: str = PRINCIPAL) -> None:
         properties = {"principalId": principal, "roleDefinitionId": roles.definition_id(SUBSCRIPTION, role)}

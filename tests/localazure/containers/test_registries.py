@@ -7,9 +7,9 @@ import pytest
 
 from localazure.containers.build_log import BuildFailedError
 from localazure.kinds import build_sources
-from localazure.services import Settings
 from tests.localazure.conftest import new_group
 from tests.localazure.containers.sdk import REGISTRY, TASK_RUN, Registry
+from tests.localazure.parts import settings_in
 from tests.support.embedded import EmbeddedAzure
 
 
@@ -82,12 +82,9 @@ def test_a_source_out_of_reach_fails_the_run(azure: EmbeddedAzure, registry: Reg
 
 
 def test_a_commit_cannot_be_looked_up_without_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = Settings(
-        url="https://localhost:1", checkout=tmp_path, state=tmp_path, tenant_id="t", client_id="c", principal_id="p"
-    )
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(BuildFailedError, match="this machine has no git"):
-        build_sources.context_of("https://localhost:1/checkout.git#v1:", settings)
+        build_sources.context_of("https://localhost:1/checkout.git#v1:", settings_in(tmp_path))
 
 
 def test_values_of_secret_arguments_are_shown_by_list_details_alone(azure: EmbeddedAzure, registry: Registry) -> None:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from azure_gpu.formats.arm_ids import parse
 from localazure.arm.store import Resource
 from localazure.kinds import autoscale_settings
+from tests.localazure.parts import arm_id
 from tests.support.managed_clusters import GROUP, ArmHarness, refusal
 from tests.support.ml_resources import INSIGHTS, REGION, VAULTS
 
@@ -58,9 +58,7 @@ def setting(**changed: Any) -> dict[str, Any]:
 def deployed(arm: ArmHarness) -> ArmHarness:
     """With an online deployment that is there, whoever serves it."""
     for path in (BLUE, BLUE.replace("blue", "green")):
-        parsed = parse(path)
-        assert parsed is not None
-        arm.store.put(Resource(id=parsed, body={"location": REGION, "properties": {}}))
+        arm.store.put(Resource(id=arm_id(path), body={"location": REGION, "properties": {}}))
     return arm
 
 

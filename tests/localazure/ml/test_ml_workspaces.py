@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from azure_gpu.formats.arm_ids import parse
 from localazure.arm.store import Resource, Store
 from localazure.kinds import ml_workspaces
 from localazure.kinds.ml_kind import DELETED
 from localazure.kinds.ml_workspace_rules import RECOVER
 from tests.localazure.conftest import new_group
+from tests.localazure.parts import arm_id
 from tests.support.embedded import EmbeddedAzure
 from tests.support.ml_resources import (
     ML,
@@ -174,8 +174,7 @@ def test_what_is_kept_of_a_workspace_goes_as_the_one_that_comes_back_is_written(
     services: Any = SimpleNamespace(
         store=Store(tmp_path / "azure.sqlite"), clock=SimpleNamespace(as_of=date(2026, 11, 22), stamp=lambda: "now")
     )
-    parsed = parse(f"/subscriptions/s/resourceGroups/g/providers/{TYPE}/w")
-    assert parsed is not None
+    parsed = arm_id(f"/subscriptions/s/resourceGroups/g/providers/{TYPE}/w")
     kept = Resource(id=parsed, body={}, service={"properties": {"workspaceId": "first"}}, private={"blob_container": "c"})
     DELETED.keep(parsed.key, kept, 14, services)
     ml_workspaces._recover(Resource(id=parsed, body={"properties": {RECOVER: True}}), services)

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from azure_gpu.formats.arm_ids import parse
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Change
 from localazure.arm.store import Resource
 from localazure.kinds import ml_online_endpoints
 from tests.localazure.conftest import new_group
 from tests.localazure.ml.online_world import Endpoint, World
+from tests.localazure.parts import arm_id
 from tests.support import ml_resources as ml
 from tests.support.embedded import EmbeddedAzure, ServedAzure
 
@@ -48,9 +48,7 @@ def refusal(answer: Any) -> str:
 
 def test_a_deployment_that_is_being_deleted_gets_no_traffic_any_more() -> None:
     workspace = "/subscriptions/s/resourceGroups/g/providers/Microsoft.MachineLearningServices/workspaces/w"
-    endpoint, leaving = parse(f"{workspace}/onlineEndpoints/e"), parse(f"{workspace}/onlineEndpoints/e/deployments/blue")
-    assert endpoint is not None
-    assert leaving is not None
+    endpoint, leaving = arm_id(f"{workspace}/onlineEndpoints/e"), arm_id(f"{workspace}/onlineEndpoints/e/deployments/blue")
     store = SimpleNamespace(of_type=lambda *_: [Resource(id=leaving, body={}, state="Deleting")])
     services: Any = SimpleNamespace(store=store)
     endpoints: Any = SimpleNamespace(serves=lambda _: True)

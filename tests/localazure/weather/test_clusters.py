@@ -10,10 +10,10 @@ import pytest
 from starlette.applications import Starlette
 
 from azure_gpu.catalog import roles
-from azure_gpu.formats import arm_ids
 from localazure.arm.store import Resource
 from localazure.kubernetes.authorization_routes import ClusterRoutes
 from localazure.weather.parts import PARTS
+from tests.localazure.parts import arm_id
 from tests.localazure.weather.conftest import Time, on
 from tests.support.embedded import SUBSCRIPTION
 from tests.support.managed_clusters import CLUSTER, ArmHarness, cluster, pool
@@ -102,12 +102,11 @@ def review(arm: ArmHarness, verb: str, resource: str) -> bool:
 
 def give(arm: ArmHarness, role: str) -> None:
     name = "11111111-2222-3333-4444-555555555555"
-    parsed = arm_ids.parse(f"{CLUSTER}/providers/Microsoft.Authorization/roleAssignments/{name}")
-    assert parsed is not None
+    assignment = arm_id(f"{CLUSTER}/providers/Microsoft.Authorization/roleAssignments/{name}")
     definition = f"/subscriptions/{SUBSCRIPTION}/providers/Microsoft.Authorization/roleDefinitions/{role}"
     now = arm.services.clock.stamp()
     properties = {"principalId": "somebody", "roleDefinitionId": definition}
-    arm.store.put(Resource(id=parsed, body={"properties": properties}, created_at=now, changed_at=now))
+    arm.store.put(Resource(id=assignment, body={"properties": properties}, created_at=now, changed_at=now))
 
 
 def test_a_wildcard_review_is_refused_whatever_role_one_has(arm: ArmHarness) -> None:

@@ -5,11 +5,10 @@ from typing import Any
 import pytest
 
 from azure_gpu.catalog import roles
-from azure_gpu.formats import arm_ids
-from azure_gpu.formats.arm_ids import ArmId
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Operation, Resource
 from localazure.weather import conflicts, endpoint_roles, own_acts
+from tests.localazure.parts import arm_id
 from tests.localazure.weather.conftest import Time, on
 from tests.support.embedded import SUBSCRIPTION
 from tests.support.managed_clusters import ArmHarness
@@ -24,14 +23,8 @@ PRINCIPAL = "22222222-2222-3333-4444-555555555555"  # of the endpoint's own iden
 OWN = {"identity": {"principalId": PRINCIPAL}}
 
 
-def parsed(text: str) -> ArmId:
-    found = arm_ids.parse(text)
-    assert found is not None
-    return found
-
-
 def kept(server: ArmHarness, text: str, **body: Any) -> Resource:
-    resource = Resource(id=parsed(text), body=body)
+    resource = Resource(id=arm_id(text), body=body)
     server.store.put(resource)
     return resource
 
@@ -95,17 +88,17 @@ def test_one_operation_at_a_time_on_an_endpoint(arm: ArmHarness, at_work: str, a
     for each in (ENDPOINT, BLUE, GREEN):
         kept(arm, each)
     begun(arm, at_work)
-    conflicts.check(parsed(asked), {}, arm.services)
+    conflicts.check(arm_id(asked), {}, arm.services)
     on(arm, "endpoint-conflicts")
     with pytest.raises(ArmError, match=sentence) as refused:
-        conflicts.check(parsed(asked), {}, arm.services)
+        conflicts.check(arm_id(asked), {}, arm.services)
     assert refused.value.status == 409
-    conflicts.check(parsed(at_work), {}, arm.services)  # which ARM refuses by itself
+    conflicts.check(arm_id(at_work), {}, arm.services)  # which ARM refuses by itself
 
 
 def test_a_network_interface_waits_for_what_it_names(arm: ArmHarness) -> None:
     address = f"{GROUP}/providers/Microsoft.Network/publicIPAddresses/ip"
-    interface = parsed(f"{GROUP}/providers/Microsoft.Network/networkInterfaces/nic")
+    interface = arm_id(f"{GROUP}/providers/Microsoft.Network/networkInterfaces/nic")
     body = {"properties": {"ipConfigurations": [{"properties": {"publicIPAddress": {"id": address}}}]}}
     kept(arm, address)
     on(arm, "network-conflicts")
