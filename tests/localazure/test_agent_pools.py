@@ -1,8 +1,6 @@
 """Node pools of AKS beside their cluster: made, changed, scaled, stopped and taken away, each without touching the others."""
 
 import asyncio
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,11 +16,10 @@ SPOT_TAINT = "kubernetes.azure.com/scalesetpriority=spot:NoSchedule"
 
 
 @pytest.fixture
-def arm(tmp_path: Path) -> Iterator[ArmHarness]:
-    found = ArmHarness(tmp_path)
-    found.succeeded(found.put(CLUSTER, cluster()))
-    yield found
-    found.close()
+def arm(arm: ArmHarness) -> ArmHarness:
+    """With a cluster."""
+    arm.succeeded(arm.put(CLUSTER, cluster()))
+    return arm
 
 
 def scaled(**changed: Any) -> dict[str, Any]:

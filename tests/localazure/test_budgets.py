@@ -1,6 +1,6 @@
 """Budgets as Azure answers them, whatever the clock says."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -36,11 +36,9 @@ def budget(**properties: Any) -> dict[str, Any]:
 
 
 @pytest.fixture
-def arm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ArmHarness]:
-    found = ArmHarness(tmp_path_factory.mktemp("arm"))
-    found.services.clock.now = at("2026-11-26")
-    yield found
-    found.close()
+def arm(arm: ArmHarness) -> ArmHarness:
+    arm.services.clock.now = at("2026-11-26")
+    return arm
 
 
 def refused(arm: ArmHarness, body: dict[str, Any], path: str = f"{OF_GROUP}/b") -> str:

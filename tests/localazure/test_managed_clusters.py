@@ -2,7 +2,6 @@
 
 import asyncio
 import base64
-from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -17,13 +16,6 @@ T4 = f"{CLUSTER}/agentPools/t4"
 NODES = f"{GROUP.rsplit('/', 1)[0]}/MC_lab_gpu_westeurope"
 IDENTITIES = "2023-01-31"
 ENTRA = {"managed": True, "enableAzureRBAC": True}
-
-
-@pytest.fixture
-def arm(tmp_path: Path) -> Iterator[ArmHarness]:
-    found = ArmHarness(tmp_path)
-    yield found
-    found.close()
 
 
 @pytest.fixture

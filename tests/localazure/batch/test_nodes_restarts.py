@@ -14,7 +14,7 @@ from localazure.batch.model import PoolKey, TaskKey
 from localazure.batch.nodes import connection, node_agent, node_journal
 from localazure.batch.nodes.connection import Command, Connection
 from localazure.containers import shim_processes, supervision
-from tests.localazure.batch.world import ACCOUNT, World, fixed, in_first_world, in_world, left_alone, run, written
+from tests.localazure.batch.world import ACCOUNT, World, fixed, in_first_world, in_world, is_dead, left_alone, run, written
 
 pytestmark = pytest.mark.slow
 
@@ -48,7 +48,7 @@ async def test_the_processes_of_a_killed_node_are_ended_before_its_task_runs_aga
     first = int((tmp_path / "pids").read_text())
     os.kill(_agent(world, pool), signal.SIGKILL)
     await world.done(task)
-    await world.until(lambda: _is_dead(first), lambda: "the lost process ends")
+    await world.until(lambda: is_dead(first), lambda: "the lost process ends")
 
 
 @in_world
@@ -102,11 +102,11 @@ async def test_what_runs_beside_a_primary_that_outlived_its_server_ends_with_it(
     await left_alone(first)
     second = World(first.state)
     await second.pools.started()
-    assert [_is_dead(pid) for pid in pids] == [False, False], "they go on without a server"
+    assert [is_dead(pid) for pid in pids] == [False, False], "they go on without a server"
     (tmp_path / "go").touch()
     assert (await second.done(task))["exitCode"] == 0
     for pid in pids:
-        await second.until(lambda pid=pid: _is_dead(pid), lambda pid=pid: f"{pid} ends")
+        await second.until(lambda pid=pid: is_dead(pid), lambda pid=pid: f"{pid} ends")
     assert second.states(pool) == ["idle", "idle"]
     await left_alone(second)
 
@@ -158,7 +158,7 @@ async def test_the_end_of_everything_ends_nodes_and_tasks_and_what_a_killed_node
     os.kill(agents[0], signal.SIGKILL)
     await connection.reap(first.state / "batch")
     for pid in [*agents, *(int((tmp_path / key.task).read_text()) for key in tasks)]:
-        await first.until(lambda pid=pid: _is_dead(pid), lambda pid=pid: f"{pid} ends")
+        await first.until(lambda pid=pid: is_dead(pid), lambda pid=pid: f"{pid} ends")
 
 
 @in_first_world
@@ -188,7 +188,7 @@ async def test_folders_of_nodes_that_nobody_knows_are_removed(first: World) -> N
         second.store.delete_document(name)
     second.store.delete(f"{ACCOUNT}/pools/pool")
     await second.pools.started()
-    await second.until(lambda: _is_dead(agent), lambda: "the node ends")
+    await second.until(lambda: is_dead(agent), lambda: "the node ends")
     assert list((first.state / "batch").iterdir()) == []
     await left_alone(second)
 
@@ -248,11 +248,3 @@ def _agents(world: World, pool: object) -> list[int]:
 def _agent(world: World, pool: object) -> int:
     (pid,) = _agents(world, pool)
     return pid
-
-
-def _is_dead(pid: int) -> bool:
-    """Ended, whether it was collected or not."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
-    except (FileNotFoundError, ProcessLookupError):
-        return True

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from localazure.batch.command_lines import CommandLineError, words
-from tests.localazure.batch.world import SIZE, World, in_world, run
+from tests.localazure.batch.world import SIZE, World, in_world, is_dead, run
 
 NOWHERE = "/nowhere/at/all"
 
@@ -119,7 +119,7 @@ async def test_a_task_that_runs_too_long_is_ended_with_all_that_it_started(world
     assert info["retryCount"] == 0
     child = int((world.folder(task) / "wd" / "child").read_text())
     await world.until(
-        lambda: not Path(f"/proc/{child}").exists() or _is_dead(child), lambda: f"the command's child {child} is gone"
+        lambda: not Path(f"/proc/{child}").exists() or is_dead(child), lambda: f"the command's child {child} is gone"
     )
 
 
@@ -129,7 +129,7 @@ async def test_what_a_task_leaves_running_ends_with_it(world: World) -> None:
     task = world.task(world.job(await world.pool()), "task", "/bin/sh -c 'sleep 300 & echo $! > child'")
     await world.done(task)
     child = int((world.folder(task) / "wd" / "child").read_text())
-    await world.until(lambda: _is_dead(child), lambda: "the child ends")
+    await world.until(lambda: is_dead(child), lambda: "the child ends")
 
 
 @pytest.mark.slow
@@ -319,11 +319,3 @@ async def test_a_node_shows_the_tasks_that_it_ran(world: World) -> None:
 
 def _names(folder: Path) -> list[str]:
     return sorted(one.relative_to(folder).as_posix() for one in folder.rglob("*") if one.is_file())
-
-
-def _is_dead(pid: int) -> bool:
-    """Ended, whether it was collected or not."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
-    except (FileNotFoundError, ProcessLookupError):
-        return True

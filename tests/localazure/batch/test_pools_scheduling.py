@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from localazure.batch.model import PoolKey, TaskKey
-from tests.localazure.batch.world import ACCOUNT, World, fixed, in_world, written
+from tests.localazure.batch.world import ACCOUNT, World, fixed, in_world, is_dead, written
 
 pytestmark = pytest.mark.slow
 
@@ -159,7 +159,7 @@ async def test_a_multi_instance_task_coordinates_on_each_node_and_runs_on_the_fi
         assert where == f"{master}:6000"
     assert set((tmp_path / "log.ccp").read_text().splitlines()) == {f"2 {master} 4 {other} 4"}
     for pid in (tmp_path / "log.pids").read_text().split():  # coordination's own processes end with the task
-        await world.until(lambda pid=pid: _is_dead(int(pid)), lambda pid=pid: f"{pid} ends")
+        await world.until(lambda pid=pid: is_dead(int(pid)), lambda pid=pid: f"{pid} ends")
     subtasks = world.pools.subtasks(task)
     assert [(one["id"], one["state"], one["exitCode"]) for one in subtasks] == [(0, "completed", 0), (1, "completed", 0)]
     assert world.states(pool) == ["idle"] * 3
@@ -235,7 +235,7 @@ async def test_a_multi_instance_task_that_is_terminated_leaves_nothing_on_any_of
     info = await world.done(task)
     assert info["failureInfo"]["code"] == "TaskEnded"
     for pid in pids.read_text().split():
-        await world.until(lambda pid=pid: _is_dead(int(pid)), lambda pid=pid: f"{pid} ends")
+        await world.until(lambda pid=pid: is_dead(int(pid)), lambda pid=pid: f"{pid} ends")
     await world.all_in(pool, "idle")
 
 
@@ -255,11 +255,3 @@ def _job(world: World, pool: PoolKey, folder: Path, name: str = "job"):
 
 def _running(world: World, tasks: list[TaskKey]) -> int:
     return sum(world.state_of(task) == "running" for task in tasks)
-
-
-def _is_dead(pid: int) -> bool:
-    """Ended, whether it was collected or not."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
-    except (FileNotFoundError, ProcessLookupError):
-        return True

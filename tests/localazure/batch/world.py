@@ -232,6 +232,14 @@ def written(file: Path) -> bool:
     return file.exists() and file.read_text().endswith("\n")
 
 
+def is_dead(pid: int) -> bool:
+    """Ended, whether it was collected or not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
 def fixed(dedicated: int, spot: int = 0, timeout: str = "PT15M", option: str = "Requeue") -> dict[str, Any]:
     return {
         "fixedScale": {

@@ -20,6 +20,7 @@ from tests.support.in_process import judging_as_if_things_ran
 
 T = TypeVar("T")
 SECONDS = 30
+STORAGE = "2024-01-01"
 
 DOCKERFILE = """\
 FROM python:3.11-slim
@@ -160,3 +161,13 @@ def new_registry(azure: EmbeddedAzure) -> Registry:
 def groups(azure: EmbeddedAzure, registry: Registry, group: str) -> Groups:
     """Container groups of a test, of the image in `registry`."""
     return Groups(azure, registry, group)
+
+
+@pytest.fixture
+def account(azure: EmbeddedAzure, group: str) -> Iterator[tuple[str, str]]:
+    """A storage account: its name and a key."""
+    name = f"st{uuid.uuid4().hex[:12]}"
+    path = f"{group}/providers/Microsoft.Storage/storageAccounts/{name}"
+    azure.made(path, {"location": "westeurope", "sku": {"name": "Standard_LRS"}, "kind": "StorageV2"}, STORAGE)
+    yield name, azure.post(f"{path}/listKeys", STORAGE).json()["keys"][0]["value"]
+    azure.delete(path, STORAGE)

@@ -146,6 +146,10 @@ def mounted(name: str, path: str) -> list[dict[str, Any]]:
     return [{"name": name, "mountPath": path}]
 
 
+def file_volume(account: str, key: str, share: str = "results") -> dict[str, Any]:
+    return {"name": "share", "azureFile": {"shareName": share, "storageAccountName": account, "storageAccountKey": key}}
+
+
 def public(*ports: int, label: str = "", **more: Any) -> dict[str, Any]:
     """A public address."""
     named = {"dnsNameLabel": label} if label else {}

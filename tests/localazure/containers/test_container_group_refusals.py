@@ -7,32 +7,16 @@ from typing import Any
 
 import pytest
 
-from tests.localazure.containers.sdk import Groups, Registry, container, create, group_body, mounted, refusal
+from tests.localazure.containers.sdk import Groups, Registry, container, create, file_volume, group_body, mounted, refusal
 from tests.localazure.test_activity_log import of_group
 from tests.support.embedded import EmbeddedAzure
 from tests.support.in_process import InProcessAzure
-
-STORAGE = "2024-01-01"
 
 
 @pytest.fixture(autouse=True)
 def no_fault_is_left(azure: InProcessAzure) -> Iterator[None]:
     yield
     azure.clear_faults()
-
-
-@pytest.fixture
-def account(azure: EmbeddedAzure, group: str) -> Iterator[tuple[str, str]]:
-    """A storage account: its name and a key."""
-    name = f"st{uuid.uuid4().hex[:12]}"
-    path = f"{group}/providers/Microsoft.Storage/storageAccounts/{name}"
-    azure.made(path, {"location": "westeurope", "sku": {"name": "Standard_LRS"}, "kind": "StorageV2"}, STORAGE)
-    yield name, azure.post(f"{path}/listKeys", STORAGE).json()["keys"][0]["value"]
-    azure.delete(path, STORAGE)
-
-
-def file_volume(account: str, key: str, share: str = "results") -> dict[str, Any]:
-    return {"name": "share", "azureFile": {"shareName": share, "storageAccountName": account, "storageAccountKey": key}}
 
 
 def test_pulling_takes_an_attached_identity_with_a_role(azure: EmbeddedAzure, group: str) -> None:

@@ -2,10 +2,7 @@
 
 import base64
 import subprocess
-import uuid
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,6 +13,7 @@ from tests.localazure.containers.sdk import (
     Groups,
     Registry,
     create,
+    file_volume,
     group_body,
     group_path,
     group_state,
@@ -25,7 +23,7 @@ from tests.localazure.containers.sdk import (
     shell,
     wait_for,
 )
-from tests.support.embedded import EmbeddedAzure, ServedAzure
+from tests.support.embedded import ServedAzure
 
 
 @pytest.fixture
@@ -36,23 +34,6 @@ def azure(running_azure: ServedAzure) -> ServedAzure:
 @pytest.fixture
 def registry(running_registry: Registry) -> Registry:
     return running_registry
-
-
-STORAGE = "2024-01-01"
-
-
-@pytest.fixture
-def account(azure: EmbeddedAzure, group: str) -> Iterator[tuple[str, str]]:
-    """A storage account: its name and a key."""
-    name = f"st{uuid.uuid4().hex[:12]}"
-    path = f"{group}/providers/Microsoft.Storage/storageAccounts/{name}"
-    azure.made(path, {"location": "westeurope", "sku": {"name": "Standard_LRS"}, "kind": "StorageV2"}, STORAGE)
-    yield name, azure.post(f"{path}/listKeys", STORAGE).json()["keys"][0]["value"]
-    azure.delete(path, STORAGE)
-
-
-def file_volume(account: str, key: str, share: str = "results") -> dict[str, Any]:
-    return {"name": "share", "azureFile": {"shareName": share, "storageAccountName": account, "storageAccountKey": key}}
 
 
 def test_a_file_share_is_kept_from_group_to_group(groups: Groups, account: tuple[str, str]) -> None:
@@ -69,7 +50,7 @@ def test_a_file_share_is_kept_from_group_to_group(groups: Groups, account: tuple
     assert groups.logs("two") == "kept\n"
     folder = groups.azure.state / "shares" / account[0]
     assert (folder / "results" / "x").exists()
-    groups.azure.delete(f"{groups.group}/providers/Microsoft.Storage/storageAccounts/{account[0]}", STORAGE)
+    groups.azure.delete(f"{groups.group}/providers/Microsoft.Storage/storageAccounts/{account[0]}", "2024-01-01")
     assert not folder.exists()
 
 
@@ -78,7 +59,7 @@ def test_a_share_whose_key_was_changed_cannot_be_mounted_any_more(groups: Groups
     groups.create("one", groups.body(one, volumes=[file_volume(*account)]))
     groups.wait_for("one", "Succeeded")
     path = f"{groups.group}/providers/Microsoft.Storage/storageAccounts/{account[0]}"
-    key = groups.azure.post(f"{path}/regenerateKey", STORAGE, {"keyName": "key1"}).json()["keys"][0]["value"]
+    key = groups.azure.post(f"{path}/regenerateKey", "2024-01-01", {"keyName": "key1"}).json()["keys"][0]["value"]
     started = groups.azure.post(f"{groups.path('one')}/start", GROUP)
     assert started.status_code == 202
     assert groups.azure.finished(started)["error"]["code"] == "ResourceOperationFailure"

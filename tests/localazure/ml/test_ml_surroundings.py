@@ -1,7 +1,5 @@
 """What stands around a workspace: Application Insights, private endpoints, and autoscale settings of online deployments."""
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,13 +18,6 @@ SETTING = f"{GROUP}/providers/Microsoft.Insights/autoscaleSettings/blue"
 VAULT = f"{GROUP}/providers/Microsoft.KeyVault/vaults/team"
 PRIVATE = f"{GROUP}/providers/Microsoft.Network/privateEndpoints/vault"
 SUBNET = f"{GROUP}/providers/Microsoft.Network/virtualNetworks/lab/subnets/default"
-
-
-@pytest.fixture
-def arm(tmp_path: Path) -> Iterator[ArmHarness]:
-    found = ArmHarness(tmp_path)
-    yield found
-    found.close()
 
 
 def rule(direction: str = "Increase", **changed: Any) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
@@ -69,13 +68,11 @@ def time() -> Time:
 
 
 @pytest.fixture
-def arm(tmp_path: Path, time: Time) -> Iterator[ArmHarness]:
+def arm(arm: ArmHarness, time: Time) -> ArmHarness:
     """With a cluster, in calm weather; time stands still."""
-    found = ArmHarness(tmp_path)
-    found.succeeded(found.put(CLUSTER, cluster()))
-    found.services.clock.now, found.services.clock.sleep = time.now, time.sleep
-    yield found
-    found.close()
+    arm.succeeded(arm.put(CLUSTER, cluster()))
+    arm.services.clock.now, arm.services.clock.sleep = time.now, time.sleep
+    return arm
 
 
 def on(arm: ArmHarness, *parts: str) -> None:
