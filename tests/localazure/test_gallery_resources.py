@@ -74,18 +74,10 @@ def test_what_a_get_answers_can_be_put_again(azure: EmbeddedAzure, gallery: str,
         azure.until(lambda path=path, shown=shown: azure.get(path, COMPUTE).json() == shown, "nothing has changed")
 
 
-def test_two_definitions_are_not_called_alike(azure: EmbeddedAzure, gallery: str, image: str) -> None:
-    assert azure.put(f"{gallery}/images/other", definition(), COMPUTE).status_code == 409
+def test_a_gallery_has_several_definitions(azure: EmbeddedAzure, gallery: str, image: str) -> None:
     other = definition(identifier={**IDENTIFIER, "sku": "b"})
     assert azure.put(f"{gallery}/images/other", other, COMPUTE).status_code == 201
     assert azure.get(image, COMPUTE).status_code == 200
-
-
-def test_a_version_is_not_made_anew(azure: EmbeddedAzure, image: str, group: str) -> None:
-    path = made(azure, image, group)
-    answer = azure.put(path, version(snapshot(group) + "2"), COMPUTE)
-    message = "Parameter 'galleryImageVersion.properties.storageProfile' is not allowed."
-    assert (answer.status_code, answer.json()["error"]["message"]) == (400, message)
 
 
 def test_a_pool_comes_from_a_version_that_is_there(azure: EmbeddedAzure, image: str, group: str) -> None:

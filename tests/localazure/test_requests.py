@@ -25,14 +25,8 @@ def test_an_unknown_method_is_not_allowed(azure: EmbeddedAzure, group: str, meth
     assert azure.client.request(method, group, params={"api-version": GROUPS}).status_code == 405
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        *(b"{", b"[]", b'"text"', b"\xff\xfe", b'{"a":' * 200_000, b"null"),
-        *(b'{"location": NaN}', b'{"location": 1e999}', b'{"tags": {"a": "\\ud800"}}', b'{"tags": {"\\uDFFF": "a"}}'),
-    ],
-)
-def test_a_body_that_is_no_json_object_is_refused(azure: EmbeddedAzure, group: str, content: bytes) -> None:
+def test_a_body_that_is_too_deep_is_refused(azure: EmbeddedAzure, group: str) -> None:
+    content = b'{"a":' * 200_000
     answer = azure.client.put(f"{group}/{IDENTITIES}/abc", params={"api-version": IDENTITY_VERSION}, content=content)
     assert refusal(answer) == (400, "InvalidRequestContent")
 

@@ -68,30 +68,6 @@ def test_quota_restriction_and_capacity_have_azures_codes(azure: InProcessAzure,
     azure.finished(azure.delete(f"{network.group}/providers/Microsoft.Compute/virtualMachines/nowhere", COMPUTE))
 
 
-CHANGES: list[tuple[tuple[str, ...], Any, str]] = [
-    (("storageProfile", "imageReference", "sku"), "24_04", "imageReference"),
-    (("osProfile", "adminUsername"), "other", "adminUsername"),
-    (("osProfile", "customData"), base64.b64encode(b"#!/bin/sh\n").decode(), "customData"),
-    (("storageProfile", "osDisk", "name"), "other", "osDisk.name"),
-    (("priority",), "Spot", "priority"),
-]
-
-
-def test_what_of_a_machine_never_changes(machine: TestMachine) -> None:
-    for path, value, what in CHANGES:
-        body = machine.azure.get(machine.id, COMPUTE).json()
-        target = body["properties"]
-        for step in path[:-1]:
-            target = target[step]
-        target[path[-1]] = value
-        # Azure/azure-sdk-for-net issue 37285
-        assert ml.refused(machine.azure.put(machine.id, body, COMPUTE)) == (
-            409,
-            "PropertyChangeNotAllowed",
-            f"Changing property '{what}' is not allowed.",
-        )
-
-
 def test_a_put_of_what_get_answers_changes_nothing(machine: TestMachine) -> None:
     azure = machine.azure
     body = azure.get(machine.id, COMPUTE).json()

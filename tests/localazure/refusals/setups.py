@@ -68,6 +68,11 @@ def what_scores(azure: InProcessAzure, words: Words) -> None:
     words["endpoint"] = azure.made(f"{words['workspace']}/onlineEndpoints/{words['name']}", body, ml_resources.ML)["id"]
 
 
+def a_workspace_of_logs(azure: InProcessAzure, words: Words) -> None:
+    path = f"{words['group']}/providers/Microsoft.OperationalInsights/workspaces/logs"
+    words["logs"] = azure.made(path, {"location": "westeurope"}, "2023-09-01")["id"]
+
+
 def an_interface(azure: InProcessAzure, words: Words) -> None:
     """In a network, for a machine."""
     made = Network(azure, words["group"])
@@ -115,6 +120,7 @@ SETUPS: dict[str, Callable[[InProcessAzure, Words], None]] = {
     "a gallery": a_gallery,
     "a registry": a_registry,
     "a workspace": a_workspace,
+    "a workspace of logs": a_workspace_of_logs,
     "an environment": an_environment,
     "an interface": an_interface,
     "storage accounts": storage_accounts,
