@@ -1,10 +1,13 @@
 """One embedded Azure for each test worker; each test has resource groups of its own in it."""
 
 import uuid
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
+from tests.support.managed_clusters import ArmHarness
 
 GROUPS = "2024-03-01"
 
@@ -13,6 +16,14 @@ GROUPS = "2024-03-01"
 def group(azure: EmbeddedAzure) -> str:
     """The id of a new resource group in West Europe."""
     return new_group(azure)
+
+
+@pytest.fixture
+def arm(tmp_path: Path) -> Iterator[ArmHarness]:
+    """ARM alone, with a resource group; clusters are only written down."""
+    found = ArmHarness(tmp_path)
+    yield found
+    found.close()
 
 
 def new_group(azure: EmbeddedAzure, **body: object) -> str:

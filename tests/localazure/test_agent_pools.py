@@ -1,8 +1,6 @@
 """Node pools of AKS beside their cluster: made, changed, scaled, stopped and taken away, each without touching the others."""
 
 import asyncio
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,11 +16,10 @@ SPOT_TAINT = "kubernetes.azure.com/scalesetpriority=spot:NoSchedule"
 
 
 @pytest.fixture
-def arm(tmp_path: Path) -> Iterator[ArmHarness]:
-    found = ArmHarness(tmp_path)
-    found.succeeded(found.put(CLUSTER, cluster()))
-    yield found
-    found.close()
+def arm(arm: ArmHarness) -> ArmHarness:
+    """With a cluster."""
+    arm.succeeded(arm.put(CLUSTER, cluster()))
+    return arm
 
 
 def scaled(**changed: Any) -> dict[str, Any]:
@@ -67,34 +64,6 @@ def test_mig_and_a_pool_without_drivers_reach_the_nodes(arm: ArmHarness) -> None
     arm.succeeded(arm.put(f"{CLUSTER}/agentPools/bare", pool(gpuProfile={"driver": "None"})))
     assert arm.written.pools[KEY, "mig"].mig_profile == "MIG1g"
     assert not arm.written.pools[KEY, "bare"].gpu_driver
-
-
-@pytest.mark.parametrize(
-    ("changed", "what"),
-    [
-        ({"vmSize": "Standard_NC8as_T4_v3"}, "vmSize"),
-        ({"gpuInstanceProfile": "MIG1g"}, "gpuInstanceProfile"),
-        ({"gpuProfile": {"driver": "None"}}, "gpuProfile"),
-        ({"osDiskSizeGB": 256}, "osDiskSizeGB"),
-        ({"maxPods": 30}, "maxPods"),
-        ({"availabilityZones": ["2"]}, "availabilityZones"),
-    ],
-)
-def test_what_a_pool_keeps_for_good(arm: ArmHarness, changed: dict[str, Any], what: str) -> None:
-    """The form of hashicorp/terraform-provider-azurerm issue 10951."""
-    body = pool(availabilityZones=["1"])
-    arm.succeeded(arm.put(T4, body))
-    found = refusal(arm.put(T4, {"properties": {**body["properties"], **changed}}))
-    assert found == (400, "PropertyChangeNotAllowed", f"Changing property 'agentPoolProfile.{what}' is not allowed.")
-
-
-def test_regular_machines_never_become_spot(arm: ArmHarness) -> None:
-    arm.succeeded(arm.put(T4, pool()))
-    status, code, message = refusal(arm.put(T4, pool(scaleSetPriority="Spot")))
-    assert (status, code) == (400, "BadRequest")
-    assert message.startswith(
-        "ScaleSetPriority is immutable. Provided value is Spot"
-    )  # ansible-collections/azure pull request 2186
 
 
 def test_taints_labels_and_numbers_change_in_place(arm: ArmHarness) -> None:
@@ -146,14 +115,8 @@ def test_a_pool_is_upgraded_one_minor_version_at_a_time_behind_its_cluster(arm: 
     assert refusal(arm.put(T4, pool(orchestratorVersion="1.34")))[1] == "OperationNotAllowed"
 
 
-def test_the_last_system_pool_stays(arm: ArmHarness) -> None:
+def test_a_system_pool_goes_once_there_is_another(arm: ArmHarness) -> None:
     system = f"{CLUSTER}/agentPools/system"
-    # pulumi/pulumi-azure-native issue 1575; Azure/aks-engine issue 542
-    assert refusal(arm.delete(system)) == (400, "OperationNotAllowed", "There has to be at least one agent pool.")
-    arm.succeeded(arm.put(T4, pool()))
-    alone = (400, "OperationNotAllowed", "There has to be at least one system agent pool.")
-    assert refusal(arm.delete(system)) == alone
-    assert refusal(arm.put(system, pool(vmSize=SYSTEM["vmSize"]))) == alone
     arm.succeeded(arm.put(f"{CLUSTER}/agentPools/second", pool(mode="System", vmSize="Standard_D4s_v5")))
     arm.succeeded(arm.delete(system))
     assert ("remove", KEY, "system") in arm.written.told
@@ -203,8 +166,6 @@ def test_a_size_that_is_withheld_from_the_subscription_is_refused(arm: ArmHarnes
 def test_single_machines_are_listed_and_taken_away(arm: ArmHarness) -> None:
     arm.succeeded(arm.put(T4, pool(count=2)))
     assert [each["name"] for each in arm.get(f"{T4}/machines").json()["value"]] == ["aks-t4-0", "aks-t4-1"]
-    assert refusal(arm.post(f"{T4}/deleteMachines", {"machineNames": ["aks-t4-9"]}))[:2] == (400, "BadRequest")
-    assert refusal(arm.post(f"{T4}/deleteMachines", {}))[1] == "InvalidParameter"
     arm.succeeded(arm.post(f"{T4}/deleteMachines", {"machineNames": ["aks-t4-1"]}))
     assert properties(arm)["count"] == 1
 
@@ -236,8 +197,3 @@ def test_the_azure_clis_disk_of_0_gb_is_the_size_that_aks_chooses(arm: ArmHarnes
     arm.succeeded(arm.put(disk, pool(osDiskSizeGB=0)))
     assert arm.get(disk).json()["properties"]["osDiskSizeGB"] == 128
     arm.succeeded(arm.put(disk, pool(osDiskSizeGB=128)))
-
-
-def test_a_pool_needs_a_cluster(arm: ArmHarness) -> None:
-    assert refusal(arm.put(f"{CLUSTER}x/agentPools/t4", pool()))[:2] == (404, "ParentResourceNotFound")
-    assert arm.request("PATCH", T4, {}).status_code == 405

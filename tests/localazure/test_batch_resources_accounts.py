@@ -128,41 +128,6 @@ def test_a_patch_replaces_storage_as_a_whole_and_null_takes_it_away(azure: Embed
     assert gone["publicNetworkAccess"] == "Disabled"
 
 
-def missing_storage(_: EmbeddedAzure, group: str) -> dict[str, Any]:
-    return {"storageAccountId": f"{group}/providers/Microsoft.Storage/storageAccounts/nowhere"}
-
-
-def keyless_storage(azure: EmbeddedAzure, group: str) -> dict[str, Any]:
-    return {"storageAccountId": put_storage(azure, group, allowSharedKeyAccess=False)["id"]}
-
-
-def without_identity(azure: EmbeddedAzure, group: str) -> dict[str, Any]:
-    return {"storageAccountId": put_storage(azure, group)["id"], "authenticationMode": BY_IDENTITY}
-
-
-def unknown_node_identity(azure: EmbeddedAzure, group: str) -> dict[str, Any]:
-    identity = f"{group}/providers/Microsoft.ManagedIdentity/userAssignedIdentities/nobody"
-    return {"storageAccountId": put_storage(azure, group)["id"], "nodeIdentityReference": {"resourceId": identity}}
-
-
-@pytest.mark.parametrize(
-    ("make", "path", "reason"),
-    [
-        (missing_storage, "storageAccountId", "There is no storage account"),
-        (keyless_storage, "authenticationMode", "allows no access by key"),
-        (without_identity, "authenticationMode", "needs an identity of the Batch account"),
-        (unknown_node_identity, "nodeIdentityReference.resourceId", "There is no user-assigned identity"),
-    ],
-    ids=lambda each: getattr(each, "__name__", None),
-)
-def test_storage_that_cannot_work_is_refused(azure: EmbeddedAzure, group: str, make: Any, path: str, reason: str) -> None:
-    body = {"location": "westeurope", "properties": {"autoStorage": make(azure, group)}}
-    answer = azure.put(f"{group}/providers/Microsoft.Batch/batchAccounts/{new_name()}", body, API)
-    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "InvalidPropertyValue")
-    assert details(answer)["PropertyPath"] == f"properties.autoStorage.{path}"
-    assert reason in details(answer)["Reason"]
-
-
 def test_a_name_is_taken_once(azure: EmbeddedAzure, group: str, batch: BatchManagementClient) -> None:
     account = put_account(azure, group)
     other = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/other-{new_name()}"
@@ -177,12 +142,6 @@ def test_a_name_is_taken_once(azure: EmbeddedAzure, group: str, batch: BatchMana
     assert (available.name_available, available.reason) == (False, "AlreadyExists")
 
 
-@pytest.mark.parametrize("name", ["ab", "Mnist", "mnist-batch", "a" * 25])
-def test_a_name_that_batch_does_not_take(azure: EmbeddedAzure, group: str, name: str) -> None:
-    answer = azure.put(f"{group}/providers/Microsoft.Batch/batchAccounts/{name}", {"location": "westeurope"}, API)
-    assert (answer.status_code, details(answer)["PropertyName"]) == (400, "accountName")
-
-
 def test_an_identity_of_its_own_is_kept_over_updates(azure: EmbeddedAzure, group: str) -> None:
     account = put_account(azure, group, identity={"type": "SystemAssigned"})
     principal = account["identity"]["principalId"]
@@ -192,25 +151,6 @@ def test_an_identity_of_its_own_is_kept_over_updates(azure: EmbeddedAzure, group
     )
     none = azure.patch(account["id"], {"identity": {"type": "None"}}, API).json()
     assert none["identity"] == {"type": "None"}
-
-
-def test_identities_have_to_be_named(azure: EmbeddedAzure, group: str) -> None:
-    path = f"{group}/providers/Microsoft.Batch/batchAccounts/{new_name()}"
-    answer = azure.put(path, {"location": "westeurope", "identity": {"type": "UserAssigned"}}, API)
-    assert answer.json()["error"]["code"] == "MissingIdentityIds"
-
-
-def test_what_is_not_imitated_is_refused_by_name(azure: EmbeddedAzure, group: str) -> None:
-    body = {"location": "westeurope", "properties": {"poolAllocationMode": "UserSubscription"}}
-    answer = azure.put(f"{group}/providers/Microsoft.Batch/batchAccounts/{new_name()}", body, API)
-    assert (answer.status_code, answer.json()["error"]["code"]) == (501, "NotImplemented")
-
-
-def test_the_way_that_pools_are_allocated_cannot_change(azure: EmbeddedAzure, group: str) -> None:
-    account = put_account(azure, group)
-    answer = azure.put(account["id"], {"location": "westeurope", "properties": {"poolAllocationMode": "UserSubscription"}}, API)
-    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "PropertyCannotBeUpdated")
-    assert details(answer)["PropertyPath"] == "properties.poolAllocationMode"
 
 
 def test_quotas_of_families_are_told(azure: EmbeddedAzure, group: str, batch: BatchManagementClient) -> None:

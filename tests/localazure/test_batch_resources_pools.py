@@ -12,8 +12,6 @@ from tests.support.batch_bodies import AGENT, API, PENDING, details, fixed, pool
 from tests.support.embedded import EmbeddedAzure, ServedAzure
 from tests.support.management import client
 
-CANNOT = "A property that cannot be updated was specified as part of the request."
-
 
 @pytest.fixture
 def account(azure: EmbeddedAzure, group: str) -> str:
@@ -117,40 +115,6 @@ def test_how_nodes_leave_is_said_once_and_not_answered(azure: EmbeddedAzure, acc
 # What can change
 
 
-@pytest.mark.parametrize(
-    ("changed", "name"),
-    [
-        ({"vmSize": "Standard_NC8as_T4_v3"}, "vmSize"),
-        ({"taskSlotsPerNode": 2}, "taskSlotsPerNode"),
-        ({"interNodeCommunication": "Enabled"}, "interNodeCommunication"),
-        ({"taskSchedulingPolicy": {"nodeFillType": "Pack"}}, "taskSchedulingPolicy"),
-        ({"displayName": "other"}, "displayName"),
-        ({"userAccounts": [{"name": "a", "password": "b"}]}, "userAccounts"),
-        ({"networkConfiguration": {"enableAcceleratedNetworking": True}}, "networkConfiguration"),
-    ],
-    ids=lambda each: each if isinstance(each, str) else "",
-)
-def test_what_cannot_change_is_refused_as_batch_does(
-    azure: EmbeddedAzure, account: str, changed: dict[str, Any], name: str
-) -> None:
-    put(azure, account, pool())
-    for answer in (
-        put(azure, account, pool(**changed)),
-        azure.patch(f"{account}/pools/train", {"properties": changed}, API),
-    ):
-        assert (answer.status_code, answer.json()["error"]["code"]) == (400, "PropertyCannotBeUpdated")
-        assert answer.json()["error"]["message"] == CANNOT
-        assert answer.json()["error"]["target"] == "BatchAccount"
-        assert details(answer) == {"Reason": CANNOT, "PropertyName": name, "PropertyPath": f"properties.{name}"}
-
-
-def test_another_image_cannot_come(azure: EmbeddedAzure, account: str) -> None:
-    put(azure, account, pool())
-    image = {"publisher": "microsoft-dsvm", "offer": "ubuntu-hpc", "sku": "2404", "version": "latest"}
-    answer = put(azure, account, pool({"imageReference": image, "nodeAgentSkuId": "batch.node.ubuntu 24.04"}))
-    assert details(answer)["PropertyPath"] == "properties.deploymentConfiguration"
-
-
 def test_letter_case_is_no_change(azure: EmbeddedAzure, account: str) -> None:
     put(azure, account, pool())
     made = properties(put(azure, account, pool({"nodeAgentSkuId": AGENT.upper()}, vmSize="STANDARD_NC4AS_T4_V3")))
@@ -205,80 +169,6 @@ def test_a_pool_outlives_the_end_of_its_image(azure: EmbeddedAzure) -> None:
 # What is refused
 
 WINDOWS_2016 = {"publisher": "MicrosoftWindowsServer", "offer": "WindowsServer", "sku": "2016-Datacenter"}
-
-
-@pytest.mark.parametrize(
-    ("body", "path"),
-    [
-        (pool(scaleSettings=fixed(-1)), "scaleSettings.fixedScale.targetDedicatedNodes"),
-        (pool(scaleSettings=fixed(0, -2)), "scaleSettings.fixedScale.targetLowPriorityNodes"),
-        (pool(scaleSettings={"autoScale": {"formula": PENDING}, **fixed(1)}), "scaleSettings.autoScale.formula"),
-        (pool(scaleSettings={"fixedScale": {}}), "scaleSettings.fixedScale.targetDedicatedNodes"),
-        (pool(scaleSettings=fixed(1, resizeTimeout="PT4M")), "scaleSettings.fixedScale.resizeTimeout"),
-        (pool(scaleSettings=fixed(1, resizeTimeout="soon")), "scaleSettings.fixedScale.resizeTimeout"),
-        (
-            pool(scaleSettings={"autoScale": {"formula": PENDING, "evaluationInterval": "PT4M59S"}}),
-            "scaleSettings.autoScale.evaluationInterval",
-        ),
-        (pool(taskSlotsPerNode=17), "taskSlotsPerNode"),
-        (pool(vmSize="Standard_NC6"), "vmSize"),
-        (pool(vmSize="small"), "vmSize"),
-        (
-            pool({"nodeAgentSkuId": "batch.node.ubuntu 24.04"}),
-            "deploymentConfiguration.virtualMachineConfiguration.nodeAgentSkuId",
-        ),
-        (
-            pool({"imageReference": {"publisher": "microsoft-dsvm"}}),
-            "deploymentConfiguration.virtualMachineConfiguration.imageReference",
-        ),
-        (pool(targetNodeCommunicationMode="Classic"), "targetNodeCommunicationMode"),
-        (pool(certificates=[{"id": "/subscriptions/x"}]), "certificates"),
-        (
-            pool({"windowsConfiguration": {"enableAutomaticUpdates": False}}),
-            "deploymentConfiguration.virtualMachineConfiguration.windowsConfiguration",
-        ),
-        (pool(resourceTags={"a": "b"}), "resourceTags"),
-        (pool(interNodeCommunication="Enabled", scaleSettings=fixed(101)), "scaleSettings.fixedScale.targetDedicatedNodes"),
-        (pool(mountConfiguration=[{}]), "mountConfiguration[0]"),
-        (
-            {
-                "properties": {
-                    "vmSize": "Standard_A8",
-                    "deploymentConfiguration": {"cloudServiceConfiguration": {"osFamily": "5"}},
-                }
-            },
-            "deploymentConfiguration.cloudServiceConfiguration",
-        ),
-    ],
-)
-def test_what_batch_does_not_take_is_refused_with_its_path(
-    azure: EmbeddedAzure, account: str, body: dict[str, Any], path: str
-) -> None:
-    answer = put(azure, account, body)
-    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "InvalidPropertyValue")
-    assert f"properties.{path}" in [each["message"] for each in answer.json()["error"]["details"]]
-    assert azure.get(f"{account}/pools/train", API).status_code == 404
-
-
-@pytest.mark.parametrize(
-    ("body", "path"),
-    [
-        ({"properties": {}}, "properties.vmSize"),
-        ({"properties": {"vmSize": "Standard_NC4as_T4_v3"}}, "properties.deploymentConfiguration.virtualMachineConfiguration"),
-        (pool(startTask={"waitForSuccess": True}), "properties.startTask.commandLine"),
-    ],
-)
-def test_what_has_to_be_there(azure: EmbeddedAzure, account: str, body: dict[str, Any], path: str) -> None:
-    answer = put(azure, account, body)
-    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "MissingRequiredProperty")
-    assert details(answer)["PropertyPath"] == path
-
-
-def test_a_formula_is_read_before_a_pool_is_there(azure: EmbeddedAzure, account: str) -> None:
-    answer = put(azure, account, pool(scaleSettings={"autoScale": {"formula": "$TargetDedicatedNodes = $Pending;"}}))
-    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "AutoScalingFormulaSyntaxError")
-    assert "column 25" in details(answer)["Reason"]
-    assert "$Pending" in details(answer)["Reason"]
 
 
 # The four pools of the article of 2018-12-17, and of those days a Spot and a container pool.
@@ -368,7 +258,3 @@ def test_what_only_a_later_version_has_is_kept(azure: EmbeddedAzure, account: st
 def test_a_pool_needs_its_account(azure: EmbeddedAzure, group: str) -> None:
     with pytest.raises(HttpResponseError, match="ParentResourceNotFound"):
         client(BatchManagementClient, azure).pool.create(group.rsplit("/", 1)[1], "nowhere", "train", pool())
-
-
-def test_a_name_that_batch_does_not_take(azure: EmbeddedAzure, account: str) -> None:
-    assert details(put(azure, account, pool(), "a.b"))["PropertyName"] == "poolName"

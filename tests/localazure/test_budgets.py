@@ -1,6 +1,6 @@
 """Budgets as Azure answers them, whatever the clock says."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -36,11 +36,9 @@ def budget(**properties: Any) -> dict[str, Any]:
 
 
 @pytest.fixture
-def arm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ArmHarness]:
-    found = ArmHarness(tmp_path_factory.mktemp("arm"))
-    found.services.clock.now = at("2026-11-26")
-    yield found
-    found.close()
+def arm(arm: ArmHarness) -> ArmHarness:
+    arm.services.clock.now = at("2026-11-26")
+    return arm
 
 
 def refused(arm: ArmHarness, body: dict[str, Any], path: str = f"{OF_GROUP}/b") -> str:
@@ -97,34 +95,15 @@ def test_one_of_the_subscription_is_none_of_a_group_and_goes_with_nothing(arm: A
     assert arm.get(f"{OF_SUBSCRIPTION}/all", VERSION).status_code == 200
 
 
-def test_it_starts_with_a_month_that_is_not_over_and_keeps_its_start(arm: ArmHarness) -> None:
+def test_it_keeps_its_start(arm: ArmHarness) -> None:
     path = f"{OF_GROUP}/b"
     past = "Start date for monthly time grain should not be prior to current month."
-    assert refused(arm, budget(timePeriod={"startDate": "2026-10-01T00:00:00Z"})) == past
-    assert "first of a month" in refused(arm, budget(timePeriod={"startDate": "2026-11-02T00:00:00Z"}))
-    assert "1 year into the future" in refused(arm, budget(timePeriod={"startDate": "2027-12-01T00:00:00Z"}))
-    assert "isn't a valid date" in refused(arm, budget(timePeriod={"startDate": "November"}))
-    assert "less than end date" in refused(arm, budget(timePeriod={**MONTH, "endDate": "2026-11-01T00:00:00Z"}))
     assert arm.put(path, budget(), VERSION).status_code == 201
     arm.services.clock.now = at("2027-02-28")
     assert arm.put(path, budget(amount=1), VERSION).status_code == 200
     fixed = "Start date of budgets cannot be updated. Please delete and create a new budget."
     assert refused(arm, budget(timePeriod={"startDate": "2027-02-01T00:00:00Z"})) == fixed
     assert refused(arm, budget(), f"{OF_GROUP}/another") == past
-
-
-@pytest.mark.parametrize(
-    ("told", "message"),
-    [
-        ({f"n{each}": OWNERS for each in range(6)}, "up to 5 notifications"),
-        ({"nobody": {**OWNERS, "contactRoles": []}}, "at least one contact"),
-        ({"many": {**OWNERS, "contactEmails": [f"{each}@example.com" for each in range(51)]}}, "up to 50 contacts"),
-        ({"much": {**OWNERS, "threshold": 1001}}, "between 0 and 1000"),
-    ],
-    ids=["notifications", "nobody", "contacts", "threshold"],
-)
-def test_of_notifications_azure_refuses(arm: ArmHarness, told: dict[str, Any], message: str) -> None:
-    assert message in refused(arm, budget(notifications=told))
 
 
 def test_a_budget_without_notifications_is_taken(arm: ArmHarness) -> None:
@@ -136,20 +115,3 @@ def test_an_etag_of_another_state_is_refused_and_none_is_needed(arm: ArmHarness)
     assert arm.put(f"{OF_GROUP}/b", {**budget(amount=2), "eTag": first["eTag"]}, VERSION).status_code == 200
     assert "There are changes made to Budget b." in refused(arm, {**budget(amount=3), "eTag": '"1d402990c723f84"'})
     assert arm.put(f"{OF_GROUP}/b", budget(amount=3), VERSION).status_code == 200
-
-
-@pytest.mark.parametrize("missing", ["amount", "category", "timeGrain", "timePeriod"])
-def test_what_the_description_requires_is_required(arm: ArmHarness, missing: str) -> None:
-    body = budget()
-    del body["properties"][missing]
-    answer = arm.put(f"{OF_GROUP}/b", body, VERSION)
-    assert answer.status_code == 400
-    assert missing in answer.json()["error"]["message"]
-
-
-def test_it_is_of_a_group_that_is_there_and_of_no_resource(arm: ArmHarness) -> None:
-    elsewhere = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/nowhere/providers/Microsoft.Consumption/budgets/b"
-    assert arm.put(elsewhere, budget(), VERSION).json()["error"]["code"] == "ResourceGroupNotFound"
-    account = f"{GROUP}/providers/Microsoft.Storage/storageAccounts/a/providers/Microsoft.Consumption/budgets/b"
-    assert "of a subscription or a resource group" in refused(arm, budget(), account)
-    assert arm.request("PATCH", f"{OF_GROUP}/b", {}, VERSION).status_code in (404, 405)

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from tests.localazure.conftest import new_group
-from tests.support.embedded import CHECKOUT, SUBSCRIPTION, EmbeddedAzure, ServedAzure
+from tests.support.embedded import CHECKOUT, EmbeddedAzure, ServedAzure
 
 VERSION = "2025-04-01"
 SCHEMA = "https://schema.management.azure.com/schemas/2019-04-01/deploymentTemplate.json#"
@@ -297,33 +297,6 @@ def test_a_list_takes_a_top_that_no_machine_counts_to(azure: EmbeddedAzure, grou
     for top in ("9" * 5000, "²", "1"):
         answer = azure.get(f"{group}/providers/Microsoft.Resources/deployments", VERSION, **{"$top": top})
         assert answer.status_code == 200
-
-
-def test_what_is_not_imitated_is_refused_by_name(azure: EmbeddedAzure, group: str) -> None:
-    whole = f"/subscriptions/{SUBSCRIPTION}/providers/Microsoft.Resources/deployments/x"
-    sent = {"properties": {"mode": "Incremental", "templateLink": {"uri": "https://example.org/x.json"}}}
-    for answer in (azure.put(whole, body(template()), VERSION), azure.put(path(group, "x"), sent, VERSION)):
-        assert (answer.status_code, answer.json()["error"]["code"]) == (501, "NotImplemented")
-    vault = {"reference": {"keyVault": {"id": "/x"}, "secretName": "y"}}
-    sent = {"properties": {"mode": "Incremental", "template": template(), "parameters": {"p": vault}}}
-    assert azure.put(path(group, "x"), sent, VERSION).status_code == 501
-
-
-def test_wrong_requests_get_the_codes_of_arm(azure: EmbeddedAzure, group: str) -> None:
-    no_value = {"properties": {"mode": "Incremental", "template": template(), "parameters": {"p": {}}}}
-    codes = [
-        azure.put(path(group, "x"), no_value, VERSION).json()["error"]["code"],
-        azure.put(path(group, "x"), body(template(), mode="Whatever"), VERSION).json()["error"]["code"],
-        azure.put(path(group, "x"), {"properties": {"mode": "Incremental"}}, VERSION).json()["error"]["code"],
-        azure.put(path(group, "x y"), body(template()), VERSION).json()["error"]["code"],
-        azure.put(path(f"{group}-not", "x"), body(template()), VERSION).json()["error"]["code"],
-        azure.client.put(path(group, "x"), params={"api-version": VERSION}, content=b'{"properties": {').json()["error"]["code"],
-        azure.put(path(group, "x"), body(template()), "1999-01-01").json()["error"]["code"],
-    ]
-    assert codes == [
-        "InvalidDeploymentParameterValue", "InvalidDeploymentMode", "InvalidTemplate", "InvalidDeploymentName",
-        "ResourceGroupNotFound", "InvalidRequestContent", "NoRegisteredProviderFound",
-    ]  # fmt: skip
 
 
 def test_deployments_go_with_their_group_and_are_no_part_of_its_resources(azure: EmbeddedAzure) -> None:

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from tests.localazure.test_deployments import IDENTITY, VERSION, body, identity, template
-from tests.localazure.test_long_operations import GROUP, Server, scenario
+from tests.localazure.test_long_operations import GROUP, Server, in_server, scenario
 
 DEPLOYMENT = f"{GROUP}/providers/Microsoft.Resources/deployments/main"
 
@@ -30,7 +30,8 @@ async def begun(server: Server, *names: str) -> None:
             await asyncio.sleep(0)
 
 
-def test_a_restart_goes_on_with_a_deployment(tmp_path: Path) -> None:
+@in_server
+async def test_a_restart_goes_on_with_a_deployment(server: Server, tmp_path: Path) -> None:
     content = template(
         identity("first"),
         identity("second", dependsOn=["first"], tags={"client": "[reference('first').clientId]"}),
@@ -40,62 +41,52 @@ def test_a_restart_goes_on_with_a_deployment(tmp_path: Path) -> None:
             "when": {"type": "string", "value": "[parameters('when')]"},
         },
     )
-
-    async def play(server: Server) -> None:
-        answer = await ask(server, "PUT", DEPLOYMENT, body(content, key="hunter2"))
-        assert answer.status_code == 201, answer.text
-        when = answer.json()["properties"]["parameters"]["when"]["value"]
-        await begun(server, "first")
-        await server.killed()
-        second = Server(tmp_path)
-        assert (await ask(second, "GET", DEPLOYMENT)).json()["properties"]["provisioningState"] == "Running"
-        await second.arm.operations.resume()
-        second.kind.go.set()
-        assert (await second.ended(answer))["status"] == "Succeeded"
-        properties = (await ask(second, "GET", DEPLOYMENT)).json()["properties"]
-        assert properties["outputs"] == {"key": {"type": "Int", "value": 7}, "when": {"type": "String", "value": when}}
-        assert await state(second, "second") == "Succeeded"
-        assert "hunter2" not in str(second.store.get(DEPLOYMENT))
-
-    scenario(tmp_path, play)
+    answer = await ask(server, "PUT", DEPLOYMENT, body(content, key="hunter2"))
+    assert answer.status_code == 201, answer.text
+    when = answer.json()["properties"]["parameters"]["when"]["value"]
+    await begun(server, "first")
+    await server.killed()
+    second = Server(tmp_path)
+    assert (await ask(second, "GET", DEPLOYMENT)).json()["properties"]["provisioningState"] == "Running"
+    await second.arm.operations.resume()
+    second.kind.go.set()
+    assert (await second.ended(answer))["status"] == "Succeeded"
+    properties = (await ask(second, "GET", DEPLOYMENT)).json()["properties"]
+    assert properties["outputs"] == {"key": {"type": "Int", "value": 7}, "when": {"type": "String", "value": when}}
+    assert await state(second, "second") == "Succeeded"
+    assert "hunter2" not in str(second.store.get(DEPLOYMENT))
 
 
-def test_what_depends_on_nothing_is_made_at_the_same_time(tmp_path: Path) -> None:
-    async def play(server: Server) -> None:
-        answer = await ask(server, "PUT", DEPLOYMENT, body(template(identity("one"), identity("two"), identity("three"))))
-        await begun(server, "one", "two", "three")
-        server.kind.go.set()
-        assert (await server.ended(answer))["status"] == "Succeeded"
-
-    scenario(tmp_path, play)
+@in_server
+async def test_what_depends_on_nothing_is_made_at_the_same_time(server: Server) -> None:
+    answer = await ask(server, "PUT", DEPLOYMENT, body(template(identity("one"), identity("two"), identity("three"))))
+    await begun(server, "one", "two", "three")
+    server.kind.go.set()
+    assert (await server.ended(answer))["status"] == "Succeeded"
 
 
-def test_a_cancelled_deployment_begins_nothing_more(tmp_path: Path) -> None:
-    async def play(server: Server) -> None:
-        answer = await ask(server, "PUT", DEPLOYMENT, body(template(identity("one"), identity("two", dependsOn=["one"]))))
-        await begun(server, "one")
-        assert (await ask(server, "POST", f"{DEPLOYMENT}/cancel")).status_code == 204
-        server.kind.go.set()
-        assert (await server.status(answer))["status"] == "Canceled"
-        assert (await ask(server, "GET", DEPLOYMENT)).json()["properties"]["provisioningState"] == "Canceled"
-        assert [await state(server, name) for name in ("two",)] == [""]
-
-    scenario(tmp_path, play)
+@in_server
+async def test_a_cancelled_deployment_begins_nothing_more(server: Server) -> None:
+    answer = await ask(server, "PUT", DEPLOYMENT, body(template(identity("one"), identity("two", dependsOn=["one"]))))
+    await begun(server, "one")
+    assert (await ask(server, "POST", f"{DEPLOYMENT}/cancel")).status_code == 204
+    server.kind.go.set()
+    assert (await server.status(answer))["status"] == "Canceled"
+    assert (await ask(server, "GET", DEPLOYMENT)).json()["properties"]["provisioningState"] == "Canceled"
+    assert [await state(server, name) for name in ("two",)] == [""]
 
 
-def test_a_deployment_that_runs_is_neither_replaced_nor_deleted_and_can_be_cancelled(tmp_path: Path) -> None:
-    async def play(server: Server) -> None:
-        await ask(server, "PUT", DEPLOYMENT, body(template(identity("one"))))
-        await begun(server, "one")
-        for method, sent in (("PUT", body(template())), ("DELETE", None)):
-            answer = await ask(server, method, DEPLOYMENT, sent)
-            assert (answer.status_code, answer.json()["error"]["code"]) == (409, "DeploymentActive")
-        assert (await ask(server, "POST", f"{DEPLOYMENT}/cancel")).status_code == 204
-        assert (await ask(server, "GET", DEPLOYMENT)).json()["properties"]["provisioningState"] == "Canceled"
-        again = await ask(server, "POST", f"{DEPLOYMENT}/cancel")
-        assert (again.status_code, again.json()["error"]["code"]) == (409, "DeploymentCannotBeCancelled")
-
-    scenario(tmp_path, play)
+@in_server
+async def test_a_deployment_that_runs_is_neither_replaced_nor_deleted_and_can_be_cancelled(server: Server) -> None:
+    await ask(server, "PUT", DEPLOYMENT, body(template(identity("one"))))
+    await begun(server, "one")
+    for method, sent in (("PUT", body(template())), ("DELETE", None)):
+        answer = await ask(server, method, DEPLOYMENT, sent)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (409, "DeploymentActive")
+    assert (await ask(server, "POST", f"{DEPLOYMENT}/cancel")).status_code == 204
+    assert (await ask(server, "GET", DEPLOYMENT)).json()["properties"]["provisioningState"] == "Canceled"
+    again = await ask(server, "POST", f"{DEPLOYMENT}/cancel")
+    assert (again.status_code, again.json()["error"]["code"]) == (409, "DeploymentCannotBeCancelled")
 
 
 def nested(name: str) -> dict[str, Any]:
@@ -103,39 +94,35 @@ def nested(name: str) -> dict[str, Any]:
     return {"type": "Microsoft.Resources/deployments", "apiVersion": VERSION, "name": name, "properties": properties}
 
 
-def test_a_nested_deployment_replaces_none_that_runs_of_its_own(tmp_path: Path) -> None:
-    async def play(server: Server) -> None:
-        first = await ask(server, "PUT", f"{DEPLOYMENT}-b", body(template(identity("one"))))
-        await begun(server, "one")
-        for taken in ("main-b", "main"):  # another one that runs, and the one that it is nested in
-            answer = await ask(server, "PUT", DEPLOYMENT, body(template(nested(taken))))
-            error = (await server.ended(answer))["error"]
-            assert [each["code"] for each in error["details"]] == ["DeploymentActive"]
-            assert (await ask(server, "GET", DEPLOYMENT)).json()["properties"]["provisioningState"] == "Failed"
-        assert (await ask(server, "GET", f"{DEPLOYMENT}-b")).json()["properties"]["provisioningState"] == "Running"
-        server.kind.go.set()
-        assert (await server.ended(first))["status"] == "Succeeded"
-
-    scenario(tmp_path, play)
+@in_server
+async def test_a_nested_deployment_replaces_none_that_runs_of_its_own(server: Server) -> None:
+    first = await ask(server, "PUT", f"{DEPLOYMENT}-b", body(template(identity("one"))))
+    await begun(server, "one")
+    for taken in ("main-b", "main"):  # another one that runs, and the one that it is nested in
+        answer = await ask(server, "PUT", DEPLOYMENT, body(template(nested(taken))))
+        error = (await server.ended(answer))["error"]
+        assert [each["code"] for each in error["details"]] == ["DeploymentActive"]
+        assert (await ask(server, "GET", DEPLOYMENT)).json()["properties"]["provisioningState"] == "Failed"
+    assert (await ask(server, "GET", f"{DEPLOYMENT}-b")).json()["properties"]["provisioningState"] == "Running"
+    server.kind.go.set()
+    assert (await server.ended(first))["status"] == "Succeeded"
 
 
-def test_a_deployment_that_cannot_go_on_has_an_end(tmp_path: Path) -> None:
-    async def play(server: Server) -> None:
-        content = template(identity("one", tags={"a": "[resourceGroup().tags.owner]"}))
-        await server.ask("PATCH", GROUP, {"tags": {"owner": "me"}})
-        answer = await ask(server, "PUT", DEPLOYMENT, body(content))
-        await begun(server, "one")
-        await server.ask("PATCH", GROUP, {"tags": {}})
-        await server.killed()
-        second = Server(tmp_path)
-        await second.arm.operations.resume()
-        second.kind.go.set()
-        assert (await second.ended(answer))["status"] == "Failed"
-        properties = (await ask(second, "GET", DEPLOYMENT)).json()["properties"]
-        assert (properties["provisioningState"], properties["error"]["code"]) == ("Failed", "InvalidTemplate")
-        assert (await ask(second, "PUT", DEPLOYMENT, body(template()))).status_code == 200
-
-    scenario(tmp_path, play)
+@in_server
+async def test_a_deployment_that_cannot_go_on_has_an_end(server: Server, tmp_path: Path) -> None:
+    content = template(identity("one", tags={"a": "[resourceGroup().tags.owner]"}))
+    await server.ask("PATCH", GROUP, {"tags": {"owner": "me"}})
+    answer = await ask(server, "PUT", DEPLOYMENT, body(content))
+    await begun(server, "one")
+    await server.ask("PATCH", GROUP, {"tags": {}})
+    await server.killed()
+    second = Server(tmp_path)
+    await second.arm.operations.resume()
+    second.kind.go.set()
+    assert (await second.ended(answer))["status"] == "Failed"
+    properties = (await ask(second, "GET", DEPLOYMENT)).json()["properties"]
+    assert (properties["provisioningState"], properties["error"]["code"]) == ("Failed", "InvalidTemplate")
+    assert (await ask(second, "PUT", DEPLOYMENT, body(template()))).status_code == 200
 
 
 def test_an_error_of_the_servers_own_ends_a_deployment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,23 +139,21 @@ def test_an_error_of_the_servers_own_ends_a_deployment(tmp_path: Path, monkeypat
     scenario(tmp_path, play)
 
 
-def test_a_deployment_that_has_ended_is_not_carried_out_again(tmp_path: Path) -> None:
-    async def play(server: Server) -> None:
-        server.kind.go.set()
-        sound = await ask(server, "PUT", DEPLOYMENT, body(template(identity("one"))))
-        failing = await ask(server, "PUT", f"{DEPLOYMENT}-b", body(template(nested("main-b"))))
-        assert [(await server.ended(each))["status"] for each in (sound, failing)] == ["Succeeded", "Failed"]
-        for answer in (sound, failing):  # as it is where a kill came before the operation's end was written
-            operation = server.arm.operations.find(answer.headers["azure-asyncoperation"].split("/")[-1].split("?")[0])
-            operation.status, operation.error = "InProgress", None
-            server.store.put_operation(operation)
-        await server.killed()
-        second = Server(tmp_path)
-        await second.arm.operations.resume()
-        assert (await second.ended(sound))["status"] == "Succeeded"
-        assert (await second.ended(failing))["error"]["code"] == "DeploymentFailed"
-
-    scenario(tmp_path, play)
+@in_server
+async def test_a_deployment_that_has_ended_is_not_carried_out_again(server: Server, tmp_path: Path) -> None:
+    server.kind.go.set()
+    sound = await ask(server, "PUT", DEPLOYMENT, body(template(identity("one"))))
+    failing = await ask(server, "PUT", f"{DEPLOYMENT}-b", body(template(nested("main-b"))))
+    assert [(await server.ended(each))["status"] for each in (sound, failing)] == ["Succeeded", "Failed"]
+    for answer in (sound, failing):  # as it is where a kill came before the operation's end was written
+        operation = server.arm.operations.find(answer.headers["azure-asyncoperation"].split("/")[-1].split("?")[0])
+        operation.status, operation.error = "InProgress", None
+        server.store.put_operation(operation)
+    await server.killed()
+    second = Server(tmp_path)
+    await second.arm.operations.resume()
+    assert (await second.ended(sound))["status"] == "Succeeded"
+    assert (await second.ended(failing))["error"]["code"] == "DeploymentFailed"
 
 
 def test_what_is_secret_is_in_no_answer_about_a_nested_deployment(tmp_path: Path) -> None:

@@ -13,11 +13,12 @@ from localazure.arm.caller import Caller
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Action, Answer, Call, Change, Kind
 from localazure.arm.router import Arm
-from localazure.arm.store import Body, Resource, Store
+from localazure.arm.store import Body, Resource
 from localazure.entra.tokens import Tokens
 from localazure.kinds.resource_groups import ResourceGroups
-from localazure.lists.deviations import Deviations
-from localazure.services import SUBSCRIPTION, Clock, Services, Settings
+from localazure.services import SUBSCRIPTION, Services
+from tests.localazure.coroutines import within
+from tests.localazure.parts import services_in
 
 GROUP = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/rg"
 SLOW = f"{GROUP}/providers/Microsoft.ManagedIdentity/userAssignedIdentities/slow"
@@ -86,19 +87,8 @@ class Server:
 
     def __init__(self, folder: Path) -> None:
         self.kind = Slow()
-        self.store = Store(folder / "azure.sqlite")
-        settings = Settings(
-            url="https://localhost:1", checkout=folder, state=folder, tenant_id="t", client_id="c", principal_id="p"
-        )
-        unused: Any = None
-        self.services = Services(
-            store=self.store,
-            settings=settings,
-            clock=Clock(),
-            tokens=AnyToken(),
-            deviations=Deviations(),
-            images=unused,
-        )
+        self.services = services_in(folder, tokens=AnyToken())
+        self.store = self.services.store
         self.arm = Arm(self.services, [ResourceGroups(), self.kind])
         self.client = httpx.AsyncClient(transport=httpx.ASGITransport(self.arm), base_url="https://localhost:1")
 
@@ -129,171 +119,152 @@ def scenario(folder: Path, play: Callable[[Server], Awaitable[None]]) -> None:
     asyncio.run(run())
 
 
-def test_a_long_put_is_polled_until_it_has_succeeded(tmp_path: Path) -> None:
-    async def play(server: Server) -> None:
-        answer = await server.ask("PUT", SLOW, BODY)
-        assert answer.status_code == 201
-        assert answer.json()["properties"] == {"provisioningState": "Creating"}
-        assert answer.headers["retry-after"] == "1"
-        status = await server.status(answer)
-        assert {"id", "name", "status", "startTime"} <= set(status)
-        assert status["status"] == "InProgress"
-        server.kind.go.set()
-        assert (await server.ended(answer))["endTime"]
-        made = await server.ask("GET", SLOW)
-        assert made.json()["properties"] == {"provisioningState": "Succeeded", "clientId": "made"}
-
-    scenario(tmp_path, play)
+in_server = within(scenario, "tmp_path")
 
 
-def test_a_change_while_one_is_going_on_is_a_conflict(tmp_path: Path) -> None:
-    async def play(server: Server) -> None:
-        await server.ask("PUT", SLOW, BODY)
-        for method, path, body in (("PUT", SLOW, BODY), ("PATCH", SLOW, {}), ("POST", f"{SLOW}/restart", None)):
-            answer = await server.ask(method, path, body)
-            assert (answer.status_code, answer.json()["error"]["code"]) == (409, "Conflict")
-        assert (await server.ask("GET", SLOW)).status_code == 200
+@in_server
+async def test_a_long_put_is_polled_until_it_has_succeeded(server: Server) -> None:
+    answer = await server.ask("PUT", SLOW, BODY)
+    assert answer.status_code == 201
+    assert answer.json()["properties"] == {"provisioningState": "Creating"}
+    assert answer.headers["retry-after"] == "1"
+    status = await server.status(answer)
+    assert {"id", "name", "status", "startTime"} <= set(status)
+    assert status["status"] == "InProgress"
+    server.kind.go.set()
+    assert (await server.ended(answer))["endTime"]
+    made = await server.ask("GET", SLOW)
+    assert made.json()["properties"] == {"provisioningState": "Succeeded", "clientId": "made"}
 
-    scenario(tmp_path, play)
+
+@in_server
+async def test_a_change_while_one_is_going_on_is_a_conflict(server: Server) -> None:
+    await server.ask("PUT", SLOW, BODY)
+    for method, path, body in (("PUT", SLOW, BODY), ("PATCH", SLOW, {}), ("POST", f"{SLOW}/restart", None)):
+        answer = await server.ask(method, path, body)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (409, "Conflict")
+    assert (await server.ask("GET", SLOW)).status_code == 200
 
 
 @pytest.mark.parametrize(
     ("outcome", "code"),
     [(ArmError(409, "SkuNotAvailable", "no more of these"), "SkuNotAvailable"), (RuntimeError("a bug"), "InternalServerError")],
 )
-def test_work_that_fails_ends_as_failed_with_its_reason(tmp_path: Path, outcome: Exception, code: str) -> None:
-    async def play(server: Server) -> None:
-        server.kind.outcome = outcome
-        server.kind.go.set()
-        answer = await server.ask("PUT", SLOW, BODY)
-        ended = await server.ended(answer)
-        assert (ended["status"], ended["error"]["code"]) == ("Failed", code)
-        assert (await server.ask("GET", SLOW)).json()["properties"]["provisioningState"] == "Failed"
-        server.kind.outcome = None
-        assert (await server.ended(await server.ask("PUT", SLOW, BODY)))["status"] == "Succeeded"
-
-    scenario(tmp_path, play)
+@in_server
+async def test_work_that_fails_ends_as_failed_with_its_reason(server: Server, outcome: Exception, code: str) -> None:
+    server.kind.outcome = outcome
+    server.kind.go.set()
+    answer = await server.ask("PUT", SLOW, BODY)
+    ended = await server.ended(answer)
+    assert (ended["status"], ended["error"]["code"]) == ("Failed", code)
+    assert (await server.ask("GET", SLOW)).json()["properties"]["provisioningState"] == "Failed"
+    server.kind.outcome = None
+    assert (await server.ended(await server.ask("PUT", SLOW, BODY)))["status"] == "Succeeded"
 
 
-def test_a_restart_takes_up_what_was_going_on(tmp_path: Path) -> None:
-    async def play(server: Server) -> None:
-        answer = await server.ask("PUT", SLOW, BODY)
-        await server.killed()
-        second = Server(tmp_path)
-        assert (await second.status(answer))["status"] == "InProgress"
-        await second.arm.operations.resume()
-        second.kind.go.set()
-        assert (await second.ended(answer))["status"] == "Succeeded"
-        assert second.kind.resumed
-        assert (await second.ask("GET", SLOW)).json()["properties"]["clientId"] == "made"
-
-    scenario(tmp_path, play)
+@in_server
+async def test_a_restart_takes_up_what_was_going_on(server: Server, tmp_path: Path) -> None:
+    answer = await server.ask("PUT", SLOW, BODY)
+    await server.killed()
+    second = Server(tmp_path)
+    assert (await second.status(answer))["status"] == "InProgress"
+    await second.arm.operations.resume()
+    second.kind.go.set()
+    assert (await second.ended(answer))["status"] == "Succeeded"
+    assert second.kind.resumed
+    assert (await second.ask("GET", SLOW)).json()["properties"]["clientId"] == "made"
 
 
-def test_a_restart_goes_on_deleting(tmp_path: Path) -> None:
-    async def play(server: Server) -> None:
-        server.kind.go.set()
-        await server.ended(await server.ask("PUT", SLOW, BODY))
-        server.kind.go.clear()
-        answer = await server.ask("DELETE", GROUP)
-        assert answer.status_code == 202
-        await asyncio.sleep(0)
-        await server.killed()
-        second = Server(tmp_path)
-        group = await second.ask("GET", GROUP)
-        assert group.json()["properties"]["provisioningState"] == "Deleting"
-        refused = await second.ask("PUT", SLOW, BODY)
-        assert (refused.status_code, refused.json()["error"]["code"]) == (409, "ResourceGroupBeingDeleted")
-        await second.arm.operations.resume()
-        second.kind.go.set()
-        async with asyncio.timeout(10):
-            while (await second.client.get(answer.headers["location"])).status_code == 202:
-                await asyncio.sleep(0)
-        assert second.kind.removed == ["slow"]
-        assert (await second.ask("GET", GROUP)).status_code == 404
-
-    scenario(tmp_path, play)
+@in_server
+async def test_a_restart_goes_on_deleting(server: Server, tmp_path: Path) -> None:
+    server.kind.go.set()
+    await server.ended(await server.ask("PUT", SLOW, BODY))
+    server.kind.go.clear()
+    answer = await server.ask("DELETE", GROUP)
+    assert answer.status_code == 202
+    await asyncio.sleep(0)
+    await server.killed()
+    second = Server(tmp_path)
+    group = await second.ask("GET", GROUP)
+    assert group.json()["properties"]["provisioningState"] == "Deleting"
+    refused = await second.ask("PUT", SLOW, BODY)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (409, "ResourceGroupBeingDeleted")
+    await second.arm.operations.resume()
+    second.kind.go.set()
+    async with asyncio.timeout(10):
+        while (await second.client.get(answer.headers["location"])).status_code == 202:
+            await asyncio.sleep(0)
+    assert second.kind.removed == ["slow"]
+    assert (await second.ask("GET", GROUP)).status_code == 404
 
 
-def test_nothing_is_added_to_a_group_that_is_being_deleted(tmp_path: Path) -> None:
-    async def play(server: Server) -> None:
-        server.kind.go.set()
-        await server.ended(await server.ask("PUT", SLOW, BODY))
-        server.kind.go.clear()
-        first = await server.ask("DELETE", GROUP)
-        for path, body in ((f"{SLOW}2", BODY), (GROUP, BODY)):
-            answer = await server.ask("PUT", path, body)
-            assert (answer.status_code, answer.json()["error"]["code"]) == (409, "ResourceGroupBeingDeleted")
-        again = await server.ask("DELETE", GROUP)
-        assert again.headers["location"] == first.headers["location"]
-
-    scenario(tmp_path, play)
+@in_server
+async def test_nothing_is_added_to_a_group_that_is_being_deleted(server: Server) -> None:
+    server.kind.go.set()
+    await server.ended(await server.ask("PUT", SLOW, BODY))
+    server.kind.go.clear()
+    first = await server.ask("DELETE", GROUP)
+    for path, body in ((f"{SLOW}2", BODY), (GROUP, BODY)):
+        answer = await server.ask("PUT", path, body)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (409, "ResourceGroupBeingDeleted")
+    again = await server.ask("DELETE", GROUP)
+    assert again.headers["location"] == first.headers["location"]
 
 
-def test_a_group_that_is_deleted_waits_for_requests_at_work_in_it(tmp_path: Path) -> None:
-    async def play(server: Server) -> None:
-        server.kind.go.set()
-        await server.ended(await server.ask("PUT", SLOW, BODY))
-        holding = asyncio.create_task(server.ask("POST", f"{SLOW}/hold"))
-        await asyncio.sleep(0.01)
-        deleted = await server.ask("DELETE", GROUP)
-        await asyncio.sleep(0.01)
-        server.kind.held.set()
-        assert (await holding).json() == {"removedMeanwhile": []}
-        async with asyncio.timeout(10):
-            while (await server.client.get(deleted.headers["location"])).status_code == 202:
-                await asyncio.sleep(0)
-        assert server.kind.removed == ["slow"]
-        assert (await server.ask("POST", f"{SLOW}/hold")).status_code == 404
-
-    scenario(tmp_path, play)
+@in_server
+async def test_a_group_that_is_deleted_waits_for_requests_at_work_in_it(server: Server) -> None:
+    server.kind.go.set()
+    await server.ended(await server.ask("PUT", SLOW, BODY))
+    holding = asyncio.create_task(server.ask("POST", f"{SLOW}/hold"))
+    await asyncio.sleep(0.01)
+    deleted = await server.ask("DELETE", GROUP)
+    await asyncio.sleep(0.01)
+    server.kind.held.set()
+    assert (await holding).json() == {"removedMeanwhile": []}
+    async with asyncio.timeout(10):
+        while (await server.client.get(deleted.headers["location"])).status_code == 202:
+            await asyncio.sleep(0)
+    assert server.kind.removed == ["slow"]
+    assert (await server.ask("POST", f"{SLOW}/hold")).status_code == 404
 
 
-def test_a_deletion_that_fails_leaves_the_resource_failed_and_can_be_repeated(tmp_path: Path) -> None:
-    async def play(server: Server) -> None:
-        server.kind.go.set()
-        await server.ended(await server.ask("PUT", SLOW, BODY))
-        server.kind.outcome = OSError("the disk is gone")
-        assert (await server.ended(await server.ask("DELETE", SLOW)))["status"] == "Failed"
-        assert (await server.ask("GET", SLOW)).json()["properties"]["provisioningState"] == "Failed"
-        server.kind.outcome = None
-        assert (await server.ended(await server.ask("DELETE", SLOW)))["status"] == "Succeeded"
-
-    scenario(tmp_path, play)
+@in_server
+async def test_a_deletion_that_fails_leaves_the_resource_failed_and_can_be_repeated(server: Server) -> None:
+    server.kind.go.set()
+    await server.ended(await server.ask("PUT", SLOW, BODY))
+    server.kind.outcome = OSError("the disk is gone")
+    assert (await server.ended(await server.ask("DELETE", SLOW)))["status"] == "Failed"
+    assert (await server.ask("GET", SLOW)).json()["properties"]["provisioningState"] == "Failed"
+    server.kind.outcome = None
+    assert (await server.ended(await server.ask("DELETE", SLOW)))["status"] == "Succeeded"
 
 
-def test_deleting_ends_what_was_going_on(tmp_path: Path) -> None:
-    async def play(server: Server) -> None:
-        created = await server.ask("PUT", SLOW, BODY)
-        deleted = await server.ask("DELETE", SLOW)
-        assert deleted.status_code == 202
-        assert (await server.status(created))["status"] == "Canceled"
-        server.kind.go.set()
-        assert (await server.ended(deleted))["status"] == "Succeeded"
-        assert (await server.ask("GET", SLOW)).status_code == 404
-
-    scenario(tmp_path, play)
+@in_server
+async def test_deleting_ends_what_was_going_on(server: Server) -> None:
+    created = await server.ask("PUT", SLOW, BODY)
+    deleted = await server.ask("DELETE", SLOW)
+    assert deleted.status_code == 202
+    assert (await server.status(created))["status"] == "Canceled"
+    server.kind.go.set()
+    assert (await server.ended(deleted))["status"] == "Succeeded"
+    assert (await server.ask("GET", SLOW)).status_code == 404
 
 
-def test_a_long_action_is_polled_and_taken_up_again(tmp_path: Path) -> None:
-    async def play(server: Server) -> None:
-        server.kind.go.set()
-        await server.ended(await server.ask("PUT", SLOW, BODY))
-        server.kind.go.clear()
-        answer = await server.ask("POST", f"{SLOW}/Restart")
-        assert (answer.status_code, answer.headers["retry-after"]) == (202, "1")
-        await server.killed()
-        second = Server(tmp_path)
-        await second.arm.operations.resume()
-        assert (await second.ended(answer))["status"] == "Succeeded"
-        assert second.kind.resumed
-
-    scenario(tmp_path, play)
+@in_server
+async def test_a_long_action_is_polled_and_taken_up_again(server: Server, tmp_path: Path) -> None:
+    server.kind.go.set()
+    await server.ended(await server.ask("PUT", SLOW, BODY))
+    server.kind.go.clear()
+    answer = await server.ask("POST", f"{SLOW}/Restart")
+    assert (answer.status_code, answer.headers["retry-after"]) == (202, "1")
+    await server.killed()
+    second = Server(tmp_path)
+    await second.arm.operations.resume()
+    assert (await second.ended(answer))["status"] == "Succeeded"
+    assert second.kind.resumed
 
 
-def test_an_operation_that_never_was_is_not_found(tmp_path: Path) -> None:
-    async def play(server: Server) -> None:
-        answer = await server.ask("GET", f"/subscriptions/{SUBSCRIPTION}/providers/Microsoft.X/operationStatuses/nothing")
-        assert (answer.status_code, answer.json()["error"]["code"]) == (404, "OperationNotFound")
-
-    scenario(tmp_path, play)
+@in_server
+async def test_an_operation_that_never_was_is_not_found(server: Server) -> None:
+    answer = await server.ask("GET", f"/subscriptions/{SUBSCRIPTION}/providers/Microsoft.X/operationStatuses/nothing")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (404, "OperationNotFound")

@@ -1,10 +1,6 @@
 """Clusters and their pools in template deployments."""
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
-
-import pytest
 
 from tests.localazure.test_deployments import body, template
 from tests.support.managed_clusters import CLUSTER, CLUSTERS, GROUP, ArmHarness, cluster, pool, refusal
@@ -14,13 +10,6 @@ DEPLOYMENT = f"{GROUP}/providers/Microsoft.Resources/deployments/main"
 TYPE = "Microsoft.ContainerService/managedClusters"
 A_CLUSTER = {"type": TYPE, "apiVersion": CLUSTERS, "name": "gpu", **cluster()}
 A_POOL = {"type": f"{TYPE}/agentPools", "apiVersion": CLUSTERS, "name": "gpu/t4", "dependsOn": [f"[resourceId('{TYPE}', 'gpu')]"]}
-
-
-@pytest.fixture
-def arm(tmp_path: Path) -> Iterator[ArmHarness]:
-    found = ArmHarness(tmp_path)
-    yield found
-    found.close()
 
 
 def deployed(arm: ArmHarness, *resources: Any, **parts: Any) -> dict[str, Any]:

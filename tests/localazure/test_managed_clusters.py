@@ -2,7 +2,6 @@
 
 import asyncio
 import base64
-from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -17,13 +16,6 @@ T4 = f"{CLUSTER}/agentPools/t4"
 NODES = f"{GROUP.rsplit('/', 1)[0]}/MC_lab_gpu_westeurope"
 IDENTITIES = "2023-01-31"
 ENTRA = {"managed": True, "enableAzureRBAC": True}
-
-
-@pytest.fixture
-def arm(tmp_path: Path) -> Iterator[ArmHarness]:
-    found = ArmHarness(tmp_path)
-    yield found
-    found.close()
 
 
 @pytest.fixture
@@ -324,3 +316,36 @@ def test_versions_of_a_region_are_those_of_the_day(tmp_path: Path) -> None:
 def test_a_feature_is_registered_unless_a_fault_says_otherwise(arm: ArmHarness) -> None:
     path = f"{GROUP.split('/resourceGroups')[0]}/providers/Microsoft.Features/providers/Microsoft.ContainerService/features/AKSX"
     assert arm.get(path, "2021-07-01").json()["properties"] == {"state": "Registered"}
+
+
+def test_a_time_for_maintenance_is_kept_as_it_was_given(made: ArmHarness) -> None:
+    schedule = {"weekly": {"intervalWeeks": 1, "dayOfWeek": "Sunday"}}
+    window = {"schedule": schedule, "durationHours": 4, "startTime": "02:00"}
+    # Names in any letter case, the day of the request, and the deletion's 200: Test_AKS_ManagedCluster_20250801_CRUD (2026-01-24)
+    path = f"{CLUSTER}/maintenanceConfigurations/aksmanagednodeosupgradeschedule"
+    assert made.put(path, {"properties": {"maintenanceWindow": window}}).status_code == 200
+    found = made.get(path).json()
+    assert found["properties"] == {"maintenanceWindow": {"utcOffset": "+00:00", "startDate": "2026-11-21", **window}}
+    assert [each["name"] for each in made.get(f"{CLUSTER}/maintenanceConfigurations").json()["value"]] == [found["name"]]
+
+
+def test_an_identity_takes_one_credential_for_each_issuer_and_subject(arm: ArmHarness) -> None:
+    version = "2023-01-31"
+    identity = f"{GROUP}/providers/Microsoft.ManagedIdentity/userAssignedIdentities/train"
+    assert arm.put(identity, {"location": "westeurope"}, version).status_code == 201
+    given = {
+        "issuer": "https://localhost:1/oidc/",
+        "subject": "system:serviceaccount:a:b",
+        "audiences": ["api://AzureADTokenExchange"],
+    }
+
+    def put(name: str, **changed: Any) -> Any:
+        return arm.put(f"{identity}/federatedIdentityCredentials/{name}", {"properties": {**given, **changed}}, version)
+
+    assert put("first").status_code == 201
+    assert put("first").status_code == 200
+    assert arm.get(f"{identity}/federatedIdentityCredentials/first", version).json()["properties"] == given
+    assert refusal(put("second"))[0] == 409
+    assert refusal(put("second", subject="system:serviceaccount:a:c", audiences=["a", "b"]))[0] == 400
+    assert refusal(put("second", issuer="http://localhost:1/oidc/"))[0] == 400
+    assert put("second", subject="system:serviceaccount:a:c").status_code == 201

@@ -53,13 +53,6 @@ def test_what_is_read_only_isn_t_changed_either(made: EmbeddedAzure) -> None:
     assert made.get(lock_id, LOCKS).status_code == 404
 
 
-def test_a_lock_has_a_level_and_a_scope_that_is_there(made: EmbeddedAzure) -> None:
-    missing = f"{GROUP}-not-there/providers/Microsoft.Authorization/locks/keep"
-    assert made.put(missing, {"properties": {"level": "ReadOnly"}}, LOCKS).status_code == 404
-    wrong = f"{GROUP}/providers/Microsoft.Authorization/locks/keep"
-    assert made.put(wrong, {"properties": {"level": "Forever"}}, LOCKS).status_code == 400
-
-
 def listed(azure: EmbeddedAzure) -> list[dict[str, str]]:
     found = azure.get(f"/subscriptions/{SUBSCRIPTION}/providers/Microsoft.Authorization/locks", LOCKS)
     assert found.status_code == 200, found.text

@@ -5,7 +5,6 @@ from datetime import UTC, date, datetime
 import pytest
 from hypothesis import given, strategies as st
 
-from azure_gpu.formats.arm_ids import parse
 from localazure.arm.as_of import request_date
 from localazure.arm.errors import ArmError
 from localazure.arm.filters import parse as conditions
@@ -14,6 +13,7 @@ from localazure.arm.paths import match, segments_of, target_of
 from localazure.arm.store import Resource
 from localazure.services import Clock
 from localazure.wiring import without_backends
+from tests.localazure.parts import arm_id
 
 KINDS = {kind.arm_type.lower(): kind for kind in without_backends()}
 GROUP = "/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/rg"
@@ -84,9 +84,7 @@ def test_other_filters_are_refused(text: str) -> None:
 
 
 def resource(day: str | None) -> Resource:
-    parsed = parse(GROUP)
-    assert parsed is not None
-    return Resource(id=parsed, body={"tags": {"as-of": day}} if day else {})
+    return Resource(id=arm_id(GROUP), body={"tags": {"as-of": day}} if day else {})
 
 
 TODAY = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -7,26 +7,20 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from azure_gpu.formats.arm_ids import ArmId, parse
 from localazure.arm.store import Operation, Resource, Store
+from tests.localazure.parts import arm_id
 
 SUBSCRIPTION = "/subscriptions/00000000-0000-0000-0000-000000000000"
 NAMES = st.text(st.sampled_from("aZ09-_.() "), min_size=1, max_size=4)
 
 
-def an_id(text: str) -> ArmId:
-    found = parse(text)
-    assert found is not None
-    return found
-
-
 def group(name: str) -> Resource:
-    return Resource(id=an_id(f"{SUBSCRIPTION}/resourceGroups/{name}"), body={"location": "westeurope"})
+    return Resource(id=arm_id(f"{SUBSCRIPTION}/resourceGroups/{name}"), body={"location": "westeurope"})
 
 
 def identity(in_group: str, name: str) -> Resource:
     text = f"{SUBSCRIPTION}/resourceGroups/{in_group}/providers/Microsoft.ManagedIdentity/userAssignedIdentities/{name}"
-    return Resource(id=an_id(text), body={})
+    return Resource(id=arm_id(text), body={})
 
 
 @given(st.lists(st.tuples(NAMES, NAMES), max_size=8), NAMES)

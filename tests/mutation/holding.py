@@ -1,4 +1,4 @@
-"""Which files of quick tests hold a mutant of the embedded Azure or of the commands, most likely first.
+"""Which files of quick tests, or which of their tables, hold a mutant of the embedded Azure or of the commands, best first.
 
 The text decides, since running every test for each mutant takes hours: words that a test file shares with the changed function
 and its module count, the more the fewer test files have them, and so does an import of the module.
@@ -14,6 +14,8 @@ from pathlib import Path
 
 from tests.mutation.mutants import Mutant
 
+# What runs each table, a file beside it, as a test of its own.
+_TABLES = {"tests/localazure/refusals/test_refused.py": "test_each_row_is_refused"}
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9]{2,}")
 _PART = re.compile(r"[A-Z]?[a-z0-9]{3,}|[A-Z]{3,}")
 _ALL_SLOW = re.compile(r"^pytestmark = .*\b(slow|nightly)\b", re.MULTILINE)
@@ -57,11 +59,19 @@ def _test_files(root: Path, room: str) -> list[_TestFile]:
         if _ALL_SLOW.search(text):
             continue
         name = path.relative_to(root).as_posix()
+        if name in _TABLES:
+            found += [_table(f"{name}::{_TABLES[name]}", each) for each in sorted(path.parent.glob("*.yaml"))]
+            continue
         imports = frozenset(re.findall(r"^\s*from ([\w.]+) import", text, re.MULTILINE))
         names = re.findall(r"^\s*from ([\w.]+) import (.+)$", text, re.MULTILINE)
         imports |= {f"{package}.{each.strip().split(' as ')[0]}" for package, listed in names for each in listed.split(",")}
         found.append(_TestFile(path=name, words=_words(text), of_path=_parts(name), imports=imports))
     return found
+
+
+def _table(test: str, path: Path) -> _TestFile:
+    text = path.read_text(encoding="utf-8")
+    return _TestFile(path=f"{test}[{path.stem}]", words=_words(text), of_path=_parts(path.stem), imports=frozenset())
 
 
 @cache

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from azure_gpu.formats import cron
-from azure_gpu.formats.arm_ids import parse
 from localazure.apps import schedule
 from localazure.arm.store import Body, Resource, Store
+from tests.localazure.parts import arm_id
 
 
 def at(text: str) -> datetime:
@@ -47,10 +47,9 @@ def store(tmp_path: Path) -> Any:
 
 
 def put(store: Store, name: str, trigger: str, state: str = "Succeeded", **config: Any) -> None:
-    parsed = parse(f"/subscriptions/s/resourceGroups/g/providers/Microsoft.App/jobs/{name}")
-    assert parsed is not None
+    job = arm_id(f"/subscriptions/s/resourceGroups/g/providers/Microsoft.App/jobs/{name}")
     configuration: Body = {"triggerType": trigger, **config}
-    store.put(Resource(id=parsed, body={"properties": {"configuration": configuration}}, state=state))
+    store.put(Resource(id=job, body={"properties": {"configuration": configuration}}, state=state))
 
 
 def names(last: str, now: str, store: Store) -> list[str]:

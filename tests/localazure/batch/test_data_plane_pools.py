@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.localazure.batch.data_plane import ARM_VERSION, MACHINE, Account, code, values
+from tests.localazure.batch.data_plane import ARM_VERSION, MACHINE, Account, code
 from tests.localazure.conftest import new_group
 from tests.support.embedded import ServedAzure
 
@@ -49,33 +49,6 @@ def test_a_pool_is_one_thing_by_both_ways_in(account: Account) -> None:
     assert [each["id"] for each in account.get("pools", **{"$filter": "state eq 'active'"}).json()["value"]] == ["Both"]
     assert account.request("HEAD", "pools/both").status_code == 200
     assert account.request("HEAD", "pools/none").status_code == 404
-
-
-@pytest.mark.parametrize(
-    ("changed", "status", "expected", "named"),
-    [
-        ({"id": "a b"}, 400, "InvalidPropertyValue", "id"),
-        ({"enableAutoScale": True}, 400, "InvalidPropertyValue", "targetDedicatedNodes"),
-        ({"autoScaleFormula": FORMULA}, 400, "InvalidPropertyValue", "autoScaleFormula"),
-        ({"certificateReferences": [{"thumbprint": "x"}]}, 501, "NotImplemented", None),
-        ({"colour": "red"}, 400, "InvalidRequestBody", "colour"),
-        ({"targetDedicatedNodes": -1}, 400, "InvalidPropertyValue", "targetDedicatedNodes"),
-    ],
-    ids=lambda each: "-".join(each) if isinstance(each, dict) else "",
-)
-def test_bad_pools_are_refused_in_the_data_plane_s_envelope(
-    account: Account, changed: dict[str, object], status: int, expected: str, named: str | None
-) -> None:
-    body = {"id": "p", "vmSize": "Standard_D2s_v3", "virtualMachineConfiguration": MACHINE, "targetDedicatedNodes": 0, **changed}
-    answer = account.post("pools", body)
-    assert (answer.status_code, code(answer)) == (status, expected), answer.text
-    assert named is None or values(answer)["PropertyName"] == named
-
-
-def test_a_pool_that_is_there_already_is_refused(account: Account) -> None:
-    account.add_pool("same", 0)
-    answer = account.post("pools", {"id": "SAME", "vmSize": "Standard_D2s_v3", "virtualMachineConfiguration": MACHINE})
-    assert (answer.status_code, code(answer)) == (409, "PoolExists")
 
 
 def test_a_pool_is_resized_and_deleted(served_account: Account) -> None:

@@ -1,11 +1,10 @@
 """`nvidia-smi` on a node, where its pool has a driver."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.localazure.batch.world import World, run
+from tests.localazure.batch.world import World, in_world
 
 pytestmark = pytest.mark.slow
 
@@ -36,11 +35,9 @@ def deployment(image: dict[str, str], **machine: Any) -> dict[str, Any]:
     ],
     ids=["image", "extension", "none"],
 )
-def test_a_task_sees_the_gpu_of_its_node_where_there_is_a_driver(tmp_path: Path, given: Any, expected: str) -> None:
-    async def test(world: World) -> None:
-        pool = await world.pool(deploymentConfiguration=given)
-        task = world.task(world.job(pool), "task", ASKED)
-        await world.done(task)
-        assert world.output(task).strip() == expected
-
-    run(tmp_path, test)
+@in_world
+async def test_a_task_sees_the_gpu_of_its_node_where_there_is_a_driver(world: World, given: Any, expected: str) -> None:
+    pool = await world.pool(deploymentConfiguration=given)
+    task = world.task(world.job(pool), "task", ASKED)
+    await world.done(task)
+    assert world.output(task).strip() == expected

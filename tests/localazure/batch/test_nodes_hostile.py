@@ -15,7 +15,7 @@ from localazure.batch.nodes import containers, node_files, packages, retention
 from localazure.batch.nodes.node import Node
 from localazure.containers import shim_processes
 from tests.localazure.batch.test_nodes_software import package
-from tests.localazure.batch.world import SECONDS, World, run
+from tests.localazure.batch.world import SECONDS, World, in_world, run
 
 IDENTITY = (
     "/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/rg/providers/Microsoft.ManagedIdentity"
@@ -39,153 +39,135 @@ def code_of(info: dict[str, object]) -> object:
 
 
 @pytest.mark.slow
-def test_a_folder_that_a_task_replaced_by_a_link_is_gone_for_clients(tmp_path: Path) -> None:
-    async def test(world: World) -> None:
-        (tmp_path / "outside").mkdir()
-        (tmp_path / "outside" / "stdout.txt").write_text("secret")
-        job = world.job(await world.pool())
-        own = world.task(job, "own", f"/bin/sh -c 'cd $AZ_BATCH_TASK_DIR/.. && mv own gone && ln -s {tmp_path}/outside own'")
-        await world.done(own)
-        assert world.pools.task_folder(own, world.work.node_of(own)) is None
-        above = world.task(
-            job, "above", f"/bin/sh -c 'cd $AZ_BATCH_NODE_ROOT_DIR && mv workitems w && ln -s {tmp_path}/o workitems'"
+@in_world
+async def test_a_folder_that_a_task_replaced_by_a_link_is_gone_for_clients(world: World, tmp_path: Path) -> None:
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "stdout.txt").write_text("secret")
+    job = world.job(await world.pool())
+    own = world.task(job, "own", f"/bin/sh -c 'cd $AZ_BATCH_TASK_DIR/.. && mv own gone && ln -s {tmp_path}/outside own'")
+    await world.done(own)
+    assert world.pools.task_folder(own, world.work.node_of(own)) is None
+    above = world.task(job, "above", f"/bin/sh -c 'cd $AZ_BATCH_NODE_ROOT_DIR && mv workitems w && ln -s {tmp_path}/o workitems'")
+    shutil.copytree(tmp_path / "outside", tmp_path / "o" / "job" / "job-1" / "above")
+    await world.done(above)
+    assert world.pools.task_folder(above, world.work.node_of(above)) is None
+
+
+@pytest.mark.slow
+@in_world
+async def test_a_nodes_root_that_a_task_replaced_by_a_link_is_gone_for_clients(world: World) -> None:
+    pool = await world.pool()
+    key = world.task(world.job(pool), "task", "/bin/sh -c 'cd $AZ_BATCH_NODE_ROOT_DIR/.. && mv root r && ln -s / root'")
+    await world.done(key)
+    assert world.pools.node_folder(pool, node_of(world, key).id) is None
+
+
+@pytest.mark.slow
+@in_world
+async def test_a_resource_file_goes_through_no_link_out_of_the_working_directory(world: World, tmp_path: Path) -> None:
+    (tmp_path / "outside").mkdir()
+    (world.container("data") / "x").write_text("new")
+    job = world.job(await world.pool())
+    first = world.task(job, "task", f"/bin/sh -c 'ln -s {tmp_path}/outside out; exit 1'")
+    await world.done(first)
+    world.work.tasks.reactivate(world.work.tasks.get(first))
+    await world.done(first)
+    again = world.work.tasks.get(first)
+    working = world.folder(first) / "wd"
+    with pytest.raises(Exception, match="points outside"):
+        await node_files.fetch(
+            [{"httpUrl": "folder:data/x", "filePath": "out/x"}],
+            working,
+            again.key.account,
+            node_of(world, first).settings,
+            cast(Any, world.blobs),
+            world.services,
         )
-        shutil.copytree(tmp_path / "outside", tmp_path / "o" / "job" / "job-1" / "above")
-        await world.done(above)
-        assert world.pools.task_folder(above, world.work.node_of(above)) is None
-
-    run(tmp_path / "state", test)
-
-
-@pytest.mark.slow
-def test_a_nodes_root_that_a_task_replaced_by_a_link_is_gone_for_clients(tmp_path: Path) -> None:
-    async def test(world: World) -> None:
-        pool = await world.pool()
-        key = world.task(world.job(pool), "task", "/bin/sh -c 'cd $AZ_BATCH_NODE_ROOT_DIR/.. && mv root r && ln -s / root'")
-        await world.done(key)
-        assert world.pools.node_folder(pool, node_of(world, key).id) is None
-
-    run(tmp_path, test)
-
-
-@pytest.mark.slow
-def test_a_resource_file_goes_through_no_link_out_of_the_working_directory(tmp_path: Path) -> None:
-    async def test(world: World) -> None:
-        (tmp_path / "outside").mkdir()
-        (world.container("data") / "x").write_text("new")
-        job = world.job(await world.pool())
-        first = world.task(job, "task", f"/bin/sh -c 'ln -s {tmp_path}/outside out; exit 1'")
-        await world.done(first)
-        world.work.tasks.reactivate(world.work.tasks.get(first))
-        await world.done(first)
-        again = world.work.tasks.get(first)
-        working = world.folder(first) / "wd"
-        with pytest.raises(Exception, match="points outside"):
-            await node_files.fetch(
-                [{"httpUrl": "folder:data/x", "filePath": "out/x"}],
-                working,
-                again.key.account,
-                node_of(world, first).settings,
-                cast(Any, world.blobs),
-                world.services,
-            )
-        assert not (tmp_path / "outside" / "x").exists()
-
-    run(tmp_path / "state", test)
+    assert not (tmp_path / "outside" / "x").exists()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", ["abc", "9", "-1", "07777777", "0x1ff"])
-def test_a_file_mode_that_is_no_octal_number_is_the_tasks_failure(tmp_path: Path, mode: str) -> None:
-    async def test(world: World) -> None:
-        (world.container("data") / "x").write_text("1")
-        files = [{"httpUrl": "folder:data/x", "filePath": "x", "fileMode": mode}]
-        task = world.task(world.job(await world.pool()), "task", "/bin/true", resourceFiles=files)
-        info = await world.done(task)
-        assert code_of(info) == "ResourceFileWriteFailed"
-        assert mode in str(info["failureInfo"])
-
-    run(tmp_path, test)
+@in_world
+async def test_a_file_mode_that_is_no_octal_number_is_the_tasks_failure(world: World, mode: str) -> None:
+    (world.container("data") / "x").write_text("1")
+    files = [{"httpUrl": "folder:data/x", "filePath": "x", "fileMode": mode}]
+    task = world.task(world.job(await world.pool()), "task", "/bin/true", resourceFiles=files)
+    info = await world.done(task)
+    assert code_of(info) == "ResourceFileWriteFailed"
+    assert mode in str(info["failureInfo"])
 
 
 @pytest.mark.slow
-def test_no_pattern_sends_the_files_of_the_embedded_azure_or_of_another_node(tmp_path: Path) -> None:
-    async def test(world: World) -> None:
-        sent = world.container("sent")
-        (tmp_path / "elsewhere.txt").write_text("anywhere else on the machine")
-        job = world.job(await world.pool())
-        patterns = [
-            f"{world.state}/*.sqlite",
-            "link/*.sqlite",
-            f"{world.state}/batch/*/agent.log",
-            f"{tmp_path}/elsewhere.txt",
-            "own",
-        ]
-        files = [
-            {
-                "filePattern": pattern,
-                "destination": {"container": {"containerUrl": "folder:sent", "path": f"p{index}"}},
-                "uploadOptions": {"uploadCondition": "taskcompletion"},
-            }
-            for index, pattern in enumerate(patterns)
-        ]
-        task = world.task(job, "task", f"/bin/sh -c 'ln -s {world.state} link; echo 1 > own'", outputFiles=files)
-        assert (await world.done(task))["result"] == "success"
-        assert sorted(one.name for one in sent.iterdir()) == ["p3", "p4"]
-
-    run(tmp_path / "state", test)
+@in_world
+async def test_no_pattern_sends_the_files_of_the_embedded_azure_or_of_another_node(world: World, tmp_path: Path) -> None:
+    sent = world.container("sent")
+    (tmp_path / "elsewhere.txt").write_text("anywhere else on the machine")
+    job = world.job(await world.pool())
+    patterns = [
+        f"{world.state}/*.sqlite",
+        "link/*.sqlite",
+        f"{world.state}/batch/*/agent.log",
+        f"{tmp_path}/elsewhere.txt",
+        "own",
+    ]
+    files = [
+        {
+            "filePattern": pattern,
+            "destination": {"container": {"containerUrl": "folder:sent", "path": f"p{index}"}},
+            "uploadOptions": {"uploadCondition": "taskcompletion"},
+        }
+        for index, pattern in enumerate(patterns)
+    ]
+    task = world.task(job, "task", f"/bin/sh -c 'ln -s {world.state} link; echo 1 > own'", outputFiles=files)
+    assert (await world.done(task))["result"] == "success"
+    assert sorted(one.name for one in sent.iterdir()) == ["p3", "p4"]
 
 
 @pytest.mark.slow
-def test_blobs_are_reached_with_the_pools_own_identities_alone(tmp_path: Path) -> None:
-    async def test(world: World) -> None:
-        (world.container("data") / "x").write_text("1")
-        reference = {"identityReference": {"resourceId": IDENTITY}}
-        resource = [{"httpUrl": "folder:data/x", "filePath": "x", **reference}]
-        output = [
-            {
-                "filePattern": "../stdout.txt",
-                "destination": {"container": {"containerUrl": "folder:data", "path": "out", **reference}},
-                "uploadOptions": {"uploadCondition": "taskcompletion"},
-            }
-        ]
-        without = world.job(await world.pool("without"), "without")
-        reads, writes = (
-            world.task(without, "reads", "/bin/true", resourceFiles=resource),
-            world.task(without, "writes", "/bin/true", outputFiles=output),
-        )
-        assert code_of(await world.done(reads)) == "BlobAccessDenied"
-        assert code_of(await world.done(writes)) == "FileUploadAccessDenied"
-        assert not (world.container("data") / "out").exists()
-        body = {**(world.pools._pools[without.pool_key].record["body"])}
-        await world.put_pool(
-            "with", {**body, "identity": {"type": "UserAssigned", "userAssignedIdentities": {IDENTITY.upper(): {}}}}
-        )
-        key = without.pool_key._replace(pool="with")
-        both = world.task(world.job(key, "with"), "both", "echo 1", resourceFiles=resource, outputFiles=output)
-        assert (await world.done(both))["result"] == "success"
-        assert (world.container("data") / "out").read_text() == "1\n"
-
-    run(tmp_path, test)
+@in_world
+async def test_blobs_are_reached_with_the_pools_own_identities_alone(world: World) -> None:
+    (world.container("data") / "x").write_text("1")
+    reference = {"identityReference": {"resourceId": IDENTITY}}
+    resource = [{"httpUrl": "folder:data/x", "filePath": "x", **reference}]
+    output = [
+        {
+            "filePattern": "../stdout.txt",
+            "destination": {"container": {"containerUrl": "folder:data", "path": "out", **reference}},
+            "uploadOptions": {"uploadCondition": "taskcompletion"},
+        }
+    ]
+    without = world.job(await world.pool("without"), "without")
+    reads, writes = (
+        world.task(without, "reads", "/bin/true", resourceFiles=resource),
+        world.task(without, "writes", "/bin/true", outputFiles=output),
+    )
+    assert code_of(await world.done(reads)) == "BlobAccessDenied"
+    assert code_of(await world.done(writes)) == "FileUploadAccessDenied"
+    assert not (world.container("data") / "out").exists()
+    body = {**(world.pools._pools[without.pool_key].record["body"])}
+    await world.put_pool("with", {**body, "identity": {"type": "UserAssigned", "userAssignedIdentities": {IDENTITY.upper(): {}}}})
+    key = without.pool_key._replace(pool="with")
+    both = world.task(world.job(key, "with"), "both", "echo 1", resourceFiles=resource, outputFiles=output)
+    assert (await world.done(both))["result"] == "success"
+    assert (world.container("data") / "out").read_text() == "1\n"
 
 
 @pytest.mark.slow
-def test_pipes_in_the_place_of_its_output_files_hold_nobody_up(tmp_path: Path) -> None:
-    async def test(world: World) -> None:
-        world.container("sent")
-        job = world.job(await world.pool())
-        traps = "cd ..; rm -f stdout.txt stderr.txt; mkfifo stdout.txt stderr.txt fileuploadout.txt fileuploaderr.txt .retention"
-        files = [{"filePattern": "*", "destination": {"container": {"containerUrl": "folder:sent"}}}]
-        short = {"retentionTime": "PT1H", "maxTaskRetryCount": 1}
-        task = world.task(job, "task", f'/bin/sh -c "{traps}; exit 1"', outputFiles=files, constraints=short)
-        assert (await world.done(task))["retryCount"] == 1
-        root = node_of(world, task).root
-        os.mkfifo(world.folder(task) / "again")
-        (world.folder(task) / ".retention").unlink()
-        os.mkfifo(world.folder(task) / ".retention")
-        await asyncio.wait_for(asyncio.to_thread(retention.sweep, root, 0), 5)
-
-    run(tmp_path, test)
+@in_world
+async def test_pipes_in_the_place_of_its_output_files_hold_nobody_up(world: World) -> None:
+    world.container("sent")
+    job = world.job(await world.pool())
+    traps = "cd ..; rm -f stdout.txt stderr.txt; mkfifo stdout.txt stderr.txt fileuploadout.txt fileuploaderr.txt .retention"
+    files = [{"filePattern": "*", "destination": {"container": {"containerUrl": "folder:sent"}}}]
+    short = {"retentionTime": "PT1H", "maxTaskRetryCount": 1}
+    task = world.task(job, "task", f'/bin/sh -c "{traps}; exit 1"', outputFiles=files, constraints=short)
+    assert (await world.done(task))["retryCount"] == 1
+    root = node_of(world, task).root
+    os.mkfifo(world.folder(task) / "again")
+    (world.folder(task) / ".retention").unlink()
+    os.mkfifo(world.folder(task) / ".retention")
+    await asyncio.wait_for(asyncio.to_thread(retention.sweep, root, 0), 5)
 
 
 @pytest.mark.parametrize(
@@ -234,19 +216,17 @@ def test_a_task_sees_nothing_of_the_servers_environment_and_cannot_change_what_b
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="daemons are found by /proc, which this system hasn't")
-def test_a_tasks_daemon_goes_with_its_node(tmp_path: Path) -> None:
-    async def test(world: World) -> None:
-        pool = await world.pool()
-        detached = 'setsid sh -c "echo \\$\\$ > pid.new; mv pid.new pid; exec sleep 600"'
-        command = f"/bin/sh -c '{detached} & while [ ! -e pid ]; do sleep 0.01; done'"
-        task = world.task(world.job(pool), "task", command)
-        await world.done(task)
-        pid = int((world.folder(task) / "wd" / "pid").read_text())
-        assert shim_processes.start_time(pid)
-        await world.pools.remove(pool)
-        await world.until(lambda: _gone(pid), lambda: f"the daemon {pid} is gone")
-
-    run(tmp_path, test)
+@in_world
+async def test_a_tasks_daemon_goes_with_its_node(world: World) -> None:
+    pool = await world.pool()
+    detached = 'setsid sh -c "echo \\$\\$ > pid.new; mv pid.new pid; exec sleep 600"'
+    command = f"/bin/sh -c '{detached} & while [ ! -e pid ]; do sleep 0.01; done'"
+    task = world.task(world.job(pool), "task", command)
+    await world.done(task)
+    pid = int((world.folder(task) / "wd" / "pid").read_text())
+    assert shim_processes.start_time(pid)
+    await world.pools.remove(pool)
+    await world.until(lambda: _gone(pid), lambda: f"the daemon {pid} is gone")
 
 
 def _gone(pid: int) -> bool:
@@ -257,64 +237,58 @@ def _gone(pid: int) -> bool:
 
 
 @pytest.mark.slow
-def test_whoever_asks_a_node_for_nonsense_is_hung_up_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def test(world: World) -> None:
-        job = world.job(await world.pool())
-        first = world.task(job, "first", "/bin/true")
-        await world.done(first)
-        node = node_of(world, first)
-        monkeypatch.chdir(node.folder)
-        for request in (b"{}", b"[]", b"1", b'{"command": "true"}', b'{"command": "true", "env": 1}', b"\xff", b"x" * 1000):
-            with socket.socket(socket.AF_UNIX) as asking:
-                asking.connect("launch.sock")
-                socket.send_fds(asking, [request], [0, 1, 2])
-                asking.settimeout(10)
-                assert await asyncio.to_thread(asking.recv, 10) == b"", request
-        assert "Traceback" not in (node.folder / "agent.log").read_text()
-        assert (await world.done(world.task(job, "second", "/bin/true")))["exitCode"] == 0
-
-    run(tmp_path, test)
+@in_world
+async def test_whoever_asks_a_node_for_nonsense_is_hung_up_on(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = world.job(await world.pool())
+    first = world.task(job, "first", "/bin/true")
+    await world.done(first)
+    node = node_of(world, first)
+    monkeypatch.chdir(node.folder)
+    for request in (b"{}", b"[]", b"1", b'{"command": "true"}', b'{"command": "true", "env": 1}', b"\xff", b"x" * 1000):
+        with socket.socket(socket.AF_UNIX) as asking:
+            asking.connect("launch.sock")
+            socket.send_fds(asking, [request], [0, 1, 2])
+            asking.settimeout(10)
+            assert await asyncio.to_thread(asking.recv, 10) == b"", request
+    assert "Traceback" not in (node.folder / "agent.log").read_text()
+    assert (await world.done(world.task(job, "second", "/bin/true")))["exitCode"] == 0
 
 
 # Ends
 
 
 @pytest.mark.slow
-def test_a_task_that_is_ended_while_its_files_come_never_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def test(world: World) -> None:
-        begun, never = asyncio.Event(), asyncio.Event()
+@in_world
+async def test_a_task_that_is_ended_while_its_files_come_never_runs(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, never = asyncio.Event(), asyncio.Event()
 
-        async def prepared(*_: object) -> None:
-            begun.set()
-            await never.wait()
+    async def prepared(*_: object) -> None:
+        begun.set()
+        await never.wait()
 
-        monkeypatch.setattr(containers, "prepared", prepared)
-        job = world.job(await world.pool())
-        task = world.task(job, "task", "", containerSettings={"imageName": "any"})
-        await asyncio.wait_for(begun.wait(), 10)
-        await asyncio.wait_for(world.pools.end_task(task), 10)
-        assert code_of(await world.done(task)) == "TaskEnded"
-
-    run(tmp_path, test)
+    monkeypatch.setattr(containers, "prepared", prepared)
+    job = world.job(await world.pool())
+    task = world.task(job, "task", "", containerSettings={"imageName": "any"})
+    await asyncio.wait_for(begun.wait(), 10)
+    await asyncio.wait_for(world.pools.end_task(task), 10)
+    assert code_of(await world.done(task)) == "TaskEnded"
 
 
 @pytest.mark.slow
-def test_a_preparation_ends_with_its_job(tmp_path: Path) -> None:
-    async def test(world: World) -> None:
-        command = "/bin/sh -c 'echo $$ > ../../../pid.new; mv ../../../pid.new ../../../pid; exec sleep 600'"
-        job = world.job(await world.pool(), jobPreparationTask={"commandLine": command})
-        world.task(job, "task", "/bin/true")
-        (node,) = world.pools._pools[job.pool_key].nodes
-        written = node.root / "workitems" / "job" / "pid"
-        await world.until(written.exists, lambda: "the preparation runs")
-        pid = int(written.read_text())
-        world.work.jobs.delete(job)
-        await asyncio.wait_for(world.pools.forget_job(job.account, job.name), 10)
-        await world.until(lambda: _gone(pid), lambda: f"the preparation {pid} is gone")
-        assert world.pools.preparations(job.account, job.name) == []
-        assert not (node.root / "workitems" / "job").exists()
-
-    run(tmp_path, test)
+@in_world
+async def test_a_preparation_ends_with_its_job(world: World) -> None:
+    command = "/bin/sh -c 'echo $$ > ../../../pid.new; mv ../../../pid.new ../../../pid; exec sleep 600'"
+    job = world.job(await world.pool(), jobPreparationTask={"commandLine": command})
+    world.task(job, "task", "/bin/true")
+    (node,) = world.pools._pools[job.pool_key].nodes
+    written = node.root / "workitems" / "job" / "pid"
+    await world.until(written.exists, lambda: "the preparation runs")
+    pid = int(written.read_text())
+    world.work.jobs.delete(job)
+    await asyncio.wait_for(world.pools.forget_job(job.account, job.name), 10)
+    await world.until(lambda: _gone(pid), lambda: f"the preparation {pid} is gone")
+    assert world.pools.preparations(job.account, job.name) == []
+    assert not (node.root / "workitems" / "job").exists()
 
 
 @pytest.mark.slow
@@ -352,12 +326,10 @@ def test_nothing_of_a_pool_is_left_on_disk_whatever_was_under_way(tmp_path: Path
 
 
 @pytest.mark.slow
-def test_a_pool_that_cannot_be_looked_at_keeps_no_other_from_its_samples(tmp_path: Path) -> None:
-    async def test(world: World) -> None:
-        first, second = await world.pool("first"), await world.pool("second")
-        world.pools._pools[first].tick = lambda _: 1 / 0  # type: ignore[method-assign]
-        before = len(world.pools._pools[second].measured.series("$CurrentDedicatedNodes"))
-        world.pools.tick()
-        assert len(world.pools._pools[second].measured.series("$CurrentDedicatedNodes")) == before + 1
-
-    run(tmp_path, test)
+@in_world
+async def test_a_pool_that_cannot_be_looked_at_keeps_no_other_from_its_samples(world: World) -> None:
+    first, second = await world.pool("first"), await world.pool("second")
+    world.pools._pools[first].tick = lambda _: 1 / 0  # type: ignore[method-assign]
+    before = len(world.pools._pools[second].measured.series("$CurrentDedicatedNodes"))
+    world.pools.tick()
+    assert len(world.pools._pools[second].measured.series("$CurrentDedicatedNodes")) == before + 1

@@ -10,45 +10,41 @@ import pytest
 from localazure.batch.nodes import packages
 from tests.localazure.batch.test_nodes_hostile import code_of
 from tests.localazure.batch.test_nodes_software import package, put
-from tests.localazure.batch.world import World, run
+from tests.localazure.batch.world import World, in_world
 
 
 @pytest.mark.slow
-def test_tasks_that_start_together_share_one_package(tmp_path: Path) -> None:
-    async def test(world: World) -> None:
-        package(world, "1.0", {f"file{index}": "x" * 1000 for index in range(200)})
-        job = world.job(await world.pool(taskSlotsPerNode=4))
-        references = [{"applicationId": "Tool-Kit", "version": "1.0"}]
-        command = "/bin/sh -c 'ls $AZ_BATCH_APP_PACKAGE_Tool_Kit_1_0 | wc -l'"
-        tasks = [world.task(job, f"t{n}", command, applicationPackageReferences=references) for n in range(4)]
-        for task in tasks:
-            assert (await world.done(task))["result"] == "success"
-            assert world.output(task).strip() == "200"
-        assert packages._installing == {}
-
-    run(tmp_path, test)
+@in_world
+async def test_tasks_that_start_together_share_one_package(world: World) -> None:
+    package(world, "1.0", {f"file{index}": "x" * 1000 for index in range(200)})
+    job = world.job(await world.pool(taskSlotsPerNode=4))
+    references = [{"applicationId": "Tool-Kit", "version": "1.0"}]
+    command = "/bin/sh -c 'ls $AZ_BATCH_APP_PACKAGE_Tool_Kit_1_0 | wc -l'"
+    tasks = [world.task(job, f"t{n}", command, applicationPackageReferences=references) for n in range(4)]
+    for task in tasks:
+        assert (await world.done(task))["result"] == "success"
+        assert world.output(task).strip() == "200"
+    assert packages._installing == {}
 
 
 @pytest.mark.slow
-def test_packages_whose_names_run_together_lie_apart(tmp_path: Path) -> None:
-    async def test(world: World) -> None:
-        package(world, "1.0", {"data": "a tool-kit"})
-        account = (
-            "/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/rg/providers/Microsoft.Batch/batchAccounts/tests"
-        )
-        other = f"{account}/applications/Tool-Kit1"
-        put(world, other, {"properties": {"defaultVersion": ".0"}})
-        lies = {"container": "app-tool", "name": "other"}
-        put(world, f"{other}/versions/.0", {}, service={"properties": {"state": "Active"}}, private={"blob": lies})
-        with zipfile.ZipFile(world.container("app-tool") / "other", "w") as file:
-            file.writestr("data", "another")
-        references = [{"applicationId": "Tool-Kit", "version": "1.0"}, {"applicationId": "Tool-Kit1", "version": ".0"}]
-        command = "/bin/sh -c 'cat $AZ_BATCH_APP_PACKAGE_Tool_Kit_1_0/data'"
-        task = world.task(world.job(await world.pool()), "task", command, applicationPackageReferences=references)
-        await world.done(task)
-        assert world.output(task) == "a tool-kit"
-
-    run(tmp_path, test)
+@in_world
+async def test_packages_whose_names_run_together_lie_apart(world: World) -> None:
+    package(world, "1.0", {"data": "a tool-kit"})
+    account = (
+        "/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/rg/providers/Microsoft.Batch/batchAccounts/tests"
+    )
+    other = f"{account}/applications/Tool-Kit1"
+    put(world, other, {"properties": {"defaultVersion": ".0"}})
+    lies = {"container": "app-tool", "name": "other"}
+    put(world, f"{other}/versions/.0", {}, service={"properties": {"state": "Active"}}, private={"blob": lies})
+    with zipfile.ZipFile(world.container("app-tool") / "other", "w") as file:
+        file.writestr("data", "another")
+    references = [{"applicationId": "Tool-Kit", "version": "1.0"}, {"applicationId": "Tool-Kit1", "version": ".0"}]
+    command = "/bin/sh -c 'cat $AZ_BATCH_APP_PACKAGE_Tool_Kit_1_0/data'"
+    task = world.task(world.job(await world.pool()), "task", command, applicationPackageReferences=references)
+    await world.done(task)
+    assert world.output(task) == "a tool-kit"
 
 
 def test_a_zip_leads_nowhere_and_makes_no_links(tmp_path: Path) -> None:
@@ -89,18 +85,16 @@ def test_a_zip_that_would_fill_the_disk_is_refused_before_it_does(tmp_path: Path
 
 
 @pytest.mark.slow
-def test_a_zip_with_a_password_makes_its_task_fail_with_a_word_on_why(tmp_path: Path) -> None:
-    async def test(world: World) -> None:
-        package(world, "1.0", {"data": "1"})
-        zipped = world.container("app-tool") / "1.0"
-        content = bytearray(zipped.read_bytes())
-        for signature, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
-            content[content.index(signature) + flags] |= 1
-        zipped.write_bytes(bytes(content))
-        references = [{"applicationId": "Tool-Kit", "version": "1.0"}]
-        task = world.task(world.job(await world.pool()), "task", "/bin/true", applicationPackageReferences=references)
-        info = await world.done(task)
-        assert code_of(info) == "ApplicationPackageError"
-        assert "password" in str(info["failureInfo"])
-
-    run(tmp_path, test)
+@in_world
+async def test_a_zip_with_a_password_makes_its_task_fail_with_a_word_on_why(world: World) -> None:
+    package(world, "1.0", {"data": "1"})
+    zipped = world.container("app-tool") / "1.0"
+    content = bytearray(zipped.read_bytes())
+    for signature, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        content[content.index(signature) + flags] |= 1
+    zipped.write_bytes(bytes(content))
+    references = [{"applicationId": "Tool-Kit", "version": "1.0"}]
+    task = world.task(world.job(await world.pool()), "task", "/bin/true", applicationPackageReferences=references)
+    info = await world.done(task)
+    assert code_of(info) == "ApplicationPackageError"
+    assert "password" in str(info["failureInfo"])

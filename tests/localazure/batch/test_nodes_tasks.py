@@ -6,28 +6,26 @@ from pathlib import Path
 import pytest
 
 from localazure.batch.command_lines import CommandLineError, words
-from tests.localazure.batch.world import SIZE, World, run
+from tests.localazure.batch.world import SIZE, World, in_world, is_dead, run
 
 NOWHERE = "/nowhere/at/all"
 
 
 @pytest.mark.slow
-def test_a_task_runs_on_a_node_and_its_output_lies_in_its_folder(tmp_path: Path) -> None:
-    async def test(world: World) -> None:
-        pool = await world.pool()
-        task = world.task(world.job(pool, "Job1"), "Task1", "/bin/sh -c 'echo out; echo err >&2; echo made > made.txt'")
-        info = await world.done(task)
-        assert info["exitCode"] == 0
-        assert info["result"] == "success"
-        node = world.work.node_of(task)
-        assert node is not None
-        assert node.root == "workitems/Job1/job-1/Task1"
-        folder = world.folder(task)
-        assert (folder / "stdout.txt").read_text() == "out\n"
-        assert (folder / "stderr.txt").read_text() == "err\n"
-        assert (folder / "wd" / "made.txt").read_text() == "made\n"
-
-    run(tmp_path, test)
+@in_world
+async def test_a_task_runs_on_a_node_and_its_output_lies_in_its_folder(world: World) -> None:
+    pool = await world.pool()
+    task = world.task(world.job(pool, "Job1"), "Task1", "/bin/sh -c 'echo out; echo err >&2; echo made > made.txt'")
+    info = await world.done(task)
+    assert info["exitCode"] == 0
+    assert info["result"] == "success"
+    node = world.work.node_of(task)
+    assert node is not None
+    assert node.root == "workitems/Job1/job-1/Task1"
+    folder = world.folder(task)
+    assert (folder / "stdout.txt").read_text() == "out\n"
+    assert (folder / "stderr.txt").read_text() == "err\n"
+    assert (folder / "wd" / "made.txt").read_text() == "made\n"
 
 
 @pytest.mark.slow
@@ -74,39 +72,33 @@ def test_a_task_has_the_documented_variables_and_none_of_the_servers_secrets(
 @pytest.mark.parametrize(
     ("command", "code"), [("/bin/sh -c 'exit 3'", 3), ("/bin/sh -c 'kill -9 $$'", 137)], ids=["its own", "a signal"]
 )
-def test_the_exit_code_is_the_commands(tmp_path: Path, command: str, code: int) -> None:
-    async def test(world: World) -> None:
-        task = world.task(world.job(await world.pool()), "task", command)
-        info = await world.done(task)
-        assert info["exitCode"] == code
-        assert info["failureInfo"]["code"] == "FailureExitCode"
-        assert info["failureInfo"]["message"] == "The task exited with an exit code representing a failure"
-
-    run(tmp_path, test)
+@in_world
+async def test_the_exit_code_is_the_commands(world: World, command: str, code: int) -> None:
+    task = world.task(world.job(await world.pool()), "task", command)
+    info = await world.done(task)
+    assert info["exitCode"] == code
+    assert info["failureInfo"]["code"] == "FailureExitCode"
+    assert info["failureInfo"]["message"] == "The task exited with an exit code representing a failure"
 
 
 @pytest.mark.slow
-def test_a_program_that_is_not_there_is_a_failure_before_the_task_and_is_not_tried_again(tmp_path: Path) -> None:
-    async def test(world: World) -> None:
-        job = world.job(await world.pool())
-        task = world.task(job, "task", f"{NOWHERE} --now", constraints={"maxTaskRetryCount": 3})
-        info = await world.done(task)
-        assert "exitCode" not in info
-        assert info["failureInfo"]["category"] == "usererror"
-        assert info["failureInfo"]["code"] == "CommandProgramNotFound"
-        assert info["retryCount"] == 0
-
-    run(tmp_path, test)
+@in_world
+async def test_a_program_that_is_not_there_is_a_failure_before_the_task_and_is_not_tried_again(world: World) -> None:
+    job = world.job(await world.pool())
+    task = world.task(job, "task", f"{NOWHERE} --now", constraints={"maxTaskRetryCount": 3})
+    info = await world.done(task)
+    assert "exitCode" not in info
+    assert info["failureInfo"]["category"] == "usererror"
+    assert info["failureInfo"]["code"] == "CommandProgramNotFound"
+    assert info["retryCount"] == 0
 
 
 @pytest.mark.slow
-def test_a_command_line_runs_without_a_shell(tmp_path: Path) -> None:
-    async def test(world: World) -> None:
-        task = world.task(world.job(await world.pool()), "task", 'echo $HOME "a  b" | wc')
-        await world.done(task)
-        assert world.output(task) == "$HOME a  b | wc\n"
-
-    run(tmp_path, test)
+@in_world
+async def test_a_command_line_runs_without_a_shell(world: World) -> None:
+    task = world.task(world.job(await world.pool()), "task", 'echo $HOME "a  b" | wc')
+    await world.done(task)
+    assert world.output(task) == "$HOME a  b | wc\n"
 
 
 @pytest.mark.parametrize("line", ["", "   ", "echo 'open"])
@@ -116,101 +108,89 @@ def test_a_command_line_that_names_no_program_is_refused(line: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_task_that_runs_too_long_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
-    async def test(world: World) -> None:
-        job = world.job(await world.pool())
-        command = "/bin/sh -c 'sleep 300 & echo $! > child; wait'"
-        task = world.task(job, "task", command, constraints={"maxWallClockTime": "PT0.3S", "maxTaskRetryCount": 3})
-        info = await world.done(task)
-        assert info["failureInfo"]["code"] == "TaskEnded"
-        assert info["failureInfo"]["category"] == "servererror"
-        assert info["retryCount"] == 0
-        child = int((world.folder(task) / "wd" / "child").read_text())
-        await world.until(
-            lambda: not Path(f"/proc/{child}").exists() or _is_dead(child), lambda: f"the command's child {child} is gone"
-        )
-
-    run(tmp_path, test)
+@in_world
+async def test_a_task_that_runs_too_long_is_ended_with_all_that_it_started(world: World) -> None:
+    job = world.job(await world.pool())
+    command = "/bin/sh -c 'sleep 300 & echo $! > child; wait'"
+    task = world.task(job, "task", command, constraints={"maxWallClockTime": "PT0.3S", "maxTaskRetryCount": 3})
+    info = await world.done(task)
+    assert info["failureInfo"]["code"] == "TaskEnded"
+    assert info["failureInfo"]["category"] == "servererror"
+    assert info["retryCount"] == 0
+    child = int((world.folder(task) / "wd" / "child").read_text())
+    await world.until(
+        lambda: not Path(f"/proc/{child}").exists() or is_dead(child), lambda: f"the command's child {child} is gone"
+    )
 
 
 @pytest.mark.slow
-def test_what_a_task_leaves_running_ends_with_it(tmp_path: Path) -> None:
-    async def test(world: World) -> None:
-        task = world.task(world.job(await world.pool()), "task", "/bin/sh -c 'sleep 300 & echo $! > child'")
-        await world.done(task)
-        child = int((world.folder(task) / "wd" / "child").read_text())
-        await world.until(lambda: _is_dead(child), lambda: "the child ends")
-
-    run(tmp_path, test)
+@in_world
+async def test_what_a_task_leaves_running_ends_with_it(world: World) -> None:
+    task = world.task(world.job(await world.pool()), "task", "/bin/sh -c 'sleep 300 & echo $! > child'")
+    await world.done(task)
+    child = int((world.folder(task) / "wd" / "child").read_text())
+    await world.until(lambda: is_dead(child), lambda: "the child ends")
 
 
 @pytest.mark.slow
-def test_a_failing_task_is_tried_again_as_often_as_its_constraints_say(tmp_path: Path) -> None:
-    async def test(world: World) -> None:
-        job = world.job(await world.pool())
-        command = "/bin/sh -c 'echo x >> $AZ_BATCH_NODE_SHARED_DIR/tries; exit 1'"
-        task = world.task(job, "task", command, constraints={"maxTaskRetryCount": 2})
-        info = await world.done(task)
-        assert info["retryCount"] == 2
-        (node,) = world.pools.nodes(job.pool_key)
-        root = world.pools.node_folder(job.pool_key, node["id"])
-        assert root is not None
-        assert (root / "shared" / "tries").read_text() == "x\n" * 3
-
-    run(tmp_path, test)
+@in_world
+async def test_a_failing_task_is_tried_again_as_often_as_its_constraints_say(world: World) -> None:
+    job = world.job(await world.pool())
+    command = "/bin/sh -c 'echo x >> $AZ_BATCH_NODE_SHARED_DIR/tries; exit 1'"
+    task = world.task(job, "task", command, constraints={"maxTaskRetryCount": 2})
+    info = await world.done(task)
+    assert info["retryCount"] == 2
+    (node,) = world.pools.nodes(job.pool_key)
+    root = world.pools.node_folder(job.pool_key, node["id"])
+    assert root is not None
+    assert (root / "shared" / "tries").read_text() == "x\n" * 3
 
 
 @pytest.mark.slow
-def test_a_user_ends_a_task(tmp_path: Path) -> None:
-    async def test(world: World) -> None:
-        job = world.job(await world.pool())
-        task = world.task(job, "task", "sleep 300", constraints={"maxTaskRetryCount": 3})
-        await world.until(lambda: world.state_of(task) == "running", lambda: "it runs")
-        await world.pools.end_task(task)
-        info = await world.done(task)
-        assert info["failureInfo"]["code"] == "TaskEnded"
-        assert info["failureInfo"]["category"] == "usererror"
-        assert info["retryCount"] == 0
-        (node,) = world.pools.nodes(job.pool_key)
-        assert node["state"] == "idle"
-
-    run(tmp_path, test)
+@in_world
+async def test_a_user_ends_a_task(world: World) -> None:
+    job = world.job(await world.pool())
+    task = world.task(job, "task", "sleep 300", constraints={"maxTaskRetryCount": 3})
+    await world.until(lambda: world.state_of(task) == "running", lambda: "it runs")
+    await world.pools.end_task(task)
+    info = await world.done(task)
+    assert info["failureInfo"]["code"] == "TaskEnded"
+    assert info["failureInfo"]["category"] == "usererror"
+    assert info["retryCount"] == 0
+    (node,) = world.pools.nodes(job.pool_key)
+    assert node["state"] == "idle"
 
 
 @pytest.mark.slow
-def test_a_forgotten_task_leaves_nothing(tmp_path: Path) -> None:
-    async def test(world: World) -> None:
-        job = world.job(await world.pool())
-        task = world.task(job, "task", "sleep 300")
-        await world.until(lambda: world.state_of(task) == "running", lambda: "it runs")
-        folder = await world.until(lambda: world.pools.task_folder(task, world.work.node_of(task)), lambda: "its folder is there")
-        await world.pools.forget_task(task, world.work.node_of(task))
-        assert not folder.exists()
-        assert world.state_of(task) == "running"  # whoever forgets it says what becomes of it
-
-    run(tmp_path, test)
+@in_world
+async def test_a_forgotten_task_leaves_nothing(world: World) -> None:
+    job = world.job(await world.pool())
+    task = world.task(job, "task", "sleep 300")
+    await world.until(lambda: world.state_of(task) == "running", lambda: "it runs")
+    folder = await world.until(lambda: world.pools.task_folder(task, world.work.node_of(task)), lambda: "its folder is there")
+    await world.pools.forget_task(task, world.work.node_of(task))
+    assert not folder.exists()
+    assert world.state_of(task) == "running"  # whoever forgets it says what becomes of it
 
 
 @pytest.mark.slow
-def test_resource_files_lie_in_the_working_folder(tmp_path: Path) -> None:
-    async def test(world: World) -> None:
-        data = world.container("data")
-        (data / "in").mkdir()
-        (data / "in" / "a.txt").write_text("a")
-        (data / "in" / "b.txt").write_text("b")
-        (data / "other.txt").write_text("o")
-        files = [
-            {"httpUrl": "folder:data/other.txt", "filePath": "sub/one.txt", "fileMode": "0600"},
-            {"storageContainerUrl": "folder:data", "blobPrefix": "in/", "filePath": "all"},
-        ]
-        task = world.task(world.job(await world.pool()), "task", "/bin/sh -c 'find . -type f | sort'", resourceFiles=files)
-        await world.done(task)
-        assert world.output(task).split() == ["./all/in/a.txt", "./all/in/b.txt", "./sub/one.txt"]
-        wd = world.folder(task) / "wd"
-        assert (wd / "sub" / "one.txt").stat().st_mode & 0o777 == 0o600
-        assert (wd / "all" / "in" / "a.txt").stat().st_mode & 0o777 == 0o770  # the service's default
-
-    run(tmp_path, test)
+@in_world
+async def test_resource_files_lie_in_the_working_folder(world: World) -> None:
+    data = world.container("data")
+    (data / "in").mkdir()
+    (data / "in" / "a.txt").write_text("a")
+    (data / "in" / "b.txt").write_text("b")
+    (data / "other.txt").write_text("o")
+    files = [
+        {"httpUrl": "folder:data/other.txt", "filePath": "sub/one.txt", "fileMode": "0600"},
+        {"storageContainerUrl": "folder:data", "blobPrefix": "in/", "filePath": "all"},
+    ]
+    task = world.task(world.job(await world.pool()), "task", "/bin/sh -c 'find . -type f | sort'", resourceFiles=files)
+    await world.done(task)
+    assert world.output(task).split() == ["./all/in/a.txt", "./all/in/b.txt", "./sub/one.txt"]
+    wd = world.folder(task) / "wd"
+    assert (wd / "sub" / "one.txt").stat().st_mode & 0o777 == 0o600
+    assert (wd / "all" / "in" / "a.txt").stat().st_mode & 0o777 == 0o770  # the service's default
 
 
 @pytest.mark.slow
@@ -224,18 +204,16 @@ def test_resource_files_lie_in_the_working_folder(tmp_path: Path) -> None:
     ],
     ids=["missing", "not allowed", "outside", "no auto-storage"],
 )
-def test_a_resource_file_that_cannot_be_had_fails_the_task_before_it_runs(
-    tmp_path: Path, file: dict[str, str], code: str
+@in_world
+async def test_a_resource_file_that_cannot_be_had_fails_the_task_before_it_runs(
+    world: World, file: dict[str, str], code: str
 ) -> None:
-    async def test(world: World) -> None:
-        (world.container("data") / "x").write_text("x")
-        world.blobs.refused.add("secret")
-        task = world.task(world.job(await world.pool()), "task", "echo ran", resourceFiles=[file])
-        info = await world.done(task)
-        assert info["failureInfo"]["code"] == code
-        assert "exitCode" not in info
-
-    run(tmp_path, test)
+    (world.container("data") / "x").write_text("x")
+    world.blobs.refused.add("secret")
+    task = world.task(world.job(await world.pool()), "task", "echo ran", resourceFiles=[file])
+    info = await world.done(task)
+    assert info["failureInfo"]["code"] == code
+    assert "exitCode" not in info
 
 
 @pytest.mark.slow
@@ -272,88 +250,72 @@ def test_output_files_are_uploaded_when_their_condition_holds(tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_an_upload_that_fails_fails_the_task_whatever_its_exit_code(tmp_path: Path) -> None:
-    async def test(world: World) -> None:
-        file = {
-            "filePattern": "*.txt",
-            "destination": {"container": {"containerUrl": "folder:none"}},
-            "uploadOptions": {"uploadCondition": "taskcompletion"},
-        }
-        job = world.job(await world.pool())
-        command = "/bin/sh -c 'echo 1 > a.txt'"
-        task = world.task(job, "task", command, outputFiles=[file], constraints={"maxTaskRetryCount": 2})
-        info = await world.done(task)
-        assert info["exitCode"] == 0
-        assert info["result"] == "failure"
-        assert info["failureInfo"]["code"] == "FileUploadContainerNotFound"
-        assert info["retryCount"] == 0
-        assert "FileUploadContainerNotFound" in (world.folder(task) / "fileuploaderr.txt").read_text()
-
-    run(tmp_path, test)
+@in_world
+async def test_an_upload_that_fails_fails_the_task_whatever_its_exit_code(world: World) -> None:
+    file = {
+        "filePattern": "*.txt",
+        "destination": {"container": {"containerUrl": "folder:none"}},
+        "uploadOptions": {"uploadCondition": "taskcompletion"},
+    }
+    job = world.job(await world.pool())
+    command = "/bin/sh -c 'echo 1 > a.txt'"
+    task = world.task(job, "task", command, outputFiles=[file], constraints={"maxTaskRetryCount": 2})
+    info = await world.done(task)
+    assert info["exitCode"] == 0
+    assert info["result"] == "failure"
+    assert info["failureInfo"]["code"] == "FileUploadContainerNotFound"
+    assert info["retryCount"] == 0
+    assert "FileUploadContainerNotFound" in (world.folder(task) / "fileuploaderr.txt").read_text()
 
 
 @pytest.mark.slow
-def test_files_of_a_task_go_after_its_retention_time(tmp_path: Path) -> None:
-    async def test(world: World) -> None:
-        from localazure.batch.nodes import retention
+@in_world
+async def test_files_of_a_task_go_after_its_retention_time(world: World) -> None:
+    from localazure.batch.nodes import retention
 
-        job = world.job(await world.pool())
-        short = world.task(job, "short", "echo 1", constraints={"retentionTime": "PT1H"})
-        usual = world.task(job, "usual", "echo 1")
-        await world.done(short)
-        await world.done(usual)
-        (node,) = world.pools.nodes(job.pool_key)
-        root = world.pools.node_folder(job.pool_key, node["id"])
-        assert root is not None
-        retention.sweep(root, world.clock.now().timestamp())
-        assert world.folder(short).is_dir()
-        retention.sweep(root, world.clock.now().timestamp() + 3700)
-        assert world.pools.task_folder(short, world.work.node_of(short)) is None
-        assert world.folder(usual).is_dir()
-
-    run(tmp_path, test)
+    job = world.job(await world.pool())
+    short = world.task(job, "short", "echo 1", constraints={"retentionTime": "PT1H"})
+    usual = world.task(job, "usual", "echo 1")
+    await world.done(short)
+    await world.done(usual)
+    (node,) = world.pools.nodes(job.pool_key)
+    root = world.pools.node_folder(job.pool_key, node["id"])
+    assert root is not None
+    retention.sweep(root, world.clock.now().timestamp())
+    assert world.folder(short).is_dir()
+    retention.sweep(root, world.clock.now().timestamp() + 3700)
+    assert world.pools.task_folder(short, world.work.node_of(short)) is None
+    assert world.folder(usual).is_dir()
 
 
 @pytest.mark.slow
-def test_a_windows_node_is_idle_and_refuses_tasks_by_name(tmp_path: Path) -> None:
-    async def test(world: World) -> None:
-        machine = {
-            "imageReference": {"publisher": "MicrosoftWindowsServer", "offer": "WindowsServer", "sku": "2022-datacenter"},
-            "nodeAgentSkuId": "batch.node.windows amd64",
-        }
-        start = {"commandLine": "cmd /c GPUDriverSetup.exe /s", "waitForSuccess": True}
-        deployment = {"virtualMachineConfiguration": machine}
-        pool = await world.pool(deploymentConfiguration=deployment, startTask=start)
-        task = world.task(world.job(pool), "task", "cmd /c echo hi")
-        info = await world.done(task)
-        assert info["failureInfo"]["code"] == "NotImplemented"
-        assert "Windows" in info["failureInfo"]["details"][0]["value"]
-        assert world.states(pool) == ["idle"]
-
-    run(tmp_path, test)
+@in_world
+async def test_a_windows_node_is_idle_and_refuses_tasks_by_name(world: World) -> None:
+    machine = {
+        "imageReference": {"publisher": "MicrosoftWindowsServer", "offer": "WindowsServer", "sku": "2022-datacenter"},
+        "nodeAgentSkuId": "batch.node.windows amd64",
+    }
+    start = {"commandLine": "cmd /c GPUDriverSetup.exe /s", "waitForSuccess": True}
+    deployment = {"virtualMachineConfiguration": machine}
+    pool = await world.pool(deploymentConfiguration=deployment, startTask=start)
+    task = world.task(world.job(pool), "task", "cmd /c echo hi")
+    info = await world.done(task)
+    assert info["failureInfo"]["code"] == "NotImplemented"
+    assert "Windows" in info["failureInfo"]["details"][0]["value"]
+    assert world.states(pool) == ["idle"]
 
 
 @pytest.mark.slow
-def test_a_node_shows_the_tasks_that_it_ran(tmp_path: Path) -> None:
-    async def test(world: World) -> None:
-        job = world.job(await world.pool())
-        await world.done(world.task(job, "one", "true"))
-        await world.done(world.task(job, "two", "false"))
-        (node,) = world.pools.nodes(job.pool_key)
-        assert (node["totalTasksRun"], node["totalTasksSucceeded"], node["runningTasksCount"]) == (2, 1, 0)
-        assert [(one["taskId"], one["executionInfo"]["exitCode"]) for one in node["recentTasks"]] == [("two", 1), ("one", 0)]
-        assert node["vmSize"] == SIZE.lower()
-
-    run(tmp_path, test)
+@in_world
+async def test_a_node_shows_the_tasks_that_it_ran(world: World) -> None:
+    job = world.job(await world.pool())
+    await world.done(world.task(job, "one", "true"))
+    await world.done(world.task(job, "two", "false"))
+    (node,) = world.pools.nodes(job.pool_key)
+    assert (node["totalTasksRun"], node["totalTasksSucceeded"], node["runningTasksCount"]) == (2, 1, 0)
+    assert [(one["taskId"], one["executionInfo"]["exitCode"]) for one in node["recentTasks"]] == [("two", 1), ("one", 0)]
+    assert node["vmSize"] == SIZE.lower()
 
 
 def _names(folder: Path) -> list[str]:
     return sorted(one.relative_to(folder).as_posix() for one in folder.rglob("*") if one.is_file())
-
-
-def _is_dead(pid: int) -> bool:
-    """Ended, whether it was collected or not."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
-    except (FileNotFoundError, ProcessLookupError):
-        return True

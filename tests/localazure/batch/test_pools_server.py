@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.localazure.batch.data_plane import Account
+from tests.localazure.batch.world import is_dead
 from tests.localazure.conftest import new_group
 from tests.support.embedded import ServedAzure, until
 
@@ -44,7 +45,7 @@ def test_nothing_outlives_the_embedded_azure_and_the_next_brings_the_nodes_back(
     assert len(agents) == 2
     own_served_azure.stop()
     for each in [*agents, int(pid.read_text())]:
-        until(lambda each=each: _is_dead(each), f"{each} ends")
+        until(lambda each=each: is_dead(each), f"{each} ends")
     own_served_azure.start()
     account.client = own_served_azure.http(headers=account.client.headers)
     task = account.completed("job", "task")
@@ -69,10 +70,3 @@ def test_the_fault_command_takes_spot_nodes_away(own_served_azure: ServedAzure, 
 
 def _agents(azure: ServedAzure) -> list[int]:
     return sorted(int(lock.read_text()) for lock in (azure.state / "batch").glob("*/lock"))
-
-
-def _is_dead(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
-    except (FileNotFoundError, ProcessLookupError):
-        return True

@@ -9,10 +9,10 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from azure_gpu.formats import arm_ids
 from localazure.arm.store import Resource, Store
 from localazure.batch.model import PoolKey, TaskKey
 from localazure.batch.nodes import connection
@@ -22,7 +22,9 @@ from localazure.batch.work_tables import Job
 from localazure.blobs.errors import BlobError
 from localazure.containers.images import Images
 from localazure.lists.deviations import Deviations
-from localazure.services import Clock, Services, Settings
+from localazure.services import Clock
+from tests.localazure.coroutines import within
+from tests.localazure.parts import arm_id, services_in
 
 ACCOUNT_ID = "/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/rg/providers/Microsoft.Batch/batchAccounts/tests"
 ACCOUNT = ACCOUNT_ID.lower()
@@ -85,23 +87,13 @@ class World:
         self.clock = Clock(given=AS_OF, now=lambda: datetime.now(UTC) + self.moved)
         self.deviations = Deviations()
         self.blobs = FolderBlobs(state / "containers")
-        settings = Settings(
-            url="https://localhost:1", checkout=state, state=state, tenant_id="t", client_id="c", principal_id="p"
-        )
-        nothing: Any = None
-        self.services = Services(
-            store=self.store,
-            settings=settings,
-            clock=self.clock,
-            tokens=nothing,
-            deviations=self.deviations,
-            images=Images(state / "cache", self.store),
-        )
+        images = Images(state / "cache", self.store)
+        self.services = services_in(state, store=self.store, clock=self.clock, deviations=self.deviations, images=images)
         blobs: Any = self.blobs
         self.work = Work(state / "batch.sqlite", self.clock.now)
         self.pools = Pools(self.services, blobs, self.work)
         if self.store.get(ACCOUNT) is None:
-            self.store.put(Resource(id=_parsed(ACCOUNT_ID), body={"location": "westeurope", "properties": {}}))
+            self.store.put(Resource(id=arm_id(ACCOUNT_ID), body={"location": "westeurope", "properties": {}}))
 
     def container(self, name: str) -> Path:
         folder = self.blobs.root / name
@@ -121,7 +113,7 @@ class World:
     async def put_pool(self, name: str, body: dict[str, Any]) -> None:
         """As ARM does it: the pool's kind first, then its record."""
         await self.pools.apply(PoolKey(ACCOUNT, name.lower()), body, AS_OF, name)
-        self.store.put(Resource(id=_parsed(f"{ACCOUNT_ID}/pools/{name}"), body=body))
+        self.store.put(Resource(id=arm_id(f"{ACCOUNT_ID}/pools/{name}"), body=body))
 
     def states(self, key: PoolKey) -> list[str]:
         return [node["state"] for node in self.pools.nodes(key)]
@@ -210,6 +202,14 @@ def with_own_end(state: Path, test: Callable[[World], Awaitable[None]]) -> None:
     asyncio.run(whole())
 
 
+def _in_state(run_: Callable[[Path, Callable[[World], Awaitable[None]]], None], folder: Path, test: Any) -> None:
+    run_(folder / "state", test)
+
+
+in_world = within(partial(_in_state, run), "tmp_path")
+in_first_world = within(partial(_in_state, with_own_end), "tmp_path")
+
+
 def pool_body(**properties: Any) -> dict[str, Any]:
     """A pool's ARM body with what it can't do without."""
     return {
@@ -232,6 +232,14 @@ def written(file: Path) -> bool:
     return file.exists() and file.read_text().endswith("\n")
 
 
+def is_dead(pid: int) -> bool:
+    """Ended, whether it was collected or not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
 def fixed(dedicated: int, spot: int = 0, timeout: str = "PT15M", option: str = "Requeue") -> dict[str, Any]:
     return {
         "fixedScale": {
@@ -241,9 +249,3 @@ def fixed(dedicated: int, spot: int = 0, timeout: str = "PT15M", option: str = "
             "nodeDeallocationOption": option,
         }
     }
-
-
-def _parsed(text: str) -> arm_ids.ArmId:
-    found = arm_ids.parse(text)
-    assert found is not None
-    return found

@@ -14,12 +14,13 @@ from localazure.containers.images import Image, Images
 from localazure.containers.runtime import Runtime
 from localazure.nothing_runs.images import PromisedImages
 from tests.localazure.conftest import new_group
-from tests.localazure.containers.sdk import Registry
+from tests.localazure.containers.sdk import Groups, Registry
 from tests.support.embedded import EmbeddedAzure, ServedAzure
 from tests.support.in_process import judging_as_if_things_ran
 
 T = TypeVar("T")
 SECONDS = 30
+STORAGE = "2024-01-01"
 
 DOCKERFILE = """\
 FROM python:3.11-slim
@@ -157,5 +158,16 @@ def new_registry(azure: EmbeddedAzure) -> Registry:
 
 
 @pytest.fixture
-def hello_reference(registry: Registry) -> str:
-    return f"{registry.server}/hello:1"
+def groups(azure: EmbeddedAzure, registry: Registry, group: str) -> Groups:
+    """Container groups of a test, of the image in `registry`."""
+    return Groups(azure, registry, group)
+
+
+@pytest.fixture
+def account(azure: EmbeddedAzure, group: str) -> Iterator[tuple[str, str]]:
+    """A storage account: its name and a key."""
+    name = f"st{uuid.uuid4().hex[:12]}"
+    path = f"{group}/providers/Microsoft.Storage/storageAccounts/{name}"
+    azure.made(path, {"location": "westeurope", "sku": {"name": "Standard_LRS"}, "kind": "StorageV2"}, STORAGE)
+    yield name, azure.post(f"{path}/listKeys", STORAGE).json()["keys"][0]["value"]
+    azure.delete(path, STORAGE)

@@ -146,7 +146,52 @@ def mounted(name: str, path: str) -> list[dict[str, Any]]:
     return [{"name": name, "mountPath": path}]
 
 
+def file_volume(account: str, key: str, share: str = "results") -> dict[str, Any]:
+    return {"name": "share", "azureFile": {"shareName": share, "storageAccountName": account, "storageAccountKey": key}}
+
+
 def public(*ports: int, label: str = "", **more: Any) -> dict[str, Any]:
     """A public address."""
     named = {"dnsNameLabel": label} if label else {}
     return {"type": "Public", "ports": [{"port": port, "protocol": "TCP"} for port in ports], **named, **more}
+
+
+class Groups:
+    """Container groups in a resource group, of a registry's image whose program does what its arguments say."""
+
+    def __init__(self, azure: EmbeddedAzure, registry: Registry, group: str) -> None:
+        self.azure, self.registry, self.group = azure, registry, group
+        self.image = f"{registry.server}/hello:1"
+
+    def container(self, *command: str, **given: Any) -> dict[str, Any]:
+        return container(self.image, *command, **given)
+
+    def shell(self, line: str, name: str = "main", **given: Any) -> dict[str, Any]:
+        return shell(self.image, line, name, **given)
+
+    def init(self, line: str, name: str = "first", **given: Any) -> dict[str, Any]:
+        return init(self.image, line, name, **given)
+
+    def body(self, *containers: dict[str, Any], **properties: Any) -> dict[str, Any]:
+        return group_body(self.registry, *containers, **properties)
+
+    def path(self, name: str) -> str:
+        return group_path(self.group, name)
+
+    def create(self, name: str, body: dict[str, Any]) -> dict[str, Any]:
+        return create(self.azure, self.group, name, body)
+
+    def refusal(self, body: dict[str, Any], name: str = "one") -> tuple[int, dict[str, Any]]:
+        return refusal(self.azure, self.group, body, name)
+
+    def show(self, name: str) -> dict[str, Any]:
+        return show(self.azure, self.group, name)
+
+    def wait_for(self, name: str, state: str) -> dict[str, Any]:
+        return wait_for(self.azure, self.group, name, state)
+
+    def wait_for_pid(self, name: str) -> int:
+        return wait_for_pid(self.azure, self.group, name)
+
+    def logs(self, name: str, container_name: str = "main", **query: str) -> str:
+        return logs(self.azure, self.group, name, container_name, **query)

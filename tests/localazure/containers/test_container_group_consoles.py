@@ -11,7 +11,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
 from localazure.process import start_time
-from tests.localazure.containers.sdk import GROUP, Registry, container, create, group_body, group_path, wait_for
+from tests.localazure.containers.sdk import GROUP, Groups, Registry, group_path
 from tests.support import management
 from tests.support.embedded import SECONDS, ServedAzure, until
 
@@ -45,13 +45,11 @@ def asked(azure: ServedAzure, group: str, action: str = "exec", **body: Any) -> 
 
 
 @pytest.fixture
-def running(azure: ServedAzure, registry: Registry, group: str, hello_reference: str) -> str:
+def running(groups: Groups) -> str:
     """The resource group of a container that waits."""
     variables = [{"name": "COLOUR", "value": "green"}]
-    create(
-        azure, group, "one", group_body(registry, container(hello_reference, "say", "up", "wait", environmentVariables=variables))
-    )
-    return group
+    groups.create("one", groups.body(groups.container("say", "up", "wait", environmentVariables=variables)))
+    return groups.group
 
 
 def test_a_shell_runs_beside_the_container_with_its_variables_and_files(azure: ServedAzure, running: str) -> None:
@@ -151,20 +149,18 @@ def test_a_program_that_is_not_there_says_so(azure: ServedAzure, running: str) -
         assert 'exec "echo hi": No such file or directory' in read_until(socket, "directory")
 
 
-def test_attach_follows_the_output_to_the_containers_end(
-    azure: ServedAzure, registry: Registry, group: str, hello_reference: str
-) -> None:
+def test_attach_follows_the_output_to_the_containers_end(azure: ServedAzure, groups: Groups) -> None:
     line = "printf 'first\\rhalf\\n'; until [ -e go ]; do sleep 0.1; done; echo second"  # only a running container is attached to
-    create(azure, group, "one", group_body(registry, container(hello_reference, command=["/bin/sh", "-c", line])))
-    answer = management.client(ContainerInstanceManagementClient, azure).containers.attach(
-        group.rsplit("/", 1)[-1], "one", "main"
+    groups.create("one", groups.body(groups.container(command=["/bin/sh", "-c", line])))
+    answer = management.client(ContainerInstanceManagementClient, groups.azure).containers.attach(
+        groups.group.rsplit("/", 1)[-1], "one", "main"
     )
     assert answer.web_socket_uri is not None
     assert answer.password is not None
     with open_socket(azure, answer.web_socket_uri) as socket:
         socket.send(answer.password)
         first = read_until(socket, "half\n")
-        beside = asked(azure, group, command="/bin/sh")
+        beside = asked(azure, groups.group, command="/bin/sh")
         with open_socket(azure, beside["webSocketUri"]) as terminal:
             terminal.send(beside["password"])
             terminal.send(b"touch go\r")
@@ -173,10 +169,10 @@ def test_attach_follows_the_output_to_the_containers_end(
             socket.recv(timeout=SECONDS)
 
 
-def test_what_cannot_be_run_is_refused(azure: ServedAzure, registry: Registry, group: str, hello_reference: str) -> None:
-    create(azure, group, "one", group_body(registry, container(hello_reference, "exit", "0")))
-    wait_for(azure, group, "one", "Succeeded")
-    path = f"{group_path(group, 'one')}/containers"
+def test_what_cannot_be_run_is_refused(groups: Groups) -> None:
+    groups.create("one", groups.body(groups.container("exit", "0")))
+    groups.wait_for("one", "Succeeded")
+    path = f"{groups.path('one')}/containers"
     for name, body, status, code in (
         ("main", {}, 400, "InvalidRequestContent"),
         ("main", {"command": "sh", "terminalSize": {"rows": -1, "cols": 80}}, 400, "InvalidRequestContent"),
@@ -184,7 +180,7 @@ def test_what_cannot_be_run_is_refused(azure: ServedAzure, registry: Registry, g
         ("main", {"command": "sh"}, 409, "ContainerNotRunning"),
         ("other", {"command": "sh"}, 404, "ContainerNotFound"),
     ):
-        answer = azure.post(f"{path}/{name}/exec", GROUP, body)
+        answer = groups.azure.post(f"{path}/{name}/exec", GROUP, body)
         assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
 
 

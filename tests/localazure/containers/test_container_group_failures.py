@@ -9,6 +9,7 @@ import pytest
 
 from tests.localazure.containers.sdk import (
     GROUP,
+    Groups,
     Registry,
     container,
     container_view,
@@ -16,7 +17,6 @@ from tests.localazure.containers.sdk import (
     group_body,
     group_path,
     group_state,
-    logs,
     show,
     wait_for,
     with_requests,
@@ -89,36 +89,36 @@ def test_an_image_that_was_removed_after_the_groups_creation(azure: EmbeddedAzur
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc, which this system lacks")
-def test_out_of_memory(azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str) -> None:
+def test_out_of_memory(groups: Groups) -> None:
     take = "held = bytearray(300_000_000); held[::4096] = b'x' * len(held[::4096]); import time; time.sleep(600)"
-    one = container(hello_reference, command=["python", "-c", take])
-    create(azure, group, "one", with_requests(group_body(registry, one), memoryInGB=0.1))
-    current = container_view(wait_for(azure, group, "one", "Failed"))["currentState"]
+    one = groups.container(command=["python", "-c", take])
+    groups.create("one", with_requests(groups.body(one), memoryInGB=0.1))
+    current = container_view(groups.wait_for("one", "Failed"))["currentState"]
     assert (current["exitCode"], current["detailStatus"]) == (137, "OOMKilled")
 
 
-def test_a_crash_loop(azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str) -> None:
-    create(azure, group, "one", group_body(registry, container(hello_reference, "exit", "3"), restartPolicy="Always"))
-    view = until(lambda: (one := container_view(show(azure, group, "one"))).get("previousState") and one, "it failed once")
+def test_a_crash_loop(groups: Groups) -> None:
+    groups.create("one", groups.body(groups.container("exit", "3"), restartPolicy="Always"))
+    view = until(lambda: (one := container_view(groups.show("one"))).get("previousState") and one, "it failed once")
     assert view["currentState"] == {"state": "Waiting", "detailStatus": "CrashLoopBackOff: Back-off restarting failed"}
     assert view["previousState"]["exitCode"] == 3
     assert "BackOff" in [event["name"] for event in view["events"]]
-    assert group_state(show(azure, group, "one")) == "Running"
+    assert group_state(groups.show("one")) == "Running"
 
 
-def test_a_command_that_is_not_there(azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str) -> None:
-    create(azure, group, "one", group_body(registry, container(hello_reference, command=["nosuch"])))
-    assert container_view(wait_for(azure, group, "one", "Failed"))["currentState"]["exitCode"] == 127
-    assert logs(azure, group, "one") == "exec nosuch: No such file or directory\n"
+def test_a_command_that_is_not_there(groups: Groups) -> None:
+    groups.create("one", groups.body(groups.container(command=["nosuch"])))
+    assert container_view(groups.wait_for("one", "Failed"))["currentState"]["exitCode"] == 127
+    assert groups.logs("one") == "exec nosuch: No such file or directory\n"
 
 
-def test_readiness_that_fails(azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str) -> None:
+def test_readiness_that_fails(groups: Groups) -> None:
     probe = {"httpGet": {"port": 1, "path": "/ready"}, "periodSeconds": 1}
-    create(azure, group, "one", group_body(registry, container(hello_reference, "wait", readinessProbe=probe)))
+    groups.create("one", groups.body(groups.container("wait", readinessProbe=probe)))
 
     def unhealthy() -> list[str]:
-        events = container_view(show(azure, group, "one"))["events"]
+        events = container_view(groups.show("one"))["events"]
         return [event["message"] for event in events if event["name"] == "Unhealthy"]
 
     assert until(unhealthy, "the probe failed")[0].startswith('Readiness probe failed: Get "http://127.0.0.1:1/ready": ')
-    assert group_state(show(azure, group, "one")) == "Running"
+    assert group_state(groups.show("one")) == "Running"

@@ -7,25 +7,9 @@ import pytest
 from azure.mgmt.containerinstance import ContainerInstanceManagementClient
 from azure.mgmt.containerinstance.models import ContainerGroup, Resource
 
-from tests.localazure.containers.sdk import (
-    GROUP,
-    Registry,
-    container,
-    container_view,
-    create,
-    group_body,
-    group_path,
-    group_state,
-    init,
-    logs,
-    mounted,
-    public,
-    shell,
-    show,
-    wait_for,
-)
+from tests.localazure.containers.sdk import GROUP, Groups, Registry, container_view, group_state, mounted, public
 from tests.support import management
-from tests.support.embedded import EmbeddedAzure, ServedAzure, until
+from tests.support.embedded import ServedAzure, until
 
 
 @pytest.fixture
@@ -41,86 +25,75 @@ def registry(running_registry: Registry) -> Registry:
 # Init containers
 
 
-def test_init_containers_run_first_and_show_how_they_ended(
-    azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str
-) -> None:
+def test_init_containers_run_first_and_show_how_they_ended(groups: Groups) -> None:
     volumes = [{"name": "shared", "emptyDir": {}}]
-    body = group_body(
-        registry,
-        shell(hello_reference, "cat /mnt/shared/said", volumeMounts=mounted("shared", "/mnt/shared")),
+    body = groups.body(
+        groups.shell("cat /mnt/shared/said", volumeMounts=mounted("shared", "/mnt/shared")),
         initContainers=[
-            init(hello_reference, "sleep 0.5; echo one >> /mnt/shared/said", volumeMounts=mounted("shared", "/mnt/shared")),
-            init(hello_reference, "echo two >> /mnt/shared/said", "second", volumeMounts=mounted("shared", "/mnt/shared/")),
+            groups.init("sleep 0.5; echo one >> /mnt/shared/said", volumeMounts=mounted("shared", "/mnt/shared")),
+            groups.init("echo two >> /mnt/shared/said", "second", volumeMounts=mounted("shared", "/mnt/shared/")),
         ],
         volumes=volumes,
     )
-    answer = azure.put(group_path(group, "one"), body, GROUP)
+    answer = groups.azure.put(groups.path("one"), body, GROUP)
     assert answer.status_code == 201
-    until(lambda: group_state(show(azure, group, "one")) == "Pending", "it waits for its init containers", 5)
-    assert azure.finished(answer)["status"] == "Succeeded"
-    ended = wait_for(azure, group, "one", "Succeeded")
-    assert logs(azure, group, "one") == "one\ntwo\n"
+    until(lambda: group_state(groups.show("one")) == "Pending", "it waits for its init containers", 5)
+    assert groups.azure.finished(answer)["status"] == "Succeeded"
+    ended = groups.wait_for("one", "Succeeded")
+    assert groups.logs("one") == "one\ntwo\n"
     views = [one["properties"]["instanceView"] for one in ended["properties"]["initContainers"]]
     assert [view["currentState"]["exitCode"] for view in views] == [0, 0]
     assert [event["name"] for event in views[0]["events"]] == ["Pulling", "Pulled", "Started"]
 
 
-def test_an_init_container_that_fails_for_good_fails_the_deployment(
-    azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str
-) -> None:
-    body = group_body(registry, container(hello_reference, "say", "ran"), initContainers=[init(hello_reference, "exit 4")])
-    ended = azure.finished(azure.put(group_path(group, "one"), body, GROUP))
+def test_an_init_container_that_fails_for_good_fails_the_deployment(groups: Groups) -> None:
+    body = groups.body(groups.container("say", "ran"), initContainers=[groups.init("exit 4")])
+    ended = groups.azure.finished(groups.azure.put(groups.path("one"), body, GROUP))
     assert (ended["status"], ended["error"]["code"]) == ("Failed", "ResourceOperationFailure")
-    found = show(azure, group, "one")
+    found = groups.show("one")
     assert (found["properties"]["provisioningState"], group_state(found)) == ("Failed", "Failed")
     assert found["properties"]["initContainers"][0]["properties"]["instanceView"]["currentState"]["exitCode"] == 4
     assert container_view(found)["currentState"]["state"] == "Waiting"
-    assert logs(azure, group, "one") == ""
+    assert groups.logs("one") == ""
 
 
-def test_a_changed_init_container_starts_the_group_from_its_beginning(
-    azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str
-) -> None:
+def test_a_changed_init_container_starts_the_group_from_its_beginning(groups: Groups) -> None:
     def body(said: str) -> dict[str, Any]:
-        return group_body(
-            registry, container(hello_reference, "pid", "wait"), initContainers=[init(hello_reference, f"echo {said}")]
-        )
+        return groups.body(groups.container("pid", "wait"), initContainers=[groups.init(f"echo {said}")])
 
-    create(azure, group, "one", body("a"))
-    first = until(lambda: logs(azure, group, "one"), "it says its process id")
-    create(azure, group, "one", body("b"))
-    until(lambda: logs(azure, group, "one") not in ("", first), "it was started anew")
-    assert logs(azure, group, "one", "first") == "b\n"
+    groups.create("one", body("a"))
+    first = until(lambda: groups.logs("one"), "it says its process id")
+    groups.create("one", body("b"))
+    until(lambda: groups.logs("one") not in ("", first), "it was started anew")
+    assert groups.logs("one", "first") == "b\n"
 
 
 # Probes
 
 
-def test_a_liveness_probe_restarts_and_tells(azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str) -> None:
+def test_a_liveness_probe_restarts_and_tells(groups: Groups) -> None:
     probe = {"exec": {"command": ["cat", "/tmp/healthy"]}, "periodSeconds": 1, "failureThreshold": 1}
-    body = group_body(registry, shell(hello_reference, "exec sleep 600", livenessProbe=probe), restartPolicy="Always")
-    create(azure, group, "one", body)
-    view = until(lambda: (one := container_view(show(azure, group, "one")))["restartCount"] and one, "it was restarted")
+    body = groups.body(groups.shell("exec sleep 600", livenessProbe=probe), restartPolicy="Always")
+    groups.create("one", body)
+    view = until(lambda: (one := container_view(groups.show("one")))["restartCount"] and one, "it was restarted")
     assert {"Unhealthy", "Killing"} <= {event["name"] for event in view["events"]}
     assert view["currentState"] == {"state": "Waiting", "detailStatus": "CrashLoopBackOff: Back-off restarting failed"}
 
 
-def test_a_diagnostic_setting_restarts_the_group_once(
-    azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str
-) -> None:
-    workspace = f"{group}/providers/Microsoft.OperationalInsights/workspaces/logs"
-    azure.put(workspace, {"location": "westeurope"}, "2023-09-01").raise_for_status()
-    body = group_body(registry, shell(hello_reference, "echo began; exec sleep 600"))
-    create(azure, group, "one", body)
-    setting = f"{group_path(group, 'one')}/providers/Microsoft.Insights/diagnosticSettings/logs"
+def test_a_diagnostic_setting_restarts_the_group_once(groups: Groups) -> None:
+    workspace = f"{groups.group}/providers/Microsoft.OperationalInsights/workspaces/logs"
+    groups.azure.put(workspace, {"location": "westeurope"}, "2023-09-01").raise_for_status()
+    body = groups.body(groups.shell("echo began; exec sleep 600"))
+    groups.create("one", body)
+    setting = f"{groups.path('one')}/providers/Microsoft.Insights/diagnosticSettings/logs"
     logs_to = [{"category": each, "enabled": True} for each in ("ContainerInstanceLog", "ContainerEvent")]
 
     def began() -> str:
-        return container_view(show(azure, group, "one"))["currentState"]["startTime"]
+        return container_view(groups.show("one"))["currentState"]["startTime"]
 
     def put(categories: list[dict[str, Any]]) -> int:
         wanted = {"properties": {"workspaceId": workspace, "logs": categories}}
-        return azure.put(setting, wanted, "2021-05-01-preview").status_code
+        return groups.azure.put(setting, wanted, "2021-05-01-preview").status_code
 
     first = began()
     assert put(logs_to) == 200
@@ -128,26 +101,23 @@ def test_a_diagnostic_setting_restarts_the_group_once(
     assert second > first
     assert put(logs_to) == 200
     assert began() == second
-    azure.post(f"{group_path(group, 'one')}/stop", GROUP).raise_for_status()
+    groups.azure.post(f"{groups.path('one')}/stop", GROUP).raise_for_status()
     assert put(logs_to[:1]) == 200
-    assert group_state(show(azure, group, "one")) == "Stopped"
+    assert group_state(groups.show("one")) == "Stopped"
     assert put([{"category": "ServiceLog", "enabled": True}]) == 400
 
 
 # Through Microsoft's SDK
 
 
-def test_the_sdk_creates_a_whole_group_and_changes_its_tags(
-    azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str
-) -> None:
-    client: Any = management.client(ContainerInstanceManagementClient, azure)  # its models say None of all that Azure sets
-    rg = group.rsplit("/", 1)[-1]
+def test_the_sdk_creates_a_whole_group_and_changes_its_tags(groups: Groups) -> None:
+    client: Any = management.client(ContainerInstanceManagementClient, groups.azure)  # its models say None of all that Azure sets
+    rg = groups.group.rsplit("/", 1)[-1]
     label = f"label-{uuid.uuid4().hex[:8]}"
     mounts = mounted("shared", "/mnt/shared")
-    body = group_body(
-        registry,
-        shell(hello_reference, "cat /mnt/shared/said", volumeMounts=mounts, ports=[{"port": 8080}]),
-        initContainers=[init(hello_reference, "echo hi > /mnt/shared/said", volumeMounts=mounts)],
+    body = groups.body(
+        groups.shell("cat /mnt/shared/said", volumeMounts=mounts, ports=[{"port": 8080}]),
+        initContainers=[groups.init("echo hi > /mnt/shared/said", volumeMounts=mounts)],
         volumes=[{"name": "shared", "emptyDir": {}}],
         ipAddress=public(8080, label=label),
     )

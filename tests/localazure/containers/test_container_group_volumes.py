@@ -2,10 +2,7 @@
 
 import base64
 import subprocess
-import uuid
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,9 +10,10 @@ from tests.localazure.conftest import new_group
 from tests.localazure.containers.conftest import write_workload
 from tests.localazure.containers.sdk import (
     GROUP,
+    Groups,
     Registry,
-    container,
     create,
+    file_volume,
     group_body,
     group_path,
     group_state,
@@ -23,10 +21,9 @@ from tests.localazure.containers.sdk import (
     mounted,
     refusal,
     shell,
-    show,
     wait_for,
 )
-from tests.support.embedded import EmbeddedAzure, ServedAzure
+from tests.support.embedded import ServedAzure
 
 
 @pytest.fixture
@@ -39,77 +36,51 @@ def registry(running_registry: Registry) -> Registry:
     return running_registry
 
 
-STORAGE = "2024-01-01"
-
-
-@pytest.fixture
-def account(azure: EmbeddedAzure, group: str) -> Iterator[tuple[str, str]]:
-    """A storage account: its name and a key."""
-    name = f"st{uuid.uuid4().hex[:12]}"
-    path = f"{group}/providers/Microsoft.Storage/storageAccounts/{name}"
-    azure.made(path, {"location": "westeurope", "sku": {"name": "Standard_LRS"}, "kind": "StorageV2"}, STORAGE)
-    yield name, azure.post(f"{path}/listKeys", STORAGE).json()["keys"][0]["value"]
-    azure.delete(path, STORAGE)
-
-
-def file_volume(account: str, key: str, share: str = "results") -> dict[str, Any]:
-    return {"name": "share", "azureFile": {"shareName": share, "storageAccountName": account, "storageAccountKey": key}}
-
-
-def test_a_file_share_is_kept_from_group_to_group(
-    azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str, account: tuple[str, str]
-) -> None:
+def test_a_file_share_is_kept_from_group_to_group(groups: Groups, account: tuple[str, str]) -> None:
     volume = file_volume(*account)
     mounts = mounted("share", "/results")
-    writing = shell(hello_reference, "echo kept > /results/x", volumeMounts=mounts)
-    found = create(azure, group, "one", group_body(registry, writing, volumes=[volume]))
+    writing = groups.shell("echo kept > /results/x", volumeMounts=mounts)
+    found = groups.create("one", groups.body(writing, volumes=[volume]))
     assert account[1] not in str(found)
     assert found["properties"]["volumes"][0]["azureFile"] == {"shareName": "results", "storageAccountName": account[0]}
-    wait_for(azure, group, "one", "Succeeded")
-    azure.delete(group_path(group, "one"), GROUP)
-    create(
-        azure, group, "two", group_body(registry, shell(hello_reference, "cat /results/x", volumeMounts=mounts), volumes=[volume])
-    )
-    wait_for(azure, group, "two", "Succeeded")
-    assert logs(azure, group, "two") == "kept\n"
-    folder = azure.state / "shares" / account[0]
+    groups.wait_for("one", "Succeeded")
+    groups.azure.delete(groups.path("one"), GROUP)
+    groups.create("two", groups.body(groups.shell("cat /results/x", volumeMounts=mounts), volumes=[volume]))
+    groups.wait_for("two", "Succeeded")
+    assert groups.logs("two") == "kept\n"
+    folder = groups.azure.state / "shares" / account[0]
     assert (folder / "results" / "x").exists()
-    azure.delete(f"{group}/providers/Microsoft.Storage/storageAccounts/{account[0]}", STORAGE)
+    groups.azure.delete(f"{groups.group}/providers/Microsoft.Storage/storageAccounts/{account[0]}", "2024-01-01")
     assert not folder.exists()
 
 
-def test_a_share_whose_key_was_changed_cannot_be_mounted_any_more(
-    azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str, account: tuple[str, str]
-) -> None:
-    one = container(hello_reference, "say", "ran", volumeMounts=mounted("share", "/x"))
-    create(azure, group, "one", group_body(registry, one, volumes=[file_volume(*account)]))
-    wait_for(azure, group, "one", "Succeeded")
-    path = f"{group}/providers/Microsoft.Storage/storageAccounts/{account[0]}"
-    key = azure.post(f"{path}/regenerateKey", STORAGE, {"keyName": "key1"}).json()["keys"][0]["value"]
-    started = azure.post(f"{group_path(group, 'one')}/start", GROUP)
+def test_a_share_whose_key_was_changed_cannot_be_mounted_any_more(groups: Groups, account: tuple[str, str]) -> None:
+    one = groups.container("say", "ran", volumeMounts=mounted("share", "/x"))
+    groups.create("one", groups.body(one, volumes=[file_volume(*account)]))
+    groups.wait_for("one", "Succeeded")
+    path = f"{groups.group}/providers/Microsoft.Storage/storageAccounts/{account[0]}"
+    key = groups.azure.post(f"{path}/regenerateKey", "2024-01-01", {"keyName": "key1"}).json()["keys"][0]["value"]
+    started = groups.azure.post(f"{groups.path('one')}/start", GROUP)
     assert started.status_code == 202
-    assert azure.finished(started)["error"]["code"] == "ResourceOperationFailure"
-    found = show(azure, group, "one")
+    assert groups.azure.finished(started)["error"]["code"] == "ResourceOperationFailure"
+    found = groups.show("one")
     assert group_state(found) == "Pending"
     (event,) = found["properties"]["instanceView"]["events"]
     assert (event["name"], event["message"]) == ("FailedMountAzureFileVolume", "Failed to mount Azure File Volume.")
-    create(azure, group, "one", group_body(registry, one, volumes=[file_volume(account[0], key)]))
-    assert wait_for(azure, group, "one", "Succeeded")["properties"]["instanceView"]["events"] == []
+    groups.create("one", groups.body(one, volumes=[file_volume(account[0], key)]))
+    assert groups.wait_for("one", "Succeeded")["properties"]["instanceView"]["events"] == []
 
 
-def test_secrets_are_files_and_are_never_answered(
-    azure: EmbeddedAzure, registry: Registry, group: str, hello_reference: str
-) -> None:
+def test_secrets_are_files_and_are_never_answered(groups: Groups) -> None:
     secret = {"token": base64.b64encode(b"s3cret").decode()}
-    body = group_body(
-        registry,
-        shell(hello_reference, "cat /mnt/secrets/token", volumeMounts=[{**mounted("s", "/mnt/secrets")[0], "readOnly": True}]),
+    body = groups.body(
+        groups.shell("cat /mnt/secrets/token", volumeMounts=[{**mounted("s", "/mnt/secrets")[0], "readOnly": True}]),
         volumes=[{"name": "s", "secret": secret}],
     )
-    answer = azure.put(group_path(group, "one"), body, GROUP)
+    answer = groups.azure.put(groups.path("one"), body, GROUP)
     assert secret["token"] not in answer.text
-    found = wait_for(azure, group, "one", "Succeeded")
-    assert logs(azure, group, "one") == "s3cret"
+    found = groups.wait_for("one", "Succeeded")
+    assert groups.logs("one") == "s3cret"
     assert "secret" not in found["properties"]["volumes"][0]
 
 

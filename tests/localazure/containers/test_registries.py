@@ -7,9 +7,9 @@ import pytest
 
 from localazure.containers.build_log import BuildFailedError
 from localazure.kinds import build_sources
-from localazure.services import Settings
 from tests.localazure.conftest import new_group
 from tests.localazure.containers.sdk import REGISTRY, TASK_RUN, Registry
+from tests.localazure.parts import settings_in
 from tests.support.embedded import EmbeddedAzure
 
 
@@ -82,12 +82,9 @@ def test_a_source_out_of_reach_fails_the_run(azure: EmbeddedAzure, registry: Reg
 
 
 def test_a_commit_cannot_be_looked_up_without_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = Settings(
-        url="https://localhost:1", checkout=tmp_path, state=tmp_path, tenant_id="t", client_id="c", principal_id="p"
-    )
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(BuildFailedError, match="this machine has no git"):
-        build_sources.context_of("https://localhost:1/checkout.git#v1:", settings)
+        build_sources.context_of("https://localhost:1/checkout.git#v1:", settings_in(tmp_path))
 
 
 def test_values_of_secret_arguments_are_shown_by_list_details_alone(azure: EmbeddedAzure, registry: Registry) -> None:
@@ -97,28 +94,6 @@ def test_values_of_secret_arguments_are_shown_by_list_details_alone(azure: Embed
     assert "s3cret" not in azure.get(path, TASK_RUN).text
     details = azure.post(f"{path}/listDetails", TASK_RUN).raise_for_status().json()
     assert details["properties"]["runRequest"]["arguments"] == arguments
-
-
-@pytest.mark.parametrize(
-    ("request_part", "said"),
-    [
-        ({"platform": {"os": "Windows"}}, "Linux"),
-        ({"credentials": {"customRegistries": {"docker.io": {}}}}, "credentials of other registries"),
-    ],
-)
-def test_what_is_not_imitated_of_a_run_is_refused_by_name(
-    azure: EmbeddedAzure, registry: Registry, request_part: dict, said: str
-) -> None:
-    body = {"properties": {"runRequest": {**registry.request("hello", "hello:1"), **request_part}}}
-    answer = azure.put(f"{registry.id}/taskRuns/build-one", body, TASK_RUN)
-    assert answer.status_code == 501
-    assert said in answer.json()["error"]["message"]
-
-
-def test_an_image_name_that_is_none_is_refused(azure: EmbeddedAzure, registry: Registry) -> None:
-    body = {"properties": {"runRequest": registry.request("hello", "Hello World")}}
-    answer = azure.put(f"{registry.id}/taskRuns/build-one", body, TASK_RUN)
-    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "BadRequest")
 
 
 def test_an_image_is_gone_with_its_registry(azure: EmbeddedAzure, group: str) -> None:

@@ -19,6 +19,7 @@ from localazure.containers.images import Image, Images
 from localazure.containers.runtime import Runtime
 from localazure.process import ProcessId, start_time
 from tests.localazure.containers.conftest import run, until, write_workload
+from tests.localazure.coroutines import in_a_loop
 
 GROUP = "/subscriptions/s/resourcegroups/g/providers/microsoft.containerinstance/containergroups/one"
 
@@ -53,61 +54,51 @@ def folder_of(runtime: Runtime) -> Path:
     return next(Path(runtime.folder).glob("*/main"))
 
 
-def test_progress_in_one_line_is_in_the_log_whole(runtime: Runtime, hello: Image) -> None:
-    async def scene() -> None:
-        await runtime.start(GROUP, [spec(hello, "say", "10%\r100%\u2028", "say", "done")])
-        await ended(runtime)
-        assert runtime.logs(GROUP, "main") == "10%\r100%\u2028\ndone\n"
-        assert runtime.logs(GROUP, "main", 2) == "10%\r100%\u2028\ndone\n"
-
-    run(scene())
+@in_a_loop
+async def test_progress_in_one_line_is_in_the_log_whole(runtime: Runtime, hello: Image) -> None:
+    await runtime.start(GROUP, [spec(hello, "say", "10%\r100%\u2028", "say", "done")])
+    await ended(runtime)
+    assert runtime.logs(GROUP, "main") == "10%\r100%\u2028\ndone\n"
+    assert runtime.logs(GROUP, "main", 2) == "10%\r100%\u2028\ndone\n"
 
 
-def test_a_container_without_a_command_runs_the_images_own(runtime: Runtime, hello: Image) -> None:
-    async def scene() -> None:
-        await runtime.start(GROUP, [spec(hello)])
-        state = await ended(runtime)
-        assert state["current"]["state"] == "Terminated"
-        assert state["current"]["exitCode"] == 0
-        assert state["current"]["startTime"] <= state["current"]["finishTime"]
-        assert [event["name"] for event in state["events"]] == ["Started"]
-        assert runtime.logs(GROUP, "main") == "nothing asked\n"
-
-    run(scene())
+@in_a_loop
+async def test_a_container_without_a_command_runs_the_images_own(runtime: Runtime, hello: Image) -> None:
+    await runtime.start(GROUP, [spec(hello)])
+    state = await ended(runtime)
+    assert state["current"]["state"] == "Terminated"
+    assert state["current"]["exitCode"] == 0
+    assert state["current"]["startTime"] <= state["current"]["finishTime"]
+    assert [event["name"] for event in state["events"]] == ["Started"]
+    assert runtime.logs(GROUP, "main") == "nothing asked\n"
 
 
-def test_a_container_is_running_when_start_returns(runtime: Runtime, hello: Image) -> None:
-    async def scene() -> None:
-        await runtime.start(GROUP, [spec(hello, "wait")])
-        assert runtime.states(GROUP)["main"]["current"]["state"] == "Running"
-
-    run(scene())
+@in_a_loop
+async def test_a_container_is_running_when_start_returns(runtime: Runtime, hello: Image) -> None:
+    await runtime.start(GROUP, [spec(hello, "wait")])
+    assert runtime.states(GROUP)["main"]["current"]["state"] == "Running"
 
 
-def test_the_log_has_standard_output_and_error_and_its_last_lines(runtime: Runtime, hello: Image) -> None:
-    async def scene() -> None:
-        await runtime.start(GROUP, [spec(hello, "lines", "5", "exit", "3")])
-        assert (await ended(runtime))["current"]["exitCode"] == 3
-        assert runtime.logs(GROUP, "main", 2) == "line 3\nline 4\n"
-        assert runtime.logs(GROUP, "main", 0) == ""
-        stamped = runtime.logs(GROUP, "main", 1, timestamps=True)
-        assert stamped.endswith("Z line 4\n")
-        assert len(stamped) == shim_log.STAMP + len("line 4\n")
-
-    run(scene())
+@in_a_loop
+async def test_the_log_has_standard_output_and_error_and_its_last_lines(runtime: Runtime, hello: Image) -> None:
+    await runtime.start(GROUP, [spec(hello, "lines", "5", "exit", "3")])
+    assert (await ended(runtime))["current"]["exitCode"] == 3
+    assert runtime.logs(GROUP, "main", 2) == "line 3\nline 4\n"
+    assert runtime.logs(GROUP, "main", 0) == ""
+    stamped = runtime.logs(GROUP, "main", 1, timestamps=True)
+    assert stamped.endswith("Z line 4\n")
+    assert len(stamped) == shim_log.STAMP + len("line 4\n")
 
 
-def test_a_log_keeps_its_newest_half_beyond_the_limit(runtime: Runtime, hello: Image) -> None:
-    async def scene() -> None:
-        await runtime.start(GROUP, [spec(hello, "lines", "250000")])
-        await ended(runtime)
-        log = runtime.logs(GROUP, "main")
-        assert log.endswith("line 249999\n")
-        assert "line 0\n" not in log
-        assert all(line.startswith("line ") for line in log.splitlines())
-        assert (folder_of(runtime) / "log").stat().st_size <= shim_log.LOG_BYTES
-
-    run(scene())
+@in_a_loop
+async def test_a_log_keeps_its_newest_half_beyond_the_limit(runtime: Runtime, hello: Image) -> None:
+    await runtime.start(GROUP, [spec(hello, "lines", "250000")])
+    await ended(runtime)
+    log = runtime.logs(GROUP, "main")
+    assert log.endswith("line 249999\n")
+    assert "line 0\n" not in log
+    assert all(line.startswith("line ") for line in log.splitlines())
+    assert (folder_of(runtime) / "log").stat().st_size <= shim_log.LOG_BYTES
 
 
 def test_the_environment_is_made_from_scratch(runtime: Runtime, hello: Image, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,234 +118,196 @@ def test_the_environment_is_made_from_scratch(runtime: Runtime, hello: Image, mo
     run(scene())
 
 
-def test_a_container_writes_into_files_of_its_own(runtime: Runtime, hello: Image) -> None:
-    async def scene() -> None:
-        await runtime.start(GROUP, [spec(hello, "write", "/app/result"), spec(hello, "write", "/app/result", name="other")])
-        assert (await ended(runtime))["current"]["exitCode"] == 0
-        assert (await ended(runtime, "other"))["current"]["exitCode"] == 0
-        assert not (hello.root / "app" / "result").exists()
-
-    run(scene())
+@in_a_loop
+async def test_a_container_writes_into_files_of_its_own(runtime: Runtime, hello: Image) -> None:
+    await runtime.start(GROUP, [spec(hello, "write", "/app/result"), spec(hello, "write", "/app/result", name="other")])
+    assert (await ended(runtime))["current"]["exitCode"] == 0
+    assert (await ended(runtime, "other"))["current"]["exitCode"] == 0
+    assert not (hello.root / "app" / "result").exists()
 
 
 @pytest.mark.parametrize(("policy", "code", "again"), [("Never", 1, False), ("OnFailure", 0, False)])
-def test_a_policy_that_has_enough_leaves_the_container_ended(
+@in_a_loop
+async def test_a_policy_that_has_enough_leaves_the_container_ended(
     runtime: Runtime, hello: Image, policy: str, code: int, again: bool
 ) -> None:
-    async def scene() -> None:
-        await runtime.start(GROUP, [spec(hello, "exit", str(code), policy=policy)])
-        state = await ended(runtime)
-        assert (state["restart_count"], state["current"]["exitCode"]) == (0, code)
-
-    run(scene())
+    await runtime.start(GROUP, [spec(hello, "exit", str(code), policy=policy)])
+    state = await ended(runtime)
+    assert (state["restart_count"], state["current"]["exitCode"]) == (0, code)
 
 
 @pytest.mark.parametrize(("policy", "code"), [("OnFailure", 1), ("Always", 0), ("Always", 2)])
-def test_a_policy_that_wants_more_restarts_the_container_with_fresh_files(
+@in_a_loop
+async def test_a_policy_that_wants_more_restarts_the_container_with_fresh_files(
     runtime: Runtime, hello: Image, policy: str, code: int
 ) -> None:
-    async def scene() -> None:
-        await runtime.start(GROUP, [spec(hello, "write", "/app/result", "exit", str(code), policy=policy)])
-        await until(lambda: runtime.states(GROUP)["main"]["restart_count"] >= 3, "three restarts")
-        state = runtime.states(GROUP)["main"]
-        assert state["previous"]["exitCode"] == code
-        assert not state["ended"]
-
-    run(scene())
+    await runtime.start(GROUP, [spec(hello, "write", "/app/result", "exit", str(code), policy=policy)])
+    await until(lambda: runtime.states(GROUP)["main"]["restart_count"] >= 3, "three restarts")
+    state = runtime.states(GROUP)["main"]
+    assert state["previous"]["exitCode"] == code
+    assert not state["ended"]
 
 
-def test_stop_ends_the_container_and_what_it_started(runtime: Runtime, hello: Image) -> None:
-    async def scene() -> None:
-        await runtime.start(GROUP, [spec(hello, "child", "wait", policy="Always")])
-        child = await process_in_log(runtime, "child")
-        over = shim_of(runtime)
-        await runtime.stop(GROUP)
-        state = runtime.states(GROUP)["main"]
-        assert state["ended"]
-        assert state["current"]["state"] == "Terminated"
-        assert "Killing" in [event["name"] for event in state["events"]]
-        await until(lambda: not child.alive and not over.alive, "no process is left")
-
-    run(scene())
+@in_a_loop
+async def test_stop_ends_the_container_and_what_it_started(runtime: Runtime, hello: Image) -> None:
+    await runtime.start(GROUP, [spec(hello, "child", "wait", policy="Always")])
+    child = await process_in_log(runtime, "child")
+    over = shim_of(runtime)
+    await runtime.stop(GROUP)
+    state = runtime.states(GROUP)["main"]
+    assert state["ended"]
+    assert state["current"]["state"] == "Terminated"
+    assert "Killing" in [event["name"] for event in state["events"]]
+    await until(lambda: not child.alive and not over.alive, "no process is left")
 
 
-def test_a_container_that_is_deaf_to_the_signal_is_killed_after_its_grace(runtime: Runtime, hello: Image) -> None:
-    async def scene() -> None:
-        await runtime.start(GROUP, [spec(hello, "deaf", "say", "ready", "wait")])
-        await logged(runtime, "ready")
-        await runtime.stop(GROUP)
-        assert runtime.states(GROUP)["main"]["current"]["exitCode"] == 128 + signal.SIGKILL
-
-    run(scene())
+@in_a_loop
+async def test_a_container_that_is_deaf_to_the_signal_is_killed_after_its_grace(runtime: Runtime, hello: Image) -> None:
+    await runtime.start(GROUP, [spec(hello, "deaf", "say", "ready", "wait")])
+    await logged(runtime, "ready")
+    await runtime.stop(GROUP)
+    assert runtime.states(GROUP)["main"]["current"]["exitCode"] == 128 + signal.SIGKILL
 
 
-def test_starting_the_same_run_again_changes_nothing(runtime: Runtime, hello: Image) -> None:
-    async def scene() -> None:
-        await runtime.start(GROUP, [spec(hello, "pid", "wait")])
-        before = await process_in_log(runtime, "pid")
-        await asyncio.gather(*(runtime.start(GROUP, [spec(hello, "pid", "wait")]) for _ in range(5)))
-        assert before.alive
-        assert runtime.logs(GROUP, "main").count("pid ") == 1
-
-    run(scene())
+@in_a_loop
+async def test_starting_the_same_run_again_changes_nothing(runtime: Runtime, hello: Image) -> None:
+    await runtime.start(GROUP, [spec(hello, "pid", "wait")])
+    before = await process_in_log(runtime, "pid")
+    await asyncio.gather(*(runtime.start(GROUP, [spec(hello, "pid", "wait")]) for _ in range(5)))
+    assert before.alive
+    assert runtime.logs(GROUP, "main").count("pid ") == 1
 
 
-def test_an_ended_run_is_not_run_again_but_a_new_run_is(runtime: Runtime, hello: Image) -> None:
-    async def scene() -> None:
-        await runtime.start(GROUP, [spec(hello, "say", "done")])
-        first = await ended(runtime)
-        await runtime.start(GROUP, [spec(hello, "say", "done")])
-        assert runtime.states(GROUP)["main"] == first
-        await runtime.start(GROUP, [spec(hello, "say", "done", run_id="2")])
-        assert (await ended(runtime))["current"]["startTime"] > first["current"]["startTime"]
-
-    run(scene())
+@in_a_loop
+async def test_an_ended_run_is_not_run_again_but_a_new_run_is(runtime: Runtime, hello: Image) -> None:
+    await runtime.start(GROUP, [spec(hello, "say", "done")])
+    first = await ended(runtime)
+    await runtime.start(GROUP, [spec(hello, "say", "done")])
+    assert runtime.states(GROUP)["main"] == first
+    await runtime.start(GROUP, [spec(hello, "say", "done", run_id="2")])
+    assert (await ended(runtime))["current"]["startTime"] > first["current"]["startTime"]
 
 
-def test_a_changed_container_is_started_anew_and_the_other_goes_on(runtime: Runtime, hello: Image) -> None:
-    async def scene() -> None:
-        await runtime.start(GROUP, [spec(hello, "pid", "wait"), spec(hello, "wait", name="other")])
-        kept = await process_in_log(runtime, "pid")
-        await runtime.start(GROUP, [spec(hello, "pid", "wait"), spec(hello, "say", "changed", name="other")])
-        await logged(runtime, "changed", "other")
-        assert kept.alive
-        await runtime.start(GROUP, [spec(hello, "pid", "wait")])
-        assert list(runtime.states(GROUP)) == ["main"]
-
-    run(scene())
+@in_a_loop
+async def test_a_changed_container_is_started_anew_and_the_other_goes_on(runtime: Runtime, hello: Image) -> None:
+    await runtime.start(GROUP, [spec(hello, "pid", "wait"), spec(hello, "wait", name="other")])
+    kept = await process_in_log(runtime, "pid")
+    await runtime.start(GROUP, [spec(hello, "pid", "wait"), spec(hello, "say", "changed", name="other")])
+    await logged(runtime, "changed", "other")
+    assert kept.alive
+    await runtime.start(GROUP, [spec(hello, "pid", "wait")])
+    assert list(runtime.states(GROUP)) == ["main"]
 
 
-def test_a_second_shim_over_the_same_container_gives_way(runtime: Runtime, hello: Image) -> None:
-    async def scene() -> None:
-        await runtime.start(GROUP, [spec(hello, "pid", "wait")])
-        before = await process_in_log(runtime, "pid")
-        second = subprocess.run(
-            [sys.executable, "-I", "-S", shim.__file__, str(folder_of(runtime))], timeout=30, capture_output=True, check=False
-        )
-        assert second.returncode == 1
-        assert before.alive
-
-    run(scene())
+@in_a_loop
+async def test_a_second_shim_over_the_same_container_gives_way(runtime: Runtime, hello: Image) -> None:
+    await runtime.start(GROUP, [spec(hello, "pid", "wait")])
+    before = await process_in_log(runtime, "pid")
+    second = subprocess.run(
+        [sys.executable, "-I", "-S", shim.__file__, str(folder_of(runtime))], timeout=30, capture_output=True, check=False
+    )
+    assert second.returncode == 1
+    assert before.alive
 
 
-def test_another_runtime_adopts_what_runs(runtime: Runtime, hello: Image) -> None:
-    async def scene() -> None:
-        await runtime.start(GROUP, [spec(hello, "pid", "wait")])
-        before = await process_in_log(runtime, "pid")
-        after_restart = Runtime(runtime.folder)
-        await after_restart.adopt([GROUP])
-        assert before.alive
-        assert after_restart.states(GROUP)["main"]["current"]["state"] == "Running"
-        assert after_restart.logs(GROUP, "main").count("pid ") == 1
-
-    run(scene())
+@in_a_loop
+async def test_another_runtime_adopts_what_runs(runtime: Runtime, hello: Image) -> None:
+    await runtime.start(GROUP, [spec(hello, "pid", "wait")])
+    before = await process_in_log(runtime, "pid")
+    after_restart = Runtime(runtime.folder)
+    await after_restart.adopt([GROUP])
+    assert before.alive
+    assert after_restart.states(GROUP)["main"]["current"]["state"] == "Running"
+    assert after_restart.logs(GROUP, "main").count("pid ") == 1
 
 
 @pytest.mark.parametrize(("policy", "again"), [("OnFailure", True), ("Never", False)])
-def test_a_container_whose_shim_was_killed_is_ended_and_follows_its_policy(
+@in_a_loop
+async def test_a_container_whose_shim_was_killed_is_ended_and_follows_its_policy(
     runtime: Runtime, hello: Image, policy: str, again: bool
 ) -> None:
-    async def scene() -> None:
-        await runtime.start(GROUP, [spec(hello, "pid", "wait", policy=policy)])
-        lost, over = await process_in_log(runtime, "pid"), shim_of(runtime)
-        os.kill(over.pid, signal.SIGKILL)
-        await until(lambda: not over.alive, "the shim is gone")
-        assert lost.alive
-        await runtime.adopt([GROUP])
-        await until(lambda: not lost.alive, "the lost container is ended")
-        state = runtime.states(GROUP)["main"]
-        assert state["restart_count"] == (1 if again else 0)
-        assert state["current"]["state"] == ("Running" if again else "Terminated")
-        assert state["ended"] is not again
-
-    run(scene())
+    await runtime.start(GROUP, [spec(hello, "pid", "wait", policy=policy)])
+    lost, over = await process_in_log(runtime, "pid"), shim_of(runtime)
+    os.kill(over.pid, signal.SIGKILL)
+    await until(lambda: not over.alive, "the shim is gone")
+    assert lost.alive
+    await runtime.adopt([GROUP])
+    await until(lambda: not lost.alive, "the lost container is ended")
+    state = runtime.states(GROUP)["main"]
+    assert state["restart_count"] == (1 if again else 0)
+    assert state["current"]["state"] == ("Running" if again else "Terminated")
+    assert state["ended"] is not again
 
 
-def test_groups_that_nobody_knows_any_more_are_ended_when_adopting(runtime: Runtime, hello: Image) -> None:
-    async def scene() -> None:
-        await runtime.start(GROUP, [spec(hello, "pid", "wait")])
-        unknown = await process_in_log(runtime, "pid")
-        await runtime.adopt([])
-        assert not unknown.alive
-        assert runtime.states(GROUP) == {}
-
-    run(scene())
+@in_a_loop
+async def test_groups_that_nobody_knows_any_more_are_ended_when_adopting(runtime: Runtime, hello: Image) -> None:
+    await runtime.start(GROUP, [spec(hello, "pid", "wait")])
+    unknown = await process_in_log(runtime, "pid")
+    await runtime.adopt([])
+    assert not unknown.alive
+    assert runtime.states(GROUP) == {}
 
 
 @pytest.mark.parametrize(("policy", "again"), [("Always", True), ("Never", False)])
-def test_what_was_ended_with_the_embedded_azure_runs_again_if_its_policy_says_so(
+@in_a_loop
+async def test_what_was_ended_with_the_embedded_azure_runs_again_if_its_policy_says_so(
     runtime: Runtime, hello: Image, policy: str, again: bool
 ) -> None:
-    async def scene() -> None:
-        await runtime.start(GROUP, [spec(hello, "pid", "wait", policy=policy)])
-        before = await process_in_log(runtime, "pid")
-        await runtime.reap()
-        assert not before.alive
-        await runtime.adopt([GROUP])
-        assert runtime.states(GROUP)["main"]["current"]["state"] == ("Running" if again else "Terminated")
-
-    run(scene())
+    await runtime.start(GROUP, [spec(hello, "pid", "wait", policy=policy)])
+    before = await process_in_log(runtime, "pid")
+    await runtime.reap()
+    assert not before.alive
+    await runtime.adopt([GROUP])
+    assert runtime.states(GROUP)["main"]["current"]["state"] == ("Running" if again else "Terminated")
 
 
-def test_a_shim_ends_by_itself_when_its_folder_is_gone(runtime: Runtime, hello: Image) -> None:
-    async def scene() -> None:
-        await runtime.start(GROUP, [spec(hello, "pid", "wait", policy="Always")])
-        container, over = await process_in_log(runtime, "pid"), shim_of(runtime)
-        folder = folder_of(runtime)
-        folder.rename(folder.with_name("moved"))
-        (folder.with_name("moved") / "spec.json").unlink()
-        await until(lambda: not container.alive and not over.alive, "both are gone")
-
-    run(scene())
+@in_a_loop
+async def test_a_shim_ends_by_itself_when_its_folder_is_gone(runtime: Runtime, hello: Image) -> None:
+    await runtime.start(GROUP, [spec(hello, "pid", "wait", policy="Always")])
+    container, over = await process_in_log(runtime, "pid"), shim_of(runtime)
+    folder = folder_of(runtime)
+    folder.rename(folder.with_name("moved"))
+    (folder.with_name("moved") / "spec.json").unlink()
+    await until(lambda: not container.alive and not over.alive, "both are gone")
 
 
 @pytest.mark.parametrize(
     ("command", "said"),
     [((), "names a command"), (("",), "first element cannot be empty"), (("python", "a\0b"), "embedded null byte")],
 )
-def test_a_command_that_no_process_can_be_given_ends_with_126_and_says_so(
+@in_a_loop
+async def test_a_command_that_no_process_can_be_given_ends_with_126_and_says_so(
     runtime: Runtime, hello: Image, command: tuple[str, ...], said: str
 ) -> None:
-    async def scene() -> None:
-        bare = replace(hello, entrypoint=(), cmd=())
-        await runtime.start(
-            GROUP, [ContainerSpec(name="main", image=bare, command=command, env={}, restart_policy="Never", run="1")]
-        )
-        assert (await ended(runtime))["current"]["exitCode"] == 126
-        log = runtime.logs(GROUP, "main")
-        assert (said in log, "Traceback" in log) == (True, False)
-
-    run(scene())
+    bare = replace(hello, entrypoint=(), cmd=())
+    await runtime.start(GROUP, [ContainerSpec(name="main", image=bare, command=command, env={}, restart_policy="Never", run="1")])
+    assert (await ended(runtime))["current"]["exitCode"] == 126
+    log = runtime.logs(GROUP, "main")
+    assert (said in log, "Traceback" in log) == (True, False)
 
 
-def test_a_program_that_is_not_there_ends_with_127_and_says_so(runtime: Runtime, hello: Image) -> None:
-    async def scene() -> None:
-        await runtime.start(
-            GROUP, [ContainerSpec(name="main", image=hello, command=("nosuch",), env={}, restart_policy="Never", run="1")]
-        )
-        assert (await ended(runtime))["current"]["exitCode"] == 127
-        assert runtime.logs(GROUP, "main") == "exec nosuch: No such file or directory\n"
-
-    run(scene())
+@in_a_loop
+async def test_a_program_that_is_not_there_ends_with_127_and_says_so(runtime: Runtime, hello: Image) -> None:
+    await runtime.start(
+        GROUP, [ContainerSpec(name="main", image=hello, command=("nosuch",), env={}, restart_policy="Never", run="1")]
+    )
+    assert (await ended(runtime))["current"]["exitCode"] == 127
+    assert runtime.logs(GROUP, "main") == "exec nosuch: No such file or directory\n"
 
 
-def test_what_a_container_is_started_with_is_for_its_owner_alone(runtime: Runtime, hello: Image) -> None:
-    async def scene() -> None:
-        await runtime.start(GROUP, [spec(hello, env={"TOKEN": "secret"})])
-        file = folder_of(runtime) / "spec.json"
-        assert json.loads(file.read_text())["env"]["TOKEN"] == "secret"
-        assert file.stat().st_mode & 0o077 == 0
-
-    run(scene())
+@in_a_loop
+async def test_what_a_container_is_started_with_is_for_its_owner_alone(runtime: Runtime, hello: Image) -> None:
+    await runtime.start(GROUP, [spec(hello, env={"TOKEN": "secret"})])
+    file = folder_of(runtime) / "spec.json"
+    assert json.loads(file.read_text())["env"]["TOKEN"] == "secret"
+    assert file.stat().st_mode & 0o077 == 0
 
 
-def test_a_container_whose_image_was_removed_fails_and_says_so(runtime: Runtime, images: Images, tmp_path: Path) -> None:
-    async def scene() -> None:
-        image = await images.build(write_workload(tmp_path / "w"), "Dockerfile", {}, [], tmp_path / "build.log")
-        shutil.rmtree(image.root)
-        await runtime.start(GROUP, [spec(image, policy="Always")])
-        state = await ended(runtime)
-        assert state["current"]["exitCode"] == 128
-        assert "build the image again" in state["events"][-1]["message"]
-
-    run(scene())
+@in_a_loop
+async def test_a_container_whose_image_was_removed_fails_and_says_so(runtime: Runtime, images: Images, tmp_path: Path) -> None:
+    image = await images.build(write_workload(tmp_path / "w"), "Dockerfile", {}, [], tmp_path / "build.log")
+    shutil.rmtree(image.root)
+    await runtime.start(GROUP, [spec(image, policy="Always")])
+    state = await ended(runtime)
+    assert state["current"]["exitCode"] == 128
+    assert "build the image again" in state["events"][-1]["message"]

@@ -14,6 +14,7 @@ from localazure.containers.runtime import Runtime
 from localazure.containers.volumes import GitRepository, MountFailedError, Volume, Volumes
 from tests.localazure.containers.conftest import run, until
 from tests.localazure.containers.test_runtime import GROUP, ended, folder_of, logged, spec
+from tests.localazure.coroutines import in_a_loop
 
 QUICK = {"period_seconds": 0.1, "timeout_seconds": 2, "failure_threshold": 2}
 NEEDS_PROC = pytest.mark.skipif(
@@ -42,61 +43,51 @@ async def restarted(runtime: Runtime, times: int = 1) -> dict[str, Any]:
 # Init containers
 
 
-def test_containers_wait_until_those_before_them_have_succeeded(runtime: Runtime, hello: Image) -> None:
-    async def scene() -> None:
-        first, second = shell(hello, "sleep 0.2", "first"), shell(hello, "sleep 0.1", "second", after=("first",))
-        await runtime.start(GROUP, [first, second, shell(hello, "true", after=("first", "second"))])
-        waiting = runtime.states(GROUP)["main"]
-        assert (waiting["current"]["state"], waiting["ended"]) == ("Waiting", False)
-        await ended(runtime)
-        states = {name: state["current"] for name, state in runtime.states(GROUP).items()}
-        assert states["first"]["finishTime"] <= states["second"]["startTime"]
-        assert states["second"]["finishTime"] <= states["main"]["startTime"]
-
-    run(scene())
+@in_a_loop
+async def test_containers_wait_until_those_before_them_have_succeeded(runtime: Runtime, hello: Image) -> None:
+    first, second = shell(hello, "sleep 0.2", "first"), shell(hello, "sleep 0.1", "second", after=("first",))
+    await runtime.start(GROUP, [first, second, shell(hello, "true", after=("first", "second"))])
+    waiting = runtime.states(GROUP)["main"]
+    assert (waiting["current"]["state"], waiting["ended"]) == ("Waiting", False)
+    await ended(runtime)
+    states = {name: state["current"] for name, state in runtime.states(GROUP).items()}
+    assert states["first"]["finishTime"] <= states["second"]["startTime"]
+    assert states["second"]["finishTime"] <= states["main"]["startTime"]
 
 
-def test_a_container_never_starts_where_one_before_it_failed_for_good(runtime: Runtime, hello: Image) -> None:
-    async def scene() -> None:
-        await runtime.start(GROUP, [shell(hello, "exit 3", "first"), spec(hello, "say", "ran", after=("first",))])
-        state = await ended(runtime)
-        assert state["current"]["state"] == "Waiting"
-        assert runtime.states(GROUP)["first"]["current"]["exitCode"] == 3
-        assert runtime.logs(GROUP, "main") == ""
-
-    run(scene())
+@in_a_loop
+async def test_a_container_never_starts_where_one_before_it_failed_for_good(runtime: Runtime, hello: Image) -> None:
+    await runtime.start(GROUP, [shell(hello, "exit 3", "first"), spec(hello, "say", "ran", after=("first",))])
+    state = await ended(runtime)
+    assert state["current"]["state"] == "Waiting"
+    assert runtime.states(GROUP)["first"]["current"]["exitCode"] == 3
+    assert runtime.logs(GROUP, "main") == ""
 
 
-def test_an_init_container_that_fails_is_tried_again_by_its_policy(runtime: Runtime, hello: Image) -> None:
-    async def scene() -> None:
-        line = "test -e /mnt/data/flag || { touch /mnt/data/flag; exit 1; }"
-        first = shell(hello, line, "first", policy="OnFailure", mounts=(Mount("data", "/mnt/data"),))
-        await runtime.start(GROUP, [first, spec(hello, "say", "ran", after=("first",))], volumes(Volume(name="data")))
-        await logged(runtime, "ran")
-        assert runtime.states(GROUP)["first"]["restart_count"] == 1
-
-    run(scene())
+@in_a_loop
+async def test_an_init_container_that_fails_is_tried_again_by_its_policy(runtime: Runtime, hello: Image) -> None:
+    line = "test -e /mnt/data/flag || { touch /mnt/data/flag; exit 1; }"
+    first = shell(hello, line, "first", policy="OnFailure", mounts=(Mount("data", "/mnt/data"),))
+    await runtime.start(GROUP, [first, spec(hello, "say", "ran", after=("first",))], volumes(Volume(name="data")))
+    await logged(runtime, "ran")
+    assert runtime.states(GROUP)["first"]["restart_count"] == 1
 
 
-def test_a_container_that_waits_is_stopped_at_once(runtime: Runtime, hello: Image) -> None:
-    async def scene() -> None:
-        await runtime.start(GROUP, [shell(hello, "sleep 60", "first"), spec(hello, "wait", after=("first",))])
-        await runtime.stop(GROUP)
-        assert all(state["ended"] for state in runtime.states(GROUP).values())
-
-    run(scene())
+@in_a_loop
+async def test_a_container_that_waits_is_stopped_at_once(runtime: Runtime, hello: Image) -> None:
+    await runtime.start(GROUP, [shell(hello, "sleep 60", "first"), spec(hello, "wait", after=("first",))])
+    await runtime.stop(GROUP)
+    assert all(state["ended"] for state in runtime.states(GROUP).values())
 
 
-def test_waiting_goes_on_after_the_embedded_azure_was_started_again(runtime: Runtime, hello: Image) -> None:
-    async def scene() -> None:
-        first = shell(hello, "sleep 0.3", "first", policy="OnFailure")
-        await runtime.start(GROUP, [first, spec(hello, "say", "ran", policy="OnFailure", after=("first",))])
-        await runtime.reap()
-        assert not runtime.states(GROUP)["main"]["ended"]
-        await Runtime(runtime.folder).adopt([GROUP])
-        await logged(runtime, "ran")
-
-    run(scene())
+@in_a_loop
+async def test_waiting_goes_on_after_the_embedded_azure_was_started_again(runtime: Runtime, hello: Image) -> None:
+    first = shell(hello, "sleep 0.3", "first", policy="OnFailure")
+    await runtime.start(GROUP, [first, spec(hello, "say", "ran", policy="OnFailure", after=("first",))])
+    await runtime.reap()
+    assert not runtime.states(GROUP)["main"]["ended"]
+    await Runtime(runtime.folder).adopt([GROUP])
+    await logged(runtime, "ran")
 
 
 # Volumes
@@ -121,29 +112,25 @@ def test_an_empty_volume_is_shared_and_lives_as_long_as_the_run(runtime: Runtime
     run(scene())
 
 
-def test_a_volume_hides_what_the_image_has_at_its_path(runtime: Runtime, hello: Image) -> None:
-    async def scene() -> None:
-        mount = (Mount("data", "/app/data"),)
-        files = volumes(Volume(name="data", files={"key": b"secret"}))
-        await runtime.start(GROUP, [shell(hello, "ls /app/data && cat data/key && ls main.py", mounts=mount)], files)
-        await ended(runtime)
-        assert runtime.logs(GROUP, "main") == "key\nsecretmain.py\n"
-        file = folder_of(runtime).parent / ".volumes" / "data" / "key"
-        assert file.stat().st_mode & 0o777 == 0o400
-
-    run(scene())
+@in_a_loop
+async def test_a_volume_hides_what_the_image_has_at_its_path(runtime: Runtime, hello: Image) -> None:
+    mount = (Mount("data", "/app/data"),)
+    files = volumes(Volume(name="data", files={"key": b"secret"}))
+    await runtime.start(GROUP, [shell(hello, "ls /app/data && cat data/key && ls main.py", mounts=mount)], files)
+    await ended(runtime)
+    assert runtime.logs(GROUP, "main") == "key\nsecretmain.py\n"
+    file = folder_of(runtime).parent / ".volumes" / "data" / "key"
+    assert file.stat().st_mode & 0o777 == 0o400
 
 
 @pytest.mark.parametrize("path", ["/tmp", "/tmp/data", "/app", "/app/deep/er"])
-def test_a_volume_can_be_mounted_anywhere(runtime: Runtime, hello: Image, path: str) -> None:
-    async def scene() -> None:
-        files = volumes(Volume(name="data", files={"key": b"secret"}))
-        line = f"cat {path}/key; echo x > /tmp/beside && cat /tmp/beside"
-        await runtime.start(GROUP, [shell(hello, line, mounts=(Mount("data", path),))], files)
-        await ended(runtime)
-        assert runtime.logs(GROUP, "main") == "secretx\n"
-
-    run(scene())
+@in_a_loop
+async def test_a_volume_can_be_mounted_anywhere(runtime: Runtime, hello: Image, path: str) -> None:
+    files = volumes(Volume(name="data", files={"key": b"secret"}))
+    line = f"cat {path}/key; echo x > /tmp/beside && cat /tmp/beside"
+    await runtime.start(GROUP, [shell(hello, line, mounts=(Mount("data", path),))], files)
+    await ended(runtime)
+    assert runtime.logs(GROUP, "main") == "secretx\n"
 
 
 def test_a_shared_folder_outlives_the_group(runtime: Runtime, hello: Image, tmp_path: Path) -> None:
@@ -157,84 +144,70 @@ def test_a_shared_folder_outlives_the_group(runtime: Runtime, hello: Image, tmp_
     assert (tmp_path / "share" / "x").read_text() == "kept\n"
 
 
-def test_what_has_no_commit_fails_the_start_and_runs_nothing(runtime: Runtime, hello: Image, tmp_path: Path) -> None:
-    async def scene() -> None:
-        code = volumes(Volume(name="code", repository=GitRepository(tmp_path, "", ".")))
-        with pytest.raises(MountFailedError, match="the volume code"):
-            await runtime.start(GROUP, [spec(hello, "say", "ran")], code)
-        assert runtime.states(GROUP) == {}
-
-    run(scene())
+@in_a_loop
+async def test_what_has_no_commit_fails_the_start_and_runs_nothing(runtime: Runtime, hello: Image, tmp_path: Path) -> None:
+    code = volumes(Volume(name="code", repository=GitRepository(tmp_path, "", ".")))
+    with pytest.raises(MountFailedError, match="the volume code"):
+        await runtime.start(GROUP, [spec(hello, "say", "ran")], code)
+    assert runtime.states(GROUP) == {}
 
 
-def test_an_address_is_no_path(runtime: Runtime, hello: Image) -> None:
-    async def scene() -> None:
-        url = "https://localhost:8443/checkout.git"
-        await runtime.start(GROUP, [shell(hello, f"echo {url} $URL", env={"URL": url})])
-        await ended(runtime)
-        assert runtime.logs(GROUP, "main") == f"{url} {url}\n"
-
-    run(scene())
+@in_a_loop
+async def test_an_address_is_no_path(runtime: Runtime, hello: Image) -> None:
+    url = "https://localhost:8443/checkout.git"
+    await runtime.start(GROUP, [shell(hello, f"echo {url} $URL", env={"URL": url})])
+    await ended(runtime)
+    assert runtime.logs(GROUP, "main") == f"{url} {url}\n"
 
 
-def test_each_container_has_a_tmp_of_its_own(runtime: Runtime, hello: Image) -> None:
-    async def scene() -> None:
-        await runtime.start(GROUP, [shell(hello, "echo 1 > /tmp/x", "first"), shell(hello, "ls /tmp", after=("first",))])
-        await ended(runtime)
-        assert runtime.logs(GROUP, "main") == ""
-
-    run(scene())
+@in_a_loop
+async def test_each_container_has_a_tmp_of_its_own(runtime: Runtime, hello: Image) -> None:
+    await runtime.start(GROUP, [shell(hello, "echo 1 > /tmp/x", "first"), shell(hello, "ls /tmp", after=("first",))])
+    await ended(runtime)
+    assert runtime.logs(GROUP, "main") == ""
 
 
 # Probes
 
 
-def test_a_liveness_probe_that_fails_too_often_restarts_the_container(runtime: Runtime, hello: Image) -> None:
-    async def scene() -> None:
-        probe = Probe(command=("cat", "/tmp/healthy"), **QUICK)
-        line = "touch /tmp/healthy; sleep 0.5; rm /tmp/healthy; sleep 600"
-        await runtime.start(GROUP, [shell(hello, line, policy="Always", probes={"liveness": probe})])
-        state = await restarted(runtime)
-        assert state["previous"]["exitCode"] == 143
-        messages = {event["name"]: event["message"] for event in state["events"]}
-        assert messages["Unhealthy"].startswith("Liveness probe failed: cat: ")
-        assert messages["Killing"] == "Container main failed liveness probe, will be restarted"
-        assert next(event for event in state["events"] if event["name"] == "Unhealthy")["count"] >= 2
-
-    run(scene())
+@in_a_loop
+async def test_a_liveness_probe_that_fails_too_often_restarts_the_container(runtime: Runtime, hello: Image) -> None:
+    probe = Probe(command=("cat", "/tmp/healthy"), **QUICK)
+    line = "touch /tmp/healthy; sleep 0.5; rm /tmp/healthy; sleep 600"
+    await runtime.start(GROUP, [shell(hello, line, policy="Always", probes={"liveness": probe})])
+    state = await restarted(runtime)
+    assert state["previous"]["exitCode"] == 143
+    messages = {event["name"]: event["message"] for event in state["events"]}
+    assert messages["Unhealthy"].startswith("Liveness probe failed: cat: ")
+    assert messages["Killing"] == "Container main failed liveness probe, will be restarted"
+    assert next(event for event in state["events"] if event["name"] == "Unhealthy")["count"] >= 2
 
 
-def test_a_failed_liveness_probe_ends_a_container_that_is_never_restarted(runtime: Runtime, hello: Image) -> None:
-    async def scene() -> None:
-        probe = Probe(command=("false",), **QUICK)
-        await runtime.start(GROUP, [spec(hello, "wait", probes={"liveness": probe})])
-        assert (await ended(runtime))["current"]["exitCode"] == 143
-        assert "Liveness probe failed: exit code 1" in [one["message"] for one in runtime.states(GROUP)["main"]["events"]]
-
-    run(scene())
+@in_a_loop
+async def test_a_failed_liveness_probe_ends_a_container_that_is_never_restarted(runtime: Runtime, hello: Image) -> None:
+    probe = Probe(command=("false",), **QUICK)
+    await runtime.start(GROUP, [spec(hello, "wait", probes={"liveness": probe})])
+    assert (await ended(runtime))["current"]["exitCode"] == 143
+    assert "Liveness probe failed: exit code 1" in [one["message"] for one in runtime.states(GROUP)["main"]["events"]]
 
 
-def test_a_probe_that_takes_too_long_has_failed(runtime: Runtime, hello: Image) -> None:
-    async def scene() -> None:
-        probe = Probe(command=("sleep", "60"), period_seconds=0.1, timeout_seconds=0.2, failure_threshold=1)
-        await runtime.start(GROUP, [spec(hello, "wait", probes={"liveness": probe})])
-        state = await ended(runtime)
-        assert "Liveness probe failed: command timed out after 0.2 s" in [event["message"] for event in state["events"]]
-
-    run(scene())
+@in_a_loop
+async def test_a_probe_that_takes_too_long_has_failed(runtime: Runtime, hello: Image) -> None:
+    probe = Probe(command=("sleep", "60"), period_seconds=0.1, timeout_seconds=0.2, failure_threshold=1)
+    await runtime.start(GROUP, [spec(hello, "wait", probes={"liveness": probe})])
+    state = await ended(runtime)
+    assert "Liveness probe failed: command timed out after 0.2 s" in [event["message"] for event in state["events"]]
 
 
-def test_a_readiness_probe_that_fails_is_told_and_nothing_is_restarted(runtime: Runtime, hello: Image) -> None:
-    async def scene() -> None:
-        probe = Probe(http=Http(port=1), **QUICK)
-        await runtime.start(GROUP, [spec(hello, "wait", policy="Always", probes={"readiness": probe})])
-        await until(lambda: "Unhealthy" in event_names(runtime), "the probe failed")
-        (event,) = [one for one in runtime.states(GROUP)["main"]["events"] if one["name"] == "Unhealthy"]
-        assert event["message"].startswith('Readiness probe failed: Get "http://127.0.0.1:1/": ')
-        await until(lambda: runtime.states(GROUP)["main"]["events"][-1]["count"] >= 3, "it fails again and again")
-        assert runtime.states(GROUP)["main"]["restart_count"] == 0
-
-    run(scene())
+@in_a_loop
+async def test_a_readiness_probe_that_fails_is_told_and_nothing_is_restarted(runtime: Runtime, hello: Image) -> None:
+    probe = Probe(http=Http(port=1), **QUICK)
+    await runtime.start(GROUP, [spec(hello, "wait", policy="Always", probes={"readiness": probe})])
+    await until(lambda: "Unhealthy" in event_names(runtime), "the probe failed")
+    (event,) = [one for one in runtime.states(GROUP)["main"]["events"] if one["name"] == "Unhealthy"]
+    assert event["message"].startswith('Readiness probe failed: Get "http://127.0.0.1:1/": ')
+    await until(lambda: runtime.states(GROUP)["main"]["events"][-1]["count"] >= 3, "it fails again and again")
+    assert runtime.states(GROUP)["main"]["restart_count"] == 0
 
 
 SERVER = """
@@ -249,32 +222,26 @@ server.serve_forever()
 
 
 @pytest.mark.parametrize(("status", "healthy"), [(204, True), (302, True), (500, False)])
-def test_an_http_probe_takes_answers_of_200_to_399(runtime: Runtime, hello: Image, status: int, healthy: bool) -> None:
-    async def scene() -> None:
-        server = ContainerSpec(
-            name="server", image=hello, command=("python", "-c", SERVER), env={}, restart_policy="Never", run="1"
-        )
-        await runtime.start(GROUP, [server])
-        log = await logged(runtime, "\n", "server")
-        probe = Probe(http=Http(port=int(log.split()[1]), path=f"/{status}"), **QUICK)
-        line = "sleep 1; exit 9" if healthy else "sleep 600"
-        await runtime.start(GROUP, [server, shell(hello, line, probes={"liveness": probe})])
-        state = await ended(runtime)
-        assert state["current"]["exitCode"] == (9 if healthy else 143)
-        failed = [event["message"] for event in state["events"] if event["name"] == "Unhealthy"]
-        assert failed == ([] if healthy else ["Liveness probe failed: HTTP probe failed with statuscode: 500"])
-
-    run(scene())
+@in_a_loop
+async def test_an_http_probe_takes_answers_of_200_to_399(runtime: Runtime, hello: Image, status: int, healthy: bool) -> None:
+    server = ContainerSpec(name="server", image=hello, command=("python", "-c", SERVER), env={}, restart_policy="Never", run="1")
+    await runtime.start(GROUP, [server])
+    log = await logged(runtime, "\n", "server")
+    probe = Probe(http=Http(port=int(log.split()[1]), path=f"/{status}"), **QUICK)
+    line = "sleep 1; exit 9" if healthy else "sleep 600"
+    await runtime.start(GROUP, [server, shell(hello, line, probes={"liveness": probe})])
+    state = await ended(runtime)
+    assert state["current"]["exitCode"] == (9 if healthy else 143)
+    failed = [event["message"] for event in state["events"] if event["name"] == "Unhealthy"]
+    assert failed == ([] if healthy else ["Liveness probe failed: HTTP probe failed with statuscode: 500"])
 
 
-def test_a_probe_waits_for_its_initial_delay(runtime: Runtime, hello: Image) -> None:
-    async def scene() -> None:
-        probe = Probe(command=("false",), initial_delay_seconds=600, **QUICK)
-        await runtime.start(GROUP, [shell(hello, "sleep 0.5", probes={"liveness": probe})])
-        assert (await ended(runtime))["current"]["exitCode"] == 0
-        assert "Unhealthy" not in event_names(runtime)
-
-    run(scene())
+@in_a_loop
+async def test_a_probe_waits_for_its_initial_delay(runtime: Runtime, hello: Image) -> None:
+    probe = Probe(command=("false",), initial_delay_seconds=600, **QUICK)
+    await runtime.start(GROUP, [shell(hello, "sleep 0.5", probes={"liveness": probe})])
+    assert (await ended(runtime))["current"]["exitCode"] == 0
+    assert "Unhealthy" not in event_names(runtime)
 
 
 # Memory
@@ -283,27 +250,23 @@ TAKE = "import time; held = bytearray(200_000_000); held[::4096] = b'x' * len(he
 
 
 @NEEDS_PROC
-def test_a_container_over_its_memory_is_killed_as_out_of_memory(runtime: Runtime, hello: Image) -> None:
-    async def scene() -> None:
-        command = ("/bin/sh", "-c", f'python -c "{TAKE}"')  # what it starts counts too
-        await runtime.start(
-            GROUP,
-            [
-                ContainerSpec(
-                    name="main", image=hello, command=command, env={}, restart_policy="Never", run="1", memory_bytes=100_000_000
-                )
-            ],
-        )
-        current = (await ended(runtime))["current"]
-        assert (current["exitCode"], current["detailStatus"]) == (137, "OOMKilled")
-
-    run(scene())
+@in_a_loop
+async def test_a_container_over_its_memory_is_killed_as_out_of_memory(runtime: Runtime, hello: Image) -> None:
+    command = ("/bin/sh", "-c", f'python -c "{TAKE}"')  # what it starts counts too
+    await runtime.start(
+        GROUP,
+        [
+            ContainerSpec(
+                name="main", image=hello, command=command, env={}, restart_policy="Never", run="1", memory_bytes=100_000_000
+            )
+        ],
+    )
+    current = (await ended(runtime))["current"]
+    assert (current["exitCode"], current["detailStatus"]) == (137, "OOMKilled")
 
 
 @NEEDS_PROC
-def test_a_container_within_its_memory_goes_on(runtime: Runtime, hello: Image) -> None:
-    async def scene() -> None:
-        await runtime.start(GROUP, [shell(hello, f"sleep {3 * shim_memory.LOOK_SECONDS}", memory_bytes=100_000_000)])
-        assert (await ended(runtime))["current"]["exitCode"] == 0
-
-    run(scene())
+@in_a_loop
+async def test_a_container_within_its_memory_goes_on(runtime: Runtime, hello: Image) -> None:
+    await runtime.start(GROUP, [shell(hello, f"sleep {3 * shim_memory.LOOK_SECONDS}", memory_bytes=100_000_000)])
+    assert (await ended(runtime))["current"]["exitCode"] == 0

@@ -15,6 +15,7 @@ from localazure.kubernetes.agent.node import Node
 from localazure.kubernetes.agent.settings import Files, Settings
 from localazure.kubernetes.client import KubeApi, KubeError
 from localazure.kubernetes.devices import StartError
+from tests.localazure.coroutines import in_a_loop
 from tests.localazure.kubernetes.gpu_world import eventually
 from tests.support.loopback import run
 from tests.support.node_agent import record
@@ -75,21 +76,18 @@ class ApiServer:
         return {"metadata": {"uid": "u"}, **body}
 
 
-def test_a_node_outlives_a_full_disk(tmp_path: Path) -> None:
+@in_a_loop
+async def test_a_node_outlives_a_full_disk(tmp_path: Path) -> None:
     """A folder in the way stands for it: both are an error of writing."""
-
-    async def whole() -> None:
-        api, one = ApiServer(), node(tmp_path)
-        (one.folder / ".node.json.half").mkdir()
-        one.start(cast(KubeApi, api), 10_250)
-        await asyncio.sleep(0)
-        (one.folder / ".node.json.half").rmdir()
-        await eventually(lambda: "/api/v1/nodes/aks-tests-0/status" in api.told, "the node is reported all the same")
-        await eventually(lambda: any("/leases/" in path for path in api.told), "and says that it lives")
-        assert (read_json(one.folder / "node.json") or {})["port"] == 10_250
-        await one.stop()
-
-    run(whole())
+    api, one = ApiServer(), node(tmp_path)
+    (one.folder / ".node.json.half").mkdir()
+    one.start(cast(KubeApi, api), 10_250)
+    await asyncio.sleep(0)
+    (one.folder / ".node.json.half").rmdir()
+    await eventually(lambda: "/api/v1/nodes/aks-tests-0/status" in api.told, "the node is reported all the same")
+    await eventually(lambda: any("/leases/" in path for path in api.told), "and says that it lives")
+    assert (read_json(one.folder / "node.json") or {})["port"] == 10_250
+    await one.stop()
 
 
 def test_parts_of_volumes_are_told_apart_and_stay_inside(tmp_path: Path) -> None:

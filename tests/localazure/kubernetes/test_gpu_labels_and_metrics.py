@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from localazure.kubernetes.client import KubeError
+from tests.localazure.coroutines import in_a_loop
 from tests.localazure.kubernetes.gpu_world import World, eventually, pool
 from tests.support.loopback import run
 
@@ -101,16 +102,14 @@ def test_labels_of_instances_by_strategy(tmp_path: Path) -> None:
     assert mixed["nvidia.com/gpu.count"] == "1"
 
 
-def test_feature_discovery_needs_the_type_of_its_objects(tmp_path: Path) -> None:
-    async def whole() -> None:
-        api = Features(KubeError(404, "NotFound", "the server could not find the requested resource"))
-        container = World(tmp_path).container(
-            command=["gpu-feature-discovery"], env={"GFD_USE_NODE_FEATURE_API": "true", "NODE_NAME": "n"}, api=api
-        )
-        assert await container.ended() == 1
-        assert "the server could not find the requested resource" in container.text
-
-    run(whole())
+@in_a_loop
+async def test_feature_discovery_needs_the_type_of_its_objects(tmp_path: Path) -> None:
+    api = Features(KubeError(404, "NotFound", "the server could not find the requested resource"))
+    container = World(tmp_path).container(
+        command=["gpu-feature-discovery"], env={"GFD_USE_NODE_FEATURE_API": "true", "NODE_NAME": "n"}, api=api
+    )
+    assert await container.ended() == 1
+    assert "the server could not find the requested resource" in container.text
 
 
 class Pods:

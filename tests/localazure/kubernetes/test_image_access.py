@@ -8,12 +8,12 @@ import httpx
 import pytest
 from starlette.applications import Starlette
 
-from azure_gpu.formats import arm_ids
 from localazure.arm.store import Resource, Store
 from localazure.containers.images import Images
 from localazure.kubernetes import image_access
 from localazure.kubernetes.agent import process_spec
-from localazure.services import Clock, Services, Settings
+from localazure.services import Services
+from tests.localazure.parts import arm_id, services_in
 
 GROUP = "/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/rg"
 CLUSTER = f"{GROUP}/providers/Microsoft.ContainerService/managedClusters/aks"
@@ -34,18 +34,7 @@ class Clusters:
 def services(tmp_path: Path) -> Services:
     """A cluster, a registry with one image, and nobody who may pull it."""
     store = Store(tmp_path / "azure.sqlite")
-    settings = Settings(
-        url="https://localhost:1", checkout=tmp_path, state=tmp_path, tenant_id="t", client_id="c", principal_id="p"
-    )
-    nothing: Any = None
-    made = Services(
-        store=store,
-        settings=settings,
-        clock=Clock(),
-        tokens=nothing,
-        deviations=nothing,
-        images=Images(tmp_path / "cache", store),
-    )
+    made = services_in(tmp_path, store=store, images=Images(tmp_path / "cache", store))
     identity = {"identityProfile": {"kubeletidentity": {"objectId": KUBELET}}}
     _put(store, CLUSTER, service={"properties": identity})
     _put(store, REGISTRY, {"adminUserEnabled": True}, private={"passwords": {"password": "p4ss"}})
@@ -57,9 +46,7 @@ def services(tmp_path: Path) -> Services:
 
 
 def _put(store: Store, text: str, properties: dict[str, Any] | None = None, **more: Any) -> None:
-    parsed = arm_ids.parse(text)
-    assert parsed is not None
-    store.put(Resource(id=parsed, body={"location": "westeurope", "properties": properties or {}}, **more))
+    store.put(Resource(id=arm_id(text), body={"location": "westeurope", "properties": properties or {}}, **more))
 
 
 def _grant(services: Services, principal: str, role: str, scope: str) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 from localazure.arm.store import Store
 from localazure.kubernetes.pools import ClusterPools
 from localazure.lists.deviations import Deviations
+from tests.localazure.coroutines import in_a_loop
 from tests.localazure.kubernetes.gpu_world import CLUSTER, eventually, pool
-from tests.support.loopback import run
 
 
 class Emptying:
@@ -28,27 +28,25 @@ class Emptying:
         return {"items": []}
 
 
-def test_what_was_under_way_brings_nothing_back(tmp_path: Path) -> None:
-    async def whole() -> None:
-        api, folder = Emptying(), tmp_path / "clusters" / "aks"
-        clusters = SimpleNamespace(folder=lambda _: folder, exists=lambda _: True, power=lambda _: "Stopped", api=lambda _: api)
-        clusters.records = list
-        store = Store(tmp_path / "azure.sqlite")
-        clock = SimpleNamespace(now=lambda: datetime(2026, 11, 22, tzinfo=UTC))
-        services = SimpleNamespace(store=store, deviations=Deviations(), clock=clock)
-        pools = ClusterPools(services, clusters)  # type: ignore[arg-type]
-        pools.configure(CLUSTER.key, CLUSTER)
-        await pools.apply(CLUSTER.key, pool())
-        (node,) = pools.nodes(CLUSTER.key, "t4")
-        clusters.power = lambda _: "Running"
-        leaving = asyncio.create_task(pools.delete_machines(CLUSTER.key, "t4", [node["name"]]))
-        await eventually(api.cordoned.is_set, "the node is being emptied")
-        await pools.forget(CLUSTER.key)
-        (folder / "nodes.json").unlink()
-        folder.rmdir()
-        api.let.set()
-        await leaving
-        assert not folder.exists()
-        assert store.documents("kubernetes/pools/") == {}
-
-    run(whole())
+@in_a_loop
+async def test_what_was_under_way_brings_nothing_back(tmp_path: Path) -> None:
+    api, folder = Emptying(), tmp_path / "clusters" / "aks"
+    clusters = SimpleNamespace(folder=lambda _: folder, exists=lambda _: True, power=lambda _: "Stopped", api=lambda _: api)
+    clusters.records = list
+    store = Store(tmp_path / "azure.sqlite")
+    clock = SimpleNamespace(now=lambda: datetime(2026, 11, 22, tzinfo=UTC))
+    services = SimpleNamespace(store=store, deviations=Deviations(), clock=clock)
+    pools = ClusterPools(services, clusters)  # type: ignore[arg-type]
+    pools.configure(CLUSTER.key, CLUSTER)
+    await pools.apply(CLUSTER.key, pool())
+    (node,) = pools.nodes(CLUSTER.key, "t4")
+    clusters.power = lambda _: "Running"
+    leaving = asyncio.create_task(pools.delete_machines(CLUSTER.key, "t4", [node["name"]]))
+    await eventually(api.cordoned.is_set, "the node is being emptied")
+    await pools.forget(CLUSTER.key)
+    (folder / "nodes.json").unlink()
+    folder.rmdir()
+    api.let.set()
+    await leaving
+    assert not folder.exists()
+    assert store.documents("kubernetes/pools/") == {}

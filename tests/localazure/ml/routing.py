@@ -13,6 +13,7 @@ from localazure.ml.refusals import access_denied
 from localazure.ml.router import Router
 from localazure.ml.slots import Instance, LiveDeployment, Settings
 from localazure.ml.upstream import Upstream
+from tests.localazure.coroutines import within
 from tests.support.virtual_time import VirtualTimeLoop
 
 KEY = b"a-key"
@@ -276,6 +277,9 @@ def play(told: Callable[[Scene], Any]) -> None:
             await told(made)
 
     play_coroutine(run())
+
+
+in_scene = within(play)
 
 
 def play_coroutine(work: Coroutine[Any, Any, Any]) -> None:

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from tests.localazure.conftest import new_group
 from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
 from tests.support.ml_resources import REGION, VAULTS, done, new_name, put_vault, refused, vault_body
@@ -38,27 +36,8 @@ def test_a_name_is_one_in_all_of_azure(azure: EmbeddedAzure, group: str) -> None
     assert refused(azure.put(path(group, "my--vault"), vault_body(azure), VAULTS))[:2] == (400, "VaultNameNotValid")
 
 
-@pytest.mark.parametrize(
-    ("properties", "message"),
-    [
-        ({"tenantId": "11111111-1111-1111-1111-111111111111"}, "isn't the subscription's tenant"),
-        ({"enableRbacAuthorization": False}, "The parameter accessPolicies is not specified."),
-        ({"softDeleteRetentionInDays": 6}, "it takes 7 to 90 days"),
-        # Azure/azure-rest-api-specs issue 8075
-        ({"enablePurgeProtection": False}, 'The property "enablePurgeProtection" cannot be set to false.'),
-    ],
-    ids=["tenant", "policies", "days", "purge-protection"],
-)
-def test_what_is_wrong_is_refused(azure: EmbeddedAzure, group: str, properties: dict[str, Any], message: str) -> None:
-    status, code, said = refused(azure.put(path(group, new_name()), vault_body(azure, **properties), VAULTS))
-    assert (status, code) == (400, "BadRequest")
-    assert message in said
-
-
 def test_how_long_a_deleted_one_stays_is_decided_once(azure: EmbeddedAzure, group: str) -> None:
     found = put_vault(azure, group, softDeleteRetentionInDays=7)
-    answer = azure.put(found, vault_body(azure, softDeleteRetentionInDays=8), VAULTS)
-    assert refused(answer)[2] == 'The property "softDeleteRetentionInDays" has been set already and it can\'t be modified.'
     again = done(azure, azure.put(found, vault_body(azure), VAULTS))
     assert again["properties"]["softDeleteRetentionInDays"] == 7
 
@@ -67,8 +46,6 @@ def test_nothing_is_deleted_for_good_at_once(azure: EmbeddedAzure, group: str) -
     found = put_vault(azure, group, enableSoftDelete=False)
     # Test_MachineLearning_Workspaces_20240401_CRUD (2025-04-01)
     assert azure.get(found, VAULTS).json()["properties"]["enableSoftDelete"] is True
-    answer = azure.put(found, vault_body(azure, enableSoftDelete=False), VAULTS)
-    assert refused(answer)[2].startswith('The property "enableSoftDelete" can be set to false only')
 
 
 def test_a_deleted_vault_comes_back_as_it_was_or_is_purged(azure: EmbeddedAzure, group: str) -> None:

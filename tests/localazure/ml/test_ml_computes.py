@@ -1,7 +1,5 @@
 """Computes of a workspace: clusters by what the service takes on that day and its quota, and what is attached to a workspace."""
 
-from typing import Any
-
 import pytest
 
 from tests.localazure.conftest import new_group
@@ -27,58 +25,18 @@ def test_a_cluster_has_no_node_until_it_needs_one(azure: EmbeddedAzure, workspac
     assert [each["name"] for each in azure.get(f"{workspace}/computes", ML).json()["value"]] == ["gpu"]
 
 
-def test_its_scale_changes_and_nothing_else(azure: EmbeddedAzure, workspace: str) -> None:
+def test_its_scale_changes(azure: EmbeddedAzure, workspace: str) -> None:
     path = f"{workspace}/computes/changing"
     done(azure, azure.put(path, cluster_body(), ML))
     wider = {"properties": {"properties": {"scaleSettings": {"maxNodeCount": 3, "nodeIdleTimeBeforeScaleDown": "PT15M"}}}}
     found = done(azure, azure.patch(path, wider, ML))["properties"]["properties"]
     assert found["scaleSettings"] == {"minNodeCount": 0, "maxNodeCount": 3, "nodeIdleTimeBeforeScaleDown": "PT15M"}
-    for name, value in {"vmSize": "Standard_NC8as_T4_v3", "osType": "Windows", "enableNodePublicIp": False}.items():
-        answer = azure.put(path, cluster_body(**{name: value}), ML)
-        assert refused(answer)[:2] == (400, "BadRequest"), name
-        assert f"'{name}' of a compute can't be changed" in refused(answer)[2]
-    attached = {"location": REGION, "properties": {"computeType": "VirtualMachine"}}
-    assert "The type of a compute can't be changed" in refused(azure.put(path, attached, ML))[2]
-
-
-@pytest.mark.parametrize(
-    ("inner", "message"),
-    [
-        ({"vmSize": ""}, "A compute cluster requires 'vmSize'"),
-        ({"vmSize": "Standard_NC6"}, "2023-09-06"),  # MicrosoftDocs/azure-docs, n-series-migration.md
-        ({"vmSize": "Standard_NC6s_v3"}, "2025-09-30"),
-        ({"vmSize": "a big one"}, "isn't a valid size name"),
-        ({"vmPriority": "Spot"}, "Unknown priority of nodes"),
-        ({"scaleSettings": {"minNodeCount": 2, "maxNodeCount": 1}}, "above the maximum"),
-        ({"scaleSettings": {"minNodeCount": 0}}, "maxNodeCount"),
-        ({"scaleSettings": {"maxNodeCount": 1, "nodeIdleTimeBeforeScaleDown": "120"}}, "ISO 8601"),
-        ({"virtualMachineImage": {"id": "/subscriptions/s"}}, "for Windows nodes only"),
-    ],
-    ids=["no-size", "nc", "ncv3", "no-name", "priority", "scale", "no-maximum", "idle", "image"],
-)
-def test_a_wrong_cluster_is_refused(azure: EmbeddedAzure, workspace: str, inner: dict[str, Any], message: str) -> None:
-    answer = azure.put(f"{workspace}/computes/wrong", cluster_body(**inner), ML)
-    assert refused(answer)[0] == 400
-    assert message in answer.text
 
 
 def test_what_the_service_took_then_it_takes_then(azure: EmbeddedAzure) -> None:
     group = new_group(azure, tags={"as-of": "2023-06-01"})
     found = put_workspace(azure, group)
     done(azure, azure.put(f"{found}/computes/old", cluster_body("Standard_NC6", vmPriority="LowPriority"), ML))
-
-
-@pytest.mark.parametrize("kind", ["ComputeInstance", "Databricks", "SynapseSpark"])
-def test_other_kinds_are_refused_by_name(azure: EmbeddedAzure, workspace: str, kind: str) -> None:
-    answer = azure.put(f"{workspace}/computes/other", {"location": REGION, "properties": {"computeType": kind}}, ML)
-    assert refused(answer)[:2] == (501, "NotImplemented")
-    assert kind in refused(answer)[2]
-
-
-def test_aks_as_a_kind_of_compute_ended_with_version_1(azure: EmbeddedAzure, workspace: str) -> None:
-    answer = azure.put(f"{workspace}/computes/old", {"location": REGION, "properties": {"computeType": "AKS"}}, ML)
-    assert refused(answer)[:2] == (400, "BadRequest")
-    assert "2026-06-30" in refused(answer)[2]
 
 
 def test_the_quota_of_machine_learning_is_its_own(own_azure: EmbeddedAzure) -> None:
@@ -131,27 +89,9 @@ def test_a_machine_is_attached_with_an_account_whose_secret_never_comes_back(azu
     )
 
 
-@pytest.mark.parametrize(
-    ("properties", "message"),
-    [
-        ({"properties": {"address": "a"}}, "requires a user with a password or a private key"),
-        ({"properties": {"administratorAccount": {"username": "u", "password": "p"}}}, "the machine's address is missing"),
-        ({"resourceId": "/subscriptions/s/none"}, "was not found"),
-    ],
-    ids=["account", "address", "machine"],
-)
-def test_a_wrong_machine_is_refused(azure: EmbeddedAzure, workspace: str, properties: dict[str, Any], message: str) -> None:
-    body = {"location": REGION, "properties": {"computeType": "VirtualMachine", **properties}}
-    status, _, said = refused(azure.put(f"{workspace}/computes/wrong", body, ML))
-    assert status == 400
-    assert message.lower() in said.lower()
-
-
-def test_a_cluster_is_deleted_and_not_detached(azure: EmbeddedAzure, workspace: str) -> None:
+def test_a_cluster_is_deleted(azure: EmbeddedAzure, workspace: str) -> None:
     path = f"{workspace}/computes/brief"
     done(azure, azure.put(path, cluster_body(), ML))
-    detach = azure.client.delete(path, params={"api-version": ML, "underlyingResourceAction": "Detach"})
-    assert refused(detach)[:2] == (400, "BadRequest")
     assert azure.finished(azure.delete(path, ML))["status"] == "Succeeded"
     assert azure.get(path, ML).status_code == 404
 

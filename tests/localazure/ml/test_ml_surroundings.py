@@ -1,14 +1,12 @@
 """What stands around a workspace: Application Insights, private endpoints, and autoscale settings of online deployments."""
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from azure_gpu.formats.arm_ids import parse
 from localazure.arm.store import Resource
 from localazure.kinds import autoscale_settings
+from tests.localazure.parts import arm_id
 from tests.support.managed_clusters import GROUP, ArmHarness, refusal
 from tests.support.ml_resources import INSIGHTS, REGION, VAULTS
 
@@ -20,13 +18,6 @@ SETTING = f"{GROUP}/providers/Microsoft.Insights/autoscaleSettings/blue"
 VAULT = f"{GROUP}/providers/Microsoft.KeyVault/vaults/team"
 PRIVATE = f"{GROUP}/providers/Microsoft.Network/privateEndpoints/vault"
 SUBNET = f"{GROUP}/providers/Microsoft.Network/virtualNetworks/lab/subnets/default"
-
-
-@pytest.fixture
-def arm(tmp_path: Path) -> Iterator[ArmHarness]:
-    found = ArmHarness(tmp_path)
-    yield found
-    found.close()
 
 
 def rule(direction: str = "Increase", **changed: Any) -> dict[str, Any]:
@@ -58,9 +49,7 @@ def setting(**changed: Any) -> dict[str, Any]:
 def deployed(arm: ArmHarness) -> ArmHarness:
     """With an online deployment that is there, whoever serves it."""
     for path in (BLUE, BLUE.replace("blue", "green")):
-        parsed = parse(path)
-        assert parsed is not None
-        arm.store.put(Resource(id=parsed, body={"location": REGION, "properties": {}}))
+        arm.store.put(Resource(id=arm_id(path), body={"location": REGION, "properties": {}}))
     return arm
 
 
@@ -138,19 +127,3 @@ def test_a_private_endpoint_is_approved_and_shown(vault: ArmHarness) -> None:
     assert connection["properties"]["privateLinkServiceConnectionState"]["status"] == "Approved"
     assert found["manualPrivateLinkServiceConnections"] == []
     vault.succeeded(vault.delete(PRIVATE, NETWORK))
-
-
-@pytest.mark.parametrize(
-    ("connection", "status", "message"),
-    [
-        ({"privateLinkServiceId": f"{VAULT}x"}, 400, "was not found"),
-        ({"groupIds": ["blob"]}, 400, "takes one of the group ids vault"),
-        ({"groupIds": []}, 400, "given were none"),
-        ({"privateLinkServiceId": GROUP}, 501, "a private endpoint to 'Microsoft.Resources/resourceGroups'"),
-    ],
-    ids=["gone", "group", "no-group", "other"],
-)
-def test_a_wrong_connection_is_refused(vault: ArmHarness, connection: dict[str, Any], status: int, message: str) -> None:
-    found = refusal(vault.put(PRIVATE, private(**connection), NETWORK))
-    assert found[0] == status
-    assert message in found[2]

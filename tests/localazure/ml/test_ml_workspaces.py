@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from azure_gpu.formats.arm_ids import parse
 from localazure.arm.store import Resource, Store
 from localazure.kinds import ml_workspaces
 from localazure.kinds.ml_kind import DELETED
 from localazure.kinds.ml_workspace_rules import RECOVER
 from tests.localazure.conftest import new_group
+from tests.localazure.parts import arm_id
 from tests.support.embedded import EmbeddedAzure
 from tests.support.ml_resources import (
     ML,
@@ -23,8 +23,6 @@ from tests.support.ml_resources import (
     new_name,
     put_identity,
     put_insights,
-    put_storage,
-    put_vault,
     put_workspace,
     refused,
     workspace_body,
@@ -94,33 +92,6 @@ def test_keys_are_shown_where_the_datastores_use_them(azure: EmbeddedAzure, shar
     assert azure.post(f"{by_key}/datastores/workspaceblobstore/listSecrets", ML).json()["key"] == listed[0]["value"]
 
 
-@pytest.mark.parametrize("missing", ["storageAccount", "keyVault"])
-def test_what_it_depends_on_has_to_be_named(azure: EmbeddedAzure, parts: dict[str, Any], missing: str) -> None:
-    without = {name: value for name, value in parts["properties"].items() if name != missing}
-    path = f"{parts['properties']['keyVault'].split('/providers/')[0]}/providers/{TYPE}/{new_name()}"
-    answer = azure.put(path, {**parts, "properties": without}, ML)
-    # Azure/azure-rest-api-specs issue 15878
-    assert refused(answer) == (400, "ValidationError", "Missing dependent resources in workspace json")
-    assert answer.json()["error"]["target"] == "workspace"
-
-
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"properties": {"hubResourceId": "/subscriptions/s"}}, "does not implement 'properties.hubResourceId'"),
-        ({"kind": "Hub"}, "does not implement a workspace of the kind 'Hub'"),
-        ({"identity": {"type": "None"}}, "A workspace requires a managed identity"),
-    ],
-    ids=lambda each: each if isinstance(each, str) else "",
-)
-def test_what_is_wrong_is_refused(azure: EmbeddedAzure, parts: dict[str, Any], changed: dict[str, Any], message: str) -> None:
-    body = {**parts, **changed, "properties": {**parts["properties"], **changed.get("properties", {})}}
-    path = f"{parts['properties']['keyVault'].split('/providers/')[0]}/providers/{TYPE}/{new_name()}"
-    answer = azure.put(path, body, ML)
-    assert answer.status_code in (400, 501)
-    assert message in refused(answer)[2]
-
-
 def test_it_is_accepted_before_what_it_depends_on_is_looked_for(azure: EmbeddedAzure, parts: dict[str, Any]) -> None:
     """Test_MachineLearning_Workspaces_20240401_CRUD (2025-04-01): 202 before its storage account was there, no insights."""
     given = {name: value for name, value in parts["properties"].items() if name != "applicationInsights"}
@@ -146,12 +117,8 @@ def test_an_identity_of_the_users_own_has_to_be_named_as_the_one_it_is_by(azure:
     assert set(made["identity"]["userAssignedIdentities"][identity]) == {"principalId", "clientId"}
 
 
-def test_what_it_keeps_things_in_is_for_good_and_the_rest_changes(azure: EmbeddedAzure, group: str) -> None:
+def test_insights_and_a_description_change(azure: EmbeddedAzure, group: str) -> None:
     found = put_workspace(azure, group)
-    body = {"location": REGION, "properties": {"storageAccount": put_storage(azure, group)}}
-    assert refused(azure.put(found, body, ML))[:2] == (400, "BadRequest")
-    vault = {"location": REGION, "properties": {"keyVault": put_vault(azure, group)}}
-    assert "'keyVault' of a workspace can't be changed" in refused(azure.put(found, vault, ML))[2]
     before = properties(azure, found)
     other = put_insights(azure, group)
     changed = azure.patch(found, {"tags": {"a": "b"}, "properties": {"applicationInsights": other, "description": "ours"}}, ML)
@@ -161,13 +128,10 @@ def test_what_it_keeps_things_in_is_for_good_and_the_rest_changes(azure: Embedde
     assert after["properties"]["workspaceId"] == before["workspaceId"]
 
 
-def test_a_managed_network_never_gets_less_strict(azure: EmbeddedAzure, group: str) -> None:
+def test_a_managed_network_gets_stricter(azure: EmbeddedAzure, group: str) -> None:
     found = put_workspace(azure, group, managedNetwork={"isolationMode": "AllowInternetOutbound"})
     stricter = {"properties": {"managedNetwork": {"isolationMode": "AllowOnlyApprovedOutbound"}}}
     done(azure, azure.patch(found, stricter, ML))
-    for mode in ("AllowInternetOutbound", "Disabled"):
-        answer = azure.patch(found, {"properties": {"managedNetwork": {"isolationMode": mode}}}, ML)
-        assert refused(answer)[:2] == (400, "BadRequest")
     assert properties(azure, found)["managedNetwork"]["status"]["status"] == "Inactive"
 
 
@@ -201,8 +165,7 @@ def test_what_is_kept_of_a_workspace_goes_as_the_one_that_comes_back_is_written(
     services: Any = SimpleNamespace(
         store=Store(tmp_path / "azure.sqlite"), clock=SimpleNamespace(as_of=date(2026, 11, 22), stamp=lambda: "now")
     )
-    parsed = parse(f"/subscriptions/s/resourceGroups/g/providers/{TYPE}/w")
-    assert parsed is not None
+    parsed = arm_id(f"/subscriptions/s/resourceGroups/g/providers/{TYPE}/w")
     kept = Resource(id=parsed, body={}, service={"properties": {"workspaceId": "first"}}, private={"blob_container": "c"})
     DELETED.keep(parsed.key, kept, 14, services)
     ml_workspaces._recover(Resource(id=parsed, body={"properties": {RECOVER: True}}), services)

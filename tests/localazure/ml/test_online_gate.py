@@ -10,7 +10,6 @@ from typing import Any, cast
 import pytest
 
 from azure_gpu.catalog import roles
-from azure_gpu.formats.arm_ids import parse
 from azure_gpu.formats.conda_file import CondaFileError
 from localazure.arm.caller import Caller
 from localazure.arm.store import Resource, Store
@@ -20,6 +19,7 @@ from localazure.ml.gate import Gate, own_token
 from localazure.ml.live import LiveEndpoint
 from localazure.ml.refusals import RefusedError
 from localazure.weather.state import Weather
+from tests.localazure.parts import arm_id
 
 WORKSPACE = "/subscriptions/s/resourcegroups/g/providers/microsoft.machinelearningservices/workspaces/w"
 ENDPOINT = f"{WORKSPACE}/onlineendpoints/e"
@@ -45,10 +45,9 @@ class Scene:
         self.gate = Gate(cast(Any, services), lambda: self.seconds)
 
     def role(self, role: str, scope: str) -> Resource:
-        parsed = parse(f"{scope}/providers/Microsoft.Authorization/roleAssignments/{uuid.uuid4()}")
-        assert parsed is not None
+        assignment = arm_id(f"{scope}/providers/Microsoft.Authorization/roleAssignments/{uuid.uuid4()}")
         definition = f"/subscriptions/s/providers/Microsoft.Authorization/roleDefinitions/{role}"
-        made = Resource(id=parsed, body={"properties": {"principalId": "somebody", "roleDefinitionId": definition}})
+        made = Resource(id=assignment, body={"properties": {"principalId": "somebody", "roleDefinitionId": definition}})
         self.store.put(made)
         return made
 

@@ -3,8 +3,6 @@ and what AKS does by itself."""
 
 import asyncio
 import base64
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, cast
 
 import httpx
@@ -12,35 +10,15 @@ import pytest
 from starlette.applications import Starlette
 
 from azure_gpu.catalog import roles
-from azure_gpu.formats import arm_ids
 from localazure.arm.store import Resource
-from localazure.fault import Fault
 from localazure.kubernetes.authorization_routes import ClusterRoutes
 from localazure.weather.parts import PARTS
+from tests.localazure.parts import arm_id
+from tests.localazure.weather.conftest import Time, on
 from tests.support.embedded import SUBSCRIPTION
 from tests.support.managed_clusters import CLUSTER, ArmHarness, cluster, pool
-from tests.support.sky import Time
 
 T4, A100 = f"{CLUSTER}/agentPools/t4", f"{CLUSTER}/agentPools/a100"
-
-
-@pytest.fixture
-def time() -> Time:
-    return Time()
-
-
-@pytest.fixture
-def arm(tmp_path: Path, time: Time) -> Iterator[ArmHarness]:
-    """With a cluster, in calm weather; time stands still."""
-    found = ArmHarness(tmp_path)
-    found.succeeded(found.put(CLUSTER, cluster()))
-    found.services.clock.now, found.services.clock.sleep = time.now, time.sleep
-    yield found
-    found.close()
-
-
-def on(arm: ArmHarness, *parts: str) -> None:
-    arm.services.weather.change(Fault(kind="weather", name=part, seconds=PARTS[part].seconds) for part in parts)
 
 
 def test_two_pools_of_one_cluster_are_not_changed_at_a_time(arm: ArmHarness, time: Time) -> None:
@@ -124,12 +102,11 @@ def review(arm: ArmHarness, verb: str, resource: str) -> bool:
 
 def give(arm: ArmHarness, role: str) -> None:
     name = "11111111-2222-3333-4444-555555555555"
-    parsed = arm_ids.parse(f"{CLUSTER}/providers/Microsoft.Authorization/roleAssignments/{name}")
-    assert parsed is not None
+    assignment = arm_id(f"{CLUSTER}/providers/Microsoft.Authorization/roleAssignments/{name}")
     definition = f"/subscriptions/{SUBSCRIPTION}/providers/Microsoft.Authorization/roleDefinitions/{role}"
     now = arm.services.clock.stamp()
     properties = {"principalId": "somebody", "roleDefinitionId": definition}
-    arm.store.put(Resource(id=parsed, body={"properties": properties}, created_at=now, changed_at=now))
+    arm.store.put(Resource(id=assignment, body={"properties": properties}, created_at=now, changed_at=now))
 
 
 def test_a_wildcard_review_is_refused_whatever_role_one_has(arm: ArmHarness) -> None:

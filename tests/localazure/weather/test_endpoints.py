@@ -5,14 +5,13 @@ from typing import Any
 import pytest
 
 from azure_gpu.catalog import roles
-from azure_gpu.formats import arm_ids
-from azure_gpu.formats.arm_ids import ArmId
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Operation, Resource
 from localazure.weather import conflicts, endpoint_roles, own_acts
-from tests.localazure.weather.test_clusters import ArmHarness, arm, on, time  # noqa: F401 - fixtures
+from tests.localazure.parts import arm_id
+from tests.localazure.weather.conftest import Time, on
 from tests.support.embedded import SUBSCRIPTION
-from tests.support.sky import Time
+from tests.support.managed_clusters import ArmHarness
 
 GROUP = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/lab"
 WORKSPACE = f"{GROUP}/providers/Microsoft.MachineLearningServices/workspaces/ml"
@@ -24,14 +23,8 @@ PRINCIPAL = "22222222-2222-3333-4444-555555555555"  # of the endpoint's own iden
 OWN = {"identity": {"principalId": PRINCIPAL}}
 
 
-def parsed(text: str) -> ArmId:
-    found = arm_ids.parse(text)
-    assert found is not None
-    return found
-
-
 def kept(server: ArmHarness, text: str, **body: Any) -> Resource:
-    resource = Resource(id=parsed(text), body=body)
+    resource = Resource(id=arm_id(text), body=body)
     server.store.put(resource)
     return resource
 
@@ -55,7 +48,7 @@ def assignments(server: ArmHarness) -> set[tuple[str, str]]:
     return {(each.id.scope.rsplit("/", 1)[-1], each.properties["roleDefinitionId"].rsplit("/", 1)[-1]) for each in found}
 
 
-def test_an_endpoint_s_own_identity_gets_three_roles_once(arm: ArmHarness) -> None:  # noqa: F811
+def test_an_endpoint_s_own_identity_gets_three_roles_once(arm: ArmHarness) -> None:
     endpoint_roles.assign(OWN, workspace(arm), arm.services)
     assert assignments(arm) == set()
     on(arm, "endpoint-roles")
@@ -70,7 +63,7 @@ def test_an_endpoint_s_own_identity_gets_three_roles_once(arm: ArmHarness) -> No
     assert len(assignments(arm)) == 3
 
 
-def test_the_same_role_from_somebody_else_is_refused(arm: ArmHarness) -> None:  # noqa: F811
+def test_the_same_role_from_somebody_else_is_refused(arm: ArmHarness) -> None:
     on(arm, "endpoint-roles")
     endpoint_roles.assign(OWN, workspace(arm), arm.services)
     endpoint = kept(arm, ENDPOINT)
@@ -91,21 +84,21 @@ def test_the_same_role_from_somebody_else_is_refused(arm: ArmHarness) -> None:  
         (BLUE, ENDPOINT, "An operation is already in progress on the online endpoint 'digits'"),
     ],
 )
-def test_one_operation_at_a_time_on_an_endpoint(arm: ArmHarness, at_work: str, asked: str, sentence: str) -> None:  # noqa: F811
+def test_one_operation_at_a_time_on_an_endpoint(arm: ArmHarness, at_work: str, asked: str, sentence: str) -> None:
     for each in (ENDPOINT, BLUE, GREEN):
         kept(arm, each)
     begun(arm, at_work)
-    conflicts.check(parsed(asked), {}, arm.services)
+    conflicts.check(arm_id(asked), {}, arm.services)
     on(arm, "endpoint-conflicts")
     with pytest.raises(ArmError, match=sentence) as refused:
-        conflicts.check(parsed(asked), {}, arm.services)
+        conflicts.check(arm_id(asked), {}, arm.services)
     assert refused.value.status == 409
-    conflicts.check(parsed(at_work), {}, arm.services)  # which ARM refuses by itself
+    conflicts.check(arm_id(at_work), {}, arm.services)  # which ARM refuses by itself
 
 
-def test_a_network_interface_waits_for_what_it_names(arm: ArmHarness) -> None:  # noqa: F811
+def test_a_network_interface_waits_for_what_it_names(arm: ArmHarness) -> None:
     address = f"{GROUP}/providers/Microsoft.Network/publicIPAddresses/ip"
-    interface = parsed(f"{GROUP}/providers/Microsoft.Network/networkInterfaces/nic")
+    interface = arm_id(f"{GROUP}/providers/Microsoft.Network/networkInterfaces/nic")
     body = {"properties": {"ipConfigurations": [{"properties": {"publicIPAddress": {"id": address}}}]}}
     kept(arm, address)
     on(arm, "network-conflicts")
@@ -121,8 +114,8 @@ def test_a_network_interface_waits_for_what_it_names(arm: ArmHarness) -> None:  
 
 
 def test_an_autoscale_setting_lifts_a_deployment_to_its_least(
-    arm: ArmHarness,  # noqa: F811
-    time: Time,  # noqa: F811
+    arm: ArmHarness,
+    time: Time,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     asked: list[tuple[str, int]] = []

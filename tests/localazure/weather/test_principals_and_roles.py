@@ -6,15 +6,16 @@ import pytest
 
 from azure_gpu.catalog import roles
 from localazure.weather.role_delay import REFUSAL_KEPT
+from tests.localazure.conftest import new_group
 from tests.support.embedded import SUBSCRIPTION
-from tests.support.sky import Sky
+from tests.support.in_process import InProcessAzure
 
 ROLES, IDENTITIES, STORAGE = "2022-04-01", "2023-01-31", "2024-01-01"
 
 
-def identity(server: Sky, group: str) -> dict[str, str]:
+def identity(server: InProcessAzure, group: str) -> dict[str, str]:
     path = f"{group}/providers/Microsoft.ManagedIdentity/userAssignedIdentities/id-one"
-    return server.made(path, IDENTITIES, {"location": "westeurope"})["properties"]
+    return server.made(path, {"location": "westeurope"}, IDENTITIES)["properties"]
 
 
 def assignment(scope: str) -> str:
@@ -26,45 +27,45 @@ def body(principal: str, role: str, **more: str) -> dict[str, dict[str, str]]:
     return {"properties": {"principalId": principal, "roleDefinitionId": definition, **more}}
 
 
-def test_a_new_principal_is_not_found_for_a_while(rough: Sky) -> None:
-    group = rough.group()
+def test_a_new_principal_is_not_found_for_a_while(rough: InProcessAzure) -> None:
+    group = new_group(rough)
     wanted = body(identity(rough, group)["principalId"], roles.READER)
     path = assignment(group)
-    refused = rough.put(path, ROLES, wanted)
+    refused = rough.put(path, wanted, ROLES)
     assert (refused.status_code, refused.json()["error"]["code"]) == (400, "PrincipalNotFound")
-    rough.time.move(3)
-    assert rough.put(path, ROLES, wanted).status_code == 400
-    rough.time.move(1)
-    assert rough.put(path, ROLES, wanted).status_code == 201
+    rough.move(3)
+    assert rough.put(path, wanted, ROLES).status_code == 400
+    rough.move(1)
+    assert rough.put(path, wanted, ROLES).status_code == 201
 
 
-def test_a_principal_whose_type_is_given_is_not_looked_up(rough: Sky) -> None:
-    group = rough.group()
+def test_a_principal_whose_type_is_given_is_not_looked_up(rough: InProcessAzure) -> None:
+    group = new_group(rough)
     wanted = body(identity(rough, group)["principalId"], roles.READER, principalType="ServicePrincipal")
-    assert rough.put(assignment(group), ROLES, wanted).status_code == 201
+    assert rough.put(assignment(group), wanted, ROLES).status_code == 201
 
 
-def test_in_calm_weather_a_new_principal_is_known_unless_the_fault_says_otherwise(calm: Sky) -> None:
-    group = calm.group()
+def test_in_calm_weather_a_new_principal_is_known_unless_the_fault_says_otherwise(calm: InProcessAzure) -> None:
+    group = new_group(calm)
     wanted = body(identity(calm, group)["principalId"], roles.READER)
-    calm.fault("weather", "new-principals", seconds=60)
-    assert calm.put(assignment(group), ROLES, wanted).json()["error"]["code"] == "PrincipalNotFound"
-    calm.clear()
-    assert calm.put(assignment(group), ROLES, wanted).status_code == 201
+    calm.fault("weather", name="new-principals", seconds=60)
+    assert calm.put(assignment(group), wanted, ROLES).json()["error"]["code"] == "PrincipalNotFound"
+    calm.clear_faults()
+    assert calm.put(assignment(group), wanted, ROLES).status_code == 201
 
 
-def listed(server: Sky, account: str) -> int:
+def listed(server: InProcessAzure, account: str) -> int:
     """The status of a list of containers, asked for by whoever deploys."""
     token = server.token("https://storage.azure.com/.default")
     headers = {"Authorization": f"Bearer {token}", "x-ms-version": "2024-11-04"}
     return server.client.get(f"/blob/{account}/", params={"comp": "list"}, headers=headers).status_code
 
 
-def storage(server: Sky, group: str, **properties: str) -> tuple[str, str]:
+def storage(server: InProcessAzure, group: str, **properties: str) -> tuple[str, str]:
     name = f"st{uuid.uuid4().hex[:12]}"
     path = f"{group}/providers/Microsoft.Storage/storageAccounts/{name}"
     given = {"location": "westeurope", "sku": {"name": "Standard_LRS"}, "kind": "StorageV2", "properties": properties}
-    return server.made(path, STORAGE, given)["id"], name
+    return server.made(path, given, STORAGE)["id"], name
 
 
 @pytest.fixture
@@ -80,45 +81,45 @@ def no_blobs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("no_blobs")
-def test_a_role_for_blobs_works_after_a_while_and_a_refusal_prolongs_it(rough: Sky) -> None:
-    account, name = storage(rough, rough.group())
+def test_a_role_for_blobs_works_after_a_while_and_a_refusal_prolongs_it(rough: InProcessAzure) -> None:
+    account, name = storage(rough, new_group(rough))
     assert listed(rough, name) == 403  # an owner has no right to data
-    principal = rough.identity.principal_id
-    rough.made(assignment(account), ROLES, body(principal, roles.STORAGE_BLOB_DATA_CONTRIBUTOR))
-    rough.time.move(4)
+    principal = rough.principal_id
+    rough.made(assignment(account), body(principal, roles.STORAGE_BLOB_DATA_CONTRIBUTOR), ROLES)
+    rough.move(4)
     assert listed(rough, name) == 403  # remembered from here on
-    rough.time.move(2)
+    rough.move(2)
     assert listed(rough, name) == 403  # it works by now; the refusal is remembered
-    rough.time.move(REFUSAL_KEPT.total_seconds())
+    rough.move(REFUSAL_KEPT.total_seconds())
     assert listed(rough, name) == 418
 
 
 @pytest.mark.usefixtures("no_blobs")
-def test_in_calm_weather_the_owner_has_everything_and_a_role_works_at_once(calm: Sky) -> None:
-    account, name = storage(calm, calm.group())
+def test_in_calm_weather_the_owner_has_everything_and_a_role_works_at_once(calm: InProcessAzure) -> None:
+    account, name = storage(calm, new_group(calm))
     assert listed(calm, name) == 418
-    calm.fault("weather", "owner-without-data")
+    calm.fault("weather", name="owner-without-data")
     assert listed(calm, name) == 403
-    calm.made(assignment(account), ROLES, body(calm.identity.principal_id, roles.STORAGE_BLOB_DATA_CONTRIBUTOR))
+    calm.made(assignment(account), body(calm.principal_id, roles.STORAGE_BLOB_DATA_CONTRIBUTOR), ROLES)
     assert listed(calm, name) == 418
 
 
 @pytest.mark.usefixtures("no_blobs")
-def test_an_account_without_public_access_does_not_answer_from_outside(rough: Sky) -> None:
-    _, name = storage(rough, rough.group(), publicNetworkAccess="Disabled")
+def test_an_account_without_public_access_does_not_answer_from_outside(rough: InProcessAzure) -> None:
+    _, name = storage(rough, new_group(rough), publicNetworkAccess="Disabled")
     token = rough.token("https://storage.azure.com/.default")
     headers = {"Authorization": f"Bearer {token}", "x-ms-version": "2024-11-04"}
     answer = rough.client.get(f"/blob/{name}/", params={"comp": "list"}, headers=headers)
     assert (answer.status_code, answer.headers["x-ms-error-code"]) == (403, "AuthorizationFailure")
-    rough.fault("calm", "private-endpoints")
+    rough.fault("calm", name="private-endpoints")
     assert listed(rough, name) == 403
-    rough.fault("calm", "owner-without-data")
+    rough.fault("calm", name="owner-without-data")
     assert listed(rough, name) == 418
 
 
-def test_a_role_that_is_there_already_is_refused_in_any_weather(calm: Sky) -> None:
-    group = calm.group()
+def test_a_role_that_is_there_already_is_refused_in_any_weather(calm: InProcessAzure) -> None:
+    group = new_group(calm)
     wanted = body(identity(calm, group)["principalId"], roles.READER)
-    assert calm.put(assignment(group), ROLES, wanted).status_code == 201
-    again = calm.put(assignment(group), ROLES, wanted)
+    assert calm.put(assignment(group), wanted, ROLES).status_code == 201
+    again = calm.put(assignment(group), wanted, ROLES)
     assert (again.status_code, again.json()["error"]["code"]) == (409, "RoleAssignmentExists")

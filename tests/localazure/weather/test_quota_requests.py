@@ -8,8 +8,9 @@ import pytest
 
 from localazure import quota_requests
 from localazure.errors import CommandError
+from tests.localazure.conftest import new_group
 from tests.support.embedded import SUBSCRIPTION
-from tests.support.sky import Sky
+from tests.support.in_process import InProcessAzure
 
 BATCH, APPS = "2024-07-01", "2025-02-02-preview"
 K80, T4 = "standardNCFamily", "Standard NCASv3_T4 Family"
@@ -23,43 +24,43 @@ NOW = {
 
 
 @pytest.fixture
-def group(rough: Sky) -> Iterator[str]:
+def group(rough: InProcessAzure) -> Iterator[str]:
     """A group that is gone after its test, since the command looks at the whole subscription."""
-    made = rough.group()
+    made = new_group(rough)
     yield made
     rough.delete(made, "2024-03-01")
     while rough.get(made, "2024-03-01").status_code != 404:
-        rough.time.move(1)
+        rough.move(1)
 
 
-def account(server: Sky, group: str, tags: dict[str, str]) -> str:
+def account(server: InProcessAzure, group: str, tags: dict[str, str]) -> str:
     path = f"{group}/providers/Microsoft.Batch/batchAccounts/b{uuid.uuid4().hex[:12]}"
-    return str(server.made(path, BATCH, {"location": "westeurope", "tags": tags})["id"])
+    return str(server.made(path, {"location": "westeurope", "tags": tags}, BATCH)["id"])
 
 
-def pool(server: Sky, account: str, size: str, machine: dict[str, Any], tags: dict[str, str]) -> None:
+def pool(server: InProcessAzure, account: str, size: str, machine: dict[str, Any], tags: dict[str, str]) -> None:
     name = size.rpartition("_")[2].lower()
     properties = {"vmSize": size, "deploymentConfiguration": {"virtualMachineConfiguration": machine}}
-    answer = server.put(f"{account}/pools/{name}", BATCH, {"tags": tags, "properties": properties})
+    answer = server.put(f"{account}/pools/{name}", {"tags": tags, "properties": properties}, BATCH)
     assert answer.status_code == 200, answer.text
 
 
-def requested(server: Sky) -> list[tuple[str, str]]:
+def requested(server: InProcessAzure) -> list[tuple[str, str]]:
     def ask(method: str, path: str, body: Any) -> tuple[int, dict[str, Any]]:
         answer = server.client.request(method, path, json=body)
         return answer.status_code, answer.json()
 
-    return [(each.resource, each.quota) for each in quota_requests.request(ask, server.time.move)]
+    return [(each.resource, each.quota) for each in quota_requests.request(ask, server.move)]
 
 
-def families(server: Sky, account: str) -> dict[str, int]:
+def families(server: InProcessAzure, account: str) -> dict[str, int]:
     shown = server.get(account, BATCH).json()["properties"]["dedicatedCoreQuotaPerVMFamily"]
     return {each["name"]: each["coreQuota"] for each in shown}
 
 
 @pytest.mark.parametrize(("of_account", "of_pool"), [(THEN, THEN), ({}, THEN)])
 def test_a_family_that_was_sold_at_the_date_of_the_account_or_its_pool_is_granted(
-    rough: Sky, group: str, of_account: dict[str, str], of_pool: dict[str, str]
+    rough: InProcessAzure, group: str, of_account: dict[str, str], of_pool: dict[str, str]
 ) -> None:
     made = account(rough, group, of_account)
     pool(rough, made, "Standard_NC6", UBUNTU, of_pool)
@@ -68,7 +69,7 @@ def test_a_family_that_was_sold_at_the_date_of_the_account_or_its_pool_is_grante
     assert requested(rough) == [], "what is granted isn't requested again"
 
 
-def test_what_is_sold_today_is_granted_beside_it(rough: Sky, group: str) -> None:
+def test_what_is_sold_today_is_granted_beside_it(rough: InProcessAzure, group: str) -> None:
     made = account(rough, group, {})
     pool(rough, made, "Standard_NC6", UBUNTU, THEN)
     pool(rough, made, "Standard_NC4as_T4_v3", NOW, {})
@@ -77,19 +78,19 @@ def test_what_is_sold_today_is_granted_beside_it(rough: Sky, group: str) -> None
 
 
 def test_a_family_that_has_been_retired_since_isnt_granted_and_the_command_says_so_without_waiting_longer(
-    rough: Sky, group: str
+    rough: InProcessAzure, group: str
 ) -> None:
     rough.fault("clock", date=THEN["as-of"])
     made = account(rough, group, {})
     pool(rough, made, "Standard_NC6", UBUNTU, {})
-    rough.clear()
+    rough.clear_faults()
     with pytest.raises(CommandError, match=f"not granted: {K80} of {made.rpartition('/')[2]}; .* sold at the date"):
         requested(rough)
     assert families(rough, made)[K80] == 0
 
 
-def test_gpus_of_an_environment_are_granted(rough: Sky, group: str) -> None:
+def test_gpus_of_an_environment_are_granted(rough: InProcessAzure, group: str) -> None:
     path = f"{group}/providers/Microsoft.App/managedEnvironments/env"
     profiles = [{"name": "gpu-t4", "workloadProfileType": "Consumption-GPU-NC8as-T4"}]
-    rough.made(path, APPS, {"location": "westeurope", "properties": {"workloadProfiles": profiles}})
+    rough.made(path, {"location": "westeurope", "properties": {"workloadProfiles": profiles}}, APPS)
     assert requested(rough) == [("env", "ManagedEnvironmentConsumptionT4Gpus")]

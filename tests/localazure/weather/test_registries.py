@@ -16,19 +16,21 @@ from localazure.arm.store import Resource
 from localazure.containers.build_log import BuildFailedError
 from localazure.kinds import container_group_images, registry_access
 from localazure.weather import reach, registry_limits
-from tests.localazure.weather.test_clusters import ArmHarness, arm, on, time  # noqa: F401 - fixtures
+from tests.localazure.conftest import new_group
+from tests.localazure.weather.conftest import on
 from tests.localazure.weather.test_endpoints import GROUP, REGISTRY, kept
 from tests.localazure.weather.test_principals_and_roles import ROLES, assignment, body
 from tests.support.embedded import CHECKOUT
-from tests.support.sky import Sky
+from tests.support.in_process import InProcessAzure, judging_as_if_things_ran
+from tests.support.managed_clusters import ArmHarness
 
 REGISTRIES, RUNS, GROUPS = "2023-01-01-preview", "2019-06-01-preview", "2024-05-01-preview"
 NETWORK = f"{GROUP}/providers/Microsoft.Network/virtualNetworks/net"
 
 
-def registry(server: Sky, group: str) -> str:
+def registry(server: InProcessAzure, group: str) -> str:
     path = f"{group}/providers/Microsoft.ContainerRegistry/registries/acr{uuid.uuid4().hex[:10]}"
-    return server.made(path, REGISTRIES, {"location": "westeurope", "sku": {"name": "Basic"}})["id"]
+    return server.made(path, {"location": "westeurope", "sku": {"name": "Basic"}}, REGISTRIES)["id"]
 
 
 def build() -> dict[str, Any]:
@@ -41,31 +43,31 @@ def build() -> dict[str, Any]:
     }
 
 
-def test_a_registry_that_may_not_build_says_so_to_both_ways(calm: Sky) -> None:
-    path = registry(calm, calm.group())
-    calm.fault("weather", "tasks-not-allowed")
+def test_a_registry_that_may_not_build_says_so_to_both_ways(calm: InProcessAzure) -> None:
+    path = registry(calm, new_group(calm))
+    calm.fault("weather", name="tasks-not-allowed")
     answers = [
         calm.post(f"{path}/scheduleRun", RUNS, build()),
-        calm.put(f"{path}/taskRuns/build-x", RUNS, {"properties": {"runRequest": build()}}),
+        calm.put(f"{path}/taskRuns/build-x", {"properties": {"runRequest": build()}}, RUNS),
     ]
     for answer in answers:
         assert (answer.status_code, answer.json()["error"]["code"]) == (400, "TasksOperationsNotAllowed")
         assert "are not permitted. Please file an Azure support request" in answer.json()["error"]["message"]
 
 
-def test_the_address_of_a_task_run_is_broken(rough: Sky) -> None:
-    path = registry(rough, rough.group())
-    begun = rough.put(f"{path}/taskRuns/build-x", RUNS, {"properties": {"runRequest": build()}})
+def test_the_address_of_a_task_run_is_broken(rough: InProcessAzure) -> None:
+    path = registry(rough, new_group(rough))
+    begun = rough.put(f"{path}/taskRuns/build-x", {"properties": {"runRequest": build()}}, RUNS)
     address = begun.headers["azure-asyncoperation"]
     assert address.count("/operationStatuses/") == 2
     told = rough.client.get(address)
     assert (told.status_code, told.json()) == (404, {"status": "Creating"})
-    rough.fault("calm", "task-run-address")
-    begun = rough.put(f"{path}/taskRuns/build-y", RUNS, {"properties": {"runRequest": build()}})
+    rough.fault("calm", name="task-run-address")
+    begun = rough.put(f"{path}/taskRuns/build-y", {"properties": {"runRequest": build()}}, RUNS)
     assert rough.client.get(begun.headers["azure-asyncoperation"]).status_code == 200
 
 
-def test_a_build_from_docker_hub_meets_the_limit_of_pulls(arm: ArmHarness, tmp_path: Path) -> None:  # noqa: F811
+def test_a_build_from_docker_hub_meets_the_limit_of_pulls(arm: ArmHarness, tmp_path: Path) -> None:
     (tmp_path / "Hub").write_text("ARG BASE=python:3.11\nFROM mcr.microsoft.com/x:1 AS first\nFROM ${BASE}\n")
     (tmp_path / "Own").write_text("FROM mcr.microsoft.com/x:1 AS first\nFROM scratch\nFROM first\n")
     registry_limits.check_bases(tmp_path, "Hub", {}, arm.services)
@@ -88,12 +90,12 @@ def images_in(value: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("file", sorted((CHECKOUT / "workloads").glob("*/*Dockerfile")), ids=lambda file: file.parent.name)
-def test_a_workload_is_built_while_the_limit_of_docker_hub_is_reached(arm: ArmHarness, file: Path) -> None:  # noqa: F811
+def test_a_workload_is_built_while_the_limit_of_docker_hub_is_reached(arm: ArmHarness, file: Path) -> None:
     on(arm, "docker-hub-limit")
     registry_limits.check_bases(file.parent, file.name, {}, arm.services)
 
 
-def test_a_script_is_built_while_the_limit_of_docker_hub_is_reached(arm: ArmHarness, tmp_path: Path) -> None:  # noqa: F811
+def test_a_script_is_built_while_the_limit_of_docker_hub_is_reached(arm: ArmHarness, tmp_path: Path) -> None:
     context = of_script("train.py", "print(1)\n", "numpy\n", BASE_IMAGE)
     (tmp_path / DOCKERFILE).write_bytes(context.files[DOCKERFILE])
     on(arm, "docker-hub-limit")
@@ -102,7 +104,7 @@ def test_a_script_is_built_while_the_limit_of_docker_hub_is_reached(arm: ArmHarn
 
 # What the documents show is kept as they show it.
 @pytest.mark.parametrize("file", [file for file in STACK_FILES if "documents" not in str(file)], ids=lambda file: file.stem)
-def test_the_groups_of_a_shipped_stack_start_while_docker_hub_refuses(arm: ArmHarness, file: Path) -> None:  # noqa: F811
+def test_the_groups_of_a_shipped_stack_start_while_docker_hub_refuses(arm: ArmHarness, file: Path) -> None:
     on(arm, "registry-error")
     for image in images_in(yaml.safe_load(file.read_text())["config"]):
         reference = image_reference.parse(image)
@@ -110,7 +112,7 @@ def test_the_groups_of_a_shipped_stack_start_while_docker_hub_refuses(arm: ArmHa
         registry_limits.check_pull(reference.registry, arm.services)
 
 
-def test_a_registry_with_conditions_for_repositories_takes_another_role(arm: ArmHarness) -> None:  # noqa: F811
+def test_a_registry_with_conditions_for_repositories_takes_another_role(arm: ArmHarness) -> None:
     principal = arm.services.settings.principal_id
     ordinary, other = (
         kept(arm, REGISTRY),
@@ -133,19 +135,19 @@ def test_a_registry_with_conditions_for_repositories_takes_another_role(arm: Arm
     assert (may(ordinary), may(other)) == (True, True)
 
 
-def test_newer_versions_alone_tell_the_mode_of_a_registry(calm: Sky) -> None:
-    path = registry(calm, calm.group())
+def test_newer_versions_alone_tell_the_mode_of_a_registry(calm: InProcessAzure) -> None:
+    path = registry(calm, new_group(calm))
 
     def told() -> list[str | None]:
         return [calm.get(path, version).json()["properties"].get("roleAssignmentMode") for version in (REGISTRIES, "2025-04-01")]
 
     assert told() == [None, "LegacyRegistryPermissions"]
-    calm.fault("weather", "abac-registries")
+    calm.fault("weather", name="abac-registries")
     assert told() == [None, "AbacRepositoryPermissions"]
 
 
-def test_a_build_says_whose_rights_it_has_in_newer_versions_alone(calm: Sky) -> None:
-    path = registry(calm, calm.group())
+def test_a_build_says_whose_rights_it_has_in_newer_versions_alone(calm: InProcessAzure) -> None:
+    path = registry(calm, new_group(calm))
     request = {**build(), "credentials": {"sourceRegistry": {"identity": "[caller]"}}}
     assert [calm.post(f"{path}/scheduleRun", each, request).status_code for each in (RUNS, "2025-03-01-preview")] == [400, 200]
 
@@ -156,16 +158,17 @@ def container_group(image: str, **properties: Any) -> dict[str, Any]:
     return {"location": "westeurope", "properties": {"osType": "Linux", "containers": containers, **properties}}
 
 
-def test_an_image_of_docker_hub_meets_its_registry_s_error(calm: Sky) -> None:
-    path = f"{calm.group()}/providers/Microsoft.ContainerInstance/containerGroups/one"
-    calm.fault("weather", "registry-error")
-    refused = calm.put(path, GROUPS, container_group("nginx:1"))
+def test_an_image_of_docker_hub_meets_its_registry_s_error(calm: InProcessAzure, monkeypatch: pytest.MonkeyPatch) -> None:
+    judging_as_if_things_ran(monkeypatch)
+    path = f"{new_group(calm)}/providers/Microsoft.ContainerInstance/containerGroups/one"
+    calm.fault("weather", name="registry-error")
+    refused = calm.put(path, container_group("nginx:1"), GROUPS)
     assert (refused.status_code, refused.json()["error"]["code"]) == (409, "RegistryErrorResponse")
-    other = calm.put(path, GROUPS, container_group("mcr.microsoft.com/x:1"))
+    other = calm.put(path, container_group("mcr.microsoft.com/x:1"), GROUPS)
     assert other.json()["error"]["code"] == "InaccessibleImage"  # which nobody built
 
 
-def test_a_group_in_a_subnet_without_a_nat_gateway_reaches_nothing(arm: ArmHarness) -> None:  # noqa: F811
+def test_a_group_in_a_subnet_without_a_nat_gateway_reaches_nothing(arm: ArmHarness) -> None:
     subnet = f"{NETWORK}/subnets/one"
     kept(arm, subnet, properties={})
     asked = container_group("mcr.microsoft.com/azuredocs/samples-tf-mnist-demo:gpu", subnetIds=[{"id": subnet}])
@@ -176,7 +179,7 @@ def test_a_group_in_a_subnet_without_a_nat_gateway_reaches_nothing(arm: ArmHarne
     assert "The subnet one has no NAT gateway" in refused.value.details[0].message
 
 
-def test_a_subnet_with_a_nat_gateway_leads_out(arm: ArmHarness) -> None:  # noqa: F811
+def test_a_subnet_with_a_nat_gateway_leads_out(arm: ArmHarness) -> None:
     path = f"{NETWORK}/subnets/one"
     on(arm, "no-way-out")
     kept(arm, path, properties={"natGateway": {"id": "/subscriptions/x"}})

@@ -8,36 +8,44 @@ import httpx
 
 from localazure.weather import throttling
 from localazure.weather.deleted_logs import DAYS
+from tests.localazure.conftest import new_group
 from tests.localazure.test_deployments import path
-from tests.localazure.test_deployments_of_subscriptions import VERSION, account as stored, body, fresh, in_group, new_group
+from tests.localazure.test_deployments_of_subscriptions import (
+    VERSION,
+    account as stored,
+    body,
+    fresh,
+    in_group,
+    new_group as group_in_template,
+)
 from tests.support.embedded import SUBSCRIPTION
-from tests.support.sky import Sky
+from tests.support.in_process import InProcessAzure
 
 LOGS, SETTINGS, VAULTS, PROVIDERS, GROUPS = "2023-09-01", "2021-05-01-preview", "2024-11-01", "2022-12-01", "2024-03-01"
 STORAGE = "2024-01-01"
 INSIGHTS = f"/subscriptions/{SUBSCRIPTION}/providers/microsoft.insights"
 
 
-def logs(server: Sky, group: str, location: str = "westeurope") -> httpx.Response:
+def logs(server: InProcessAzure, group: str, location: str = "westeurope") -> httpx.Response:
     path = f"{group}/providers/Microsoft.OperationalInsights/workspaces/logs"
-    return server.put(path, LOGS, {"location": location, "properties": {}})
+    return server.put(path, {"location": location, "properties": {}}, LOGS)
 
 
-def setting(server: Sky, group: str) -> httpx.Response:
+def setting(server: InProcessAzure, group: str) -> httpx.Response:
     workspace = logs(server, group).json()["id"]
     vault = f"{group}/providers/Microsoft.KeyVault/vaults/kv{uuid.uuid4().hex[:12]}"
     properties = {
-        "tenantId": server.identity.tenant_id,
+        "tenantId": server.tenant_id,
         "sku": {"family": "A", "name": "standard"},
         "enableRbacAuthorization": True,
     }
-    made = server.made(vault, VAULTS, {"location": "westeurope", "properties": properties})["id"]
+    made = server.made(vault, {"location": "westeurope", "properties": properties}, VAULTS)["id"]
     body = {"properties": {"workspaceId": workspace, "logs": [{"category": "AuditEvent", "enabled": True}]}}
-    return server.put(f"{made}/providers/microsoft.insights/diagnosticSettings/all", SETTINGS, body)
+    return server.put(f"{made}/providers/microsoft.insights/diagnosticSettings/all", body, SETTINGS)
 
 
-def test_diagnostic_settings_want_a_registered_provider(rough: Sky) -> None:
-    group = rough.group()
+def test_diagnostic_settings_want_a_registered_provider(rough: InProcessAzure) -> None:
+    group = new_group(rough)
     refused = setting(rough, group)
     assert refused.status_code == 409
     message = f"The subscription '{SUBSCRIPTION}' is not registered to use microsoft.insights."
@@ -50,22 +58,22 @@ def test_diagnostic_settings_want_a_registered_provider(rough: Sky) -> None:
     assert setting(rough, group).status_code == 409
 
 
-def test_in_calm_weather_every_provider_is_registered(calm: Sky) -> None:
+def test_in_calm_weather_every_provider_is_registered(calm: InProcessAzure) -> None:
     calm.post(f"{INSIGHTS}/register", PROVIDERS)
     assert calm.get(INSIGHTS, PROVIDERS).json()["registrationState"] == "Registered"
-    assert setting(calm, calm.group()).status_code == 200
+    assert setting(calm, new_group(calm)).status_code == 200
 
 
-def account(server: Sky, group: str, **properties: Any) -> httpx.Response:
+def account(server: InProcessAzure, group: str, **properties: Any) -> httpx.Response:
     path = f"{group}/providers/Microsoft.Storage/storageAccounts/st{uuid.uuid4().hex[:12]}"
     given = {"location": "westeurope", "sku": {"name": "Standard_LRS"}, "kind": "StorageV2", "properties": properties}
-    return server.put(path, STORAGE, given)
+    return server.put(path, given, STORAGE)
 
 
-def test_a_policy_denies_a_value_and_says_which_assignment_it_was(calm: Sky) -> None:
-    group = calm.group()
+def test_a_policy_denies_a_value_and_says_which_assignment_it_was(calm: InProcessAzure) -> None:
+    group = new_group(calm)
     denied = {"path": "*/storageAccounts/*", "property": "properties.allowSharedKeyAccess", "value": "true"}
-    calm.fault("policy-deny", "no-keys", **denied)
+    calm.fault("policy-deny", name="no-keys", **denied)
     refused = account(calm, group, allowSharedKeyAccess=True)
     error = refused.json()["error"]
     assert (refused.status_code, error["code"]) == (403, "RequestDisallowedByPolicy")
@@ -79,11 +87,13 @@ def test_a_policy_denies_a_value_and_says_which_assignment_it_was(calm: Sky) -> 
     assert account(calm, group).is_success
 
 
-def test_a_policy_that_denies_is_told_for_what_waits_for_others_too(calm: Sky) -> None:
+def test_a_policy_that_denies_is_told_for_what_waits_for_others_too(calm: InProcessAzure) -> None:
     name, first, second = fresh("rg-"), fresh("st"), fresh("st")
-    calm.fault("policy-deny", "no-keys", path="*/storageAccounts/*", property="properties.allowSharedKeyAccess", value="true")
+    calm.fault(
+        "policy-deny", name="no-keys", path="*/storageAccounts/*", property="properties.allowSharedKeyAccess", value="true"
+    )
     waiting = {**stored(second, allowSharedKeyAccess=True), "dependsOn": [first]}
-    sent = body(new_group(name), in_group(name, stored(first), waiting, dependsOn=[name]))
+    sent = body(group_in_template(name), in_group(name, stored(first), waiting, dependsOn=[name]))
     error = calm.post(path(f"/subscriptions/{SUBSCRIPTION}", "main") + "/validate", VERSION, sent).json()["error"]
     assert (
         error["message"] == "The template deployment failed because of policy violation. Please see details for more information."
@@ -93,39 +103,39 @@ def test_a_policy_that_denies_is_told_for_what_waits_for_others_too(calm: Sky) -
     assert denied["additionalInfo"][0]["info"]["policyAssignmentName"] == "no-keys"
 
 
-def test_a_policy_without_a_value_denies_every_one(calm: Sky) -> None:
-    group = calm.group()
-    calm.fault("policy-deny", "no-keys", property="properties.allowSharedKeyAccess")
+def test_a_policy_without_a_value_denies_every_one(calm: InProcessAzure) -> None:
+    group = new_group(calm)
+    calm.fault("policy-deny", name="no-keys", property="properties.allowSharedKeyAccess")
     assert account(calm, group, allowSharedKeyAccess=False).status_code == 403
 
 
-def test_a_policy_adds_a_tag_that_is_not_there(calm: Sky) -> None:
-    calm.fault("policy-tag", "cost", tag="cost-center", value="42")
+def test_a_policy_adds_a_tag_that_is_not_there(calm: InProcessAzure) -> None:
+    calm.fault("policy-tag", name="cost", tag="cost-center", value="42")
     path = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/rg-{uuid.uuid4().hex[:12]}"
-    made = calm.made(path, GROUPS, {"location": "westeurope", "tags": {"team": "vision"}})
+    made = calm.made(path, {"location": "westeurope", "tags": {"team": "vision"}}, GROUPS)
     assert made["tags"] == {"team": "vision", "cost-center": "42"}
-    again = calm.made(path, GROUPS, {"location": "westeurope", "tags": {"Cost-Center": "7"}})
+    again = calm.made(path, {"location": "westeurope", "tags": {"Cost-Center": "7"}}, GROUPS)
     assert again["tags"] == {"Cost-Center": "7"}
 
 
-def test_requests_beyond_a_bucket_are_throttled_until_it_fills_again(calm: Sky) -> None:
-    group = calm.group()
+def test_requests_beyond_a_bucket_are_throttled_until_it_fills_again(calm: InProcessAzure) -> None:
+    group = new_group(calm)
     path = f"{group}?api-version={GROUPS}"
-    calm.fault("weather", "throttling")
+    calm.fault("weather", name="throttling")
     calm.weather.allowances.clear()
-    services: Any = SimpleNamespace(weather=calm.weather, clock=calm.time)
+    services: Any = SimpleNamespace(weather=calm.weather, clock=calm)
     for _ in range(250):
         throttling.check("GET", SUBSCRIPTION, services)
     refused = calm.client.get(path)
     assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
     assert refused.json()["error"]["code"] == "SubscriptionRequestsThrottled"
-    assert calm.put(group, GROUPS, {"location": "westeurope"}).status_code == 200  # writes have a bucket of their own
-    calm.time.move(1)
+    assert calm.put(group, {"location": "westeurope"}, GROUPS).status_code == 200  # writes have a bucket of their own
+    calm.move(1)
     assert [calm.client.get(path).status_code for _ in range(26)] == [200] * 25 + [429]
 
 
-def test_a_deleted_workspace_of_logs_keeps_its_name_and_comes_back(rough: Sky) -> None:
-    group = rough.group()
+def test_a_deleted_workspace_of_logs_keeps_its_name_and_comes_back(rough: InProcessAzure) -> None:
+    group = new_group(rough)
     first = logs(rough, group).json()
     rough.delete(first["id"], LOGS)
     elsewhere = logs(rough, group, "northeurope")
@@ -134,13 +144,13 @@ def test_a_deleted_workspace_of_logs_keeps_its_name_and_comes_back(rough: Sky) -
     assert (first["id"], "westeurope") in {(each["id"], each["location"]) for each in listed.json()["value"]}
     again = logs(rough, group).json()
     assert again["properties"]["customerId"] == first["properties"]["customerId"]
-    rough.delete(first["id"], LOGS, force="true")
+    rough.client.delete(first["id"], params={"api-version": LOGS, "force": "true"})
     assert logs(rough, group, "northeurope").json()["properties"]["customerId"] != first["properties"]["customerId"]
     assert DAYS == 14
 
 
-def test_in_calm_weather_it_is_gone(calm: Sky) -> None:
-    group = calm.group()
+def test_in_calm_weather_it_is_gone(calm: InProcessAzure) -> None:
+    group = new_group(calm)
     first = logs(calm, group).json()
     calm.delete(first["id"], LOGS)
     assert logs(calm, group, "northeurope").json()["properties"]["customerId"] != first["properties"]["customerId"]

@@ -11,7 +11,7 @@ from localazure.folder import LocalFolder
 from localazure.weather.parts import PARTS
 from localazure.weather.state import CALM, ROUGH, Weather, kept
 from tests.support.embedded import ServedAzure
-from tests.support.sky import Sky
+from tests.support.in_process import InProcessAzure
 
 ALL_ROUGH = {name for name, part in PARTS.items() if part.rough}
 
@@ -64,27 +64,27 @@ def test_what_a_folder_names_is_kept_and_anything_else_is_rough(tmp_path: Path) 
     assert kept(path) == ROUGH
 
 
-def test_faults_end_and_the_weather_stays(rough: Sky) -> None:
-    rough.fault("calm", "throttling")
+def test_faults_end_and_the_weather_stays(rough: InProcessAzure) -> None:
+    rough.fault("calm", name="throttling")
     assert not rough.weather.holds("throttling")
-    rough.clear()
+    rough.clear_faults()
     assert holding(rough.weather) == ALL_ROUGH
 
 
 @pytest.mark.slow
-def test_a_server_starts_in_rough_weather_says_so_and_keeps_it(own_azure: ServedAzure) -> None:
-    assert "in calm weather" in own_azure.command("status").stdout
-    refused = own_azure.command("start", "--weather", "rough")
+def test_a_server_starts_in_rough_weather_says_so_and_keeps_it(own_served_azure: ServedAzure) -> None:
+    assert "in calm weather" in own_served_azure.command("status").stdout
+    refused = own_served_azure.command("start", "--weather", "rough")
     assert (refused.returncode, refused.stderr.count("\n")) == (1, 1)
     assert "with --weather calm, not rough" in refused.stderr
-    own_azure.command("stop")
-    assert own_azure.command("start").returncode == 0
-    assert "in calm weather" in own_azure.command("status").stdout
-    own_azure.command("stop")
-    assert own_azure.command("start", "--weather", "rough").returncode == 0
-    assert "in rough weather" in own_azure.command("status").stdout
-    added = own_azure.command("fault", "calm", "role-delay")
+    own_served_azure.command("stop")
+    assert own_served_azure.command("start").returncode == 0
+    assert "in calm weather" in own_served_azure.command("status").stdout
+    own_served_azure.command("stop")
+    assert own_served_azure.command("start", "--weather", "rough").returncode == 0
+    assert "in rough weather" in own_served_azure.command("status").stdout
+    added = own_served_azure.command("fault", "calm", "role-delay")
     assert added.stdout == "kind calm, name role-delay\n"
-    assert "kind weather, name tasks-not-allowed" in own_azure.command("fault", "weather", "tasks-not-allowed").stdout
-    own_azure.command("stop")
-    own_azure.start()
+    assert "kind weather, name tasks-not-allowed" in own_served_azure.command("fault", "weather", "tasks-not-allowed").stdout
+    own_served_azure.command("stop")
+    own_served_azure.start()
