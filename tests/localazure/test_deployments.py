@@ -4,7 +4,8 @@ import json
 from typing import Any
 
 from tests.localazure.conftest import new_group
-from tests.support.embedded import CHECKOUT, EmbeddedAzure, ServedAzure
+from tests.support.embedded import CHECKOUT, EmbeddedAzure
+from tests.support.in_process import InProcessAzure
 
 VERSION = "2025-04-01"
 SCHEMA = "https://schema.management.azure.com/schemas/2019-04-01/deploymentTemplate.json#"
@@ -195,32 +196,32 @@ def test_what_a_service_would_refuse_is_told_before_anything_is_made(azure: Embe
     assert azure.get(f"{group}/providers/{IDENTITY}/fine", "2023-01-31").status_code == 404
 
 
-def test_what_fails_while_it_runs_fails_the_deployment_and_what_depends_on_it_is_left_out(served_azure: ServedAzure) -> None:
-    group = new_group(served_azure)
+def test_what_fails_while_it_runs_fails_the_deployment_and_what_depends_on_it_is_left_out(own_azure: InProcessAzure) -> None:
+    own_azure.fault("capacity", location="westeurope")
+    group = new_group(own_azure)
     requests = {"requests": {"cpu": 1, "memoryInGB": 1}}
-    missing = {
-        "type": CONTAINER_GROUP, "apiVersion": "2023-05-01", "name": "missing", "location": "westeurope", "dependsOn": ["fine"],
+    sold_out = {
+        "type": CONTAINER_GROUP, "apiVersion": "2023-05-01", "name": "sold-out", "location": "westeurope", "dependsOn": ["fine"],
         "properties": {
             "osType": "Linux",
-            "containers": [{"name": "main", "properties": {"image": "nowhere/nothing:1", "resources": requests}}],
+            "containers": [{"name": "main", "properties": {"image": "python:3.11", "resources": requests}}],
         },
     }  # fmt: skip
-    content = template(identity("fine"), missing, identity("after", dependsOn=["missing"]), identity("beside"))
-    answer = served_azure.put(path(group, "main"), body(content), VERSION)
-    ended = served_azure.finished(answer)
+    content = template(identity("fine"), sold_out, identity("after", dependsOn=["sold-out"]), identity("beside"))
+    ended = own_azure.finished(own_azure.put(path(group, "main"), body(content), VERSION))
     assert ended["status"] == "Failed"
     assert ended["error"]["code"] == "DeploymentFailed"
-    assert [detail["code"] for detail in ended["error"]["details"]] == ["InaccessibleImage"]
-    properties = served_azure.get(path(group, "main"), VERSION).json()["properties"]
+    assert [detail["code"] for detail in ended["error"]["details"]] == ["ServiceUnavailable"]
+    properties = own_azure.get(path(group, "main"), VERSION).json()["properties"]
     assert (properties["provisioningState"], properties["error"]) == ("Failed", ended["error"])
     names = {
-        name: served_azure.get(f"{group}/providers/{IDENTITY}/{name}", "2023-01-31").status_code
+        name: own_azure.get(f"{group}/providers/{IDENTITY}/{name}", "2023-01-31").status_code
         for name in ("fine", "after", "beside")
     }
     assert names == {"fine": 200, "after": 404, "beside": 200}
-    operations = served_azure.get(f"{path(group, 'main')}/operations", VERSION).json()["value"]
+    operations = own_azure.get(f"{path(group, 'main')}/operations", VERSION).json()["value"]
     failed = next(each for each in operations if each["properties"]["provisioningState"] == "Failed")
-    assert failed["properties"]["statusMessage"]["error"]["code"] == "InaccessibleImage"
+    assert failed["properties"]["statusMessage"]["error"]["code"] == "ServiceUnavailable"
 
 
 def test_a_reference_and_a_key_are_known_as_soon_as_the_resource_is_there(azure: EmbeddedAzure, group: str) -> None:
