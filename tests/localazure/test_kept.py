@@ -1,6 +1,6 @@
 """What has no effect here is kept and shown as it was sent."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -19,57 +19,60 @@ def arm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ArmHarness]:
     found.close()
 
 
+def somewhere(**properties: Any) -> dict[str, Any]:
+    return {"location": "westeurope", "properties": properties}
+
+
 def shown(arm: ArmHarness, path: str, body: dict[str, Any], version: str) -> dict[str, Any]:
     answer = arm.put(path, body, version)
     assert answer.is_success, answer.text
     return arm.get(path, version).json()["properties"]
 
 
-@pytest.mark.parametrize(
-    "properties",
-    [
-        {"addonProfiles": {"omsagent": {"enabled": True, "config": {"useAADAuth": "true"}}}},
-        {"httpProxyConfig": {"httpProxy": "http://proxy.example:3128", "noProxy": ["localhost"]}},
-        {"ingressProfile": {"webAppRouting": {"enabled": True}}},
-        {"serviceMeshProfile": {"mode": "Istio", "istio": {"revisions": ["asm-1-27"]}}},
-        {"workloadAutoScalerProfile": {"keda": {"enabled": True}}},
-        {"azureMonitorProfile": {"metrics": {"enabled": True}}},
-        {"securityProfile": {"imageCleaner": {"enabled": True, "intervalHours": 48}}},
-    ],
-    ids=lambda each: next(iter(each)),
-)
-def test_of_a_cluster(arm: ArmHarness, properties: dict[str, Any]) -> None:
-    path = CLUSTER.replace("/gpu", f"/{next(iter(properties)).lower()}")
-    found = shown(arm, path, cluster(**properties), "2025-09-01")
-    assert merged(found, properties) == found
+# Where a resource of each kind lies, its version, and its body.
+KINDS: dict[str, tuple[str, str, Callable[..., dict[str, Any]]]] = {
+    "cluster": (f"{GROUP}/providers/Microsoft.ContainerService/managedClusters", "2025-09-01", cluster),
+    "pool": (f"{CLUSTER}/agentPools", "2025-09-01", pool),
+    "environment": (f"{GROUP}/providers/Microsoft.App/managedEnvironments", "2025-02-02-preview", somewhere),
+    "account": (f"{GROUP}/providers/Microsoft.Batch/batchAccounts", "2024-07-01", somewhere),
+    "gallery": (f"{GROUP}/providers/Microsoft.Compute/galleries", "2024-03-03", somewhere),
+}
 
 
 @pytest.mark.parametrize(
-    ("name", "properties"),
+    ("kind", "name", "properties"),
     [
-        ("kubelet", {"kubeletConfig": {"cpuManagerPolicy": "static", "containerLogMaxFiles": 5}}),
-        ("linux", {"linuxOSConfig": {"sysctls": {"vmMaxMapCount": 262144}, "swapFileSizeMB": 1500}}),
-        ("capacity", {"capacityReservationGroupID": f"{GROUP}/providers/Microsoft.Compute/capacityReservationGroups/c"}),
-        ("host", {"hostGroupID": f"{GROUP}/providers/Microsoft.Compute/hostGroups/h"}),
+        ("cluster", "insights", {"addonProfiles": {"omsagent": {"enabled": True, "config": {"useAADAuth": "true"}}}}),
+        ("cluster", "proxy", {"httpProxyConfig": {"httpProxy": "http://proxy.example:3128", "noProxy": ["localhost"]}}),
+        ("cluster", "ingress", {"ingressProfile": {"webAppRouting": {"enabled": True}}}),
+        ("cluster", "mesh", {"serviceMeshProfile": {"mode": "Istio", "istio": {"revisions": ["asm-1-27"]}}}),
+        ("cluster", "keda", {"workloadAutoScalerProfile": {"keda": {"enabled": True}}}),
+        ("cluster", "monitor", {"azureMonitorProfile": {"metrics": {"enabled": True}}}),
+        ("cluster", "cleaner", {"securityProfile": {"imageCleaner": {"enabled": True, "intervalHours": 48}}}),
+        ("pool", "kubelet", {"kubeletConfig": {"cpuManagerPolicy": "static", "containerLogMaxFiles": 5}}),
+        ("pool", "linux", {"linuxOSConfig": {"sysctls": {"vmMaxMapCount": 262144}, "swapFileSizeMB": 1500}}),
+        ("pool", "capacity", {"capacityReservationGroupID": f"{GROUP}/providers/Microsoft.Compute/capacityReservationGroups/c"}),
+        ("pool", "host", {"hostGroupID": f"{GROUP}/providers/Microsoft.Compute/hostGroups/h"}),
+        ("environment", "network", {"vnetConfiguration": {"infrastructureSubnetId": SUBNET, "internal": True}}),
+        ("environment", "zones", {"zoneRedundant": True}),
+        ("environment", "domain", {"customDomainConfiguration": {"dnsSuffix": "example.org"}}),
+        (
+            "account",
+            "vault",
+            {"keyVaultReference": {"id": f"{GROUP}/providers/Microsoft.KeyVault/vaults/v", "url": "https://v/"}},
+        ),
+        (
+            "account",
+            "encryption",
+            {"encryption": {"keySource": "Microsoft.KeyVault", "keyVaultProperties": {"keyIdentifier": "https://v/keys/k"}}},
+        ),
+        ("gallery", "shared", {"sharingProfile": {"permissions": "Groups"}, "softDeletePolicy": {"isSoftDeleteEnabled": True}}),
     ],
+    ids=str,
 )
-def test_of_a_pool(arm: ArmHarness, name: str, properties: dict[str, Any]) -> None:
-    found = shown(arm, f"{CLUSTER}/agentPools/{name}", pool(**properties), "2025-09-01")
-    assert merged(found, properties) == found
-
-
-@pytest.mark.parametrize(
-    "properties",
-    [
-        {"vnetConfiguration": {"infrastructureSubnetId": SUBNET, "internal": True}},
-        {"zoneRedundant": True},
-        {"customDomainConfiguration": {"dnsSuffix": "example.org"}},
-    ],
-    ids=lambda each: next(iter(each)),
-)
-def test_of_an_environment(arm: ArmHarness, properties: dict[str, Any]) -> None:
-    path = f"{GROUP}/providers/Microsoft.App/managedEnvironments/{next(iter(properties)).lower()}"
-    found = shown(arm, path, {"location": "westeurope", "properties": properties}, "2025-02-02-preview")
+def test_what_has_no_effect(arm: ArmHarness, kind: str, name: str, properties: dict[str, Any]) -> None:
+    folder, version, body = KINDS[kind]
+    found = shown(arm, f"{folder}/{name}", body(**properties), version)
     assert merged(found, properties) == found
 
 
@@ -79,27 +82,6 @@ def test_of_an_environment_without_its_secrets(arm: ArmHarness) -> None:
     found = shown(arm, path, {"location": "westeurope", "properties": secret}, "2025-02-02-preview")
     assert "k1" not in str(found)
     assert "k2" not in str(found)
-
-
-@pytest.mark.parametrize(
-    "properties",
-    [
-        {"keyVaultReference": {"id": f"{GROUP}/providers/Microsoft.KeyVault/vaults/v", "url": "https://v.vault.azure.net/"}},
-        {"encryption": {"keySource": "Microsoft.KeyVault", "keyVaultProperties": {"keyIdentifier": "https://v/keys/k"}}},
-    ],
-    ids=lambda each: next(iter(each)),
-)
-def test_of_a_batch_account(arm: ArmHarness, properties: dict[str, Any]) -> None:
-    path = f"{GROUP}/providers/Microsoft.Batch/batchAccounts/{next(iter(properties)).lower()}"
-    found = shown(arm, path, {"location": "westeurope", "properties": properties}, "2024-07-01")
-    assert merged(found, properties) == found
-
-
-def test_of_a_gallery(arm: ArmHarness) -> None:
-    properties = {"sharingProfile": {"permissions": "Groups"}, "softDeletePolicy": {"isSoftDeleteEnabled": True}}
-    path = f"{GROUP}/providers/Microsoft.Compute/galleries/shared"
-    found = shown(arm, path, {"location": "westeurope", "properties": properties}, "2024-03-03")
-    assert merged(found, properties) == found
 
 
 def test_a_diagnostic_setting_goes_to_a_storage_account_or_nowhere(arm: ArmHarness) -> None:

@@ -80,7 +80,10 @@ def account(make_account: Callable[..., Account]) -> Account:
     return make_account()
 
 
-def refusal(error: pytest.ExceptionInfo[HttpResponseError]) -> tuple[int | None, str]:
+def refusal(call: Callable[..., object], *given: Any, **options: Any) -> tuple[int | None, str]:
+    """The status and the code with which a client's call is refused."""
+    with pytest.raises(HttpResponseError) as error:
+        call(*given, **options)
     code = error.value.error_code  # type: ignore[attr-defined]
     return error.value.status_code, str(getattr(code, "value", code))
 

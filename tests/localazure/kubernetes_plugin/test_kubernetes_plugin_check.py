@@ -9,6 +9,7 @@ from pulumi.runtime.proto import provider_pb2
 from localazure.kubernetes_plugin import objects, state
 from localazure.plugin.wire import UNKNOWN, Secret
 from tests.localazure.kubernetes_plugin.conftest import CONFIG_MAP, KubernetesEngine, checked_raw, kubeconfig, with_kind
+from tests.localazure.plugin.conftest import failure
 from tests.support.provider_calls import details_of
 
 AUTONAMING = provider_pb2.CheckRequest.AutonamingOptions
@@ -84,10 +85,9 @@ def test_what_lives_in_no_namespace_gets_none(offline: KubernetesEngine, token: 
     ],
 )
 def test_what_is_not_an_object_of_the_api_is_refused_by_name(offline: KubernetesEngine, token: str, words: str) -> None:
-    with pytest.raises(grpc.RpcError) as refused:
-        offline.check(token, {"metadata": {"name": "x"}})
-    assert f"'{token}'" in details_of(refused.value)
-    assert words in details_of(refused.value)
+    refused = failure(offline.check, token, {"metadata": {"name": "x"}})
+    assert f"'{token}'" in details_of(refused)
+    assert words in details_of(refused)
 
 
 def test_a_custom_kind_that_ends_with_patch_or_list_is_an_object(offline: KubernetesEngine) -> None:

@@ -13,6 +13,7 @@ from localazure.kubernetes_plugin.kubeconfig import access, read
 from localazure.kubernetes_plugin.settings import read_settings
 from localazure.plugin.wire import UNKNOWN, to_struct
 from tests.localazure.kubernetes_plugin.conftest import CONFIG_MAP, KubernetesEngine, kubeconfig, with_kind
+from tests.localazure.plugin.conftest import failure
 from tests.support.provider_calls import details_of
 
 
@@ -89,10 +90,9 @@ def test_a_kubeconfig_that_cannot_be_read_makes_the_cluster_unreachable(
 ) -> None:
     unconfigured.configure(kubeconfig=text)
     checked, _ = unconfigured.check(CONFIG_MAP, with_kind(CONFIG_MAP, {}))
-    with pytest.raises(grpc.RpcError) as failed:
-        unconfigured.create(CONFIG_MAP, checked)
-    assert details_of(failed.value).startswith("configured Kubernetes cluster is unreachable: failed to parse kubeconfig data")
-    assert words in details_of(failed.value)
+    failed = failure(unconfigured.create, CONFIG_MAP, checked)
+    assert details_of(failed).startswith("configured Kubernetes cluster is unreachable: failed to parse kubeconfig data")
+    assert words in details_of(failed)
 
 
 def test_without_a_kubeconfig_that_of_the_machine_is_taken(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from tests.localazure.kubernetes_plugin.conftest import (
     plugin,
     with_kind,
 )
+from tests.localazure.plugin.conftest import failure
 from tests.support.fake_kubernetes import FakeKubernetes, Request
 from tests.support.provider_calls import details_of, left_behind
 
@@ -109,9 +110,7 @@ def test_an_object_that_is_there_already_is_not_taken_over_unless_that_was_asked
     online: KubernetesEngine, server: FakeKubernetes
 ) -> None:
     online.made(CONFIG_MAP, settings(a="1"))
-    with pytest.raises(grpc.RpcError) as refused:
-        online.made(CONFIG_MAP, settings(a="2"))
-    assert details_of(refused.value) == (
+    assert details_of(failure(online.made, CONFIG_MAP, settings(a="2"))) == (
         f'resource "{online.urn(CONFIG_MAP)}" was not successfully created by the Kubernetes API server: '
         'configmaps "settings" already exists'
     )
@@ -125,10 +124,9 @@ def test_a_field_of_another_manager_is_a_conflict_unless_it_was_kubectls(
 ) -> None:
     made = online.made(CONFIG_MAP, settings(a="1"))
     server.refuse("PATCH", 409, **conflict("kubectl", "scaler"))
-    with pytest.raises(grpc.RpcError) as refused:
-        made.update(settings(a="2"))
-    assert "Server-Side Apply field conflict detected" in details_of(refused.value)
-    assert from_struct(left_behind(refused.value).properties)["__inputs"]["data"] == {"a": "1"}, "it isn't taken for done"
+    refused = failure(made.update, settings(a="2"))
+    assert "Server-Side Apply field conflict detected" in details_of(refused)
+    assert from_struct(left_behind(refused).properties)["__inputs"]["data"] == {"a": "1"}, "it isn't taken for done"
     server.refuse("PATCH", 409, **conflict("kubectl-client-side-apply"))
     assert made.update(settings(a="2"))["data"] == {"a": "2"}
     assert applied(server).query["force"] == "true"
@@ -203,12 +201,11 @@ def test_a_job_is_made_when_it_is_complete(online: KubernetesEngine, server: Fak
 
 def test_a_job_that_fails_is_said_to_at_once_and_kept(online: KubernetesEngine, server: FakeKubernetes) -> None:
     online.time.waited = lambda _: server.status(JOB_PATH, conditions=[FAILED])
-    with pytest.raises(grpc.RpcError) as failed:
-        online.made(JOB, job())
-    assert "was successfully created, but the Kubernetes API server reported that it failed" in details_of(failed.value)
-    assert "[BackoffLimitExceeded] Job has reached its limit" in details_of(failed.value)
+    failed = failure(online.made, JOB, job())
+    assert "was successfully created, but the Kubernetes API server reported that it failed" in details_of(failed)
+    assert "[BackoffLimitExceeded] Job has reached its limit" in details_of(failed)
     assert online.time.now < 1
-    kept = left_behind(failed.value)
+    kept = left_behind(failed)
     assert kept.id == "team/train"
     made = Made(online, JOB, "thing", kept.id, from_struct(kept.inputs), from_struct(kept.properties))
     with pytest.raises(grpc.RpcError, match="was created but failed to initialize"):
@@ -237,11 +234,10 @@ def test_what_does_not_come_in_time_says_why(
 ) -> None:
     told = {"reason": "FailedCreate", "message": "exceeded quota: none", "involvedObject": {"kind": "Job"}, "metadata": {}}
     server.objects["/api/v1/namespaces/team/events/e"] = told
-    with pytest.raises(grpc.RpcError) as late:
-        online.made(JOB, job(**annotations), **options)
+    late = failure(online.made, JOB, job(**annotations), **options)
     assert online.time.now == pytest.approx(seconds)
-    assert "'team/train' timed out waiting to be Ready" in left_behind(late.value).reasons[0]
-    assert "[Job team/train]: [FailedCreate] exceeded quota: none" in left_behind(late.value).reasons
+    assert "'team/train' timed out waiting to be Ready" in left_behind(late).reasons[0]
+    assert "[Job team/train]: [FailedCreate] exceeded quota: none" in left_behind(late).reasons
     assert online.lines.all == [
         'Waiting for Job "team/train" to start',
         "[Job team/train]: [FailedCreate] exceeded quota: none",
@@ -263,10 +259,9 @@ def test_a_program_says_what_is_waited_for(online: KubernetesEngine, server: Fak
 def test_a_deletion_that_is_held_up_says_by_what(online: KubernetesEngine, server: FakeKubernetes) -> None:
     made = online.made(CONFIG_MAP, settings(a="1"))
     server.objects[PATH]["metadata"]["finalizers"] = ["example.com/hold"]
-    with pytest.raises(grpc.RpcError) as late:
-        made.delete(timeout=90)
-    assert 'timed out waiting for deletion of v1/ConfigMap "team/settings"' in details_of(late.value)
-    assert "finalizers might be preventing deletion (example.com/hold)" in left_behind(late.value).reasons
+    late = failure(made.delete, timeout=90)
+    assert 'timed out waiting for deletion of v1/ConfigMap "team/settings"' in details_of(late)
+    assert "finalizers might be preventing deletion (example.com/hold)" in left_behind(late).reasons
     assert online.time.now == 90
     online.time.waited = lambda _: server.objects.update({PATH: {"metadata": {"uid": "of another of the same name"}}})
     made.delete()

@@ -9,6 +9,7 @@ import pytest
 from localazure.kubernetes_plugin.engine_log import EngineLog
 from localazure.plugin.wire import from_struct
 from tests.localazure.kubernetes_plugin.conftest import CONFIG_MAP, NOBODY, KubernetesEngine, Made, kubeconfig, with_kind
+from tests.localazure.plugin.conftest import failure
 from tests.support.provider_calls import details_of
 
 INPUTS = with_kind(CONFIG_MAP, {"metadata": {"name": "settings", "namespace": "team"}, "data": {"a": "1"}})
@@ -44,14 +45,12 @@ def test_doing_fails_at_once_and_says_who_did_not_answer(offline: KubernetesEngi
 
 
 def test_reading_and_deleting_fail_and_say_how_to_forget(offline: KubernetesEngine) -> None:
-    with pytest.raises(grpc.RpcError) as unread:
-        kept(offline).refresh()
-    assert details_of(unread.value).startswith("failed to read resource state due to unreachable cluster.")
-    with pytest.raises(grpc.RpcError) as undeleted:
-        kept(offline).delete()
-    assert details_of(undeleted.value).startswith("configured Kubernetes cluster is unreachable.")
-    assert details_of(unread.value).endswith(FORGET)
-    assert details_of(undeleted.value).endswith(FORGET)
+    unread = failure(kept(offline).refresh)
+    assert details_of(unread).startswith("failed to read resource state due to unreachable cluster.")
+    undeleted = failure(kept(offline).delete)
+    assert details_of(undeleted).startswith("configured Kubernetes cluster is unreachable.")
+    assert details_of(unread).endswith(FORGET)
+    assert details_of(undeleted).endswith(FORGET)
 
 
 def test_what_is_unreachable_may_be_forgotten(unconfigured: KubernetesEngine) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from localazure.plugin.wire import from_struct
 from tests.localazure.kubernetes_plugin.conftest import KubernetesEngine, Made
+from tests.localazure.plugin.conftest import failure
 from tests.support.embedded import until
 from tests.support.kubernetes import ControlPlane
 from tests.support.provider_calls import details_of, left_behind
@@ -98,9 +99,7 @@ def test_a_deployment_is_made_when_its_pod_is_ready(
 def test_what_does_not_come_in_time_says_why(engine: KubernetesEngine, namespace: str) -> None:
     quota = {"metadata": {"name": "none", "namespace": namespace}, "spec": {"hard": {"pods": "0"}}}
     assert engine.made(QUOTA, quota).state["status"]["hard"] == {"pods": "0"}
-    with pytest.raises(grpc.RpcError) as late:
-        engine.made(DEPLOYMENT, deployment(namespace, 3))
-    kept = left_behind(late.value)
+    kept = left_behind(failure(engine.made, DEPLOYMENT, deployment(namespace, 3)))
     assert f"'{namespace}/web' timed out waiting to be Ready" in kept.reasons[0]
     assert any("exceeded quota: none" in each for each in kept.reasons), kept.reasons
 

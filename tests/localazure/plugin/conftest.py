@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
+import grpc
 import httpx
 import pytest
 from pulumi.runtime.proto import provider_pb2
@@ -69,6 +70,13 @@ class Engine:
     def invoke(self, token: str, **arguments: Any) -> dict:
         answer = self.stub.Invoke(provider_pb2.InvokeRequest(tok=token, args=to_struct(arguments)))
         return from_struct(getattr(answer, "return"))
+
+
+def failure(call: Callable[..., object], *given: Any, **options: Any) -> grpc.RpcError:
+    """What a call of the provider fails with."""
+    with pytest.raises(grpc.RpcError) as failed:
+        call(*given, **options)
+    return failed.value
 
 
 def live(engine: Engine, token: str, inputs: dict[str, Any], edit: dict[str, Any], *, hidden: Collection[str] = ()) -> None:

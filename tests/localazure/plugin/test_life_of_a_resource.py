@@ -6,7 +6,7 @@ from google.protobuf.empty_pb2 import Empty
 from pulumi.runtime.proto import provider_pb2
 
 from localazure.plugin.wire import UNKNOWN, from_struct, to_struct
-from tests.localazure.plugin.conftest import SUBSCRIPTION, AzureEngine, configuration
+from tests.localazure.plugin.conftest import SUBSCRIPTION, AzureEngine, configuration, failure
 from tests.localazure.plugin.fake_arm import CLIENT, PRINCIPAL, SECRET, TENANT, URL, FakeArm
 from tests.support.provider_calls import details_of, left_behind, metadata_of
 
@@ -49,10 +49,9 @@ def test_a_created_resource_is_put_in_arms_form_and_kept_in_the_sdks(engine: Azu
 
 def test_what_is_there_already_is_not_created_again(engine: AzureEngine, arm: FakeArm) -> None:
     engine.create(GROUP, INPUTS)
-    with pytest.raises(grpc.RpcError) as refused:
-        engine.create(GROUP, INPUTS)
-    assert f"cannot create already existing resource '{GROUP_ID}'" in details_of(refused.value)
-    assert "pulumi import" in details_of(refused.value)
+    refused = failure(engine.create, GROUP, INPUTS)
+    assert f"cannot create already existing resource '{GROUP_ID}'" in details_of(refused)
+    assert "pulumi import" in details_of(refused)
     assert len(arm.sent("PUT")) == 1
 
 
@@ -112,13 +111,10 @@ def test_a_preview_sends_nothing_and_marks_what_azure_will_set_as_unknown(offlin
 
 def test_a_refusal_is_told_in_azures_form_with_its_details(engine: AzureEngine) -> None:
     containers = [{"name": "main", "resources": {"requests": {"memoryInGB": 1, "cpu": 1}}, "bogus": 1}]
-    with pytest.raises(grpc.RpcError) as refused:
-        engine.create(CONTAINERS, {**CONTAINER_INPUTS, "containers": containers})
-    assert details_of(refused.value).startswith(
-        'Status=400 Code="InvalidRequestContent" Message="The request content was invalid."'
-    )
-    assert ".properties.containers[0].properties.bogus: unknown" in details_of(refused.value)
-    assert "grpc-status-details-bin" not in metadata_of(refused.value), "nothing is left behind"
+    refused = failure(engine.create, CONTAINERS, {**CONTAINER_INPUTS, "containers": containers})
+    assert details_of(refused).startswith('Status=400 Code="InvalidRequestContent" Message="The request content was invalid."')
+    assert ".properties.containers[0].properties.bogus: unknown" in details_of(refused)
+    assert "grpc-status-details-bin" not in metadata_of(refused), "nothing is left behind"
 
 
 def test_throttling_is_waited_out(engine: AzureEngine, arm: FakeArm) -> None:
@@ -136,9 +132,7 @@ def test_an_answer_that_was_lost_once_is_asked_for_again(engine: AzureEngine, ar
 
 def test_answers_that_stay_lost_leave_a_partial_resource_that_an_update_completes(engine: AzureEngine, arm: FakeArm) -> None:
     arm.faults.append("lose-always")
-    with pytest.raises(grpc.RpcError) as lost:
-        engine.create(GROUP, INPUTS)
-    failed = left_behind(lost.value)
+    failed = left_behind(failure(engine.create, GROUP, INPUTS))
     assert failed.id == GROUP_ID
     assert from_struct(failed.inputs) == INPUTS
     assert "the connection to Azure was lost" in failed.reasons[0]
@@ -149,18 +143,14 @@ def test_answers_that_stay_lost_leave_a_partial_resource_that_an_update_complete
 
 def test_a_lost_answer_and_then_a_conflict_leave_a_partial_resource(engine: AzureEngine, arm: FakeArm) -> None:
     arm.faults.extend(["lose-answer", "conflict"])
-    with pytest.raises(grpc.RpcError) as lost:
-        engine.create(GROUP, INPUTS)
-    failed = left_behind(lost.value)
+    failed = left_behind(failure(engine.create, GROUP, INPUTS))
     assert failed.id == GROUP_ID
     assert 'Code="AnotherOperationInProgress"' in failed.reasons[0]
 
 
 def test_a_resource_that_was_put_and_cannot_be_read_back_is_kept(engine: AzureEngine, arm: FakeArm) -> None:
     arm.faults.append("fail-read")
-    with pytest.raises(grpc.RpcError) as unread:
-        engine.create(GROUP, INPUTS)
-    failed = left_behind(unread.value)
+    failed = left_behind(failure(engine.create, GROUP, INPUTS))
     assert failed.id == GROUP_ID
     assert from_struct(failed.properties)["tags"] == {"team": "a"}
     assert 'Code="AuthorizationFailed"' in failed.reasons[0]
@@ -168,9 +158,7 @@ def test_a_resource_that_was_put_and_cannot_be_read_back_is_kept(engine: AzureEn
 
 def test_an_operation_that_fails_leaves_a_partial_resource_with_azures_reason(engine: AzureEngine, arm: FakeArm) -> None:
     arm.faults.append("fail-operation")
-    with pytest.raises(grpc.RpcError) as lost:
-        engine.create(CONTAINERS, CONTAINER_INPUTS)
-    failed = left_behind(lost.value)
+    failed = left_behind(failure(engine.create, CONTAINERS, CONTAINER_INPUTS))
     assert failed.id.endswith("/containerGroups/cg")
     assert 'Code="InaccessibleImage"' in failed.reasons[0]
     assert from_struct(failed.properties)["provisioningState"] == "Failed"
@@ -179,9 +167,7 @@ def test_an_operation_that_fails_leaves_a_partial_resource_with_azures_reason(en
 def test_cancelling_ends_the_wait_and_keeps_the_resource(engine: AzureEngine, arm: FakeArm) -> None:
     arm.faults.append("never-finish")
     engine.time.waited = lambda _: engine.stub.Cancel(Empty())
-    with pytest.raises(grpc.RpcError) as stopped:
-        engine.create(CONTAINERS, CONTAINER_INPUTS)
-    assert left_behind(stopped.value).id.endswith("/containerGroups/cg")
+    assert left_behind(failure(engine.create, CONTAINERS, CONTAINER_INPUTS)).id.endswith("/containerGroups/cg")
     assert engine.time.now == 1
 
 
@@ -190,9 +176,14 @@ def test_an_operation_that_takes_longer_than_the_resources_timeout_leaves_a_part
 ) -> None:
     arm.faults.append("never-finish")
     properties = to_struct(CONTAINER_INPUTS)
-    with pytest.raises(grpc.RpcError) as late:
-        engine.stub.Create(provider_pb2.CreateRequest(urn=engine.urn(CONTAINERS), properties=properties, timeout=600))
-    assert "within the resource's timeout" in left_behind(late.value).reasons[0]
+    assert (
+        "within the resource's timeout"
+        in left_behind(
+            failure(
+                engine.stub.Create, provider_pb2.CreateRequest(urn=engine.urn(CONTAINERS), properties=properties, timeout=600)
+            )
+        ).reasons[0]
+    )
     assert engine.time.now == 600
 
 
@@ -209,9 +200,7 @@ def test_no_secret_is_told_when_things_fail(
     told: list[str] = []
     for fault in ("fail-operation", "refuse"):
         arm.faults.append(fault)
-        with pytest.raises(grpc.RpcError) as failed:
-            engine.create(CONTAINERS, {**CONTAINER_INPUTS, "containerGroupName": fault})
-        told.append(details_of(failed.value))
+        told.append(details_of(failure(engine.create, CONTAINERS, {**CONTAINER_INPUTS, "containerGroupName": fault})))
     assert "do-not-print-me" in str(arm.sent("PUT")), "the secret went to ARM"
     shown = "".join([*told, caplog.text, *capfd.readouterr()])
     assert "do-not-print-me" not in shown
@@ -256,9 +245,7 @@ def test_the_functions_answer_what_the_programs_ask(engine: AzureEngine) -> None
     ],
 )
 def test_a_function_that_cannot_answer_says_why(engine: AzureEngine, token: str, arguments: dict, message: str) -> None:
-    with pytest.raises(grpc.RpcError) as refused:
-        engine.invoke(token, **arguments)
-    assert message in details_of(refused.value)
+    assert message in details_of(failure(engine.invoke, token, **arguments))
 
 
 def test_a_type_that_is_not_declared_is_refused_by_name(engine: AzureEngine) -> None:

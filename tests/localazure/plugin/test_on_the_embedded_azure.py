@@ -7,7 +7,7 @@ import pytest
 
 from localazure.plugin.servicer import Provider
 from localazure.plugin.wire import from_struct
-from tests.localazure.plugin.conftest import SUBSCRIPTION, AzureEngine, Engine, connection, live
+from tests.localazure.plugin.conftest import SUBSCRIPTION, AzureEngine, Engine, connection, failure, live
 from tests.support.embedded import EmbeddedAzure, ServedAzure
 from tests.support.provider_calls import Calls, details_of, left_behind
 
@@ -55,10 +55,9 @@ def test_a_role_assignment_hangs_under_the_resource_that_it_is_about(
 
 def test_azure_refuses_a_value_of_another_type_by_its_path(engine: AzureEngine, azure: EmbeddedAzure, group: str) -> None:
     checked, _ = engine.check(WORKSPACE, {"resourceGroupName": group.split("/")[-1], "retentionInDays": "many"})
-    with pytest.raises(grpc.RpcError) as refused:
-        engine.create(WORKSPACE, checked)
-    assert details_of(refused.value).startswith("Status=400 ")
-    assert "properties.retentionInDays" in details_of(refused.value)
+    refused = failure(engine.create, WORKSPACE, checked)
+    assert details_of(refused).startswith("Status=400 ")
+    assert "properties.retentionInDays" in details_of(refused)
 
 
 def test_a_missing_resource_group_is_azures_own_refusal(engine: AzureEngine) -> None:
@@ -92,9 +91,7 @@ def test_an_azure_that_is_killed_while_it_works_leaves_what_the_next_update_comp
     engine = real_engine(own_served_azure, monkeypatch)
     inputs = {"resourceGroupName": "half", "location": "westeurope", "tags": {"a": "b"}}
     assert own_served_azure.command("fault", "lose-answer", "--method", "PUT", "--count", "0").returncode == 0
-    with pytest.raises(grpc.RpcError) as lost:
-        engine.create(GROUP, inputs)
-    failed = left_behind(lost.value)
+    failed = left_behind(failure(engine.create, GROUP, inputs))
     own_served_azure.kill9()
     own_served_azure.start()
     assert own_served_azure.command("fault", "clear").returncode == 0
