@@ -16,6 +16,12 @@ from tests.mutation.mutants import Mutant
 
 # What runs each table, a file beside it, as a test of its own.
 _TABLES = {"tests/localazure/refusals/test_refused.py": "test_each_row_is_refused"}
+# Whose tables have the words of Azure and not those of the code: tried on each mutant of the package.
+_OF_PACKAGE = {
+    "azure_gpu_operations.explain": "tests/operations/test_explain.py",
+    "azure_gpu_operations.importing": "tests/operations/test_import.py",
+    "azure_gpu_operations.run": "tests/operations/test_sent_bodies.py",
+}
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9]{2,}")
 _PART = re.compile(r"[A-Z]?[a-z0-9]{3,}|[A-Z]{3,}")
 _ALL_SLOW = re.compile(r"^pytestmark = .*\b(slow|nightly)\b", re.MULTILINE)
@@ -48,7 +54,9 @@ def holding(mutant: Mutant, root: Path, number: int) -> list[str]:
         factor = _IMPORTS_MODULE if mutant.module in file.imports else _IMPORTS_PACKAGE if package in file.imports else 1.0
         return (shared / math.sqrt(len(file.words) + 100) + _OF_PATH * named) * factor
 
-    return [file.path for file in sorted(files, key=lambda file: (-score(file), file.path))[:number]]
+    best_first = sorted(files, key=lambda file: (-score(file), file.path))
+    found = list(dict.fromkeys(file.path for file in best_first))[:number]
+    return list(dict.fromkeys([*found, *(test for start, test in _OF_PACKAGE.items() if mutant.module.startswith(f"{start}."))]))
 
 
 @cache
@@ -65,8 +73,16 @@ def _test_files(root: Path, room: str) -> list[_TestFile]:
         imports = frozenset(re.findall(r"^\s*from ([\w.]+) import", text, re.MULTILINE))
         names = re.findall(r"^\s*from ([\w.]+) import (.+)$", text, re.MULTILINE)
         imports |= {f"{package}.{each.strip().split(' as ')[0]}" for package, listed in names for each in listed.split(",")}
-        found.append(_TestFile(path=name, words=_words(text), of_path=_parts(name), imports=imports))
+        for table in _tables_of(path, text):
+            found.append(_TestFile(path=name, words=_words(text + table), of_path=_parts(name), imports=imports))
     return found
+
+
+def _tables_of(path: Path, text: str) -> list[str]:
+    """The texts of the tables that a test file reads: those of the folders beside it that it names. One empty text: none."""
+    folders = {each for each in re.findall(r'/ "(\w+)"', text) if (path.parent / each).is_dir()}
+    tables = [each for name in sorted(folders) for each in sorted((path.parent / name).glob("*.yaml"))]
+    return [each.read_text(encoding="utf-8") for each in tables] or [""]
 
 
 def _table(test: str, path: Path) -> _TestFile:
