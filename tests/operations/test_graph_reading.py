@@ -25,7 +25,7 @@ def part(graph: Graph, name: str, noun: str = "") -> Part:
 
 
 @pytest.mark.parametrize("stack", STACKS)
-def test_a_stack_has_its_parts_by_layer_what_they_depend_on_and_who_may_do_what(stack: str) -> None:
+def test_a_stack_has_its_parts_by_layer_their_machines_what_they_depend_on_and_who_may_do_what(stack: str) -> None:
     graph = graphs.graph(stack)
     found: dict[str, list[Any]] = {
         "parts": [[each.layer.value, each.noun, each.name] for each in graph.parts],
@@ -34,7 +34,10 @@ def test_a_stack_has_its_parts_by_layer_what_they_depend_on_and_who_may_do_what(
         "roles": [[words.name_of(graph, each.who), each.role, words.scope(graph, each)] for each in graph.roles],
     }
     for key, expected in STACKS[stack].items():
-        if key.startswith("some_"):
+        if key == "machines":
+            told = {name: [[*each] for each in part(graph, name).machines] for name in expected}
+            assert told == {name: [[*Machines(*each)] for each in machines] for name, machines in expected.items()}
+        elif key.startswith("some_"):
             assert [each for each in expected if each not in found[key.removeprefix("some_")]] == []
         elif key in ("uses", "roles"):
             assert sorted(found[key]) == sorted(expected)
@@ -77,38 +80,6 @@ def test_every_component_is_a_part_and_every_part_is_of_a_kind(name: str) -> Non
     assert len({each.key for each in graph.parts}) == len(graph.parts)
     keys = {each.key for each in graph.parts}
     assert {use.part for use in graph.uses} | {use.on for use in graph.uses} | {role.who for role in graph.roles} <= keys
-
-
-@pytest.mark.parametrize(
-    ("stack", "name", "machines"),
-    [
-        ("pool.happy.defaults", "train", [Machines("", "Standard_NC4as_T4_v3", "T4", 0, 1)]),
-        ("pool.happy.mpi", "ring", [Machines("", "Standard_HB120rs_v3", "", 0, 4)]),
-        ("pool.happy.everything", "Train_A", [Machines("", "Standard_NC4as_T4_v3", "T4", 3, 3)]),
-        ("ml_workspace.happy.attached", "t4", [Machines("", "Standard_NC4as_T4_v3", "T4", 0, 1)]),
-        (
-            "cluster.happy.everything",
-            "big",
-            [
-                Machines("mig", "Standard_NC24ads_A100_v4", "A100", 0, 1),
-                Machines("ownoperator", "Standard_NC4as_T4_v3", "T4", 0, 2),
-                Machines("spot", "Standard_NC4as_T4_v3", "T4", 1, 5, spot=True),
-                Machines("system", "Standard_D4s_v5", "", 2, 4),
-            ],
-        ),
-        (
-            "ml_endpoint.happy.blue_and_green",
-            "digits",
-            [Machines(name, "Standard_NC4as_T4_v3", "T4", 1, 1) for name in ("blue", "green")],
-        ),
-        ("container_group.happy.gpu", "gpucontainergroup", [Machines("", "1 CPU, 1.5 GB", "K80", 1, 1)]),
-        ("container_group.happy.gpus_of_two_containers", "train", [Machines("", "2 CPU, 3 GB", "2 x K80", 1, 1)]),
-        ("job.happy.everything", "nightly", [Machines("", "8 CPU, 56 GiB", "T4", 0, 2)]),
-        ("vm.happy.everything", "trainer", [Machines("", "Standard_NC8as_T4_v3", "T4", 0, 1, spot=True)]),
-    ],
-)
-def test_machines_are_told_with_their_gpus_and_how_many_there_can_be(stack: str, name: str, machines: list[Machines]) -> None:
-    assert list(part(graphs.graph(stack), name).machines) == machines
 
 
 def test_a_pool_costs_at_idle_what_its_nodes_do_that_stay() -> None:
