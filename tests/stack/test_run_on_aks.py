@@ -46,35 +46,7 @@ if os.environ.get("UNTIL"):
         time.sleep(0.05)
 sys.exit(int(os.environ.get("CODE", "0")))
 """
-# As Azure's page on GPU nodes prints it (aks/use-nvidia-gpu, 2026-07), with fewer steps.
-PAGE_JOB = """
-apiVersion: batch/v1
-kind: Job
-metadata:
-  labels:
-    app: samples-tf-mnist-demo
-  name: samples-tf-mnist-demo
-spec:
-  template:
-    metadata:
-      labels:
-        app: samples-tf-mnist-demo
-    spec:
-      containers:
-      - name: samples-tf-mnist-demo
-        image: mcr.microsoft.com/azuredocs/samples-tf-mnist-demo:gpu
-        args: ["--max_steps", "500"]
-        imagePullPolicy: IfNotPresent
-        resources:
-          limits:
-           nvidia.com/gpu: 1
-      restartPolicy: OnFailure
-      tolerations:
-      - key: "sku"
-        operator: "Equal"
-        value: "gpu"
-        effect: "NoSchedule"
-"""
+PAGE_JOB = (Path(__file__).parent / "page_job.yaml").read_text(encoding="utf-8")
 WHO = """\
 import os, pathlib
 assert pathlib.Path(os.environ["AZURE_FEDERATED_TOKEN_FILE"]).is_file()
