@@ -1,9 +1,11 @@
 """The graph of what a program declares: its parts, what depends on what, roles, machines and costs."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from azure_gpu.catalog.roles import NAMES
 from azure_gpu_operations.graph import kinds, words
@@ -14,6 +16,7 @@ from tests.components import recorded_bodies
 from tests.support import graphs
 
 RECORD = recorded_bodies.recorded()
+STACKS = yaml.safe_load((Path(__file__).parent / "graphs.yaml").read_text(encoding="utf-8"))
 
 
 def part(graph: Graph, name: str, noun: str = "") -> Part:
@@ -21,113 +24,31 @@ def part(graph: Graph, name: str, noun: str = "") -> Part:
     return found
 
 
-def uses(graph: Graph) -> set[tuple[str, str, str]]:
-    return {(words.name_of(graph, each.part), each.words, words.name_of(graph, each.on)) for each in graph.uses}
+@pytest.mark.parametrize("stack", STACKS)
+def test_a_stack_has_its_parts_by_layer_their_machines_what_they_depend_on_and_who_may_do_what(stack: str) -> None:
+    graph = graphs.graph(stack)
+    found: dict[str, list[Any]] = {
+        "parts": [[each.layer.value, each.noun, each.name] for each in graph.parts],
+        "exists": sorted(each.name for each in graph.parts if each.exists),
+        "uses": [[words.name_of(graph, each.part), each.words, words.name_of(graph, each.on)] for each in graph.uses],
+        "roles": [[words.name_of(graph, each.who), each.role, words.scope(graph, each)] for each in graph.roles],
+    }
+    for key, expected in STACKS[stack].items():
+        if key == "machines":
+            told = {name: [[*each] for each in part(graph, name).machines] for name in expected}
+            assert told == {name: [[*Machines(*each)] for each in machines] for name, machines in expected.items()}
+        elif key.startswith("some_"):
+            assert [each for each in expected if each not in found[key.removeprefix("some_")]] == []
+        elif key in ("uses", "roles"):
+            assert sorted(found[key]) == sorted(expected)
+        else:
+            assert found[key] == expected
 
 
-def roles(graph: Graph) -> set[tuple[str, str, str]]:
-    return {(words.name_of(graph, each.who), each.role, words.scope(graph, each)) for each in graph.roles}
-
-
-def test_a_stack_has_its_parts_by_layer_with_the_words_of_its_file() -> None:
-    found = [(each.layer.value, each.noun, each.name) for each in graphs.graph("ml_endpoint.happy.blue_and_green").parts]
-    assert found == [
-        ("people and identities", "principal", "deployer"),
-        ("people and identities", "identity", "identity"),
-        ("people and identities", "identity", "ml-identity"),
-        ("people and identities", "identity", "shared-identity"),
-        ("people and identities", "nodes' identity", "shared-nodes"),
-        ("work", "ML compute", "on-shared"),
-        ("work", "ML endpoint", "digits"),
-        ("work", "ML endpoint", "on-cluster"),
-        ("where it runs", "resource group", "azure-gpu-vision-test"),
-        ("where it runs", "AKS cluster", "shared"),
-        ("where it runs", "ML workspace", "ml"),
-        ("images, data and logs", "registry", "registry"),
-        ("images, data and logs", "model", "digits-1"),
-        ("images, data and logs", "model", "digits-2"),
-        ("images, data and logs", "storage", "storage"),
-        ("images, data and logs", "key vault", "ml-vault"),
-        ("images, data and logs", "insights", "ml-insights"),
-        ("images, data and logs", "log workspace", "logs"),
-    ]
+def test_a_part_has_notes() -> None:
     assert part(graphs.graph("edge.happy.everything"), "box").notes == ("jobs cuda-sample1, report, train",)
     assert part(graphs.graph("edge.happy.everything"), "registry").notes == ("builds mnist",)
     assert part(graphs.graph("budget.happy.everything"), "budget").notes == ("460.5 a month",)
-
-
-def test_what_depends_on_what_is_told_in_words_of_what_it_depends_on() -> None:
-    assert uses(graphs.graph("example.t4-tonight")) == {
-        ("tonight", "runs as", "identity"),
-        ("tonight", "runs in", "eastus"),
-        ("tonight", "pulls images from", "registry"),
-        ("eastus", "logs to", "logs"),
-    }
-    endpoint = uses(graphs.graph("ml_endpoint.happy.blue_and_green"))
-    assert {
-        ("digits", "serves", "digits-1"),
-        ("digits", "serves", "digits-2"),
-        ("digits", "runs in", "ml"),
-        ("on-cluster", "runs on", "on-shared"),
-        ("on-shared", "runs on", "shared"),
-        ("ml", "has its extension on", "shared"),
-        ("ml", "keeps secrets in", "ml-vault"),
-        ("digits-1", "is registered in", "ml"),
-        ("ml-vault", "logs to", "logs"),
-    } < endpoint
-    assert uses(graphs.graph("cluster.happy.everything")) == {
-        ("big", "runs as", "big-identity"),
-        ("big", "pods sign in as", "identity"),
-        ("big", "pulls images as", "big-nodes"),
-        ("big", "is in", "office/nodes"),
-        ("big", "logs to", "logs"),
-    }
-    assert ("box", "pulls images from", "registry") in uses(graphs.graph("edge.happy.everything"))
-    assert ("own", "starts from", "trained") in uses(graphs.graph("pool.happy.gallery_image"))
-
-
-def test_what_exists_already_is_a_part_and_marked() -> None:
-    graph = graphs.graph("foundation.happy.existing")
-    assert {each.name for each in graph.parts if each.exists} == {
-        "runner", "company", "companyimages", "companydata", "company-logs",
-    }  # fmt: skip
-    assert uses(graph) == {
-        ("ours", "runs as", "runner"),
-        ("ours", "pulls images from", "companyimages"),
-        ("ours", "logs to", "company-logs"),
-        ("theirs", "runs as", "runner"),
-    }
-    assert roles(graph) == {
-        ("runner", "AcrPull", "companyimages"),
-        ("User aaaaaaaa-2222-3333-4444-555555555555", "Storage Blob Data Contributor", "companydata"),
-        ("Group bbbbbbbb-2222-3333-4444-555555555555", "Storage Blob Data Contributor", "companydata"),
-    }
-    account = graphs.graph("pool.happy.existing_account")
-    assert part(account, "batch").exists
-    assert ("train", "runs in", "batch") in uses(account)
-    assert ("tonight", "runs in", "eastus") in uses(graphs.graph("job.happy.existing_environment"))
-    assert not part(graphs.graph("pool.happy.defaults"), "batch").exists
-
-
-def test_roles_are_who_may_do_what_on_what() -> None:
-    assert roles(graphs.graph("ml_endpoint.happy.blue_and_green")) == {
-        ("deployer", "Azure Kubernetes Service RBAC Cluster Admin", "shared"),
-        ("identity", "AcrPull", "registry"),
-        ("identity", "Storage Blob Data Contributor", "storage"),
-        ("identity", "AzureML Metrics Writer (preview)", "ml"),
-        ("ml-identity", "Contributor", "ml"),
-        ("ml-identity", "Contributor", "registry"),
-        ("ml-identity", "Contributor", "storage"),
-        ("ml-identity", "Storage Blob Data Contributor", "storage"),
-        ("ml-identity", "Contributor", "ml-vault"),
-        ("ml-identity", "Key Vault Administrator", "ml-vault"),
-        ("ml-identity", "Contributor", "ml-insights"),
-        ("shared-nodes", "AcrPull", "registry"),
-    }
-    assert {
-        ("Group aaaaaaaa-0000-0000-0000-000000000001", "Azure Kubernetes Service RBAC Cluster Admin", "big"),
-        ("big-identity", "Network Contributor", "office/nodes"),
-    } < roles(graphs.graph("cluster.happy.everything"))
 
 
 @pytest.mark.parametrize("name", graphs.names())
@@ -159,38 +80,6 @@ def test_every_component_is_a_part_and_every_part_is_of_a_kind(name: str) -> Non
     assert len({each.key for each in graph.parts}) == len(graph.parts)
     keys = {each.key for each in graph.parts}
     assert {use.part for use in graph.uses} | {use.on for use in graph.uses} | {role.who for role in graph.roles} <= keys
-
-
-@pytest.mark.parametrize(
-    ("stack", "name", "machines"),
-    [
-        ("pool.happy.defaults", "train", [Machines("", "Standard_NC4as_T4_v3", "T4", 0, 1)]),
-        ("pool.happy.mpi", "ring", [Machines("", "Standard_HB120rs_v3", "", 0, 4)]),
-        ("pool.happy.everything", "Train_A", [Machines("", "Standard_NC4as_T4_v3", "T4", 3, 3)]),
-        ("ml_workspace.happy.attached", "t4", [Machines("", "Standard_NC4as_T4_v3", "T4", 0, 1)]),
-        (
-            "cluster.happy.everything",
-            "big",
-            [
-                Machines("mig", "Standard_NC24ads_A100_v4", "A100", 0, 1),
-                Machines("ownoperator", "Standard_NC4as_T4_v3", "T4", 0, 2),
-                Machines("spot", "Standard_NC4as_T4_v3", "T4", 1, 5, spot=True),
-                Machines("system", "Standard_D4s_v5", "", 2, 4),
-            ],
-        ),
-        (
-            "ml_endpoint.happy.blue_and_green",
-            "digits",
-            [Machines(name, "Standard_NC4as_T4_v3", "T4", 1, 1) for name in ("blue", "green")],
-        ),
-        ("container_group.happy.gpu", "gpucontainergroup", [Machines("", "1 CPU, 1.5 GB", "K80", 1, 1)]),
-        ("container_group.happy.gpus_of_two_containers", "train", [Machines("", "2 CPU, 3 GB", "2 x K80", 1, 1)]),
-        ("job.happy.everything", "nightly", [Machines("", "8 CPU, 56 GiB", "T4", 0, 2)]),
-        ("vm.happy.everything", "trainer", [Machines("", "Standard_NC8as_T4_v3", "T4", 0, 1, spot=True)]),
-    ],
-)
-def test_machines_are_told_with_their_gpus_and_how_many_there_can_be(stack: str, name: str, machines: list[Machines]) -> None:
-    assert list(part(graphs.graph(stack), name).machines) == machines
 
 
 def test_a_pool_costs_at_idle_what_its_nodes_do_that_stay() -> None:

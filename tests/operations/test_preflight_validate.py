@@ -14,37 +14,7 @@ from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
 from tests.support.preflight import Run, main
 
 GROUPS = "2024-03-01"
-# Everything but the cluster's Kubernetes objects is of Resource Manager.
-STACK = """
-config:
-  azure-native:subscriptionId: 00000000-0000-0000-0000-000000000000
-  azure-gpu:image_source: https://example.com/checkout.git#HEAD
-  azure-gpu:team: vision
-  azure-gpu:location: westeurope
-  azure-gpu:as_of: "2026-11-21"
-  azure-gpu:foundation: {identity: create, registry: create, log_workspace: create, storage: create}
-  azure-gpu:budget: {monthly_usd: 500, emails: [team@example.com]}
-  azure-gpu:container_groups: {web: {image: "python:3.11", cpu: 1, memory_in_gb: 1}}
-  azure-gpu:jobs: {train: {gpu: T4, workload: vector_add, expires_after: "2026-12-31"}}
-  azure-gpu:batch_account: create
-  azure-gpu:pools:
-    many: {size: Standard_NC4as_T4_v3, containers: true, expires_after: "2026-12-31", autoscale: {max_nodes: 2}}
-  azure-gpu:clusters:
-    gpu:
-      gpu_pools: {t4: {size: Standard_NC4as_T4_v3, max_nodes: 2}}
-      namespace: {name: gpu-jobs}
-      expires_after: "2026-12-31"
-  azure-gpu:ml_workspace: {environments: {digits: {workload: digits}}}
-  azure-gpu:ml_endpoints:
-    digits:
-      deployments: {blue: {environment: digits, instance_type: Standard_NC4as_T4_v3}}
-      expires_after: "2026-12-31"
-  azure-gpu:vms:
-    box:
-      size: Standard_NC4as_T4_v3
-      admin: {ssh_public_key: ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIIf5brqnNQHGzLjkqraUF8izv5/PuTQziv4YaiROCxUB}
-      expires_after: "2026-12-31"
-"""
+STACK = (Path(__file__).parent / "validated.yaml").read_text(encoding="utf-8")
 
 
 Judged = Callable[[], tuple[int, list[dict[str, Any]], dict[str, str]]]

@@ -1,12 +1,13 @@
 """`adopt` and `import` read back what the library declares: settings of a stack file, bodies of Azure, the same settings.
 
 Each happy case is declared once (`tests.components.recorded_bodies`); both readers get its bodies as Azure would answer them. A
-key that a reader leaves out is among those that are lost. What is lost on purpose is listed here with its reason.
+key that a reader leaves out is among those that are lost. What is lost on purpose is listed in `round_trip.yaml` with its reason.
 """
 
 import fnmatch
 import functools
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -49,136 +50,9 @@ NAMES = sorted(
     if path.stem.split(".")[0] in ("cluster", "pool", "ml_workspace", "ml_endpoint")
 )
 
-GROUP = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/company/providers"
-SUBNET = f"{GROUP}/Microsoft.Network/virtualNetworks/v/subnets/s"
-BELOW_WORKSPACE = f"{GROUP}/Microsoft.MachineLearningServices/workspaces/w"
-# Keys that no case sets, declared here.
-MORE: dict[str, Any] = {
-    "location": "eastus",
-    "foundation": {"identity": "create", "storage": "create", "registry": "create", "log_workspace": "create"},
-    "batch_account": "create",
-    "pools": {
-        "ring": {
-            "size": "Standard_NC4as_T4_v3",
-            "dedicated_nodes": 2,
-            "inter_node": True,
-            "start_task": {"command": "/bin/true", "wait_for_success": False},
-            "expires_after": "2026-12-31",
-        }
-    },
-    "clusters": {
-        "long": {
-            "tier": "premium",
-            "long_term_support": True,
-            "gpu_pools": {"t4": {"size": "Standard_NC4as_T4_v3", "tags": {"a": "b"}}},
-            "expires_after": "2026-12-31",
-        }
-    },
-    "ml_workspace": {
-        "network": "private",
-        "private_endpoint": {"subnet_id": SUBNET},
-        "high_business_impact": True,
-        "friendly_name": "Vision",
-        "description": "of the team",
-        "computes": {
-            "gpus": {
-                "size": "Standard_NC4as_T4_v3",
-                "min_nodes": 1,
-                "max_nodes": 4,
-                "idle_minutes": 7,
-                "spot": True,
-                "public_addresses": False,
-                "subnet_id": SUBNET,
-                "description": "of the team",
-                "tags": {"a": "b"},
-                "expires_after": "2026-12-31",
-            }
-        },
-    },
-    "ml_endpoints": {
-        "scores": {
-            "auth": "key",
-            "network": "private",
-            "identity": "system",
-            "description": "of the team",
-            "tags": {"a": "b"},
-            "deployments": {
-                "blue": {
-                    "model": f"{BELOW_WORKSPACE}/models/digits/versions/1",
-                    "environment": f"{BELOW_WORKSPACE}/environments/serving/versions/3",
-                    "code": {"code": f"{BELOW_WORKSPACE}/codes/scripts/versions/1", "script": "score.py"},
-                    "instance_type": "Standard_NC4as_T4_v3",
-                    "instances": 2,
-                    "probes": {
-                        "liveness": {
-                            "initial_delay_seconds": 61,
-                            "period_seconds": 12,
-                            "timeout_seconds": 3,
-                            "failure_threshold": 5,
-                        },
-                        "readiness": {"success_threshold": 2},
-                    },
-                    "requests": {"timeout_seconds": 90, "concurrent": 2, "queue_seconds": 0.5},
-                    "environment_variables": {"A": "b"},
-                    "model_mount_path": "/models",
-                    "egress": "private",
-                    "app_insights": True,
-                    "description": "of the team",
-                    "tags": {"a": "b"},
-                }
-            },
-            "expires_after": "2026-12-31",
-        }
-    },
-}
-
-# What isn't read back, by a pattern over section and path. Each of them is lost in some case, or it has to go.
-NOT_IN_A_BODY = {
-    "*.expires_after": "a day that no body has; it is asked for",
-    "*.workloads": "an image of the stack is an image by its name in a body",
-    "*.autoscale.scenario": "a scenario is a formula in the body, which is read",
-    "*.autoscale.m??_nodes": "a number in the formula",
-    "*.autoscale.utc_offset_hours": "a number in the formula",
-    "*.autoscale.spot": "a word of the formula",
-    "*.autoscale.nodes_per_task": "a number in the formula",
-    "pools.*.driver": "of the image, or a package and a command of the start task",
-    "pools.*.driver_*": "a package and a command of the start task",
-    "pools.*.mpi": "metadata of the pool and the image",
-    "pools.*.gallery_image": "the id of the image, which is read",
-    "pools.*.pool_name": "the case's bodies have their entries' names",
-    "pools.*.explicit_outbound": "declares that the subnet has a way out, which is no setting of the pool",
-    "*.secret_environment": "secrets are never copied",
-}
-OF_OTHER_RESOURCES = {
-    "clusters.*.access.admins": "role assignments",
-    "clusters.*.maintenance.day": "a maintenance configuration",
-    "clusters.*.maintenance.start": "a maintenance configuration",
-    "clusters.*.maintenance.hours": "a maintenance configuration",
-    "clusters.*.maintenance.utc_offset": "a maintenance configuration",
-}
-LOST_BY_IMPORT = {
-    **NOT_IN_A_BODY,
-    **OF_OTHER_RESOURCES,
-    "clusters.*.idle_minutes": "autoScalerProfile is told and left out",
-    "*.replace": "a new resource needs no care for an old one",
-    "*.on_cluster": "what this program puts on a cluster isn't in its body",
-}
-LOST_BY_ADOPT = {
-    **NOT_IN_A_BODY,
-    **OF_OTHER_RESOURCES,
-    "clusters.*.idle_minutes": "pinned by `overrides`",
-    "clusters.*.kubernetes_version": "AKS upgrades it, and a version in the file would take it back",
-    "pools.*.mounts": "pinned by `overrides`",
-    "ml_workspace.insights": "used as it is",
-    "ml_workspace.private_endpoint": "a resource of its own",
-    "ml_workspace.models": "not adopted",
-    "ml_workspace.environments": "not adopted",
-    "ml_workspace.computes.on-shared": "only clusters of machines are adopted",
-    "ml_endpoints.*.compute": "only endpoints on machines of the service are adopted",
-    "ml_endpoints.*.model": "a path in the file, an id in the body, which is read",
-    "ml_endpoints.*.environment": "a name in the file, an id in the body, which is read",
-    "ml_endpoints.*.traffic": "sent by a template of its own, after the deployments",
-}
+BESIDE = yaml.safe_load((Path(__file__).parent / "round_trip.yaml").read_text(encoding="utf-8"))
+MORE: dict[str, Any] = BESIDE["more"]
+LOST_BY_IMPORT, LOST_BY_ADOPT = ({**BESIDE["lost"]["by_both"], **BESIDE["lost"][each]} for each in ("by_import", "by_adopt"))
 
 
 @functools.cache

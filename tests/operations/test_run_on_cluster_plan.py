@@ -1,14 +1,16 @@
 """Where the Job of a run on a cluster goes, and how it is started. What is sent is recorded in `sent/cluster.yaml`."""
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+import yaml
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu_operations.clusters.arm_facts import pool_of
 from azure_gpu_operations.clusters.errors import ClusterError
-from azure_gpu_operations.clusters.objects import JobSeen, NodeSeen, Taint, node_of
+from azure_gpu_operations.clusters.objects import JobSeen, Taint, node_of
 from azure_gpu_operations.clusters.targets import ClusterTarget
 from azure_gpu_operations.connection import Connection
 from azure_gpu_operations.exit_codes import TIMED_OUT
@@ -24,11 +26,13 @@ from azure_gpu_operations.run.target import Target
 from azure_gpu_operations.run.workers import Group
 from azure_gpu_operations.stack_view import StackView
 from tests.operations import kubernetes_bodies as bodies
+from tests.operations.yaml_tables import made
 
 IMAGE = "r.azurecr.io/mnist:1"
 VIEW = StackView("dev", Connection("s"), registry="/r")
 GPU = Placement("nvidia.com/gpu", 1, "t4", (Taint("sku", "gpu", "NoSchedule"),))
 FILES = Files(outputs=("out",))
+ROWS = yaml.safe_load((Path(__file__).parent / "placed.yaml").read_text(encoding="utf-8"))["rows"]
 
 
 def wanted(**said: Any) -> ClusterRequest:
@@ -45,15 +49,18 @@ def _made(job: dict[str, Any]) -> dict[str, Any]:
     return {**job, "metadata": {**job["metadata"], "uid": "u1"}}
 
 
-def test_a_group_larger_than_its_pool_is_refused() -> None:
-    pools = [pool_of(bodies.pool(enableAutoScaling=True, minCount=0, maxCount=2))]
-    assert on_aks(wanted(nodes=2), pools, [])[1] == []
-    (problem,) = on_aks(wanted(nodes=3), pools, [])[1]
-    assert (problem.path, problem.value, problem.allowed) == ("--nodes", 3, "1 to 2")
-    large = [pool_of(bodies.pool("t4", "Standard_NC64as_T4_v3"))]  # 4 GPUs: workers share a node where there is no other
-    assert on_aks(wanted(nodes=4), large, [])[1] == []
-    assert [each.allowed for each in on_aks(wanted(nodes=3, gpus=2), large, [])[1]] == ["1 to 2"]
-    assert on_aks(wanted(nodes=5, gpus=0, pool="t4"), large, [])[1] == []
+@pytest.mark.parametrize("name", ROWS)
+def test_a_run_goes_where_its_row_says(name: str) -> None:
+    row = ROWS[name]
+    asked = wanted(**row.get("asked", {}))
+    if "on_edge" in row:
+        found, problems = on_edge(asked, [node_of(bodies.node(**each)) for each in row["on_edge"]])
+    else:
+        pools = [pool_of(bodies.pool(**each)) for each in row.get("pools", ())]
+        found, problems = on_aks(asked, pools, [node_of(bodies.node(**each)) for each in row.get("nodes", ())])
+    assert messages(problems) == row.get("problems", [])
+    assert "allowed" not in row or [[each.value, each.allowed] for each in problems] == [row["allowed"]]
+    assert "placed" not in row or found == made(Placement, row["placed"])
 
 
 @pytest.mark.parametrize(
@@ -170,88 +177,6 @@ def test_a_cluster_whose_pods_have_no_identity_is_refused_with_the_fix(cluster: 
     assert problem.path == "--output"
     assert said in problem.message
     assert "run `pulumi up`" in problem.fix
-
-
-def test_the_only_pool_with_gpus_is_taken_and_its_shared_gpus_by_their_name() -> None:
-    pools = [pool_of(bodies.pool()), pool_of(bodies.pool("system", "Standard_D4s_v5", mode="System", nodeTaints=[]))]
-    nodes = [node_of(bodies.node(gpus={"nvidia.com/gpu.shared": "4"}))]
-    found, problems = on_aks(wanted(gpus=2), pools, nodes)
-    assert problems == []
-    assert found == Placement("nvidia.com/gpu.shared", 2, "t4", (Taint("sku", "gpu", "NoSchedule"),))
-    waiting, _ = on_aks(wanted(), pools, [])
-    assert waiting is not None
-    assert waiting.resource == "nvidia.com/gpu"  # of a pool without a node
-
-
-def test_without_gpus_it_goes_anywhere_and_no_image_gives_it_one() -> None:
-    found, problems = on_aks(wanted(gpus=0), [], [])
-    assert (found, problems) == (Placement(environment={"NVIDIA_VISIBLE_DEVICES": "void"}), [])
-
-
-@pytest.mark.parametrize(
-    ("asked", "pools", "said"),
-    [
-        ({}, [], "--gpus: the cluster has no pool with GPUs"),
-        ({}, [bodies.pool(), bodies.pool("a100")], "--pool: the cluster has several pools with GPUs"),
-        ({"pool": "t5"}, [bodies.pool()], "--pool: the cluster has no pool of this name"),
-        ({"pool": "cpu"}, [bodies.pool("cpu", "Standard_D4s_v5")], "--pool: nodes of the size Standard_D4s_v5 have no GPU"),
-        (
-            {"gpus": 2},
-            [bodies.pool()],
-            "--gpus: a node of the pool t4 has fewer GPUs, and a pod gets all its GPUs from one node",
-        ),
-        ({}, [bodies.pool(count=0)], "--pool: the pool has no nodes and no autoscaling"),
-        ({}, [bodies.pool(powerState={"code": "Stopped"})], "--pool: the pool is stopped"),
-        (
-            {"pool": "t4"},
-            [bodies.pool(osType="Windows")],
-            "--pool: the pool's nodes run Windows, but runs use Linux containers",
-        ),
-    ],
-    ids=["no pool", "several", "unknown", "no GPU", "too many", "empty", "stopped", "Windows"],
-)
-def test_what_no_pool_can_take_is_refused_before_anything_is_built(
-    asked: dict[str, Any], pools: list[dict[str, Any]], said: str
-) -> None:
-    assert messages(on_aks(wanted(**asked), [pool_of(each) for each in pools], [])[1]) == [said]
-
-
-def test_a_pool_that_shares_its_gpus_may_give_more_than_it_has() -> None:
-    pool = pool_of(bodies.pool(nodeLabels={"nvidia.com/device-plugin.config": "time-slicing-4"}))
-    assert on_aks(wanted(gpus=2), [pool], [])[1] == []
-
-
-EDGE_NODE: list[NodeSeen] = [node_of(bodies.node("device", "", ""))]
-
-
-def test_an_edge_without_a_plugin_gives_a_gpu_by_a_variable() -> None:
-    found, problems = on_edge(wanted(), EDGE_NODE)
-    assert problems == []
-    assert found is not None
-    assert (found.environment, found.resource) == ({"NVIDIA_VISIBLE_DEVICES": "0"}, "")
-    none, _ = on_edge(wanted(gpus=0), EDGE_NODE)
-    assert none is not None
-    assert none.environment == {"NVIDIA_VISIBLE_DEVICES": "none"}
-
-
-def test_an_edge_with_a_plugin_gives_gpus_that_are_asked_for() -> None:
-    found, _ = on_edge(wanted(gpus=2), [node_of(bodies.node("box", "", "", gpus={"nvidia.com/gpu": "2"}))])
-    assert found is not None
-    assert (found.resource, found.gpus) == ("nvidia.com/gpu", 2)
-
-
-def test_a_share_of_a_gpu_by_mps_needs_the_devices_processes() -> None:
-    found, _ = on_edge(wanted(environment={"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE": "20"}), EDGE_NODE)
-    assert found is not None
-    assert (found.with_host, found.environment) == (True, {"NVIDIA_VISIBLE_DEVICES": "0"})
-
-
-def test_a_job_on_an_edge_has_one_gpu_or_none() -> None:
-    _, problems = on_edge(wanted(gpus=2), EDGE_NODE)
-    assert messages(problems) == ["--gpus: the edge has no device plugin, so a job gets at most one GPU"]
-    for both in ("0,1", "all"):
-        _, problems = on_edge(wanted(environment={"NVIDIA_VISIBLE_DEVICES": both}), EDGE_NODE)
-        assert messages(problems) == ["--env: a job gets at most one GPU of the device"]
 
 
 def test_what_shows_without_asking_anybody_is_said_at_once() -> None:

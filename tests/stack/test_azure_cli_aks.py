@@ -1,6 +1,6 @@
 """`az aks` on a cluster as the fifth source document provisions one: at its own date, on Standard_NC6, and deleted in the end.
 
-One cluster for all of it, which Azure's own client for Python meets, too. Refusals need none.
+One cluster for all of it, which Azure's own client for Python meets, too.
 """
 
 import json
@@ -166,17 +166,6 @@ def test_azures_own_client_reads_and_changes_the_same_cluster(az: AzureCli, grou
             clusters.agent_pools.begin_delete(group, NAME, "nodepool1").result()
         assert refused.value.error is not None
         assert refused.value.error.code == "OperationNotAllowed"
-
-
-@pytest.mark.timeout(300)
-def test_what_azure_no_longer_has_is_refused_before_anything_is_made(az: AzureCli) -> None:
-    with az.group("eastus", "as-of=2026-11-21") as name:
-        here = ("--resource-group", name, "--name", NAME, "--no-ssh-key")
-        said = az.refusal("aks", "create", *here, "--node-vm-size", "Standard_NC6")[1]
-        assert "(BadRequest) The VM size of Standard_NC6 is not allowed in your subscription in location 'eastus'" in said
-        said = az.refusal("aks", "create", *here, "--kubernetes-version", "1.12.7")[1]
-        assert "(AgentPoolK8sVersionNotSupported) Version 1.12.7 is not supported in this region." in said
-        assert az.refusal("aks", "show", "--resource-group", name, "--name", NAME)[0] == 3
 
 
 @pytest.mark.timeout(300)

@@ -7,23 +7,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from azure_gpu.catalog.prices import packaged
 from tests.support.embedded import CHECKOUT, SUBSCRIPTION, ServedAzure
-from tests.support.readme_commands import commands_in, copied, groups_left, login, priced, walked
+from tests.support.readme_commands import commands_in, copied, groups_left, login, walked
 
 FOLDER = CHECKOUT / "examples" / "blue-green"
 README = FOLDER / "README.md"
 BLOB_DATA_CONTRIBUTOR = "ba92f5b4-2d11-453d-a403-e96b0029c9fe"
-
-
-def test_each_command_has_its_minutes_and_its_cost() -> None:
-    priced(README)
-
-
-def test_the_hours_price_in_the_text_is_the_catalogs() -> None:
-    price = packaged().on_demand("Standard_NC4as_T4_v3", "eastus")
-    assert price is not None
-    assert f"{price.usd_hour:.2f} USD an hour for blue's machine" in README.read_text(encoding="utf-8")
 
 
 def test_the_endpoint_has_no_deployment_at_first_and_so_no_machine() -> None:

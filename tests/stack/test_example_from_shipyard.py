@@ -4,21 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from azure_gpu.catalog.prices import packaged
 from tests.support.embedded import CHECKOUT, ServedAzure
-from tests.support.readme_commands import commands_in, copied, groups_left, login, priced, walked
+from tests.support.readme_commands import commands_in, copied, groups_left, login, walked
 
 README = CHECKOUT / "examples" / "from-shipyard" / "README.md"
-
-
-def test_each_command_has_its_minutes_and_its_cost() -> None:
-    priced(README)
-
-
-def test_the_hours_price_in_the_text_is_the_catalogs() -> None:
-    price, _ = packaged().cheapest("Standard_NC4as_T4_v3", "eastus")
-    assert price is not None
-    assert f"{price.usd_hour:.2f} USD an hour for each node" in README.read_text(encoding="utf-8")
 
 
 @pytest.mark.slow

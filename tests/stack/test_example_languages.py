@@ -5,7 +5,7 @@ import re
 import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 import yaml
@@ -128,99 +128,7 @@ def published(checkout: Path, repository: Path) -> None:
         subprocess.run(command, cwd=checkout, check=True)
 
 
-class Bad(NamedTuple):
-    """A program that is refused. By language: what is said of it; None stands for all that have no words of their own."""
-
-    resources: Mapping[str, tuple[str, Mapping[str, Any]]]
-    said: Mapping[str | None, tuple[str, ...]]
-
-
-GROUP = "/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/rg/providers"
-POOL = {"batchAccount": "${batch}", "size": "Standard_NC4as_T4_v3", "expiresAfter": LAST_DAY}
-BATCH = {
-    "base": ("Foundation", {"location": "westeurope", "identity": "create", "storage": "create"}),
-    "batch": ("BatchAccount", {"foundation": "${base}"}),
-}
-T4 = {"size": "Standard_NC4as_T4_v3", "maxNodes": 1}
-CLUSTER = {"resourceGroupName": "rg", "gpuPools": {"t4": T4}}
-ENDPOINT = {"workspace": f"{GROUP}/Microsoft.MachineLearningServices/workspaces/own", "resourceGroupName": "rg"}
-BAD = {
-    "a size that has ended": Bad(
-        {**BATCH, "train": ("BatchPool", {**POOL, "size": "Standard_NC6s_v3"})},
-        {None: ('BatchPool("train").size has a problem: Standard_NC6s_v3 retired on 2025-09-30',)},
-    ),
-    "an end that is past": Bad(
-        {"shared": ("GpuCluster", {**CLUSTER, "expiresAfter": "2020-01-01"})},
-        {None: ('GpuCluster("shared").expiresAfter has a problem: must be after',)},
-    ),
-    "a name that Azure refuses": Bad(
-        {"shared": ("GpuCluster", {**CLUSTER, "gpuPools": {"T4_Pool": T4}, "expiresAfter": LAST_DAY})},
-        {None: ('GpuCluster("shared").gpuPools.T4_Pool has a problem: not a valid name for a Linux pool of AKS',)},
-    ),
-    "traffic to nobody": Bad(
-        {
-            "digits": (
-                "MlEndpoint",
-                {**ENDPOINT, "deployments": {"blue": {"instanceType": "Standard_NC4as_T4_v3"}}, "traffic": {"green": 90}},
-            )
-        },
-        {
-            None: (
-                'MlEndpoint("digits").workspace has a problem: Azure Machine Learning workspace not found',
-                'MlEndpoint("digits").traffic.green has a problem: unknown deployment',
-                'MlEndpoint("digits").traffic has a problem: the shares of traffic add up to 90 percent',
-            )
-        },
-    ),
-    "several at once": Bad(
-        {
-            **BATCH,
-            "train": ("BatchPool", {**POOL, "expiresAfter": "2020-01-01", "taskSlots": 4000, "autoscale": {"maxNodes": 0}}),
-        },
-        {
-            None: (
-                'BatchPool("train").expiresAfter has a problem: must be after',
-                'BatchPool("train").autoscale.maxNodes has a problem: the maximum is below 1 node',
-                'BatchPool("train").taskSlots has a problem: a node runs 1 to 16 tasks at a time',
-            )
-        },
-    ),
-    "what is known later": Bad(
-        {**BATCH, "train": ("BatchPool", {**POOL, "size": "${base.resourceGroupName}"})},
-        {
-            None: ('BatchPool("train").size has a problem: must be known when the program runs, got an output',),
-            "typescript": ("Type 'Output<string>' is not assignable to type 'string'",),
-        },
-    ),
-    "a key that isn't there": Bad(
-        {"shared": ("GpuCluster", {**CLUSTER, "expireAfter": LAST_DAY})},
-        {
-            "yaml": ("Property expireAfter does not exist on 'azuregpu:index:GpuCluster'",),
-            "typescript": ("'expireAfter' does not exist in type 'GpuClusterArgs'",),
-        },
-    ),
-    "a key that is missing": Bad(
-        {"train": ("BatchPool", {"size": "Standard_NC4as_T4_v3"})},
-        {
-            "yaml": ("Missing required property 'batchAccount'",),
-            "typescript": ("Property 'batchAccount' is missing in type",),
-        },
-    ),
-    "text for a number": Bad(
-        {"shared": ("GpuCluster", {**CLUSTER, "idleMinutes": "ten"})},
-        {
-            "yaml": ("idleMinutes: Cannot assign type 'string' to type 'integer'",),
-            "typescript": ("Type 'string' is not assignable to type 'number'",),
-        },
-    ),
-    "a choice that isn't there": Bad(
-        {"base": ("Foundation", {"location": "westeurope", "registry": "make"})},
-        {
-            "yaml": ('("create")',),
-            "typescript": ('Type \'"make"\' is not assignable to type \'"create"',),
-        },
-    ),
-}
+BAD = yaml.safe_load((Path(__file__).parent / "bad_programs.yaml").read_text(encoding="utf-8"))["rows"]
 
 
 @pytest.fixture(scope="module")
@@ -248,17 +156,18 @@ def bad_projects(installed: Installed) -> Callable[[str], Project]:
 @pytest.mark.parametrize("language", ["yaml", "typescript"])
 def test_a_bad_program_is_refused_in_plain_words(language: str, bad: str, bad_projects: Callable[[str], Project]) -> None:
     project = bad_projects(language)
-    written(project, language, BAD[bad].resources)
+    own_words = BAD[bad].get("by_language", {})
+    written(project, language, BAD[bad]["resources"])
     done = project.pulumi("preview")
     assert done.returncode != 0
     said = (done.stdout + done.stderr).partition("Diagnostics:")[2]
-    expected = BAD[bad].said.get(language) or BAD[bad].said[None]
+    expected = own_words.get(language) or BAD[bad]["said"]
     lines = [next((line for line in said.splitlines() if each in line), each) for each in expected]
     assert [line for line in lines if line in expected] == [], f"not said in:\n{said}"
     assert len(set(lines)) == len(expected), "a line for each"
     assert "Traceback" not in said
     assert 'File "' not in said
-    if language not in BAD[bad].said:
+    if language not in own_words:
         count = f"{len(expected)} problem{'s' if len(expected) > 1 else ''} in "
         assert count in said, f"more or fewer are said:\n{said}"
 

@@ -7,22 +7,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from azure_gpu.catalog.prices import packaged
 from tests.support.embedded import CHECKOUT, ServedAzure
-from tests.support.readme_commands import commands_in, copied, groups_left, login, priced, walked
+from tests.support.readme_commands import commands_in, copied, groups_left, login, walked
 
 FOLDER = CHECKOUT / "examples" / "shared-gpu"
 README = FOLDER / "README.md"
-
-
-def test_each_command_has_its_minutes_and_its_cost() -> None:
-    priced(README)
-
-
-def test_the_hours_price_in_the_text_is_the_catalogs() -> None:
-    price, _ = packaged().cheapest("Standard_NC4as_T4_v3", "eastus")
-    assert price is not None
-    assert f"{price.usd_hour:.2f} USD an hour for the GPU's node" in README.read_text(encoding="utf-8")
 
 
 def test_as_many_jobs_are_started_as_share_one_gpu() -> None:

@@ -7,14 +7,10 @@ import yaml
 
 from tests.support import by_hand
 from tests.support.embedded import CHECKOUT, ServedAzure
-from tests.support.readme_commands import commands_in, copied, login, priced, walked
+from tests.support.readme_commands import commands_in, copied, login, walked
 
 FOLDER = CHECKOUT / "examples" / "take-over"
 README = FOLDER / "README.md"
-
-
-def test_each_command_has_its_minutes_and_its_cost() -> None:
-    priced(README)
 
 
 def test_the_stack_has_nothing_of_its_own() -> None:
