@@ -152,3 +152,18 @@ def test_what_the_library_declares_is_read_back(read: Any, types: Any, known: Ma
             unknown += [] if reasons else [f"{case}: {path}: {what}"]
     assert unknown == []
     assert set(known) - met == set(), "these are read back today"
+
+
+def test_a_template_waits_for_nothing_that_is_not_in_it() -> None:
+    """`preflight --validate` sends it: what exists already, or the resource itself, is nothing that ARM could wait for."""
+    waited = 0
+    for name, _, declared in declarations():
+        template = template_of(declared, SUBSCRIPTION)  # without the roles of a deployer that nobody knows
+        ids = {each.id for each in template.sent}
+        for nested in template.document["resources"]:
+            for entry in nested["properties"]["template"]["resources"] if "template" in nested.get("properties", {}) else ():
+                waits = entry.get("dependsOn", [])
+                assert set(waits) <= ids, (name, entry["name"])
+                assert not [each for each in waits if each.endswith(f"{entry['type']}/{entry['name']}")], (name, entry["name"])
+                waited += len(waits)
+    assert waited
