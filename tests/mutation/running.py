@@ -42,7 +42,7 @@ FILES = 5  # of tests, for a mutant of the embedded Azure or of the commands
 CASES: dict[str, tuple[str, ...]] = {
     "aks": ("cluster.", "ml_workspace.happy.attached"),
     "batch": ("batch_account.", "pool."),
-    "container_apps": ("job.",),
+    "container_apps": ("job.", "job_environment."),
     "container_instances": ("container_group.",),
     "edge": ("edge.",),
     "foundation": ("foundation.",),

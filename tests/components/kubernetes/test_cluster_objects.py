@@ -29,8 +29,9 @@ THEIRS = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/g/providers/Microsoft.Co
 OF_CONTROLLERS = {"ClusterQueue", "JobSet", "LocalQueue", "Release", "ResourceFlavor"}
 
 
-def pool(size: str, **more: Any) -> GpuPool:
-    return GpuPool("p", "clusters.c.gpu_pools.p", size, sharing_request({}, "clusters.c.gpu_pools.p.sharing"), **more)
+def pool(size: str, max_nodes: int = 1) -> GpuPool:
+    sharing = sharing_request({}, "clusters.c.gpu_pools.p.sharing")
+    return GpuPool("p", "clusters.c.gpu_pools.p", size, sharing, min_nodes=0, max_nodes=max_nodes)
 
 
 def recorded_manifests() -> list[tuple[str, dict[str, Any]]]:

@@ -6,7 +6,7 @@ from azure_gpu.ml.dependencies import ComputeKind, WorkspaceOfEndpoint
 from azure_gpu.ml.endpoint.args import MlEndpointWiring
 from azure_gpu.ml.endpoint.endpoint import MlEndpoint
 from azure_gpu.shared.wired import Wired
-from tests.components.recording import Recorded, Registration, declare
+from tests.components.recording import Recorded, declare
 from tests.components.settings_of import STACK_ARGS, args_of
 
 WORKSPACE_ID = "/subscriptions/s/resourceGroups/group/providers/Microsoft.MachineLearningServices/workspaces/ws"
@@ -68,47 +68,9 @@ def dependencies(**changed: Any) -> dict[str, Any]:
 ENDPOINT = "azure-native:machinelearningservices:OnlineEndpoint"
 DEPLOYMENT = "azure-native:machinelearningservices:OnlineDeployment"
 TEMPLATE = "azure-native:resources:Deployment"
-AUTOSCALE = "azure-native:monitor:AutoscaleSetting"
-ROLE = "azure-native:authorization:RoleAssignment"
-LOGS = "azure-native:monitor:DiagnosticSetting"
 TWO: dict[str, Any] = {
     "deployments": {"blue": BLUE, "green": BLUE},
     "traffic": {"blue": 90, "green": 10},
-    "expires_after": END,
-}
-EVERYTHING: dict[str, Any] = {
-    "endpoint_name": "digits-everywhere",
-    "auth": "key",
-    "network": "public",
-    "description": "[digits]",
-    "deployments": {
-        "blue": {
-            **BLUE,
-            "autoscale": {"min": 1, "max": 3, "cpu_percent": 80, "gpu_percent": 60, "requests_per_minute": 600},
-            "probes": {
-                "liveness": {"initial_delay_seconds": 60, "period_seconds": 5, "failure_threshold": 3},
-                "readiness": {"success_threshold": 2, "timeout_seconds": 4},
-                "startup": {"failure_threshold": 100},
-            },
-            "requests": {"timeout_seconds": 90, "concurrent": 4, "queue_seconds": 1.5},
-            "environment_variables": {"WORKER_COUNT": "4"},
-            "model_mount_path": "/models",
-            "egress": "private",
-            "app_insights": True,
-            "description": "the first",
-            "tags": {"colour": "blue"},
-        },
-        "green": {
-            "model": "azureml://registries/azureml/models/digits/versions/2",
-            "environment": "cuda",
-            "code": {"code": "answers", "script": "score.py"},
-            "instance_type": T4,
-            "instances": 2,
-        },
-    },
-    "traffic": {"blue": 100},
-    "mirror": {"green": 10},
-    "tags": {"cost": "42"},
     "expires_after": END,
 }
 ON_KUBERNETES: dict[str, Any] = {
@@ -131,19 +93,3 @@ def declared(*, preview: bool = False, surroundings: dict[str, Any] | None = Non
 
 def template_of(recorded: Recorded) -> dict[str, Any]:
     return recorded.one(TEMPLATE).inputs["properties"]["template"]
-
-
-def resource_of(recorded: Recorded) -> dict[str, Any]:
-    [resource] = template_of(recorded)["resources"]
-    return resource
-
-
-def named(recorded: Recorded, name: str) -> Registration:
-    [found] = [each for each in recorded.registrations if each.name == name]
-    return found
-
-
-def outputs_of(recorded: Recorded) -> dict[str, Any]:
-    """The component's own outputs."""
-    [outputs] = [each for urn, each in recorded.outputs.items() if urn.endswith("azuregpu:index:MlEndpoint::digits")]
-    return outputs

@@ -25,9 +25,9 @@ class GpuPool(NamedTuple):
     path: str  # of the pool in the settings
     size: str
     sharing: SharingRequest
+    min_nodes: int
+    max_nodes: int
     spot: bool = False
-    min_nodes: int = 0
-    max_nodes: int = 1
     taints: tuple[str, ...] = (GPU_TAINT,)  # without those that AKS adds
     driver: str = "install"
 
