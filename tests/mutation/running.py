@@ -53,6 +53,7 @@ CASES: dict[str, tuple[str, ...]] = {
     "vm": ("vm.",),
 }
 ALSO_HELD_BY: dict[str, tuple[str, ...]] = {
+    "foundation": ("test_role_commands.py",),
     "aks": ("kubernetes",),
     "kubernetes": ("aks", "edge", "ml/test_ml_workspace.py"),
     "images": ("batch",),
