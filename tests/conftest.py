@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import logging
 import signal
 import subprocess
 import sys
@@ -24,6 +25,10 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 register_profiles()
+
+# Futures whose exception nobody asked for are logged while garbage is collected, with lines of source that are parsed for it; a
+# parser that collects garbage itself then fails (Python 3.11: "AST constructor recursion depth mismatch").
+logging.getLogger("asyncio").setLevel(logging.CRITICAL)
 
 
 @pytest.hookimpl(wrapper=True)

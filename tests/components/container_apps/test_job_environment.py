@@ -54,3 +54,11 @@ def test_an_environment_whose_group_is_not_known_yet_is_not_read() -> None:
     args: JobEnvironmentWiring = {**ARGS, "resource_group_name": pulumi.Output.from_input("group")}
     recorded = declare(lambda: JobEnvironment("one", Wired(args)), lookups={})
     assert recorded.lookups == []
+
+
+def test_an_environment_that_may_not_be_read_is_declared_with_a_warning() -> None:
+    lookups = {"azure-native:app:getManagedEnvironment": "Status=403 Code=AuthorizationFailed"}
+    recorded = declare(lambda: JobEnvironment("one", Wired(ARGS, component="JobEnvironment")), lookups=lookups)
+    [warning] = recorded.log
+    assert "whether this Container Apps environment exists can't be read" in warning
+    assert "AuthorizationFailed" in warning
