@@ -44,7 +44,7 @@ def tool(name: str) -> str | None:
 
 @cache
 def read(file: Path) -> dict[Any, Any]:
-    return yaml.safe_load(file.read_text(encoding="utf-8"))
+    return yaml.load(file.read_text(encoding="utf-8"), yaml.CSafeLoader)
 
 
 def jobs() -> Iterator[tuple[str, str, dict[Any, Any], dict[str, Any]]]:

@@ -68,7 +68,7 @@ def _preview(azure: ServedAzure, environment: dict[str, str], shape: str, count:
     folder = _copy(azure)
     file = folder / "Pulumi.bench.yaml"
     keys = {"azure-gpu-bench:shape": shape, "azure-gpu-bench:count": str(count), **connection_keys(azure)}
-    file.write_text(yaml.safe_dump({**yaml.safe_load(file.read_text()), "config": keys}))
+    file.write_text(yaml.safe_dump({**yaml.load(file.read_text(), yaml.CSafeLoader), "config": keys}))
     began = time.monotonic()
     done = subprocess.run(
         ["pulumi", "preview", "--stack", "bench", "--non-interactive", "--suppress-progress"],

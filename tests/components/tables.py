@@ -1,5 +1,6 @@
 """Rows of tables beside the tests, in YAML: `tables/<name of the module>.yaml` has the rows of each test, by its name."""
 
+import functools
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,10 @@ def of_table(*names: str, more: Sequence[Any] = ()) -> Callable[[Callable[..., N
 
 def rows_of(module: str, test: str) -> list[Any]:
     """The rows of a test, of the module with this `__file__`: a value each, or the arguments in their order."""
-    file = Path(module)
-    tables = yaml.load((file.parent / "tables" / f"{file.stem.removeprefix('test_')}.yaml").read_text("utf-8"), yaml.CSafeLoader)
-    return tables[test]
+    return _tables(Path(module))[test]
+
+
+@functools.cache
+def _tables(module: Path) -> dict[str, list[Any]]:
+    table = module.parent / "tables" / f"{module.stem.removeprefix('test_')}.yaml"
+    return yaml.load(table.read_text(encoding="utf-8"), yaml.CSafeLoader)

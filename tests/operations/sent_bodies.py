@@ -25,7 +25,7 @@ from azure_gpu_operations.run.target import Target
 from tests.operations.yaml_tables import made
 
 SENT = Path(__file__).parent / "sent"
-REQUESTS: dict[str, dict[str, Any]] = yaml.safe_load((SENT / "requests.yaml").read_text(encoding="utf-8"))
+REQUESTS: dict[str, dict[str, Any]] = yaml.load((SENT / "requests.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
 SCRIPT = of_script("train.py", "print(1)\n", "", "python:3.11-slim")
 IDENTITY = "/subscriptions/s/resourceGroups/g/providers/Microsoft.ManagedIdentity/userAssignedIdentities/i"
 BLOBS = "https://store.blob.core.windows.net/"
@@ -102,7 +102,7 @@ SENDING: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
 
 def recorded(service: str) -> dict[str, Any]:
     """By the names of the requests."""
-    return yaml.safe_load((SENT / f"{service}.yaml").read_text(encoding="utf-8"))
+    return yaml.load((SENT / f"{service}.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
 
 
 def now(service: str, name: str) -> dict[str, Any]:

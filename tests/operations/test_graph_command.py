@@ -16,7 +16,7 @@ from azure_gpu_operations.graph.reading import graph_of
 from tests.support.embedded import CHECKOUT
 
 in_process = pytest.mark.usefixtures("recorded_here")
-THEIRS = yaml.safe_load((Path(__file__).parent / "theirs.yaml").read_text(encoding="utf-8"))
+THEIRS = yaml.load((Path(__file__).parent / "theirs.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
 PROGRAM = """\
 import pulumi
 from pulumi_azure_native import resources, storage

@@ -188,7 +188,7 @@ def test_nothing_of_a_file_ends_a_comment_or_steers_a_terminal(capsys: Capture) 
     _, out, err = run(capsys, text, "--stack", "dev", "--config-folder", "stacks", "--write", file="dsvm.compute")
     assert "address a ]0;owned config: 1: " in " ".join(out.split())
     assert not [each for each in out + err if not each.isprintable() and each != "\n"]
-    assert "dsvm" in yaml.safe_load(file.read_text())["config"]["azure-gpu:vms"]
+    assert "dsvm" in yaml.load(file.read_text(), yaml.CSafeLoader)["config"]["azure-gpu:vms"]
 
 
 def test_a_script_with_a_long_sum_is_read_as_any_other(capsys: Capture) -> None:

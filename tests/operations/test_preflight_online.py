@@ -18,7 +18,7 @@ from tests.support.preflight import Run, main
 
 DAY = date(2026, 11, 21)
 NEED = "vm=Standard_NC4as_T4_v3*24@westeurope"
-CALLS: dict[str, Any] = yaml.safe_load((Path(__file__).parent / "preflights.yaml").read_text(encoding="utf-8"))
+CALLS: dict[str, Any] = yaml.load((Path(__file__).parent / "preflights.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
 
 NAMED: list[tuple[str, list[str]]] = [
     ("Microsoft.Resources/resourceGroups", []),

@@ -50,7 +50,7 @@ NAMES = sorted(
     if path.stem.split(".")[0] in ("cluster", "pool", "ml_workspace", "ml_endpoint")
 )
 
-BESIDE = yaml.safe_load((Path(__file__).parent / "round_trip.yaml").read_text(encoding="utf-8"))
+BESIDE = yaml.load((Path(__file__).parent / "round_trip.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
 MORE: dict[str, Any] = BESIDE["more"]
 LOST_BY_IMPORT, LOST_BY_ADOPT = ({**BESIDE["lost"]["by_both"], **BESIDE["lost"][each]} for each in ("by_import", "by_adopt"))
 
@@ -58,7 +58,9 @@ LOST_BY_IMPORT, LOST_BY_ADOPT = ({**BESIDE["lost"]["by_both"], **BESIDE["lost"][
 @functools.cache
 def declarations() -> Sequence[tuple[str, Mapping[str, Any], Recorded]]:
     """Name, settings and what they declare."""
-    found = [(name, yaml.safe_load((CASES / f"{name}.yaml").read_text())["says"], graphs.recorded(name)) for name in NAMES]
+    found = [
+        (name, yaml.load((CASES / f"{name}.yaml").read_text(), yaml.CSafeLoader)["says"], graphs.recorded(name)) for name in NAMES
+    ]
     return [*found, ("more", MORE, graphs.read("more", recorded_bodies.declared_by_program(configuration(MORE), KEYS)))]
 
 

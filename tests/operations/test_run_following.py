@@ -15,7 +15,7 @@ from azure_gpu_operations.run.on_ml_cluster import follow as ml_follow, plan as 
 from azure_gpu_operations.run.on_vm import follow as vm_follow
 
 SMI = "Tesla K80, 3.7, 823.5, 000006C3:00:00.0, 11438, 11377, 470.82.01"
-ROWS = yaml.safe_load((Path(__file__).parent / "followed" / "services.yaml").read_text(encoding="utf-8"))
+ROWS = yaml.load((Path(__file__).parent / "followed" / "services.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
 
 
 class Arm:

@@ -20,7 +20,7 @@ from tests.operations.batch_answers import pool, scaled
 
 VIEW = StackView("dev", Connection("s"), pools={"train": "/a/pools/train-1"}, registry="/r", storage="/st")
 POOL = PoolFacts("train-1", "Standard_NC4as_T4_v3", identities=("/i",), formula="$x")
-ROWS = yaml.safe_load((Path(__file__).parent / "pools_for_runs.yaml").read_text(encoding="utf-8"))
+ROWS = yaml.load((Path(__file__).parent / "pools_for_runs.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
 TARGETS = {
     "script": Target(of_script("train.py", "", "", "python:3.11-slim")),
     "folder": Target(of_folder("mnist", {"Dockerfile": b'FROM a\nENTRYPOINT ["python"]\n'})),

@@ -15,7 +15,7 @@ from azure_gpu_operations.batch.account import Counts
 from azure_gpu_operations.run.on_batch.follow import Follower
 from tests.operations.batch_answers import node, pool, scaled
 
-ROWS = yaml.safe_load((Path(__file__).parent / "followed" / "batch.yaml").read_text(encoding="utf-8"))["rows"]
+ROWS = yaml.load((Path(__file__).parent / "followed" / "batch.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)["rows"]
 WORKER = "workitems/run-x/job-1/main"
 
 

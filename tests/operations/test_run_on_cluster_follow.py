@@ -20,7 +20,7 @@ from tests.operations import kubernetes_bodies as bodies
 
 JOB = "run-x"
 NOW = datetime(2026, 11, 22, 10, 5, tzinfo=UTC)
-ROWS = yaml.safe_load((Path(__file__).parent / "followed" / "cluster.yaml").read_text(encoding="utf-8"))["rows"]
+ROWS = yaml.load((Path(__file__).parent / "followed" / "cluster.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)["rows"]
 LABELS = {"index": INDEX_LABEL, "attempt": ATTEMPT_LABEL}
 
 

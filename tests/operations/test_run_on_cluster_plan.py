@@ -32,7 +32,7 @@ IMAGE = "r.azurecr.io/mnist:1"
 VIEW = StackView("dev", Connection("s"), registry="/r")
 GPU = Placement("nvidia.com/gpu", 1, "t4", (Taint("sku", "gpu", "NoSchedule"),))
 FILES = Files(outputs=("out",))
-ROWS = yaml.safe_load((Path(__file__).parent / "placed.yaml").read_text(encoding="utf-8"))["rows"]
+ROWS = yaml.load((Path(__file__).parent / "placed.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)["rows"]
 
 
 def wanted(**said: Any) -> ClusterRequest:

@@ -30,7 +30,7 @@ class AnyValue:
     """A value that isn't null."""
 
 
-class TagLoader(yaml.SafeLoader):
+class TagLoader(yaml.CSafeLoader):
     """Knows the tags of the tables."""
 
 

@@ -50,7 +50,7 @@ class Variants(RecordedStack):
         super()._write_project()
         shutil.copy(Path(__file__).parent / "program.py", self.folder / "__main__.py")
         file = self.folder / "Pulumi.yaml"
-        project = yaml.safe_load(file.read_text())
+        project = yaml.load(file.read_text(), yaml.CSafeLoader)
         project.pop("config")  # each variant has its own, which the engine doesn't see
         file.write_text(yaml.safe_dump(project))
 

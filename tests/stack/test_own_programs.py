@@ -57,7 +57,7 @@ class Program:
         keys = {**connection_keys(self.azure), **others}
         config = {**keys, **{f"{self.project}:{key}": value for key, value in own.items()}}
         file = self.folder / "Pulumi.one.yaml"
-        earlier = yaml.safe_load(file.read_text()) if file.exists() else {}
+        earlier = yaml.load(file.read_text(), yaml.CSafeLoader) if file.exists() else {}
         file.write_text(yaml.safe_dump({**(earlier or {}), "config": config}))
 
     def pulumi(self, *words: str) -> "subprocess.CompletedProcess[str]":

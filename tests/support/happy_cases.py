@@ -84,7 +84,7 @@ def up(
 
     `folder`: an empty one. `device`: the kubeconfig of the cluster that edges are. `saved_model`: the folder of every model.
     """
-    case = yaml.safe_load((CASES / f"{name}.yaml").read_text())
+    case = yaml.load((CASES / f"{name}.yaml").read_text(), yaml.CSafeLoader)
     with there(azure, on(azure, case["says"]), case.get("azure_answers", {})) as says:
         _build(azure, says)
         if device:
@@ -110,7 +110,7 @@ def declared(name: str, azure: ServedAzure, engine_bin: Path, folder: Path) -> I
 
     `folder`: an empty one.
     """
-    case = yaml.safe_load((CASES / f"{name}.yaml").read_text())
+    case = yaml.load((CASES / f"{name}.yaml").read_text(), yaml.CSafeLoader)
     with there(azure, on(azure, case["says"]), case.get("azure_answers", {})) as says:
         if "edges" in says:
             _connect(says, name, (azure.state / "still" / "kubeconfig").read_text(), folder, has_namespaces=True)

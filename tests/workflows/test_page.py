@@ -61,7 +61,7 @@ def option(words: list[str], name: str) -> str:
 
 def environments() -> set[str]:
     """Those that the workflows use, and the stacks' own that the page sets up."""
-    jobs = [job for file in WORKFLOWS.iterdir() for job in yaml.safe_load(file.read_text())["jobs"].values()]
+    jobs = [job for file in WORKFLOWS.iterdir() for job in yaml.load(file.read_text(), yaml.CSafeLoader)["jobs"].values()]
     return {job["environment"] for job in jobs if "environment" in job} - {"${{ matrix.stack }}"} | {"dev", "prod"}
 
 
@@ -105,7 +105,7 @@ def test_the_variable_that_switches_everything_on_is_set_last(calls: list[tuple[
 @bash
 def test_the_checks_that_are_required_are_jobs_of_one_workflow_each(calls: list[tuple[str, list[str], str]]) -> None:
     [told] = [told for _, words, told in calls if words[-3:-2] == ["repos/octo/gpu/branches/main/protection"]]
-    names = [name for file in WORKFLOWS.iterdir() for name in yaml.safe_load(file.read_text())["jobs"]]
+    names = [name for file in WORKFLOWS.iterdir() for name in yaml.load(file.read_text(), yaml.CSafeLoader)["jobs"]]
     for check in json.loads(told)["required_status_checks"]["checks"]:
         assert names.count(check["context"]) == 1
 

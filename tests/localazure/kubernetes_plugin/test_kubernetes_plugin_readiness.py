@@ -10,7 +10,7 @@ from localazure.kubernetes_plugin.waiting import conditions, readiness
 from localazure.kubernetes_plugin.waiting.reasons import pod_problems
 from tests.support.rows import each_row
 
-ROWS: list[dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("readiness.yaml").read_text(encoding="utf-8"))
+ROWS: list[dict[str, Any]] = yaml.load(Path(__file__).with_name("readiness.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
 
 
 def thing(spec: dict | None = None, generation: int = 1, **status: Any) -> dict[str, Any]:

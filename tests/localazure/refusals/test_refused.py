@@ -47,7 +47,7 @@ class Table:
 
     def __init__(self, azure: InProcessAzure, file: Path) -> None:
         self._azure = azure
-        self._content = yaml.safe_load(file.read_text(encoding="utf-8"))
+        self._content = yaml.load(file.read_text(encoding="utf-8"), yaml.CSafeLoader)
         self.rows: list[Row] = self._content["rows"]
         self._made: dict[str, dict[str, str]] = {}
 

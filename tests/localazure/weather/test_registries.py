@@ -106,7 +106,7 @@ def test_a_script_is_built_while_the_limit_of_docker_hub_is_reached(arm: ArmHarn
 @pytest.mark.parametrize("file", [file for file in STACK_FILES if "documents" not in str(file)], ids=lambda file: file.stem)
 def test_the_groups_of_a_shipped_stack_start_while_docker_hub_refuses(arm: ArmHarness, file: Path) -> None:
     on(arm, "registry-error")
-    for image in images_in(yaml.safe_load(file.read_text())["config"]):
+    for image in images_in(yaml.load(file.read_text(), yaml.CSafeLoader)["config"]):
         reference = image_reference.parse(image)
         assert reference is not None
         registry_limits.check_pull(reference.registry, arm.services)
