@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support.embedded import CHECKOUT, ServedAzure
+from tests.support.event_loop import new_event_loop
 from tests.support.examples import register_profiles
 from tests.support.in_process import InProcessAzure
 from tests.support.purity import pytest_runtest_makereport, pytest_runtest_protocol, pytest_runtest_teardown  # noqa: F401
@@ -57,13 +58,7 @@ def a_loop() -> None:
     except RuntimeError:
         is_closed = True
     if is_closed:
-        while _loops:
-            _loops.pop().close()  # until then it holds two sockets
-        _loops.append(asyncio.new_event_loop())
-        asyncio.set_event_loop(_loops[0])
-
-
-_loops: list[asyncio.AbstractEventLoop] = []
+        new_event_loop()
 
 
 @pytest.fixture(scope="session")

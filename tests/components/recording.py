@@ -5,7 +5,6 @@ assignment by names. A look-up that isn't prepared raises. What this can't show:
 order in which things are created.
 """
 
-import asyncio
 import base64
 import logging
 from collections.abc import Callable, Mapping
@@ -20,6 +19,7 @@ from pulumi.runtime.stack import Stack
 
 from azure_gpu.catalog.roles import NAMES
 from azure_gpu_operations.graph import sdk_aliases
+from tests.support.event_loop import new_event_loop
 
 PROJECT = "azure-gpu"
 STACK = "test"
@@ -288,7 +288,7 @@ def readable(value: Any) -> str:
 def declare(build: Callable[[], object], *, preview: bool = False, lookups: Mapping[str, Any] = KEYS) -> Recorded:
     """Runs `build` as a program. `lookups` holds the answer of each function by token, or what gives it for the arguments of the
     call; a text is why it fails."""
-    _new_event_loop()
+    new_event_loop()
     settings.ROOT.set(None)  # each program has a stack of its own
     recorded = Recorded()
     logger = logging.Logger("recorded")  # one of its own, known to no other test
@@ -308,17 +308,6 @@ def declare(build: Callable[[], object], *, preview: bool = False, lookups: Mapp
     with sdk_aliases.left_out():
         pulumi.runtime.test(program)()
     return recorded
-
-
-_loops: list[asyncio.AbstractEventLoop] = []
-
-
-def _new_event_loop() -> None:
-    """In place of the last one, which tests may use until then, and which holds two sockets until it is closed."""
-    while _loops:
-        _loops.pop().close()
-    _loops.append(asyncio.new_event_loop())
-    asyncio.set_event_loop(_loops[0])
 
 
 UNKNOWN = rpc.UNKNOWN  # what stands on the wire for a value that only creating will tell
