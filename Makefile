@@ -5,6 +5,7 @@
 #   ALL=1             with `make test`: the slow tests too, and property tests with all their examples
 #   NIGHTLY=1         with `make test`: only those that ALL=1 leaves out, because they take long and rarely find something
 #   TESTS=tests/...   with `make test`: only these
+#   SESSIONS=slow     with `make test ALL=1`: only the slow ones; EXAMPLES=thorough: property tests with all their examples
 #   WORKERS=N         with `make test`: how many run at a time
 #   TIMES=N           with `make test`: the N slowest steps
 #   LEVEL=validate    with `make conformance`: validate, cheap or gpu
@@ -23,8 +24,9 @@ LEVEL ?= validate
 CEILING ?= 5
 STATE := .local
 TESTS ?= tests
-# As many as there are cores, and one more where many tests wait for processes that they start.
-WORKERS ?= $(shell expr $$(nproc 2> /dev/null || sysctl -n hw.ncpu) $(if $(ALL)$(NIGHTLY),+ 1))
+SESSIONS ?= $(if $(NIGHTLY),nightly,quick $(if $(ALL),slow))
+EXAMPLES ?= $(if $(ALL),thorough,quick)
+CORES := $(shell nproc 2> /dev/null || sysctl -n hw.ncpu)
 PYTHON := .venv/bin/python
 UV := .venv/bin/uv
 TERMINAL := $(PYTHON) -m tests.browser.terminal_pictures docs/images/terminal
@@ -81,11 +83,19 @@ env: .venv/ready ## the connection environment: eval "$$(make -s env)"
 shell: ready ## your shell with the Azure CLI, signed in to the embedded Azure
 	@$(CONNECTED) $(PYTHON) -m operations shell
 
-# The quick tests need Python and nothing else. The slow ones start what `make up` starts.
-test: marked := $(if $(NIGHTLY),nightly,$(if $(ALL),not nightly,not slow))
+# The quick tests need Python and nothing else; the slow ones start what `make up` starts. Each kind has a session of its own, so that
+# neither upsets the other. Pytest ends with 5 where TESTS has none of a kind.
 test: .venv/ready $(if $(ALL)$(NIGHTLY),engine kubernetes azurite groups) ## the tests that aren't slow; ALL=1: the slow ones too; NIGHTLY=1: the rest
 	@$(if $(ALL),$(MAKE) -s --no-print-directory browser > /dev/null || true)
-	@PATH="$(if $(ALL)$(NIGHTLY),$(TOOLS),$(CURDIR)/.venv/bin):$$PATH" $(PYTHON) -m pytest $(if $(ALL)$(NIGHTLY),-p tests.support.distribution) -n $(WORKERS) --dist loadfile -m "$(marked)" $(if $(ALL),--hypothesis-profile=thorough) $(if $(TIMES),--durations=$(TIMES)) $(TESTS)
+	@ended=5; $(foreach kind,$(SESSIONS),$(call session,$(kind)); code=$$?; [ $$code = 5 ] || [ $$ended != 5 -a $$code = 0 ] || ended=$$code;) exit $$ended
+
+# Slow tests wait for processes that they start: one more than there are cores.
+session = PATH="$(if $(ALL)$(NIGHTLY),$(TOOLS),$(CURDIR)/.venv/bin):$$PATH" $(PYTHON) -m pytest -m "$(marks_$(1))" --hypothesis-profile=$(EXAMPLES) \
+  $(if $(filter quick,$(1)),-n $(or $(WORKERS),$(CORES)),-n $(or $(WORKERS),$$(($(CORES) + 1))) -p tests.support.distribution) \
+  --dist loadfile $(if $(TIMES),--durations=$(TIMES)) $(TESTS)
+marks_quick := not slow
+marks_slow := slow and not nightly
+marks_nightly := nightly
 
 replay: .venv/ready kubernetes azurite ## send recorded sessions with the real Azure to the embedded one: what it answers differently
 	@$(PYTHON) -m tests.recorded.replay $(SHOW) $(RECORDINGS)

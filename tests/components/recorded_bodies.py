@@ -14,10 +14,11 @@ import contextlib
 import datetime
 import functools
 import json
+import pickle
 import re
 import runpy
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from string import Template
@@ -80,10 +81,26 @@ def now(name: str) -> Any:
     return declared
 
 
+class _Read(Mapping[str, Any]):
+    """By name what was recorded. Each asking gets a copy, so that no test can change what the next one compares with."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._pickled = {name: pickle.dumps(recorded_of(name)) for name in names}
+
+    def __getitem__(self, name: str) -> Any:
+        return pickle.loads(self._pickled[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._pickled)
+
+    def __len__(self) -> int:
+        return len(self._pickled)
+
+
 @functools.cache
-def recorded() -> dict[str, Any]:
-    """By name what was recorded, in the form of `now`. Whoever changes it copies it first."""
-    return {path.stem: recorded_of(path.stem) for path in sorted(BODIES.glob("*.yaml"))}
+def recorded() -> Mapping[str, Any]:
+    """By name what was recorded, in the form of `now`."""
+    return _Read(path.stem for path in sorted(BODIES.glob("*.yaml")))
 
 
 def recorded_of(name: str) -> dict[str, Any]:

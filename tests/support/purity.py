@@ -85,9 +85,14 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
-    """Fails a test that leaves another environment than it found, which others would run in."""
+    """Fails a test that leaves another environment than it found, which others would run in.
+
+    What other tests' fixtures ran may be stopped after a quick test, the last that could have shared it, and isn't watched.
+    """
+    is_quick = _guard.watching
+    _guard.release()
     result = yield
-    if _guard.watching:
+    if is_quick:
         before = _guard.environment
         left = {name for name in before.keys() | os.environ.keys() if before.get(name) != os.environ.get(name)} - {_PYTEST}
         for name in left:
