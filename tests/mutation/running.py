@@ -9,7 +9,6 @@ of a checkout of its own (`run_in_tree`).
 
 import ast
 import contextlib
-import functools
 import gc
 import importlib
 import importlib.machinery
@@ -156,7 +155,7 @@ def _warm_up() -> None:
     before = {name for name in sys.modules if name.split(".")[0] in changing}
     from tests.components import recorded_bodies
 
-    recorded = _record()
+    recorded = recorded_bodies.recorded()
     for name in recorded_bodies.names():
         if list(recorded_bodies.differences(recorded[name], recorded_bodies.now(name))):
             raise RuntimeError(f"{name} isn't as recorded without any mutant: see python -m tests.components.recorded_bodies")
@@ -224,7 +223,7 @@ def _killed_by(mutant: Changed) -> str:
         return failed[0] if failed else ""
     from tests.components import recorded_bodies
 
-    recorded = _record()
+    recorded = recorded_bodies.recorded()
     for name in _in_order(recorded_bodies.names(), CASES[mutant.package]):
         if any(True for _ in recorded_bodies.differences(recorded[name], recorded_bodies.now(name))):
             return f"record of {name}"
@@ -240,13 +239,6 @@ def _pytest(arguments: Sequence[str]) -> "_Failed":
     if code not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED) and not found.failed:
         found.failed.append(f"pytest, {code}")
     return found
-
-
-@functools.cache
-def _record() -> dict[str, object]:
-    from tests.components import recorded_bodies
-
-    return recorded_bodies.recorded()
 
 
 def _in_order(names: Iterable[str], first: tuple[str, ...]) -> list[str]:

@@ -20,14 +20,9 @@ from tests.components.recording import DEPLOYER, plain
 DAY = date(2026, 11, 20)
 
 
-@cache
-def _record() -> dict[str, Any]:
-    return recorded_bodies.recorded()
-
-
 def names() -> list[str]:
     """Of everything that declares something."""
-    return sorted(name for name, found in _record().items() if "resources" in found)
+    return sorted(name for name, found in recorded_bodies.recorded().items() if "resources" in found)
 
 
 @cache
@@ -36,7 +31,7 @@ def graph(name: str) -> Graph:
 
 
 def recorded(name: str) -> Recorded:
-    return read(name, _record()[name])
+    return read(name, recorded_bodies.recorded()[name])
 
 
 def read(name: str, found: Mapping[str, Any]) -> Recorded:
