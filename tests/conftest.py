@@ -2,7 +2,6 @@
 
 import asyncio
 import gc
-import itertools
 import logging
 import signal
 import subprocess
@@ -44,24 +43,8 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
-def loads_backwards(config: pytest.Config) -> bool:
-    """Every second worker loads the modules of tests from the last to the first: in a new clone each compiles half of them."""
-    return getattr(config, "workerinput", {"workerid": "gw0"})["workerid"][-1] in "13579"
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-    report = yield
-    if not isinstance(collector, pytest.File | pytest.Class) and loads_backwards(collector.config):
-        report.result.reverse()
-    return report
-
-
 @pytest.hookimpl(tryfirst=True)  # before pytest leaves out what `-m` doesn't select
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if loads_backwards(config):  # all workers have to have them in the same order
-        files = [list(of_file) for _, of_file in itertools.groupby(items, key=lambda item: item.path)]
-        items[:] = itertools.chain.from_iterable(reversed(files))
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if isinstance(item, pytest.Function) and "starts_processes" in item.fixturenames:
             item.add_marker(pytest.mark.slow)
