@@ -18,6 +18,7 @@ from localazure.errors import CommandError
 from localazure.fault import AT_ONCE, FIELDS, KINDS, PATH, QUOTA_SERVICES, REGISTRATION_STATES, RESTRICTION_REASONS, STANDING
 from localazure.folder import LocalFolder
 from localazure.nothing_runs import choice
+from localazure.plugin import installation
 from localazure.weather import state
 from localazure.weather.parts import PARTS
 
@@ -194,6 +195,7 @@ def _start(folder: LocalFolder, checkout: Path, options: argparse.Namespace) -> 
         nothing_runs=options.nothing_runs,
     )
     print(f"embedded Azure {'started' if fresh else 'already running'} at {started.url}")
+    print(_providers(folder))
     return 0
 
 
@@ -212,7 +214,13 @@ def _status(folder: LocalFolder, checkout: Path, options: argparse.Namespace) ->
     still = ", with --nothing-runs" if choice.kept(folder) else ""
     as_of = last.as_of or "today"
     print(f"embedded Azure {how} at {last.url}, process {last.process.pid}, as of {as_of}, in {weather} weather{still}")
+    print(_providers(folder))
     return 0
+
+
+def _providers(folder: LocalFolder) -> str:
+    """Which provider plugins stacks are run by."""
+    return f"providers: {', '.join(str(installation.plugin(folder.pulumi_home, name)) for name in installation.STAND_INS)}"
 
 
 def _env(folder: LocalFolder, checkout: Path, options: argparse.Namespace) -> int:  # noqa: ARG001

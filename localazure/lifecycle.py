@@ -1,6 +1,7 @@
 """Starts and stops the server process of a state folder. One folder has one server."""
 
 import asyncio
+import os
 import subprocess
 import sys
 import time
@@ -14,6 +15,7 @@ from localazure.errors import CommandError
 from localazure.folder import LocalFolder, write_whole
 from localazure.lock import locked
 from localazure.nothing_runs import choice
+from localazure.plugin import installation
 from localazure.process import POLL_SECONDS
 from localazure.weather import state
 
@@ -36,7 +38,7 @@ def start(
     `kubernetes_bin`: where the programs of Kubernetes lie; `weather`: rough or calm; `nothing_runs`: start no process for what is
     declared. All are remembered in the folder, for this server and those after it.
     """
-    from localazure import environment, kubernetes_plugin, plugin  # here, because only a start needs them
+    from localazure import environment  # here, because only a start needs them
     from localazure.nothing_runs import kubernetes_api
 
     folder.create()
@@ -60,8 +62,10 @@ def start(
         if choice.kept(folder):
             kubernetes_api.install(folder, answering.url)
         environment.write(folder, identities.load(folder), answering.url, engine_bin)
-        for each in (plugin, kubernetes_plugin):
-            each.install(folder.pulumi_home, Path(sys.executable), checkout)
+        for name in installation.STAND_INS:
+            # Where nothing runs, the stand-ins plan without an API server; Pulumi's own can't.
+            real = None if choice.kept(folder) else installation.real_plugin(folder.pulumi_home, name, os.environ)
+            installation.install(folder.pulumi_home, Path(sys.executable), checkout, name, real=real)
         return answering, fresh
 
 

@@ -4,7 +4,3 @@ It copies pulumi-kubernetes 4.34's Check, Diff, Create, Update, Read and Delete 
 with strict field validation, and waits until what it made is there. Helm, YAML files and patches it refuses by name.
 Facts from the public source of pulumi/pulumi-kubernetes (provider/pkg) and from the descriptions in its SDK.
 """
-
-from localazure.kubernetes_plugin.installation import install
-
-__all__ = ["install"]

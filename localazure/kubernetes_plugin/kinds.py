@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-_REAL = "for it install the real plugin: pulumi plugin install resource kubernetes"
+from localazure.plugin.installation import how_to_have
 
 # Kubernetes' own groups; other groups come from CustomResourceDefinitions or aggregated servers.
 BUILT_IN_GROUPS = frozenset(
@@ -134,7 +134,10 @@ def _refusal(token: str, inputs: Mapping[str, Any]) -> str:
     elif name.endswith("Patch") and inputs.get("kind") != name:
         what = "a patch of an object that others own"
     if what:
-        return f"the resource type '{token}' ({what}) is not implemented by this stand-in of pulumi-kubernetes; {_REAL}"
+        return (
+            f"the resource type '{token}' ({what}) is not implemented by this stand-in of pulumi-kubernetes; "
+            f"{how_to_have('kubernetes')}"
+        )
     if name.endswith("List") and module.split("/")[0].removeprefix("core") in BUILT_IN_GROUPS:
         return (
             f"'{token}': lists exist for YAML manifests and Helm charts and cannot be created directly; "

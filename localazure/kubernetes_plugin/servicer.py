@@ -31,6 +31,7 @@ from localazure.plugin.answers import answering_errors, diff_response
 from localazure.plugin.base import Plugin, autonaming, configured, texts
 from localazure.plugin.diff import Diff
 from localazure.plugin.errors import State
+from localazure.plugin.installation import how_to_have
 from localazure.plugin.wire import Properties, from_struct, has_unknown, is_unknown, opened, to_struct
 
 _FORGET = 'rerunning the operation with the PULUMI_K8S_DELETE_UNREACHABLE environment variable set to "true"'
@@ -344,6 +345,5 @@ def _problems(inputs: Properties) -> list[str]:
 def _refuse(token: str) -> NoReturn:
     raise LookupError(
         f"'{token}' is not implemented by this stand-in of pulumi-kubernetes, which has objects of the API, and "
-        "of Helm the releases of JobSet and Kueue (no YAML files or Kustomize); for it install the real plugin: "
-        "pulumi plugin install resource kubernetes"
+        f"of Helm the releases of JobSet and Kueue (no YAML files or Kustomize); {how_to_have('kubernetes')}"
     )

@@ -3,7 +3,3 @@
 It copies the real provider's Check, Diff and Create, reads the real provider's configuration keys, and works with the embedded
 Azure's subscription alone. What it doesn't know, it refuses by name.
 """
-
-from localazure.plugin.installation import install
-
-__all__ = ["install"]

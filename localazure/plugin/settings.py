@@ -66,8 +66,8 @@ def configuration_problems(configuration: Mapping[str, str], environment: Mappin
     if subscription not in SUBSCRIPTIONS:
         problems.append(
             f"azure-native:subscriptionId is {subscription or 'not set'}, but this plugin stands in for the real one and takes "
-            f"subscription {SUBSCRIPTION} or {SECOND_SUBSCRIPTION}, the embedded Azure's; for a real one install the real "
-            "plugin: pulumi plugin install resource azure-native"
+            f"subscription {SUBSCRIPTION} or {SECOND_SUBSCRIPTION}, the embedded Azure's; for another one leave the embedded "
+            "Azure's connection (a new shell) and sign in with az login"
         )
     if not _value("metadataHost", configuration, environment):
         problems.append(

@@ -18,6 +18,7 @@ from typing import Any
 import httpx
 
 from localazure.fault import PATH
+from localazure.plugin.installation import TOOLS
 
 CHECKOUT = Path(__file__).parents[2]
 SUBSCRIPTION = "00000000-0000-0000-0000-000000000000"
@@ -210,6 +211,7 @@ class ServedAzure(EmbeddedAzure):
         return subprocess.run(
             [sys.executable, "-m", "localazure", "--state", str(self.state), "--checkout", str(self.checkout), *arguments],
             cwd=CHECKOUT,
+            env={**os.environ, TOOLS: "build"},  # the stand-ins, also where the machine has Pulumi's own plugins
             capture_output=True,
             text=True,
             timeout=2 * SECONDS,

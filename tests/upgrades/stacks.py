@@ -58,7 +58,7 @@ class RecordedStack:
         backend.mkdir()
         given.write_text(json.dumps(prepared))
         for name, module in OFFLINE.items():
-            install(home, Path(sys.executable), CHECKOUT, name, module)
+            install(home, Path(sys.executable), CHECKOUT, name, module=module)
         mine = {
             **{key: value for key, value in os.environ.items() if not key.startswith(_OF_OTHERS)},
             "PATH": f"{Path(sys.prefix) / 'bin'}:{engine_bin}:{os.environ['PATH']}",

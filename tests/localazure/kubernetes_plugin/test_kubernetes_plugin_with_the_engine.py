@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from localazure.kubernetes_plugin import install
+from localazure.plugin.installation import install
 from tests.support.embedded import CHECKOUT
 from tests.support.kubernetes import ControlPlane
 from tests.support.small_stack import RUN, SmallStack
@@ -47,7 +47,7 @@ class Stack(SmallStack):
     """One stack of the program above, with an engine of its own."""
 
     def __init__(self, folder: Path, engine_bin: Path, kubeconfig: str) -> None:
-        install(folder / "home", Path(sys.executable), CHECKOUT)
+        install(folder / "home", Path(sys.executable), CHECKOUT, "kubernetes")
         (folder / "backend").mkdir()
         environment = {
             "HOME": str(folder),

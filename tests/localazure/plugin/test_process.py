@@ -1,6 +1,5 @@
 """Both plugins as processes: installed, started by path, answering on their port, ended with their engine."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -12,17 +11,15 @@ import pytest
 from google.protobuf.empty_pb2 import Empty
 from pulumi.runtime.proto import provider_pb2_grpc
 
-from localazure import kubernetes_plugin, plugin
+from localazure.plugin.installation import STAND_INS, install
 from tests.support.embedded import CHECKOUT, until
 
 PATIENCE_S = 60
-PLUGINS = {"azure-native": plugin.install, "kubernetes": kubernetes_plugin.install}
 
 
-@pytest.fixture(params=PLUGINS)
+@pytest.fixture(params=STAND_INS)
 def executable(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    folder = PLUGINS[request.param](tmp_path / "home with space", Path(sys.executable), CHECKOUT)
-    return folder / f"pulumi-resource-{request.param}"
+    return install(tmp_path / "home with space", Path(sys.executable), CHECKOUT, request.param).executable
 
 
 def gone(pid: int) -> bool:
@@ -30,26 +27,6 @@ def gone(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().split(")")[1].split()[0] == "Z"
     except FileNotFoundError:
         return True
-
-
-def test_a_plugin_lies_where_the_engine_looks_for_exactly_this_version(executable: Path) -> None:
-    name = executable.name.removeprefix("pulumi-resource-")
-    assert executable.parent.name == f"resource-{name}-v{version(f'pulumi-{name}')}"
-    assert executable.parent.parent.name == "plugins"
-
-
-def test_installing_again_writes_nothing_and_repairs_what_was_broken(tmp_path: Path) -> None:
-    def installed() -> Path:
-        return plugin.install(tmp_path, Path(sys.executable), CHECKOUT) / "pulumi-resource-azure-native"
-
-    before = installed().stat()
-    executable = installed()
-    assert executable.stat().st_ino == before.st_ino
-    executable.write_text("half")
-    installed()
-    assert executable.stat().st_size == before.st_size
-    assert os.access(executable, os.X_OK)
-    assert [path.name for path in executable.parent.parent.iterdir()] == [executable.parent.name]
 
 
 @pytest.mark.slow
