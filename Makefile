@@ -13,6 +13,7 @@
 #   EMBEDDED=1        with `make conformance`: the embedded Azure in place of the subscription of `az login`; CLEAN=1: only delete what runs left
 #   SEED=N            with `make faults`: another campaign; FAULTS=N, KILLS=N: with so many
 #   DATA=DIR          with `make bench-mnist`: MNIST's four files, in place of scikit-learn's digits; ROUNDS=N: pairs of each measurement
+#   AZURE_GPU_TOOLS=W path, official or build: take tools from PATH, from their publishers' archives or from builds, and from nowhere else
 #   RECORDINGS=...    with `make replay`: files and folders; else ../shared/recordings
 #   SHOW=-v           with `make replay`: every difference; SHOW="--json FILE" writes all rows into FILE
 
@@ -46,7 +47,7 @@ PROVED := $(filter-out documents,$(STACK))
 # What tests and measurements find first on PATH.
 TOOLS := $(CURDIR)/.venv/bin:$$(cat $(STATE)/engine-bin):$$(cat $(STATE)/kubernetes-bin)
 
-.PHONY: help up quotas storage down preview status env shell test replay conformance lint renew bench bench-mnist bench-scoring bench-vector-add check-gpu disturbances mutants faults lock ready engine languages kubernetes groups azurite browser pictures terminal-pictures dist clean
+.PHONY: help up quotas storage down preview status env shell test replay conformance lint renew bench bench-mnist bench-scoring bench-vector-add check-gpu disturbances mutants faults lock ready engine providers languages kubernetes groups azurite browser pictures terminal-pictures dist clean
 .DEFAULT_GOAL := help
 
 help: ## what can be made
@@ -74,7 +75,8 @@ down: ready ## destroy every stack on the embedded Azure and stop it: no resourc
 	@$(CONNECTED) $(PYTHON) -m operations down --all --yes $(CONFIG)
 	@$(EMBEDDED) stop
 
-status: .venv/ready ## is the embedded Azure running, and where
+status: .venv/ready ## whose tools are used; is the embedded Azure running, and where
+	@python3 engine/build.py --used
 	@$(EMBEDDED) status
 
 env: .venv/ready ## the connection environment: eval "$$(make -s env)"
@@ -167,12 +169,19 @@ lock: .venv/ready ## renew the locked files after a change of versions in requir
 
 # The engine builds while the packages install; each shows its own progress.
 ready: prerequisites
-	@$(MAKE) -s --no-print-directory -j2 engine azurite $(needed)
+	@$(MAKE) -s --no-print-directory -j2 engine azurite providers $(needed)
 	@$(EMBEDDED) start $(if $(WEATHER),--weather $(WEATHER)) --engine-bin "$$(cat $(STATE)/engine-bin)"
 
 engine: prerequisites
 	@mkdir -p -m 700 $(STATE)
 	@python3 engine/build.py > $(STATE)/engine-bin
+
+# Pulumi's own, where their checksums are pinned and they can be downloaded; else the embedded Azure has stand-ins.
+providers: prerequisites
+	@mkdir -p -m 700 $(STATE)
+	@: > $(STATE)/providers-bin.new
+	@for each in azure-native kubernetes-provider; do python3 engine/build.py $$each >> $(STATE)/providers-bin.new || true; done
+	@mv $(STATE)/providers-bin.new $(STATE)/providers-bin
 
 languages: prerequisites ## build what programs in TypeScript and YAML need, where Pulumi's own is missing: 2 minutes, once
 	@mkdir -p -m 700 $(STATE)

@@ -1,56 +1,101 @@
-"""The command: which folder has the tools of Pulumi, its other languages, Kubernetes, groups or actionlint, built where needed.
+"""The command: which folder has the tools of Pulumi, its other languages, Kubernetes, groups or actionlint, or a provider plugin.
 
-Exit codes: 0 the folder is on standard output; 1 the build failed, or with `--check` nothing is there yet; 2 a prerequisite or an
+A tool is taken from PATH where it is new enough; else from its publisher's archives, where these can be had; else it is built.
+
+Exit codes: 0 the folder is on standard output; 1 it can't be had, or with `--check` nothing is there yet; 2 a prerequisite or an
 argument is wrong; 130 interrupted. Whatever else is said goes to standard error.
 """
 
 import argparse
+import io
+import os
 import signal
 from collections.abc import Sequence
+from errno import EACCES, ENOSPC, EPERM, EROFS
 from pathlib import Path
-from types import ModuleType
+from typing import Any
 
-from engine import actionlint_tool, cache, go, groups_tools, kubernetes_tools, language_tools, pulumi_tools
+from engine import (
+    actionlint_tool,
+    cache,
+    download,
+    go,
+    groups_tools,
+    kubernetes_tools,
+    language_tools,
+    official,
+    pinning,
+    provider_tools,
+    pulumi_tools,
+)
 from engine.progress import Progress
 
-# Each says whether a folder holds its programs (`problem`), where PATH has them (`on_path`) and how they are made (`builder`).
-TOOLS = {
+# Each says whether a folder holds its programs (`problem`), where PATH has them (`on_path`) and how they are made (`builder`; a
+# provider plugin has None). Of what is published it has the ARCHIVES too, says whether they run here (`works`), and adds what
+# nobody publishes (`unpublished`).
+TOOLS: dict[str, Any] = {
     "pulumi": pulumi_tools,
     "languages": language_tools,
     "kubernetes": kubernetes_tools,
     "groups": groups_tools,
     "actionlint": actionlint_tool,
+    "azure-native": provider_tools.AZURE_NATIVE,
+    "kubernetes-provider": provider_tools.KUBERNETES,
 }
+_PUBLISHED_WITH = {"languages": "pulumi"}
+CHOICE, CHOICES = "AZURE_GPU_TOOLS", ("path", "official", "build")
+_WHAT_TO_DO = {
+    ENOSPC: "free some space, or set XDG_CACHE_HOME to a folder of another disk",
+    **dict.fromkeys((EACCES, EPERM, EROFS), "set XDG_CACHE_HOME to a folder that you can write to"),
+}
+
+
+class _NotThisWayError(Exception):
+    """A tool can't be had in the one way that was asked for."""
 
 
 def main(arguments: Sequence[str]) -> int:
     """Runs the command; the answer is the exit code."""
     parser = argparse.ArgumentParser(
         prog="build.py",
-        description="Prints the folder that has Pulumi, its other language hosts, Kubernetes, JobSet and Kueue, or actionlint; "
-        "builds it where it must.",
+        description="Prints the folder that has Pulumi, its other language hosts, Kubernetes, JobSet and Kueue, actionlint or a "
+        "provider plugin; downloads or builds it where it must.",
+        epilog=f"{CHOICE}=path, official or build takes a tool from nowhere else. {download.MIRROR}=https://HOST/PATH: where a "
+        "mirror has the publishers' archives.",
     )
     parser.add_argument("tool", nargs="?", choices=TOOLS, default="pulumi", help="whose programs; default: pulumi")
-    parser.add_argument("--check", action="store_true", help="say what would be used, and build nothing")
+    parser.add_argument("--check", action="store_true", help="say what would be used, and make nothing")
+    parser.add_argument("--used", action="store_true", help="print what would be used of each tool, and make nothing")
+    parser.add_argument("--pin", action="store_true", help="write the publishers' checksums of all archives into official.tsv")
     options = parser.parse_args(arguments)
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)  # as Ctrl-C: the build is ended, its temporary folder removed
     progress = Progress()
+    only = os.environ.get(CHOICE) or None
+    if only not in (None, *CHOICES):
+        progress.say(f"{CHOICE} is {only!r}; it takes {', '.join(CHOICES)}, or nothing")
+        return 2
     try:
-        tools = TOOLS[options.tool]
-        built = cache.cache_folder(f"{options.tool}-{tools.VERSION.removeprefix('v')}")
-        folder = _check(tools, built, progress) if options.check else _ensure(tools, built, progress)
+        if options.pin:
+            return pinning.pin(TOOLS, official.PINS, progress)
+        if options.used:
+            print("\n".join(_used(tool, only) for tool, tools in TOOLS.items() if tools.builder is not None))
+            return 0
+        folder = _found(options.tool, only, progress)
+        if folder is None and not options.check and _can_be_made(options.tool, only):
+            folder = _made(options.tool, only, progress)
     except go.MissingGoError as error:
         progress.say(str(error))
         return 2
-    except go.BuildError as error:
+    except (go.BuildError, download.WrongSumError, _NotThisWayError) as error:
         progress.say(str(error))
         return 1
     except OSError as error:
-        progress.say(f"{error.filename}: {error.strerror}")
+        what_to_do = _WHAT_TO_DO.get(error.errno or 0)
+        progress.say(f"{error.filename or cache.cache_folder('')}: {error.strerror}{f'; {what_to_do}' if what_to_do else ''}")
         return 1
     except KeyboardInterrupt:
-        progress.say("interrupted; nothing half built is left, and what was compiled is used the next time")
+        progress.say("interrupted; nothing half made is left, and what was downloaded or compiled is used the next time")
         return 130
     if folder is None:
         return 1
@@ -58,27 +103,102 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _check(tools: ModuleType, built: Path, progress: Progress) -> Path | None:
+def _found(tool: str, only: str | None, progress: Progress) -> Path | None:
     """The folder that is ready for use, or None."""
-    found, reason = tools.on_path()
-    if found is not None:
-        return found
-    wrong = tools.problem(built)
-    if wrong is None:
-        return built
-    progress.say(f"{reason}; {built} can't be used: {wrong}")
+    tools = TOOLS[tool]
+    reason = ""
+    if only in (None, "path"):
+        found, reason = tools.on_path()
+        if found is not None:
+            progress.say(reason)
+            return found
+    if only in (None, "official"):
+        pinned = _pinned(tool)
+        if not isinstance(pinned, str) and official.made_of(_official(tool), pinned, _own(tools)):
+            return _official(tool)
+    built = _built(tool)
+    if only in (None, "build"):
+        wrong = tools.problem(built)
+        if wrong is None:
+            return built
+        if tools.builder is not None:
+            reason = "; ".join(each for each in (reason, f"{built} can't be used: {wrong}") if each)
+    if reason:
+        progress.say(reason)
     return None
 
 
-def _ensure(tools: ModuleType, built: Path, progress: Progress) -> Path:
-    """The folder that is ready for use, built first where it must be."""
-    found, reason = tools.on_path()
-    if found is not None:
-        progress.say(reason)
-        return found
-    wrong = tools.problem(built)
-    if wrong is not None:
-        progress.say(f"{reason}; {built} can't be used: {wrong}")
-        builder = tools.builder(progress, built.with_name(f"{built.name}.log"))
-        cache.ensure(built, tools.problem, builder, progress)
+def _can_be_made(tool: str, only: str | None) -> bool:
+    """A provider plugin without checksums isn't looked for, unless nothing else will do."""
+    return TOOLS[tool].builder is not None or only == "official" or not isinstance(_pinned(tool), str)
+
+
+def _used(tool: str, only: str | None) -> str:
+    """A line for a tool: where it is, and from whom."""
+    folder = _found(tool, only, Progress(io.StringIO()))
+    if folder is None:
+        return f"{tool}: not made yet"
+    whose = {_official(tool): "its publisher's", _built(tool): "built here"}.get(folder, "of this machine")
+    return f"{tool}: {whose}, {folder}"
+
+
+def _made(tool: str, only: str | None, progress: Progress) -> Path:
+    """The folder, downloaded or built."""
+    if only == "path" and tool != "kubernetes":
+        raise _NotThisWayError(f"{CHOICE} is path, so {tool} is neither downloaded nor built")
+    if only in (None, "official"):
+        try:
+            return _downloaded(tool, progress)
+        except download.NotThereError as error:
+            if only or TOOLS[tool].builder is None:
+                raise _NotThisWayError(str(error)) from None
+            progress.say(f"{error}; building it")
+    if TOOLS[tool].builder is None:
+        raise _NotThisWayError(f"{tool} can't be built")
+    built = _built(tool)
+    cache.ensure(built, TOOLS[tool].problem, TOOLS[tool].builder(progress, built.with_name(f"{built.name}.log")), progress)
     return built
+
+
+def _downloaded(tool: str, progress: Progress) -> Path:
+    """The folder of the publishers' programs. Raises `download.NotThereError` where they can't be had."""
+    tools, folder, pinned = TOOLS[tool], _official(tool), _pinned(tool)
+    if isinstance(pinned, str):
+        raise download.NotThereError(pinned)
+
+    def problem(there: Path) -> str | None:
+        return None if official.made_of(there, pinned, _own(tools)) else "it is of other archives"
+
+    def fill(result: Path, scratch: Path) -> None:
+        for each in pinned:
+            archive = download.fetched(each, cache.cache_folder("downloads"), progress)
+            download.unpack(each, archive, result)
+        if hasattr(tools, "unpublished"):
+            tools.unpublished(result, scratch, folder.with_name(f"{folder.name}.log"), progress)
+        if wrong := tools.works(result):
+            raise download.NotThereError(f"the published {tool} doesn't run here: {wrong}")
+        official.note(result, pinned, _own(tools))
+        for each in pinned:
+            download.forget(each, cache.cache_folder("downloads"))
+
+    progress.say(f"downloading {tool} {tools.VERSION}: {', '.join(dict.fromkeys(each.host for each in pinned))}")
+    cache.ensure(folder, problem, fill, progress)
+    progress.say(f"{tool} {tools.VERSION} is its publisher's, here in {progress.elapsed()}")
+    return folder
+
+
+def _pinned(tool: str) -> tuple[official.Pinned, ...] | str:
+    return official.pinned(getattr(TOOLS[tool], "ARCHIVES", ()), official.platform_name(), official.PINS)
+
+
+def _official(tool: str) -> Path:
+    return cache.cache_folder(f"official-{_PUBLISHED_WITH.get(tool, tool)}-{TOOLS[tool].VERSION.removeprefix('v')}")
+
+
+def _built(tool: str) -> Path:
+    return cache.cache_folder(f"{tool}-{TOOLS[tool].VERSION.removeprefix('v')}")
+
+
+def _own(tools: Any) -> str:
+    """A digest of what this project adds to published programs."""
+    return tools.own() if hasattr(tools, "own") else ""

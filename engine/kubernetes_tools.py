@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-from engine import go, pins
+from engine import go, official, pins
 from engine.answers import answer
 from engine.progress import Progress
 
@@ -34,6 +34,32 @@ _CLIENTS = {_KUBECTL: ("version --client", VERSION), _LOGIN: ("--version", _LOGI
 _ANSWERS = {**_SERVERS, **_CLIENTS}  # how each is asked for its version, and the one that is pinned
 _NAMES = (*_ANSWERS, _STREAMS)
 _STAMPED = "k8s.io/component-base/version"
+# The control plane is published for Linux alone. Kubernetes' and etcd's pages of downloads; Azure/kubelogin's releases.
+_LINUX = {name: path for name, path in official.GO_PATHS.items() if name != official.MACOS_ARM}
+_PUBLISHED = {
+    **{
+        name: official.Archive(
+            f"https://dl.k8s.io/release/{VERSION}/bin/{{platform}}/{name}",
+            f"https://dl.k8s.io/release/{VERSION}/bin/{{platform}}/{name}.sha256",
+            (name,),
+            official.GO_PATHS if name == _KUBECTL else _LINUX,
+        )
+        for name in ("kube-apiserver", "kube-controller-manager", "kube-scheduler", _KUBECTL)
+    },
+    "etcd": official.Archive(
+        f"https://github.com/etcd-io/etcd/releases/download/{_ETCD_VERSION}/etcd-{_ETCD_VERSION}-{{platform}}.tar.gz",
+        f"https://github.com/etcd-io/etcd/releases/download/{_ETCD_VERSION}/SHA256SUMS",
+        ("etcd",),
+        {name: official.GO_NAMES[name] for name in _LINUX},
+    ),
+    _LOGIN: official.Archive(
+        f"https://github.com/Azure/kubelogin/releases/download/{_LOGIN_VERSION}/kubelogin-{{platform}}.zip",
+        f"https://github.com/Azure/kubelogin/releases/download/{_LOGIN_VERSION}/kubelogin-{{platform}}.zip.sha256",
+        (_LOGIN,),
+        official.GO_NAMES,
+    ),
+}
+ARCHIVES = tuple(_PUBLISHED.values())
 
 
 def problem(folder: Path) -> str | None:
@@ -45,6 +71,11 @@ def problem(folder: Path) -> str | None:
             return f"{name} is missing or can't be executed"
     if not pins.made_of(folder, KUBERNETES, KUBELOGIN):
         return "it was built out of other sources"
+    return works(folder)
+
+
+def works(folder: Path) -> str | None:
+    """What is wrong with the programs in a folder; None where each runs and answers a version that will do."""
     for name, (_, pinned) in _ANSWERS.items():
         version = _version(folder / name, name)
         if not _new_enough(version, pinned):
@@ -66,29 +97,20 @@ def builder(progress: Progress, log: Path) -> Callable[[Path, Path], None]:
     go_program = go.find_go(max(KUBERNETES.go, KUBELOGIN.go), "Kubernetes")
 
     def build(result: Path, scratch: Path) -> None:
-        linked = {name: found for name in _ANSWERS if (found := _taken(name))}
+        linked = _linked(result, progress)
         whole = any(name not in linked for name in (*_SERVERS, _KUBECTL))
         progress.say(
             f"building {f'Kubernetes {VERSION}' if whole else _STREAMS}, once: "
             f"{'5 to 8 minutes' if whole else 'a minute'} on two cores (this machine has {os.cpu_count()})\n"
             f"  kept in {log.parent} (170 MB), beside what Go keeps in its own caches (about 3 GB)"
         )
-        for name, found in linked.items():
-            progress.say(f"using {found}")
-            (result / name).symlink_to(found)
-        number = VERSION.removeprefix("v").split(".")
-        stamps = {"gitVersion": VERSION, "gitMajor": number[0], "gitMinor": number[1]}
-        stamp = " ".join(f"-X {_STAMPED}.{name}={value}" for name, value in stamps.items())
         if whole:
-            go.build(
-                go_program, KUBERNETES, result / _WHOLE, [f"-ldflags=-s -w {stamp}"], scratch=scratch, log=log, progress=progress
-            )
+            go.build(go_program, KUBERNETES, result / _WHOLE, [_stamp()], scratch=scratch, log=log, progress=progress)
             for name in (*_SERVERS, _KUBECTL, _STREAMS):
                 if name not in linked:
                     (result / name).symlink_to(_WHOLE)
         else:
-            alone = ["-tags=streams", f"-ldflags=-s -w {stamp}"]
-            go.build(go_program, KUBERNETES, result / _STREAMS, alone, scratch=scratch, log=log, progress=progress)
+            _build_streams(go_program, result, scratch, log, progress)
         if _LOGIN not in linked:
             tag = f"-ldflags=-s -w -X main.gitTag={_LOGIN_VERSION}"
             go.build(go_program, KUBELOGIN, result / _LOGIN, [tag], scratch=scratch, log=log, progress=progress)
@@ -99,6 +121,46 @@ def builder(progress: Progress, log: Path) -> Callable[[Path, Path], None]:
         progress.say(f"built Kubernetes {VERSION} in {progress.elapsed()}")
 
     return build
+
+
+def unpublished(result: Path, scratch: Path, log: Path, progress: Progress) -> None:
+    """Adds `node-streams`, which nobody publishes, to a folder of published programs; what PATH has takes their place."""
+    go_program = go.find_go(KUBERNETES.go, _STREAMS)
+    for name in _taken_programs():
+        (result / name).unlink()
+    _linked(result, progress)
+    progress.say(f"building {_STREAMS}, once: a minute on two cores")
+    _build_streams(go_program, result, scratch, log, progress)
+
+
+def own() -> str:
+    """A digest of what this project adds to published programs."""
+    return pins.digest(KUBERNETES)
+
+
+def _linked(result: Path, progress: Progress) -> dict[str, Path]:
+    """Links what PATH has and is used: name → program."""
+    linked = _taken_programs()
+    for name, found in linked.items():
+        progress.say(f"using {found}")
+        (result / name).symlink_to(found)
+    return linked
+
+
+def _build_streams(go_program: str, result: Path, scratch: Path, log: Path, progress: Progress) -> None:
+    alone = ["-tags=streams", _stamp()]
+    go.build(go_program, KUBERNETES, result / _STREAMS, alone, scratch=scratch, log=log, progress=progress)
+
+
+def _stamp() -> str:
+    """The linker's option that tells the programs their version."""
+    number = VERSION.removeprefix("v").split(".")
+    stamps = {"gitVersion": VERSION, "gitMajor": number[0], "gitMinor": number[1]}
+    return f"-ldflags=-s -w {' '.join(f'-X {_STAMPED}.{name}={value}' for name, value in stamps.items())}"
+
+
+def _taken_programs() -> dict[str, Path]:
+    return {name: found for name in _ANSWERS if (found := _taken(name))}
 
 
 @cache

@@ -15,6 +15,7 @@ from engine.progress import Progress
 NODEJS = pins.read(Path(__file__).with_name("language-nodejs"))
 YAML = pins.read(Path(__file__).with_name("language-yaml"))
 VERSION = pulumi_tools.VERSION
+ARCHIVES, works = pulumi_tools.ARCHIVES, pulumi_tools.works  # the published command line has all hosts beside it
 
 _NODEJS, _YAML = "pulumi-language-nodejs", "pulumi-language-yaml"
 _PROGRAMS = (

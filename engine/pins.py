@@ -33,15 +33,16 @@ def read(folder: Path) -> GoModule:
 
 def note(folder: Path, *modules: GoModule) -> None:
     """Writes into `folder` what it was built out of: the modules' own files, programs and pins."""
-    (folder / _SOURCES).write_text(_digest(*modules), encoding="ascii")
+    (folder / _SOURCES).write_text(digest(*modules), encoding="ascii")
 
 
 def made_of(folder: Path, *modules: GoModule) -> bool:
     """Whether `folder` was built out of the modules as they are now."""
     note = folder / _SOURCES
-    return note.exists() and note.read_text(encoding="ascii") == _digest(*modules)
+    return note.exists() and note.read_text(encoding="ascii") == digest(*modules)
 
 
-def _digest(*modules: GoModule) -> str:
+def digest(*modules: GoModule) -> str:
+    """Of the modules' own files, programs and pins."""
     files = sorted(file for module in modules for file in module.folder.rglob("*") if file.suffix in (".go", ".mod"))
     return hashlib.sha256(b"\0".join(file.name.encode() + b"\0" + file.read_bytes() for file in files)).hexdigest()

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from engine import cache, go, pins
+from engine import cache, go, official, pins
 from engine.answers import answer
 from engine.progress import Progress
 
@@ -21,6 +21,17 @@ FRONT = replace(COMMAND_LINE, tool="./hosts")  # our own part of a language host
 LANGUAGE_HOST = pins.read(Path(__file__).with_name("language-python"))
 _SDK = "github.com/pulumi/pulumi/sdk/v3"
 VERSION = COMMAND_LINE.requires["github.com/pulumi/pulumi/pkg/v3"]
+
+# Pulumi's page of downloads, and its workflow that signs them (pulumi/pulumi .github/workflows/sign.yml).
+_RELEASES = "https://get.pulumi.com/releases/sdk"
+ARCHIVES = (
+    official.Archive(
+        f"{_RELEASES}/pulumi-{VERSION}-{{platform}}.tar.gz",
+        f"{_RELEASES}/pulumi-{VERSION.removeprefix('v')}-checksums.txt",
+        ("pulumi", "pulumi-language-python", "pulumi-language-python-exec", "pulumi-*"),
+        {official.LINUX: "linux-x64", official.LINUX_ARM: "linux-arm64", official.MACOS_ARM: "darwin-arm64"},
+    ),
+)
 
 _PROGRAM = "pulumi"
 _HOST = "pulumi-language-python"
@@ -37,8 +48,7 @@ def problem(folder: Path) -> str | None:
             return f"{name} is missing or can't be executed"
     if not pins.made_of(folder, COMMAND_LINE, LANGUAGE_HOST):
         return "it was built out of other sources"
-    version = _version(folder / _PROGRAM)
-    return None if version == VERSION else f"`pulumi version` answers {version or 'nothing'} instead of {VERSION}"
+    return works(folder)
 
 
 def on_path() -> tuple[Path | None, str]:
@@ -55,6 +65,12 @@ def on_path() -> tuple[Path | None, str]:
     if shutil.which(_HOST, path=str(folder)) is None and shutil.which(_HOST) is None:
         return None, f"{program} has no {_HOST} beside it or on PATH"
     return folder, f"using {program}, which is {version}"
+
+
+def works(folder: Path) -> str | None:
+    """What is wrong with a folder of the published programs; None where they run on this machine."""
+    version = _version(folder / _PROGRAM)
+    return None if version == VERSION else f"`pulumi version` answers {version or 'nothing'} instead of {VERSION}"
 
 
 def builder(progress: Progress, log: Path) -> Callable[[Path, Path], None]:

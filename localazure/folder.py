@@ -161,6 +161,11 @@ class LocalFolder:
         """Names the folder of the controllers of groups and of their charts, where there is one."""
         return self.root / "groups-bin"
 
+    @property
+    def providers_bin(self) -> Path:
+        """Names folders that have Pulumi's own provider plugins, as a PULUMI_HOME has them; a line each."""
+        return self.root / "providers-bin"
+
     def stack_config(self, stack: str) -> Path:
         return self.root / f"Pulumi.{stack}.yaml"
 

@@ -64,7 +64,7 @@ def start(
         environment.write(folder, identities.load(folder), answering.url, engine_bin)
         for name in installation.STAND_INS:
             # Where nothing runs, the stand-ins plan without an API server; Pulumi's own can't.
-            real = None if choice.kept(folder) else installation.real_plugin(folder.pulumi_home, name, os.environ)
+            real = None if choice.kept(folder) else installation.real_plugin(folder, name, os.environ)
             installation.install(folder.pulumi_home, Path(sys.executable), checkout, name, real=real)
         return answering, fresh
 

@@ -13,6 +13,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
 
+from localazure.folder import LocalFolder
+
 TOOLS = "AZURE_GPU_TOOLS"  # `build`: nothing but what this project makes
 _BUILD = "build"
 NAME = "azure-native"
@@ -77,8 +79,8 @@ def install(
     return there._replace(real=real is not None)
 
 
-def real_plugin(pulumi_home: Path, name: str, environment: Mapping[str, str], platform: str = sys.platform) -> Path | None:
-    """Pulumi's own plugin on this machine: in the PULUMI_HOME of `environment`, else in `~/.pulumi`.
+def real_plugin(state: LocalFolder, name: str, environment: Mapping[str, str], platform: str = sys.platform) -> Path | None:
+    """Pulumi's own plugin on this machine: in the PULUMI_HOME of `environment`, in `~/.pulumi`, or downloaded by `make`.
 
     None where there is none of the version, where `environment` asks for what this project makes, and on macOS for azure-native:
     Go takes no certificates from SSL_CERT_FILE there (documentation of Go's crypto/x509, SystemCertPool), so it would refuse the
@@ -86,10 +88,11 @@ def real_plugin(pulumi_home: Path, name: str, environment: Mapping[str, str], pl
     """
     if environment.get(TOOLS) == _BUILD or (name == NAME and platform == "darwin"):
         return None
-    homes = [Path(configured) for configured in (environment.get("PULUMI_HOME"),) if configured]
-    for home in [*homes, Path(environment.get("HOME") or Path.home()) / ".pulumi"]:
+    downloaded = state.providers_bin.read_text(encoding="utf-8").splitlines() if state.providers_bin.exists() else []
+    user = Path(environment.get("HOME") or Path.home()) / ".pulumi"
+    for home in (*(Path(each) for each in (environment.get("PULUMI_HOME"),) if each), user, *map(Path, downloaded)):
         found = plugin(home, name)
-        if home.resolve() != pulumi_home.resolve() and found.real:
+        if home.resolve() != state.pulumi_home.resolve() and found.real:
             return found.executable.resolve()
     return None
 

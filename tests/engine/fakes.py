@@ -17,7 +17,7 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 from unittest import mock
 
-from engine import actionlint_tool, command, go, kubernetes_tools, pulumi_tools
+from engine import actionlint_tool, command, download, go, kubernetes_tools, official, pulumi_tools
 from engine.progress import Progress
 
 BUILD = Path(__file__).parents[2] / "engine" / "build.py"
@@ -91,6 +91,8 @@ class Machine:
         for folder in (self.path, self.records, self.sdk_commands):
             folder.mkdir(parents=True)
         (self.sdk_commands / "pulumi-language-python-exec").write_text("# runs the program\n")
+        self.pins = self.folder / "official.tsv"
+        self.pin({})
         self.go_version = "go1.26.3"
         self.while_building: Callable[[], object] = lambda: None
 
@@ -121,6 +123,10 @@ class Machine:
     @property
     def built_kubernetes(self) -> Path:
         return self.cache / "kubernetes-1.36.2"
+
+    def pin(self, sums: Mapping[str, str]) -> None:
+        """The archives that may be downloaded: address → SHA-256."""
+        self.pins.write_text(official.written((address, sha256, "test") for address, sha256 in sums.items()))
 
     def builds(self) -> list[str]:
         """The names of what Go was asked to build, in order."""
@@ -153,7 +159,10 @@ class Machine:
             pretended.enter_context(mock.patch.dict(os.environ, self.environment(**environment), clear=True))
             for module in (actionlint_tool, kubernetes_tools, pulumi_tools):
                 pretended.enter_context(mock.patch.object(module, "answer", _answer))
-            pretended.enter_context(mock.patch.object(command, "Progress", return_value=Progress(errors)))
+            pretended.enter_context(mock.patch.object(official, "PINS", self.pins))
+            pretended.enter_context(mock.patch.object(official, "platform_name", return_value=official.LINUX))
+            pretended.enter_context(mock.patch.object(download, "_ANSWER_SECONDS", 0.5))
+            pretended.enter_context(mock.patch.object(command, "Progress", side_effect=lambda stream=errors: Progress(stream)))
             pretended.enter_context(mock.patch.object(go, "subprocess", SimpleNamespace(run=self._go)))
             pretended.enter_context(mock.patch.object(go, "build", self._build))
             with redirect_stdout(output):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from localazure.folder import LocalFolder
 from localazure.plugin import installation
 from localazure.plugin.installation import NAME, STAND_INS, Installed, install, real_plugin
 
@@ -24,11 +25,11 @@ def real_one(home: Path, name: str = NAME, begins: bytes = b"\x7fELF", release: 
 
 
 def found(tmp_path: Path, name: str = NAME, platform: str = "linux", **environment: str) -> Path | None:
-    return real_plugin(tmp_path / "ours", name, {"HOME": str(tmp_path / "user"), **environment}, platform)
+    return real_plugin(LocalFolder(tmp_path), name, {"HOME": str(tmp_path / "user"), **environment}, platform)
 
 
 def put(tmp_path: Path, real: Path | None = None) -> Installed:
-    return install(tmp_path / "ours", PYTHON, CHECKOUT, real=real)
+    return install(tmp_path / "pulumi", PYTHON, CHECKOUT, real=real)
 
 
 @pytest.mark.parametrize("name", STAND_INS)
@@ -57,16 +58,16 @@ def test_pulumis_own_is_linked_and_is_followed_where_it_comes_and_goes(tmp_path:
     put(tmp_path)
     there = put(tmp_path, found(tmp_path))
     assert (there.real, there.executable.readlink()) == (True, real)
-    assert installation.plugin(tmp_path / "ours", NAME) == there
+    assert installation.plugin(tmp_path / "pulumi", NAME) == there
     assert put(tmp_path, found(tmp_path)) == there
     real.unlink()
-    assert installation.plugin(tmp_path / "ours", NAME).real is False
+    assert installation.plugin(tmp_path / "pulumi", NAME).real is False
     assert put(tmp_path, found(tmp_path)).real is False
     assert not there.executable.is_symlink()
 
 
 def test_one_that_was_installed_with_our_connection_stays_as_it_is(tmp_path: Path) -> None:
-    real = real_one(tmp_path / "ours")
+    real = real_one(tmp_path / "pulumi")
     assert put(tmp_path).real is True
     assert (real.read_bytes(), real.is_symlink()) == (b"\x7fELFrest", False)
 
@@ -76,16 +77,23 @@ def test_one_that_was_installed_with_our_connection_stays_as_it_is(tmp_path: Pat
     [
         ("other", {"PULUMI_HOME": "other"}, True),
         ("user/.pulumi", {"PULUMI_HOME": "other"}, True),
-        ("user/.pulumi", {"PULUMI_HOME": "ours"}, True),
-        ("ours", {"PULUMI_HOME": "ours"}, False),
+        ("user/.pulumi", {"PULUMI_HOME": "pulumi"}, True),
+        ("pulumi", {"PULUMI_HOME": "pulumi"}, False),
         ("user/.pulumi", {"AZURE_GPU_TOOLS": "build"}, False),
     ],
-    ids=["PULUMI_HOME", "the user's, beside PULUMI_HOME", "with our connection", "ours", "build"],
+    ids=["PULUMI_HOME", "the user's, beside PULUMI_HOME", "with our connection", "pulumi", "build"],
 )
 def test_where_it_is_looked_for(tmp_path: Path, home: str, environment: Mapping[str, str], is_taken: bool) -> None:
     real = real_one(tmp_path / home)
     said = {name: str(tmp_path / value) if name == "PULUMI_HOME" else value for name, value in environment.items()}
     assert found(tmp_path, **said) == (real if is_taken else None)
+
+
+def test_what_was_downloaded_is_taken_where_the_user_has_none(tmp_path: Path) -> None:
+    real = real_one(tmp_path / "downloaded")
+    (tmp_path / "providers-bin").write_text(f"{tmp_path / 'gone'}\n{tmp_path / 'downloaded'}\n")
+    assert found(tmp_path) == real
+    assert found(tmp_path, "kubernetes") is None
 
 
 def test_another_version_a_script_and_what_cannot_be_executed_are_not_taken(tmp_path: Path) -> None:
