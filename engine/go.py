@@ -20,6 +20,7 @@ from engine.progress import Progress
 
 _SHOWN_LINES = 15  # of a failed build's log
 _END_SECONDS = 10  # given to an interrupted build to remove its own temporary files
+_SPEED_SECONDS = 20  # of compiling, before anything is said of how long it takes
 _LOOK_SECONDS = 0.02  # between two looks at whether an interrupted build has ended
 
 
@@ -63,14 +64,15 @@ def build(
 
     `scratch` takes Go's temporary files, so that those of a killed build lie where the cache clears them.
     """
-    fixed = ["-mod=readonly", "-trimpath", "-buildvcs=false", "-v"]
+    fixed = ["-mod=readonly", "-trimpath", "-buildvcs=false"]
     report = _Report()
+    counting = Thread(target=lambda: report.expect(_stale(go, module, [*fixed, *options])), daemon=True)
     process = reader = None
     try:
         # An interruption between the start of Go and its name being known here would leave it running.
         with _uninterrupted():
             process = subprocess.Popen(
-                [go, "build", *fixed, *options, "-o", str(output), module.tool],
+                [go, "build", *fixed, "-v", *options, "-o", str(output), module.tool],
                 cwd=module.folder,
                 env=_environment() | {"GOTMPDIR": str(scratch)},
                 stdin=subprocess.DEVNULL,
@@ -82,6 +84,7 @@ def build(
             )
             reader = Thread(target=report.read, args=(process.stdout,))
             reader.start()
+        counting.start()
         while process.poll() is None:
             try:
                 process.wait(timeout=progress.interval)
@@ -99,20 +102,43 @@ def build(
         raise BuildError(f"go build of {output.name} failed with exit code {process.returncode}:\n{last}\nthe whole log: {log}")
 
 
+def _stale(go: str, module: GoModule, options: Sequence[str]) -> int:
+    """How many packages have to be compiled; 0 where Go doesn't say."""
+    command = [go, "list", "-deps", "-f", "{{.Stale}}", *options, module.tool]
+    answer = subprocess.run(command, cwd=module.folder, env=_environment(), capture_output=True, text=True, check=False)
+    return answer.stdout.split().count("true")
+
+
 class _Report:
     """Reads what `go build -v` prints: one line for each module it downloads and each package it compiles."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
         self._downloaded = 0
+        self._total = 0  # packages to compile, once it is known
+        self._started = time.monotonic()
 
     def read(self, stream: Iterable[str]) -> None:
         for line in stream:
             self.lines.append(line)
             self._downloaded += line.startswith("go: downloading ")
 
+    def expect(self, stale: int) -> None:
+        """So many packages are still to be compiled."""
+        self._total = stale and stale + len(self.lines) - self._downloaded
+
     def state(self) -> str:
-        return f"{self._downloaded} modules downloaded, {len(self.lines) - self._downloaded} packages compiled"
+        compiled, seconds = len(self.lines) - self._downloaded, time.monotonic() - self._started
+        of = f" of {self._total}" if self._total else ""
+        return f"{self._downloaded} modules downloaded, {compiled}{of} packages compiled{left(compiled, self._total, seconds)}"
+
+
+def left(done: int, total: int, seconds: float) -> str:
+    """How long the rest takes at the speed that this machine has had, once it is known."""
+    if seconds < _SPEED_SECONDS or not 0 < done < total:
+        return ""
+    rest = seconds / done * (total - done)
+    return f", about {f'{rest / 60:.0f} minutes' if rest >= 90 else 'a minute' if rest >= 45 else f'{rest:.0f} s'} left"
 
 
 def _end(process: subprocess.Popen[str]) -> None:

@@ -82,7 +82,7 @@ def builder(progress: Progress, log: Path) -> Callable[[Path, Path], None]:
 
     def build(result: Path, scratch: Path) -> None:
         progress.say(
-            f"building Pulumi {VERSION} and its Python language host, once: 5 to 8 minutes on two cores "
+            f"building Pulumi {VERSION} and its Python language host, once: about 10 minutes on two cores "
             f"(this machine has {os.cpu_count()})\n"
             f"  kept in {log.parent} (160 MB), beside what Go keeps in its own caches (about 3.5 GB)"
         )

@@ -2,6 +2,7 @@
 
 import pytest
 
+from engine import go
 from tests.engine.fakes import Machine
 
 BUILT = ["pulumi", "pulumi-language-python", "pulumi-language-python-served"]
@@ -62,3 +63,30 @@ def test_a_cache_that_cannot_be_written_is_one_line(machine: Machine) -> None:
 
 def no_temporary_folder(machine: Machine) -> bool:
     return not list(machine.cache.glob("*.building-*"))
+
+
+@pytest.mark.parametrize(
+    ("done", "total", "seconds", "said"),
+    [
+        (0, 700, 30, ""),
+        (100, 700, 19, ""),
+        (700, 700, 100, ""),
+        (5, 0, 60, ""),
+        (100, 700, 20, ", about 2 minutes left"),
+        (100, 700, 100, ", about 10 minutes left"),
+        (400, 700, 80, ", about a minute left"),
+        (600, 700, 120, ", about 20 s left"),
+    ],
+    ids=["nothing yet", "too early", "all", "no total", "2 minutes", "10 minutes", "a minute", "seconds"],
+)
+def test_how_long_a_build_takes_is_said_by_the_speed_it_has_had(done: int, total: int, seconds: float, said: str) -> None:
+    assert go.left(done, total, seconds) == said
+
+
+def test_what_is_still_to_be_compiled_is_added_to_what_has_been() -> None:
+    report = go._Report()
+    report.read(["go: downloading a v1\n", "a\n", "b\n"])
+    assert report.state() == "1 modules downloaded, 2 packages compiled"
+    report.expect(8)
+    report.read(["c\n"])
+    assert report.state() == "1 modules downloaded, 3 of 10 packages compiled"
