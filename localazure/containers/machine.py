@@ -68,14 +68,6 @@ _PIP_SETTINGS: Mapping[str, tuple[str, ...]] = {
     "timeout": ("PIP_TIMEOUT", "PIP_DEFAULT_TIMEOUT"),
     "retries": ("PIP_RETRIES",),
 }
-# `git rev-parse --local-env-vars`, those that say where a repository's parts are.
-_OF_A_REPOSITORY = frozenset(
-    f"GIT_{name}"
-    for name in (
-        *("ALTERNATE_OBJECT_DIRECTORIES", "COMMON_DIR", "DIR", "GRAFT_FILE", "IMPLICIT_WORK_TREE", "INDEX_FILE"),
-        *("OBJECT_DIRECTORY", "PREFIX", "SHALLOW_FILE", "WORK_TREE"),
-    )
-)
 
 
 def fetching_environment() -> dict[str, str]:
@@ -88,12 +80,6 @@ def pip_settings(environment: Mapping[str, str]) -> dict[str, str]:
     """How pip in a container reaches packages, where this machine says it in its variables. A container on Azure needs none."""
     found = {name: [environment[one] for one in given if environment.get(one)] for name, given in _PIP_SETTINGS.items()}
     return {name: " ".join(values[0].split()) for name, values in found.items() if values}
-
-
-def git_environment() -> dict[str, str]:
-    """For git on a repository that is named by its folder. Where this server was started by a hook of git's, the variables of
-    that one's repository would come first."""
-    return {name: value for name, value in os.environ.items() if name not in _OF_A_REPOSITORY}
 
 
 def build_environment(home: Path) -> dict[str, str]:

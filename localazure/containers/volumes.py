@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from localazure.containers import machine
+from azure_gpu.formats.git import environment as git_environment
 from localazure.folder import SECRET_MODE
 
 FOLDER = ".volumes"
@@ -102,7 +102,7 @@ def _check_out(name: str, repository: GitRepository, folder: Path) -> None:
     target.mkdir(parents=True, exist_ok=True)
     git = ["git", "-C", str(repository.checkout)]
     requested = [*git, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{repository.revision or 'HEAD'}^{{commit}}"]
-    environment = machine.git_environment()
+    environment = git_environment()
     commit = subprocess.run(requested, capture_output=True, text=True, check=False, env=environment).stdout.strip()
     if not commit:
         raise MountFailedError(f"the volume {name}: the checkout has no commit {repository.revision or 'HEAD'}")

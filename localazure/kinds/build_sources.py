@@ -5,7 +5,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from localazure.containers import machine
+from azure_gpu.formats import git
 from localazure.containers.build_log import BuildFailedError
 from localazure.services import Settings
 
@@ -58,7 +58,7 @@ def _is_head(checkout: Path, ref: str) -> bool:
             capture_output=True,
             text=True,
             check=False,
-            env=machine.git_environment(),
+            env=git.environment(),
         ).stdout.strip()
         for name in ("HEAD", ref)
     ]

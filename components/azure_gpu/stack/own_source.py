@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import pulumi
 
+from azure_gpu.formats import git
 from azure_gpu.shared.installation import CHECKOUT, WORKLOADS
 
 _DISTRIBUTION = "azure-gpu"
@@ -92,7 +93,12 @@ def _git(checkout: Path, *words: str) -> str | None:
     """Returns the output of git; None where it fails or isn't installed."""
     try:
         done = subprocess.run(
-            ["git", "-C", str(checkout), *words], capture_output=True, text=True, check=False, timeout=_GIT_SECONDS
+            ["git", "-C", str(checkout), *words],
+            env=git.environment(),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_GIT_SECONDS,
         )
     except (OSError, subprocess.TimeoutExpired):
         return None

@@ -16,7 +16,7 @@ from typing import Any, cast
 
 import azure_gpu
 from azure_gpu.aks.login import login_from
-from azure_gpu.formats import stack_file
+from azure_gpu.formats import git, stack_file
 from azure_gpu.stack import other_stacks
 from azure_gpu.stack.keys import config_key
 from azure_gpu_operations.project import is_shipped
@@ -48,9 +48,9 @@ _DIGITS = 16
 
 def message(stack: Stack) -> str:
     """Message of an update: the engine's default, and the digest."""
-    git = ("git", "-C", str(stack.file.parent), "log", "-1", "--format=%s")
+    asked = ("git", "-C", str(stack.file.parent), "log", "-1", "--format=%s")
     try:
-        subject = subprocess.run(git, capture_output=True, text=True, check=False).stdout.strip()
+        subject = subprocess.run(asked, env=git.environment(), capture_output=True, text=True, check=False).stdout.strip()
     except OSError:  # no git
         subject = ""
     return f"{subject or 'up'} {_fingerprint(stack)}"

@@ -1,12 +1,12 @@
 """Reads the git repository of a project: commits, changed paths, and files at a commit."""
 
 import io
-import os
 import subprocess
 import tarfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from azure_gpu.formats import git
 from azure_gpu_operations.terminal import last_line
 
 
@@ -90,7 +90,7 @@ class Repository:
         return done.stdout.decode(errors="replace")
 
     def _run(self, *words: str, utc: bool = False) -> "subprocess.CompletedProcess[bytes]":
-        environment = {**os.environ, "TZ": "UTC"} if utc else None
+        environment = git.environment(**({"TZ": "UTC"} if utc else {}))
         try:
             return subprocess.run(["git", *words], cwd=self.folder, capture_output=True, check=False, env=environment)
         except FileNotFoundError:

@@ -57,6 +57,13 @@ def test_a_checkout_is_built_from_its_origin_at_the_last_commit_that_changed_the
 
 
 @pytest.mark.slow
+def test_a_hook_of_another_repository_changes_nothing(tmp_path: Path, git: Git, monkeypatch: pytest.MonkeyPatch) -> None:
+    commit = git("rev-parse", "HEAD")
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "another" / ".git"))
+    assert of(tmp_path) == f"{ORIGIN}#{commit}"
+
+
+@pytest.mark.slow
 def test_workloads_that_origin_has_not_are_built_from_nowhere(tmp_path: Path, git: Git) -> None:
     file = tmp_path / "workloads" / "Dockerfile"
     file.write_text("FROM busybox\n")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from azure_gpu.formats import git
 from azure_gpu.formats.dockerfile import substitute
 from localazure.containers import environments, machine, shim_python
 from localazure.containers.build_log import BuildLog
@@ -150,7 +151,7 @@ def test_pip_in_a_container_and_uv_in_a_build_keep_what_packages_are_reached_by_
 
 @pytest.mark.usefixtures("host")
 def test_git_is_asked_about_the_folder_that_is_named_and_as_the_user_has_set_it_up() -> None:
-    told = machine.git_environment()
+    told = git.environment()
     assert (told.get("GIT_DIR"), told["GIT_CONFIG_GLOBAL"]) == (None, HOSTILE["GIT_CONFIG_GLOBAL"])
 
 
