@@ -8,7 +8,6 @@ argument is wrong; 130 interrupted. Whatever else is said goes to standard error
 
 import argparse
 import io
-import os
 import signal
 from collections.abc import Sequence
 from errno import EACCES, ENOSPC, EPERM, EROFS
@@ -18,6 +17,7 @@ from typing import Any
 from engine import (
     actionlint_tool,
     cache,
+    choice,
     download,
     go,
     groups_tools,
@@ -43,7 +43,6 @@ TOOLS: dict[str, Any] = {
     "kubernetes-provider": provider_tools.KUBERNETES,
 }
 _PUBLISHED_WITH = {"languages": "pulumi"}
-CHOICE, CHOICES = "AZURE_GPU_TOOLS", ("path", "official", "build")
 _WHAT_TO_DO = {
     ENOSPC: "free some space, or set XDG_CACHE_HOME to a folder of another disk",
     **dict.fromkeys((EACCES, EPERM, EROFS), "set XDG_CACHE_HOME to a folder that you can write to"),
@@ -60,8 +59,8 @@ def main(arguments: Sequence[str]) -> int:
         prog="build.py",
         description="Prints the folder that has Pulumi, its other language hosts, Kubernetes, JobSet and Kueue, actionlint or a "
         "provider plugin; downloads or builds it where it must.",
-        epilog=f"{CHOICE}=path, official or build takes a tool from nowhere else. {download.MIRROR}=https://HOST/PATH: where a "
-        "mirror has the publishers' archives.",
+        epilog=f"{choice.VARIABLE}=path, official or build takes a tool from nowhere else. {download.MIRROR}=https://HOST/PATH: "
+        "where a mirror has the publishers' archives.",
     )
     parser.add_argument("tool", nargs="?", choices=TOOLS, default="pulumi", help="whose programs; default: pulumi")
     parser.add_argument("--check", action="store_true", help="say what would be used, and make nothing")
@@ -71,19 +70,18 @@ def main(arguments: Sequence[str]) -> int:
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)  # as Ctrl-C: the build is ended, its temporary folder removed
     progress = Progress()
-    only = os.environ.get(CHOICE) or None
-    if only not in (None, *CHOICES):
-        progress.say(f"{CHOICE} is {only!r}; it takes {', '.join(CHOICES)}, or nothing")
+    if choice.only() not in (None, *choice.WAYS):
+        progress.say(f"{choice.VARIABLE} is {choice.only()!r}; it takes {', '.join(choice.WAYS)}, or nothing")
         return 2
     try:
         if options.pin:
             return pinning.pin(TOOLS, official.PINS, progress)
         if options.used:
-            print("\n".join(_used(tool, only) for tool, tools in TOOLS.items() if tools.builder is not None))
+            print("\n".join(_used(tool) for tool, tools in TOOLS.items() if tools.builder is not None))
             return 0
-        folder = _found(options.tool, only, progress)
-        if folder is None and not options.check and _can_be_made(options.tool, only):
-            folder = _made(options.tool, only, progress)
+        folder = _found(options.tool, progress)
+        if folder is None and not options.check and _can_be_made(options.tool):
+            folder = _made(options.tool, progress)
     except go.MissingGoError as error:
         progress.say(str(error))
         return 2
@@ -103,21 +101,21 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _found(tool: str, only: str | None, progress: Progress) -> Path | None:
+def _found(tool: str, progress: Progress) -> Path | None:
     """The folder that is ready for use, or None."""
     tools = TOOLS[tool]
     reason = ""
-    if only in (None, "path"):
+    if choice.allows(choice.PATH):
         found, reason = tools.on_path()
         if found is not None:
             progress.say(reason)
             return found
-    if only in (None, "official"):
+    if choice.allows(choice.OFFICIAL):
         pinned = _pinned(tool)
         if not isinstance(pinned, str) and official.made_of(_official(tool), pinned, _own(tools)):
             return _official(tool)
     built = _built(tool)
-    if only in (None, "build"):
+    if choice.allows(choice.BUILD) or _is_all_on_path(tools):
         wrong = tools.problem(built)
         if wrong is None:
             return built
@@ -128,29 +126,34 @@ def _found(tool: str, only: str | None, progress: Progress) -> Path | None:
     return None
 
 
-def _can_be_made(tool: str, only: str | None) -> bool:
+def _can_be_made(tool: str) -> bool:
     """A provider plugin without checksums isn't looked for, unless nothing else will do."""
-    return TOOLS[tool].builder is not None or only == "official" or not isinstance(_pinned(tool), str)
+    return TOOLS[tool].builder is not None or choice.only() == choice.OFFICIAL or not isinstance(_pinned(tool), str)
 
 
-def _used(tool: str, only: str | None) -> str:
+def _used(tool: str) -> str:
     """A line for a tool: where it is, and from whom."""
-    folder = _found(tool, only, Progress(io.StringIO()))
+    folder = _found(tool, Progress(io.StringIO()))
     if folder is None:
         return f"{tool}: not made yet"
     whose = {_official(tool): "its publisher's", _built(tool): "built here"}.get(folder, "of this machine")
     return f"{tool}: {whose}, {folder}"
 
 
-def _made(tool: str, only: str | None, progress: Progress) -> Path:
+def _is_all_on_path(tools: Any) -> bool:
+    """Whether PATH has all that is published of a tool of which this project adds a part."""
+    return choice.only() == choice.PATH and hasattr(tools, "is_all_on_path") and tools.is_all_on_path()
+
+
+def _made(tool: str, progress: Progress) -> Path:
     """The folder, downloaded or built."""
-    if only == "path" and tool != "kubernetes":
-        raise _NotThisWayError(f"{CHOICE} is path, so {tool} is neither downloaded nor built")
-    if only in (None, "official"):
+    if choice.only() == choice.PATH and not _is_all_on_path(TOOLS[tool]):
+        raise _NotThisWayError(f"{choice.VARIABLE} is path, so {tool} is neither downloaded nor built")
+    if choice.allows(choice.OFFICIAL):
         try:
             return _downloaded(tool, progress)
         except download.NotThereError as error:
-            if only or TOOLS[tool].builder is None:
+            if choice.only() or TOOLS[tool].builder is None:
                 raise _NotThisWayError(str(error)) from None
             progress.say(f"{error}; building it")
     if TOOLS[tool].builder is None:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-from engine import go, official, pins
+from engine import choice, go, official, pins
 from engine.answers import answer
 from engine.progress import Progress
 
@@ -159,6 +159,11 @@ def _stamp() -> str:
     return f"-ldflags=-s -w {' '.join(f'-X {_STAMPED}.{name}={value}' for name, value in stamps.items())}"
 
 
+def is_all_on_path() -> bool:
+    """Whether all but `node-streams` can be taken from PATH."""
+    return len(_taken_programs()) == len(_ANSWERS)
+
+
 def _taken_programs() -> dict[str, Path]:
     return {name: found for name in _ANSWERS if (found := _taken(name))}
 
@@ -166,6 +171,8 @@ def _taken_programs() -> dict[str, Path]:
 @cache
 def _taken(name: str) -> Path | None:
     """The program on PATH where it is used: a server only together with all the others."""
+    if not choice.allows(choice.PATH):
+        return None
     group = _SERVERS if name in _SERVERS else {name: _ANSWERS[name]}
     found = {each: shutil.which(each) for each in group}
     for each, program in found.items():

@@ -157,6 +157,20 @@ def test_build_takes_nothing_from_path_and_path_nothing_from_elsewhere(machine: 
     assert machine.run(AZURE_GPU_TOOLS="build").stdout == f"{machine.built}\n"
 
 
+def test_kubernetes_is_all_of_path_or_nothing_of_it(machine: Machine) -> None:
+    machine.has_go()
+    machine.has("kubelogin", "v0.2.13")
+    assert machine.run("kubernetes", AZURE_GPU_TOOLS="path").returncode == 1
+    assert machine.run("kubernetes", AZURE_GPU_TOOLS="build").returncode == 0
+    assert machine.builds() == ["kubernetes", "kubelogin"], "build links nothing of PATH"
+    for name in ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl"):
+        machine.has(name, "Kubernetes v1.36.2")
+    machine.has("etcd", "etcd Version: 3.6.8")
+    (machine.built_kubernetes / "sources").unlink()
+    assert machine.run("kubernetes", AZURE_GPU_TOOLS="path").stdout == f"{machine.built_kubernetes}\n"
+    assert machine.builds()[2:] == ["node-streams"]
+
+
 def test_a_provider_plugin_without_a_checksum_is_left_to_the_stand_in_without_a_word(machine: Machine) -> None:
     assert machine.run("azure-native") == (1, "", "")
     result = machine.run("azure-native", AZURE_GPU_TOOLS="official")
