@@ -8,7 +8,6 @@ import statistics
 import subprocess
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,8 +15,11 @@ from typing import Any
 from azure.batch import BatchClient, models
 from azure.core.credentials import AccessToken
 
-from tests.support.embedded import SUBSCRIPTION, ServedAzure, until
+from tests.bench.results import Bench, Limit, resident_mib
+from tests.support.embedded import SUBSCRIPTION, ServedAzure
 
+TASK_OVERHEAD_MS, TASKS_MIB = Limit("at most", 20), Limit("at most", 10)  # MiB that the server grows by
+TASK_SECONDS = 0.2
 GROUP = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/bench-batch"
 GROUPS = "2024-03-01"
 BATCH = "2024-07-01"
@@ -30,56 +32,34 @@ POLL_SECONDS = 0.5
 IMAGE = {"publisher": "microsoft-dsvm", "offer": "ubuntu-hpc", "sku": "2204", "version": "latest"}
 
 
-@dataclass(frozen=True, slots=True)
-class Tasks:
-    """Times in seconds, memory in MiB."""
-
-    count: int
-    task_seconds: float  # what each task takes by itself
-    submitted: float  # for all, in collections of 100
-    whole: float  # from before the submission to the last end
-    by_xargs: float  # the same tasks
-    overhead_ms: float  # p50
-    overhead_p95_ms: float
-    xargs_overhead_ms: float  # p50
-    resident_before_mib: float
-    resident_after_mib: float
-
-
-def measure(azure: ServedAzure, count: int, task_seconds: float) -> Tasks:
-    endpoint = _account(azure)
-    client = BatchClient(f"https://{endpoint}", _Token(azure), connection_verify=str(azure.ca_bundle))
+def measure(bench: Bench, azure: ServedAzure, count: int) -> None:
+    client = BatchClient(f"https://{_account(azure)}", _Token(azure), connection_verify=str(azure.ca_bundle))
     shared = azure.state / "bench-batch"
     shared.mkdir()
-    _run(client, azure, "warm", SLOTS, _command(shared / "warm", task_seconds))  # the node comes up, the client's modules load
-    before = _resident(azure)
+    _run(client, "warm", SLOTS, _command(shared / "warm"))  # the node comes up, the client's modules load
+    before = resident_mib(azure.pid)
     began = time.perf_counter()
-    submitted = _run(client, azure, "many", count, _command(shared / "many", task_seconds))
+    submitted = _run(client, "many", count, _command(shared / "many"))
     whole = time.perf_counter() - began
-    after = _resident(azure)
-    by_xargs = _by_xargs(count, _script(shared / "xargs", task_seconds))
-    gaps, xargs_gaps = _gaps(shared / "many", count), _gaps(shared / "xargs", count)
+    after = resident_mib(azure.pid)
+    by_xargs = _by_xargs(count, _script(shared / "xargs"))
+    gaps, xargs_gap = _gaps(shared / "many", count), statistics.median(_gaps(shared / "xargs", count))
     azure.finished(azure.delete(GROUP, GROUPS))
-    return Tasks(
-        count=count,
-        task_seconds=task_seconds,
-        submitted=submitted,
-        whole=whole,
-        by_xargs=by_xargs,
-        overhead_ms=statistics.median(gaps),
-        overhead_p95_ms=statistics.quantiles(gaps, n=100)[94],
-        xargs_overhead_ms=statistics.median(xargs_gaps),
-        resident_before_mib=before,
-        resident_after_mib=after,
-    )
+    p50, p95 = statistics.median(gaps), statistics.quantiles(gaps, n=100)[94]
+    found = {"count": count, "submitted": submitted, "whole": whole, "by_xargs": by_xargs, "resident_mib": [before, after]}
+    bench.figures["batch_tasks"] = found | {"overhead_ms": p50, "overhead_p95_ms": p95, "xargs_overhead_ms": xargs_gap}
+    bench.say(f"{count} tasks of {TASK_SECONDS} s on {SLOTS} slots: {whole:.1f} s, submitting {submitted:.2f} s")
+    bench.say(f"  by `xargs -P {SLOTS}`: {by_xargs:.1f} s, overhead of a task, p50 {xargs_gap:.1f} ms")
+    bench.say(f"  p95 of a task's overhead {p95:.1f} ms")
+    bench.hold("Batch, overhead of a task, p50 in ms", TASK_OVERHEAD_MS, p50)
+    bench.hold(f"Batch, MiB that the server grows by over {count} tasks", TASKS_MIB, after - before)
 
 
 def _account(azure: ServedAzure) -> str:
     """An account with one pool of one node. Its endpoint."""
     azure.put(GROUP, {"location": "eastus"}, GROUPS).raise_for_status()
     account = f"{GROUP}/providers/Microsoft.Batch/batchAccounts/{ACCOUNT}"
-    azure.put(account, {"location": "eastus"}, BATCH).raise_for_status()
-    until(lambda: azure.get(account, BATCH).json()["properties"]["provisioningState"] == "Succeeded", "the account is there")
+    made = azure.made(account, {"location": "eastus"}, BATCH)
     pool = {
         "vmSize": "Standard_NC4as_T4_v3",
         "deploymentConfiguration": {
@@ -89,10 +69,10 @@ def _account(azure: ServedAzure) -> str:
         "taskSlotsPerNode": SLOTS,
     }
     azure.put(f"{account}/pools/{POOL}", {"properties": pool}, BATCH).raise_for_status()
-    return azure.get(account, BATCH).json()["properties"]["accountEndpoint"]
+    return made["properties"]["accountEndpoint"]
 
 
-def _run(client: BatchClient, azure: ServedAzure, job: str, count: int, command: str) -> float:
+def _run(client: BatchClient, job: str, count: int, command: str) -> float:
     """Runs `count` tasks to their ends; the seconds that their submission took."""
     client.create_job(models.BatchJobCreateOptions(id=job, pool_info=models.BatchPoolInfo(pool_id=POOL)))
     tasks = [models.BatchTaskCreateOptions(id=f"task-{number:04d}", command_line=command) for number in range(count)]
@@ -110,13 +90,13 @@ def _run(client: BatchClient, azure: ServedAzure, job: str, count: int, command:
     return submitted
 
 
-def _script(file: Path, seconds: float) -> str:
+def _script(file: Path) -> str:
     """Writes when it began and ended, in nanoseconds. One short line at a time is appended whole."""
-    return f"b=$(date +%s%N); sleep {seconds}; echo $b $(date +%s%N) >> {file}"
+    return f"b=$(date +%s%N); sleep {TASK_SECONDS}; echo $b $(date +%s%N) >> {file}"
 
 
-def _command(file: Path, seconds: float) -> str:
-    return f"/bin/sh -c '{_script(file, seconds)}'"
+def _command(file: Path) -> str:
+    return f"/bin/sh -c '{_script(file)}'"
 
 
 def _by_xargs(count: int, script: str) -> float:
@@ -139,11 +119,6 @@ def _gaps(file: Path, count: int) -> Sequence[float]:
         raise RuntimeError(f"{len(times)} of {count} tasks wrote their times")
     starts, ends = sorted(began for began, _ in times), sorted(ended for _, ended in times)
     return [(start - end) / 1e6 for start, end in zip(starts[SLOTS:], ends, strict=False)]
-
-
-def _resident(azure: ServedAzure) -> float:
-    said = subprocess.run(["ps", "-o", "rss=", "-p", str(azure.pid)], capture_output=True, text=True, check=True).stdout
-    return int(said) / 1024
 
 
 class _Token:

@@ -15,8 +15,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from datetime import date
 from itertools import cycle, islice
 
@@ -25,8 +24,11 @@ from azure_gpu.catalog import offers
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.size_use import TAKES_SIZES, Service, SizeUse
 from azure_gpu.catalog.sizes import SIZES
+from tests.bench.results import Bench, Limit
 from tests.support.embedded import CHECKOUT
 
+LOAD_CPU_MS, SERVICE_CPU_MS = Limit("at most", 50), Limit("at most", 25)
+ROUNDS = 9
 AS_OF = date(2026, 11, 21)
 _MODULES = [module.name for module in pkgutil.walk_packages(catalog.__path__, "azure_gpu.catalog.")]
 # Of each service its modules, and what it sells: a size, or what stands in its place.
@@ -64,19 +66,8 @@ print(*(name for name in sys.modules if name not in there and name.partition("."
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Catalog:
-    """Medians."""
-
-    load_cpu_ms: float  # with the standard library's modules
-    load_own_cpu_ms: float  # without them
-    service_cpu_ms: dict[str, float]  # what one question about a service takes, with the standard library's modules
-    modules_cpu_ms: dict[str, float]  # the same question after every module of the service was loaded
-    check_seconds: float  # all `checked` resources together
-    checked: int
-
-
-def measure(count: int, rounds: int) -> Catalog:
+def measure(bench: Bench, count: int) -> float:
+    """Seconds that checking `count` resources takes."""
     whole = _imports(_MODULES) + _WHOLE
     questions = {service.value: _question(service) for service in _SERVICES}
     modules = {service.value: _of_service(service) + _question(service) for service in _SERVICES}
@@ -89,17 +80,24 @@ def measure(count: int, rounds: int) -> Catalog:
             {name: _load(work)[0] for name, work in questions.items()},
             {name: _load(work)[0] for name, work in modules.items()},
         )
-        for _ in range(rounds)
+        for _ in range(ROUNDS)
     ]
-    checks = [_check(count) for _ in range(rounds)]
-    return Catalog(
-        load_cpu_ms=_median_ms(load[0] for load in loads),
-        load_own_cpu_ms=_median_ms(load[1] for load in loads),
-        service_cpu_ms={name: _median_ms(load[2][name] for load in loads) for name in questions},
-        modules_cpu_ms={name: _median_ms(load[3][name] for load in loads) for name in modules},
-        check_seconds=statistics.median(checks),
-        checked=count,
-    )
+    everything, own = _median_ms(load[0] for load in loads), _median_ms(load[1] for load in loads)
+    services = {name: _median_ms(load[2][name] for load in loads) for name in questions}
+    with_modules = {name: _median_ms(load[3][name] for load in loads) for name in modules}
+    checks = statistics.median(_check(count) for _ in range(ROUNDS))
+    found = {"load_cpu_ms": everything, "load_own_cpu_ms": own, "service_cpu_ms": services, "modules_cpu_ms": with_modules}
+    bench.figures["catalog"] = found | {"check_seconds": checks, "checked": count}
+    bench.say(f"loading the whole catalog beyond the standard library's modules, CPU in ms: {own:.4g}")
+    bench.say(f"loading what one service needs, and one answer, CPU in ms: {_each(services)}")
+    bench.say(f"the same with every module of the service, CPU in ms: {_each(with_modules)}")
+    bench.hold("loading what the slowest service needs, CPU in ms", SERVICE_CPU_MS, max(services.values()))
+    bench.hold("loading the whole catalog with the standard library, CPU in ms", LOAD_CPU_MS, everything)
+    return checks
+
+
+def _each(spent: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} {each:.3g}" for name, each in spent.items())
 
 
 def _median_ms(seconds: Iterable[float]) -> float:

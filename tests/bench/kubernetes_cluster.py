@@ -5,18 +5,19 @@ The pods wait before there is a node for them: the pool grows from zero, and its
 
 import json
 import ssl
-import statistics
 import subprocess
 import time
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import httpx
 
+from tests.bench.results import Bench, Limit, resident_mib, succeeded
 from tests.support.embedded import SUBSCRIPTION, ServedAzure, until
 
+READY_SECONDS, FIRST_LINE_SECONDS, SCHEDULED_SECONDS = (Limit("at most", seconds) for seconds in (20, 3, 30))
+MIB = Limit("at most", 1536)  # control plane and node agent
 GROUP = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/bench-aks"
 CLUSTER = f"{GROUP}/providers/Microsoft.ContainerService/managedClusters/bench"
 GROUPS, VERSION = "2024-03-01", "2025-09-01"
@@ -31,46 +32,35 @@ LIMIT_SECONDS = 300
 POLL_SECONDS = 0.2
 
 
-@dataclass(frozen=True, slots=True)
-class Cluster:
-    """Times in seconds, memory in MiB."""
-
-    ready: float  # from the request to a control plane with a node that is ready
-    first_lines: Sequence[float]  # from `kubectl apply` of a Job to its first line
-    pods: int
-    nodes: int
-    scheduled: float  # from the first pod's creation to the last one's node, the pool growing from zero
-    resident_mib: float  # control plane and node agent, after all that
-    deleted: float
-
-    @property
-    def first_line(self) -> float:
-        return statistics.median(self.first_lines)
-
-
-def measure(azure: ServedAzure, programs: Path, rounds: int, nodes: int) -> Cluster:
+def measure(bench: Bench, azure: ServedAzure, programs: Path, rounds: int, nodes: int) -> None:
     azure.put(GROUP, {"location": LOCATION}, GROUPS).raise_for_status()
     for name in (FAMILY, "cores"):
-        done = azure.command("fault", "quota", "compute", LOCATION, name, "100000")
-        if done.returncode:
-            raise RuntimeError(done.stderr)
+        succeeded(azure.command("fault", "quota", "compute", LOCATION, name, "100000"))
     began = time.perf_counter()
-    _finished(azure, CLUSTER, _cluster())
+    azure.made(CLUSTER, _cluster(), VERSION)
     ready = time.perf_counter() - began
     folder = next((azure.state / "clusters").glob("bench-*"))
     kubectl = Kubectl(programs, folder)
     lines = [_first_line(kubectl, number) for number in range(rounds)]
-    _finished(azure, f"{CLUSTER}/agentPools/gpu", _pool(nodes))
+    azure.made(f"{CLUSTER}/agentPools/gpu", _pool(nodes), VERSION)
     kubectl.apply([_plugin()])
-    scheduled = _scheduled(kubectl, nodes * GPUS)
-    resident = _resident(folder)
+    pods = nodes * GPUS
+    scheduled = _scheduled(kubectl, pods)
+    parts = json.loads((folder / "control-plane" / "state.json").read_text())["parts"].values()
+    resident = resident_mib(*(part["pid"] for part in parts))
     began = time.perf_counter()
     if azure.finished(azure.delete(CLUSTER, VERSION))["status"] != "Succeeded":
         raise RuntimeError("the cluster wasn't deleted")
     deleted = time.perf_counter() - began
     azure.finished(azure.delete(GROUP, GROUPS))
     azure.command("fault", "clear")
-    return Cluster(ready, lines, nodes * GPUS, nodes, scheduled, resident, deleted)
+    found = {"ready": ready, "first_lines": lines, "pods": pods, "nodes": nodes, "scheduled": scheduled}
+    bench.figures["kubernetes_cluster"] = found | {"resident_mib": resident, "deleted": deleted}
+    bench.say(f"deletion of a cluster: {deleted:.1f} s")
+    bench.hold("a cluster with a node that is ready, in s", READY_SECONDS, ready)
+    bench.hold("`kubectl apply` of a Job to its first line, in s", FIRST_LINE_SECONDS, *lines)
+    bench.hold(f"{pods} waiting GPU pods on {nodes} nodes from zero, in s", SCHEDULED_SECONDS, scheduled)
+    bench.hold("control plane and node agent, MiB resident", MIB, resident)
 
 
 class Kubectl:
@@ -85,11 +75,8 @@ class Kubectl:
 
     def apply(self, objects: Iterable[dict[str, Any]]) -> None:
         items = json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)})
-        done = subprocess.run(
-            [*self._command, "apply", "-f", "-"], input=items, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False
-        )
-        if done.returncode:
-            raise RuntimeError(f"kubectl apply: {done.stderr}")
+        apply: list[str] = [*self._command, "apply", "-f", "-"]
+        succeeded(subprocess.run(apply, input=items, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False))
 
     def pods(self, name: str) -> list[dict[str, Any]]:
         return self._client.get("pods", params={"labelSelector": f"app={name}"}).raise_for_status().json()["items"]
@@ -98,14 +85,6 @@ class Kubectl:
         """Of the first pod with this label; nothing where there is none yet, or it hasn't begun."""
         answers = (self._client.get(f"pods/{pod['metadata']['name']}/log") for pod in self.pods(name))
         return next((answer.text for answer in answers if answer.status_code == 200), "")
-
-
-def _finished(azure: ServedAzure, path: str, body: dict[str, Any]) -> None:
-    answer = azure.put(path, body, VERSION)
-    answer.raise_for_status()
-    ended = azure.finished(answer)
-    if ended["status"] != "Succeeded":
-        raise RuntimeError(f"{path}: {ended}")
 
 
 def _cluster() -> dict[str, Any]:
@@ -170,10 +149,3 @@ def _pods_of(version: str, kind: str, name: str, spec: dict[str, Any]) -> dict[s
         "metadata": {"name": name, "namespace": "default"},
         "spec": {**chosen, "template": template},
     }
-
-
-def _resident(folder: Path) -> float:
-    parts = json.loads((folder / "control-plane" / "state.json").read_text())["parts"].values()
-    pids = ",".join(str(part["pid"]) for part in parts)
-    said = subprocess.run(["ps", "-o", "rss=", "-p", pids], capture_output=True, text=True, check=True).stdout
-    return sum(int(line) for line in said.split()) / 1024

@@ -12,23 +12,22 @@ import argparse
 import json
 import os
 import socket
-import statistics
 import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 
 from tests.bench import results
+from tests.bench.results import Bench, Limit
 from tests.workloads.workload_runs import MNIST, locked_python
 
 HERE = Path(__file__).with_name("trained")
-TRAINING = 2.0  # at least, times the fastest `fit`
-WORKERS = 1.6  # at least, two on a core each to one on one
-PEAK_MIB = 900
-START = 1.5  # at most, times `import tensorflow`
+TRAINING = Limit("at least", 2)  # times the fastest `fit`
+WORKERS = Limit("at least", 1.6)  # two on a core each to one on one
+PEAK_MIB = Limit("at most", 900)
+START = Limit("at most", 1.5)  # times `import tensorflow`
 BATCH_SIZES = ("100", "200", "500")
 ACCURACY = {"MNIST": 0.97, "scikit-learn digits": 0.97}
 # Little is sent for much that is computed: what an exchange of gradients is for. The perceptron is the opposite.
@@ -38,66 +37,47 @@ IMPORT = "import time; t = time.perf_counter(); import tensorflow; print(time.pe
 
 def main() -> int:
     options = _options()
-    say = partial(print, flush=True)
+    bench = Bench(quick=options.quick)
     python = locked_python(MNIST)
-    busy = results.load()
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder)
-        first = _train(
-            python,
-            made / "first",
-            options.data,
-            "--steps",
-            "1" if options.quick else "1000",
-            "--evaluate-every",
-            "100",
-            "--min-accuracy",
-            "0",
-        )
+        steps = ("--steps", "1" if options.quick else "1000", "--evaluate-every", "100", "--min-accuracy", "0")
+        first = _train(python, made / "first", options.data, *steps)
         data = options.data or made / "first" / "digits"
-        trained = _trainings(python, data, made / "ours", first["dataset"], options, say)
+        trained = _trainings(python, data, made / "ours", first["dataset"], options)
         started = _starts(python, made / "start", options.data, options.rounds)
         shared = _workers(python, made / "workers", options.data, options.rounds, 30 if options.quick else 60)
-    pairs = trained["pairs"]
-    wall = [fit["wall"] / ours["wall"] for fit, ours in pairs]
-    cpu = [fit["cpu"] / ours["cpu"] for fit, ours in pairs]
-    start_wall, start_cpu = ([ours[kind] / alone[kind] for alone, ours in started] for kind in ("wall", "cpu"))
-    scale, scale_cpu = ([two[kind] / one[kind] for one, two in shared] for kind in ("clock", "cpu"))
     peak = first["peak_memory_mib"]
-    held = [
-        _hold(
-            "training, times the fastest fit (clock)",
-            results.spread(wall),
-            statistics.median(wall) >= TRAINING,
-            f"≥ {TRAINING}",
-            say,
+    bench.figures |= {"training": trained, "start": started, "workers": shared, "peak_memory_mib": peak}
+    rows = [
+        (
+            "training to the accuracy, times the fastest `fit`",
+            TRAINING,
+            _ratios(trained["pairs"], "wall"),
+            _ratios(trained["pairs"], "cpu"),
         ),
-        _hold("two workers, times one", results.spread(scale), statistics.median(scale) >= WORKERS, f"≥ {WORKERS}", say),
-        _hold("peak memory in MiB", str(peak), peak < PEAK_MIB, f"< {PEAK_MIB}", say),
-        _hold(
-            "start to the first step, times import tensorflow (clock)",
-            results.spread(start_wall),
-            statistics.median(start_wall) <= START,
-            f"≤ {START}",
-            say,
-        ),
+        ("two workers on a core each, times one on one core", WORKERS, *(_ratios(shared, kind, 1) for kind in ("clock", "cpu"))),
+        ("start to the first step, times `import tensorflow`", START, *(_ratios(started, kind, 1) for kind in ("wall", "cpu"))),
+        ("peak memory of a run, MiB", PEAK_MIB, [peak], []),
     ]
-    say(
-        f"  in processor time: training {results.spread(cpu)}, two workers {results.spread(scale_cpu)}, "
-        f"start {results.spread(start_cpu)}"
-    )
+    shown: list[tuple[object, ...]] = []
+    for what, limit, clock, cpu in rows:
+        bench.hold(what, limit, *clock)
+        shown.append((what, results.spread(clock) if cpu else peak, results.spread(cpu) if cpu else "", limit))
+        if cpu:
+            bench.say(f"  in processor time {results.spread(cpu)}")
     if not options.quick:
-        results.write(
-            "mnist",
-            "MNIST: training",
-            _page(first, trained, wall, cpu, start_wall, start_cpu, shared, scale, scale_cpu, busy),
-            trained["versions"],
-        )
-    say(json.dumps({"training": trained, "start": started, "workers": shared, "peak_memory_mib": peak, "load": busy}))
-    return 0 if all(held) or options.quick else 1
+        page = _page(first, trained, shown, shared, bench.figures["load"])
+        results.write("mnist", "MNIST: training", page, trained["versions"])
+    return bench.end()
 
 
-def _trainings(python: Path, data: Path, folder: Path, dataset: str, options: argparse.Namespace, say: "partial[None]") -> dict:
+def _ratios(pairs: Sequence[tuple[dict, dict]], kind: str, above: int = 0) -> list[float]:
+    """Of each pair, of which `above` is the place of the one that is divided."""
+    return [pair[above][kind] / pair[1 - above][kind] for pair in pairs]
+
+
+def _trainings(python: Path, data: Path, folder: Path, dataset: str, options: argparse.Namespace) -> dict:
     target = 0.3 if options.quick else ACCURACY.get(dataset, 0.95)
     sizes = BATCH_SIZES[:1] if options.quick else BATCH_SIZES
     command = [python, HERE / "training.py", data, target, options.rounds, folder, *sizes]
@@ -111,7 +91,7 @@ def _trainings(python: Path, data: Path, folder: Path, dataset: str, options: ar
         assert measuring.stdout is not None
         for line in measuring.stdout:
             told = json.loads(line)
-            say(f"  {line.strip()}")
+            print(f"  {line.strip()}", flush=True)
             if "who" in told:
                 rounds[told["who"]].append(told)
             elif "tensorflow" in told:
@@ -158,15 +138,9 @@ def _workers(python: Path, folder: Path, data: Path | None, rounds: int, steps: 
                 config = {"cluster": {"worker": addresses}, "task": {"type": "worker", "index": index}}
                 environment = {**os.environ, "TF_CONFIG": json.dumps(config) if len(used) > 1 else "", "PYTHONPATH": str(MNIST)}
                 command = [python, "-m", "mnist_training", "--output-dir", folder / str(index), *arguments]
-                running.append(
-                    subprocess.Popen(
-                        ["taskset", "-c", str(core), *map(str, command)],
-                        stdout=subprocess.PIPE,
-                        stderr=subprocess.PIPE,
-                        text=True,
-                        env=environment,
-                    )
-                )
+                pinned = ["taskset", "-c", str(core), *map(str, command)]
+                pipe = subprocess.PIPE
+                running.append(subprocess.Popen(pinned, stdout=pipe, stderr=pipe, text=True, env=environment))
             ended = [process.communicate() for process in running]
             if any(process.returncode for process in running):
                 sys.exit(f"bench: a worker failed: {[errors[-500:] for _, errors in ended]}")
@@ -187,36 +161,11 @@ def _train(python: Path, folder: Path, data: Path | None, *arguments: str) -> di
 
 
 def _page(
-    first: dict,
-    trained: dict,
-    wall: Sequence[float],
-    cpu: Sequence[float],
-    start_wall: Sequence[float],
-    start_cpu: Sequence[float],
-    shared: Sequence[tuple[dict, dict]],
-    scale: Sequence[float],
-    scale_cpu: Sequence[float],
-    busy: str,
+    first: dict, trained: dict, rows: Sequence[Sequence[object]], shared: Sequence[tuple[dict, dict]], busy: str
 ) -> list[str]:
     fit, ours = trained["pairs"][0]
     batch, jit, steps = fit["setting"]
     seconds = [[pair[which]["wall"] for pair in trained["pairs"]] for which in (0, 1)]
-    rows = [
-        ("training to the accuracy, times the fastest `fit`", results.spread(wall), results.spread(cpu), f"at least {TRAINING}"),
-        (
-            "two workers on a core each, times one on one core",
-            results.spread(scale),
-            results.spread(scale_cpu),
-            f"at least {WORKERS}",
-        ),
-        (
-            "start to the first step, times `import tensorflow`",
-            results.spread(start_wall),
-            results.spread(start_cpu),
-            f"at most {START}",
-        ),
-        ("peak memory of a run, MiB", first["peak_memory_mib"], "", f"under {PEAK_MIB}"),
-    ]
     compared = [
         (
             f"{each['fit'][0]}",
@@ -227,14 +176,14 @@ def _page(
         for each in trained["sweep"]
         if "fit" in each
     ]
+    one, two = (results.spread([pair[which]["clock"] for pair in shared], 1) for which in (0, 1))
     return [
         f"The perceptron to an accuracy of {trained['target']} on the held-out images of {trained['dataset']}, looked at after "
         f"every epoch; products in {first['precision']}. The fastest `fit` of the sweep has a batch of {batch}, `jit_compile` "
         f"{'on' if jit else 'off'} and `steps_per_execution` {steps}: {results.spread(seconds[0])} s; the workload with a "
-        f"batch of {ours['setting'][0]}: {results.spread(seconds[1])} s. {len(wall)} pairs in turn. The workers share a batch "
-        f"of 256 of the convolution: {results.spread([one['clock'] for one, _ in shared], 1)} steps a second of one, "
-        f"{results.spread([two['clock'] for _, two in shared], 1)} of two; in processor time, the busier of the two counts. "
-        f"{results.load_sentence(busy)}",
+        f"batch of {ours['setting'][0]}: {results.spread(seconds[1])} s. {len(trained['pairs'])} pairs in turn. The workers "
+        f"share a batch of 256 of the convolution: {one} steps a second of one, {two} of two; in processor time, the busier of "
+        f"the two counts. {results.load_sentence(busy)}",
         "",
         *results.table(("", "by the clock", "in processor time", "target"), rows),
         "",
@@ -242,11 +191,6 @@ def _page(
         "",
         *results.table(("batch", "jit_compile", "steps_per_execution", "processor seconds"), compared),
     ]
-
-
-def _hold(what: str, value: str, holds: bool, limit: str, say: "partial[None]") -> bool:
-    say(f"{what}: {value}, limit {limit}: {'holds' if holds else 'FELL SHORT'}")
-    return holds
 
 
 def _options() -> argparse.Namespace:

@@ -6,53 +6,54 @@ alike; ratios are of medians. A first preview, which finds cold caches, isn't co
 
 import statistics
 import subprocess
+import sys
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
 
+from tests.bench.results import Bench, Limit, spread, succeeded
 from tests.support.embedded import CHECKOUT, ServedAzure
 from tests.support.stack import connected_environment, connection_keys
 
+COMPONENT_TO_BARE, PER_RESOURCE_LARGE_TO_SMALL = Limit("at most", 1.15), Limit("at most", 1.1)
 SHAPES = ("component", "bare", "flat")
 PROGRAM = CHECKOUT / "tests" / "bench" / "program"
 LIMIT_SECONDS = 600
 
 
-@dataclass(frozen=True, slots=True)
-class Times:
-    """Seconds of each run of one shape and count."""
-
-    seconds: tuple[float, ...]
-
-    @property
-    def median(self) -> float:
-        return statistics.median(self.seconds)
-
-    def __str__(self) -> str:
-        return f"{self.median:.2f} s ({min(self.seconds):.2f} to {max(self.seconds):.2f}, {len(self.seconds)} runs)"
+def built(*what: str) -> Path:
+    """The folder of what `engine/build.py` has built: the engine, or what is named."""
+    command = [sys.executable, "engine/build.py", *what]
+    return Path(subprocess.run(command, cwd=CHECKOUT, stdout=subprocess.PIPE, text=True, check=True).stdout.strip())
 
 
-def measure(
-    azure: ServedAzure, engine_bin: Path, counts: tuple[int, ...], rounds: int, say: Callable[[str], None]
-) -> dict[tuple[str, int], Times]:
-    """Times by shape and count."""
+def measure(bench: Bench, azure: ServedAzure, engine_bin: Path, counts: tuple[int, ...], rounds: int) -> float:
+    """Seconds of a preview of the most groups, flat."""
     environment = {**connected_environment(azure, engine_bin), "PYTHONPATH": str(CHECKOUT)}
     seconds: dict[tuple[str, int], list[float]] = {(shape, count): [] for count in counts for shape in SHAPES}
-    subprocess.run(
-        ["pulumi", "stack", "init", "bench", "--no-select"], cwd=_copy(azure), env=environment, check=True, capture_output=True
-    )
+    init = ["pulumi", "stack", "init", "bench", "--no-select"]
+    subprocess.run(init, cwd=_copy(azure), env=environment, check=True, capture_output=True)
     _preview(azure, environment, SHAPES[0], min(counts))
     keys = list(seconds)
     for number in range(rounds):
         turn = number % len(keys)
         for shape, count in keys[turn:] + keys[:turn]:
-            spent = _preview(azure, environment, shape, count)
-            seconds[shape, count].append(spent)
-            say(f"round {number + 1} of {rounds}: {count} groups, {shape}: {spent:.2f} s")
-    return {key: Times(tuple(values)) for key, values in seconds.items()}
+            seconds[shape, count].append(_preview(azure, environment, shape, count))
+    bench.figures["preview_seconds"] = {f"{shape}-{count}": each for (shape, count), each in seconds.items()}
+    for (shape, count), each in seconds.items():
+        bench.say(f"preview of {count} groups, {shape}: {spread(each)} s, {rounds} runs")
+    median = {key: statistics.median(each) for key, each in seconds.items()}
+    for count in counts:
+        ratio = median["component", count] / median["bare", count]
+        bench.hold(f"{count} groups, component to bare component", COMPONENT_TO_BARE, ratio)
+        bench.say(f"{count} groups, component to flat resources: {median['component', count] / median['flat', count]:.2f}")
+    small, large = min(counts), max(counts)
+    if small != large:
+        ratio = (median["component", large] / large) / (median["component", small] / small)
+        bench.hold(f"time per group, {large} to {small} groups", PER_RESOURCE_LARGE_TO_SMALL, ratio)
+    bench.say(f"the engine's own time per resource, flat preview of {large}: {median['flat', large] / large * 1000:.1f} ms")
+    return median["flat", large]
 
 
 def _copy(azure: ServedAzure) -> Path:
@@ -70,19 +71,10 @@ def _preview(azure: ServedAzure, environment: dict[str, str], shape: str, count:
     keys = {"azure-gpu-bench:shape": shape, "azure-gpu-bench:count": str(count), **connection_keys(azure)}
     file.write_text(yaml.safe_dump({**yaml.load(file.read_text(), yaml.CSafeLoader), "config": keys}))
     began = time.monotonic()
-    done = subprocess.run(
-        ["pulumi", "preview", "--stack", "bench", "--non-interactive", "--suppress-progress"],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=LIMIT_SECONDS,
-        check=False,
-    )
+    words = ["pulumi", "preview", "--stack", "bench", "--non-interactive", "--suppress-progress"]
+    done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False)
     spent = time.monotonic() - began
     created = count if shape == "flat" else 2 * count
-    if done.returncode != 0 or f"+ {created + 1} to create" not in done.stdout:
-        raise RuntimeError(
-            f"the preview of {count} groups, {shape}, didn't go as planned:\n{done.stdout[-3000:]}{done.stderr[-3000:]}"
-        )
+    if f"+ {created + 1} to create" not in succeeded(done):
+        raise RuntimeError(f"the preview of {count} groups, {shape}, didn't go as planned:\n{done.stdout[-3000:]}")
     return spent

@@ -1,10 +1,10 @@
-"""`docs/results.md`: a section for each bench, between markers, that the bench writes anew.
+"""The figures of a bench, held against their limits, and its section of `docs/results.md`, between markers.
 
-In: a section's name, its title and its lines of Markdown. Out: the page with this section in place of its earlier one; the other
-sections stay as they are. The date, the hardware and the versions are part of a section, because each is measured when it is.
-Needs nothing but Python, since a machine with a GPU may have nothing else.
+A section is written in place of its earlier one; the other sections stay as they are. The date, the hardware and the versions
+are part of a section, because each is measured when it is. Needs nothing but Python: a machine with a GPU may have nothing else.
 """
 
+import json
 import os
 import platform
 import re
@@ -12,8 +12,8 @@ import statistics
 import subprocess
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
+from typing import Any, NamedTuple
 
 PAGE = Path(__file__).parents[2] / "docs" / "results.md"
 QUIET = 0.5  # waiting processes a core
@@ -81,8 +81,55 @@ def load_sentence(busy: str) -> str:
     )
 
 
-def hold(what: str, value: float, most: float, say: "partial[None]") -> bool:
-    """Says a figure with its limit, and returns whether it is within."""
-    holds = value <= most
-    say(f"{what}: {value:.4g}, limit {most:g}: {'holds' if holds else 'FELL SHORT'}")
-    return holds
+class Limit(NamedTuple):
+    """What a figure is held against."""
+
+    words: str  # at least, at most
+    figure: float
+
+    def __str__(self) -> str:
+        return f"{self.words} {self.figure:g}"
+
+    def holds(self, value: float) -> bool:
+        return value >= self.figure if self.words == "at least" else value <= self.figure
+
+
+class Bench:
+    """One run: its figures are said as they come, held against their limits, and all of them are JSON in its last line.
+
+    `quick`: small numbers, which show that it runs; no limit counts.
+    """
+
+    def __init__(self, *, quick: bool) -> None:
+        self.quick = quick
+        self.figures: dict[str, Any] = {"machine_cores": os.cpu_count(), "load": load()}
+        self._held = True
+
+    def say(self, text: str) -> None:
+        print(text, flush=True)
+
+    def hold(self, what: str, limit: Limit, *values: float) -> None:
+        """`values`: of each round; their median counts."""
+        holds = limit.holds(statistics.median(values))
+        self._held = self._held and holds
+        shown = spread(values) if len(values) > 1 else f"{statistics.median(values):.4g}"
+        self.say(f"{what}: {shown}, limit {limit}: {'holds' if holds else 'FELL SHORT'}")
+
+    def end(self) -> int:
+        """The exit code."""
+        self.say(json.dumps(self.figures))
+        return 0 if self._held or self.quick else 1
+
+
+def resident_mib(*pids: int, children: bool = False) -> float:
+    """The memory of processes, or of their children, together."""
+    of = ["--ppid" if children else "-p", ",".join(map(str, pids))]
+    said = subprocess.run(["ps", "-o", "rss=", *of], capture_output=True, text=True, check=True).stdout
+    return sum(int(line) for line in said.split()) / 1024
+
+
+def succeeded(done: "subprocess.CompletedProcess[str]") -> str:
+    """What a command has printed. RuntimeError with the end of it where it failed."""
+    if done.returncode:
+        raise RuntimeError(f"{done.args}: {done.stdout[-3000:]}{done.stderr[-3000:]}")
+    return done.stdout

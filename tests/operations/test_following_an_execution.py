@@ -12,16 +12,18 @@ from azure.core.exceptions import ServiceRequestError
 from azure_gpu_operations.azure import AzureError
 from azure_gpu_operations.job_client import Jobs
 from azure_gpu_operations.jobs import ContainerStatus, Execution, Job, job_of
-from azure_gpu_operations.run.on_job.follow import QUIET_POLLS, READER, End, follow
-from azure_gpu_operations.run.on_job.log_stream import LogStream, plain, stream_address
+from azure_gpu_operations.run.on_job.follow import QUIET_POLLS, READER, follow
+from azure_gpu_operations.run.on_job.log_stream import LogStream, stream_address
 from azure_gpu_operations.run.on_job.run import JobRequest, JobRun
 from azure_gpu_operations.run.protocol import Outcome, Output
 from tests.support import web
 from tests.support.log_server import LogServer
+from tests.support.scripted_runs import output_to
 
 ID = "/subscriptions/s/resourceGroups/g/providers/Microsoft.App/jobs/trainer"
 ONE, TWO, THREE = (f"2026-10-09T21:15:4{n}.4795058Z stdout F line {n}" for n in (1, 2, 3))
 GREETING = "2026-10-09T21:16:02.38246  Connecting to the container 'main'..."
+CONNECTED = "2026-10-09T21:16:02.5  Successfully Connected to container: 'main' [Revision: 'r', Replica: 'p']"
 
 Serve = Callable[..., LogServer]
 
@@ -49,19 +51,23 @@ def serve() -> Iterator[Serve]:
 class ScriptedJobs(Jobs):
     """Answers each look at the execution with the next state of its script, and stays at the last."""
 
-    def __init__(self, *states: str, replicas: bool = True) -> None:
+    def __init__(self, *states: str, replicas: bool = True, refuses: str = "") -> None:
         self.states = list(states)
-        self.has_replicas = replicas
+        self.has_replicas, self.refuses = replicas, refuses
         self.stopped: list[str] = []
         self.tokens = 0
 
     def execution(self, job: Job, name: str) -> Execution | None:
         state = self.states.pop(0) if len(self.states) > 1 else self.states[0]
-        if state == "Ctrl-C":
-            raise KeyboardInterrupt
         if state == "lost":
             raise ServiceRequestError("connection refused")
-        return None if state == "gone" else Execution(name, state)
+        if state == "throttled":
+            raise AzureError("HTTP 503: later", 503)
+        if state == "no capacity":
+            return Execution(name, "Running", containers=(ContainerStatus("r", "main", "Waiting", None, "There is no capacity"),))
+        if state == "at work":
+            return Execution(name, "Running", containers=(ContainerStatus("r", "main", "Running", None, ""),))
+        return Execution(name, state)
 
     def replicas(self, job: Job, execution: str) -> list[dict[str, Any]]:
         containers = [{"name": "main"}]
@@ -75,8 +81,9 @@ class ScriptedJobs(Jobs):
         return "stream-token"
 
     def stop(self, job: Job, execution: str) -> None:
+        if self.refuses:
+            raise AzureError(self.refuses, 409)
         self.stopped.append(execution)
-        self.states = ["Stopped"]
 
     def wait_until_over(self, job: Job, name: str, **limits: Any) -> Execution | None:
         return self.execution(job, name)
@@ -92,22 +99,45 @@ def stream(server: LogServer, jobs: Jobs | None = None) -> LogStream:
     return LogStream(jobs or ScriptedJobs("Running"), job(server), "trainer-1")
 
 
-def followed(server: LogServer, jobs: Jobs, **options: Any) -> tuple[End, list[str], list[str]]:
-    shown, said = list[str](), list[str]()
-    output = Output(shown.append, shown.append, said.append)
-    end = follow(jobs, job(server), "trainer-1", output, at_limit=lambda: None, sleep=lambda _: None, **options)
-    return end, shown, said
+def many(first: int, count: int) -> list[str]:
+    return [f"2019-10-09T21:15:44.{number:07d}Z stdout F {number}" for number in range(first, first + count)]
 
 
-def run_of(server: LogServer, jobs: Jobs, said: list[str], *, minutes: float | None = None) -> JobRun:
-    output = Output(list[str]().append, list[str]().append, said.append)
-    request = JobRequest(timeout_minutes=minutes)
-    return JobRun(jobs, job(server), "dev", "train", output, request=request, execution="trainer-1", sleep=lambda _: None)
+def numbers(first: int, end: int) -> list[str]:
+    return [str(number) for number in range(first, end)]
 
 
-def test_the_containers_own_lines_are_given_without_times_and_without_the_services_greeting(serve: Serve) -> None:
-    server = serve([GREETING, ONE, "2026-10-09T21:15:42Z stderr F a warning", "2026-10-09T21:15:43Z stdout F "])
-    assert list(stream(server).read(follow=False)) == ["line 1", "a warning", ""]
+@pytest.mark.parametrize(
+    ("streams", "given", "cut"),
+    [
+        (
+            [
+                [
+                    GREETING,
+                    ONE,
+                    "2026-10-09T21:15:42Z stderr F  a warning",
+                    "2026-10-09T21:15:43Z stdout F ",
+                    CONNECTED,
+                    "as it is",
+                ]
+            ],
+            ["line 1", " a warning", "", "as it is"],
+            False,
+        ),
+        ([[ONE, TWO], [ONE, TWO, THREE]], ["line 1", "line 2", "line 3"], False),
+        ([many(0, 299)], numbers(0, 299), False),
+        ([many(0, 300)], numbers(0, 300), True),  # as many as a stream may begin with: some are left out
+        ([many(0, 10), many(5, 300)], numbers(0, 305), False),
+        ([many(0, 10), many(10, 300)], numbers(0, 310), True),
+    ],
+    ids=["the container's own lines", "opened again", "whole", "cut", "whole again", "cut between"],
+)
+def test_a_stream_gives_each_line_once_and_notices_what_it_has_missed(
+    serve: Serve, streams: list[list[str]], given: list[str], cut: bool
+) -> None:
+    found = stream(serve(*streams))
+    assert [line for _ in streams for line in found.read(follow=False)] == given
+    assert (found.given, found.cut) == (len(given), cut)
 
 
 def test_the_stream_is_asked_for_as_the_azure_cli_asks(serve: Serve) -> None:
@@ -115,35 +145,6 @@ def test_the_stream_is_asked_for_as_the_azure_cli_asks(serve: Serve) -> None:
     list(stream(server).read(follow=True))
     path = "/subscriptions/s/resourceGroups/g/jobs/trainer/executions/trainer-1/replicas/trainer-1-abc/containers/main/logstream"
     assert server.asked == [(path, {"follow": "true", "tailLines": "300", "output": "text"}, "Bearer stream-token")]
-
-
-def test_a_stream_that_is_opened_again_goes_on_behind_what_it_gave(serve: Serve) -> None:
-    server = serve([ONE, TWO], [ONE, TWO, THREE])
-    found = stream(server)
-    assert [*found.read(follow=True), "again", *found.read(follow=True)] == ["line 1", "line 2", "again", "line 3"]
-    assert found.given == 3
-
-
-def many(first: int, count: int) -> list[str]:
-    return [f"2019-10-09T21:15:44.{number:07d}Z stdout F {number}" for number in range(first, first + count)]
-
-
-@pytest.mark.parametrize(("streams", "cut"), [([many(0, 300)], True), ([many(0, 299)], False)])
-def test_a_stream_that_begins_with_as_many_lines_as_it_may_has_left_some_out(
-    serve: Serve, streams: list[list[str]], cut: bool
-) -> None:
-    found = stream(serve(*streams))
-    list(found.read(follow=False))
-    assert found.cut is cut
-
-
-@pytest.mark.parametrize(("again", "cut"), [(many(5, 300), False), (many(10, 300), True)])
-def test_a_stream_that_is_opened_again_notices_what_it_has_missed(serve: Serve, again: list[str], cut: bool) -> None:
-    found = stream(serve(many(0, 10), again))
-    list(found.read(follow=False))
-    list(found.read(follow=False))
-    assert found.cut is cut
-    assert found.given == (305 if again[0].endswith(" 5") else 310)
 
 
 def test_without_a_replica_there_is_nothing_to_read_and_nobody_is_asked(serve: Serve) -> None:
@@ -161,112 +162,72 @@ def test_a_refused_token_is_asked_for_again(serve: Serve) -> None:
     assert jobs.tokens == 2
 
 
-@pytest.mark.parametrize(
-    ("line", "text"),
-    [
-        (ONE, "line 1"),
-        ("2026-10-09T21:15:44Z stderr F  indented", " indented"),
-        ("no time at all", "no time at all"),
-        ("", ""),
-        (GREETING, None),
-        ("2026-10-09T21:16:02.5  Successfully Connected to container: 'main' [Revision: 'r', Replica: 'p']", None),
-    ],
-)
-def test_a_line_is_the_containers_or_the_services(line: str, text: str | None) -> None:
-    assert plain(line) == text
-
-
 def test_a_job_without_an_endpoint_has_no_stream() -> None:
     assert stream_address(job_of({"id": ID, "name": "trainer"}), "e", "r", "c") == ""
 
 
-def test_it_is_followed_to_its_end_and_every_line_is_shown_once(serve: Serve) -> None:
-    server = serve([ONE, TWO], [ONE, TWO, THREE])
-    end, shown, _ = followed(server, ScriptedJobs("Processing", "Running", "Succeeded"))
-    assert shown == ["line 1", "line 2", "line 3"]
+UNREACHED = "Azure can't be reached at the moment, retrying: "
+WAITS = "still waiting for a GPU: "
+ALLOCATING = f"{WAITS}the service is allocating a machine and pulling the image, which takes minutes"
+
+
+@pytest.mark.parametrize(
+    ("states", "replicas", "said"),
+    [
+        (["Processing", "Running"], True, []),
+        (["Running", "lost", "lost", "Running"], True, [f"{UNREACHED}connection refused"]),
+        (["Running", "throttled"], True, [f"{UNREACHED}HTTP 503: later"]),
+        (["no capacity"] * QUIET_POLLS, True, [f"{WAITS}There is no capacity"]),
+        (["at work"] * QUIET_POLLS, True, []),
+        (["Running"] * (QUIET_POLLS + 5), False, [ALLOCATING]),
+    ],
+    ids=["at once", "unreached", "throttled", "no capacity", "long", "no replica"],
+)
+def test_it_is_followed_to_its_end_and_each_reason_to_wait_is_said_once(
+    serve: Serve, states: list[str], replicas: bool, said: list[str]
+) -> None:
+    server, told, shown = serve([ONE, TWO], [ONE, TWO, THREE]), list[str](), list[str]()
+    jobs, output = ScriptedJobs(*states, "Succeeded", replicas=replicas), Output(shown.append, shown.append, told.append)
+    end = follow(jobs, job(server), "trainer-1", output, at_limit=lambda: None, sleep=lambda _: None)
+    assert told == said
+    assert shown == (["line 1", "line 2", "line 3"] if replicas else [])
     assert end.execution is not None
-    assert (end.execution.status, end.in_time, end.log_lines) == ("Succeeded", True, 3)
+    assert (end.execution.status, end.in_time, end.log_lines) == ("Succeeded", True, len(shown))
 
 
-def test_when_its_time_is_over_it_is_stopped_and_that_is_said(serve: Serve) -> None:
-    jobs, said = ScriptedJobs("Running"), list[str]()
-    outcome = run_of(serve([ONE]), jobs, said, minutes=0).follow()
-    assert (jobs.stopped, outcome) == (["trainer-1"], Outcome(124, "stopped after its timeout"))
-    assert said[0] == "timeout of 0 minutes reached"
-
-
-def test_while_azure_can_not_be_reached_the_run_goes_on_and_says_so_once(serve: Serve) -> None:
-    end, _, said = followed(serve([ONE]), ScriptedJobs("Running", "lost", "lost", "Running", "Succeeded"))
-    assert end.execution is not None
-    assert end.execution.status == "Succeeded"
-    assert said == ["Azure can't be reached at the moment, retrying: connection refused"]
+@pytest.mark.parametrize(
+    ("jobs", "words", "said"),
+    [
+        (ScriptedJobs("Running", "Stopped"), "stopped after its timeout", "timeout of 0 minutes reached"),
+        (ScriptedJobs("Running"), "told to stop after its timeout", "the execution trainer-1 was told to stop but is Running"),
+        (
+            ScriptedJobs("Running", refuses="Conflict: another operation is in progress"),
+            "told to stop after its timeout",
+            "the execution trainer-1 may still be running and billed (Conflict: another operation is in progress)",
+        ),
+    ],
+    ids=["stopped", "still running", "refused"],
+)
+def test_when_its_time_is_over_it_is_stopped_and_said_whether_it_is(
+    serve: Serve, jobs: ScriptedJobs, words: str, said: str
+) -> None:
+    told: list[str] = []
+    run = JobRun(
+        jobs, job(serve([ONE])), "dev", "train", output_to(told), request=JobRequest(timeout_minutes=0), execution="trainer-1"
+    )
+    assert run.follow() == Outcome(124, words)
+    assert jobs.stopped == (["trainer-1"] if not jobs.refuses else [])
+    assert any(said in line for line in told), told
 
 
 def test_after_a_while_without_azure_it_is_said_that_the_execution_may_still_run(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("azure_gpu_operations.run.polling.UNREACHABLE_SECONDS", 0)
-    server, said = serve([ONE]), list[str]()
-    with pytest.raises(ServiceRequestError):
-        follow(ScriptedJobs("lost"), job(server), "trainer-1", Output(*[said.append] * 3), at_limit=lambda: None)
-    assert "the execution trainer-1 may still be running and billed" in said[-1]
-
-
-@pytest.mark.parametrize("state", ["Running", "lost"])
-def test_one_that_can_not_be_stopped_in_time_may_still_run_and_that_is_said(serve: Serve, state: str) -> None:
-    class Unstoppable(ScriptedJobs):
-        def stop(self, job: Job, execution: str) -> None:
-            if state == "lost":
-                raise AzureError("Conflict: another operation is in progress", 409)
-
     said: list[str] = []
-    outcome = run_of(serve([ONE]), Unstoppable("Running"), said, minutes=0).follow()
-    assert outcome == Outcome(124, "told to stop after its timeout")
-    told = (
-        "was told to stop but is Running"
-        if state == "Running"
-        else "may still be running and billed (Conflict: another operation is"
-    )
-    assert f"the execution trainer-1 {told}" in said[-1]
-
-
-def test_a_refusal_on_the_way_does_not_leave_the_execution_alone(serve: Serve) -> None:
-    class Throttled(ScriptedJobs):
-        refused = 0
-
-        def execution(self, job: Job, name: str) -> Execution | None:
-            self.refused += 1
-            if self.refused == 2:
-                raise AzureError("HTTP 503: later", 503)
-            return super().execution(job, name)
-
-    end, _, said = followed(serve([ONE]), Throttled("Running", "Succeeded"))
-    assert end.execution is not None
-    assert said == ["Azure can't be reached at the moment, retrying: HTTP 503: later"]
-
-
-@pytest.mark.parametrize(
-    ("containers", "said"),
-    [
-        (
-            (ContainerStatus("r", "main", "Waiting", None, "There is no capacity"),),
-            ["still waiting for a GPU: There is no capacity"],
-        ),
-        ((ContainerStatus("r", "main", "Running", None, ""),), []),
-    ],
-)
-def test_one_that_waits_for_long_says_what_for(serve: Serve, containers: tuple[ContainerStatus, ...], said: list[str]) -> None:
-    class Waiting(ScriptedJobs):
-        def execution(self, job: Job, name: str) -> Execution | None:
-            found = super().execution(job, name)
-            return found and found._replace(containers=containers)
-
-    assert followed(serve([]), Waiting(*["Running"] * QUIET_POLLS, "Succeeded"))[2] == said
-
-
-def test_one_for_which_there_is_no_replica_yet_says_so_once(serve: Serve) -> None:
-    said = followed(serve([]), ScriptedJobs(*["Running"] * (QUIET_POLLS + 5), "Succeeded", replicas=False))[2]
-    assert said == ["still waiting for a GPU: the service is allocating a machine and pulling the image, which takes minutes"]
+    with pytest.raises(ServiceRequestError):
+        follow(ScriptedJobs("lost"), job(serve([ONE])), "trainer-1", output_to(said), at_limit=lambda: None)
+    assert "the execution trainer-1 may still be running and billed" in said[-1]
 
 
 def test_a_stream_that_stays_open_after_the_end_does_not_hold_the_run(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -279,7 +240,9 @@ def test_a_stream_that_stays_open_after_the_end_does_not_hold_the_run(serve: Ser
             server.read_up.wait()
             return super().execution(job, name)
 
-    assert followed(server, OnceTheLogIsRead("Running", "Succeeded"))[1] == ["line 1"]
+    shown: list[str] = []
+    follow(OnceTheLogIsRead("Running", "Succeeded"), job(server), "trainer-1", output_to(shown), at_limit=lambda: None)
+    assert shown == ["line 1"]
 
 
 NO_PULL = (
@@ -303,8 +266,7 @@ class Refusing(ScriptedJobs):
 
 def started(jobs: Jobs, server: LogServer) -> tuple[JobRun, list[str], list[float]]:
     said, slept = list[str](), list[float]()
-    output = Output(said.append, said.append, said.append)
-    return JobRun(jobs, job(server), "dev", "train", output, sleep=slept.append), said, slept
+    return JobRun(jobs, job(server), "dev", "train", output_to(said), sleep=slept.append), said, slept
 
 
 def test_a_job_whose_right_to_its_image_is_new_is_started_once_it_works(serve: Serve) -> None:

@@ -164,11 +164,6 @@ def test_the_drawing_tells_every_part_and_relation_as_text() -> None:
         assert words.called(part) in (description.text or "")
 
 
-def test_a_page_in_the_dark_has_colours_of_its_own() -> None:
-    style = svg.drawn(graphs.graph("foundation.happy.create"))
-    assert "@media (prefers-color-scheme: dark)" in style
-
-
 def test_a_text_that_is_too_long_is_cut_and_the_description_has_it_whole() -> None:
     name = "a" * 200
     part = Part("1", kinds.POOL, name, "", (), (), exists=False, most_cost=None, idle_cost=None, expires="")

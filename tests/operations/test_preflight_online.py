@@ -14,7 +14,7 @@ from azure_gpu_operations.preflight import command, online
 from tests.operations.yaml_tables import Has, differences
 from tests.support.azure_clients import host_of
 from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
-from tests.support.preflight import Run, main
+from tests.support.preflight import Run
 
 DAY = date(2026, 11, 21)
 NEED = "vm=Standard_NC4as_T4_v3*24@westeurope"
@@ -184,12 +184,6 @@ def test_the_right_to_make_a_budget_is_asked_where_the_budget_lies(
     connected.fault("forbid", name="Microsoft.Consumption/budgets/write")
     code, report = preflight("--stack", "mine", "--config-folder", str(tmp_path))
     assert (code, answers(report, "write budgets")) == (1, {"no right"})
-
-
-def test_a_stack_without_a_file_is_a_wrong_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main("--stack", "nobody", "--config-folder", str(tmp_path)) == 2
-    said = capsys.readouterr().err
-    assert "Pulumi.nobody.yaml can't be read" in said
 
 
 # Lists that are missing

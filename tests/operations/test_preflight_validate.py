@@ -11,7 +11,7 @@ import pytest
 from azure_gpu_operations.preflight import validation
 from azure_gpu_operations.preflight.template import Template
 from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
-from tests.support.preflight import Run, main
+from tests.support.preflight import Run
 
 GROUPS = "2024-03-01"
 STACK = (Path(__file__).parent / "validated.yaml").read_text(encoding="utf-8")
@@ -84,12 +84,6 @@ def test_without_the_right_to_ask_the_answer_is_incomplete(connected: EmbeddedAz
     _, rows, missing = judged()
     assert rows == []
     assert "AuthorizationFailed" in missing[validation.NEEDED]
-
-
-@pytest.mark.parametrize("words", [("--need", "vm=nc6@westeurope", "--validate"), ("--stack", "x", "--validate", "--offline")])
-def test_a_command_line_that_cannot_validate(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(*words) == 2
-    assert "--validate" in capsys.readouterr().err
 
 
 def test_a_refusal_with_nothing_but_a_message_names_the_assignment_too() -> None:

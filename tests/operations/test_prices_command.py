@@ -143,15 +143,6 @@ def test_a_damaged_price_file_is_named_before_anything_is_asked(
     assert server.asked == []
 
 
-@pytest.mark.parametrize("words", [["--region", "westeuropa"], ["--size", "NC6", "--region", "nowhere"]])
-def test_an_unknown_region_on_the_command_line_is_refused(
-    server: RetailPricesServer, files: tuple[Path, Path], words: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert refresh(server, files, *words) == 2
-    assert words[-1] in capsys.readouterr().err
-    assert server.asked == []
-
-
 def test_the_shipped_meters_can_be_renewed(server: RetailPricesServer, files: tuple[Path, Path]) -> None:
     files[1].write_text(Path(container_apps.METER_PRICES).read_text(encoding="utf-8"), encoding="utf-8")
     server.rows = EAST_US_METERS

@@ -49,21 +49,24 @@ TRAINED = {
 VIEW = StackView("dev", Connection("s"), jobs={"train": "/t", "adder": "/a"}, registry="/r", groups={"check": "/g"})
 
 
-def test_a_report_is_the_last_line_that_is_one() -> None:
-    lines = ["a line", json.dumps({**TRAINED, "passed": False}), json.dumps(ADDED), '{"other": 1}', "Test PASSED"]
-    assert report_of(lines) == Report("vector_add", True, True, "Tesla T4, 14.6 GiB, CUDA driver 12.9", gb_per_second=245.3)
-    assert report_of(["nothing", "[1]"]) is None
-
-
-def test_a_training_tells_images_a_second_and_the_cpu_by_its_name() -> None:
-    found = report_of([json.dumps(TRAINED)])
-    assert found is not None
-    assert (found.device, found.on_gpu, found.measured) == ("CPU, AMD EPYC 7V12", False, "5,000 images/s")
-
-
-def test_a_workload_that_was_rejected_tells_its_problems() -> None:
-    found = report_of([json.dumps({"workload": "mnist", "exit_code": 3, "problems": ["no GPU"], "passed": False})])
-    assert found == Report("mnist", False, on_gpu=False, problems=("no GPU",))
+@pytest.mark.parametrize(
+    ("lines", "report"),
+    [
+        (
+            ["a line", json.dumps({**TRAINED, "passed": False}), json.dumps(ADDED), '{"other": 1}', "Test PASSED"],
+            Report("vector_add", True, True, "Tesla T4, 14.6 GiB, CUDA driver 12.9", gb_per_second=245.3),
+        ),
+        ([json.dumps(TRAINED)], Report("mnist", True, False, "CPU, AMD EPYC 7V12", images_per_second=5000.0)),
+        (
+            [json.dumps({"workload": "mnist", "exit_code": 3, "problems": ["no GPU"], "passed": False})],
+            Report("mnist", False, on_gpu=False, problems=("no GPU",)),
+        ),
+        (["nothing", "[1]"], None),
+    ],
+    ids=["the last one", "on the CPU", "rejected", "none"],
+)
+def test_a_report_is_the_last_line_that_is_one(lines: list[str], report: Report | None) -> None:
+    assert report_of(lines) == report
 
 
 def test_a_row_of_two_workloads_has_passed_where_both_have() -> None:
@@ -107,16 +110,20 @@ class Written(ScriptedRun):
         return super().follow()
 
 
-def step(run: Written, target: str = "vector_add") -> Step:
+def step(*runs: Written, target: str = "vector_add") -> Step:
+    """One that starts these runs, in turn."""
+    rest = iter(runs)
+
     @contextmanager
     def plan(output: Output) -> Iterator[Run]:
+        run = next(rest)
         run.output = output
         yield run
 
     return Step((target, "--on", "job"), plan, ())
 
 
-def proved(*steps: Step) -> tuple[Proof, list[str], list[str]]:
+def proved(*steps: Step, service: Service = Service.JOB) -> tuple[Proof, list[str], list[str]]:
     said, asked, going = list[str](), list[str](), list[Run]()
     seconds = iter(range(100))
 
@@ -130,7 +137,7 @@ def proved(*steps: Step) -> tuple[Proof, list[str], list[str]]:
         return [f"why {name} failed"]
 
     found = on_runs.prove(
-        Service.JOB,
+        service,
         "train",
         steps,
         "dev",
@@ -145,7 +152,7 @@ def proved(*steps: Step) -> tuple[Proof, list[str], list[str]]:
 
 def test_two_runs_make_one_row_with_the_first_line_of_the_first() -> None:
     found, said, asked = proved(
-        step(Written("hello", json.dumps(ADDED))), step(Written(json.dumps({**TRAINED, "device": "gpu"})), "mnist")
+        step(Written("hello", json.dumps(ADDED))), step(Written(json.dumps({**TRAINED, "device": "gpu"})), target="mnist")
     )
     assert found.passed
     assert (found.first_line_seconds, found.measured, found.on_gpu) == (1.0, ("245.3 GB/s", "5,000 images/s"), True)
@@ -164,7 +171,7 @@ def test_two_runs_make_one_row_with_the_first_line_of_the_first() -> None:
 )
 def test_a_run_that_proves_nothing_says_why_and_the_next_one_isnt_started(run: Written, why: tuple[str, ...]) -> None:
     after = Written(json.dumps(TRAINED))
-    found, said, _ = proved(step(run), step(after, "mnist"))
+    found, said, _ = proved(step(run), step(after, target="mnist"))
     assert not found.passed
     told = [line for line in found.why if line not in said]
     assert tuple(told) == why
@@ -187,10 +194,10 @@ def test_a_part_that_can_not_take_it_leaves_the_service_to_another_one(rejected:
 
 def test_one_that_reports_that_it_hasnt_passed_hasnt() -> None:
     line = json.dumps({"workload": "mnist", "problems": ["no GPU"], "passed": False, "exit_code": 3})
-    found, _, _ = proved(step(Written(line, outcome=Outcome(3, "failed")), "mnist"))
+    found, _, _ = proved(step(Written(line, outcome=Outcome(3, "failed")), target="mnist"))
     assert found.why[:2] == ("mnist: exit code 3", "no GPU")
     assert found.on_gpu is False, "by which the command ends with its own code"
-    found, _, _ = proved(step(Written(line.replace("3", "1"), outcome=Outcome(1, "failed")), "mnist"))
+    found, _, _ = proved(step(Written(line.replace("3", "1"), outcome=Outcome(1, "failed")), target="mnist"))
     assert found.on_gpu is None
 
 
@@ -204,6 +211,26 @@ def test_the_exit_code_tells_of_no_gpu_where_the_output_has_gone_with_the_node()
     assert found.why[:2] == ("vector_add: exit code 3", "it found no GPU, and --require-gpu is set")
     assert ended(3).on_gpu is None, "3 is the program's own there"
     assert ended(1, "--", "--require-gpu").on_gpu is None
+
+
+@pytest.mark.parametrize(
+    ("outputs", "code", "passed", "runs"),
+    [
+        (["", json.dumps(ADDED)], 0, True, 2),
+        (["", ""], 0, False, 2),
+        ([json.dumps(ADDED)], 0, True, 1),
+        (["another line"], 0, False, 1),
+        ([""], 1, False, 1),
+    ],
+    ids=["lost once", "lost twice", "not lost", "no report", "failed"],
+)
+def test_a_run_on_a_pool_that_succeeded_and_left_no_line_is_run_once_more(
+    outputs: list[str], code: int, passed: bool, runs: int
+) -> None:
+    """The pool has given the node back with the output of its task."""
+    tried = [Written(*filter(None, [text]), outcome=Outcome(code, "ended")) for text in outputs]
+    found, _, _ = proved(step(*tried), service=Service.BATCH)
+    assert (found.passed, sum("follow" in each.steps for each in tried)) == (passed, runs), found.why
 
 
 ONE = {"one": "/one"}
@@ -320,19 +347,18 @@ def test_a_group_is_started_once_more_and_read_at_its_end() -> None:
     assert found.first_line_seconds is not None
 
 
-def test_a_group_of_another_image_has_passed_by_its_exit_code() -> None:
-    found = proved_group(Group(log="2.16.1 1000000.0"))
-    assert (found.passed, found.device, found.on_gpu) == (True, "", None)
-
-
-def test_a_group_that_fails_tells_its_code_its_last_lines_and_what_explain_says() -> None:
-    found = proved_group(Group(code=4, log="no data"))
-    assert (found.passed, found.why) == (False, ("exit code 4", "no data", "why check"))
-
-
-def test_a_group_that_runs_for_ever_is_looked_at_and_not_started() -> None:
-    group = Group(restart="Always")
-    assert (proved_group(group).passed, group.started) == (True, 0)
+@pytest.mark.parametrize(
+    ("group", "passed", "why", "started"),
+    [
+        (Group(log="2.16.1 1000000.0"), True, (), 1),  # of another image: by its exit code
+        (Group(code=4, log="no data"), False, ("exit code 4", "no data", "why check"), 1),
+        (Group(restart="Always", log="listening"), True, (), 0),  # it runs for ever, and is only looked at
+    ],
+    ids=["another image", "failed", "for ever"],
+)
+def test_a_group_without_a_report_is_judged_by_its_state(group: Group, passed: bool, why: tuple[str, ...], started: int) -> None:
+    found = proved_group(group)
+    assert (found.passed, found.why, group.started, found.device, found.on_gpu) == (passed, why, started, "", None)
 
 
 def test_a_group_that_is_gone_says_so() -> None:

@@ -168,20 +168,6 @@ def test_an_environment_is_made_once_for_each_content_and_a_broken_one_is_never_
     assert environments.python_of("  \n", locked=False, say=said.append) == Path(sys.executable)
 
 
-def test_options_of_other_places_and_a_stack_are_refused_here(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["run", "mnist", "--on", "local", "--stack", "dev", "--detach", "--start", "--compute", "x"]) == 2
-    text = capsys.readouterr().err
-    for said in (
-        "not used with --on local",
-        "not supported with --on local",
-        "only supported with --on vm",
-        "only supported with --on cluster",
-    ):
-        assert said in text
-    assert main(["run", "mnist", "--on", "vm"]) == 2
-    assert "--stack: missing; fix: add --stack NAME" in capsys.readouterr().err
-
-
 @pytest.mark.slow
 def test_the_workload_mnist_runs_from_its_lock(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]

@@ -25,15 +25,6 @@ def test_each_command_has_help_with_what_it_does_and_its_module_s_words(name: st
     assert says_so == ("--config-folder" in text), "where it finds a stack of `make up`"
 
 
-def test_a_command_that_is_not_there_is_told_with_those_that_are(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["log", "run-1"])
-    assert ended.value.code == 2
-    said = capsys.readouterr().err
-    assert "invalid choice: 'log'" in said
-    assert "'logs'" in said
-
-
 @pytest.mark.slow
 def test_only_the_module_of_the_requested_command_is_loaded() -> None:
     code = (

@@ -7,11 +7,11 @@ Out: one JSON line a port: `{"seconds", "milliseconds": […], "failed", "first"
 `refusal` the first of those that failed: an answer with another status than 200, or a connection that the server closed.
 """
 
+import itertools
 import json
-import select
-import selectors
 import socket
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -22,55 +22,30 @@ class Client:
     """One connection with one request on it at a time; a new one where the server closes it."""
 
     def __init__(self, port: int, request: bytes) -> None:
-        self.port, self.request = port, memoryview(request)
+        self.port, self.request = port, request
         self.socket: socket.socket | None = None
 
-    def begin(self) -> None:
-        self.began = time.perf_counter()
-        self.sent, self.answer, self.needed = 0, b"", 0
-        self.closes = False
+    def answer(self) -> bytes:
+        """A whole answer; empty where the server has closed the connection instead."""
         if self.socket is None:
             self.socket = socket.create_connection(("127.0.0.1", self.port))
             self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            self.socket.setblocking(False)
-
-    def go_on(self) -> bool:
-        """Sends or receives what can be; whether the answer is whole, or the server has closed the connection instead."""
-        assert self.socket is not None
+        found, needed, closes = b"", 0, False
         try:
-            if self.sent < len(self.request):
-                self.sent += self.socket.send(self.request[self.sent :])
-                return False
-            received = self.socket.recv(1 << 20)
+            self.socket.sendall(self.request)
+            while (not needed or len(found) < needed) and (received := self.socket.recv(1 << 20)):
+                found += received
+                if not needed and b"\r\n\r\n" in found:
+                    head = found[: found.index(b"\r\n\r\n")].lower()
+                    needed = len(head) + 4 + int(head.split(b"content-length:")[1].split(b"\r\n")[0])
+                    closes = b"connection: close" in head
         except ConnectionError:
-            received = b""
-        self.answer += received
-        if not self.needed and b"\r\n\r\n" in self.answer:
-            head = self.answer[: self.answer.index(b"\r\n\r\n")].lower()
-            self.needed = len(head) + 4 + int(head.split(b"content-length:")[1].split(b"\r\n")[0])
-            self.closes = b"connection: close" in head
-        self.closes = self.closes or not received
-        return self.is_whole or not received
-
-    @property
-    def is_whole(self) -> bool:
-        return bool(self.needed) and len(self.answer) >= self.needed
-
-    @property
-    def refusal(self) -> str:
-        """Why the request failed; empty if it didn't."""
-        if not self.is_whole:
-            return "the server closed the connection"
-        return "" if self.answer.startswith(b"HTTP/1.1 200") else self.answer.decode()
-
-    @property
-    def wants(self) -> int:
-        return selectors.EVENT_WRITE if self.sent < len(self.request) else selectors.EVENT_READ
-
-    def end(self) -> None:
-        if self.closes and self.socket is not None:
+            found = b""
+        is_whole = bool(needed) and len(found) >= needed
+        if closes or not is_whole:
             self.socket.close()
             self.socket = None
+        return found if is_whole else b""
 
 
 class Asked:
@@ -80,15 +55,14 @@ class Asked:
         self.milliseconds: list[float] = []
         self.failed, self.first, self.refusal = 0, "", ""
 
-    def has(self, client: Client) -> None:
-        """A client has its answer, or none."""
-        self.milliseconds.append((time.perf_counter() - client.began) * 1000)
-        refusal = client.refusal
-        self.failed += bool(refusal)
-        self.refusal = self.refusal or refusal
-        if client.is_whole:
-            self.first = self.first or client.answer.split(b"\r\n\r\n", 1)[1].decode()
-        client.end()
+    def ask(self, client: Client) -> None:
+        began = time.perf_counter()
+        answer = client.answer()
+        self.milliseconds.append((time.perf_counter() - began) * 1000)
+        if not answer.startswith(b"HTTP/1.1 200"):
+            self.failed += 1
+            self.refusal = self.refusal or answer.decode() or "the server closed the connection"
+        self.first = self.first or answer.partition(b"\r\n\r\n")[2].decode()
 
     def say(self, seconds: float) -> None:
         said = {"milliseconds": self.milliseconds, "failed": self.failed, "first": self.first, "refusal": self.refusal}
@@ -97,30 +71,18 @@ class Asked:
 
 def at_once(port: int, clients: int, seconds: float, requests: int, request: bytes) -> None:
     """Clients beside each other, each with its next request as soon as it has its answer."""
-    selector = selectors.DefaultSelector()
-    started = time.perf_counter()
-    asked, begun = Asked(), 0
+    asked, numbers, started = Asked(), itertools.count(), time.perf_counter()
 
-    def begin(client: Client) -> None:
-        nonlocal begun
-        begun += 1
-        client.begin()
-        assert client.socket is not None
-        selector.register(client.socket, client.wants, client)
+    def run() -> None:
+        client = Client(port, request)
+        while next(numbers) < requests and time.perf_counter() - started < seconds:
+            asked.ask(client)
 
-    for _ in range(clients):
-        begin(Client(port, request))
-    while selector.get_map():
-        for key, _ in selector.select():
-            client = key.data
-            before = client.wants
-            if client.go_on():
-                selector.unregister(client.socket)
-                asked.has(client)
-                if begun < requests and time.perf_counter() - started < seconds:
-                    begin(client)
-            elif client.wants != before:
-                selector.modify(client.socket, client.wants, client)
+    threads = [threading.Thread(target=run) for _ in range(clients)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     asked.say(time.perf_counter() - started)
 
 
@@ -131,15 +93,9 @@ def in_turn(ports: list[int], seconds: float, requests: int, request: bytes) -> 
     for number in range(0, requests, TURN):
         if number and time.perf_counter() - started >= seconds:
             break
-        for client, asked in (one for one in every for _ in range(TURN)):
-            client.begin()
-            assert client.socket is not None
-            while True:
-                writes = [client.socket] if client.wants == selectors.EVENT_WRITE else []
-                select.select([] if writes else [client.socket], writes, [])
-                if client.go_on():
-                    break
-            asked.has(client)
+        for client, asked in every:
+            for _ in range(TURN):
+                asked.ask(client)
     for _, asked in every:
         asked.say(time.perf_counter() - started)
 
