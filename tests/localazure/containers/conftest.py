@@ -138,7 +138,7 @@ def running_registry(running_azure: ServedAzure) -> Registry:
 
 @pytest.fixture(scope="session")
 def registry(azure: EmbeddedAzure) -> Registry:
-    """The same in the test's own process. Modules whose containers run have `running_registry` in its place."""
+    """The same in the test's own process."""
     return new_registry(azure)
 
 

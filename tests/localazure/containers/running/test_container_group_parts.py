@@ -3,24 +3,12 @@
 import uuid
 from typing import Any
 
-import pytest
 from azure.mgmt.containerinstance import ContainerInstanceManagementClient
 from azure.mgmt.containerinstance.models import ContainerGroup, Resource
 
-from tests.localazure.containers.sdk import GROUP, Groups, Registry, container_view, group_state, mounted, public
+from tests.localazure.containers.sdk import GROUP, Groups, container_view, group_state, mounted, public
 from tests.support import management
-from tests.support.embedded import ServedAzure, until
-
-
-@pytest.fixture
-def azure(running_azure: ServedAzure) -> ServedAzure:
-    return running_azure
-
-
-@pytest.fixture
-def registry(running_registry: Registry) -> Registry:
-    return running_registry
-
+from tests.support.embedded import until
 
 # Init containers
 

@@ -16,7 +16,6 @@ from localazure.process import start_time
 from tests.localazure.containers.sdk import (
     GROUP,
     Groups,
-    Registry,
     container,
     container_view,
     create,
@@ -29,17 +28,7 @@ from tests.localazure.containers.sdk import (
     wait_for,
 )
 from tests.support import management
-from tests.support.embedded import EmbeddedAzure, ServedAzure, until
-
-
-@pytest.fixture
-def azure(running_azure: ServedAzure) -> ServedAzure:
-    return running_azure
-
-
-@pytest.fixture
-def registry(running_registry: Registry) -> Registry:
-    return running_registry
+from tests.support.embedded import EmbeddedAzure, until
 
 
 def test_a_group_runs_to_its_end_and_shows_state_exit_code_events_and_log(groups: Groups) -> None:

@@ -23,18 +23,7 @@ from tests.localazure.containers.sdk import (
 )
 from tests.localazure.test_activity_log import of_group
 from tests.localazure.test_faults import control
-from tests.support.embedded import EmbeddedAzure, ServedAzure, until
-
-
-@pytest.fixture
-def azure(running_azure: ServedAzure) -> ServedAzure:
-    return running_azure
-
-
-@pytest.fixture
-def registry(running_registry: Registry) -> Registry:
-    return running_registry
-
+from tests.support.embedded import EmbeddedAzure, until
 
 ROLE = "11111111-1111-1111-1111-111111111111"
 
