@@ -6,11 +6,20 @@ import uuid
 import pytest
 
 from tests.localazure.apps.sdk import Apps, new_apps
-from tests.localazure.containers.conftest import hello, judged, registry, running_azure, running_registry, runtime, store
+from tests.localazure.containers.conftest import (
+    hello,
+    judged,
+    own_running_azure,
+    registry,
+    running_azure,
+    running_registry,
+    runtime,
+    store,
+)
 from tests.localazure.containers.sdk import Registry
 from tests.support.embedded import EmbeddedAzure
 
-__all__ = ["hello", "judged", "registry", "running_azure", "running_registry", "runtime", "store"]
+__all__ = ["hello", "judged", "own_running_azure", "registry", "running_azure", "running_registry", "runtime", "store"]
 
 
 @pytest.fixture(scope="session")

@@ -86,21 +86,6 @@ def test_out_of_memory(groups: Groups) -> None:
     assert (current["exitCode"], current["detailStatus"]) == (137, "OOMKilled")
 
 
-def test_a_crash_loop(groups: Groups) -> None:
-    groups.create("one", groups.body(groups.container("exit", "3"), restartPolicy="Always"))
-    view = until(lambda: (one := container_view(groups.show("one"))).get("previousState") and one, "it failed once")
-    assert view["currentState"] == {"state": "Waiting", "detailStatus": "CrashLoopBackOff: Back-off restarting failed"}
-    assert view["previousState"]["exitCode"] == 3
-    assert "BackOff" in [event["name"] for event in view["events"]]
-    assert group_state(groups.show("one")) == "Running"
-
-
-def test_a_command_that_is_not_there(groups: Groups) -> None:
-    groups.create("one", groups.body(groups.container(command=["nosuch"])))
-    assert container_view(groups.wait_for("one", "Failed"))["currentState"]["exitCode"] == 127
-    assert groups.logs("one") == "exec nosuch: No such file or directory\n"
-
-
 def test_readiness_that_fails(groups: Groups) -> None:
     probe = {"httpGet": {"port": 1, "path": "/ready"}, "periodSeconds": 1}
     groups.create("one", groups.body(groups.container("wait", readinessProbe=probe)))

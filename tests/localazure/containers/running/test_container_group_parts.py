@@ -64,7 +64,7 @@ def test_a_liveness_probe_restarts_and_tells(groups: Groups) -> None:
     body = groups.body(groups.shell("exec sleep 600", livenessProbe=probe), restartPolicy="Always")
     groups.create("one", body)
     view = until(lambda: (one := container_view(groups.show("one")))["restartCount"] and one, "it was restarted")
-    assert {"Unhealthy", "Killing"} <= {event["name"] for event in view["events"]}
+    assert {"Unhealthy", "Killing", "BackOff"} <= {event["name"] for event in view["events"]}
     assert view["currentState"] == {"state": "Waiting", "detailStatus": "CrashLoopBackOff: Back-off restarting failed"}
 
 
