@@ -4,7 +4,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from azure.core.exceptions import HttpResponseError
 from azure.mgmt.batch import BatchManagementClient
 
 from tests.localazure.conftest import new_group
@@ -226,35 +225,8 @@ def test_pools_are_counted(own_azure: EmbeddedAzure) -> None:
     assert (answer.status_code, answer.json()["error"]["code"]) == (409, "SubscriptionQuotaExceeded")
 
 
-@pytest.mark.parametrize(
-    ("name", "asked", "code"),
-    [
-        ("Standard NCASv3_T4 Family", fixed(2), "AccountVMSeriesCoreQuotaReached"),
-        ("cores", fixed(2), "AccountCoreQuotaReached"),
-        ("lowPriorityCores", fixed(0, 2), "AccountLowPriorityCoreQuotaReached"),
-    ],
-)
-def test_a_pool_over_a_quota_of_vcpus_is_taken_and_its_resize_says_why(
-    own_served_azure: ServedAzure, name: str, asked: dict[str, Any], code: str
-) -> None:
-    account = put_account(own_served_azure, new_group(own_served_azure))["id"]
-    assert own_served_azure.command("fault", "quota", "batch", "westeurope", name, "7").returncode == 0
-    assert put(own_served_azure, account, pool(scaleSettings=asked)).status_code == 200
-
-    def errors() -> list[dict[str, Any]]:
-        shown = own_served_azure.get(f"{account}/pools/train", API).json()["properties"]
-        return (shown.get("resizeOperationStatus") or {}).get("errors") or []
-
-    assert own_served_azure.until(errors, "the resize says why")[0]["code"] == code
-
-
 def test_what_only_a_later_version_has_is_kept(azure: EmbeddedAzure, account: str) -> None:
     body = pool(taskSchedulingPolicy={"nodeFillType": "Spread", "jobDefaultOrder": "CreationTime"})
     answer = azure.put(f"{account}/pools/train", body, "2025-06-01")
     assert answer.status_code == 200, answer.text
     assert answer.json()["properties"]["taskSchedulingPolicy"]["jobDefaultOrder"] == "CreationTime"
-
-
-def test_a_pool_needs_its_account(azure: EmbeddedAzure, group: str) -> None:
-    with pytest.raises(HttpResponseError, match="ParentResourceNotFound"):
-        client(BatchManagementClient, azure).pool.create(group.rsplit("/", 1)[1], "nowhere", "train", pool())

@@ -1,7 +1,6 @@
 """Failures that are planted, and what the service shows of each: in a refusal, in a state, in an event."""
 
 import uuid
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,16 +21,9 @@ from tests.localazure.containers.sdk import (
     with_requests,
 )
 from tests.localazure.test_activity_log import of_group
-from tests.localazure.test_faults import control
 from tests.support.embedded import EmbeddedAzure, until
 
 ROLE = "11111111-1111-1111-1111-111111111111"
-
-
-@pytest.fixture(autouse=True)
-def no_fault_is_left(azure: EmbeddedAzure) -> Iterator[None]:
-    yield
-    control(azure, "DELETE")
 
 
 @pytest.fixture
