@@ -42,8 +42,9 @@ def test_a_pool_is_answered_with_200_and_its_defaults(azure: EmbeddedAzure, acco
     }
     assert made["taskSchedulingPolicy"] == {"nodeFillType": "Spread"}
     assert made["scaleSettings"] == {"autoScale": {"formula": PENDING, "evaluationInterval": "PT5M"}}
-    without = properties(put(azure, account, pool(scaleSettings=None), "fixed"))
-    assert without["scaleSettings"] == fixed(0, resizeTimeout="PT15M")
+    for number, scale in enumerate((None, fixed(0, nodeDeallocationOption="TaskCompletion"))):  # which is never answered
+        without = properties(put(azure, account, pool(scaleSettings=scale), f"fixed{number}"))
+        assert without["scaleSettings"] == fixed(0, resizeTimeout="PT15M")
 
 
 def test_what_a_get_answers_can_be_put_again(azure: EmbeddedAzure, account: str) -> None:
@@ -104,11 +105,6 @@ def test_secrets_are_kept_and_never_answered(azure: EmbeddedAzure, account: str)
     assert azure.put(f"{account}/pools/train", without, API).status_code == 200
     without["properties"]["userAccounts"][0]["password"] = "other"
     assert details(azure.put(f"{account}/pools/train", without, API))["PropertyName"] == "userAccounts"
-
-
-def test_how_nodes_leave_is_said_once_and_not_answered(azure: EmbeddedAzure, account: str) -> None:
-    made = properties(put(azure, account, pool(scaleSettings=fixed(0, nodeDeallocationOption="TaskCompletion"))))
-    assert made["scaleSettings"] == fixed(0, resizeTimeout="PT15M")
 
 
 # What can change
