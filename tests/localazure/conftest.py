@@ -19,6 +19,13 @@ def group(azure: EmbeddedAzure) -> str:
 
 
 @pytest.fixture
+def no_fault_is_left(azure: EmbeddedAzure) -> Iterator[None]:
+    """Clears the faults of a test of the shared server."""
+    yield
+    azure.clear_faults()
+
+
+@pytest.fixture
 def arm(tmp_path: Path) -> Iterator[ArmHarness]:
     """ARM alone, with a resource group; clusters are only written down."""
     found = ArmHarness(tmp_path)

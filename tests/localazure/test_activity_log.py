@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from tests.localazure.conftest import new_group
-from tests.localazure.test_faults import control
 from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure, ServedAzure
 
 VERSION = "2015-04-01"
@@ -68,19 +67,10 @@ def test_an_action_is_told_by_its_name(azure: EmbeddedAzure, group: str, tail: s
     assert event["resourceId"] == f"{base}{resource}"
 
 
+@pytest.mark.usefixtures("no_fault_is_left")
 def test_what_a_fault_refuses_is_told_too(azure: EmbeddedAzure, group: str) -> None:
-    fault = {
-        "kind": "fail",
-        "method": "DELETE",
-        "path": f"*{group.rsplit('/', 1)[-1]}*",
-        "status": 409,
-        "code": "ServiceUnavailable",
-    }
-    control(azure, "PUT", {**fault, "message": "no room"})
-    try:
-        assert azure.delete(f"{group}/providers/Microsoft.Storage/storageAccounts/one", STORAGE).status_code == 409
-    finally:
-        control(azure, "DELETE")
+    azure.fault("fail", method="DELETE", path=f"{group}*", status=409, code="ServiceUnavailable", message="no room")
+    assert azure.delete(f"{group}/providers/Microsoft.Storage/storageAccounts/one", STORAGE).status_code == 409
     (event,) = of_group(azure, group)
     assert json.loads(event["properties"]["statusMessage"])["error"] == {"code": "ServiceUnavailable", "message": "no room"}
 

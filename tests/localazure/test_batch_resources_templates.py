@@ -52,11 +52,3 @@ def test_a_template_is_deployed_and_would_change_nothing_afterwards(
     changes = {each["resourceId"].rsplit("/", 1)[1]: each["changeType"] for each in would.json()["properties"]["changes"]}
     assert changes == {name: "NoChange", "train": "NoChange", "tools": "NoChange"}
     assert "4711" not in would.text
-
-
-def test_a_pool_that_batch_does_not_take_stops_a_deployment(azure: EmbeddedAzure, group: str, template: dict[str, Any]) -> None:
-    template["resources"][1]["properties"]["vmSize"] = "Standard_NC6"
-    path = f"{group}/providers/Microsoft.Resources/deployments/batch"
-    ended = azure.finished(azure.put(path, {"properties": {"mode": "Incremental", "template": template}}, DEPLOYMENTS))
-    assert ended["status"] == "Failed"
-    assert "InvalidPropertyValue" in str(ended["error"])

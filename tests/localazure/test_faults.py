@@ -1,6 +1,5 @@
 """Faults on purpose, through the control path and the command."""
 
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -13,10 +12,7 @@ from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
 PATH = "/local/faults"
 
 
-@pytest.fixture(autouse=True)
-def no_fault_is_left(azure: EmbeddedAzure) -> Iterator[None]:
-    yield
-    control(azure, "DELETE")
+pytestmark = pytest.mark.usefixtures("no_fault_is_left")
 
 
 def control(azure: EmbeddedAzure, method: str, body: Any = None, token: str = "") -> httpx.Response:
@@ -38,40 +34,31 @@ def test_a_fault_hits_what_it_fits_as_often_as_asked(azure: EmbeddedAzure, group
 
 
 def test_throttling_says_when_to_come_back(azure: EmbeddedAzure, group: str) -> None:
-    control(azure, "PUT", {"kind": "throttle", "seconds": 7})
+    azure.fault("throttle", seconds=7)
     answer = azure.get(group, GROUPS)
     assert (answer.status_code, answer.headers["retry-after"]) == (429, "7")
     assert answer.json()["error"]["code"] == "TooManyRequests"
 
 
 def test_a_delayed_answer_comes_late_and_whole(azure: EmbeddedAzure, group: str) -> None:
-    control(azure, "PUT", {"kind": "delay", "seconds": 0.3})
+    azure.fault("delay", seconds=0.3)
     began = azure.now()
     assert azure.get(group, GROUPS).status_code == 200
     assert azure.now() - began >= timedelta(seconds=0.3)
 
 
-def test_a_lost_answer_was_carried_out(azure: EmbeddedAzure) -> None:
-    path = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/rg-lost-answer"
-    control(azure, "PUT", {"kind": "lose-answer", "method": "PUT"})
+@pytest.mark.parametrize(("kind", "status"), [("lose-answer", 200), ("reset", 404)])
+def test_a_lost_answer_was_carried_out_and_a_reset_request_was_not(azure: EmbeddedAzure, kind: str, status: int) -> None:
+    path = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/rg-{kind}"
+    azure.fault(kind, method="PUT")
     with pytest.raises(httpx.RemoteProtocolError):
         azure.put(path, {"location": "westeurope"}, GROUPS)
-    assert azure.get(path, GROUPS).status_code == 200
-    assert azure.put(path, {"location": "westeurope"}, GROUPS).status_code == 200
-    azure.delete(path, GROUPS)
-
-
-def test_a_reset_request_was_not_carried_out(azure: EmbeddedAzure) -> None:
-    path = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/rg-reset"
-    control(azure, "PUT", {"kind": "reset", "method": "PUT"})
-    with pytest.raises(httpx.RemoteProtocolError):
-        azure.put(path, {"location": "westeurope"}, GROUPS)
-    assert azure.get(path, GROUPS).status_code == 404
+    assert azure.get(path, GROUPS).status_code == status
 
 
 def test_a_request_that_times_out_is_answered_late_and_was_not_carried_out(azure: EmbeddedAzure) -> None:
     path = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/rg-timeout"
-    control(azure, "PUT", {"kind": "timeout", "method": "PUT", "seconds": 0.3})
+    azure.fault("timeout", method="PUT", seconds=0.3)
     began = azure.now()
     answer = azure.put(path, {"location": "westeurope"}, GROUPS)
     assert azure.now() - began >= timedelta(seconds=0.3)

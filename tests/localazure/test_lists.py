@@ -1,6 +1,5 @@
 """What the subscription is told about itself, read with Azure's own clients, and how faults change it."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -20,12 +19,7 @@ from tests.support.management import client
 
 SUBSCRIPTION_ID = f"/subscriptions/{SUBSCRIPTION}"
 T4 = "Standard NCASv3_T4 Family"
-
-
-@pytest.fixture(autouse=True)
-def no_fault_is_left(azure: EmbeddedAzure) -> Iterator[None]:
-    yield
-    azure.command("fault", "clear")
+pytestmark = pytest.mark.usefixtures("no_fault_is_left")
 
 
 def fault(azure: EmbeddedAzure, *arguments: str) -> None:

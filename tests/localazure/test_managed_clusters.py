@@ -60,18 +60,9 @@ def test_a_cluster_is_creating_until_its_control_plane_and_its_pools_are_there(a
 
 
 def test_it_shows_what_aks_decides(made: ArmHarness) -> None:
-    found = properties(made)
-    # Test_AKS_ManagedCluster_20250801_CRUD (2026-01-24): the newest but one, and the patch beside it alone
-    assert (found["kubernetesVersion"], found["currentKubernetesVersion"]) == ("1.35", "1.35.0")
-    assert found["nodeResourceGroup"] == "MC_lab_gpu_westeurope"
-    assert found["networkProfile"]["networkPluginMode"] == "overlay"
-    assert found["maxAgentPools"] == 100
-    assert found["fqdn"].startswith("gpu-")
-    assert found["fqdn"].endswith(".hcp.westeurope.azmk8s.local")
-    (system,) = found["agentPoolProfiles"]
-    assert (system["maxPods"], system["osSKU"], system["currentOrchestratorVersion"]) == (250, "Ubuntu", "1.35.0")
-    assert system["nodeImageVersion"] == "AKSUbuntu-2404gen2containerd-202611.21.0"
     whole = made.get(CLUSTER).json()
+    assert whole["properties"]["fqdn"].startswith("gpu-")
+    assert whole["properties"]["fqdn"].endswith(".hcp.westeurope.azmk8s.local")
     assert whole["sku"] == {"name": "Base", "tier": "Free"}
     assert set(whole["identity"]) == {"type", "principalId", "tenantId"}
 
@@ -96,30 +87,6 @@ def test_a_kubelet_identity_of_the_users_own_is_taken_where_it_is_there(arm: Arm
     assert properties(arm)["identityProfile"]["kubeletidentity"]["objectId"] == own
 
 
-def test_a_put_leaves_pools_alone_that_it_does_not_name(made: ArmHarness) -> None:
-    made.succeeded(made.put(T4, pool()))
-    assert pools(made) == ["system", "t4"]
-    told = len(made.written.told)
-    made.succeeded(made.put(CLUSTER, cluster(autoUpgradeProfile={"upgradeChannel": "patch"})))
-    assert pools(made) == ["system", "t4"]
-    assert [told[0] for told in made.written.told[told:]] == ["apply", "configure"]  # and no pool
-    made.succeeded(made.put(CLUSTER, cluster(agentPoolProfiles=None)))
-    assert pools(made) == ["system", "t4"]
-
-
-def test_a_put_changes_a_pool_that_it_names_and_adds_none(made: ArmHarness) -> None:
-    made.succeeded(made.put(CLUSTER, cluster(agentPoolProfiles=[{**SYSTEM, "count": 3}])))
-    assert properties(made, f"{CLUSTER}/agentPools/system")["count"] == 3
-    more = cluster(agentPoolProfiles=[SYSTEM, {"name": "t4", "vmSize": "Standard_NC4as_T4_v3", "count": 1}])
-    # pulumi/pulumi-azure-nextgen issue 168
-    assert refusal(made.put(CLUSTER, more)) == (
-        400,
-        "BadRequest",
-        "A new agent pool was introduced. Adding agent pools to an existing cluster is not allowed through managed cluster "
-        "operations. For agent pool specific change, please use per agent pool operations: https://aka.ms/agent-pool-rest-api",
-    )
-
-
 def test_what_a_client_got_it_may_put_again(made: ArmHarness) -> None:
     made.succeeded(made.put(T4, pool()))
     before = made.get(CLUSTER).json()
@@ -140,25 +107,6 @@ def test_what_an_update_is_silent_about_stays_where_aks_decided_it_or_it_cannot_
         assert after[name] == before[name]
 
 
-def test_empty_texts_are_as_good_as_nothing(arm: ArmHarness) -> None:
-    """So does the Azure CLI send what its user doesn't say."""
-    arm.succeeded(arm.put(CLUSTER, cluster(kubernetesVersion="", agentPoolProfiles=[{**SYSTEM, "vmSize": ""}])))
-    found = properties(arm)
-    assert found["kubernetesVersion"] == "1.35"
-    assert found["agentPoolProfiles"][0]["vmSize"] == "Standard_D4s_v5"
-
-
-def test_a_cluster_of_2019_is_judged_by_what_was_there_in_2019(arm: ArmHarness) -> None:
-    profile = {"name": "agentpool", "mode": "System", "count": 3, "vmSize": "Standard_NC6"}
-    old = {**cluster(agentPoolProfiles=[profile]), "tags": {"as-of": "2019-05-02"}}
-    arm.succeeded(arm.put(CLUSTER, old))
-    assert properties(arm)["currentKubernetesVersion"] == "1.12.7"
-    assert arm.put(f"{CLUSTER}/agentPools/more", pool(vmSize="Standard_NC6")).status_code == 201  # the cluster's tag counts
-    status, code, message = refusal(arm.put(CLUSTER.replace("/gpu", "/new"), cluster(agentPoolProfiles=[profile])))
-    assert (status, code) == (400, "BadRequest")
-    assert message.startswith("The VM size of Standard_NC6 is not allowed in your subscription in location 'westeurope'.")
-
-
 def test_a_patch_changes_tags_alone(made: ArmHarness) -> None:
     answer = made.request("PATCH", CLUSTER, {"tags": {"team": "vision"}})
     assert answer.status_code == 200
@@ -166,32 +114,22 @@ def test_a_patch_changes_tags_alone(made: ArmHarness) -> None:
     assert refusal(made.request("PATCH", CLUSTER, {"sku": {"name": "Base", "tier": "Standard"}}))[1] == "NotImplemented"
 
 
-def test_a_stopped_cluster_rests_its_nodes_first_and_takes_no_changes(made: ArmHarness) -> None:
-    made.succeeded(made.post(f"{CLUSTER}/stop"))
-    assert [told[0] for told in made.written.told[-2:]] == ["pause", "stop"]
-    found = properties(made)
-    assert (found["powerState"], found["provisioningState"]) == ({"code": "Stopped"}, "Succeeded")
-    # MicrosoftDocs/azure-docs issue 85161
-    message = "managed cluster is in Provisioning State(Succeeded) and Power State(Stopped), stopping cannot be performed"
-    assert refusal(made.post(f"{CLUSTER}/stop")) == (409, "OperationNotAllowed", message)
-    assert refusal(made.put(CLUSTER, cluster()))[:2] == (409, "OperationNotAllowed")
-    assert refusal(made.put(T4, pool()))[:2] == (409, "OperationNotAllowed")
-    made.succeeded(made.post(f"{CLUSTER}/start"))
-    assert [told[0] for told in made.written.told[-2:]] == ["start", "resume"]
-    assert properties(made)["powerState"] == {"code": "Running"}
-    assert refusal(made.post(f"{CLUSTER}/start"))[1] == "OperationNotAllowed"
-
-
-def test_deleting_it_ends_everything_once_and_takes_the_nodes_group_along(made: ArmHarness) -> None:
+def test_a_pool_waits_for_a_cluster_that_is_being_changed(made: ArmHarness) -> None:
+    made.written.wait = asyncio.Event()
+    changing = made.put(CLUSTER, cluster(autoUpgradeProfile={"upgradeChannel": "patch"}))
+    # Azure/terraform-azurerm-avm-ptn-aks-production pull request 25
+    assert refusal(made.put(T4, pool())) == (
+        409,
+        "OperationNotAllowed",
+        "Operation is not allowed: Another operation (Updating) is in progress, please wait for it to finish before starting a "
+        "new operation. See https://aka.ms/aks-pending-operation for more details",
+    )
+    made.written.wait.set()
+    made.succeeded(changing)
     made.succeeded(made.put(T4, pool()))
-    told = len(made.written.told)
-    made.succeeded(made.delete(CLUSTER))
-    assert made.written.told[told:] == [("forget", KEY), ("remove", KEY)]
-    assert made.get(CLUSTER).status_code == made.get(T4).status_code == made.get(NODES, GROUPS).status_code == 404
-    assert made.delete(CLUSTER).status_code == 204
 
 
-def test_deleting_its_group_does_so_too(made: ArmHarness) -> None:
+def test_deleting_its_group_ends_everything_once_and_takes_the_nodes_group_along(made: ArmHarness) -> None:
     made.succeeded(made.put(T4, pool()))
     told = len(made.written.told)
     answer = made.delete(GROUP, GROUPS)
@@ -279,24 +217,6 @@ def test_an_oidc_issuer_is_there_from_1_34_on_and_stays(arm: ArmHarness) -> None
     arm.succeeded(arm.put(CLUSTER, cluster()))
     assert properties(arm)["oidcIssuerProfile"] == {"enabled": True, "issuerURL": issuer}
     assert refusal(arm.put(CLUSTER, cluster(**without)))[1] == "OIDCIssuerFeatureCannotBeDisabled"
-
-
-def test_a_newer_version_is_taken_one_minor_version_at_a_time(arm: ArmHarness) -> None:
-    arm.succeeded(arm.put(CLUSTER, cluster(kubernetesVersion="1.34")))
-    assert properties(arm)["currentKubernetesVersion"] == "1.34.3"
-    profile = arm.get(f"{CLUSTER}/upgradeProfiles/default").json()["properties"]
-    assert [each["kubernetesVersion"] for each in profile["controlPlaneProfile"]["upgrades"]] == ["1.35.0"]
-    status, code, message = refusal(arm.put(CLUSTER, cluster(kubernetesVersion="1.36")))
-    assert (status, code) == (400, "OperationNotAllowed")
-    assert "Available upgrades: 1.35.0." in message
-    arm.succeeded(arm.put(CLUSTER, cluster(kubernetesVersion="1.35")))
-    assert properties(arm)["currentKubernetesVersion"] == "1.35.0"
-    assert properties(arm)["agentPoolProfiles"][0]["orchestratorVersion"] == "1.34"  # nodes are upgraded on their own
-    # rancher/rancher issue 33561
-    message = refusal(arm.put(CLUSTER, cluster(kubernetesVersion="1.34")))[2]
-    assert message.startswith("Downgrading Kubernetes version 1.35.0 to 1.34 is not allowed. Available upgrades: 1.36.0.")
-    listed = arm.get(f"{CLUSTER}/availableAgentPoolVersions").json()["properties"]["agentPoolVersions"]
-    assert [each["kubernetesVersion"] for each in listed] == ["1.34.3", "1.35.0"]
 
 
 def test_versions_of_a_region_are_those_of_the_day(tmp_path: Path) -> None:

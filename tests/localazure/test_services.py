@@ -4,8 +4,6 @@ import base64
 import uuid
 from typing import Any
 
-import pytest
-
 from tests.localazure.conftest import new_group
 from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
 
@@ -122,19 +120,6 @@ def test_a_storage_account_has_endpoints_a_tier_and_two_keys(azure: EmbeddedAzur
     assert changed[0]["value"] != keys[0]["value"]
     assert changed[1]["value"] == keys[1]["value"]
     assert code(azure.post(f"{path}/regenerateKey", "2024-01-01", {"keyName": "key9"})) == (400, "InvalidKeyName")
-
-
-@pytest.mark.parametrize(
-    ("name", "reason"), [("free0name", None), ("Not-Valid", "AccountNameInvalid"), ("taken", "AlreadyExists")]
-)
-def test_whether_a_name_may_be_taken_is_answered_before_it_is(
-    azure: EmbeddedAzure, group: str, name: str, reason: str | None
-) -> None:
-    name = f"taken{group[-8:]}" if name == "taken" else name
-    azure.put(f"{group}/providers/Microsoft.Storage/storageAccounts/taken{group[-8:]}", ACCOUNT, "2024-01-01")
-    asked = {"name": name, "type": "Microsoft.Storage/storageAccounts"}
-    answer = azure.post(f"{SUBSCRIPTION_ID}/providers/Microsoft.Storage/checkNameAvailability", "2024-01-01", asked).json()
-    assert (answer["nameAvailable"], answer.get("reason")) == (reason is None, reason)
 
 
 def test_a_workspace_has_an_id_keys_and_the_services_defaults(azure: EmbeddedAzure, group: str) -> None:

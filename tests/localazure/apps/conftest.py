@@ -6,23 +6,26 @@ import uuid
 import pytest
 
 from tests.localazure.apps.sdk import Apps, new_apps
-from tests.localazure.containers.conftest import hello, judged, registry, running_azure, running_registry, runtime, store
+from tests.localazure.containers.conftest import (
+    hello,
+    judged,
+    own_running_azure,
+    registry,
+    running_azure,
+    running_registry,
+    runtime,
+    store,
+)
 from tests.localazure.containers.sdk import Registry
-from tests.support.embedded import EmbeddedAzure, ServedAzure
+from tests.support.embedded import EmbeddedAzure
 
-__all__ = ["hello", "judged", "registry", "running_azure", "running_registry", "runtime", "store"]
+__all__ = ["hello", "judged", "own_running_azure", "registry", "running_azure", "running_registry", "runtime", "store"]
 
 
 @pytest.fixture(scope="session")
 def apps(azure: EmbeddedAzure, registry: Registry) -> Apps:
     """An environment, shared by the tests; each makes jobs of its own in it."""
     return new_apps(azure, registry)
-
-
-@pytest.fixture(scope="session")
-def running_apps(running_azure: ServedAzure, running_registry: Registry) -> Apps:
-    """One whose jobs run. Modules that need them to have it in the place of `apps`."""
-    return new_apps(running_azure, running_registry)
 
 
 @pytest.fixture

@@ -2,32 +2,17 @@
 
 import os
 import signal
-from collections.abc import Iterator
 
 import pytest
 
-from tests.localazure.apps.sdk import Apps, containers, lines
-from tests.localazure.conftest import new_group
-from tests.localazure.containers.conftest import write_workload
-from tests.localazure.containers.sdk import Registry
+from tests.localazure.apps.sdk import Apps, containers, lines, new_apps
+from tests.localazure.containers.conftest import new_registry
 from tests.support.embedded import ServedAzure, until
-
-pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Apps]:
-    """Jobs on a server that the test may end."""
-    checkout = tmp_path_factory.mktemp("checkout")
-    write_workload(checkout / "workloads" / "hello")
-    server = ServedAzure(tmp_path_factory.mktemp("own"), checkout=checkout)
-    registry = Registry(server, new_group(server), "restarted")
-    assert registry.build("hello", "hello:1")["status"] == "Succeeded"
-    registry.allow_pull()
-    made = Apps(server, registry.group, "env", registry, f"{registry.server}/hello:1")
-    made.create_environment()
-    yield made
-    server.stop()
+def own(own_running_azure: ServedAzure) -> Apps:
+    return new_apps(own_running_azure, new_registry(own_running_azure))
 
 
 def server(apps: Apps) -> ServedAzure:

@@ -7,7 +7,6 @@ import pytest
 
 from tests.localazure.apps.sdk import CONSUMPTION, GPU, VERSION, Apps
 from tests.localazure.conftest import new_group
-from tests.oracle import arm_types
 from tests.support.embedded import EmbeddedAzure
 
 WORKSPACE = "2023-09-01"
@@ -144,9 +143,3 @@ def test_a_diagnostic_setting_sends_an_environments_logs_to_a_workspace(azure: E
     assert azure.put(here.replace("logs", "second"), groups.json(), SETTING).status_code == 409
     azure.finished(azure.delete(path, VERSION))
     assert azure.get(here, SETTING).status_code == 404
-
-
-def test_what_tests_send_is_what_microsofts_types_take(apps: Apps) -> None:
-    assert arm_types.arm_problems("Microsoft.App/managedEnvironments", VERSION, body(CONSUMPTION, GPU)) == []
-    assert arm_types.arm_problems("Microsoft.App/jobs", VERSION, apps.body("say", "x")) == []
-    assert arm_types.arm_problems("Microsoft.Insights/diagnosticSettings", SETTING, setting("/subscriptions/x")) == []

@@ -1,7 +1,6 @@
 """Scheduled jobs: which moments a schedule names, and what a clock that is set by the test starts."""
 
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -37,13 +36,6 @@ def at(text: str) -> datetime:
 def test_a_schedule_names_its_moments(text: str, moment: str, named: bool) -> None:
     assert cron.fault(text) is None
     assert cron.matches(text, at(moment)) is named
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Any:
-    opened = Store(tmp_path / "state.sqlite")
-    yield opened
-    opened.close()
 
 
 def put(store: Store, name: str, trigger: str, state: str = "Succeeded", **config: Any) -> None:

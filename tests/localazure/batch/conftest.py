@@ -1,15 +1,23 @@
 """A Batch account of its own for each test that asks for one, and jobs and tasks without a server."""
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from localazure.batch.work import Work
 from tests.localazure.batch.data_plane import Account
-from tests.localazure.batch.work_words import Clock
 from tests.support.embedded import EmbeddedAzure
 from tests.support.in_process import judging_as_if_things_ran
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = datetime(2026, 11, 21, 10, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        return self.now
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -4,14 +4,13 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings, strategies as st
+from hypothesis import example, given, strategies as st
 
 from localazure.batch.service import models
-from localazure.shapes.model import ArrayShape, BooleanShape, MapShape, NumberShape, ObjectShape, Shape, StringShape
+from tests.localazure.any_body import allowed_by, json_of, many
 from tests.localazure.batch.data_plane import MACHINE, VERSION, Account, code
 from tests.localazure.conftest import new_group
 from tests.support.embedded import EmbeddedAzure
-from tests.support.examples import examples
 
 WORDS = (
     "jobs tasks pools nodes files applications supportedimages nodecounts disable enable terminate reactivate taskcounts resize "
@@ -29,11 +28,7 @@ NAMES = (
 TEXT = st.sampled_from(
     ["", "job", "task", "pool", "PT5M", "terminatejob", "$TargetDedicatedNodes=1;", "1", "a/b", "..", "x" * 70, "é\u2028"]
 )
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXT | st.text(max_size=4),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(NAMES.split()), inner, max_size=4),
-    max_leaves=14,
-)
+JSON = json_of(NAMES.split(), TEXT | st.text(max_size=4), most_leaves=14)
 SEGMENT = st.sampled_from(WORDS.split()) | TEXT | st.text(max_size=6)
 PATHS = st.lists(SEGMENT, min_size=0, max_size=7)
 QUERIES = st.dictionaries(
@@ -51,33 +46,11 @@ HEADERS = st.dictionaries(
     ),
     max_size=2,
 )
-MANY = settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 JOB = {"id": "made", "poolInfo": {"poolId": "pool"}}
 TASK = {"id": "made", "commandLine": "/bin/true"}
 
 
-def bodies(shape: Shape) -> st.SearchStrategy[Any]:
-    """What a shape allows: it gets past the first check, to the rules behind it."""
-    match shape:
-        case ObjectShape():
-            known = {each.name: bodies(each.shape) for each in shape.properties.values() if not each.read_only}
-            needed = {each.name for each in shape.properties.values() if each.required}
-            return st.fixed_dictionaries(
-                {name: each for name, each in known.items() if name in needed},
-                optional={name: each for name, each in known.items() if name not in needed},
-            )
-        case ArrayShape():
-            return st.lists(bodies(shape.items), max_size=2)
-        case MapShape():
-            return st.dictionaries(TEXT, bodies(shape.values), max_size=2)
-        case StringShape():
-            return st.sampled_from(shape.allowed) if shape.allowed else TEXT
-        case BooleanShape():
-            return st.booleans()
-        case NumberShape():
-            return st.integers(-2, 4) | st.sampled_from([2**31, 2**64, 10**30, 1.0, "2", 0])
-        case _:
-            return JSON
+NUMBERS = st.integers(-2, 4) | st.sampled_from([2**31, 2**64, 10**30, 1.0, "2", 0])
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +72,7 @@ def ask(account: Account, method: str, segments: list[str], body: Any, query: di
     assert method == "HEAD" or code(answer), answer.text
 
 
-@MANY
+@many(150)
 @given(
     method=st.sampled_from(["GET", "POST", "PUT", "PATCH", "HEAD", "OPTIONS"]),
     path=PATHS,
@@ -115,7 +88,7 @@ def test_no_path_upsets_the_server(
     ask(busy, method, path, body, query, headers)
 
 
-@MANY
+@many(150)
 @given(
     path=st.sampled_from(
         [
@@ -161,7 +134,7 @@ def test_no_question_upsets_the_server(busy: Account, path: list[str], query: di
     ],
     ids=lambda each: "-".join(each) if isinstance(each, list) else "",
 )
-@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@many(40)
 @given(body=st.dictionaries(st.sampled_from(NAMES.split()), JSON, max_size=5))
 @example(body={"value": [None]})
 def test_no_body_upsets_the_server(
@@ -188,14 +161,12 @@ def test_no_body_upsets_the_server(
     ],
     ids=lambda each: each if isinstance(each, str) and each.startswith("Batch") else "",
 )
-@settings(
-    max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
+@many(60)
 @given(data=st.data())
 def test_no_body_of_the_right_shape_upsets_the_server(
     busy: Account, method: str, path: list[str], model: str, data: st.DataObject
 ) -> None:
-    body = data.draw(bodies(models.shape(model)))
+    body = data.draw(allowed_by(models.shape(model), TEXT, NUMBERS, NUMBERS, JSON))
     if model == "BatchPoolCreateOptions":
         body |= {"id": "made", "virtualMachineConfiguration": MACHINE, "vmSize": "Standard_D2s_v3", "targetDedicatedNodes": 0}
         body = {name: each for name, each in body.items() if "AutoScale" not in name and name != "targetLowPriorityNodes"}

@@ -139,24 +139,11 @@ def test_images_that_batch_takes_are_listed(account: Account) -> None:
     assert account.get("applications").json()["value"] == []
 
 
-def test_a_running_task_is_ended_by_its_job_s_end(served_account: Account) -> None:
+def test_a_running_task_is_given_back_by_its_disabled_job_and_ended_by_the_jobs_end(served_account: Account) -> None:
     account = served_account
     account.idle_pool("pool")
     account.add_job("job", "pool")
     account.add_tasks("job", "sleeps", "other", command="/bin/sleep 600")
-    account.azure.until(lambda: account.get("jobs/job/tasks/sleeps").json()["state"] == "running", "the task runs")
-    assert account.post("jobs/job/terminate").status_code == 202
-    account.azure.until(lambda: account.get("jobs/job").json()["state"] == "completed", "the job is completed")
-    task = account.get("jobs/job/tasks/sleeps").json()
-    assert (task["state"], task["executionInfo"]["failureInfo"]["code"]) == ("completed", "TaskEnded")
-    assert account.get("jobs/job/tasks/other").json()["state"] == "active"
-
-
-def test_disabling_a_job_can_give_a_running_task_back(served_account: Account) -> None:
-    account = served_account
-    account.idle_pool("pool")
-    account.add_job("job", "pool")
-    account.add_tasks("job", "sleeps", command="/bin/sleep 600")
     account.azure.until(lambda: account.get("jobs/job/tasks/sleeps").json()["state"] == "running", "the task runs")
     assert account.post("jobs/job/disable", {"disableTasks": "requeue"}).status_code == 202
     account.azure.until(lambda: account.get("jobs/job").json()["state"] == "disabled", "the job is disabled")
@@ -164,7 +151,10 @@ def test_disabling_a_job_can_give_a_running_task_back(served_account: Account) -
     assert (task["state"], task["executionInfo"]["requeueCount"]) == ("active", 1)
     assert account.post("jobs/job/enable").status_code == 202
     account.azure.until(lambda: account.get("jobs/job/tasks/sleeps").json()["state"] == "running", "the task runs again")
-    assert account.post("jobs/job/tasks/sleeps/terminate").status_code == 204
-    assert account.get("jobs/job/tasks/sleeps").json()["state"] == "completed"
+    assert account.post("jobs/job/terminate").status_code == 202
+    account.azure.until(lambda: account.get("jobs/job").json()["state"] == "completed", "the job is completed")
+    task = account.get("jobs/job/tasks/sleeps").json()
+    assert (task["state"], task["executionInfo"]["failureInfo"]["code"]) == ("completed", "TaskEnded")
+    assert account.get("jobs/job/tasks/other").json()["state"] == "active"
     assert account.request("DELETE", "jobs/job").status_code == 202
     account.azure.until(lambda: account.get("jobs/job").status_code == 404, "the job is gone")

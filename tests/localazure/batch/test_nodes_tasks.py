@@ -134,20 +134,6 @@ async def test_what_a_task_leaves_running_ends_with_it(world: World) -> None:
 
 @pytest.mark.slow
 @in_world
-async def test_a_failing_task_is_tried_again_as_often_as_its_constraints_say(world: World) -> None:
-    job = world.job(await world.pool())
-    command = "/bin/sh -c 'echo x >> $AZ_BATCH_NODE_SHARED_DIR/tries; exit 1'"
-    task = world.task(job, "task", command, constraints={"maxTaskRetryCount": 2})
-    info = await world.done(task)
-    assert info["retryCount"] == 2
-    (node,) = world.pools.nodes(job.pool_key)
-    root = world.pools.node_folder(job.pool_key, node["id"])
-    assert root is not None
-    assert (root / "shared" / "tries").read_text() == "x\n" * 3
-
-
-@pytest.mark.slow
-@in_world
 async def test_a_user_ends_a_task(world: World) -> None:
     job = world.job(await world.pool())
     task = world.task(job, "task", "sleep 300", constraints={"maxTaskRetryCount": 3})

@@ -122,6 +122,16 @@ def runtime(starts_processes: None, tmp_path: Path) -> Iterator[Runtime]:
 @pytest.fixture(scope="session")
 def running_azure(starts_processes: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedAzure]:
     """A server on which containers run, whose checkout has one small workload."""
+    yield from served(tmp_path_factory)
+
+
+@pytest.fixture(scope="module")
+def own_running_azure(starts_processes: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedAzure]:
+    """One that tests of a module stop and kill; each starts it again."""
+    yield from served(tmp_path_factory)
+
+
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedAzure]:
     checkout = tmp_path_factory.mktemp("checkout")
     write_workload(checkout / "workloads" / "hello")
     write_workload(checkout / "workloads" / "vector_add")  # stands where the article's image leads to
@@ -138,7 +148,7 @@ def running_registry(running_azure: ServedAzure) -> Registry:
 
 @pytest.fixture(scope="session")
 def registry(azure: EmbeddedAzure) -> Registry:
-    """The same in the test's own process. Modules whose containers run have `running_registry` in its place."""
+    """The same in the test's own process."""
     return new_registry(azure)
 
 

@@ -2,7 +2,6 @@
 
 import base64
 import uuid
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -10,13 +9,8 @@ import pytest
 from tests.localazure.containers.sdk import Groups, Registry, container, create, file_volume, group_body, mounted, refusal
 from tests.localazure.test_activity_log import of_group
 from tests.support.embedded import EmbeddedAzure
-from tests.support.in_process import InProcessAzure
 
-
-@pytest.fixture(autouse=True)
-def no_fault_is_left(azure: InProcessAzure) -> Iterator[None]:
-    yield
-    azure.clear_faults()
+pytestmark = pytest.mark.usefixtures("no_fault_is_left")
 
 
 def test_pulling_takes_an_attached_identity_with_a_role(azure: EmbeddedAzure, group: str) -> None:
@@ -61,16 +55,10 @@ def test_attached_identities_show_their_ids_and_the_groups_own_stays(groups: Gro
     assert groups.create("one", body)["identity"] == first
 
 
-def test_a_limit_above_the_request_is_taken(groups: Groups) -> None:
-    def body(limit: float) -> dict[str, Any]:
-        made = groups.body(groups.container())
-        made["properties"]["containers"][0]["properties"]["resources"]["limits"] = {"memoryInGB": limit}
-        return made
-
-    groups.create("one", body(2))
-
-
-def test_zones_spot_and_diagnostics_are_taken(groups: Groups) -> None:
+def test_a_limit_above_the_request_zones_and_spot_are_taken(groups: Groups) -> None:
+    body = groups.body(groups.container())
+    body["properties"]["containers"][0]["properties"]["resources"]["limits"] = {"memoryInGB": 2}
+    groups.create("two", body)
     body = {**groups.body(groups.container()), "zones": ["2"]}
     assert groups.create("one", body)["zones"] == ["2"]
     spot = groups.create("three", groups.body(groups.container(), priority="Spot"))
@@ -92,7 +80,7 @@ def test_a_share_takes_an_account_that_is_there_and_its_key(groups: Groups, acco
 def test_no_capacity(groups: Groups) -> None:
     body = groups.body(groups.container())
     groups.create("there", body)
-    assert groups.azure.command("fault", "capacity", "westeurope").returncode == 0
+    groups.azure.fault("capacity", location="westeurope")
     status, error = groups.refusal(body)
     assert (status, error["code"]) == (409, "ServiceUnavailable")
     assert error["message"] == (
@@ -106,7 +94,7 @@ def test_no_capacity(groups: Groups) -> None:
 
 def test_a_quota_that_is_reached(groups: Groups) -> None:
     body = {**groups.body(groups.container()), "location": "norwayeast"}
-    assert groups.azure.command("fault", "quota", "aci", "norwayeast", "StandardCores", "10", "--used", "9").returncode == 0
+    groups.azure.fault("quota", service="aci", location="norwayeast", name="StandardCores", limit=10, used=9)
     groups.create("one", body)
     status, error = groups.refusal(body, "two")
     assert (status, error["code"]) == (409, "ContainerGroupQuotaReached")

@@ -1,52 +1,38 @@
 """Container groups over a kill and a stop of the embedded Azure."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from localazure.process import start_time
 from tests.localazure.conftest import new_group
-from tests.localazure.containers.conftest import new_registry, write_workload
+from tests.localazure.containers.conftest import new_registry
 from tests.localazure.containers.sdk import GROUP, Groups, group_state
 from tests.support.embedded import ServedAzure, until
 
-pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedAzure]:
-    """A server that tests stop and kill; each starts it again."""
-    checkout = tmp_path_factory.mktemp("own-checkout")
-    write_workload(checkout / "workloads" / "hello")
-    server = ServedAzure(tmp_path_factory.mktemp("own"), checkout=checkout)
-    yield server
-    server.stop()
-
 
 @pytest.fixture
-def groups(own: ServedAzure) -> Groups:
-    return Groups(own, new_registry(own), new_group(own))
+def groups(own_running_azure: ServedAzure) -> Groups:
+    return Groups(own_running_azure, new_registry(own_running_azure), new_group(own_running_azure))
 
 
-def test_a_killed_server_takes_its_containers_up_again(own: ServedAzure, groups: Groups) -> None:
+def test_a_killed_server_takes_its_containers_up_again(own_running_azure: ServedAzure, groups: Groups) -> None:
     groups.create("one", groups.body(groups.container("pid", "wait"), restartPolicy="Always"))
     pid = groups.wait_for_pid("one")
-    own.kill9()
+    own_running_azure.kill9()
     assert start_time(pid) != ""
-    own.start()
+    own_running_azure.start()
     assert group_state(groups.show("one")) == "Running"
     assert groups.logs("one").count("pid ") == 1
     assert groups.wait_for_pid("one") == pid
-    assert own.delete(groups.path("one"), GROUP).status_code == 200
+    assert own_running_azure.delete(groups.path("one"), GROUP).status_code == 200
     assert start_time(pid) == ""
 
 
-def test_a_creation_that_a_kill_cut_off_is_completed_once(own: ServedAzure, groups: Groups) -> None:
+def test_a_creation_that_a_kill_cut_off_is_completed_once(own_running_azure: ServedAzure, groups: Groups) -> None:
     bodies = groups.body(groups.container("pid", "wait"))
-    answers = [own.put(groups.path(f"g{number}"), bodies, GROUP) for number in range(5)]
+    answers = [own_running_azure.put(groups.path(f"g{number}"), bodies, GROUP) for number in range(5)]
     assert {answer.status_code for answer in answers} == {201}
-    own.kill9()
-    own.start()
+    own_running_azure.kill9()
+    own_running_azure.start()
     for number in range(5):
         name = f"g{number}"
         until(lambda name=name: groups.show(name)["properties"]["provisioningState"] == "Succeeded", f"{name} is there")
@@ -54,12 +40,12 @@ def test_a_creation_that_a_kill_cut_off_is_completed_once(own: ServedAzure, grou
         assert groups.logs(name).count("pid ") == 1
 
 
-def test_a_stopped_server_leaves_no_process(own: ServedAzure, groups: Groups) -> None:
+def test_a_stopped_server_leaves_no_process(own_running_azure: ServedAzure, groups: Groups) -> None:
     body = groups.body(groups.container("pid", "wait"), restartPolicy="Always")
     groups.create("one", body)
     pid = groups.wait_for_pid("one")
-    own.stop()
+    own_running_azure.stop()
     assert start_time(pid) == ""
-    own.start()
+    own_running_azure.start()
     until(lambda: group_state(groups.show("one")) == "Running", "the container runs again")
     assert groups.wait_for_pid("one") != pid

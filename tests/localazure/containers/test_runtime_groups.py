@@ -44,27 +44,6 @@ async def restarted(runtime: Runtime, times: int = 1) -> dict[str, Any]:
 
 
 @in_a_loop
-async def test_containers_wait_until_those_before_them_have_succeeded(runtime: Runtime, hello: Image) -> None:
-    first, second = shell(hello, "sleep 0.2", "first"), shell(hello, "sleep 0.1", "second", after=("first",))
-    await runtime.start(GROUP, [first, second, shell(hello, "true", after=("first", "second"))])
-    waiting = runtime.states(GROUP)["main"]
-    assert (waiting["current"]["state"], waiting["ended"]) == ("Waiting", False)
-    await ended(runtime)
-    states = {name: state["current"] for name, state in runtime.states(GROUP).items()}
-    assert states["first"]["finishTime"] <= states["second"]["startTime"]
-    assert states["second"]["finishTime"] <= states["main"]["startTime"]
-
-
-@in_a_loop
-async def test_a_container_never_starts_where_one_before_it_failed_for_good(runtime: Runtime, hello: Image) -> None:
-    await runtime.start(GROUP, [shell(hello, "exit 3", "first"), spec(hello, "say", "ran", after=("first",))])
-    state = await ended(runtime)
-    assert state["current"]["state"] == "Waiting"
-    assert runtime.states(GROUP)["first"]["current"]["exitCode"] == 3
-    assert runtime.logs(GROUP, "main") == ""
-
-
-@in_a_loop
 async def test_an_init_container_that_fails_is_tried_again_by_its_policy(runtime: Runtime, hello: Image) -> None:
     line = "test -e /mnt/data/flag || { touch /mnt/data/flag; exit 1; }"
     first = shell(hello, line, "first", policy="OnFailure", mounts=(Mount("data", "/mnt/data"),))
@@ -131,17 +110,6 @@ async def test_a_volume_can_be_mounted_anywhere(runtime: Runtime, hello: Image, 
     await runtime.start(GROUP, [shell(hello, line, mounts=(Mount("data", path),))], files)
     await ended(runtime)
     assert runtime.logs(GROUP, "main") == "secretx\n"
-
-
-def test_a_shared_folder_outlives_the_group(runtime: Runtime, hello: Image, tmp_path: Path) -> None:
-    async def scene() -> None:
-        share = volumes(Volume(name="data", shared=tmp_path / "share"))
-        await runtime.start(GROUP, [shell(hello, "echo kept > /mnt/data/x", mounts=(Mount("data", "/mnt/data"),))], share)
-        await ended(runtime)
-        await runtime.remove(GROUP)
-
-    run(scene())
-    assert (tmp_path / "share" / "x").read_text() == "kept\n"
 
 
 @in_a_loop

@@ -7,8 +7,6 @@ from localazure.kubernetes_plugin import releases
 from localazure.kubernetes_plugin.recording import Recorder
 from localazure.plugin.wire import Secret, from_struct
 from tests.localazure.kubernetes_plugin.conftest import CONFIG_MAP, KubernetesEngine, checked_raw, kubeconfig, plugin, with_kind
-from tests.localazure.plugin.conftest import failure
-from tests.support.provider_calls import details_of
 
 INPUTS = {"metadata": {"name": "settings", "namespace": "team"}, "data": {"a": "1"}}
 SECRET, JOB = "kubernetes:core/v1:Secret", "kubernetes:batch/v1:Job"
@@ -71,12 +69,6 @@ def test_a_job_is_there_at_once_and_an_object_whose_kind_no_server_knows(engine:
     assert queue.diff({"metadata": {"name": "gpus"}, "spec": {"clusterQueue": "some"}}).diffs == ["spec"]
 
 
-def test_a_name_is_made_as_ever(engine: KubernetesEngine) -> None:
-    made = engine.made(CONFIG_MAP, {"data": {"a": "1"}})
-    assert made.object_name.startswith("thing-")
-    assert made.id == f"default/{made.object_name}"
-
-
 def test_secrets_stay_secrets(engine: KubernetesEngine) -> None:
     checked = checked_raw(engine, SECRET, {"metadata": {"name": "token"}, "stringData": {"t": "hush"}})
     answer = engine.create(SECRET, checked)
@@ -90,10 +82,6 @@ def test_a_preview_shows_the_inputs(engine: KubernetesEngine) -> None:
     made = engine.made(CONFIG_MAP, INPUTS)
     assert made.update({**INPUTS, "immutable": True}, preview=True)["immutable"] is True
     assert engine.lines.all == []
-
-
-def test_what_the_plugin_does_not_know_is_refused_as_ever(engine: KubernetesEngine) -> None:
-    assert "Helm" in details_of(failure(engine.made, "kubernetes:helm.sh/v3:Chart", {"chart": "x"}))
 
 
 def test_a_release_is_recorded_without_its_chart(engine: KubernetesEngine) -> None:

@@ -1,4 +1,4 @@
-"""What is waited for on a real control plane, and what is said when it doesn't come. The test plays the node."""
+"""A real control plane's own words of a job that failed and of a deployment that is ready. The test plays the node."""
 
 import json
 from concurrent.futures import ThreadPoolExecutor
@@ -9,13 +9,11 @@ import pytest
 
 from localazure.plugin.wire import from_struct
 from tests.localazure.kubernetes_plugin.conftest import KubernetesEngine, Made
-from tests.localazure.plugin.conftest import failure
 from tests.support.embedded import until
 from tests.support.kubernetes import ControlPlane
 from tests.support.provider_calls import details_of, left_behind
 
-DAEMON_SET, DEPLOYMENT, JOB = "kubernetes:apps/v1:DaemonSet", "kubernetes:apps/v1:Deployment", "kubernetes:batch/v1:Job"
-POD, QUOTA = "kubernetes:core/v1:Pod", "kubernetes:core/v1:ResourceQuota"
+DEPLOYMENT, JOB = "kubernetes:apps/v1:Deployment", "kubernetes:batch/v1:Job"
 CONTAINERS = [{"name": "c", "image": "x"}]
 
 
@@ -56,17 +54,6 @@ def running() -> dict[str, Any]:
     return {"phase": "Running", "conditions": conditions}
 
 
-def test_a_job_is_made_when_it_is_complete(engine: KubernetesEngine, control_plane: ControlPlane, namespace: str) -> None:
-    with ThreadPoolExecutor(1) as pool:
-        making = pool.submit(engine.made, JOB, job(namespace))
-        play(control_plane, namespace, ended(0))
-        made: Made = making.result(timeout=60)
-    assert made.state["status"]["succeeded"] == 1
-    assert engine.lines.all[-1:] in ([], [""]), "what was waited for isn't shown any more"
-    assert list(made.diff(job(namespace)).detailedDiff) == []
-    made.delete()
-
-
 def test_a_job_that_fails_is_said_to_at_once_with_its_exit_code(
     engine: KubernetesEngine, control_plane: ControlPlane, namespace: str
 ) -> None:
@@ -94,20 +81,3 @@ def test_a_deployment_is_made_when_its_pod_is_ready(
         play(control_plane, namespace, running())
         made: Made = making.result(timeout=60)
     assert made.state["status"]["availableReplicas"] == 1
-
-
-def test_what_does_not_come_in_time_says_why(engine: KubernetesEngine, namespace: str) -> None:
-    quota = {"metadata": {"name": "none", "namespace": namespace}, "spec": {"hard": {"pods": "0"}}}
-    assert engine.made(QUOTA, quota).state["status"]["hard"] == {"pods": "0"}
-    kept = left_behind(failure(engine.made, DEPLOYMENT, deployment(namespace, 3)))
-    assert f"'{namespace}/web' timed out waiting to be Ready" in kept.reasons[0]
-    assert any("exceeded quota: none" in each for each in kept.reasons), kept.reasons
-
-
-def test_a_daemon_set_without_a_node_for_it_is_ready(engine: KubernetesEngine, namespace: str) -> None:
-    spec = {"nodeSelector": {"no": "where"}, "containers": CONTAINERS}
-    body = {
-        "metadata": {"name": "agent", "namespace": namespace},
-        "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": {"metadata": {"labels": {"a": "b"}}, "spec": spec}},
-    }
-    assert engine.made(DAEMON_SET, body).state["status"]["desiredNumberScheduled"] == 0

@@ -68,6 +68,8 @@ def test_every_form_of_a_uri_leads_to_the_same_blobs(azure: EmbeddedAzure, works
         "azureml://datastores/workspaceblobstore/paths/code/",
         f"{long}/code/score.py",
     ]
+    elsewhere = {"properties": {"modelUri": "https://someone.blob.core.windows.net/models/m"}}  # it is believed
+    assert azure.put(f"{workspace}/models/elsewhere/versions/1", elsewhere, ML).status_code == 201
     for version, uri in enumerate(forms):
         answer = azure.put(f"{workspace}/models/forms/versions/{version}", {"properties": {"modelUri": uri}}, ML)
         assert answer.status_code == 201, answer.text
@@ -78,11 +80,6 @@ def test_every_form_of_a_uri_leads_to_the_same_blobs(azure: EmbeddedAzure, works
         )
         assert (status, code) == (400, "UserError")
         assert f"'{missing}' doesn't exist" in message
-
-
-def test_what_lies_elsewhere_is_believed(azure: EmbeddedAzure, workspace: str) -> None:
-    body = {"properties": {"modelUri": "https://someone.blob.core.windows.net/models/m"}}
-    assert azure.put(f"{workspace}/models/elsewhere/versions/1", body, ML).status_code == 201
 
 
 def test_a_version_makes_its_container_and_stays_what_it_is(azure: EmbeddedAzure, workspace: str) -> None:
@@ -114,12 +111,6 @@ def test_what_is_archived_is_listed_where_it_is_asked_for(azure: EmbeddedAzure, 
     assert listed(listViewType="All") == ["1", "2"]
     assert listed(listViewType="ArchivedOnly") == ["1"]
     assert listed(**{"listViewType": "All", "$top": "1"}) == ["1"]
-
-
-def test_code_is_a_folder_of_blobs(azure: EmbeddedAzure, workspace: str) -> None:
-    uri = f"https://{account_of(azure, workspace)}.blob.core.windows.net/{default_container(azure, workspace)}/code"
-    made = done(azure, azure.put(f"{workspace}/codes/scoring/versions/1", {"properties": {"codeUri": uri}}, ML))
-    assert made["properties"]["codeUri"] == uri
 
 
 def test_files_of_code_go_to_the_address_that_the_workspace_gives(azure: EmbeddedAzure, workspace: str) -> None:

@@ -89,13 +89,6 @@ def test_a_machine_is_attached_with_an_account_whose_secret_never_comes_back(azu
     )
 
 
-def test_a_cluster_is_deleted(azure: EmbeddedAzure, workspace: str) -> None:
-    path = f"{workspace}/computes/brief"
-    done(azure, azure.put(path, cluster_body(), ML))
-    assert azure.finished(azure.delete(path, ML))["status"] == "Succeeded"
-    assert azure.get(path, ML).status_code == 404
-
-
 def test_identities_of_nodes_have_to_be_there(azure: EmbeddedAzure, workspace: str) -> None:
     group = workspace.split("/providers/")[0]
     identity = put_identity(azure, group)["id"]

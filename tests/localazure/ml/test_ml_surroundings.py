@@ -54,7 +54,8 @@ def deployed(arm: ArmHarness) -> ArmHarness:
 
 
 def test_a_setting_scales_one_deployment(deployed: ArmHarness) -> None:
-    made = deployed.put(SETTING, setting(), AUTOSCALE)
+    by_requests = profile(metricName="RequestsPerMinute", metricResourceUri=ENDPOINT)
+    made = deployed.put(SETTING, setting(profiles=[profile(), by_requests]), AUTOSCALE)
     assert made.status_code == 201, made.text
     found = made.json()["properties"]
     assert (found["name"], found["notifications"]) == ("blue", [])
@@ -85,11 +86,6 @@ def test_a_wrong_setting_is_refused(deployed: ArmHarness, changed: dict[str, Any
     found = refusal(deployed.put(SETTING, setting(**changed), AUTOSCALE))
     assert found[0] == status
     assert message in found[2]
-
-
-def test_requests_of_the_endpoint_may_decide(deployed: ArmHarness) -> None:
-    by_requests = profile(metricName="RequestsPerMinute", metricResourceUri=ENDPOINT)
-    assert deployed.put(SETTING, setting(profiles=[by_requests]), AUTOSCALE).status_code == 201
 
 
 def test_application_insights_has_a_key_and_keeps_it(arm: ArmHarness) -> None:

@@ -98,31 +98,6 @@ def test_a_container_that_refuses_a_request_is_a_model_error_and_the_next_is_ans
     assert "told to fail in run" in both.log("blue")
 
 
-@pytest.mark.parametrize(
-    "header", ["", "Bearer", "Bearer wrong", "Basic a2V5", "Bearer é"], ids=["none", "empty", "wrong", "basic", "not-ascii"]
-)
-def test_a_request_without_the_key_is_refused(both: Endpoint, header: str) -> None:
-    with both.azure.http() as client:
-        answer = client.post(both.uri, json={}, headers={b"Authorization": header.encode()} if header else {})
-        assert answer.status_code == 401
-        assert answer.json()["error"]["code"].startswith("key_auth_")
-
-
-@pytest.mark.slow
-def test_blue_90_green_10_is_seen_in_a_thousand_requests(both: Endpoint) -> None:
-    both.share(blue=90, green=10)
-    key = both.keys()["primaryKey"]
-
-    def some(_: int) -> list[str]:
-        with both.client(key) as client:
-            return [scored(client, both)["answer"] for _ in range(125)]
-
-    with ThreadPoolExecutor(8) as pool:
-        answers = Counter(answer for each in pool.map(some, range(8)) for answer in each)
-    assert answers["blue"] + answers["green"] == 1000
-    assert abs(answers["green"] - 100) <= 28  # 3 standard deviations: sqrt(1000 * 0.9 * 0.1) = 9.5
-
-
 def test_mirroring_doubles_the_load_of_half_the_requests_and_changes_no_answer(both: Endpoint) -> None:
     both.share(blue=100)
     before = both.log("green").count('"POST /score HTTP')

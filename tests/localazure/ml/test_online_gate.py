@@ -97,6 +97,22 @@ def test_a_role_that_was_taken_away_closes_it_two_seconds_later(scene: Scene) ->
     assert scene.code(endpoint, b"Bearer t") == ""
 
 
+@pytest.mark.parametrize(
+    ("header", "code"),
+    [
+        (b"Bearer first", ""),
+        (b"bearer second", ""),
+        (b"Bearer wrong", "key_auth_access_denied"),
+        ("Bearer é".encode(), "key_auth_access_denied"),
+        (b"", "key_auth_bad_header_forbidden"),
+        (b"Bearer", "key_auth_bad_header_forbidden"),
+        (b"Basic first", "key_auth_bad_header_forbidden"),
+    ],
+)
+def test_one_of_its_keys_opens_an_endpoint(scene: Scene, header: bytes, code: str) -> None:
+    assert scene.code(LiveEndpoint(key=ENDPOINT, name="e", auth_mode="Key", keys=(b"first", b"second")), header) == code
+
+
 def test_a_token_of_an_endpoint_opens_that_one_until_it_ends(scene: Scene) -> None:
     endpoint = LiveEndpoint(key=ENDPOINT, name="e", auth_mode="AMLToken", secret="s" * 40)
     other = LiveEndpoint(key=ENDPOINT, name="f", auth_mode="AMLToken", secret="t" * 40)

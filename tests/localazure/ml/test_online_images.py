@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.localazure.conftest import new_group
-from tests.localazure.ml.online_images import ROUTES, Images
+from tests.localazure.ml.online_images import Images
 from tests.localazure.ml.online_world import Load
 from tests.support import kubernetes, ml_resources as ml
 from tests.support.embedded import ServedAzure, until
@@ -32,7 +32,6 @@ def world(azure: ServedAzure) -> Iterator[Images]:
 def test_an_image_is_pulled_by_the_endpoints_identity_and_asked_at_its_own_routes(world: Images) -> None:
     one = world.endpoint()
     error = one.failure("blue", **world.custom())
-    assert error["code"] == "BadArgument"
     assert "It needs the role AcrPull on the registry" in error["message"]
     world.let_pull(world.identity["properties"]["principalId"])
     settings = {"requestSettings": {"maxConcurrentRequestsPerInstance": 5}}
@@ -41,11 +40,6 @@ def test_an_image_is_pulled_by_the_endpoints_identity_and_asked_at_its_own_route
     with one.client() as client:
         answers = [client.post(one.uri, json={}).json() for _ in range(6)]
     assert {(each["answer"], each["weights"], each["path"]) for each in answers} == {("blue", "one", "/predict")}
-    missing = world.put_environment("missing", image=f"{world.registry.server}/none:1", inferenceConfig=ROUTES)
-    error = one.failure("green", **world.custom(environmentId=missing))
-    assert (error["code"], "has no image none:1" in error["message"]) == ("BadArgument", True)
-    elsewhere = world.put_environment("elsewhere", image="example.org/a:1", inferenceConfig=ROUTES)
-    assert "reaches no registry example.org" in one.failure("green", **world.custom(environmentId=elsewhere))["message"]
 
 
 @pytest.mark.parametrize(
@@ -53,7 +47,6 @@ def test_an_image_is_pulled_by_the_endpoints_identity_and_asked_at_its_own_route
     [
         pytest.param("dependencies: [python=3.11, {pip: [no-such-package-here==9]}]", "no-such-package-here", id="no package"),
         pytest.param("dependencies: [python=3.11]", "azureml-inference-server-http is missing", id="no server"),
-        pytest.param("name: x", "can't be read", id="no dependencies"),
     ],
 )
 def test_an_environment_that_can_not_be_made_is_an_image_build_failure(world: Images, conda: str, words: str) -> None:

@@ -1,5 +1,6 @@
-"""A fake ARM, and the provider as the engine sees it, both in this process."""
+"""The provider as the engine sees it, and what its requests reach, both in this process."""
 
+import json
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
@@ -10,13 +11,12 @@ from pulumi.runtime.proto import provider_pb2
 
 from localazure.plugin.servicer import Provider
 from localazure.plugin.wire import from_struct, to_struct
-from tests.localazure.plugin import fake_arm
-from tests.localazure.plugin.fake_arm import FakeArm
 from tests.support.embedded import EmbeddedAzure
 from tests.support.in_process import InProcessAzure
 from tests.support.provider_calls import Calls, VirtualTime
 from tests.support.requests_in_process import session
 
+HOST = "arm.example:8443"
 SUBSCRIPTION = "00000000-0000-0000-0000-000000000000"
 
 
@@ -114,25 +114,27 @@ def holds(outputs: Any, part: Any) -> bool:
 
 
 class AzureEngine(Engine):
-    """With the time that the provider waits in, and what its requests reach."""
+    """With the time that the provider waits in, what its requests reach, and the requests."""
 
     time: VirtualTime
     answer: Callable[[httpx.Request], httpx.Response]
+    requests: list[httpx.Request]
 
+    def sent(self, method: str) -> list[Any]:
+        """The bodies of the requests with that method."""
+        return [json.loads(request.content) for request in self.requests if request.method == method]
 
-@pytest.fixture
-def arm() -> Iterator[FakeArm]:
-    made = FakeArm()
-    yield made
-    assert made.unexpected == []
+    def send(self, request: httpx.Request) -> httpx.Response:
+        self.requests.append(request)
+        return self.answer(request)
 
 
 @pytest.fixture
 def unconfigured() -> AzureEngine:
     """A provider that reaches nothing."""
     time = VirtualTime()
-    engine = AzureEngine(Calls(Provider({}, time, lambda: session(lambda request: engine.answer(request)))))
-    engine.time, engine.answer = time, nobody
+    engine = AzureEngine(Calls(Provider({}, time, lambda: session(lambda request: engine.send(request)))))
+    engine.time, engine.answer, engine.requests = time, nobody, []
     return engine
 
 
@@ -147,14 +149,8 @@ def offline(unconfigured: AzureEngine) -> AzureEngine:
     return unconfigured
 
 
-@pytest.fixture
-def engine(offline: AzureEngine, arm: FakeArm) -> AzureEngine:
-    offline.answer = arm.answer
-    return offline
-
-
 def connection(azure: EmbeddedAzure) -> dict[str, str]:
-    """The configuration for the embedded Azure in place of a fake one."""
+    """The configuration for the embedded Azure."""
     return {
         "subscriptionId": SUBSCRIPTION,
         "tenantId": azure.tenant_id,
@@ -166,19 +162,20 @@ def connection(azure: EmbeddedAzure) -> dict[str, str]:
 
 
 @pytest.fixture
-def connected(unconfigured: AzureEngine, azure: InProcessAzure) -> AzureEngine:
+def engine(unconfigured: AzureEngine, azure: InProcessAzure) -> Iterator[AzureEngine]:
     """Configured for the embedded Azure in this process, whose time passes while the provider waits."""
     unconfigured.configure(**connection(azure))
     unconfigured.answer, unconfigured.time.waited = azure.http().send, azure.move
-    return unconfigured
+    yield unconfigured
+    azure.clear_faults()
 
 
-def configuration(host: str = fake_arm.HOST) -> dict[str, str]:
+def configuration(host: str = HOST) -> dict[str, str]:
     return {
         "subscriptionId": SUBSCRIPTION,
-        "tenantId": fake_arm.TENANT,
-        "clientId": fake_arm.CLIENT,
-        "clientSecret": fake_arm.SECRET,
+        "tenantId": "11111111-1111-1111-1111-111111111111",
+        "clientId": "22222222-2222-2222-2222-222222222222",
+        "clientSecret": "the-client-secret",
         "metadataHost": host,
         "disableInstanceDiscovery": "true",
     }

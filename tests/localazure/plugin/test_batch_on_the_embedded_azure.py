@@ -7,7 +7,7 @@ import grpc
 import pytest
 
 from localazure.plugin.wire import from_struct
-from tests.localazure.plugin.conftest import AzureEngine, Engine, live
+from tests.localazure.plugin.conftest import Engine, live
 from tests.support.batch_bodies import PENDING, T4, new_name, put_identity, put_storage
 from tests.support.embedded import EmbeddedAzure
 from tests.support.provider_calls import details_of
@@ -20,11 +20,6 @@ IMAGE = "azure-native:compute:GalleryImage"
 VERSION = "azure-native:compute:GalleryImageVersion"
 HIDDEN = ("deploymentConfiguration", "userAccounts")  # of a pool: settings of extensions, passwords
 HPC = {"publisher": "microsoft-dsvm", "offer": "ubuntu-hpc", "sku": "2204", "version": "latest"}
-
-
-@pytest.fixture
-def engine(connected: AzureEngine) -> AzureEngine:
-    return connected
 
 
 def machine(**more: Any) -> dict[str, Any]:

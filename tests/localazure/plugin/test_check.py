@@ -11,71 +11,22 @@ from pulumi.runtime.proto import provider_pb2
 from azure_gpu.formats.azure_types import (
     AGENT_POOL,
     ALL,
-    BATCH_APPLICATION,
-    BATCH_APPLICATION_PACKAGE,
     BATCH_POOL,
-    BLOB_CONTAINER,
-    BLOB_SERVICE,
     BY_TOKEN,
-    FEDERATED_IDENTITY_CREDENTIAL,
-    GALLERY_IMAGE,
     GALLERY_IMAGE_VERSION,
-    MAINTENANCE_CONFIGURATION,
-    ML_CODE_CONTAINER,
-    ML_CODE_VERSION,
-    ML_COMPUTE,
-    ML_DATASTORE,
-    ML_ENVIRONMENT_CONTAINER,
-    ML_ENVIRONMENT_VERSION,
-    ML_JOB,
-    ML_MODEL_CONTAINER,
-    ML_MODEL_VERSION,
     ML_ONLINE_DEPLOYMENT,
     ML_ONLINE_ENDPOINT,
-    PRIVATE_DNS_ZONE_GROUP,
     ROLE_ASSIGNMENT,
-    SUBNET,
-    TASK_RUN,
-    VIRTUAL_MACHINE_EXTENSION,
-    VIRTUAL_MACHINE_RUN_COMMAND,
     AzureType,
 )
 from localazure.plugin.naming import Autonaming, Mode, Strategy, strategy_of, with_name
-from tests.localazure.plugin.conftest import Engine
-from tests.localazure.plugin.fake_arm import FakeArm
+from tests.localazure.plugin.conftest import AzureEngine, Engine
 
 GROUP = "azure-native:resources:ResourceGroup"
 STORAGE = "azure-native:storage:StorageAccount"
 CONTAINERS = "azure-native:containerinstance:ContainerGroup"
 TASKS = "azure-native:containerregistry:TaskRun"
 UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
-BELOW_ANOTHER = (
-    TASK_RUN,
-    BATCH_POOL,
-    BATCH_APPLICATION,
-    BATCH_APPLICATION_PACKAGE,
-    BLOB_CONTAINER,
-    BLOB_SERVICE,
-    GALLERY_IMAGE,
-    GALLERY_IMAGE_VERSION,
-    FEDERATED_IDENTITY_CREDENTIAL,
-    AGENT_POOL,
-    MAINTENANCE_CONFIGURATION,
-    ML_DATASTORE,
-    ML_COMPUTE,
-    ML_MODEL_CONTAINER,
-    ML_MODEL_VERSION,
-    ML_ENVIRONMENT_CONTAINER,
-    ML_ENVIRONMENT_VERSION,
-    ML_CODE_CONTAINER,
-    ML_CODE_VERSION,
-    ML_ONLINE_DEPLOYMENT,
-    ML_JOB,
-    SUBNET,
-    VIRTUAL_MACHINE_EXTENSION,
-    VIRTUAL_MACHINE_RUN_COMMAND,
-    PRIVATE_DNS_ZONE_GROUP,
-)
 AutonamingOptions = provider_pb2.CheckRequest.AutonamingOptions
 ACCOUNT: dict[str, Any] = {
     "resourceGroupName": "rg",
@@ -92,7 +43,7 @@ def test_a_name_follows_from_type_logical_name_and_seed(azure_type: AzureType, l
     assert inputs == with_name(azure_type, logical, {}, {}, seed, Autonaming())
     if azure_type == ROLE_ASSIGNMENT:
         assert str(uuid.UUID(inputs[parameter])) == inputs[parameter]
-    elif azure_type in BELOW_ANOTHER:
+    elif azure_type.arm_type.count("/") > 1 and azure_type != ML_ONLINE_ENDPOINT:  # what lies below another
         assert inputs == {parameter: logical}
     else:
         assert re.fullmatch(re.escape(logical) + "[0-9a-f]{8}", inputs[parameter])
@@ -155,14 +106,14 @@ def test_a_project_without_autonaming_has_to_name_everything(offline: Engine) ->
     assert failures == ["missing required property 'accountName'"]
 
 
-def test_the_location_is_the_old_one_before_the_resource_groups(engine: Engine, arm: FakeArm) -> None:
-    engine.create(GROUP, {"resourceGroupName": "rg", "location": "northeurope"})
-    account = {name: value for name, value in ACCOUNT.items() if name != "location"}
-    assert engine.check(STORAGE, account)[0]["location"] == "northeurope"
+def test_the_location_is_the_old_one_before_the_resource_groups(engine: AzureEngine, group: str) -> None:
+    account = {**ACCOUNT, "resourceGroupName": group.rsplit("/", 1)[1]}
+    del account["location"]
+    assert engine.check(STORAGE, account)[0]["location"] == "westeurope"
     assert engine.check(STORAGE, account, olds={"location": "eastus"})[0]["location"] == "eastus"
-    asked = len(arm.requests)
+    asked = len(engine.requests)
     engine.check(STORAGE, account)
-    assert len(arm.requests) == asked, "a group's location is asked for once"
+    assert len(engine.requests) == asked, "a group's location is asked for once"
 
 
 def test_the_location_is_unknown_while_the_resource_group_is(offline: Engine) -> None:

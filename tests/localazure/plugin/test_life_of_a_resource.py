@@ -1,238 +1,304 @@
-"""Create, read, update, delete against a strict ARM, and what is left when they go wrong."""
+"""Create, read, update, delete against the embedded Azure, and what is left when they go wrong."""
+
+from typing import Any
 
 import grpc
+import httpx
 import pytest
 from google.protobuf.empty_pb2 import Empty
 from pulumi.runtime.proto import provider_pb2
 
 from localazure.plugin.wire import UNKNOWN, from_struct, to_struct
-from tests.localazure.plugin.conftest import SUBSCRIPTION, AzureEngine, configuration, failure
-from tests.localazure.plugin.fake_arm import CLIENT, PRINCIPAL, SECRET, TENANT, URL, FakeArm
+from tests.localazure.plugin.conftest import HOST, SUBSCRIPTION, AzureEngine, connection, failure
+from tests.support.batch_bodies import put_identity
+from tests.support.in_process import InProcessAzure
 from tests.support.provider_calls import details_of, left_behind, metadata_of
 
-GROUP = "azure-native:resources:ResourceGroup"
+IDENTITY = "azure-native:managedidentity:UserAssignedIdentity"
 STORAGE = "azure-native:storage:StorageAccount"
 CONTAINERS = "azure-native:containerinstance:ContainerGroup"
-GROUP_ID = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/rg"
-INPUTS = {"resourceGroupName": "rg", "location": "westeurope", "tags": {"team": "a"}, "azureApiVersion": "2024-03-01"}
-CONTAINER_INPUTS = {
-    "resourceGroupName": "rg",
-    "containerGroupName": "cg",
+DEPLOYMENT = "azure-native:resources:Deployment"
+Inputs = dict[str, Any]
+
+
+@pytest.fixture
+def inputs(group: str) -> Inputs:
+    return {
+        "resourceGroupName": group.rsplit("/", 1)[1],
+        "resourceName": "who",
+        "location": "westeurope",
+        "tags": {"team": "a"},
+        "azureApiVersion": "2023-01-31",
+    }
+
+
+@pytest.fixture
+def container_inputs(group: str, azure: InProcessAzure) -> Inputs:
+    return containers_with(group, put_identity(azure, group)["id"])
+
+
+def containers_with(group: str, identity: str) -> Inputs:
+    return {
+        "resourceGroupName": group.rsplit("/", 1)[1],
+        "containerGroupName": "cg",
+        "location": "westeurope",
+        "osType": "Linux",
+        "restartPolicy": "Never",
+        "identity": {"type": "UserAssigned", "userAssignedIdentities": [identity]},
+        "containers": [
+            {
+                "name": "main",
+                "image": "python:3.11",
+                "resources": {"requests": {"cpu": 4, "memoryInGB": 12.5}},
+                "environmentVariables": [
+                    {"name": "PLAIN", "value": "x"},
+                    {"name": "HIDDEN", "secureValue": "do-not-print-me"},
+                ],
+            }
+        ],
+    }
+
+
+FIRST = {
+    "type": "Microsoft.ManagedIdentity/userAssignedIdentities",
+    "apiVersion": "2023-01-31",
+    "name": "first",
     "location": "westeurope",
-    "osType": "Linux",
-    "restartPolicy": "Never",
-    "identity": {"type": "UserAssigned", "userAssignedIdentities": ["/subscriptions/s/x"]},
-    "containers": [
-        {
-            "name": "main",
-            "image": "r.azurecr.io/i:1",
-            "resources": {"requests": {"cpu": 4, "memoryInGB": 12.5, "gpu": {"count": 1, "sku": "V100"}}},
-            "environmentVariables": [{"name": "PLAIN", "value": "x"}, {"name": "HIDDEN", "secureValue": "do-not-print-me"}],
-        }
-    ],
+}
+SOLD_OUT = {
+    "type": "Microsoft.ContainerInstance/containerGroups",
+    "dependsOn": ["first"],  # refused by the template's check otherwise
+    "apiVersion": "2023-05-01",
+    "name": "sold-out",
+    "location": "westeurope",
+    "properties": {
+        "osType": "Linux",
+        "containers": [
+            {
+                "name": "main",
+                "properties": {"image": "python:3.11", "resources": {"requests": {"cpu": 1, "memoryInGB": 1}}},
+            }
+        ],
+    },
 }
 
 
-def test_a_created_resource_is_put_in_arms_form_and_kept_in_the_sdks(engine: AzureEngine, arm: FakeArm) -> None:
-    created = engine.create(CONTAINERS, CONTAINER_INPUTS)
-    (body,) = arm.sent("PUT")
-    assert body["properties"]["containers"][0]["properties"]["resources"]["requests"]["cpu"] == 4
-    assert isinstance(body["properties"]["containers"][0]["properties"]["resources"]["requests"]["gpu"]["count"], int)
-    assert body["identity"]["userAssignedIdentities"] == {"/subscriptions/s/x": {}}
+def deployment_of(group: str, resource: dict[str, Any]) -> Inputs:
+    schema = "https://schema.management.azure.com/schemas/2019-04-01/deploymentTemplate.json#"
+    template = {"$schema": schema, "contentVersion": "1.0.0.0", "resources": [FIRST, resource]}
+    return {
+        "resourceGroupName": group.rsplit("/", 1)[1],
+        "deploymentName": "main",
+        "properties": {"mode": "Incremental", "template": template},
+    }
+
+
+def test_a_created_resource_is_put_in_arms_form_and_kept_in_the_sdks(
+    engine: AzureEngine, group: str, container_inputs: Inputs
+) -> None:
+    created = engine.create(CONTAINERS, container_inputs)
+    (body,) = engine.sent("PUT")
+    cpu = body["properties"]["containers"][0]["properties"]["resources"]["requests"]["cpu"]
+    assert (cpu, type(cpu)) == (4, int)
+    (identity,) = container_inputs["identity"]["userAssignedIdentities"]
+    assert body["identity"]["userAssignedIdentities"] == {identity: {}}
     outputs = from_struct(created.properties)
-    assert created.id == f"{GROUP_ID}/providers/Microsoft.ContainerInstance/containerGroups/cg"
-    assert outputs["containers"][0]["image"] == "r.azurecr.io/i:1"
+    assert created.id == f"{group}/providers/Microsoft.ContainerInstance/containerGroups/cg"
+    assert outputs["containers"][0]["image"] == "python:3.11"
     assert outputs["azureApiVersion"] == "2024-05-01-preview"
     assert outputs["provisioningState"] == "Succeeded"
-    assert [method for method, *_ in arm.requests] == ["GET", "PUT", "GET"]
 
 
-def test_what_is_there_already_is_not_created_again(engine: AzureEngine, arm: FakeArm) -> None:
-    engine.create(GROUP, INPUTS)
-    refused = failure(engine.create, GROUP, INPUTS)
-    assert f"cannot create already existing resource '{GROUP_ID}'" in details_of(refused)
+def test_what_is_there_already_is_not_created_again(engine: AzureEngine, inputs: Inputs) -> None:
+    created = engine.create(IDENTITY, inputs)
+    refused = failure(engine.create, IDENTITY, inputs)
+    assert f"cannot create already existing resource '{created.id}'" in details_of(refused)
     assert "pulumi import" in details_of(refused)
-    assert len(arm.sent("PUT")) == 1
+    assert len(engine.sent("PUT")) == 1
 
 
-def test_a_read_after_a_create_finds_the_same_inputs_and_outputs(engine: AzureEngine) -> None:
-    created = engine.create(CONTAINERS, CONTAINER_INPUTS)
-    outputs = from_struct(created.properties)
-    read = engine.read(CONTAINERS, created.id, CONTAINER_INPUTS, outputs)
-    assert from_struct(read.inputs) == CONTAINER_INPUTS
-    assert from_struct(read.properties) == outputs
+def test_a_change_made_in_azure_shows_in_the_inputs_and_only_there(
+    engine: AzureEngine, azure: InProcessAzure, inputs: Inputs
+) -> None:
+    created = engine.create(IDENTITY, inputs)
+    azure.put(created.id, {"location": "westeurope", "tags": {"team": "b"}}, "2023-01-31")
+    read = engine.read(IDENTITY, created.id, inputs, from_struct(created.properties))
+    assert from_struct(read.inputs) == {**inputs, "tags": {"team": "b"}}
 
 
-def test_a_change_made_in_azure_shows_in_the_inputs_and_only_there(engine: AzureEngine, arm: FakeArm) -> None:
-    created = engine.create(GROUP, INPUTS)
-    (resource,) = arm.resources.values()
-    resource["tags"] = {"team": "b"}
-    read = engine.read(GROUP, created.id, INPUTS, from_struct(created.properties))
-    assert from_struct(read.inputs) == {**INPUTS, "tags": {"team": "b"}}
-
-
-def test_a_resource_that_is_gone_reads_as_no_id(engine: AzureEngine) -> None:
-    assert engine.read(GROUP, GROUP_ID, INPUTS, INPUTS).id == ""
-
-
-def test_an_import_reads_the_inputs_from_id_and_body(engine: AzureEngine) -> None:
-    created = engine.create(CONTAINERS, CONTAINER_INPUTS)
-    inputs = from_struct(engine.read(CONTAINERS, created.id).inputs)
-    assert inputs == {**CONTAINER_INPUTS, "azureApiVersion": "2024-05-01-preview"}
-
-
-def test_an_id_of_another_type_is_refused_by_an_import(engine: AzureEngine, arm: FakeArm) -> None:
-    engine.create(GROUP, INPUTS)
+def test_an_import_reads_the_inputs_from_id_and_body_of_the_same_type(engine: AzureEngine, inputs: Inputs) -> None:
+    created = engine.create(IDENTITY, inputs)
+    assert from_struct(engine.read(IDENTITY, created.id).inputs) == inputs
     with pytest.raises(grpc.RpcError, match=r"is not the id of a Microsoft\.Storage/storageAccounts"):
-        engine.read(STORAGE, GROUP_ID)
+        engine.read(STORAGE, created.id)
 
 
-def test_an_update_puts_the_whole_body(engine: AzureEngine, arm: FakeArm) -> None:
-    created = engine.create(GROUP, INPUTS)
-    updated = engine.update(GROUP, created.id, INPUTS, {**INPUTS, "tags": {"team": "c"}})
+def test_an_update_puts_the_whole_body(engine: AzureEngine, inputs: Inputs) -> None:
+    created = engine.create(IDENTITY, inputs)
+    updated = engine.update(IDENTITY, created.id, inputs, {**inputs, "tags": {"team": "c"}})
     assert from_struct(updated.properties)["tags"] == {"team": "c"}
-    assert arm.sent("PUT")[-1] == {"location": "westeurope", "tags": {"team": "c"}}
+    assert engine.sent("PUT")[-1] == {"location": "westeurope", "tags": {"team": "c"}}
 
 
-def test_deleting_what_is_gone_is_no_error(engine: AzureEngine) -> None:
-    created = engine.create(GROUP, INPUTS)
-    engine.delete(GROUP, created.id)
-    engine.delete(GROUP, created.id)
+def test_deleting_what_is_gone_is_no_error(engine: AzureEngine, inputs: Inputs) -> None:
+    created = engine.create(IDENTITY, inputs)
+    engine.delete(IDENTITY, created.id)
+    engine.delete(IDENTITY, created.id)
 
 
 def test_a_preview_sends_nothing_and_marks_what_azure_will_set_as_unknown(offline: AzureEngine) -> None:
-    outputs = from_struct(offline.create(CONTAINERS, CONTAINER_INPUTS, preview=True).properties)
+    group_id = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/rg"
+    outputs = from_struct(offline.create(CONTAINERS, containers_with(group_id, "/subscriptions/s/x"), preview=True).properties)
     assert outputs["location"] == "westeurope"
     assert outputs["instanceView"] == outputs["provisioningState"] == outputs["containers"][0]["instanceView"] == UNKNOWN
     assert "resourceGroupName" not in outputs
-    updated = from_struct(offline.update(GROUP, GROUP_ID, {**INPUTS, "name": "rg"}, INPUTS, preview=True).properties)
+    group = {"resourceGroupName": "rg", "location": "westeurope"}
+    token = "azure-native:resources:ResourceGroup"
+    updated = from_struct(offline.update(token, group_id, {**group, "name": "rg"}, group, preview=True).properties)
     assert updated["name"] == "rg"
 
 
-def test_a_refusal_is_told_in_azures_form_with_its_details(engine: AzureEngine) -> None:
-    containers = [{"name": "main", "resources": {"requests": {"memoryInGB": 1, "cpu": 1}}, "bogus": 1}]
-    refused = failure(engine.create, CONTAINERS, {**CONTAINER_INPUTS, "containers": containers})
-    assert details_of(refused).startswith('Status=400 Code="InvalidRequestContent" Message="The request content was invalid."')
-    assert ".properties.containers[0].properties.bogus: unknown" in details_of(refused)
+def test_a_refusal_is_told_in_azures_form_with_its_details(engine: AzureEngine, group: str) -> None:
+    refused = failure(engine.create, DEPLOYMENT, deployment_of(group, {**SOLD_OUT, "apiVersion": "1"}))
+    assert details_of(refused).startswith('Status=400 Code="InvalidTemplateDeployment" Message="')
+    assert "NoRegisteredProviderFound" in details_of(refused)
     assert "grpc-status-details-bin" not in metadata_of(refused), "nothing is left behind"
 
 
-def test_throttling_is_waited_out(engine: AzureEngine, arm: FakeArm) -> None:
-    arm.faults.append("throttle")
-    engine.create(GROUP, INPUTS)
-    assert arm.faults == []
-    assert engine.time.now == 1, "as Retry-After says"
+def test_throttling_is_waited_out(engine: AzureEngine, azure: InProcessAzure, inputs: Inputs) -> None:
+    azure.fault("throttle", path="*/userAssignedIdentities/*", seconds=3)
+    engine.create(IDENTITY, inputs)
+    assert not azure.faults_hold()
+    assert engine.time.now == 3, "as Retry-After says"
 
 
-def test_an_answer_that_was_lost_once_is_asked_for_again(engine: AzureEngine, arm: FakeArm) -> None:
-    arm.faults.append("lose-answer")
-    engine.create(GROUP, INPUTS)
-    assert len(arm.sent("PUT")) == 2
+def test_an_answer_that_was_lost_once_is_asked_for_again(engine: AzureEngine, azure: InProcessAzure, inputs: Inputs) -> None:
+    azure.fault("lose-answer", method="PUT")
+    engine.create(IDENTITY, inputs)
+    assert len(engine.sent("PUT")) == 2
 
 
-def test_answers_that_stay_lost_leave_a_partial_resource_that_an_update_completes(engine: AzureEngine, arm: FakeArm) -> None:
-    arm.faults.append("lose-always")
-    failed = left_behind(failure(engine.create, GROUP, INPUTS))
-    assert failed.id == GROUP_ID
-    assert from_struct(failed.inputs) == INPUTS
+def test_answers_that_stay_lost_leave_a_partial_resource_that_an_update_completes(
+    engine: AzureEngine, azure: InProcessAzure, group: str, inputs: Inputs
+) -> None:
+    azure.fault("lose-answer", method="PUT", count=0)
+    failed = left_behind(failure(engine.create, IDENTITY, inputs))
+    assert failed.id == f"{group}/providers/Microsoft.ManagedIdentity/userAssignedIdentities/who"
+    assert from_struct(failed.inputs) == inputs
     assert "the connection to Azure was lost" in failed.reasons[0]
-    arm.faults.clear()
-    completed = engine.update(GROUP, failed.id, from_struct(failed.properties), INPUTS)
+    azure.clear_faults()
+    completed = engine.update(IDENTITY, failed.id, from_struct(failed.properties), inputs)
     assert from_struct(completed.properties)["tags"] == {"team": "a"}
 
 
-def test_a_lost_answer_and_then_a_conflict_leave_a_partial_resource(engine: AzureEngine, arm: FakeArm) -> None:
-    arm.faults.extend(["lose-answer", "conflict"])
-    failed = left_behind(failure(engine.create, GROUP, INPUTS))
-    assert failed.id == GROUP_ID
+def test_a_lost_answer_and_then_a_conflict_leave_a_partial_resource(
+    engine: AzureEngine, azure: InProcessAzure, inputs: Inputs
+) -> None:
+    azure.fault("lose-answer", method="PUT")
+    azure.fault("fail", method="PUT", status=409, code="AnotherOperationInProgress")
+    failed = left_behind(failure(engine.create, IDENTITY, inputs))
+    assert failed.id.endswith("/userAssignedIdentities/who")
     assert 'Code="AnotherOperationInProgress"' in failed.reasons[0]
 
 
-def test_a_resource_that_was_put_and_cannot_be_read_back_is_kept(engine: AzureEngine, arm: FakeArm) -> None:
-    arm.faults.append("fail-read")
-    failed = left_behind(failure(engine.create, GROUP, INPUTS))
-    assert failed.id == GROUP_ID
+def test_a_resource_that_was_put_and_cannot_be_read_back_is_kept(
+    engine: AzureEngine, azure: InProcessAzure, inputs: Inputs
+) -> None:
+    refused_read = {"kind": "fail", "method": "GET", "status": 403, "code": "AuthorizationFailed"}
+    send = engine.answer
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.method == "PUT":
+            azure.fault(**refused_read)
+        return send(request)
+
+    engine.answer = answer
+    failed = left_behind(failure(engine.create, IDENTITY, inputs))
+    assert failed.id.endswith("/userAssignedIdentities/who")
     assert from_struct(failed.properties)["tags"] == {"team": "a"}
     assert 'Code="AuthorizationFailed"' in failed.reasons[0]
 
 
-def test_an_operation_that_fails_leaves_a_partial_resource_with_azures_reason(engine: AzureEngine, arm: FakeArm) -> None:
-    arm.faults.append("fail-operation")
-    failed = left_behind(failure(engine.create, CONTAINERS, CONTAINER_INPUTS))
-    assert failed.id.endswith("/containerGroups/cg")
-    assert 'Code="InaccessibleImage"' in failed.reasons[0]
-    assert from_struct(failed.properties)["provisioningState"] == "Failed"
+def test_an_operation_that_fails_leaves_a_partial_resource_with_azures_reason(
+    engine: AzureEngine, azure: InProcessAzure, group: str
+) -> None:
+    azure.fault("capacity", location="westeurope")
+    failed = left_behind(failure(engine.create, DEPLOYMENT, deployment_of(group, SOLD_OUT)))
+    assert failed.id.endswith("/deployments/main")
+    assert 'Code="DeploymentFailed"' in failed.reasons[0]
+    assert from_struct(failed.properties)["properties"]["provisioningState"] == "Failed"
 
 
-def test_cancelling_ends_the_wait_and_keeps_the_resource(engine: AzureEngine, arm: FakeArm) -> None:
-    arm.faults.append("never-finish")
+def test_cancelling_ends_the_wait_and_keeps_the_resource(engine: AzureEngine, group: str) -> None:
     engine.time.waited = lambda _: engine.stub.Cancel(Empty())
-    assert left_behind(failure(engine.create, CONTAINERS, CONTAINER_INPUTS)).id.endswith("/containerGroups/cg")
-    assert engine.time.now == 1
+    assert left_behind(failure(engine.create, DEPLOYMENT, deployment_of(group, SOLD_OUT))).id.endswith("/deployments/main")
 
 
 def test_an_operation_that_takes_longer_than_the_resources_timeout_leaves_a_partial_resource(
-    engine: AzureEngine, arm: FakeArm
+    engine: AzureEngine, group: str
 ) -> None:
-    arm.faults.append("never-finish")
-    properties = to_struct(CONTAINER_INPUTS)
-    assert (
-        "within the resource's timeout"
-        in left_behind(
-            failure(
-                engine.stub.Create, provider_pb2.CreateRequest(urn=engine.urn(CONTAINERS), properties=properties, timeout=600)
-            )
-        ).reasons[0]
-    )
+    send, running = engine.answer, httpx.Response(200, json={"status": "Running"})
+    engine.answer = lambda request: running if "/operationStatuses/" in request.url.path else send(request)
+    properties = to_struct(deployment_of(group, SOLD_OUT))
+    request = provider_pb2.CreateRequest(urn=engine.urn(DEPLOYMENT), properties=properties, timeout=600)
+    assert "within the resource's timeout" in left_behind(failure(engine.stub.Create, request)).reasons[0]
     assert engine.time.now == 600
 
 
-def test_a_wrong_client_secret_is_one_clear_message(engine: AzureEngine) -> None:
-    engine.configure(**{**configuration(), "clientSecret": "wrong"})
+def test_a_wrong_client_secret_is_one_clear_message(engine: AzureEngine, azure: InProcessAzure, inputs: Inputs) -> None:
+    engine.configure(**{**connection(azure), "clientSecret": "wrong"})
     with pytest.raises(grpc.RpcError, match="AADSTS7000215"):
-        engine.create(GROUP, INPUTS)
+        engine.create(IDENTITY, inputs)
 
 
 def test_no_secret_is_told_when_things_fail(
-    engine: AzureEngine, arm: FakeArm, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+    engine: AzureEngine,
+    azure: InProcessAzure,
+    container_inputs: Inputs,
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     caplog.set_level(0)
-    told: list[str] = []
-    for fault in ("fail-operation", "refuse"):
-        arm.faults.append(fault)
-        told.append(details_of(failure(engine.create, CONTAINERS, {**CONTAINER_INPUTS, "containerGroupName": fault})))
-    assert "do-not-print-me" in str(arm.sent("PUT")), "the secret went to ARM"
-    shown = "".join([*told, caplog.text, *capfd.readouterr()])
+    azure.fault("fail", method="PUT", count=0)
+    told = details_of(failure(engine.create, CONTAINERS, container_inputs))
+    azure.clear_faults()
+    container_inputs["containers"][0]["resources"] = "many"
+    told += details_of(failure(engine.create, CONTAINERS, container_inputs))
+    assert "do-not-print-me" in str(engine.sent("PUT")), "the secret went to ARM"
+    shown = "".join([told, caplog.text, *capfd.readouterr()])
     assert "do-not-print-me" not in shown
-    assert SECRET not in shown
+    assert azure.client_secret not in shown
 
 
-def test_an_azure_that_is_not_running_is_one_clear_message(offline: AzureEngine) -> None:
-    with pytest.raises(grpc.RpcError, match=rf"{URL}/metadata/endpoints doesn't answer .* nothing listens there"):
-        offline.create(GROUP, INPUTS)
+def test_an_azure_that_is_not_running_is_one_clear_message(offline: AzureEngine, inputs: Inputs) -> None:
+    with pytest.raises(grpc.RpcError, match=rf"https://{HOST}/metadata/endpoints doesn't answer .* nothing listens there"):
+        offline.create(IDENTITY, inputs)
 
 
-def test_one_sign_in_serves_many_requests(engine: AzureEngine, arm: FakeArm) -> None:
+def test_one_sign_in_serves_many_requests(engine: AzureEngine, inputs: Inputs) -> None:
     for number in range(5):
-        engine.create(GROUP, {**INPUTS, "resourceGroupName": f"rg{number}"})
-    assert arm.tokens == 1
+        engine.create(IDENTITY, {**inputs, "resourceName": f"who{number}"})
+    assert sum(request.url.path.endswith("/oauth2/v2.0/token") for request in engine.requests) == 1
 
 
-def test_the_functions_answer_what_the_programs_ask(engine: AzureEngine) -> None:
-    engine.create(GROUP, INPUTS)
+def test_the_functions_answer_what_the_programs_ask(engine: AzureEngine, azure: InProcessAzure, group: str) -> None:
     assert engine.invoke("azure-native:authorization:getClientConfig") == {
-        "clientId": CLIENT,
-        "objectId": PRINCIPAL,
+        "clientId": azure.client_id,
+        "objectId": azure.principal_id,
         "subscriptionId": SUBSCRIPTION,
-        "tenantId": TENANT,
+        "tenantId": azure.tenant_id,
     }
-    found = engine.invoke("azure-native:resources:getResourceGroup", resourceGroupName="rg")
-    assert (found["id"], found["location"]) == (GROUP_ID, "westeurope")
-    keys = engine.invoke("azure-native:operationalinsights:getSharedKeys", resourceGroupName="rg", workspaceName="w")
-    assert keys["primarySharedKey"] == "one"
-    cluster = {"resourceGroupName": "rg", "resourceName": "gpu"}
-    found = engine.invoke("azure-native:containerservice:listManagedClusterUserCredentials", format="exec", **cluster)
-    assert found == {"kubeconfigs": [{"name": "clusterUser", "value": "exec"}]}
+    named = {"resourceGroupName": group.rsplit("/", 1)[1]}
+    found = engine.invoke("azure-native:resources:getResourceGroup", **named)
+    assert (found["id"], found["location"]) == (group, "westeurope")
+    workspace = {**named, "workspaceName": "logs"}
+    engine.create("azure-native:operationalinsights:Workspace", {**workspace, "location": "westeurope"})
+    assert engine.invoke("azure-native:operationalinsights:getWorkspace", **workspace)["id"].startswith(group)
+    keys = engine.invoke("azure-native:operationalinsights:getSharedKeys", **workspace)
+    assert set(keys) == {"primarySharedKey", "secondarySharedKey"}
+    cluster = {**named, "resourceName": "gpu", "format": "exec"}
+    failure(engine.invoke, "azure-native:containerservice:listManagedClusterUserCredentials", **cluster)
+    assert engine.requests[-1].url.params["format"] == "exec"
 
 
 @pytest.mark.parametrize(
@@ -248,6 +314,6 @@ def test_a_function_that_cannot_answer_says_why(engine: AzureEngine, token: str,
     assert message in details_of(failure(engine.invoke, token, **arguments))
 
 
-def test_a_type_that_is_not_declared_is_refused_by_name(engine: AzureEngine) -> None:
+def test_a_type_that_is_not_declared_is_refused_by_name(offline: AzureEngine) -> None:
     with pytest.raises(grpc.RpcError, match="'azure-native:sql:Server' is not implemented"):
-        engine.check("azure-native:sql:Server", {})
+        offline.check("azure-native:sql:Server", {})

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from localazure.plugin.wire import from_struct
-from tests.localazure.plugin.conftest import AzureEngine, Engine, live
+from tests.localazure.plugin.conftest import Engine, live
 from tests.support.embedded import EmbeddedAzure
 from tests.support.ml_resources import T4, put_insights, put_storage, put_vault, put_workspace
 
@@ -17,11 +17,6 @@ VAULT = "azure-native:keyvault:Vault"
 INSIGHTS = "azure-native:applicationinsights:Component"
 DEPLOYMENT = "azure-native:resources:Deployment"
 CLUSTER = {"computeType": "AmlCompute", "properties": {"vmSize": T4, "scaleSettings": {"minNodeCount": 0, "maxNodeCount": 2}}}
-
-
-@pytest.fixture
-def engine(connected: AzureEngine) -> AzureEngine:
-    return connected
 
 
 Made = Callable[[EmbeddedAzure, str], tuple[dict[str, Any], dict[str, Any]]]

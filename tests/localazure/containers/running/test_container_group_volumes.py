@@ -26,16 +26,6 @@ from tests.localazure.containers.sdk import (
 from tests.support.embedded import ServedAzure
 
 
-@pytest.fixture
-def azure(running_azure: ServedAzure) -> ServedAzure:
-    return running_azure
-
-
-@pytest.fixture
-def registry(running_registry: Registry) -> Registry:
-    return running_registry
-
-
 def test_a_file_share_is_kept_from_group_to_group(groups: Groups, account: tuple[str, str]) -> None:
     volume = file_volume(*account)
     mounts = mounted("share", "/results")

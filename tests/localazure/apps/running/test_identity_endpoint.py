@@ -1,15 +1,8 @@
 """The identity endpoint that a job's replicas find in their variables, and who gets a token from it."""
 
-import pytest
-
 from tests.localazure.apps.sdk import Apps, lines
 
 BLOBS = {"resource": "https://storage.azure.com/", "api-version": "2019-08-01"}
-
-
-@pytest.fixture
-def apps(running_apps: Apps) -> Apps:
-    return running_apps
 
 
 def variables(apps: Apps, name: str) -> dict[str, str]:

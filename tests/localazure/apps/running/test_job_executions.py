@@ -1,13 +1,6 @@
 """Executions of jobs over HTTP: started, timed out, stopped, read. The replicas are real processes."""
 
-import pytest
-
 from tests.localazure.apps.sdk import VERSION, Apps, containers, lines
-
-
-@pytest.fixture
-def apps(running_apps: Apps) -> Apps:
-    return running_apps
 
 
 def test_an_execution_runs_to_its_end_and_shows_status_exit_code_and_log(apps: Apps, job_name: str) -> None:

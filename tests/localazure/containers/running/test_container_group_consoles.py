@@ -11,19 +11,9 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
 from localazure.process import start_time
-from tests.localazure.containers.sdk import GROUP, Groups, Registry, group_path
+from tests.localazure.containers.sdk import GROUP, Groups, group_path
 from tests.support import management
 from tests.support.embedded import SECONDS, ServedAzure, until
-
-
-@pytest.fixture
-def azure(running_azure: ServedAzure) -> ServedAzure:
-    return running_azure
-
-
-@pytest.fixture
-def registry(running_registry: Registry) -> Registry:
-    return running_registry
 
 
 def open_socket(azure: ServedAzure, address: str) -> ClientConnection:

@@ -9,11 +9,6 @@ from azure.mgmt.appcontainers import models
 from tests.localazure.apps.sdk import Apps, sdk_client
 
 
-@pytest.fixture
-def apps(running_apps: Apps) -> Apps:
-    return running_apps
-
-
 def test_the_sdk_makes_an_environment_and_a_job_runs_it_and_takes_all_away(apps: Apps) -> None:
     client = sdk_client(apps.azure)
     name = f"sdk-{uuid.uuid4().hex[:8]}"

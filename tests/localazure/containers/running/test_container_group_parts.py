@@ -3,24 +3,12 @@
 import uuid
 from typing import Any
 
-import pytest
 from azure.mgmt.containerinstance import ContainerInstanceManagementClient
 from azure.mgmt.containerinstance.models import ContainerGroup, Resource
 
-from tests.localazure.containers.sdk import GROUP, Groups, Registry, container_view, group_state, mounted, public
+from tests.localazure.containers.sdk import GROUP, Groups, container_view, group_state, mounted, public
 from tests.support import management
-from tests.support.embedded import ServedAzure, until
-
-
-@pytest.fixture
-def azure(running_azure: ServedAzure) -> ServedAzure:
-    return running_azure
-
-
-@pytest.fixture
-def registry(running_registry: Registry) -> Registry:
-    return running_registry
-
+from tests.support.embedded import until
 
 # Init containers
 
@@ -76,7 +64,7 @@ def test_a_liveness_probe_restarts_and_tells(groups: Groups) -> None:
     body = groups.body(groups.shell("exec sleep 600", livenessProbe=probe), restartPolicy="Always")
     groups.create("one", body)
     view = until(lambda: (one := container_view(groups.show("one")))["restartCount"] and one, "it was restarted")
-    assert {"Unhealthy", "Killing"} <= {event["name"] for event in view["events"]}
+    assert {"Unhealthy", "Killing", "BackOff"} <= {event["name"] for event in view["events"]}
     assert view["currentState"] == {"state": "Waiting", "detailStatus": "CrashLoopBackOff: Back-off restarting failed"}
 
 

@@ -10,11 +10,6 @@ from tests.support.embedded import EmbeddedAzure
 
 
 @pytest.fixture
-def apps(running_apps: Apps) -> Apps:
-    return running_apps
-
-
-@pytest.fixture
 def fault(running_azure: EmbeddedAzure) -> Iterator[Any]:
     def add(*words: str) -> None:
         done = running_azure.command("fault", *words)

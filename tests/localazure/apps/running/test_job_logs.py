@@ -2,14 +2,7 @@
 
 import json
 
-import pytest
-
 from tests.localazure.apps.sdk import VERSION, Apps, lines
-
-
-@pytest.fixture
-def apps(running_apps: Apps) -> Apps:
-    return running_apps
 
 
 def endpoint(apps: Apps, job: str, execution: str) -> str:

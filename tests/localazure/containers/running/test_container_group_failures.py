@@ -1,7 +1,6 @@
 """Failures that are planted, and what the service shows of each: in a refusal, in a state, in an event."""
 
 import uuid
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,27 +21,9 @@ from tests.localazure.containers.sdk import (
     with_requests,
 )
 from tests.localazure.test_activity_log import of_group
-from tests.localazure.test_faults import control
-from tests.support.embedded import EmbeddedAzure, ServedAzure, until
-
-
-@pytest.fixture
-def azure(running_azure: ServedAzure) -> ServedAzure:
-    return running_azure
-
-
-@pytest.fixture
-def registry(running_registry: Registry) -> Registry:
-    return running_registry
-
+from tests.support.embedded import EmbeddedAzure, until
 
 ROLE = "11111111-1111-1111-1111-111111111111"
-
-
-@pytest.fixture(autouse=True)
-def no_fault_is_left(azure: EmbeddedAzure) -> Iterator[None]:
-    yield
-    control(azure, "DELETE")
 
 
 @pytest.fixture
@@ -95,21 +76,6 @@ def test_out_of_memory(groups: Groups) -> None:
     groups.create("one", with_requests(groups.body(one), memoryInGB=0.1))
     current = container_view(groups.wait_for("one", "Failed"))["currentState"]
     assert (current["exitCode"], current["detailStatus"]) == (137, "OOMKilled")
-
-
-def test_a_crash_loop(groups: Groups) -> None:
-    groups.create("one", groups.body(groups.container("exit", "3"), restartPolicy="Always"))
-    view = until(lambda: (one := container_view(groups.show("one"))).get("previousState") and one, "it failed once")
-    assert view["currentState"] == {"state": "Waiting", "detailStatus": "CrashLoopBackOff: Back-off restarting failed"}
-    assert view["previousState"]["exitCode"] == 3
-    assert "BackOff" in [event["name"] for event in view["events"]]
-    assert group_state(groups.show("one")) == "Running"
-
-
-def test_a_command_that_is_not_there(groups: Groups) -> None:
-    groups.create("one", groups.body(groups.container(command=["nosuch"])))
-    assert container_view(groups.wait_for("one", "Failed"))["currentState"]["exitCode"] == 127
-    assert groups.logs("one") == "exec nosuch: No such file or directory\n"
 
 
 def test_readiness_that_fails(groups: Groups) -> None:

@@ -16,30 +16,18 @@ from localazure.process import start_time
 from tests.localazure.containers.sdk import (
     GROUP,
     Groups,
-    Registry,
     container,
     container_view,
     create,
     gpu_group,
     group_body,
     group_path,
-    group_state,
     logs,
     public,
     wait_for,
 )
 from tests.support import management
-from tests.support.embedded import EmbeddedAzure, ServedAzure, until
-
-
-@pytest.fixture
-def azure(running_azure: ServedAzure) -> ServedAzure:
-    return running_azure
-
-
-@pytest.fixture
-def registry(running_registry: Registry) -> Registry:
-    return running_registry
+from tests.support.embedded import EmbeddedAzure, until
 
 
 def test_a_group_runs_to_its_end_and_shows_state_exit_code_events_and_log(groups: Groups) -> None:
@@ -77,24 +65,6 @@ def test_secrets_reach_the_container_and_no_answer(groups: Groups) -> None:
     assert "s3cret" not in first.text
     assert found["properties"]["containers"][0]["properties"]["environmentVariables"] == [variables[0], {"name": "TOKEN"}]
     assert "s3cret" not in groups.azure.get(groups.path("one"), GROUP).text
-
-
-def test_stop_start_and_restart(groups: Groups) -> None:
-    groups.create("one", groups.body(groups.container("pid", "wait"), restartPolicy="Always"))
-    first = groups.wait_for_pid("one")
-    path = groups.path("one")
-    assert groups.azure.post(f"{path}/stop", GROUP).status_code == 204
-    assert group_state(groups.show("one")) == "Stopped"
-    assert start_time(first) == ""
-    started = groups.azure.post(f"{path}/start", GROUP)
-    assert started.status_code == 202
-    assert groups.azure.finished(started)["status"] == "Succeeded"
-    second = groups.wait_for_pid("one")
-    assert groups.azure.post(f"{path}/restart", GROUP).status_code == 204
-    until(lambda: start_time(second) == "", "the earlier process is gone")
-    third = groups.wait_for_pid("one")
-    assert len({first, second, third}) == 3
-    assert group_state(groups.show("one")) == "Running"
 
 
 def test_delete_ends_the_processes(groups: Groups) -> None:
@@ -148,17 +118,22 @@ def test_a_container_whose_process_is_killed_is_restarted(groups: Groups) -> Non
 def test_the_sdk_creates_reads_logs_stops_starts_restarts_and_deletes(groups: Groups) -> None:
     client: Any = management.client(ContainerInstanceManagementClient, groups.azure)  # its models say None of all that Azure sets
     rg = groups.group.rsplit("/", 1)[-1]
-    body = groups.body(groups.container("lines", "3", "wait"))
+    body = groups.body(groups.container("pid", "lines", "3", "wait"), restartPolicy="Always")
     made = client.container_groups.begin_create_or_update(rg, "one", ContainerGroup.deserialize(body)).result()
     assert made.provisioning_state == "Succeeded"
     until(lambda: client.containers.list_logs(rg, "one", "main").content.endswith("line 2\n"), "the log is there")
     assert client.containers.list_logs(rg, "one", "main", tail=1).content == "line 2\n"
     stamped = client.containers.list_logs(rg, "one", "main", tail=1, timestamps=True).content
     assert stamped.endswith("Z line 2\n")
+    first = groups.wait_for_pid("one")
     client.container_groups.stop(rg, "one")
     assert client.container_groups.get(rg, "one").instance_view.state == "Stopped"
+    assert start_time(first) == ""
     client.container_groups.begin_start(rg, "one").result()
+    second = groups.wait_for_pid("one")
     client.container_groups.begin_restart(rg, "one").result()
+    until(lambda: start_time(second) == "", "the earlier process is gone")
+    assert len({first, second, groups.wait_for_pid("one")}) == 3
     assert client.container_groups.get(rg, "one").instance_view.state == "Running"
     assert [one.name for one in client.container_groups.list_by_resource_group(rg)] == ["one"]
     client.container_groups.begin_delete(rg, "one").result()
