@@ -4,8 +4,7 @@ from datetime import date
 
 import pytest
 
-from azure_gpu.catalog import lifecycle, offers
-from azure_gpu.catalog.prices import packaged
+from azure_gpu.catalog import lifecycle
 from azure_gpu.catalog.problems import Code, Problem, Severity, errors
 from azure_gpu.catalog.services.batch import sizes as batch
 from azure_gpu.catalog.services.batch.pools import check
@@ -86,28 +85,6 @@ def test_the_documents_pools_are_taken_at_its_date(request_: PoolRequest) -> Non
 @pytest.mark.parametrize("request_", SET_UPS, ids=lambda one: one.path)
 def test_the_documents_pools_are_refused_today(request_: PoolRequest) -> None:
     assert Code.RETIRED in {problem.code for problem in errors(whole(request_, TODAY))}
-
-
-@pytest.mark.parametrize("request_", SET_UPS, ids=lambda one: one.path)
-def test_the_sizes_of_the_documents_pools_have_a_successor_that_batch_takes_today(request_: PoolRequest) -> None:
-    size = request_.size
-    assert size is not None
-    use = SizeUse(
-        service=Service.BATCH,
-        size=size.name,
-        region="southcentralus",
-        operating_system=request_.operating_system,
-        rdma=request_.rdma,
-        path="size",
-        region_path="location",
-    )
-    assert offers.check(use, DOCUMENT, prices=packaged()) == []
-    (refused,) = offers.check(use, TODAY, prices=packaged())
-    assert refused.code is Code.RETIRED
-    expected = {"Standard_NC6": "Standard_NC4as_T4_v3", "Standard_H16r": "Standard_HB120rs_v3"}
-    assert refused.instead[0] == expected[size.name]
-    for name in refused.instead:
-        assert not errors(offers.check(use._replace(size=name), TODAY, prices=packaged()))
 
 
 def test_the_documents_linux_images_are_refused_today_with_what_works() -> None:

@@ -57,12 +57,6 @@ def test_what_one_gpu_yields(request_: SharingRequest, on: Gpu, resource: str, e
     assert (found.resource, found.each, found.memory_gib) == (resource, each, memory)
 
 
-# NVIDIA's device plugin, v0.20.0
-
-
-# NVIDIA's DCGM exporter
-
-
 TEXT = st.text(max_size=8)
 
 
