@@ -29,6 +29,7 @@ from azure_gpu.stack.settings import PROJECT, read
 from tests.components.recorded_bodies import CONNECTED, EXAMPLE_VALUES, EXAMPLES
 from tests.components.recording import STACK
 from tests.components.settings_of import TODAY, configuration, pure_problems
+from tests.components.stack.test_any_settings import SOME_NAMES, SOME_NUMBERS, SOME_TEXTS
 from tests.support.embedded import CHECKOUT
 from tests.support.happy_cases import CASES
 
@@ -37,35 +38,7 @@ PEAK_MB = 200.0
 KINDS = ("generated", "mutated")
 _TOGETHER = 100  # inputs of one process
 _HANGS_SECONDS = 120  # of wall-clock time, for one input
-_TEXTS = (
-    *(
-        "",
-        " ",
-        "eastus",
-        "West Europe",
-        "2019-06-01",
-        "2026-12-31",
-        "9999-12-31",
-        "python:3.11",
-        "nvidia/cuda:8.0",
-        "a",
-        "A",
-        "-",
-    ),
-    *("ä", "x" * 300, "/data", "/", "1", "0 2 * * 1-5", "* * * * 7", "K80", "V100", "T4", "A100", "TOKEN", "\0", "\n", "\u2028"),
-    *(
-        "microsoft-dsvm:ubuntu-hpc:2404",
-        "Standard_NC4as_T4_v3",
-        "Standard_HB120rs_v3",
-        "NC6",
-        "batch.node.ubuntu 24.04",
-        "411.82",
-    ),
-    *("$TargetDedicatedNodes = 1;", "$x = $PendingTasks.GetSample(1);", "0755", "1.0.0", "create", "10.0.0.0/8", "999.1.1.1/99"),
-    *("https://github.com/a/b.git#main", "https://a:b@c/d", "ghcr.io", "/subscriptions/a/resourceGroups/b", "[1]", "{}", "${a}"),
-)
-_NUMBERS = (0, 1, 2, 4, 80, 443, 65535, 65536, -1, 10**18, 10**400, 0.5, -0.0, 1.7e308, 1e-300)
-_NAMES = ("web", "files", "queue", "TOKEN", "a", "b-c", "", "..", "A b", "x" * 100, "ä", "1", "blue")
+_NUMBERS = (*SOME_NUMBERS, 10**400, 0.5, -0.0, 1.7e308, 1e-300)
 _MARKS = (
     "\t",
     "\0",
@@ -194,7 +167,7 @@ def _value(annotation: Any, chance: random.Random) -> Any:
         chosen = [*inner.__required_keys__, *chance.sample(optional, min(len(optional), chance.randint(0, 5)))]
         return {key: _value(keys[key], chance) for key in sorted(chosen) if key in keys}
     if is_map(annotation):
-        return {chance.choice(_NAMES): _value(below(annotation, "name"), chance) for _ in range(chance.randint(0, 2))}
+        return {chance.choice(SOME_NAMES): _value(below(annotation, "name"), chance) for _ in range(chance.randint(0, 2))}
     if get_origin(inner) is Sequence:
         return [_value(below(annotation, 0), chance) for _ in range(chance.randint(0, 2))]
     if inner is bool:
@@ -203,13 +176,13 @@ def _value(annotation: Any, chance: random.Random) -> Any:
         return chance.choice(_NUMBERS)
     if isinstance(inner, type) and issubclass(inner, Enum):
         return chance.choice([member.value for member in inner])
-    return chance.choice(_TEXTS) if inner is str else _any(chance)
+    return chance.choice(SOME_TEXTS) if inner is str else _any(chance)
 
 
 def _any(chance: random.Random) -> Any:
     match chance.randint(0, 5):
         case 0:
-            return {chance.choice(_NAMES): _any(chance) for _ in range(chance.randint(0, 2))}
+            return {chance.choice(SOME_NAMES): _any(chance) for _ in range(chance.randint(0, 2))}
         case 1:
             return [_any(chance) for _ in range(chance.randint(0, 2))]
         case 2:
@@ -217,7 +190,7 @@ def _any(chance: random.Random) -> Any:
         case 3:
             return chance.choice(_NUMBERS)
         case _:
-            return chance.choice(_TEXTS)
+            return chance.choice(SOME_TEXTS)
 
 
 @cache
@@ -279,7 +252,7 @@ def _broken_value(text: str, chance: random.Random) -> str:
             other, which = chance.choice(places)
             holder[key] = _copied(other[which]) if which in other or isinstance(other, list) else None
         case 2 if isinstance(holder, dict):
-            holder[chance.choice((f"{key}x", str(key).upper(), *_NAMES))] = holder.pop(key)
+            holder[chance.choice((f"{key}x", str(key).upper(), *SOME_NAMES))] = holder.pop(key)
         case 3:
             inner: Any = 1
             for _ in range(chance.choice((1, 50, 400))):

@@ -1,57 +1,25 @@
 """The campaign of faults in small: drawn evenly, judged strictly, and survived. All of it is `make faults`."""
 
 import os
-import random
 import shutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
 
 import pytest
 
-from tests.faults import __main__ as campaign, any_input, report
-from tests.faults.killing import Killing, Victim, drawn as drawn_kills
+from tests.faults import __main__ as campaign, any_input
+from tests.faults.killing import Killing, Victim
 from tests.faults.lives import Part
 from tests.faults.looking import Looks, traces
-from tests.faults.report import Campaign, Row
-from tests.faults.requests import Request
-from tests.faults.requests_failing import KINDS, drawn, shared
-from tests.faults.scenarios import SMALL, Scenario
+from tests.faults.report import Campaign
+from tests.faults.scenarios import SMALL
 from tests.support.embedded import CHECKOUT
 
 SEED = 7
 PATHS = {**os.environ, "PYTHONPATH": os.pathsep.join(str(CHECKOUT / each) for each in ("", "components", "operations"))}
-
-
-def requests(number: int) -> Mapping[Scenario, list[Request]]:
-    return {SMALL: [Request(Part.UP, "PUT", f"type {each}", f"/{each}/{copy}") for each in range(number) for copy in (1, 2)]}
-
-
-def test_kinds_of_faults_and_of_requests_are_drawn_as_often_as_each_other() -> None:
-    found = drawn(requests(13), 100, random.Random(SEED))
-    assert set(Counter(each.kind for each in found).values()) <= {15, 16, 17, 18}
-    assert set(Counter(each.request.kind for each in found).values()) == {7, 8}
-    assert found == drawn(requests(13), 100, random.Random(SEED))
-    assert found != drawn(requests(13), 100, random.Random(SEED + 1))
-
-
-def test_faults_share_a_life_where_they_are_of_one_kind_and_at_different_requests() -> None:
-    lives = shared(drawn(requests(5), 60, random.Random(SEED)))
-    assert sum(map(len, lives)) == 60
-    for one in lives:
-        assert len({each.kind for each in one}) == 1
-        assert len({each.request for each in one}) == len(one)
-    assert {one[0].kind for one in lives} == set(KINDS)
-
-
-def test_every_victim_is_killed_as_often_as_the_others() -> None:
-    lives = drawn_kills(50, random.Random(SEED))
-    assert sum(map(len, lives)) == 50
-    assert set(Counter(each.victim for one in lives for each in one)) == set(Victim)
-    assert all(len({each.part for each in one}) == len(one) for one in lives)
 
 
 def test_what_is_missing_doubled_or_left_is_a_loss() -> None:
@@ -65,22 +33,6 @@ def test_a_trace_is_seen_wherever_it_stands() -> None:
     trace = "up\nTraceback (most recent call last):\n  File x\n    call()\nKeyError: 'a'\nerror: failed"
     assert traces(trace) == ["Traceback (most recent call last) KeyError: 'a'"]
     assert traces("error: the region has no capacity") == []
-
-
-def test_a_page_keeps_what_is_no_run_and_says_what_was_lost() -> None:
-    run = Campaign(SEED, date(2026, 11, 25), 1800, 2)
-    run.rows = [
-        Row("Requests that fail", "429", "`up`: PUT", "Microsoft.App/jobs", "429 at PUT", 1, ()),
-        Row("Requests that fail", "reset", "`up`: PUT", "Microsoft.App/jobs", "reset at PUT", 2, ("left in Azure: /a",)),
-    ]
-    text = report.page("# Faults\n\nHow.\n\n## Last run\n\nOld.\n", run)
-    assert text.startswith(
-        "# Faults\n\nHow.\n\n## Last run\n\nOn 2026-11-25, seed 7, 30 minutes on 2 cores: 2 faults were met, 1 of"
-    )
-    assert "Old." not in text
-    assert "| `up`: PUT | 1, 0 | 1, 1 | 2, 1 |" in text
-    assert "| Microsoft.App/jobs | 2 | 1 | 1 |" in text
-    assert "- reset at PUT: left in Azure: /a" in text
 
 
 def test_a_run_without_room_is_refused_in_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,7 +6,7 @@ In: a size and what else is asked. Out: the method that is chosen, and everythin
 from datetime import date
 from typing import Any
 
-from azure_gpu.catalog.problems import Problem, errors
+from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services.batch.method_choice import DriverMethod, RequestedMethod, choose
 from azure_gpu.catalog.services.batch.pools import problems
 from azure_gpu.catalog.services.batch.request import Mpi, PoolRequest
@@ -25,14 +25,25 @@ def mpi(size: str, flavour: Mpi, **changed: Any) -> PoolRequest:
 
 
 def found(
-    request: PoolRequest, day: date = TODAY, requested: RequestedMethod = RequestedMethod.AUTO, **said: str
+    request: PoolRequest,
+    day: date = TODAY,
+    requested: RequestedMethod = RequestedMethod.AUTO,
+    *,
+    driver_version: str = "",
+    package: str = "",
 ) -> tuple[DriverMethod, list[Problem]]:
     """The method, and everything against the pool in it."""
-    method, refused = choose(request, day, requested, **said)
+    method, refused = choose(request, day, requested, driver_version=driver_version, package=package)
     return method, [*refused, *problems(method.applied(request), day)]
 
 
-def refused(
-    request: PoolRequest, day: date = TODAY, requested: RequestedMethod = RequestedMethod.AUTO, **said: str
+def against(
+    request: PoolRequest,
+    day: date = TODAY,
+    requested: RequestedMethod = RequestedMethod.AUTO,
+    *,
+    driver_version: str = "",
+    package: str = "",
 ) -> list[Problem]:
-    return errors(found(request, day, requested, **said)[1])
+    """Everything against the pool in the method that is chosen."""
+    return found(request, day, requested, driver_version=driver_version, package=package)[1]

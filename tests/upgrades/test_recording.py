@@ -4,49 +4,13 @@ import base64
 import json
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import cast
 
 import pytest
 
 from tests.components.recording import SECRET_SIGNATURE
 from tests.support.embedded import ServedAzure
-from tests.upgrades import bringing_up, placeholders, plans, records
-
-URN = "urn:pulumi:s::azure-gpu::"
-STACK = {"urn": f"{URN}pulumi:pulumi:Stack::azure-gpu-s", "type": "pulumi:pulumi:Stack", "created": "2026-11-20T12:00:00Z"}
-PROVIDER = {"urn": f"{URN}pulumi:providers:azure-native::default", "type": "pulumi:providers:azure-native", "id": "drawn-id"}
-GROUP = {
-    "urn": f"{URN}azure-native:resources:ResourceGroup::group",
-    "type": "azure-native:resources:ResourceGroup",
-    "parent": STACK["urn"],
-    "provider": f"{PROVIDER['urn']}::{PROVIDER['id']}",
-    "sourcePosition": "project:///__main__.py#1",
-}
-IDENTITY = {
-    "urn": f"{URN}azure-native:managedidentity:UserAssignedIdentity::a",
-    "type": "azure-native:managedidentity:UserAssignedIdentity",
-    "dependencies": [STACK["urn"], GROUP["urn"]],
-    "propertyDependencies": {"resourceGroupName": [GROUP["urn"]], "location": None},
-}
-
-
-def recorded(*resources: dict[str, Any]) -> records.Record:
-    return records.record_of("s", {"azure-gpu:team": "vision"}, {"resources": resources}, [])
-
-
-def test_a_record_has_no_times_and_is_the_same_in_whatever_order_resources_were_created() -> None:
-    record = recorded(STACK, PROVIDER, GROUP, IDENTITY)
-    assert [resource["urn"] for resource in record["state"]["resources"]] == [
-        PROVIDER["urn"],
-        STACK["urn"],
-        GROUP["urn"],
-        IDENTITY["urn"],
-    ]
-    assert record == recorded({**IDENTITY, "dependencies": IDENTITY["dependencies"][::-1]}, GROUP, STACK, PROVIDER)
-    text = json.dumps(record)
-    assert not [word for word in ("created", "sourcePosition", "drawn-id") if word in text]
-    [group] = [each for each in record["state"]["resources"] if each["urn"] == GROUP["urn"]]
-    assert group["provider"] == f"{PROVIDER['urn']}::{record['state']['resources'][0]['id']}"
+from tests.upgrades import bringing_up, placeholders, plans
 
 
 def test_a_secret_is_replaced_alike_in_the_answer_and_in_what_the_program_made_of_it(tmp_path: Path) -> None:

@@ -7,24 +7,10 @@ from tests.support.embedded import CHECKOUT
 
 FOLDER = CHECKOUT / ".devcontainer"
 MAKEFILE = (CHECKOUT / "Makefile").read_text(encoding="utf-8")
-# Of devcontainers/spec, schemas/devContainer.base.schema.json: those of its keys that the file uses, with their types.
-KEYS = {
-    "name": str,
-    "build": dict,
-    "features": dict,
-    "remoteUser": str,
-    "hostRequirements": dict,
-    "postCreateCommand": str,
-    "customizations": dict,
-}
 
 
 def content() -> dict[str, object]:
     return json.loads((FOLDER / "devcontainer.json").read_text(encoding="utf-8"))
-
-
-def test_every_key_is_one_of_the_specification() -> None:
-    assert {name: type(value) for name, value in content().items()} == KEYS
 
 
 def test_the_base_image_and_the_features_have_exact_versions_and_digests() -> None:

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 from uv import find_uv_bin
 
-from tests.bench import vector_add as bench
 from tests.workloads.workload_runs import VECTOR_ADD, Finished, build_vector_add, cache_folder, made_once, run
 
 # The compiler is a download of 100 MB, and takes 20 s of CPU for every generation of GPUs.
@@ -65,12 +64,6 @@ def link_with_stand_in(nvcc: Path, cuda_build: Path, name: str, main: Path) -> P
 @pytest.fixture(scope="session")
 def with_stand_in(nvcc: Path, cuda_build: Path) -> Path:
     return link_with_stand_in(nvcc, cuda_build, "vector_add", VECTOR_ADD / "src" / "main.cpp")
-
-
-@pytest.fixture(scope="session")
-def bench_with_stand_in(nvcc: Path, cuda_build: Path) -> Path:
-    (main,) = cuda_build.glob("CMakeFiles/vector_add_bench.dir/**/bench.cu.o")
-    return link_with_stand_in(nvcc, cuda_build, "vector_add_bench", main)
 
 
 def add(program: Path, *options: str, fault: str = "", devices: int = 1) -> Finished:
@@ -248,21 +241,3 @@ def test_memory_that_the_device_refuses_is_named(with_stand_in: Path) -> None:
 def test_no_device_is_the_cpu_unless_a_gpu_is_required(with_stand_in: Path) -> None:
     assert add(with_stand_in, fault="no-device").report["device"] == "cpu"
     assert add(with_stand_in, "--require-gpu", fault="no-device").code == 3
-
-
-def test_the_bench_prints_each_ratio_with_its_spread(bench_with_stand_in: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert bench.main(["--program", str(bench_with_stand_in), "--elements", "100003", "--rounds", "3"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "| 100003 elements, 3 rounds | median | limit |"
-    assert "| addition to copy | 1.50 (1.50 to 1.50) | at least 0.9: holds |" in lines  # each takes the stand-in 0.5 ms
-
-
-def test_the_bench_without_a_gpu_says_so_in_one_line_and_leaves_the_results(
-    bench_with_stand_in: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CUDA_STAND_IN", "no-device")
-    assert bench.main(["--program", str(bench_with_stand_in)]) == 0
-    assert capsys.readouterr().out == (
-        "bench-vector-add: not measured, docs/results.md stays as it is: "
-        "No CUDA device: as the stand-in was asked (cudaErrorNoDevice)\n"
-    )

@@ -11,19 +11,10 @@ from azure_gpu.catalog import error_fixes
 from azure_gpu.shared.context import resolve_stack
 from azure_gpu.shared.refusal import Refused
 from azure_gpu.stack import inventory
-from tests.components.recording import KEYS, PROJECT, STACK, SUBSCRIPTION, Recorded, declare
+from tests.components.recording import PROJECT, STACK, SUBSCRIPTION, Recorded, declare
 from tests.components.settings_of import STACK_ARGS, TODAY, configuration
+from tests.components.test_constructors import LOOK_UPS
 
-LOOK_UPS: dict[str, Any] = {
-    **KEYS,
-    "azure-native:authorization:getClientConfig": {
-        "objectId": "o",
-        "clientId": "",
-        "subscriptionId": SUBSCRIPTION,
-        "tenantId": "",
-    },
-    "azure-native:resources:getResourceGroup": {"location": "westeurope", "name": "mine"},
-}
 TOKEN = "azure-native:consumption:Budget"
 
 

@@ -13,12 +13,6 @@ MODELS = size_tables.packaged().gpus
 GPUS = list(MODELS.values())
 
 
-# --- CUDA versions and drivers: NVIDIA CUDA Toolkit 13.1 release notes ---
-
-
-# --- drivers and GPUs: NVIDIA's matrix of toolkits, drivers and architectures ---
-
-
 @given(st.one_of(st.text(max_size=12), st.from_regex(r"\d{3}\.\d{2}(\.\d{2})?", fullmatch=True)), st.sampled_from(GPUS))
 def test_no_driver_raises_and_each_has_at_most_one_problem_with_a_gpu(version: str, gpu: Gpu) -> None:
     assert len(check_driver(version, gpu, "driver")) <= 1

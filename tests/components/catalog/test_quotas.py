@@ -8,7 +8,6 @@ from azure_gpu.catalog import quotas
 from azure_gpu.catalog.problems import Code, Severity
 from azure_gpu.catalog.quotas import BatchAccountLimits, Limit, PoolUse, RegionLimits
 from azure_gpu.catalog.size_use import Service, SizeUse
-from azure_gpu.catalog.sizes import SIZES
 
 T4 = "Standard NCASv3_T4 Family"
 A100 = "StandardNCADSA100v4Family"
@@ -179,44 +178,6 @@ def test_an_account_takes_so_many_pools() -> None:
 
 
 # What holds for everything
-
-NODES = st.integers(-3, 100_000)
-LIMITS = st.builds(Limit, st.sampled_from([T4, A100, "", "nobody's"]), st.integers(-1, 1000), st.none() | st.integers(0, 1000))
-USES = st.builds(
-    use,
-    st.sampled_from([size.name for size in SIZES]) | st.text(max_size=20),
-    NODES,
-    region=st.sampled_from(["westeurope", "North Europe", "", "moon"]),
-    spot=st.booleans(),
-)
-REGIONS = st.builds(
-    RegionLimits,
-    region=st.sampled_from(["westeurope", "northeurope", ""]),
-    families=st.lists(LIMITS, max_size=3).map(tuple),
-    total=st.none() | LIMITS,
-    spot=st.none() | LIMITS,
-)
-POOLS = st.lists(st.builds(PoolUse, st.sampled_from(["Standard_NC6", "nc4as_t4_v3", "", "?"]), NODES, NODES), max_size=3)
-
-
-@given(uses=st.lists(USES, max_size=4), limits=st.lists(REGIONS, max_size=3))
-def test_no_value_makes_the_rules_raise(uses: list[SizeUse], limits: list[RegionLimits]) -> None:
-    for problem in (
-        *quotas.compute_problems(uses, limits),
-        *quotas.machine_learning_problems([each._replace(service=Service.ML_ENDPOINT) for each in uses], limits),
-    ):
-        assert problem.code in (Code.NO_QUOTA, Code.UNKNOWN)
-        assert (problem.severity is Severity.WARNING) == (problem.code is Code.UNKNOWN)
-        assert problem.source or problem.instead or "az vm list-skus" in problem.fix or problem.fix.startswith("if it is")
-
-
-@given(uses=st.lists(USES, max_size=4), families=st.lists(LIMITS, max_size=3), pools=POOLS, enforced=st.booleans())
-def test_no_account_makes_the_rules_raise(
-    uses: list[SizeUse], families: list[Limit], pools: list[PoolUse], enforced: bool
-) -> None:
-    of = account(families=tuple(families), pools=tuple(pools), families_enforced=enforced, dedicated=None)
-    for problem in quotas.batch_problems(uses, of, new_pools=len(uses)):
-        assert problem.code in (Code.NO_QUOTA, Code.UNKNOWN)
 
 
 @given(nodes=st.integers(1, 5000), limit=st.integers(0, 5000), used=st.integers(0, 5000))

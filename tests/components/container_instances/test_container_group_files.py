@@ -1,7 +1,6 @@
 """A container group whose settings stand in a file: what the file says, what the stack file says over it, and what is missing."""
 
 from pathlib import Path
-from typing import Any
 
 from hypothesis import given, strategies as st
 
@@ -9,10 +8,10 @@ from azure_gpu.container_instances.args import ContainerGroupSettings
 from azure_gpu.container_instances.file import merged
 from azure_gpu.container_instances.resolve import resolve
 from azure_gpu.shared.context import Context, resolve_stack
-from azure_gpu.shared.validation import check, key_docstrings
 from azure_gpu.stack.settings import read
 from tests.components.recording import PROJECT, STACK
 from tests.components.settings_of import STACK_ARGS, TODAY, all_problems, configuration, encrypted
+from tests.components.stack.test_any_settings import values
 from tests.support.container_group_files import GPU_YAML
 
 FILES = Path(__file__).parents[1] / "cases" / "files"
@@ -57,48 +56,7 @@ def test_what_the_stack_file_says_takes_the_place_of_what_excludes_it() -> None:
     assert merged({"image": "a"}, {"cpu": 2}) == {"image": "a", "cpu": 2}
 
 
-NAMES = st.sampled_from(["one", "two", "A_b", ""])
-NUMBERS = st.sampled_from([-1, 0, 1, 2, 80, 70000])
-TEXTS = st.sampled_from(["", "python:3.11", "/data", "https://a:b@c/d", "..", "1", "\0"])
-LEAVES = st.none() | st.booleans() | NUMBERS | TEXTS
-ANYTHING = st.recursive(
-    LEAVES, lambda inner: st.lists(inner, max_size=2) | st.dictionaries(NAMES, inner, max_size=2), max_leaves=4
-)
-
-
-def of(hint: Any) -> st.SearchStrategy[Any]:
-    """Values that a setting with this JSON Schema takes, or nearly."""
-    match hint:
-        case {"anyOf": [first, *_]}:
-            return of(first) | ANYTHING
-        case {"enum": choices}:
-            return st.sampled_from(choices)
-        case {"properties": properties}:
-            return st.fixed_dictionaries({}, optional={key: of(value) for key, value in properties.items()})
-        case {"additionalProperties": value}:
-            return st.dictionaries(NAMES, of(value), max_size=2)
-        case {"items": items}:
-            return st.lists(of(items), max_size=3)
-        case {"type": "boolean"}:
-            return st.booleans()
-        case {"type": "string"}:
-            return TEXTS
-        case {"type": "integer" | "number"}:
-            return NUMBERS
-        case _:
-            return ANYTHING
-
-
-def settings_strategy() -> st.SearchStrategy[Any]:
-    from azure_gpu.shared.validation import schema
-
-    properties: dict[str, Any] = schema(ContainerGroupSettings)["properties"]
-    assert properties.keys() == key_docstrings(ContainerGroupSettings).keys()
-    return st.fixed_dictionaries({}, optional={key: of(value) for key, value in properties.items()})
-
-
-@given(said=settings_strategy(), text=st.sampled_from(OF_FILES))
-def test_no_settings_of_the_right_types_make_resolving_raise(said: dict[str, Any], text: str) -> None:
-    usable = check(said, ContainerGroupSettings, "container_groups.train").value
-    _, problems = resolve("train", usable, context(), lambda _: text)
+@given(said=values(ContainerGroupSettings), text=st.sampled_from(OF_FILES))
+def test_no_settings_of_the_right_types_make_resolving_raise(said: ContainerGroupSettings, text: str) -> None:
+    _, problems = resolve("train", {**said, "file": "group.yaml"}, context(), lambda _: text)
     assert all(problem.path and problem.message and str(problem) for problem in problems)

@@ -1,13 +1,20 @@
-"""Functions of template expressions. Values are those of Microsoft Learn's examples, or what Azure was seen to answer."""
+"""Functions of template expressions. Values are those of Microsoft Learn's examples, or what Azure was seen to answer.
+
+Source of the documented outputs: MicrosoftDocs/azure-docs, articles/azure-resource-manager/templates/template-functions-{array,
+comparison,date,logical,numeric,object,string}.md; positions in lists: azure-resource-manager/bicep/bicep-functions-array.md.
+"""
 
 import json
 import uuid
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from azure_gpu.formats import lenient_json
 from azure_gpu.formats.arm_template import Expanded, Scope, expand
+from azure_gpu.formats.arm_template.arguments import Arguments
+from azure_gpu.formats.arm_template.date_functions import written
 from tests.components.tables import of_table
 
 SUBSCRIPTION = "00000000-0000-0000-0000-000000000000"
@@ -20,8 +27,33 @@ TEMPLATE = {
 }
 
 
+# What the examples take as parameters.
+GIVEN: dict[str, Any] = {
+    "oneTwoThree": ["one", "two", "three"],
+    "twoThree": ["two", "three"],
+    "threeFour": ["three", "four"],
+    "abc": {"one": "a", "two": "b", "three": "c"},
+    "azc": {"one": "a", "two": "z", "three": "c"},
+    "c1": {"one": "a", "two": "b", "three": "c1"},
+    "c2": {"three": "c2", "four": "d", "five": "e"},
+    "numbers": [0, 3, 2, 5, 4],
+    "fourFiveSix": [4, 5, 6],
+    "lists": [["one", "two", "three"], [4, 5, 6]],
+    "again": [1, 2, 3, 1],
+    "efgh": {"a": "b", "c": "d"},
+    "nulls": {"null1": None, "null2": None, "string": "default", "int": 1, "object": {"first": "default"}, "array": [1]},
+    "toText": {"valueA": 10, "valueB": "Example Text"},
+    "four": {"propA": "one", "propB": "two", "propC": "three", "propD": {"propD-1": "sub", "propD-2": "sub"}},
+    "first": ["1-1", "1-2", "1-3"],
+    "second": ["2-1", "2-2", "2-3"],
+    "data": "{'one': 'a', 'two': 'b'}",
+    "dashes": "123-123-1234",
+    "mixed": """{"it's": 'a "b"', 'c': "d's"}""",
+}
+
+
 def evaluated(expression: str, scope: Scope = SCOPE) -> Expanded:
-    template = {**TEMPLATE, "variables": {"of": {"list": [1, 2], "Name": "x"}, "value": expression}}
+    template = {**TEMPLATE, "variables": {**GIVEN, "of": {"list": [1, 2], "Name": "x"}, "value": expression}}
     document, problems = lenient_json.read(json.dumps({**template, "outputs": {}}), "t.json")
     assert document is not None, problems
     return expand(document, {}, scope)
@@ -76,3 +108,19 @@ def test_a_wrong_expression_is_a_problem_with_its_place(expression: str, message
 @of_table("expression", "what")
 def test_what_is_not_known_is_named(expression: str, what: str) -> None:
     assert [problem.message for problem in evaluated(expression, Scope()).problems] == [what]
+
+
+@of_table("expression", "value")
+def test_an_example_of_the_documentation_has_the_documented_output(expression: str, value: Any) -> None:
+    answered = value_of(f"[{expression}]")
+    assert (answered, type(answered)) == (value, type(value))
+
+
+@pytest.mark.parametrize(("form", "value"), [("", "20190305T175318Z"), ("d", "03/05/2019"), ("M d", "3 5")])
+def test_the_time_of_a_deployment_is_written_as_documented(form: str, value: str) -> None:
+    instant = datetime(2019, 3, 5, 17, 53, 18, tzinfo=UTC)
+    assert written(instant, form, Arguments("utcNow", [form])) == value
+
+
+def test_either_quotes_are_read_and_those_inside_are_kept() -> None:
+    assert value_of("[json(variables('mixed'))]") == {"it's": 'a "b"', "c": "d's"}

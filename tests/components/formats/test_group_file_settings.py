@@ -17,11 +17,9 @@ from tests.support.container_group_files import (
     NETWORK_PROFILE_2021,
     PROBES_2021,
     SIDECAR_2018,
-    SPOT_2023,
     VOLUMES_2019,
-    WINDOWS_2020,
 )
-from tests.support.container_group_templates import GPU_TEMPLATE, PASSWORD
+from tests.support.container_group_templates import PASSWORD
 from tests.support.rows import each_row
 
 
@@ -31,47 +29,11 @@ def settings(text: str) -> tuple[dict[str, Any], list[Left], list[str]]:
     return settings_of(groups[0])
 
 
-def test_both_files_of_the_first_document_become_what_the_documents_stack_says() -> None:
-    assert settings(GPU_YAML) == (
-        {
-            "group_name": "gpucontainergroup",
-            "container_name": "gpucontainer",
-            "image": "k8s-gcrio.azureedge.net/cuda-vector-add:v0.1",
-            "cpu": 1,
-            "memory_in_gb": 1.5,
-            "gpu": {"count": 1, "sku": "K80"},
-            "restart_policy": "OnFailure",
-        },
-        [],
-        [],
-    )
-    assert settings(GPU_TEMPLATE)[0] == {
-        "group_name": "gpucontainergrouprm",
-        "container_name": "gpucontainer",
-        "image": "microsoft/samples-tf-mnist-demo:gpu",
-        "cpu": 4,
-        "memory_in_gb": 12,
-        "gpu": {"count": 1, "sku": "V100"},
-        "restart_policy": "OnFailure",
-    }
-
-
 @each_row("file", sorted(FILES))
 def test_a_stack_file_takes_every_key(file: str) -> None:
     for group in read(FILES[file], file)[0]:
         said, _, _ = settings_of(group)
         assert check(said, ContainerGroupSettings, "container_groups.g").problems == []
-
-
-def test_several_containers_keep_their_names_and_order() -> None:
-    said, left, secrets = settings(SIDECAR_2018)
-    assert list(said["containers"]) == ["web", "watcher"]
-    assert said["containers"]["web"]["ports"] == [80, 9100]
-    assert said["containers"]["watcher"]["command"] == ["/bin/watch", "--target", "http://localhost:80"]
-    assert said["restart_policy"] == "Always"  # Azure's default, which isn't the stack file's
-    assert (said["network"], said["ports"]) == ("public", [{"port": 80, "protocol": "TCP"}])
-    assert (said["dns_label"], said["dns_label_scope"]) == ("shop-front", "Unsecure")
-    assert (left, secrets) == ([], [])
 
 
 def test_secrets_are_keys_to_set_and_nowhere_else() -> None:
@@ -112,37 +74,12 @@ def test_a_variable_that_azure_exported_without_its_value_is_a_secret() -> None:
     assert secrets == ["secret_environment.BUCKET_KEY", "registries[0].password"]
 
 
-def test_probes_init_containers_and_a_private_network() -> None:
-    said, _, _ = settings(PROBES_2021)
-    assert said["liveness"] == {
-        "http": {"port": 8000, "path": "/alive", "scheme": "http"},
-        "period_seconds": 20,
-        "failure_threshold": 3,
-    }
-    assert said["readiness"] == {"command": ["cat", "/tmp/ready"], "initial_delay_seconds": 5}
-    assert list(said["init_containers"]) == said["init_order"] == ["wait-for-db", "fetch-model"]
-    assert said["init_containers"]["fetch-model"] == {
-        "image": "curlimages/curl:7.80.0",
-        "environment": {"MODEL": "resnet"},
-        "mounts": {"model": {"path": "/model"}},
-    }
-    assert said["network"] == "private"
-    assert said["subnet_id"].endswith("/subnets/aci")
-    assert said["volumes"] == {"model": {"empty_dir": True}}
-
-
 def test_a_network_profile_is_private_and_asks_for_its_subnet() -> None:
     said, left, _ = settings(NETWORK_PROFILE_2021)
     assert said["network"] == "private"
     assert "subnet_id" not in said
     assert said["dns_config"] == {"name_servers": ["10.0.0.10", "10.0.0.11"], "search_domains": "example.internal"}
     assert [(one.line, one.path) for one in left] == [(19, "properties.networkProfile")]
-
-
-def test_spot_and_windows() -> None:
-    assert settings(SPOT_2023)[0]["priority"] == "Spot"
-    assert "sku" not in settings(SPOT_2023)[0]  # Standard, which is the default
-    assert settings(WINDOWS_2020)[0]["os_type"] == "Windows"
 
 
 def test_a_secret_in_a_command_is_left_out_with_the_command() -> None:

@@ -1,6 +1,7 @@
 """Components constructed for programs in other languages: the same as in Python, and refused in the same words."""
 
 import dataclasses
+import functools
 import json
 import re
 import signal
@@ -21,7 +22,7 @@ from azure_gpu.host.names import camel, of_keys, respelt
 from azure_gpu.host.provider import SCHEMA, property_path
 from tests.components import recording
 from tests.components.answering import clusters_that_answer
-from tests.components.host.engine import SECRET, Engine, Refusal, output, reference, running, secret
+from tests.components.host.engine import SECRET, Constructed, Engine, Refusal, output, reference, running, secret
 from tests.components.host.spelling import in_schema
 from tests.components.recording import SUBSCRIPTION, Recorded, declare, readable
 from tests.components.test_constructors import GOOD, IN_A_PROGRAM, LOOK_UPS, PARTS, alone, places, put, written
@@ -52,14 +53,24 @@ def differing(one: Recorded, other: Recorded) -> dict[str, Any]:
     } | {urn: "once" for urn in mine.keys() ^ yours.keys()}
 
 
-@pytest.mark.parametrize("kind", sorted(GOOD))
-def test_a_component_is_what_it_is_in_python(kind: str) -> None:
+@functools.cache
+def constructed() -> tuple[Recorded, dict[str, Constructed]]:
+    """Each component, all in one deployment."""
+    with clusters_that_answer(), running(LOOK_UPS) as engine:
+        return engine.recorded, {kind: engine.construct(kind, "mine", given(kind, GOOD[kind])) for kind in sorted(GOOD)}
+
+
+def test_every_component_is_what_it_is_in_python() -> None:
+    def program() -> None:
+        for kind in sorted(GOOD):
+            getattr(azure_gpu, kind)("mine", GOOD[kind])
+
     with clusters_that_answer():
-        in_python = declare(lambda: getattr(azure_gpu, kind)("mine", GOOD[kind]), lookups=LOOK_UPS)
-        with running(LOOK_UPS) as engine:
-            constructed = engine.construct(kind, "mine", given(kind, GOOD[kind]))
-    assert differing(in_python, engine.recorded) == {}
-    assert constructed.urn == f"urn:pulumi:test::azure-gpu::azuregpu:index:{kind}::mine"
+        in_python = declare(program, lookups=LOOK_UPS)
+    recorded, components = constructed()
+    assert differing(in_python, recorded) == {}
+    for kind, component in components.items():
+        assert component.urn == f"urn:pulumi:test::azure-gpu::azuregpu:index:{kind}::mine"
 
 
 POOL: Any = {"size": "Standard_NC4as_T4_v3", "expires_after": "2099-03-31"}
@@ -386,16 +397,14 @@ def test_a_component_that_is_not_there_is_refused_by_its_name() -> None:
 def test_outputs_have_the_names_of_the_schema_and_its_secrets_are_the_only_ones() -> None:
     spec = json.loads(SCHEMA.read_text())["resources"]
     secrets: set[str] = set()
-    with clusters_that_answer(), running(LOOK_UPS) as engine:
-        for kind in sorted(GOOD):
-            state = engine.construct(kind, "mine", given(kind, GOOD[kind])).state
-            properties = spec[f"azuregpu:index:{kind}"]
-            assert state.keys() == properties["properties"].keys()
-            assert {key for key in properties["required"] if state[key] is None} == set()
-            secrets |= {f"{kind}.{key}" for key, value in state.items() if isinstance(value, dict) and value.get("secret")}
-            secrets |= {f"{kind}.{key}" for key, value in state.items() if SECRET in str(value)}
-            if kind == "GpuCluster":
-                assert state["gpuPools"]["t4"]["resource"] == "nvidia.com/gpu"
+    states = {kind: component.state for kind, component in constructed()[1].items()}
+    for kind, state in states.items():
+        properties = spec[f"azuregpu:index:{kind}"]
+        assert state.keys() == properties["properties"].keys()
+        assert {key for key in properties["required"] if state[key] is None} == set()
+        secrets |= {f"{kind}.{key}" for key, value in state.items() if isinstance(value, dict) and value.get("secret")}
+        secrets |= {f"{kind}.{key}" for key, value in state.items() if SECRET in str(value)}
+    assert states["GpuCluster"]["gpuPools"]["t4"]["resource"] == "nvidia.com/gpu"
     marked = {
         f"{token.rpartition(':')[2]}.{key}"
         for token, each in spec.items()

@@ -23,36 +23,20 @@ from azure_gpu.stack.settings import PROJECT, read
 from tests.components.recording import STACK
 from tests.components.settings_of import STACK_ARGS, TODAY, configuration, pure_problems
 
-# Texts that get past the first rule of some key, beside any text at all.
-TEXTS = st.sampled_from(
-    [
-        *(
-            "",
-            " ",
-            "eastus",
-            "West Europe",
-            "2019-06-01",
-            "2026-12-31",
-            "9999-12-31",
-            "0001-01-01",
-            "python:3.11",
-            "nvidia/cuda:8.0",
-        ),
-        *("a", "A", "-", "ä", "x" * 300, "/data", "/", "1", "0 2 * * 1-5", "* * * * 7", "K80", "V100", "T4", "web", "TOKEN"),
-        *(
-            "microsoft-dsvm:ubuntu-hpc:2404",
-            "Standard_NC4as_T4_v3",
-            "Standard_HB120rs_v3",
-            "NC6",
-            "batch.node.ubuntu 24.04",
-            "411.82",
-        ),
-        *("$TargetDedicatedNodes = 1;", "$x = $PendingTasks.GetSample(1);", "apt-get install -y cuda-drivers", "0755", "1.0.0"),
-        *("https://github.com/a/b.git#main", "https://a:b@c/d", "ghcr.io", "/subscriptions/a/resourceGroups/b", "[1]", "{}"),
-    ]
-) | st.text(max_size=12)
-NAMES = st.sampled_from(["web", "files", "queue", "TOKEN", "a", "", "..", "A b", "x" * 100]) | st.text(max_size=6)
-NUMBERS = st.sampled_from([0, 1, 2, 4, 80, 443, 65535, 65536, -1, 10**18]) | st.integers()
+# Texts that get past the first rule of some key, and names and numbers at limits; `make faults` draws from them as well.
+SOME_TEXTS = (
+    *("", " ", "eastus", "West Europe", "2019-06-01", "2026-12-31", "9999-12-31", "0001-01-01", "python:3.11", "nvidia/cuda:8.0"),
+    *("a", "A", "-", "ä", "x" * 300, "/data", "/", "1", "0 2 * * 1-5", "* * * * 7", "K80", "V100", "T4", "web", "TOKEN"),
+    *("microsoft-dsvm:ubuntu-hpc:2404", "Standard_NC4as_T4_v3", "Standard_HB120rs_v3", "NC6", "batch.node.ubuntu 24.04"),
+    *("$TargetDedicatedNodes = 1;", "$x = $PendingTasks.GetSample(1);", "apt-get install -y cuda-drivers", "0755", "1.0.0"),
+    *("https://github.com/a/b.git#main", "https://a:b@c/d", "ghcr.io", "/subscriptions/a/resourceGroups/b", "[1]", "{}", "${a}"),
+    *("create", "411.82", "10.0.0.0/8", "999.1.1.1/99", "\0", "\n", "\u2028"),
+)  # fmt: skip
+SOME_NAMES = ("web", "files", "queue", "TOKEN", "a", "b-c", "", "..", "A b", "x" * 100, "ä", "1", "blue")
+SOME_NUMBERS = (0, 1, 2, 4, 80, 443, 65535, 65536, -1, 10**18)
+TEXTS = st.sampled_from(SOME_TEXTS) | st.text(max_size=12)
+NAMES = st.sampled_from(SOME_NAMES) | st.text(max_size=6)
+NUMBERS = st.sampled_from(SOME_NUMBERS) | st.integers()
 PLAIN: dict[Any, st.SearchStrategy[Any]] = {
     str: TEXTS,
     int: NUMBERS,

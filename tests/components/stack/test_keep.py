@@ -1,18 +1,15 @@
 """Parts that outlive their stack: which they are, when the stack takes them in, and what the engine is told of them."""
 
-import runpy
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-import pulumi
 import pytest
 
 from azure_gpu.shared.refusal import Refused
-from tests.components.recording import KEYS, SUBSCRIPTION, Recorded, declare
+from tests.components.recorded_bodies import run_program
+from tests.components.recording import KEYS, SUBSCRIPTION, Recorded
 from tests.components.settings_of import configuration
 
-ROOT = Path(__file__).parents[3]
 GROUP = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/azure-gpu-vision-test"
 SAID: Mapping[str, Any] = {
     "foundation": dict.fromkeys(["resource_group", "identity", "storage"], "create"),
@@ -44,13 +41,8 @@ OUTPUTS = "pulumi:pulumi:readStackOutputs"
 
 def run(said: Mapping[str, Any], answers: Mapping[str, Any], outputs: Mapping[str, Any] | str = {}) -> Recorded:
     """The whole program. `outputs`: of its own stack, after the last update."""
-
-    def program() -> None:
-        pulumi.runtime.set_all_config(configuration(said))
-        runpy.run_path(str(ROOT / "__main__.py"), run_name="__main__")
-
     told = outputs if isinstance(outputs, str) else {"outputs": outputs}
-    return declare(program, lookups={**KEYS, **answers, OUTPUTS: told})
+    return run_program(configuration(said), {**KEYS, **answers, OUTPUTS: told})
 
 
 def kept(recorded: Recorded) -> set[str]:

@@ -1,13 +1,11 @@
 """The plan of a stack resolves each part once and looks up each existing part once, and the components resolve nothing again."""
 
 import importlib
-import runpy
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pulumi
 import pytest
 import yaml
 
@@ -15,8 +13,8 @@ from azure_gpu.formats import stack_file
 from azure_gpu.stack.look_ups import ASSUMED
 from azure_gpu.stack.plan import plan
 from azure_gpu.stack.settings import read
-from tests.components.recorded_bodies import CONNECTED
-from tests.components.recording import KEYS, declare
+from tests.components.recorded_bodies import CONNECTED, run_program
+from tests.components.recording import KEYS
 from tests.components.settings_of import TODAY, configuration
 
 ROOT = Path(__file__).parents[3]
@@ -41,12 +39,7 @@ RESOLVERS = {
 
 def run(config: dict[str, str], answers: dict[str, Any]) -> list[str]:
     """The functions of Azure that the program asks."""
-
-    def program() -> None:
-        pulumi.runtime.set_all_config(config)
-        runpy.run_path(str(ROOT / "__main__.py"), run_name="__main__")
-
-    return [token for token, _ in declare(program, preview=True, lookups={**KEYS, **answers}).lookups]
+    return [token for token, _ in run_program(config, {**KEYS, **answers}, preview=True).lookups]
 
 
 @pytest.mark.parametrize(

@@ -37,16 +37,3 @@ def today() -> dict[str, str]:
 def test_a_page_is_what_its_component_says_today(today: dict[str, str]) -> None:
     written = {page: (FOLDER / page).read_text(encoding="utf-8") for page in today}
     assert [page for page in today if written[page] != today[page]] == [], "run: make renew"
-
-
-def test_a_page_has_every_argument_with_its_default_and_every_output(today: dict[str, str]) -> None:
-    text = today["serverless_gpu_job.md"]
-    assert "| `gpu` | `T4`, `A100` | T4 | The GPU of each replica, which has one. |" in text
-    assert "| `event.rules.<name>.secrets` | by name: string or an output | none |" in text
-    assert "| `job_environment` | a `JobEnvironment`, string or an output | required |" in text
-    assert "| `hourly_cost` | `pulumi.Output[float] \\| None` |" in text
-    assert "- `environmentId`" in text
-    assert "- the number of containers" in today["container_group.md"]
-    outputs, _, others = text.partition("Only in Python")
-    assert "`job` | `app.Job`" in others
-    assert "`job` | `app.Job`" not in outputs

@@ -186,24 +186,6 @@ def test_the_reference_for_people_is_what_the_settings_say_today() -> None:
     )
 
 
-def test_the_reference_has_every_key_with_its_type_and_default() -> None:
-    rows = [line.strip("| ").split(" | ") for line in reference(schema(StackFile)).splitlines() if line.startswith("| `")]
-    found = {row[0].strip("`"): row[1:3] for row in rows}
-    assert len(found) == len(rows)
-    assert found["team"] == ["string", "required"]
-    assert found["as_of"] == ["string", "today, and no tag"]
-    assert found["foundation.registry"] == ["`create` or an object", "none"]
-    assert "foundation.registry.existing" in found
-    assert found["container_groups.<name>.memory_in_gb"] == ["number", "1.5"]
-    assert found["container_groups.<name>.secret_environment"] == ["by name: string, may be encrypted", "none"]
-    assert found["container_groups.<name>.gpu.count"] == ["integer", "required"]
-    assert found["jobs.<name>.gpu"] == ["`T4`, `A100`", "T4"]
-    assert found["jobs.<name>.event.rules.<name>.secrets"] == ["by name: string, may be encrypted", "none"]
-    assert found["job_environment"] == ["`create` or an object", "create"]
-    assert {f"jobs.<name>.{key}" for key in key_docstrings(settings.ServerlessGpuJobSettings)} < found.keys()
-    assert {f"container_groups.<name>.{key}" for key in key_docstrings(settings.ContainerGroupSettings)} < found.keys()
-
-
 def test_every_key_of_a_stack_file_has_a_docstring() -> None:
     def descriptions(schema: Any) -> list[str]:
         if isinstance(schema, list):

@@ -5,13 +5,9 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from hypothesis import given, strategies as st
-
-from azure_gpu.catalog import facts
-from azure_gpu.catalog.problems import Severity, errors
-from azure_gpu.catalog.services.aks import pool_rules, pools, size_rules as aks, sizes as aks_sizes
+from azure_gpu.catalog.problems import errors
+from azure_gpu.catalog.services.aks import pool_rules, pools, sizes as aks_sizes
 from azure_gpu.catalog.services.aks.pool import PoolRequest, Spot
-from azure_gpu.catalog.size_use import OperatingSystem, Service, SizeUse
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import Size
 from tests.components.tables import of_table
@@ -30,10 +26,6 @@ def size(name: str) -> Size:
 def pool(size_name: str = "Standard_NC4as_T4_v3", /, **changed: Any) -> PoolRequest:
     values: dict[str, Any] = {"name": "gpu", "features": EVERY_FEATURE, **changed}
     return PoolRequest(path="gpu_pools.gpu", size=size(size_name) if size_name else None, **values)
-
-
-def use(name: str, **changed: Any) -> SizeUse:
-    return SizeUse(service=Service.AKS, size=name, region="westeurope", path="pool.size", region_path="location", **changed)
 
 
 @of_table("name", "image", "version")
@@ -64,15 +56,6 @@ def test_what_an_existing_pool_keeps_for_good() -> None:
     assert list(pool_rules.changes(before, pool(node_count=5, autoscaler=True, max_count=9, tags={"a": "b"}))) == []
 
 
-def test_the_smallest_size_that_the_page_recommends_changed() -> None:
-    recommended = [(fact.value, fact.source.day) for fact in facts.about("aks.sizes")]
-    assert recommended == [
-        ("Standard_NC6", date(2023, 4, 10)),
-        ("Standard_NC6s_v3", date(2024, 3, 18)),
-        ("Standard_NC4as_T4_v3", date(2026, 7, 2)),
-    ]
-
-
 def test_all_problems_come_at_once() -> None:
     request = pool(
         "Standard_ND96isr_MI300X_v5",
@@ -85,36 +68,3 @@ def test_all_problems_come_at_once() -> None:
     )
     found = {problem.path.removeprefix("gpu_pools.gpu.") for problem in errors(pools.check(request, TODAY))}
     assert found == {"name", "kubernetes_version", "mig_profile", "spot.max_price", "mode", "tags", "driver"}
-
-
-ANY_TEXT = st.text(max_size=20)
-
-
-@given(
-    st.sampled_from([one.name for one in SIZES]),
-    st.dates(date(2015, 1, 1), date(2035, 1, 1)),
-    st.sampled_from(list(OperatingSystem)),
-    st.fixed_dictionaries(
-        {
-            "name": ANY_TEXT,
-            "mode": ANY_TEXT,
-            "driver": st.sampled_from(["Install", "None", "x"]),
-            "driver_type": ANY_TEXT,
-            "os_sku": st.sampled_from(["", "Ubuntu", "Flatcar", "Windows2019", "x"]) | ANY_TEXT,
-            "kubernetes_version": ANY_TEXT,
-            "node_image": ANY_TEXT,
-            "mig_profile": ANY_TEXT,
-            "management_mode": st.sampled_from(["", "Managed", "x"]),
-            "mig_strategy": ANY_TEXT,
-            "api_version": ANY_TEXT,
-            "node_count": st.integers(),
-            "spot": st.none() | st.builds(Spot, eviction_policy=ANY_TEXT, max_price=st.floats()),
-        }
-    ),
-)
-def test_nothing_raises_whatever_is_asked(name: str, as_of: date, system: OperatingSystem, values: dict[str, Any]) -> None:
-    for problem in pools.check(pool(name, operating_system=system, **values), as_of):
-        assert problem.message
-        assert problem.source or problem.severity is Severity.WARNING
-    for problem in aks.size_problems(size(name), use(name, operating_system=system), as_of):
-        assert problem.path == "pool.size"

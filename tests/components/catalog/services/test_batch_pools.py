@@ -3,15 +3,11 @@
 from datetime import date
 from typing import Any
 
-from hypothesis import given, strategies as st
-
 from azure_gpu.catalog.problems import Code, Problem, Severity, errors
 from azure_gpu.catalog.services.batch.pools import check
-from azure_gpu.catalog.services.batch.request import AllocationMode, ContainerTasks, ImageKind, PoolRequest, StartTask
+from azure_gpu.catalog.services.batch.request import AllocationMode, PoolRequest
 from azure_gpu.catalog.services.driver_extension import ExtensionRequest
-from azure_gpu.catalog.services.vm_image_table import IMAGES
-from azure_gpu.catalog.services.vm_images import ImageReference, find
-from azure_gpu.catalog.size_use import OperatingSystem
+from azure_gpu.catalog.services.vm_images import ImageReference
 from azure_gpu.catalog.sizes import SIZES
 
 TODAY = date(2026, 11, 20)
@@ -78,36 +74,3 @@ def test_all_problems_come_at_once() -> None:
         "task_slots",
         "windows_configuration",
     ]
-
-
-@given(
-    size=st.one_of(st.none(), st.sampled_from(list(SIZES))),
-    image=st.one_of(st.none(), st.sampled_from([image.reference for image in IMAGES])),
-    operating_system=st.sampled_from(list(OperatingSystem)),
-    allocation_mode=st.sampled_from(list(AllocationMode)),
-    image_kind=st.sampled_from(list(ImageKind)),
-    dedicated_nodes=st.one_of(st.none(), st.integers()),
-    spot_nodes=st.one_of(st.none(), st.integers()),
-    task_slots=st.integers(),
-    packages=st.integers(),
-    node_agent=st.text(max_size=20),
-    account_name=st.text(max_size=30),
-    autoscale_formula=st.text(max_size=50),
-    communication=st.text(max_size=10),
-    evaluation_interval=st.one_of(st.none(), st.timedeltas()),
-    resize_timeout=st.one_of(st.none(), st.timedeltas()),
-    inter_node=st.booleans(),
-    multi_instance=st.booleans(),
-    rdma=st.booleans(),
-    cloud_services=st.booleans(),
-    start_task=st.one_of(st.none(), st.builds(StartTask, command_line=st.text(), driver_version=st.text(max_size=8))),
-    containers=st.one_of(st.none(), st.builds(ContainerTasks, type=st.text(), run_options=st.text())),
-    day=st.dates(date(2000, 1, 1), date(2050, 1, 1)),
-)
-def test_nothing_raises_and_every_problem_has_path_message_and_a_known_proposal(day: date, **values: Any) -> None:
-    for problem in check(PoolRequest(path="pool", **values), day):
-        assert problem.path.startswith("pool.")
-        assert problem.message
-        for name in problem.instead:
-            if "/" in name:
-                assert find(ImageReference(*name.split("/")), IMAGES) is not None

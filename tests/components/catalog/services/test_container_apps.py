@@ -5,31 +5,12 @@ from typing import Any
 
 from hypothesis import given, strategies as st
 
-from azure_gpu.catalog.problems import errors
 from azure_gpu.catalog.services import container_apps
-from azure_gpu.catalog.services.container_apps_requests import (
-    ContainerRequest,
-    JobRequest,
-    ProfileRequest,
-    job_problems,
-    profile_problems,
-)
+from azure_gpu.catalog.services.container_apps_requests import ContainerRequest, JobRequest, job_problems
 
 T4 = "Consumption-GPU-NC8as-T4"
 A100 = "Consumption-GPU-NC24-A100"
 TODAY = date(2026, 11, 20)
-
-
-def profile(**changed: Any) -> ProfileRequest:
-    values: dict[str, Any] = {"name": "gpu", "type": T4, "location": "swedencentral", **changed}
-    return ProfileRequest(
-        name_path="name",
-        type_path="type",
-        location_path="location",
-        minimum_path="minimum",
-        maximum_path="maximum",
-        **values,
-    )
 
 
 def container(name: str = "first", **asked: Any) -> ContainerRequest:
@@ -56,32 +37,6 @@ def test_the_containers_of_a_replica_share_the_profile() -> None:
     problems = job_problems(job(container(cpu=4, memory_gib=28), container("second", cpu=5, memory_gib=29)), TODAY)
     assert [(problem.path, problem.value) for problem in problems] == [("second.cpu", 9), ("second.memory", 57)]
     assert job_problems(job(), TODAY) == []
-
-
-@given(
-    st.text(max_size=40) | st.sampled_from(sorted(container_apps.PROFILES)),
-    st.text(max_size=20),
-    st.none() | st.integers(),
-    st.none() | st.integers(),
-    st.booleans(),
-    st.booleans(),
-    st.dates(),
-)
-def test_odd_profiles_never_raise(
-    kind: str, name: str, least: int | None, most: int | None, only_consumption: bool, later: bool, day: date
-) -> None:
-    request = profile(
-        type=kind,
-        name=name,
-        location=name,
-        minimum_count=least,
-        maximum_count=most,
-        consumption_only=only_consumption,
-        added_later=later,
-    )
-    problems = profile_problems(request, day)
-    assert all(problem.path and problem.message for problem in problems)
-    assert any(problem.path == "name" for problem in errors(problems)) == (not 1 <= len(name) <= 15)
 
 
 @given(

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from azure_gpu.catalog import facts
 from azure_gpu.catalog.problems import Code, Problem, Severity, errors
 from azure_gpu.catalog.services import container_instances
 from azure_gpu.catalog.services.container_instances import ContainerRequest, GroupRequest, check
@@ -159,39 +158,3 @@ def test_spot_has_neither_gpu_nor_inbound_ports_nor_another_sku() -> None:
     assert "SpotPriorityContainerGroupNotSupportedInSku" in problems[1].message
     with_gpu = only(check(group(container(), spot=True, spot_path="priority"), DAY))
     assert "SpotPriorityContainerGroupWithGPUResourcesNotSupported" in with_gpu.message
-
-
-def test_the_service_runs_cuda_9_0_first_and_11_last() -> None:
-    assert [(source.day, version) for source, version in container_instances.CUDA_BY_DATE] == [
-        (date(2019, 4, 17), "9.0"),
-        (date(2022, 6, 17), "11"),
-        (date(2025, 11, 17), "11"),
-    ]
-
-
-def test_what_no_rule_decides_by_is_kept_too() -> None:
-    values = {fact.name: fact.value for fact in facts.about("container_instances")}
-    assert "50 GB" in values["storage"]
-    assert "8 to 10 minutes" in values["time to deploy"]
-    assert "no V100 cores" in values["default quota"]
-    assert "2018-10-01" in values["API version of the first samples"]
-
-
-@given(
-    st.lists(
-        st.builds(
-            container,
-            st.sampled_from(["K80", "P100", "V100", "", "T4"]),
-            st.none() | st.integers(),
-            st.floats(allow_nan=True),
-            st.floats(allow_nan=True),
-        ),
-        max_size=3,
-    ),
-    st.text(max_size=12),
-    st.dates(),
-    st.booleans(),
-)
-def test_odd_groups_never_raise(containers: list[ContainerRequest], word: str, day: date, spot: bool) -> None:
-    request = group(*containers, location=word, os_type=word, sku=word, spot=spot, spot_path="priority")
-    assert all(problem.path and problem.message for problem in check(request, day))

@@ -6,10 +6,8 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from azure_gpu.catalog import facts
 from azure_gpu.catalog.services import gpu_sharing, gpu_sharing_yield
-from azure_gpu.catalog.services.aks import device_plugin
-from azure_gpu.catalog.services.gpu_sharing import Share, SharingRequest, check
+from azure_gpu.catalog.services.gpu_sharing import SharingRequest, check
 from azure_gpu.catalog.services.gpu_sharing_yield import yields
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import Gpu
@@ -59,26 +57,6 @@ def test_what_one_gpu_yields(request_: SharingRequest, on: Gpu, resource: str, e
     assert (found.resource, found.each, found.memory_gib) == (resource, each, memory)
 
 
-# NVIDIA's device plugin, v0.20.0
-
-
-def config(sharing_: dict[str, object] | None = None, **flags: object) -> dict[str, object]:
-    return {"version": "v1", "flags": flags, "sharing": sharing_ or {}}
-
-
-def resources(name: str = "nvidia.com/gpu", replicas: object = 4, **more: object) -> dict[str, object]:
-    return {"resources": [{"name": name, "replicas": replicas, **more}]}
-
-
-def test_pinned_versions_and_names_of_the_plugin() -> None:
-    assert device_plugin.PINNED_IMAGE.startswith("nvcr.io/nvidia/k8s-device-plugin:v0.18.0@sha256:")
-    assert facts.one("aks.device_plugin", "latest release").value == "v0.20.0"
-    assert device_plugin.CONFIG_LABEL == "nvidia.com/device-plugin.config"
-
-
-# NVIDIA's DCGM exporter
-
-
 TEXT = st.text(max_size=8)
 
 
@@ -105,23 +83,3 @@ def test_whatever_is_asked_either_yields_something_or_has_a_problem(request: Sha
         assert 0 < found.memory_gib <= on.memory_gib
     for problem in (*gpu_sharing.with_device_plugin(request), *gpu_sharing_yield.from_zero(request, "s")):
         assert problem.message
-
-
-@given(st.lists(st.builds(Share, gpu=st.sampled_from(["0", "1"]), percentage=st.floats(), path=st.just("p"))))
-def test_sums_never_raise_and_name_each_gpu_once(shares: list[Share]) -> None:
-    assert len(list(gpu_sharing.totals(shares))) <= 2
-
-
-VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | TEXT,
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["resources", "name", "plugin", "mps"]) | TEXT, inner)
-    ),
-    max_leaves=8,
-)
-
-
-@given(st.dictionaries(st.sampled_from(["version", "flags", "sharing"]), VALUES))
-def test_no_configuration_raises(given_config: dict[str, object]) -> None:
-    for problem in device_plugin.check(given_config, "config"):
-        assert problem.path.startswith("config")

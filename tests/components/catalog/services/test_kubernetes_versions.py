@@ -55,13 +55,6 @@ def test_a_table_of_ones_own_can_be_given() -> None:
     assert only(check("1.36", TODAY, "version", versions=())).code is Code.UNKNOWN
 
 
-@given(st.text(max_size=12) | st.from_regex(r"\A1\.[0-9]{1,2}\Z"), st.dates(date(2015, 1, 1), date(2035, 1, 1)), st.booleans())
-def test_no_version_and_no_day_raises(version: str, as_of: date, lts: bool) -> None:
-    for problem in check(version, as_of, "version", lts=lts):
-        assert problem.path == "version"
-        assert problem.message
-
-
 @given(st.sampled_from([f"1.{minor}" for minor in range(10, 38)]), st.dates(date(2024, 8, 1), date(2035, 1, 1)))
 def test_what_is_retired_stays_retired(version: str, as_of: date) -> None:
     if any(problem.code is Code.RETIRED for problem in check(version, as_of, "version")):

@@ -4,10 +4,9 @@ from datetime import date, timedelta
 
 from hypothesis import given, strategies as st
 
-from azure_gpu.catalog.lifecycle import Lifecycle, Status
+from azure_gpu.catalog.lifecycle import Status
 from azure_gpu.catalog.sizes import SIZES, size_tables
 from azure_gpu.catalog.sizes.model import Series, Size, same_family
-from azure_gpu.catalog.sources import Dated, Source
 from tests.components.tables import of_table
 from tests.support.rows import each_row
 
@@ -34,32 +33,6 @@ def test_a_series_has_sources_and_the_driver_of_its_gpu(series: Series) -> None:
     assert bool(series.drivers) == (series.gpu is not None)
     if series.gpu is not None and series.gpu.mig:
         assert series.gpu.mig_source is not None
-
-
-def sources_of(lifecycle: Lifecycle) -> list[Source]:
-    single = (lifecycle.seen, lifecycle.general, lifecycle.announced, lifecycle.end, lifecycle.doubt)
-    return [source for source in (*single, *lifecycle.end_elsewhere.values(), *lifecycle.also_given) if source is not None]
-
-
-@each_size
-def test_every_source_says_where_it_was_read_and_no_reading_lies_in_the_future(size: Size) -> None:
-    for source in (*size.series.sources, *sources_of(size.lifecycle)):
-        assert source.where
-        assert date(2017, 9, 14) <= source.day
-        assert source.dated is Dated.VALID_FROM or source.day <= TODAY
-
-
-@each_size
-def test_a_lifecycle_runs_forward(size: Size) -> None:
-    lifecycle = size.lifecycle
-    assert lifecycle.general is None or lifecycle.preview
-    assert lifecycle.announced is None or lifecycle.end is not None
-    days = [source.day for source in (lifecycle.seen, lifecycle.general, lifecycle.end) if source is not None]
-    assert days == sorted(days)
-    if lifecycle.end is not None and lifecycle.announced is not None:
-        assert lifecycle.seen.day <= lifecycle.announced.day <= lifecycle.end.day
-        assert all(exception.day > lifecycle.end.day for exception in lifecycle.end_elsewhere.values())
-        assert all(other.day != lifecycle.end.day for other in lifecycle.also_given)
 
 
 def test_gpu_memory_is_that_of_the_whole_gpus_together() -> None:
