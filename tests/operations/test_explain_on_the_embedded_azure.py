@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from tests.localazure.apps.conftest import job_name, running_apps, running_azure, running_registry
-from tests.localazure.apps.sdk import Apps
+from tests.localazure.apps.conftest import job_name, running_azure, running_registry
+from tests.localazure.apps.sdk import Apps, new_apps
 from tests.localazure.conftest import new_group
 from tests.localazure.containers.sdk import GROUP, Registry, container, create, group_body, group_path, wait_for
 from tests.support import azure_clients, ml_resources as ml
 from tests.support.embedded import EmbeddedAzure, ServedAzure
 from tests.support.machines import Network
 
-__all__ = ["job_name", "running_apps", "running_azure", "running_registry"]
+__all__ = ["job_name", "running_azure", "running_registry"]
 pytestmark = pytest.mark.slow
 
 BLOB_READER = "2a2b9908-6ea1-4ae2-8e65-a410df84e7d1"
@@ -36,9 +36,9 @@ def registry(running_registry: Registry) -> Registry:
     return running_registry
 
 
-@pytest.fixture
-def apps(running_apps: Apps) -> Apps:
-    return running_apps
+@pytest.fixture(scope="module")
+def apps(running_azure: ServedAzure, running_registry: Registry) -> Apps:
+    return new_apps(running_azure, running_registry)
 
 
 @pytest.fixture
