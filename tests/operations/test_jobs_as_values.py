@@ -114,14 +114,15 @@ def test_after_retries_the_last_replica_counts() -> None:
     assert found.exit_code == 5
 
 
-@pytest.mark.parametrize("status", ["Succeeded", "Failed", "Stopped", "Degraded"])
-def test_these_states_are_an_end(status: str) -> None:
-    assert execution(status).is_over
-
-
-@pytest.mark.parametrize("status", ["Running", "Processing", "Unknown"])
-def test_these_states_are_none(status: str) -> None:
-    assert not execution(status).is_over
+@pytest.mark.parametrize(
+    ("status", "over"),
+    [
+        *((each, True) for each in ("Succeeded", "Failed", "Stopped", "Degraded")),
+        *((each, False) for each in ("Running", "Processing", "Unknown")),
+    ],
+)
+def test_some_states_are_an_end(status: str, over: bool) -> None:
+    assert execution(status).is_over is over
 
 
 def test_an_execution_without_details_is_still_one() -> None:
