@@ -17,6 +17,17 @@ def test_a_pod_that_waits_has_the_schedulers_message_and_the_gpus_it_asks_for() 
     assert found.job == "run-x"
 
 
+def test_a_pod_taken_away_says_why() -> None:
+    condition = {
+        "type": "DisruptionTarget",
+        "status": "True",
+        "reason": "DeletionByPodGC",
+        "message": "PodGC: node no longer exists",
+    }
+    found = pod_of(bodies.pod(phase="Failed", node="n", status={"conditions": [condition]}))
+    assert found.disruption == "DeletionByPodGC: PodGC: node no longer exists"
+
+
 @pytest.mark.parametrize(
     ("toleration", "tolerates"),
     [
