@@ -1,10 +1,10 @@
-"""What bodies of Kubernetes and ARM say, and what the scheduler and the autoscaler mean."""
+"""Bodies of Kubernetes and ARM, and messages of the scheduler, that no row of `explained`, `followed` and `placed.yaml` has."""
 
 import pytest
 
 from azure_gpu_operations.clusters import scheduling
-from azure_gpu_operations.clusters.arm_facts import cluster_of, pool_of
-from azure_gpu_operations.clusters.objects import EventSeen, Taint, events_of, job_of, node_of, pod_of, taint_of
+from azure_gpu_operations.clusters.arm_facts import cluster_of
+from azure_gpu_operations.clusters.objects import Taint, events_of, pod_of, taint_of
 from tests.operations import kubernetes_bodies as bodies
 
 
@@ -15,22 +15,6 @@ def test_a_pod_that_waits_has_the_schedulers_message_and_the_gpus_it_asks_for() 
     assert found.unschedulable.startswith("0/1 nodes")
     assert found.gpus == {"nvidia.com/gpu": 2}
     assert found.job == "run-x"
-
-
-def test_a_container_that_crashed_has_its_run_before_this_one() -> None:
-    last = {"terminated": {"exitCode": 3, "reason": "Error"}}
-    state = {
-        **bodies.waiting("CrashLoopBackOff", "back-off 10s restarting failed container"),
-        "lastState": last,
-        "restartCount": 4,
-    }
-    container = pod_of(bodies.pod(phase="Running", node="n", container=state)).containers[0]
-    assert (container.state, container.reason, container.last_exit_code, container.restarts) == (
-        "waiting",
-        "CrashLoopBackOff",
-        3,
-        4,
-    )
 
 
 def test_a_pod_taken_away_says_why() -> None:
@@ -60,20 +44,6 @@ def test_tolerations_count_as_the_scheduler_counts_them(toleration: dict[str, st
     assert pod_of(bodies.pod(tolerations=[toleration])).tolerates(Taint("sku", "gpu", "NoSchedule")) is tolerates
 
 
-def test_a_node_says_its_pool_its_size_and_what_it_offers() -> None:
-    labels = {"kubernetes.azure.com/scalesetpriority": "spot"}
-    found = node_of(bodies.node(gpus={"nvidia.com/gpu": "4", "ephemeral-storage": "1"}, taints=[bodies.GPU_TAINT], labels=labels))
-    assert (found.pool, found.size, found.region, found.is_spot) == ("t4", bodies.T4, "eastus", True)
-    assert found.gpus == {"nvidia.com/gpu": 4}
-    assert [str(taint) for taint in found.taints] == ["sku=gpu:NoSchedule"]
-
-
-def test_a_job_is_over_by_its_conditions() -> None:
-    assert job_of(bodies.job(active=1)).is_over is False
-    assert job_of(bodies.job(conditions=[bodies.complete()])).is_complete
-    assert job_of(bodies.job(conditions=[bodies.failed("DeadlineExceeded")])).failure == "DeadlineExceeded"
-
-
 def test_events_come_in_the_order_in_which_they_were_seen_last() -> None:
     found = events_of(
         [bodies.event("Pulling", "b", at="2026-11-22T10:00:31Z"), bodies.event("Scheduled", "a", at="2026-11-22T10:00:30Z")]
@@ -94,7 +64,7 @@ def test_a_taint_is_read_as_arm_writes_it(text: str, taint: Taint | None) -> Non
     assert taint_of(text) == taint
 
 
-# The messages of Kubernetes 1.36 (FitError, taint_toleration.go) and of those before, and of the cluster autoscaler.
+# The messages of Kubernetes 1.36 (FitError, taint_toleration.go) and of those before.
 def test_the_schedulers_message_is_taken_apart() -> None:
     now = (
         "0/3 nodes are available: 1 Insufficient nvidia.com/gpu, 2 node(s) had untolerated taint(s). no new claims to "
@@ -109,22 +79,6 @@ def test_the_schedulers_message_is_taken_apart() -> None:
     assert [each.taint for each in scheduling.reasons(before)] == [None, Taint("sku", "gpu", "")]
     mixed = scheduling.reasons("0/1 nodes are available: 1 Insufficient nvidia.com/mig-1g.5gb. preemption: 0/1 nodes")
     assert [each.missing for each in mixed] == ["nvidia.com/mig-1g.5gb"]
-
-
-def test_the_autoscalers_last_word_counts() -> None:
-    refused = EventSeen("NotTriggerScaleUp", "pod didn't trigger scale-up: 1 max node group size reached")
-    asked = EventSeen("TriggeredScaleUp", "pod triggered scale-up: [{aks-t4-12345678-vmss 0->1 (max: 3)}]")
-    assert scheduling.last_word([refused, asked, EventSeen("FailedScheduling", "x")]) == asked
-    found = scheduling.scale_up(asked)
-    assert found is not None
-    assert (found.pool, found.before, found.after, found.most) == ("aks-t4-12345678-vmss", 0, 1, 3)
-    assert [each.text for each in scheduling.reasons(refused.message)] == ["max node group size reached"]
-
-
-def test_a_spot_pool_has_the_taint_that_aks_gives_it_whether_or_not_arm_shows_it() -> None:
-    found = pool_of(bodies.pool(scaleSetPriority="Spot", enableAutoScaling=True, minCount=0, maxCount=3, count=0))
-    assert found.taints == ("sku=gpu:NoSchedule", "kubernetes.azure.com/scalesetpriority=spot:NoSchedule")
-    assert (found.is_spot, found.has_gpu, found.at_most) == (True, True, 3)
 
 
 def test_a_cluster_says_whether_it_is_stopped_and_how_one_gets_in() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from azure_gpu_operations.clusters.errors import ClusterError
 from azure_gpu_operations.clusters.objects import pod_of
-from azure_gpu_operations.gpu_usage import dcgm, gathering, showing, smi
+from azure_gpu_operations.gpu_usage import dcgm, showing, smi
 from azure_gpu_operations.gpu_usage.gathering import NoFiguresError, gather
 from azure_gpu_operations.gpu_usage.reading import WHOLE_GPU, GpuUse, JobUse, Reading, changes
 from tests.operations import kubernetes_bodies as bodies
@@ -197,7 +197,3 @@ def test_people_see_tables_and_programs_json(capsys: pytest.CaptureFixture[str])
     showing.show(AFTER, None, for_programs=True, on_one_line=True)
     (line,) = capsys.readouterr().out.splitlines()
     assert json.loads(line)["total"] == {"gpus": 1, "utilisation": 90, "used_mib": 5120, "total_mib": 15360}
-
-
-def test_the_exporters_of_nvidias_operator_are_known_too() -> None:
-    assert gathering.EXPORTERS == ("app.kubernetes.io/name=dcgm-exporter", "app=nvidia-dcgm-exporter")

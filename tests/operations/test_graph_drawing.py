@@ -142,7 +142,6 @@ def is_well_formed_and_whole(graph: Graph, placed: Picture) -> None:
     for box, drawn in zip(placed.boxes, root.findall(f"{NAMESPACE}g"), strict=True):
         for row in drawn.findall(f"{NAMESPACE}text")[1:]:
             assert layout.text_width("".join(row.itertext()), layout.TEXT_SIZE) <= box.width
-    assert svg.drawn(graph) == text
 
 
 def test_the_drawing_tells_every_part_and_relation_as_text() -> None:

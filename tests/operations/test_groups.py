@@ -93,10 +93,7 @@ def test_a_log_that_cannot_be_had_says_why() -> None:
     assert "no log: ContainerNotReady" in groups.render(ends)
 
 
-@pytest.mark.parametrize(("policy", "ends"), [("Never", True), ("OnFailure", True), ("Always", False)])
-def test_only_a_group_that_does_not_always_restart_runs_to_an_end(policy: str, ends: bool) -> None:
-    assert groups.runs_to_an_end({"properties": {"restartPolicy": policy}}) is ends
-
-
-def test_the_service_restarts_always_when_nothing_is_said() -> None:
-    assert groups.runs_to_an_end({"properties": {}}) is False
+@pytest.mark.parametrize(("policy", "ends"), [("Never", True), ("OnFailure", True), ("Always", False), (None, False)])
+def test_only_a_group_that_does_not_always_restart_runs_to_an_end(policy: str | None, ends: bool) -> None:
+    """The service restarts always when nothing is set."""
+    assert groups.runs_to_an_end({"properties": {"restartPolicy": policy} if policy else {}}) is ends

@@ -114,17 +114,17 @@ def test_the_key_is_nowhere_in_what_is_printed(server: Server, image: Path, caps
     assert KEY not in told.out + told.err
 
 
-def test_a_redirection_is_not_followed_with_the_key(server: Server, image: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    server.answer = lambda number: (307, b"", {"Location": server.url})
+@pytest.mark.parametrize(
+    ("status", "header", "said"),
+    [(307, "Location", "no key is sent"), (503, "Retry-After", "no instance of the deployment is ready")],
+)
+def test_a_redirection_and_a_refusal_are_not_followed_by_a_second_request(
+    server: Server, image: Path, capsys: pytest.CaptureFixture[str], status: int, header: str, said: str
+) -> None:
+    server.answer = lambda number: (status, b"", {header: server.url if status == 307 else "0"})
     assert query(server, str(image)) == 1
     assert len(server.requests) == 1
-    assert "no key is sent" in capsys.readouterr().out
-
-
-def test_nothing_is_sent_twice_when_the_server_refuses(server: Server, image: Path) -> None:
-    server.answer = lambda number: (503, b"", {"Retry-After": "0"})
-    assert query(server, str(image)) == 1
-    assert len(server.requests) == 1
+    assert said in capsys.readouterr().out
 
 
 def test_a_byte_now_and_then_has_no_more_time_than_a_request_has(

@@ -9,6 +9,7 @@ from azure_gpu_operations.retail_prices import RetailPrices, RetailPricesError
 from tests.support.retail_prices import SIX_ROWS, RetailPricesServer, row, t4
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
+Faults = list[tuple[int, dict[str, str], str]]
 D2S = "serviceName eq 'Virtual Machines' and armSkuName eq 'Standard_D2s_v3' and priceType eq 'Consumption'"
 
 
@@ -69,58 +70,39 @@ def test_a_link_to_another_server_is_not_followed(server: RetailPricesServer) ->
         client(server).rows(D2S)
 
 
-def test_a_throttled_request_waits_as_long_as_the_server_asks(server: RetailPricesServer) -> None:
-    server.rows = [row()]
-    server.faults = [(429, {"Retry-After": "17"}, "slow down"), (429, {"Retry-After": "3"}, "slow down")]
+@pytest.mark.parametrize(
+    ("faults", "pauses"),
+    [
+        ([(429, {"Retry-After": "17"}, "slow down"), (429, {"Retry-After": "3"}, "slow down")], [17.0, 3.0]),
+        ([(429, {"Retry-After": "Fri, 20 Nov 2026 12:00:45 GMT"}, "")], [45.0]),
+        ([(500, {}, ""), (503, {}, ""), (502, {}, "")], [2.0, 4.0, 8.0]),
+        ([(429, {"Retry-After": "100"}, ""), (500, {}, ""), (429, {"Retry-After": "soon"}, "")], [100.0, 4.0, 8.0]),
+    ],
+    ids=["as long as the server asks", "to a day and time", "growing", "one that was asked for doesn't lengthen the others"],
+)
+def test_what_fails_is_tried_again_after_a_pause(server: RetailPricesServer, faults: Faults, pauses: list[float]) -> None:
+    server.rows, server.faults = [row()], faults
     sleep = Sleep()
     assert len(client(server, sleep).rows(D2S)) == 1
-    assert sleep.pauses == [17.0, 3.0]
+    assert sleep.pauses == pauses
 
 
-def test_a_day_and_time_to_retry_at_is_understood(server: RetailPricesServer) -> None:
-    server.rows = [row()]
-    server.faults = [(429, {"Retry-After": "Fri, 20 Nov 2026 12:00:45 GMT"}, "")]
-    sleep = Sleep()
-    assert len(client(server, sleep).rows(D2S)) == 1
-    assert sleep.pauses == [45.0]
-
-
-def test_a_server_that_asks_for_minutes_is_left_alone(server: RetailPricesServer) -> None:
-    server.faults = [(429, {"Retry-After": "600"}, "slow down")]
-    sleep = Sleep()
-    with pytest.raises(RetailPricesError, match="asks to wait 600 seconds"):
+@pytest.mark.parametrize(
+    ("faults", "said", "asked"),
+    [
+        ([(429, {"Retry-After": "600"}, "slow down")], "asks to wait 600 seconds", 1),
+        ([(500, {}, "broken")] * 9, "5 attempts; the last: HTTP 500: broken", 5),
+        ([(400, {}, "Invalid OData parameters supplied")], "HTTP 400: Invalid OData", 1),
+    ],
+    ids=["minutes", "always", "refused"],
+)
+def test_a_server_that_asks_for_minutes_keeps_failing_or_refuses_is_left_alone(
+    server: RetailPricesServer, faults: Faults, said: str, asked: int
+) -> None:
+    server.faults, sleep = faults, Sleep()
+    with pytest.raises(RetailPricesError, match=said):
         client(server, sleep).rows(D2S)
-    assert sleep.pauses == []
-
-
-def test_failures_of_the_server_are_tried_again_with_growing_pauses(server: RetailPricesServer) -> None:
-    server.rows = [row()]
-    server.faults = [(500, {}, ""), (503, {}, ""), (502, {}, "")]
-    sleep = Sleep()
-    assert len(client(server, sleep).rows(D2S)) == 1
-    assert sleep.pauses == [2.0, 4.0, 8.0]
-
-
-def test_a_pause_that_was_asked_for_once_does_not_lengthen_the_others(server: RetailPricesServer) -> None:
-    server.rows = [row()]
-    server.faults = [(429, {"Retry-After": "100"}, ""), (500, {}, ""), (429, {"Retry-After": "soon"}, "")]
-    sleep = Sleep()
-    assert len(client(server, sleep).rows(D2S)) == 1
-    assert sleep.pauses == [100.0, 4.0, 8.0]
-
-
-def test_a_server_that_keeps_failing_is_given_up_with_its_last_answer(server: RetailPricesServer) -> None:
-    server.faults = [(500, {}, "broken")] * 9
-    with pytest.raises(RetailPricesError, match="5 attempts; the last: HTTP 500: broken"):
-        client(server).rows(D2S)
-    assert len(server.asked) == 5
-
-
-def test_a_refused_request_is_not_tried_again(server: RetailPricesServer) -> None:
-    server.faults = [(400, {}, "Invalid OData parameters supplied")]
-    with pytest.raises(RetailPricesError, match="HTTP 400: Invalid OData"):
-        client(server).rows(D2S)
-    assert len(server.asked) == 1
+    assert (len(server.asked), len(sleep.pauses)) == (asked, asked - 1)
 
 
 def test_a_server_that_cannot_be_reached_is_tried_again_and_named(server: RetailPricesServer) -> None:

@@ -21,23 +21,10 @@ def test_the_linux_price_and_the_spot_price_are_found_among_six_rows() -> None:
 
 
 def test_a_windows_product_that_ends_in_win_is_not_linux() -> None:
-    rows = decimals(
-        [
-            row(
-                productName="Virtual Machines NCCadsv5 Srs Win",
-                skuName="NCC40adsH100v5",
-                meterName="NCC40adsH100v5",
-                retailPrice=8.82,
-            ),
-            row(
-                productName="Virtual Machines NCCadsv5 Srs",
-                skuName="NCC40adsH100v5",
-                meterName="NCC40adsH100v5",
-                retailPrice=6.98,
-            ),
-            row(productName="Virtual Machines NCCadsv5 Srs", skuName="NCC40adsH100v5 Spot", meterName="x", retailPrice=1.419034),
-        ]
-    )
+    product, name = "Virtual Machines NCCadsv5 Srs", {"skuName": "NCC40adsH100v5", "meterName": "NCC40adsH100v5"}
+    spot = row(productName=product, skuName="NCC40adsH100v5 Spot", meterName="x", retailPrice=1.419034)
+    windows = row(productName=f"{product} Win", retailPrice=8.82, **name)
+    rows = decimals([windows, row(productName=product, retailPrice=6.98, **name), spot])
     assert retail_rows.on_demand(rows, TODAY).price == Decimal("6.98")
     assert retail_rows.spot(rows, TODAY).price == Decimal("1.419034")
 

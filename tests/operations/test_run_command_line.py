@@ -1,7 +1,5 @@
 """`run` where it is interrupted or fails by itself. What its command line takes and refuses is in `calls/run.yaml`."""
 
-import subprocess
-import sys
 from functools import partial
 
 import pytest
@@ -19,7 +17,6 @@ from azure_gpu_operations.run.on_job.run import JobRequest
 from azure_gpu_operations.run.protocol import Outcome
 from azure_gpu_operations.run.registry_build import BuildFailedError, cause_of
 from azure_gpu_operations.stack_view import StackView
-from tests.support.embedded import CHECKOUT
 from tests.support.scripted_runs import ScriptedRun, output_to, plan_of
 
 VIEW = StackView("dev", Connection("s"), jobs={"train": "/t"}, registry="/r")
@@ -105,14 +102,3 @@ def test_a_manual_job_has_credentials_for_the_servers_that_it_names() -> None:
     job = job_of({"id": "/t", "name": "t", "properties": {"configuration": {"registries": registries, "triggerType": "Manual"}}})
     assert job.registry_servers == {"a.azurecr.io"}
     assert job.is_manual
-
-
-@pytest.mark.slow
-def test_it_loads_without_azures_clients() -> None:
-    code = (
-        "import sys; from azure_gpu_operations.__main__ import main\n"
-        "try: main(['run', 'mnist', '--on', 'job'])\n"
-        "finally: print([m for m in sys.modules if m.startswith('azure.')])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=CHECKOUT)
-    assert done.stdout.strip() == "[]"

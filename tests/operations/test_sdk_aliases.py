@@ -26,4 +26,3 @@ def test_the_sdk_s_aliases_are_left_out_and_no_others() -> None:
         assert aliases(found) == own
         assert aliases(pulumi.ResourceOptions.merge(None, pulumi.ResourceOptions(aliases=of_sdk))) == []
     assert pulumi.ResourceOptions.merge is merge
-    assert len(aliases(pulumi.ResourceOptions.merge(None, pulumi.ResourceOptions(aliases=of_sdk)))) == 2

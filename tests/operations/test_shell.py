@@ -14,7 +14,7 @@ from unittest import mock
 import pytest
 
 from azure_gpu_operations.__main__ import main
-from azure_gpu_operations.connection import Connection, connection_from
+from azure_gpu_operations.connection import Connection
 from azure_gpu_operations.shell import cli, clouds
 from azure_gpu_operations.shell.environment import configuration_folder
 from tests.support.embedded import CHECKOUT
@@ -127,6 +127,8 @@ def test_the_cloud_is_registered_and_the_principal_signed_in_once(shell: Shell) 
     assert choose["words"][:4] == ["cloud", "set", "--name", clouds.CUSTOM_CLOUD]
     assert login["words"][:3] == ["login", "--service-principal", "--username"]
     assert account["words"][:4] == ["account", "set", "--subscription", CONNECTED["ARM_SUBSCRIPTION_ID"]]
+    assert login["given"] == SECRET, "on standard input, and in no command line"
+    assert SECRET not in json.dumps([call["words"] for call in (register, choose, login, account)]) + done.said
 
     shell.run("--", "az", "group", "list", **CONNECTED)
     assert shell.commands() == []
@@ -138,14 +140,6 @@ def test_a_folder_that_is_not_there_is_not_made(shell: Shell) -> None:
     shell.state.rmdir()
     assert shell.run("--", "true", **CONNECTED) == Done(1, f"error: folder {shell.state} not found\n")
     assert not shell.state.exists()
-
-
-def test_the_secret_is_given_on_standard_input_and_stands_in_no_command_line(shell: Shell) -> None:
-    done = shell.run("--", "true", **CONNECTED)
-    calls = shell.calls()
-    assert [call["given"] for call in calls if call["words"][0] == "login"] == [SECRET]
-    assert SECRET not in json.dumps([call["words"] for call in calls])
-    assert SECRET not in done.said
 
 
 def test_nothing_is_sent_or_installed_unasked_and_the_users_own_configuration_is_left_alone(shell: Shell) -> None:
@@ -233,17 +227,6 @@ def test_a_stack_file_that_cannot_be_read_is_said_in_a_line(shell: Shell, text: 
     assert words in done.said
     assert len(done.said.splitlines()) == 1
     assert shell.calls() == []
-
-
-def test_the_stacks_configuration_goes_before_the_environment_key_by_key() -> None:
-    configuration = {"azure-native:subscriptionId": "configured", "azure-native:metadataHost": "host:1", "azure-gpu:team": "x"}
-    assert connection_from(configuration, CONNECTED) == Connection(
-        subscription_id="configured",
-        tenant_id=CONNECTED["ARM_TENANT_ID"],
-        client_id=CONNECTED["ARM_CLIENT_ID"],
-        metadata_host="host:1",
-        disable_instance_discovery=True,
-    )
 
 
 @pytest.mark.parametrize(

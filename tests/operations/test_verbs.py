@@ -36,6 +36,17 @@ def test_only_the_module_of_the_requested_command_is_loaded() -> None:
     assert done.stdout.strip() == "['sizes.command']"
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [["sizes", "show", "nc6", "--json"], ["run", "mnist", "--on", "job"]], ids=["sizes", "run"])
+def test_what_asks_nothing_of_azure_loads_none_of_its_clients(words: list[str]) -> None:
+    code = (
+        f"import sys; from azure_gpu_operations.__main__ import main\nmain({words})\n"
+        "print([name for name in sys.modules if name.split('.')[0] in ('azure', 'msal')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=CHECKOUT)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
 def test_the_table_of_the_page_is_the_one_of_the_program() -> None:
     page = (CHECKOUT / "docs" / "commands.md").read_text(encoding="utf-8")
     assert verbs.with_table(page) == page, "run `make renew`"

@@ -234,7 +234,10 @@ def _segments(argument: str) -> list[str]:
 
 
 def _below(says: Mapping[str, Any], steps: Steps, segment: str) -> Iterator[str | int]:
-    value = value_at(_opened(says, steps), steps)
+    yield from _keys(value_at(_opened(says, steps), steps), segment)
+
+
+def _keys(value: Any, segment: str) -> Iterator[str | int]:
     if segment == "<name>":
         yield from value if isinstance(value, dict) else ()
     elif segment == "[]":
@@ -321,26 +324,17 @@ def _collect(says: Any, found: dict[str, list[Any]]) -> None:
     if not isinstance(says, dict):
         return
     for argument in arguments():
-        for at in places_quickly(argument, says):
+        for at in _standing(argument, says):
             value = value_at(says, at)
             if value not in found[argument]:
                 found[argument].append(value)
 
 
-def places_quickly(argument: str, says: Mapping[str, Any]) -> list[Steps]:
+def _standing(argument: str, says: Mapping[str, Any]) -> list[Steps]:
     """Where an argument stands, shorthands left as they are."""
     found: list[Steps] = [()]
     for segment in _segments(argument):
-        following: list[Steps] = []
-        for steps in found:
-            value = value_at(says, steps)
-            if segment == "<name>" and isinstance(value, dict):
-                following += [(*steps, each) for each in value]
-            elif segment == "[]" and isinstance(value, list):
-                following += [(*steps, each) for each in range(len(value))]
-            elif isinstance(value, dict) and segment in value:
-                following.append((*steps, segment))
-        found = following
+        found = [(*steps, each) for steps in found for each in _keys(value_at(says, steps), segment)]
     return found
 
 

@@ -9,10 +9,10 @@ import re
 import shutil
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from azure_gpu_operations.review import interruptions
 from azure_gpu_operations.review.replacements import Effect, Row, Updated
@@ -67,7 +67,7 @@ def _of_batch(numbered: Sequence[tuple[int, Change]], engine_bin: Path) -> dict[
         by_base[json.dumps(change.before, default=str)][variant] = change
     bases = {
         f"b{index:03}": Base(
-            _config(next(iter(of_base.values())).before), {key: _config(each.after) for key, each in of_base.items()}
+            configuration(next(iter(of_base.values())).before), {key: configuration(each.after) for key, each in of_base.items()}
         )
         for index, of_base in enumerate(by_base.values())
     }
@@ -78,10 +78,6 @@ def _of_batch(numbered: Sequence[tuple[int, Change]], engine_bin: Path) -> dict[
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return {numbers[variant]: outcome for variant, outcome in found.items()}
-
-
-def _config(says: Mapping[str, Any]) -> dict[str, str]:
-    return configuration(says)
 
 
 COMPONENTS = {

@@ -83,7 +83,6 @@ def rejected() -> StackReview:
 
 
 @cache
-@cache
 def _sample() -> dict[str, Any]:
     return yaml.load(TEXT.read_text(encoding="utf-8"), _Loader)
 

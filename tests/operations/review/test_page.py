@@ -203,10 +203,6 @@ def test_a_picture_is_an_image_with_its_words_beside_it() -> None:
     assert "pool train <runs> as identity" in read.text
 
 
-def test_the_same_review_is_the_same_page() -> None:
-    assert page(sample.sample()) == page(sample.sample())
-
-
 @given(st.text())
 def test_any_text_is_readable_and_stays_outside_of_the_markup(text: str) -> None:
     read = Read(f"<p>{html(text)}</p>")
