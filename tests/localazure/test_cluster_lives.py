@@ -62,6 +62,7 @@ def seen(arm: ArmHarness, step: Step, told: int) -> Step:
         "pool_shows": lambda asked: shown(f"{CLUSTER}/agentPools/{name}", asked),
         "status": lambda asked: {path: arm.get(f"{CLUSTER}/{path}".rstrip("/")).status_code for path in asked},
         "upgrades": lambda asked: {path: versions(arm.get(f"{CLUSTER}/{path}").json()["properties"]) for path in asked},
+        "names": lambda asked: {path: [each["name"] for each in arm.get(f"{CLUSTER}/{path}").json()["value"]] for path in asked},
         "told": lambda _: [" ".join(word for word in each if word != KEY) for each in arm.written.told[told:]],
         "nodes": nodes,
     }

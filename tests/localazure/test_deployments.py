@@ -12,6 +12,16 @@ SCHEMA = "https://schema.management.azure.com/schemas/2019-04-01/deploymentTempl
 IDENTITY = "Microsoft.ManagedIdentity/userAssignedIdentities"
 CONTAINER_GROUP = "Microsoft.ContainerInstance/containerGroups"
 ACCOUNT = "Microsoft.Storage/storageAccounts"
+# What fails while it runs, where a region has no capacity: what depends on nothing is judged before anything is made.
+SOLD_OUT = {
+    "type": CONTAINER_GROUP, "apiVersion": "2023-05-01", "name": "sold-out", "location": "westeurope", "dependsOn": ["fine"],
+    "properties": {
+        "osType": "Linux",
+        "containers": [
+            {"name": "main", "properties": {"image": "python:3.11", "resources": {"requests": {"cpu": 1, "memoryInGB": 1}}}}
+        ],
+    },
+}  # fmt: skip
 
 
 def template(*resources: Any, **parts: Any) -> dict[str, Any]:
@@ -199,15 +209,7 @@ def test_what_a_service_would_refuse_is_told_before_anything_is_made(azure: Embe
 def test_what_fails_while_it_runs_fails_the_deployment_and_what_depends_on_it_is_left_out(own_azure: InProcessAzure) -> None:
     own_azure.fault("capacity", location="westeurope")
     group = new_group(own_azure)
-    requests = {"requests": {"cpu": 1, "memoryInGB": 1}}
-    sold_out = {
-        "type": CONTAINER_GROUP, "apiVersion": "2023-05-01", "name": "sold-out", "location": "westeurope", "dependsOn": ["fine"],
-        "properties": {
-            "osType": "Linux",
-            "containers": [{"name": "main", "properties": {"image": "python:3.11", "resources": requests}}],
-        },
-    }  # fmt: skip
-    content = template(identity("fine"), sold_out, identity("after", dependsOn=["sold-out"]), identity("beside"))
+    content = template(identity("fine"), SOLD_OUT, identity("after", dependsOn=["sold-out"]), identity("beside"))
     ended = own_azure.finished(own_azure.put(path(group, "main"), body(content), VERSION))
     assert ended["status"] == "Failed"
     assert ended["error"]["code"] == "DeploymentFailed"

@@ -28,15 +28,11 @@ def test_a_template_makes_a_cluster_and_then_its_pool(arm: ArmHarness) -> None:
     assert [each["name"] for each in arm.get(CLUSTER).json()["properties"]["agentPoolProfiles"]] == ["system", "t4"]
 
 
-def test_the_same_template_again_changes_nothing(arm: ArmHarness) -> None:
+def test_the_same_template_again_changes_nothing_and_what_if_tells_so(arm: ArmHarness) -> None:
     for _ in range(2):
         assert deployed(arm, A_CLUSTER, {**A_POOL, **pool()})["provisioningState"] == "Succeeded"
     assert [told[1] for told in arm.written.told if told[0] == "pool"] == ["system", "t4", "t4"]
     assert len(arm.get(CLUSTER).json()["properties"]["agentPoolProfiles"]) == 2
-
-
-def test_what_if_tells_no_change_where_there_is_none(arm: ArmHarness) -> None:
-    deployed(arm, A_CLUSTER, {**A_POOL, **pool()})
 
     def told(*resources: Any) -> dict[str, str]:
         changes = arm.post(f"{DEPLOYMENT}/whatIf", body(template(*resources)), VERSION).json()["properties"]["changes"]

@@ -61,12 +61,6 @@ def test_a_null_counts_as_not_given(azure: EmbeddedAzure, group: str) -> None:
     assert "tags" not in answer.json()
 
 
-def test_delete_answers_204_where_there_is_nothing(azure: EmbeddedAzure, group: str) -> None:
-    path = f"{group}/{IDENTITIES}/trainer"
-    azure.put(path, BODY, VERSION)
-    assert [azure.delete(path, VERSION).status_code for _ in range(2)] == [200, 204]
-
-
 def test_head_says_whether_something_is_there(azure: EmbeddedAzure, group: str) -> None:
     for path, status, version in ((group, 204, GROUPS), (f"{group}x", 404, GROUPS), (f"{group}/{IDENTITIES}/no", 404, VERSION)):
         answer = azure.client.head(path, params={"api-version": version})

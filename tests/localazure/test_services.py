@@ -37,16 +37,6 @@ def test_an_identitys_ids_are_made_once(azure: EmbeddedAzure, group: str) -> Non
     assert "provisioningState" not in properties
 
 
-def test_a_role_is_assigned_to_an_identity_and_to_the_service_principal(azure: EmbeddedAzure, group: str) -> None:
-    for principal in (identity(azure, group)["properties"]["principalId"], azure.principal_id):
-        answer = assign(azure, group, principal)
-        assert answer.status_code == 201, answer.text
-        properties = answer.json()["properties"]
-        assert (properties["scope"], properties["principalId"]) == (group, principal)
-        assert properties["createdBy"] == azure.principal_id
-        assert azure.get(answer.json()["id"], "2022-04-01").json() == answer.json()
-
-
 def test_the_same_assignment_again_is_no_change_and_under_another_name_a_conflict(azure: EmbeddedAzure, group: str) -> None:
     principal, name = identity(azure, group)["properties"]["principalId"], str(uuid.uuid4())
     assert [assign(azure, group, principal, name=name).status_code for _ in range(2)] == [201, 200]

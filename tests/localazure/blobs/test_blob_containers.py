@@ -77,7 +77,9 @@ def test_there_is_no_container_without_an_account_and_no_other_blob_service(acco
     assert account.azure.put(f"{account.id}/blobServices/other", {"properties": {}}, VERSION).status_code == 400
 
 
-def test_blobs_go_with_their_account(account: Account) -> None:
+def test_blobs_and_what_the_service_was_told_go_with_their_account(account: Account) -> None:
+    service = f"{account.id}/blobServices/default"
+    assert account.azure.put(service, {"properties": {"isVersioningEnabled": True}}, VERSION).status_code == 200
     container = account.by_token().create_container("data")
     container.upload_blob("file", b"content")
     container.acquire_lease()
@@ -86,6 +88,7 @@ def test_blobs_go_with_their_account(account: Account) -> None:
     assert refusal(list, account.by_token().list_containers()) == (404, "ResourceNotFound")
     again = {"location": before["location"], "kind": before["kind"], "sku": {"name": before["sku"]["name"]}}
     account.azure.made(account.id, again, VERSION)
+    assert "isVersioningEnabled" not in account.azure.get(service, VERSION).json()["properties"]
     assert list(account.by_token().list_containers()) == []
     assert refusal(account.by_token().get_blob_client("data", "file").download_blob) == (404, "ContainerNotFound")
 

@@ -29,10 +29,6 @@ def test_a_registry_has_a_login_server_that_says_it_is_local(azure: EmbeddedAzur
     assert found["sku"] == {"name": "Basic", "tier": "Basic"}
 
 
-def test_the_version_that_the_azure_cli_sends_is_served(azure: EmbeddedAzure, registry: Registry) -> None:
-    assert azure.get(registry.id, "2026-09-01-preview").status_code == 200
-
-
 def test_a_registrys_name_is_unique_in_all_of_azure(azure: EmbeddedAzure, registry: Registry) -> None:
     name = registry.id.rsplit("/", 1)[-1]
     other = f"{new_group(azure)}/providers/Microsoft.ContainerRegistry/registries/{name.upper()}"
@@ -94,24 +90,3 @@ def test_values_of_secret_arguments_are_shown_by_list_details_alone(azure: Embed
     assert "s3cret" not in azure.get(path, TASK_RUN).text
     details = azure.post(f"{path}/listDetails", TASK_RUN).raise_for_status().json()
     assert details["properties"]["runRequest"]["arguments"] == arguments
-
-
-def test_an_image_is_gone_with_its_registry(azure: EmbeddedAzure, group: str) -> None:
-    name = f"reg{uuid.uuid4().hex[:10]}"
-    first = Registry(azure, group, name)
-    first.build("hello", "hello:1")
-    azure.finished(azure.delete(first.id, REGISTRY).raise_for_status())
-    again = Registry(azure, group, name)
-    again.allow_pull()
-    properties = {
-        "osType": "Linux",
-        "containers": [
-            {
-                "name": "main",
-                "properties": {"image": f"{again.server}/hello:1", "resources": {"requests": {"cpu": 1, "memoryInGB": 1}}},
-            }
-        ],
-    }
-    path = f"{group}/providers/Microsoft.ContainerInstance/containerGroups/one"
-    answer = azure.put(path, {"location": "westeurope", "properties": properties}, "2023-05-01")
-    assert answer.json()["error"]["code"] == "InaccessibleImage"

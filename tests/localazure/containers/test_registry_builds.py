@@ -10,6 +10,7 @@ import pytest
 from azure_gpu.formats.build_context import context_hash
 from tests.localazure.containers.conftest import DOCKERFILE, write_workload
 from tests.localazure.containers.sdk import TASK_RUN, Registry
+from tests.localazure.containers.test_registries import run_of
 from tests.localazure.containers.test_uploaded_builds import archive, ended, log_of, run_of as run_by_id, schedule, upload
 from tests.support.embedded import EmbeddedAzure, ServedAzure, until
 
@@ -42,10 +43,6 @@ def registry(azure: EmbeddedAzure, group: str) -> Registry:
 @pytest.fixture
 def name() -> str:
     return f"up-{uuid.uuid4().hex[:8]}"
-
-
-def run_of(registry: Registry, name: str = "build-one") -> dict:
-    return registry.azure.get(f"{registry.id}/taskRuns/{name}", TASK_RUN).raise_for_status().json()["properties"]
 
 
 def test_a_run_builds_the_image_and_tells_its_digest(azure: EmbeddedAzure, registry: Registry, checkout: Path) -> None:

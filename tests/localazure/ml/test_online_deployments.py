@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -86,18 +85,6 @@ def test_the_inference_server_answers_with_model_code_and_variables(both: Endpoi
     assert "Downloaded 1 files of the model" in both.log("blue", containerType="StorageInitializer")
 
 
-def test_a_container_that_refuses_a_request_is_a_model_error_and_the_next_is_answered(both: Endpoint) -> None:
-    both.share(blue=100)
-    with both.client() as client:
-        failed = client.post(both.uri, json={"raise": True})
-        assert (failed.status_code, failed.headers["ms-azureml-model-error-statuscode"]) == (424, "500")
-        broken = client.post(both.uri, content=b"{", headers={"content-type": "application/json"})
-        assert broken.status_code == 424
-        assert client.put(both.uri).headers["ms-azureml-model-error-statuscode"] == "405"
-        assert scored(client, both)["answer"] == "blue"
-    assert "told to fail in run" in both.log("blue")
-
-
 def test_mirroring_doubles_the_load_of_half_the_requests_and_changes_no_answer(both: Endpoint) -> None:
     both.share(blue=100)
     before = both.log("green").count('"POST /score HTTP')
@@ -177,25 +164,16 @@ def test_a_failed_update_leaves_the_deployment_serving_and_says_why(both: Endpoi
         assert scored(client, both)["answer"] == "blue"
 
 
-def test_a_slow_model_is_given_up_and_too_many_requests_are_turned_away(world: World) -> None:
+def test_clients_that_went_away_keep_no_places(world: World) -> None:
     one = world.endpoint()
     one.deploy("blue", requestSettings={"requestTimeout": "PT1S"})
     one.share(blue=100)
     key = one.keys()["primaryKey"]
-
-    def ask(_: int) -> int:
-        with one.client(key) as client:
-            return client.post(one.uri, json={"sleep": 0.4}).status_code
-
-    with ThreadPoolExecutor(6) as pool:
-        assert Counter(pool.map(ask, range(6))) == {200: 2, 429: 4}
-    with one.client(key) as client:
-        answer = client.post(one.uri, json={"sleep": 1.5})
-        assert (answer.status_code, answer.json()["error"]["code"]) == (408, "ScoreRequestTimeout")
     for _ in range(2):  # all that the deployment takes
         with one.client(key) as client, pytest.raises(httpx.ReadTimeout):
             client.post(one.uri, json={"sleep": 0.9}, timeout=httpx.Timeout(10, read=0.05))
-    until(lambda: ask(0) != 429, "clients that went away keep no places", 0.4)
+    with one.client(key) as client:
+        until(lambda: client.post(one.uri, json={"sleep": 0.4}).status_code != 429, "a place is free", 0.4)
 
 
 def test_a_token_of_the_endpoint_and_one_of_entra_open_it(world: World, both: Endpoint) -> None:

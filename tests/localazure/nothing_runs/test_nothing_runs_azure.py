@@ -49,13 +49,6 @@ def test_a_build_succeeds_at_once_with_tag_and_digest(azure: EmbeddedAzure, grou
     assert group_state(create(azure, group, "one", group_body(registry, container(by_digest)))) == "Stopped"
 
 
-def test_who_may_not_pull_is_refused_as_ever(azure: EmbeddedAzure, group: str) -> None:
-    registry = Registry(azure, group, f"reg{uuid.uuid4().hex[:10]}")
-    body = group_body(registry, container(f"{registry.server}/any:1"))
-    refused = azure.put(group_path(group, "one"), body, GROUP)
-    assert refused.json()["error"]["code"] == "InaccessibleImage"
-
-
 def test_a_container_group_is_there_and_stopped(azure: EmbeddedAzure, group: str) -> None:
     first = container("ghcr.io/somebody/of-a-registry-out-of-reach:1")
     made = create(azure, group, "one", group_body(None, first, initContainers=[]))

@@ -10,6 +10,7 @@ from pulumi.runtime.proto import provider_pb2
 
 from localazure.plugin.wire import UNKNOWN, from_struct, to_struct
 from tests.localazure.plugin.conftest import HOST, SUBSCRIPTION, AzureEngine, connection, failure
+from tests.localazure.test_deployments import SOLD_OUT, body, identity, template
 from tests.support.batch_bodies import put_identity
 from tests.support.in_process import InProcessAzure
 from tests.support.provider_calls import details_of, left_behind, metadata_of
@@ -59,49 +60,21 @@ def containers_with(group: str, identity: str) -> Inputs:
     }
 
 
-FIRST = {
-    "type": "Microsoft.ManagedIdentity/userAssignedIdentities",
-    "apiVersion": "2023-01-31",
-    "name": "first",
-    "location": "westeurope",
-}
-SOLD_OUT = {
-    "type": "Microsoft.ContainerInstance/containerGroups",
-    "dependsOn": ["first"],  # refused by the template's check otherwise
-    "apiVersion": "2023-05-01",
-    "name": "sold-out",
-    "location": "westeurope",
-    "properties": {
-        "osType": "Linux",
-        "containers": [
-            {
-                "name": "main",
-                "properties": {"image": "python:3.11", "resources": {"requests": {"cpu": 1, "memoryInGB": 1}}},
-            }
-        ],
-    },
-}
-
-
-def deployment_of(group: str, resource: dict[str, Any]) -> Inputs:
-    schema = "https://schema.management.azure.com/schemas/2019-04-01/deploymentTemplate.json#"
-    template = {"$schema": schema, "contentVersion": "1.0.0.0", "resources": [FIRST, resource]}
-    return {
-        "resourceGroupName": group.rsplit("/", 1)[1],
-        "deploymentName": "main",
-        "properties": {"mode": "Incremental", "template": template},
-    }
+def deployment_of(group: str, **changed: Any) -> Inputs:
+    """A deployment whose second resource is made after its first."""
+    named = {"resourceGroupName": group.rsplit("/", 1)[1], "deploymentName": "main"}
+    return {**named, **body(template(identity("fine"), {**SOLD_OUT, **changed}))}
 
 
 def test_a_created_resource_is_put_in_arms_form_and_kept_in_the_sdks(
     engine: AzureEngine, group: str, container_inputs: Inputs
 ) -> None:
     created = engine.create(CONTAINERS, container_inputs)
-    (body,) = engine.sent("PUT")
-    cpu = body["properties"]["containers"][0]["properties"]["resources"]["requests"]["cpu"]
+    (sent,) = engine.sent("PUT")
+    cpu = sent["properties"]["containers"][0]["properties"]["resources"]["requests"]["cpu"]
     assert (cpu, type(cpu)) == (4, int)
-    (identity,) = container_inputs["identity"]["userAssignedIdentities"]
-    assert body["identity"]["userAssignedIdentities"] == {identity: {}}
+    (attached,) = container_inputs["identity"]["userAssignedIdentities"]
+    assert sent["identity"]["userAssignedIdentities"] == {attached: {}}
     outputs = from_struct(created.properties)
     assert created.id == f"{group}/providers/Microsoft.ContainerInstance/containerGroups/cg"
     assert outputs["containers"][0]["image"] == "python:3.11"
@@ -159,7 +132,7 @@ def test_a_preview_sends_nothing_and_marks_what_azure_will_set_as_unknown(offlin
 
 
 def test_a_refusal_is_told_in_azures_form_with_its_details(engine: AzureEngine, group: str) -> None:
-    refused = failure(engine.create, DEPLOYMENT, deployment_of(group, {**SOLD_OUT, "apiVersion": "1"}))
+    refused = failure(engine.create, DEPLOYMENT, deployment_of(group, apiVersion="1"))
     assert details_of(refused).startswith('Status=400 Code="InvalidTemplateDeployment" Message="')
     assert "NoRegisteredProviderFound" in details_of(refused)
     assert "grpc-status-details-bin" not in metadata_of(refused), "nothing is left behind"
@@ -223,7 +196,7 @@ def test_an_operation_that_fails_leaves_a_partial_resource_with_azures_reason(
     engine: AzureEngine, azure: InProcessAzure, group: str
 ) -> None:
     azure.fault("capacity", location="westeurope")
-    failed = left_behind(failure(engine.create, DEPLOYMENT, deployment_of(group, SOLD_OUT)))
+    failed = left_behind(failure(engine.create, DEPLOYMENT, deployment_of(group)))
     assert failed.id.endswith("/deployments/main")
     assert 'Code="DeploymentFailed"' in failed.reasons[0]
     assert from_struct(failed.properties)["properties"]["provisioningState"] == "Failed"
@@ -231,7 +204,7 @@ def test_an_operation_that_fails_leaves_a_partial_resource_with_azures_reason(
 
 def test_cancelling_ends_the_wait_and_keeps_the_resource(engine: AzureEngine, group: str) -> None:
     engine.time.waited = lambda _: engine.stub.Cancel(Empty())
-    assert left_behind(failure(engine.create, DEPLOYMENT, deployment_of(group, SOLD_OUT))).id.endswith("/deployments/main")
+    assert left_behind(failure(engine.create, DEPLOYMENT, deployment_of(group))).id.endswith("/deployments/main")
 
 
 def test_an_operation_that_takes_longer_than_the_resources_timeout_leaves_a_partial_resource(
@@ -239,7 +212,7 @@ def test_an_operation_that_takes_longer_than_the_resources_timeout_leaves_a_part
 ) -> None:
     send, running = engine.answer, httpx.Response(200, json={"status": "Running"})
     engine.answer = lambda request: running if "/operationStatuses/" in request.url.path else send(request)
-    properties = to_struct(deployment_of(group, SOLD_OUT))
+    properties = to_struct(deployment_of(group))
     request = provider_pb2.CreateRequest(urn=engine.urn(DEPLOYMENT), properties=properties, timeout=600)
     assert "within the resource's timeout" in left_behind(failure(engine.stub.Create, request)).reasons[0]
     assert engine.time.now == 600

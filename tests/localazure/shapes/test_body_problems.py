@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from azure_gpu.formats.azure_types import (
-    ALL,
     CONTAINER_GROUP,
     JOB,
     MANAGED_ENVIRONMENT,
@@ -15,16 +14,7 @@ from azure_gpu.formats.azure_types import (
     TASK_RUN,
     AzureType,
 )
-from localazure.shapes import (
-    api_versions,
-    arm_shape,
-    body_problems,
-    default_api_version,
-    from_arm,
-    to_arm,
-    without_read_only,
-    without_secrets,
-)
+from localazure.shapes import api_versions, arm_shape, body_problems, from_arm, to_arm, without_read_only, without_secrets
 
 REGISTRY_BODY: dict[str, Any] = {"location": "westeurope", "sku": {"name": "Basic"}, "properties": {"adminUserEnabled": False}}
 
@@ -104,29 +94,6 @@ def test_secrets_and_what_the_service_sets_can_be_taken_out() -> None:
     kept = without_read_only(shape, body)["properties"]
     assert "provisioningState" not in kept
     assert "instanceView" not in kept["containers"][0]["properties"]
-
-
-# Read in the package's documentation; the engine-side facts name the same.
-@pytest.mark.parametrize(
-    ("arm_type", "version"),
-    [
-        ("Microsoft.ContainerInstance/containerGroups", "2024-05-01-preview"),
-        ("Microsoft.Resources/resourceGroups", "2024-03-01"),
-        ("Microsoft.Storage/storageAccounts", "2024-01-01"),
-        ("Microsoft.OperationalInsights/workspaces", "2023-09-01"),
-        ("Microsoft.ContainerRegistry/registries", "2023-01-01-preview"),
-        ("Microsoft.ContainerRegistry/registries/taskRuns", "2019-06-01-preview"),
-        ("Microsoft.ManagedIdentity/userAssignedIdentities", "2023-01-31"),
-        ("Microsoft.Authorization/roleAssignments", "2022-04-01"),
-        ("Microsoft.App/managedEnvironments", "2025-02-02-preview"),
-        ("Microsoft.App/jobs", "2025-02-02-preview"),
-        ("Microsoft.Insights/diagnosticSettings", "2021-05-01-preview"),
-    ],
-)
-def test_the_default_api_version_is_the_sdks(arm_type: str, version: str) -> None:
-    (azure_type,) = (each for each in ALL if each.arm_type == arm_type)
-    assert default_api_version(azure_type) == version
-    assert version in api_versions(azure_type)
 
 
 def test_every_api_version_is_written_as_arm_writes_it() -> None:

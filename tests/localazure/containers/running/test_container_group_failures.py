@@ -58,7 +58,7 @@ def test_no_right_to_pull_any_more(azure: EmbeddedAzure, group: str, own: Regist
     assert group_state(show(azure, group, "one")) == "Pending"
 
 
-def test_an_image_that_was_removed_after_the_groups_creation(azure: EmbeddedAzure, group: str, own: Registry) -> None:
+def test_an_image_that_went_with_its_registry_after_the_groups_creation(azure: EmbeddedAzure, group: str, own: Registry) -> None:
     create(azure, group, "one", group_body(own, container(f"{own.server}/hello:1")))
     wait_for(azure, group, "one", "Succeeded")
     azure.delete(own.id, "2023-01-01-preview").raise_for_status()
@@ -67,6 +67,10 @@ def test_an_image_that_was_removed_after_the_groups_creation(azure: EmbeddedAzur
     assert event["message"].startswith(f'Failed to pull image "{own.server}/hello:1": ')
     told = [one for one in of_group(azure, group) if one["operationName"]["value"].endswith("/containerGroups/start/action")]
     assert "InaccessibleImage" in told[0]["properties"]["statusMessage"]
+    Registry(azure, group, own.id.rsplit("/", 1)[1]).allow_pull()
+    start_fails(azure, group)
+    (event,) = [one for one in container_view(show(azure, group, "one"))["events"] if one["name"] == "Failed"]
+    assert "has no image hello:1" in event["message"], "it is gone with its registry"
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc, which this system lacks")
