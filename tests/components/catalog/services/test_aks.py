@@ -1,18 +1,15 @@
 """What AKS takes as GPU pools. Expectations are literals of Microsoft's pages and lists, not what the catalog says."""
 
 import csv
-from datetime import date
 from pathlib import Path
 from typing import Any
 
-from azure_gpu.catalog.problems import errors
-from azure_gpu.catalog.services.aks import pool_rules, pools, sizes as aks_sizes
+from azure_gpu.catalog.services.aks import pool_rules, sizes as aks_sizes
 from azure_gpu.catalog.services.aks.pool import PoolRequest, Spot
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import Size
 from tests.components.tables import of_table
 
-TODAY = date(2026, 11, 20)
 EVERY_FEATURE = frozenset({"AKSInfinibandSupport", "WindowsGPUPreview", "ManagedGPUExperiencePreview"})
 FACTS = Path(__file__).parents[3] / "data" / "gpu_sizes.csv"
 
@@ -54,17 +51,3 @@ def test_what_an_existing_pool_keeps_for_good() -> None:
     paths = [problem.path.removeprefix("gpu_pools.gpu.") for problem in pool_rules.changes(before, after)]
     assert paths == ["size", "driver", "mig_profile", "spot"], "taints are changed in place"
     assert list(pool_rules.changes(before, pool(node_count=5, autoscaler=True, max_count=9, tags={"a": "b"}))) == []
-
-
-def test_all_problems_come_at_once() -> None:
-    request = pool(
-        "Standard_ND96isr_MI300X_v5",
-        name="Much-Too-Long-Name",
-        kubernetes_version="1.28",
-        mig_profile="MIG1g",
-        spot=Spot(max_price=0.123456),
-        mode="System",
-        tags={"SkipGPUDriverInstall": "true"},
-    )
-    found = {problem.path.removeprefix("gpu_pools.gpu.") for problem in errors(pools.check(request, TODAY))}
-    assert found == {"name", "kubernetes_version", "mig_profile", "spot.max_price", "mode", "tags", "driver"}
