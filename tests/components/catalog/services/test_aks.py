@@ -6,28 +6,21 @@ from typing import Any
 
 from azure_gpu.catalog.services.aks import pool_rules, sizes as aks_sizes
 from azure_gpu.catalog.services.aks.pool import PoolRequest, Spot
-from azure_gpu.catalog.sizes import SIZES
-from azure_gpu.catalog.sizes.model import Size
+from tests.components.catalog.rule_tables import size_of
 from tests.components.tables import of_table
 
 EVERY_FEATURE = frozenset({"AKSInfinibandSupport", "WindowsGPUPreview", "ManagedGPUExperiencePreview"})
 FACTS = Path(__file__).parents[3] / "data" / "gpu_sizes.csv"
 
 
-def size(name: str) -> Size:
-    found = SIZES.find(name)
-    assert found is not None, name
-    return found
-
-
 def pool(size_name: str = "Standard_NC4as_T4_v3", /, **changed: Any) -> PoolRequest:
     values: dict[str, Any] = {"name": "gpu", "features": EVERY_FEATURE, **changed}
-    return PoolRequest(path="gpu_pools.gpu", size=size(size_name) if size_name else None, **values)
+    return PoolRequest(path="gpu_pools.gpu", size=size_of(size_name) if size_name else None, **values)
 
 
 @of_table("name", "image", "version")
 def test_each_size_gets_its_driver(name: str, image: str, version: str) -> None:
-    row = aks_sizes.listing(size(name))
+    row = aks_sizes.listing(size_of(name))
     assert row is not None
     assert row.driver is not None
     assert (row.driver.name, row.driver.version) == (image, version)
@@ -39,7 +32,7 @@ def test_the_drivers_are_those_of_the_table_of_facts() -> None:
         rows = [row for row in csv.DictReader(lines) if row["aks_driver"] in images]
     assert {row["aks_driver"] for row in rows} == images.keys()
     for row in rows:
-        listed = aks_sizes.listing(size(row["size_name"]))
+        listed = aks_sizes.listing(size_of(row["size_name"]))
         assert listed is not None, row["size_name"]
         assert listed.driver is not None, row["size_name"]
         assert listed.driver.name == images[row["aks_driver"]], row["size_name"]
