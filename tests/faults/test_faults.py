@@ -1,4 +1,4 @@
-"""The campaign of faults in small: drawn evenly, judged strictly, and survived. All of it is `make faults`."""
+"""The campaign of faults in small: judged strictly, and survived. All of it is `make faults`."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""How a state is recorded: what stays in it, what is replaced, and that a fresh one plans nothing either."""
+"""How a state is recorded: which secrets are replaced, and that a fresh one plans nothing either."""
 
 import base64
 import json

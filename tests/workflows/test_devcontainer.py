@@ -1,4 +1,4 @@
-"""The development container: pinned, by keys that its specification has, and set up by the project's make targets."""
+"""The development container: pinned, and set up by the project's make targets."""
 
 import json
 import re

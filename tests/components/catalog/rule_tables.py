@@ -143,14 +143,14 @@ def _built_of_class(hint: Any, value: Any) -> Any:
     return value
 
 
-def _size(name: str) -> Size:
+def size_of(name: str) -> Size:
     size = SIZES.find(name)
     assert size is not None, name
     return size
 
 
-def _gpu(size: str) -> Gpu:
-    gpu = _size(size).gpu
+def gpu_of(size: str) -> Gpu:
+    gpu = size_of(size).gpu
     assert gpu is not None, size
     return gpu
 
@@ -160,8 +160,8 @@ _SCALARS: dict[Any, Callable[[Any], Any]] = {
     timedelta: lambda value: timedelta(seconds=value),
     Decimal: Decimal,
     Fraction: Fraction,
-    Size: _size,
-    Gpu: _gpu,
+    Size: size_of,
+    Gpu: gpu_of,
     ImageReference: lambda value: ImageReference(*value.split("/")),
 }
 

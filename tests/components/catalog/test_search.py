@@ -12,7 +12,8 @@ from azure_gpu.catalog.prices import PriceBook, packaged
 from azure_gpu.catalog.search import SearchResult, SizeQuery
 from azure_gpu.catalog.size_use import TAKES_SIZES, Service
 from azure_gpu.catalog.sizes import SIZES
-from azure_gpu.catalog.sizes.model import Driver, Size, Vendor
+from azure_gpu.catalog.sizes.model import Driver, Vendor
+from tests.components.catalog.rule_tables import size_of
 
 TODAY = date(2026, 11, 21)
 
@@ -21,12 +22,6 @@ SPOT = """size,region,usd_hour,usd_hour_spot,as_of,source
 Standard_NC16as_T4_v3,eastus,1.2,0.5,2026-06-18,api
 Standard_NC64as_T4_v3,eastus,4.3,0.4,2026-06-18,api
 """
-
-
-def size(name: str) -> Size:
-    found = SIZES.find(name)
-    assert found is not None
-    return found
 
 
 def ask(wish: SizeQuery, as_of: date = TODAY) -> SearchResult:
@@ -56,7 +51,7 @@ def test_at_least_two_come_cheapest_first() -> None:
 
 
 def test_what_replaces_nc24rs_v3_for_rdma() -> None:
-    answer = ask(search.like(size("nc24rs_v3"), SizeQuery(rdma=True)))
+    answer = ask(search.like(size_of("nc24rs_v3"), SizeQuery(rdma=True)))
     assert set(names(answer)) == {
         "Standard_ND40rs_v2",
         "Standard_ND96asr_v4",
@@ -150,7 +145,7 @@ def test_an_arm_processor_is_remarked() -> None:
 
 
 def test_what_replaces_a_machine_for_mpi_is_one_with_infiniband_and_without_gpus() -> None:
-    answer = ask(search.like(size("Standard_HC44rs"), SizeQuery()))
+    answer = ask(search.like(size_of("Standard_HC44rs"), SizeQuery()))
     assert "Standard_HB120rs_v3" in names(answer)
     assert "Standard_ND96asr_v4" not in names(answer)
     assert "Standard_NC4as_T4_v3" not in names(answer)
@@ -158,11 +153,11 @@ def test_what_replaces_a_machine_for_mpi_is_one_with_infiniband_and_without_gpus
 
 
 def test_a_gpu_that_is_asked_for_in_place_of_a_machine_for_mpi_is_found() -> None:
-    assert "Standard_NC4as_T4_v3" in names(ask(search.like(size("Standard_HC44rs"), SizeQuery(gpu="T4"))))
+    assert "Standard_NC4as_T4_v3" in names(ask(search.like(size_of("Standard_HC44rs"), SizeQuery(gpu="T4"))))
 
 
 def test_what_replaces_a_size_has_at_least_the_memory_on_each_gpu() -> None:
-    answer = ask(search.like(size("Standard_NC24ads_A100_v4"), SizeQuery()))
+    answer = ask(search.like(size_of("Standard_NC24ads_A100_v4"), SizeQuery()))
     assert "Standard_NC40ads_H100_v5" in names(answer)
     assert reasons(answer, "Standard_NC4as_T4_v3") == "each of its GPUs has 16 GiB, not 80"
 

@@ -15,6 +15,7 @@ from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.lookup import Sizes
 from azure_gpu.catalog.sizes.model import Driver, Size, Vendor
 from azure_gpu.catalog.successors import Successor
+from tests.components.catalog.rule_tables import size_of
 from tests.support.rows import each_row
 
 TODAY = date(2026, 11, 21)
@@ -22,12 +23,6 @@ TODAY = date(2026, 11, 21)
 with (Path(__file__).parents[2] / "data" / "gpu_sizes.csv").open(encoding="utf-8", newline="") as lines:
     NAMES = {row["size_name"] for row in csv.DictReader(lines)}
 OF_THE_DAY = Sizes([size for size in SIZES if size.name in NAMES])
-
-
-def size_of(name: str) -> Size:
-    size = SIZES.find(name)
-    assert size is not None
-    return size
 
 
 def proposed(name: str, as_of: date = TODAY, region: str = "westeurope") -> list[Successor]:

@@ -1,17 +1,19 @@
 """Shipyard's autoscale scenarios: by name where there is one that does the same, else as a formula that gives the same nodes."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+import yaml
 
 from azure_gpu.catalog.problems import Problem, errors
 from azure_gpu.formats.autoscale_formula import evaluate, formula_problems, parse
 from azure_gpu.formats.left import Left
 from azure_gpu.formats.shipyard import files
 from azure_gpu.formats.shipyard.pool_settings import settings_of
+from tests.components.tables import of_table
 from tests.support.measured import Measured, steady
-from tests.support.rows import each_row
 
 POOL = """\
 pool_specification:
@@ -24,13 +26,15 @@ pool_specification:
     evaluation_interval: 00:05:00
     scenario:
 """
-MONDAY_NOON = datetime(2026, 11, 23, 12, tzinfo=UTC)
-MONDAY_EVENING = datetime(2026, 11, 23, 18, tzinfo=UTC)
-SATURDAY = datetime(2026, 11, 21, 12, tzinfo=UTC)
-SUNDAY = datetime(2026, 11, 22, 12, tzinfo=UTC)
+NOWS = {
+    "monday noon": datetime(2026, 11, 23, 12, tzinfo=UTC),
+    "monday evening": datetime(2026, 11, 23, 18, tzinfo=UTC),
+    "saturday": datetime(2026, 11, 21, 12, tzinfo=UTC),
+    "sunday": datetime(2026, 11, 22, 12, tzinfo=UTC),
+}
 
 
-def read(scenario: str, least: tuple[int, int] = (0, 0)) -> tuple[dict[str, Any], list[Left], list[Problem]]:
+def read(scenario: str, least: Sequence[int] = (0, 0)) -> tuple[dict[str, Any], list[Left], list[Problem]]:
     text = POOL.replace("DEDICATED", str(least[0])).replace("SPOT", str(least[1]))
     text += "\n".join("      " + line for line in scenario.splitlines()) + "\n"
     found, problems = files.read([("pool.yaml", text)])
@@ -39,7 +43,7 @@ def read(scenario: str, least: tuple[int, int] = (0, 0)) -> tuple[dict[str, Any]
     return pool.settings.get("autoscale", {}), pool.left, pool.problems
 
 
-def autoscale(scenario: str, least: tuple[int, int] = (0, 0)) -> dict[str, Any]:
+def autoscale(scenario: str, least: Sequence[int] = (0, 0)) -> dict[str, Any]:
     settings, _, problems = read(scenario, least)
     assert problems == []
     assert settings.pop("interval_minutes") == 5
@@ -57,86 +61,14 @@ def nodes(formula: str, now: datetime, tasks: int = 0) -> tuple[float, float]:
     return result.dedicated, result.spot
 
 
-@pytest.mark.parametrize(
-    ("scenario", "least", "expected"),
-    [
-        (
-            "name: pending_tasks\nmaximum_vm_count: {dedicated: 16}",
-            (0, 0),
-            {"scenario": "pending_tasks", "max_nodes": 16},
-        ),
-        (
-            "name: pending_tasks\nmaximum_vm_count: {dedicated: 0, low_priority: 8}",
-            (0, 1),
-            {"scenario": "pending_tasks", "max_nodes": 8, "min_nodes": 1, "spot": True},
-        ),
-        (
-            "name: active_tasks\nmaximum_vm_count: {dedicated: 4}",
-            (1, 0),
-            {"scenario": "pending_tasks", "max_nodes": 4, "min_nodes": 1},
-        ),
-        (
-            "name: pending_tasks\nmaximum_vm_count: {dedicated: 8, low_priority: 8}\nbias_node_type: low_priority",
-            (0, 0),
-            {"scenario": "spot_fallback", "max_nodes": 8},
-        ),
-        (
-            "name: workday\nmaximum_vm_count: {dedicated: 4}",
-            (0, 0),
-            {"scenario": "workday", "max_nodes": 4, "day_begins": 8, "day_ends": 18},
-        ),
-        (
-            "name: workday\nmaximum_vm_count: {dedicated: 4}\ntime_ranges: {work_hours: {start: 6, end: 21}}",
-            (0, 0),
-            {"scenario": "workday", "max_nodes": 4, "day_begins": 6, "day_ends": 22},
-        ),
-    ],
-    ids=["pending", "pending on Spot", "active", "Spot first", "workday", "workday with hours"],
-)
-def test_a_scenario_of_the_same_kind_is_taken_by_name(scenario: str, least: tuple[int, int], expected: dict[str, Any]) -> None:
-    assert autoscale(scenario, least) == expected
+@of_table("scenario", "least", "expected")
+def test_a_scenario_of_the_same_kind_is_taken_by_name(scenario: Any, least: list[int], expected: dict[str, Any]) -> None:
+    assert autoscale(yaml.safe_dump(scenario), least) == expected
 
 
-@each_row(
-    ("scenario", "least", "now", "expected"),
-    [
-        ("name: weekday\nmaximum_vm_count: {dedicated: 4, low_priority: 2}", (1, 0), MONDAY_NOON, (4, 2)),
-        ("name: weekday\nmaximum_vm_count: {dedicated: 4, low_priority: 2}", (1, 0), SUNDAY, (1, 0)),
-        ("name: weekend\nmaximum_vm_count: {dedicated: 4}", (0, 0), SUNDAY, (4, 0)),
-        ("name: weekend\nmaximum_vm_count: {dedicated: 4}", (0, 0), SATURDAY, (4, 0)),
-        ("name: weekend\nmaximum_vm_count: {dedicated: 4}", (0, 0), MONDAY_NOON, (0, 0)),
-        (
-            "name: weekday\nmaximum_vm_count: {dedicated: 4, low_priority: 2}\nbias_node_type: dedicated",
-            (0, 1),
-            MONDAY_NOON,
-            (4, 1),
-        ),
-        ("name: workday\nmaximum_vm_count: {dedicated: 4, low_priority: 2}", (0, 0), MONDAY_NOON, (4, 2)),
-        ("name: workday\nmaximum_vm_count: {dedicated: 4, low_priority: 2}", (0, 0), MONDAY_EVENING, (0, 0)),
-        (
-            "name: workday\nmaximum_vm_count: {dedicated: 4}\ntime_ranges: {weekdays: {start: 2, end: 6}}",
-            (0, 0),
-            SATURDAY,
-            (4, 0),
-        ),
-        (
-            "name: workday_with_offpeak_max_low_priority\nmaximum_vm_count: {dedicated: 4, low_priority: 9}",
-            (1, 0),
-            MONDAY_NOON,
-            (4, 9),
-        ),
-        (
-            "name: workday_with_offpeak_max_low_priority\nmaximum_vm_count: {dedicated: 4, low_priority: 9}",
-            (1, 0),
-            SUNDAY,
-            (1, 9),
-        ),
-    ],
-)
-def test_any_other_is_a_formula_that_gives_the_same_nodes(
-    scenario: str, least: tuple[int, int], now: datetime, expected: tuple[int, int]
-) -> None:
-    assert nodes(autoscale(scenario, least)["formula"], now) == expected
+@of_table("scenario", "least", "now", "expected")
+def test_any_other_is_a_formula_that_gives_the_same_nodes(scenario: Any, least: list[int], now: str, expected: list[int]) -> None:
+    assert nodes(autoscale(yaml.safe_dump(scenario), least)["formula"], NOWS[now]) == tuple(expected)
 
 
 @pytest.mark.parametrize(
@@ -153,7 +85,7 @@ def test_any_other_is_a_formula_that_gives_the_same_nodes(
 )
 def test_both_kinds_of_nodes_by_tasks_are_a_formula(bias: str, tasks: int, expected: tuple[int, int]) -> None:
     settings = autoscale(f"name: pending_tasks\nmaximum_vm_count: {{dedicated: 4, low_priority: 8}}\nbias_node_type: {bias}")
-    assert nodes(settings["formula"], MONDAY_NOON, tasks) == expected
+    assert nodes(settings["formula"], NOWS["monday noon"], tasks) == expected
 
 
 def test_a_formula_is_taken_as_it_is_and_the_scenario_beside_it_told() -> None:

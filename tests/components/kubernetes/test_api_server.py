@@ -11,20 +11,15 @@ import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
 from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
 from urllib.response import addinfourl
 
 import pytest
+import trustme
 import yaml
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 from azure_gpu.kubernetes.api_server import (
     LoginFailedError,
@@ -193,27 +188,13 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[ThreadingHTTPServer]:
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "cluster")])
-    now = datetime.now(UTC)
-    certificate = (
-        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(IPv4Address("127.0.0.1"))]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    pem = certificate.public_bytes(serialization.Encoding.PEM)
-    pair = tmp_path / "pair.pem"
-    private = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    pair.write_bytes(pem + private)
+def server() -> Iterator[ThreadingHTTPServer]:
+    authority = trustme.CA()
     made = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
     tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    tls.load_cert_chain(pair)
+    authority.issue_cert("127.0.0.1").configure_cert(tls)
     made.socket = tls.wrap_socket(made.socket, server_side=True)
-    made.certificate = base64.b64encode(pem).decode()  # type: ignore[attr-defined]
+    made.certificate = base64.b64encode(authority.cert_pem.bytes()).decode()  # type: ignore[attr-defined]
     threading.Thread(target=made.serve_forever, daemon=True).start()
     yield made
     made.shutdown()

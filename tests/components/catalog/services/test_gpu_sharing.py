@@ -9,22 +9,14 @@ from hypothesis import given, strategies as st
 from azure_gpu.catalog.services import gpu_sharing, gpu_sharing_yield
 from azure_gpu.catalog.services.gpu_sharing import SharingRequest, check
 from azure_gpu.catalog.services.gpu_sharing_yield import yields
-from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import Gpu
+from tests.components.catalog.rule_tables import gpu_of
 
-
-def gpu(size_name: str) -> Gpu:
-    size = SIZES.find(size_name)
-    assert size is not None
-    assert size.gpu is not None
-    return size.gpu
-
-
-K80 = gpu("Standard_NC6")
-T4 = gpu("Standard_NC4as_T4_v3")
-A100 = gpu("Standard_NC24ads_A100_v4")
-A100_40 = gpu("Standard_ND96asr_v4")
-MI300X = gpu("Standard_ND96isr_MI300X_v5")
+K80 = gpu_of("Standard_NC6")
+T4 = gpu_of("Standard_NC4as_T4_v3")
+A100 = gpu_of("Standard_NC24ads_A100_v4")
+A100_40 = gpu_of("Standard_ND96asr_v4")
+MI300X = gpu_of("Standard_ND96isr_MI300X_v5")
 
 
 def sharing(strategy: str, **changed: Any) -> SharingRequest:

@@ -13,21 +13,16 @@ from azure_gpu.catalog.services.machine_learning.sizes import size_problems
 from azure_gpu.catalog.size_use import Service, SizeUse
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import Size
+from tests.components.catalog.rule_tables import size_of
 from tests.support.rows import each_row
 
 TODAY = date(2026, 11, 20)
 TABLE = Path(__file__).parents[3] / "data" / "gpu_sizes.csv"
 
 
-def size(name: str) -> Size:
-    found = SIZES.find(name)
-    assert found is not None
-    return found
-
-
 def problems_of(name: str, day: date = TODAY, **changed: Any) -> list[Problem]:
     values: dict[str, Any] = {"region": "westeurope", "path": "size", "region_path": "region", **changed}
-    return list(size_problems(size(name), SizeUse(service=Service.ML_ENDPOINT, size=name, **values), day))
+    return list(size_problems(size_of(name), SizeUse(service=Service.ML_ENDPOINT, size=name, **values), day))
 
 
 # The page's table: size, quota family, instances of quota for ten asked
@@ -50,10 +45,10 @@ LISTED = [
 @each_row(("name", "family", "instances"), LISTED)
 def test_a_listed_size_is_taken_and_needs_its_quota(name: str, family: str, instances: int) -> None:
     assert problems_of(name) == []
-    assert quota_family(size(name)) == family
-    vcpus = size(name).quota_vcpus
+    assert quota_family(size_of(name)) == family
+    vcpus = size_of(name).quota_vcpus
     assert vcpus is not None
-    assert quota_vcpus(size(name), 10) == instances * vcpus
+    assert quota_vcpus(size_of(name), 10) == instances * vcpus
 
 
 def test_the_list_has_nothing_else_with_a_gpu() -> None:

@@ -6,15 +6,10 @@ import pytest
 
 from azure_gpu.catalog.lifecycle import Status
 from azure_gpu.catalog.sizes import SIZES
-from azure_gpu.catalog.sizes.model import Driver, Size, Vendor, VmGeneration
+from azure_gpu.catalog.sizes.model import Driver, Vendor, VmGeneration
+from tests.components.catalog.rule_tables import size_of
 from tests.components.tables import of_table
 from tests.support.rows import each_row
-
-
-def sold(name: str) -> Size:
-    size = SIZES.find(name)
-    assert size is not None
-    return size
 
 
 @pytest.mark.parametrize(
@@ -27,13 +22,13 @@ def sold(name: str) -> Size:
     ],
 )
 def test_other_last_days_that_sources_gave_are_kept(name: str, days: list[str]) -> None:
-    assert [source.day.isoformat() for source in sold(name).lifecycle.also_given] == days
+    assert [source.day.isoformat() for source in size_of(name).lifecycle.also_given] == days
 
 
 # The source documents' own dates: Azure ML Workbench 2017-09-14, Batch 2018-12-17, ML inference 2019-05-02
 @of_table("name", "day")
 def test_the_sizes_of_the_source_documents_were_sold_at_their_dates(name: str, day: str) -> None:
-    assert sold(name).lifecycle.status(date.fromisoformat(day)) is Status.GENERAL
+    assert size_of(name).lifecycle.status(date.fromisoformat(day)) is Status.GENERAL
 
 
 @each_row(
@@ -61,7 +56,7 @@ def test_the_sizes_of_the_source_documents_were_sold_at_their_dates(name: str, d
     ],
 )
 def test_a_day_is_answered_as_that_day(name: str, day: str, status: Status) -> None:
-    assert sold(name).lifecycle.status(date.fromisoformat(day)) is status
+    assert size_of(name).lifecycle.status(date.fromisoformat(day)) is status
 
 
 @each_row(
@@ -83,7 +78,7 @@ def test_a_day_is_answered_as_that_day(name: str, day: str, status: Status) -> N
     ],
 )
 def test_drivers_are_those_that_work_the_usual_one_first(name: str, drivers: tuple[Driver, ...]) -> None:
-    assert sold(name).series.drivers == drivers
+    assert size_of(name).series.drivers == drivers
 
 
 def test_an_amd_gpu_never_has_a_driver_of_nvidias_nor_the_other_way_round() -> None:
@@ -119,13 +114,13 @@ BOTH = (VmGeneration.GEN1, VmGeneration.GEN2)
     ],
 )
 def test_generations_are_those_of_the_page(name: str, generations: tuple[VmGeneration, ...]) -> None:
-    assert sold(name).series.generations == generations
+    assert size_of(name).series.generations == generations
 
 
 # Names and instances: NVIDIA's guide and gpu-multi-instance.md of AKS, 2026-05-22
 @of_table("name", "profiles")
 def test_mig_profiles_have_nvidias_names_and_aks_keys(name: str, profiles: list[str]) -> None:
-    gpu = sold(name).gpu
+    gpu = size_of(name).gpu
     assert gpu is not None
     assert list(gpu.mig) == ["MIG1g", "MIG2g", "MIG3g", "MIG4g", "MIG7g"]
     assert [profile.name for profile in gpu.mig.values()] == profiles
@@ -140,7 +135,7 @@ def test_aks_cuts_a100_h100_and_h200_alone() -> None:
 
 @of_table("name", "architecture", "capability")
 def test_gpus_have_the_capability_of_nvidias_table(name: str, architecture: str, capability: str) -> None:
-    gpu = sold(name).gpu
+    gpu = size_of(name).gpu
     assert gpu is not None
     assert (gpu.architecture, gpu.compute_capability) == (architecture, capability)
 
