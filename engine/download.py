@@ -22,9 +22,8 @@ from engine.official import Pinned
 from engine.progress import Progress
 
 MIRROR = "AZURE_GPU_MIRROR"  # `https://host/path`: archives are at `<mirror>/<the publisher's host>/<path>`
-_ANSWER_SECONDS = 3.0  # for the first answer of an address
-_READ_SECONDS = 30.0  # between two pieces of a file
-_TRIES = 5  # in a row that bring nothing
+_SECONDS = 3.0  # for an answer, and between two pieces of a file
+_TRIES = 5  # in a row that bring nothing, once something came
 _PIECE = 1 << 20
 _PAGE = b"<"  # how HTML begins; no archive and no program does
 
@@ -43,10 +42,8 @@ def fetched(pinned: Pinned, folder: Path, progress: Progress) -> Path:
     whole = _place(pinned, folder)
     if whole.exists():
         return whole
-    address = mirrored(pinned.address)
-    size = _size(address)
-    part = whole.with_name(f"{whole.name}.part")
-    _read(address, part, size, pinned.file, progress)
+    address, part = mirrored(pinned.address), whole.with_name(f"{whole.name}.part")
+    _read(address, part, pinned.file, progress)
     with part.open("rb") as file:
         found = hashlib.file_digest(file, "sha256").hexdigest()
         file.seek(0)
@@ -81,7 +78,7 @@ def mirrored(address: str) -> str:
 def text_of(address: str) -> str:
     """What a short file says. Raises `NotThereError`."""
     try:
-        with _opened(mirrored(address), _READ_SECONDS) as answer:
+        with _opened(mirrored(address)) as answer:
             return answer.read().decode("utf-8", "replace")
     except (OSError, http.client.HTTPException) as error:
         raise NotThereError(f"{address} {_reason(error)}") from None
@@ -114,59 +111,46 @@ def _put(source: IO[bytes], target: Path) -> None:
     target.chmod(0o755)
 
 
-def _size(address: str) -> int | None:
-    """The file's size in bytes, where the server says it. Raises `NotThereError` where none answers in time."""
-    try:
-        with _opened(address, _ANSWER_SECONDS, "HEAD") as answer:
-            return int(answer.headers["Content-Length"]) if "Content-Length" in answer.headers else None
-    except (OSError, http.client.HTTPException) as error:
-        raise NotThereError(f"{address} {_reason(error)}") from None
-
-
-def _opened(address: str, seconds: float, method: str = "GET", start: int = 0) -> http.client.HTTPResponse:
+def _opened(address: str, start: int = 0) -> http.client.HTTPResponse:
     headers = {"Range": f"bytes={start}-"} if start else {}
-    request = urllib.request.Request(address, method=method, headers=headers)  # noqa: S310  a publisher's, or the mirror's
-    return urllib.request.urlopen(request, timeout=seconds)  # noqa: S310
+    request = urllib.request.Request(address, headers=headers)  # noqa: S310  a publisher's, or the mirror's
+    return urllib.request.urlopen(request, timeout=_SECONDS)  # noqa: S310
 
 
-def _read(address: str, part: Path, size: int | None, name: str, progress: Progress) -> None:
-    """Reads on where `part` ends, until all of it is there."""
-    in_vain = 0
+def _read(address: str, part: Path, name: str, progress: Progress) -> None:
+    """Reads on where `part` ends, until all of it is there. Raises `NotThereError`."""
+    left = 1
     while True:
         before = part.stat().st_size if part.exists() else 0
-        if size is not None and before > size:
-            part.unlink()  # of another file
-            before = 0
-        if before and before == size:
+        reason = _read_some(address, part, before, name, progress)
+        if reason is None:
             return
-        reason = _read_some(address, part, before, name, size, progress)
-        after = part.stat().st_size if part.exists() else 0
-        if reason is None and (size is None or after == size):
-            return
-        in_vain = in_vain + 1 if after <= before else 0
-        if in_vain == _TRIES:
-            raise NotThereError(f"{address} {reason or 'ends before the file does'}")
+        came = part.exists() and part.stat().st_size > before
+        left = _TRIES if came else left - 1
+        if not left:
+            raise NotThereError(f"{address} {reason}")
 
 
-def _read_some(address: str, part: Path, start: int, name: str, size: int | None, progress: Progress) -> str | None:
-    """Reads until the connection ends, into `part`; None, or why it ended early. OSError of the disk is passed on."""
+def _read_some(address: str, part: Path, start: int, name: str, progress: Progress) -> str | None:
+    """Reads until the connection ends; None, or why the file isn't whole. OSError of the disk is passed on."""
     try:
-        answer = _opened(address, _READ_SECONDS, start=start)
+        answer = _opened(address, start)
     except (OSError, http.client.HTTPException) as error:
         if getattr(error, "code", None) == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
-            part.unlink(missing_ok=True)
+            return None  # all of it is there; its checksum says whether it is the file
         return _reason(error)
-    with answer, part.open("ab" if answer.status == HTTPStatus.PARTIAL_CONTENT else "wb") as file:
+    goes_on = answer.status == HTTPStatus.PARTIAL_CONTENT
+    length = answer.headers["Content-Length"]
+    size = int(length) + (start if goes_on else 0) if length else None
+    with answer, part.open("ab" if goes_on else "wb") as file:
         shown = time.monotonic()
         while True:
             try:
                 piece = answer.read(_PIECE)
             except (OSError, http.client.HTTPException) as error:
-                if isinstance(error, http.client.IncompleteRead):
-                    file.write(error.partial)
                 return _reason(error)
             if not piece:
-                return None
+                return None if size in (None, file.tell()) else "ends before the file does"
             file.write(piece)
             if time.monotonic() - shown >= progress.interval:
                 shown = time.monotonic()
@@ -181,6 +165,4 @@ def _reason(error: Exception) -> str:
         return f"answers {error.code}"
     if isinstance(error, TimeoutError) or isinstance(getattr(error, "reason", None), TimeoutError):
         return "doesn't answer in time"
-    if isinstance(error, http.client.HTTPException):
-        return "ends before the file does"
     return f"can't be reached ({getattr(error, 'reason', None) or error})"

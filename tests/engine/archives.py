@@ -21,7 +21,7 @@ class Mirror(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.files: dict[str, bytes] = {}
         self.rules: list[Callable[[_Handler], bool]] = []
-        self.asked: list[tuple[str, str]] = []  # method and path with the range
+        self.asked: list[str] = []  # the file and the range
 
     @property
     def url(self) -> str:
@@ -37,16 +37,10 @@ class Mirror(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     server: Mirror
 
-    def do_HEAD(self) -> None:
-        self._answer(with_body=False)
-
     def do_GET(self) -> None:
-        self._answer(with_body=True)
-
-    def _answer(self, *, with_body: bool) -> None:
         given = self.headers.get("Range", "")
-        self.server.asked.append((self.command, f"{self.path.rpartition('/')[2]} {given}".strip()))
-        if self.server.rules and with_body and self.server.rules.pop(0)(self):
+        self.server.asked.append(f"{self.path.rpartition('/')[2]} {given}".strip())
+        if self.server.rules and self.server.rules.pop(0)(self):
             return
         content = self.server.files.get(self.path)
         if content is None:
@@ -56,8 +50,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(206 if given else 200)
         self.send_header("Content-Length", str(len(content) - start))
         self.end_headers()
-        if with_body:
-            self.wfile.write(content[start:])
+        self.wfile.write(content[start:])
 
     def log_message(self, format: str, *args: object) -> None:
         pass

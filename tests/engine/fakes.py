@@ -161,7 +161,7 @@ class Machine:
                 pretended.enter_context(mock.patch.object(module, "answer", _answer))
             pretended.enter_context(mock.patch.object(official, "PINS", self.pins))
             pretended.enter_context(mock.patch.object(official, "platform_name", return_value=official.LINUX))
-            pretended.enter_context(mock.patch.object(download, "_ANSWER_SECONDS", 0.5))
+            pretended.enter_context(mock.patch.object(download, "_SECONDS", 0.5))
             pretended.enter_context(mock.patch.object(command, "Progress", side_effect=lambda stream=errors: Progress(stream)))
             pretended.enter_context(mock.patch.object(go, "subprocess", SimpleNamespace(run=self._go)))
             pretended.enter_context(mock.patch.object(go, "build", self._build))

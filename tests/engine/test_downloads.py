@@ -104,7 +104,7 @@ def test_a_download_that_breaks_off_goes_on_where_it_was(machine: Machine, serve
     server.rules = [breaks_off_after(100), breaks_off_after(50)]
     assert run(machine, server).returncode == 0
     name = PULUMI.rpartition("/")[2]
-    assert server.asked == [("HEAD", name), ("GET", name), ("GET", f"{name} bytes=100-"), ("GET", f"{name} bytes=150-")]
+    assert server.asked == [name, f"{name} bytes=100-", f"{name} bytes=150-"]
 
 
 def test_the_next_run_goes_on_too(machine: Machine, server: Mirror, archive: bytes) -> None:
@@ -113,7 +113,7 @@ def test_the_next_run_goes_on_too(machine: Machine, server: Mirror, archive: byt
     assert (result.returncode, result.stderr.splitlines()[-1].endswith("ends before the file does")) == (1, True)
     server.asked.clear()
     assert run(machine, server).returncode == 0
-    assert server.asked[1][1].endswith(" bytes=100-")
+    assert server.asked[0].endswith(" bytes=100-")
 
 
 @pytest.mark.parametrize(
