@@ -87,8 +87,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _undeclared(stack: Stack) -> Iterator[str]:
-    """Undeclared resources in resource groups created by the stack. Services create some by themselves, such as alert rules of
-    Application Insights; so they count as differences only with --undeclared."""
+    """Undeclared resources in resource groups created by the stack. Services create some by themselves; so they count
+    as differences only with --undeclared."""
     deployment = stack.deployment()
     connection = connection_of(deployment)
     groups = [str(each["id"]) for each in created(deployment) if each["type"] == azure_types.RESOURCE_GROUP.token]

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from azure_gpu.catalog.problems import Severity
 from azure_gpu.formats import azure_types
 from azure_gpu_operations import __main__ as command, azure, project, stack_verbs
 from azure_gpu_operations.guard import ending, fingerprint, kept, update_check
+from azure_gpu_operations.guard.foreign_resources import foreign_resources
 from azure_gpu_operations.guard.held import Held, held
 from azure_gpu_operations.guard.losses import NOTHING_ALLOWED, Allowed, gone, losses, problem, renamed
 from azure_gpu_operations.stack import EngineError, Planned, Stack
@@ -543,6 +545,25 @@ def test_numbers_for_people() -> None:
         "  7 resources in its resource group that it didn't create: vaults 0, vaults 1, vaults 2, vaults 3, vaults 4 and 2 more",
         "  what else is in its resource group can't be read (no answer)",
     ]
+
+
+def test_what_azure_makes_beside_application_insights_is_nobody_elses() -> None:
+    """Types and names as in hashicorp/terraform-provider-azurerm, pull requests 18357 and 22163."""
+    listed = [
+        ("Microsoft.Insights/components", "dev-insights"),
+        ("microsoft.alertsmanagement/smartDetectorAlertRules", "Failure Anomalies - dev-insights"),
+        ("microsoft.insights/actiongroups", "Application Insights Smart Detection"),
+        ("microsoft.alertsmanagement/smartDetectorAlertRules", "Failure Anomalies - theirs"),
+        ("microsoft.insights/actionGroups", "on-call"),
+    ]
+    values = [{"id": f"{GROUP}/providers/{type_}/{name}", "type": type_, "name": name} for type_, name in listed]
+    arm: Any = SimpleNamespace(values=lambda path, version: values)
+    component = {**resource(azure_types.INSIGHTS_COMPONENT.token, "dev-insights"), "id": values[0]["id"]}
+    assert list(foreign_resources(arm, GROUP, state(component))) == [
+        "smartDetectorAlertRules Failure Anomalies - theirs",
+        "actionGroups on-call",
+    ]
+    assert len(list(foreign_resources(arm, GROUP, state()))) == 5, "without a component of the stack's own they are others'"
 
 
 def test_what_is_kept_is_no_loss_and_named_with_what_deletes_it() -> None:
