@@ -18,6 +18,7 @@ import pickle
 import re
 import runpy
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -119,11 +120,22 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str
 
 
 def differences(before: Any, after: Any, path: str = "") -> Iterator[str]:
-    """One line for each value that is not the same, with where it is."""
+    """One line for each value that is not the same, with where it is; of lists that became longer or shorter, for what came and
+    went."""
     if isinstance(before, dict) and isinstance(after, dict):
         for key in sorted(before.keys() | after.keys()):
-            yield from differences(before.get(key), after.get(key), f"{path}.{key}" if path else key)
-    elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+            below = f"{path}.{key}" if path else key
+            if key not in before:
+                yield f"{below}: new, {json.dumps(after[key])}"
+            elif key not in after:
+                yield f"{below}: gone, {json.dumps(before[key])}"
+            else:
+                yield from differences(before[key], after[key], below)
+    elif isinstance(before, list) and isinstance(after, list) and len(before) != len(after):
+        items = [Counter(json.dumps(each) for each in each_list) for each_list in (before, after)]
+        yield from (f"{path}[]: new, {each}" for each in (items[1] - items[0]).elements())
+        yield from (f"{path}[]: gone, {each}" for each in (items[0] - items[1]).elements())
+    elif isinstance(before, list) and isinstance(after, list):
         for index, (one, other) in enumerate(zip(before, after, strict=True)):
             yield from differences(one, other, f"{path}[{index}]")
     elif before != after:

@@ -23,8 +23,19 @@ def test_every_case_and_every_stack_file_is_recorded_as_a_file_that_is_written_s
 
 
 def test_a_case_that_comes_or_goes_is_one_line_and_a_changed_one_says_where() -> None:
-    before, after = {"gone": {"a": 1}, "kept": {"a": 1}}, {"kept": {"a": 2}, "new": {"a": 1}}
-    assert list(recorded_bodies.changes(before, after)) == ["gone: gone", "kept.a: 1 is now 2", "new: new"]
+    before = {"gone": {"a": 1}, "kept": {"a": 1, "b": 1, "list": ["x", "y", "y"], "same": ["x", "y"]}}
+    after = {"kept": {"a": 2, "c": 1, "list": ["y", "z"], "same": ["x", "z"]}, "new": {"a": 1}}
+    assert list(recorded_bodies.changes(before, after)) == [
+        "gone: gone",
+        "kept.a: 1 is now 2",
+        "kept.b: gone, 1",
+        "kept.c: new, 1",
+        'kept.list[]: new, "z"',
+        'kept.list[]: gone, "x"',
+        'kept.list[]: gone, "y"',
+        'kept.same[1]: "y" is now "z"',
+        "new: new",
+    ]
 
 
 @pytest.mark.parametrize("name", recorded_bodies.names())
