@@ -27,7 +27,6 @@ ETCD, API_SERVER, CONTROLLER_MANAGER, SCHEDULER, AGENT = (
 # AKS's default is 10.0.0.0/16. These addresses are this machine's own: the node agent, which isn't root, can listen there.
 SERVICES = "127.16.0.0/12"
 _ADVERTISED = "192.0.2.1"  # for documentation (RFC 5737): nothing is there, and nothing is told of it
-_PROGRAM = "kubernetes"
 _CHECKOUT = Path(__file__).resolve().parents[2]
 _INHERITED = ("HOME", "LANG", "LC_ALL", "PATH", "TMPDIR", "TZ", "XDG_CACHE_HOME")
 # Go's collector lets a program grow to twice what it holds. The API server, which most of the time goes to, keeps that.
@@ -58,7 +57,7 @@ def parts(folder: ClusterFolder, ports: Ports, programs: Path, issuers: Issuers,
     def part(name: str, flags: Mapping[str, object], after: Sequence[str] = (), **more: Any) -> dict[str, Any]:
         return {
             "name": name,
-            "argv": [str(programs / _PROGRAM), name, *(f"--{flag}={value}" for flag, value in flags.items())],
+            "argv": [str(programs / name), *(f"--{flag}={value}" for flag, value in flags.items())],
             "env": _environment() if name == API_SERVER else {**_environment(), **_SMALLER},
             "cwd": str(folder.root),
             "log": str(folder.log(name)),
