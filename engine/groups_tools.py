@@ -5,7 +5,6 @@ Whether a folder holds them, and how it is made, out of their Go modules alone. 
 """
 
 import dataclasses
-import hashlib
 import os
 import shutil
 from collections.abc import Callable
@@ -22,7 +21,6 @@ _CONTROLLERS = {
 _MODULES = {"jobset": "sigs.k8s.io/jobset", "kueue": "sigs.k8s.io/kueue"}
 _RENDERER = "charts"
 VERSION = "-".join(GROUPS.requires[module].removeprefix("v") for module in _MODULES.values())
-_SOURCES = "sources"  # the digest of our own part of what was built
 
 
 def problem(folder: Path) -> str | None:
@@ -35,7 +33,7 @@ def problem(folder: Path) -> str | None:
     for name, module in _MODULES.items():
         if not (folder / chart_name(name, GROUPS.requires[module]) / "Chart.yaml").exists():
             return f"the chart of {name} is missing"
-    if not (folder / _SOURCES).exists() or (folder / _SOURCES).read_text(encoding="ascii") != _digest():
+    if not pins.made_of(folder, GROUPS):
         return "it was built out of other sources"
     return None
 
@@ -69,7 +67,7 @@ def builder(progress: Progress, log: Path) -> Callable[[Path, Path], None]:
         for name, path in _MODULES.items():
             chart = go.module_folder(go_program, GROUPS, path) / "charts" / name
             shutil.copytree(chart, result / chart_name(name, GROUPS.requires[path]), copy_function=shutil.copyfile)
-        (result / _SOURCES).write_text(_digest(), encoding="ascii")
+        pins.note(result, GROUPS)
         for folder in result.rglob("*/"):
             folder.chmod(0o755)  # Go's own are read-only
         wrong = problem(result)
@@ -78,9 +76,3 @@ def builder(progress: Progress, log: Path) -> Callable[[Path, Path], None]:
         progress.say(f"built {shown} in {progress.elapsed()}")
 
     return build
-
-
-def _digest() -> str:
-    """Of our own files, which decide what is built together with the versions that they pin."""
-    files = sorted(file for file in GROUPS.folder.iterdir() if file.suffix in (".go", ".mod"))
-    return hashlib.sha256(b"\0".join(file.name.encode() + b"\0" + file.read_bytes() for file in files)).hexdigest()

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from azure_gpu.catalog.services import groups
-from engine import groups_tools
+from engine import groups_tools, pins
 
 
 def _complete(folder: Path) -> Path:
@@ -15,7 +15,7 @@ def _complete(folder: Path) -> Path:
     for chart in (f"jobset-{groups.JOBSET.version}", f"kueue-{groups.KUEUE.version}"):
         (folder / chart).mkdir()
         (folder / chart / "Chart.yaml").write_text("")
-    (folder / "sources").write_text(groups_tools._digest(), encoding="ascii")
+    pins.note(folder, groups_tools.GROUPS)
     return folder
 
 
