@@ -112,7 +112,7 @@ def _found(tool: str, progress: Progress) -> Path | None:
             return found
     if choice.allows(choice.OFFICIAL):
         pinned = _pinned(tool)
-        if not isinstance(pinned, str) and official.made_of(_official(tool), pinned, _own(tools)):
+        if not isinstance(pinned, str) and _problem_of_official(tool, _official(tool), pinned) is None:
             return _official(tool)
     built = _built(tool)
     if choice.allows(choice.BUILD) or _is_all_on_path(tools):
@@ -169,9 +169,6 @@ def _downloaded(tool: str, progress: Progress) -> Path:
     if isinstance(pinned, str):
         raise download.NotThereError(pinned)
 
-    def problem(there: Path) -> str | None:
-        return None if official.made_of(there, pinned, _own(tools)) else "it is of other archives"
-
     def fill(result: Path, scratch: Path) -> None:
         for each in pinned:
             archive = download.fetched(each, cache.cache_folder("downloads"), progress)
@@ -185,13 +182,23 @@ def _downloaded(tool: str, progress: Progress) -> Path:
             download.forget(each, cache.cache_folder("downloads"))
 
     progress.say(f"downloading {tool} {tools.VERSION}: {', '.join(dict.fromkeys(each.host for each in pinned))}")
-    cache.ensure(folder, problem, fill, progress)
+    cache.ensure(folder, lambda there: _problem_of_official(tool, there, pinned), fill, progress)
     progress.say(f"{tool} {tools.VERSION} is its publisher's, here in {progress.elapsed()}")
     return folder
 
 
+def _problem_of_official(tool: str, folder: Path, pinned: Sequence[official.Pinned]) -> str | None:
+    """What is wrong with a folder of published programs; None where it is of these archives and they run."""
+    if not official.made_of(folder, pinned, _own(TOOLS[tool])):
+        return "it is of other archives"
+    return TOOLS[tool].works(folder)
+
+
 def _pinned(tool: str) -> tuple[official.Pinned, ...] | str:
-    return official.pinned(getattr(TOOLS[tool], "ARCHIVES", ()), official.platform_name(), official.PINS)
+    """The archives that are wanted of a tool, or why they can't be had."""
+    tools = TOOLS[tool]
+    archives = tools.wanted() if hasattr(tools, "wanted") else getattr(tools, "ARCHIVES", ())
+    return official.pinned(archives, official.platform_name(), official.PINS)
 
 
 def _official(tool: str) -> Path:

@@ -70,8 +70,10 @@ def _place(pinned: Pinned, folder: Path) -> Path:
 
 
 def mirrored(address: str) -> str:
-    """Where an archive is looked for."""
+    """Where an archive is looked for. Raises `NotThereError` where the mirror is no address."""
     mirror = os.environ.get(MIRROR, "").rstrip("/")
+    if mirror and not mirror.startswith(("https://", "http://")):
+        raise NotThereError(f"{MIRROR} is {mirror!r}; it takes https://HOST/PATH")
     return f"{mirror}/{address.removeprefix('https://')}" if mirror else address
 
 

@@ -124,13 +124,16 @@ def builder(progress: Progress, log: Path) -> Callable[[Path, Path], None]:
 
 
 def unpublished(result: Path, scratch: Path, log: Path, progress: Progress) -> None:
-    """Adds `node-streams`, which nobody publishes, to a folder of published programs; what PATH has takes their place."""
+    """Adds what PATH has, and `node-streams`, which nobody publishes, to a folder of published programs."""
     go_program = go.find_go(KUBERNETES.go, _STREAMS)
-    for name in _taken_programs():
-        (result / name).unlink()
     _linked(result, progress)
     progress.say(f"building {_STREAMS}, once: a minute on two cores")
     _build_streams(go_program, result, scratch, log, progress)
+
+
+def wanted() -> tuple[official.Archive, ...]:
+    """The archives of what PATH doesn't have."""
+    return tuple(archive for name, archive in _PUBLISHED.items() if _taken(name) is None)
 
 
 def own() -> str:

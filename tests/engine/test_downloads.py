@@ -175,6 +175,10 @@ def test_kubernetes_is_downloaded_and_the_projects_own_part_is_built(machine: Ma
         "etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl", "kubelogin", "node-streams", "official",
     }  # fmt: skip
     assert (folder / "kubectl").readlink() == machine.path / "kubectl"
+    assert "kubectl" not in server.asked, "what PATH has isn't downloaded"
+    (folder / "etcd").write_text("#!/bin/sh\nexit 1\n")
+    assert run(machine, server, "kubernetes").stdout == f"{folder}\n"
+    assert (folder / "etcd").read_text().endswith("3.6.8\n"), "one that doesn't run any more is made anew"
 
 
 def test_a_provider_plugin_lies_as_in_a_home_of_pulumi(machine: Machine, server: Mirror) -> None:
