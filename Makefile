@@ -121,6 +121,8 @@ renew: .venv/ready ## write again all that is generated: recorded bodies, replac
 	$(PYTHON) -m azure_gpu.stack.component_reference docs/components
 	$(PYTHON) -m azure_gpu.host --schema > components/azure_gpu/host/schema.json.new
 	mv components/azure_gpu/host/schema.json.new components/azure_gpu/host/schema.json
+	$(PYTHON) -m localazure.evidence.shapes_file > localazure/shapes/shapes.json.new
+	mv localazure/shapes/shapes.json.new localazure/shapes/shapes.json
 	$(PYTHON) -m localazure.shapes.bodies > components/azure_gpu/formats/arm_bodies.json.new
 	mv components/azure_gpu/formats/arm_bodies.json.new components/azure_gpu/formats/arm_bodies.json
 	$(PYTHON) -m operations catalog > docs/catalog.md

@@ -50,6 +50,6 @@ def test_no_modules_of_the_embedded_azure_import_each_other_in_a_circle() -> Non
     assert knots(graph()) == [POD]
 
 
-def test_only_the_server_and_the_coverage_page_import_the_composition_root() -> None:
+def test_only_the_server_and_what_is_written_of_all_types_import_the_composition_root() -> None:
     importers = {name for name, imported in graph().items() if "localazure.wiring" in imported}
-    assert importers == {"localazure.server", "localazure.evidence.coverage"}
+    assert importers == {"localazure.server", "localazure.evidence.coverage", "localazure.evidence.shapes_file"}

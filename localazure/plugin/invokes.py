@@ -1,6 +1,5 @@
 """The functions of azure-native that this project's programs call: who am I, reads of existing resources, keys, kubeconfigs."""
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -39,7 +38,7 @@ from azure_gpu.formats.azure_types import (
 from localazure.plugin.arm_client import ArmClient
 from localazure.plugin.settings import Settings
 from localazure.plugin.wire import Properties
-from localazure.shapes import default_api_version, from_arm, sdk
+from localazure.shapes import default_api_version, from_arm
 
 CLIENT_CONFIG = "azure-native:authorization:getClientConfig"
 CLIENT_TOKEN = "azure-native:authorization:getClientToken"  # noqa: S105  the function's name
@@ -100,11 +99,13 @@ def invoke(token: str, arguments: Mapping[str, Any], arm: ArmClient, settings: S
         return {"token": arm.token()}
     if token == SHARED_KEYS:
         path = _path(token, LOG_WORKSPACE, arguments, settings)
-        return arm.post(f"{path}/sharedKeys", _api_version(token))
+        return arm.post(f"{path}/sharedKeys", default_api_version(LOG_WORKSPACE))
     if token in KUBECONFIGS:
         action, in_query = KUBECONFIGS[token]
         query = {name: str(arguments[given]) for given, name in in_query.items() if arguments.get(given)}
-        return arm.post(f"{_path(token, MANAGED_CLUSTER, arguments, settings)}/{action}", _api_version(token), query)
+        return arm.post(
+            f"{_path(token, MANAGED_CLUSTER, arguments, settings)}/{action}", default_api_version(MANAGED_CLUSTER), query
+        )
     if token in READS:
         return _read(token, READS[token], arguments, arm, settings)
     known = ", ".join(sorted([CLIENT_CONFIG, CLIENT_TOKEN, SHARED_KEYS, *KUBECONFIGS, *READS]))
@@ -137,14 +138,3 @@ def _path(token: str, azure_type: AzureType, arguments: Mapping[str, Any], setti
     if missing:
         raise ValueError(f"{token}: missing required property '{missing[0]}'")
     return azure_type.id_of(settings.subscription_id, arguments)
-
-
-def _api_version(token: str) -> str:
-    """The API version that the SDK's function is generated from; its documentation names it."""
-    module, name = token.split(":")[1:]
-    function = re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
-    documentation = sdk.member(module, function).__doc__ or ""
-    found = re.search(r"Uses Azure REST API version (\S+?)\.(?:\s|$)", documentation)
-    if found is None:
-        raise LookupError(f"{token}: the installed SDK doesn't name the API version that it uses")
-    return found[1]

@@ -1,13 +1,12 @@
 """ARM's shapes of the declared resource types: what a body may hold, and how Pulumi's SDK spells it.
 
-Read from the installed pulumi-azure-native package, with a small table beside it; tests hold it against Microsoft's types.
+Written from pulumi-azure-native and a small table beside it; tests hold it against Microsoft's types.
 A container's memory is spelled `memoryInGB` there; clients that spell it `memoryInGb` are understood by
 `respell`, as any name in another letter case is.
 """
 
 from localazure.shapes.check import BodyProblem, body_problems
 from localazure.shapes.convert import from_arm, to_arm, without_read_only, without_secrets
-from localazure.shapes.introspect import api_versions, arm_shape, default_api_version, sdk_inputs
 from localazure.shapes.model import (
     AnyShape,
     ArrayShape,
@@ -22,6 +21,7 @@ from localazure.shapes.model import (
 )
 from localazure.shapes.respell import respelled
 from localazure.shapes.versions import without_other_versions
+from localazure.shapes.written import api_versions, arm_shape, default_api_version, sdk_inputs
 
 __all__ = [
     "AnyShape",

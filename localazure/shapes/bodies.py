@@ -9,8 +9,8 @@ import json
 from typing import Any
 
 from azure_gpu.formats.azure_types import ALL, AzureType
-from localazure.shapes.introspect import arm_shape, default_api_version
 from localazure.shapes.model import ArrayShape, MapShape, ObjectShape, Shape, UnionShape
+from localazure.shapes.written import arm_shape, default_api_version
 
 Form = dict[str, Any]
 

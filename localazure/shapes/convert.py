@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from azure_gpu.formats.azure_types import AzureType
-from localazure.shapes.introspect import arm_shape
 from localazure.shapes.model import ArrayShape, MapShape, ObjectShape, Property, Shape, UnionShape
+from localazure.shapes.written import arm_shape
 
 Json = dict[str, Any]
 

@@ -1,11 +1,13 @@
-"""ARM's shape of each declared resource type, read from the installed pulumi-azure-native package.
+"""ARM's shape of a resource type, read in the installed pulumi-azure-native package.
 
 The SDK's classes give names, types, required inputs and enums; a property that a resource answers but doesn't take is read-only.
-What they don't give (wrappers, spellings, secrets) is in `tables.py`. Only the modules of the types asked for are imported.
+What they don't give (wrappers, spellings, secrets) is in `tables.py`. Whoever needs a shape reads `shapes.json`, by
+`written.py`, which is written from here.
 """
 
 import collections.abc
 import functools
+import importlib
 import inspect
 import re
 import sys
@@ -18,7 +20,7 @@ import pulumi
 from pulumi import _types as sdk_types
 
 from azure_gpu.formats.azure_types import AzureType
-from localazure.shapes import sdk, tables
+from localazure.shapes import tables
 from localazure.shapes.model import (
     AnyShape,
     ArrayShape,
@@ -31,6 +33,8 @@ from localazure.shapes.model import (
     StringShape,
     UnionShape,
 )
+
+PACKAGE = "pulumi_azure_native"
 
 _SCALARS: dict[object, Shape] = {
     str: StringShape(),
@@ -59,7 +63,7 @@ def default_api_version(azure_type: AzureType) -> str:
         found = re.search(r"Uses Azure REST API version (\S+?)\.(?:\s|$)", overload.__doc__ or "")
         if found:
             return found[1]
-    raise LookupError(f"{azure_type.token}: the installed {sdk.PACKAGE} doesn't name the API version that it uses")
+    raise LookupError(f"{azure_type.token}: the installed {PACKAGE} doesn't name the API version that it uses")
 
 
 @functools.cache
@@ -82,7 +86,7 @@ def sdk_inputs(azure_type: AzureType) -> frozenset[str]:
 def _classes(azure_type: AzureType) -> tuple[type, type]:
     """The resource's class and that of its arguments, which is named otherwise where a nested object has taken its name."""
     module, name = azure_type.token.split(":")[1:]
-    resource = sdk.member(module, name)
+    resource = getattr(importlib.import_module(f"{PACKAGE}.{module}"), name)
     beside = vars(sys.modules[resource.__module__])
     return resource, beside.get(f"{name}InitArgs") or beside[f"{name}Args"]
 
@@ -218,7 +222,7 @@ def _union(module: str, choices: list[Any], above: frozenset[str]) -> UnionShape
 
     Where a resource's property is such a union, the SDK says that it answers anything; the classes of what it answers are there.
     """
-    outputs = vars(sdk.member(module, "outputs"))
+    outputs = vars(importlib.import_module(f"{PACKAGE}.{module}.outputs"))
     discriminator = ""
     options: dict[str, ObjectShape] = {}
     for choice in choices:

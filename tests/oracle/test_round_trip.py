@@ -10,8 +10,9 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from azure_gpu.formats import arm_bodies
 from azure_gpu.formats.azure_types import ALL, AzureType
 from localazure import shapes
+from localazure.evidence import shapes_file
 from localazure.plugin.projection import inputs_of
-from localazure.shapes import bodies
+from localazure.shapes import bodies, written
 from tests.oracle import arm_types
 from tests.support.examples import examples
 from tests.support.shapes import sdk_inputs_of
@@ -48,7 +49,11 @@ def test_the_librarys_own_table_makes_the_same_body(case: tuple[AzureType, dict[
     assert arm_bodies.body_of(azure_type, inputs) == shapes.to_arm(azure_type, inputs)
 
 
-def test_the_librarys_table_is_that_of_the_installed_sdk() -> None:
+def test_the_shapes_are_those_of_the_installed_sdk() -> None:
+    assert written.FILE.read_text() == shapes_file.text() + "\n", "make renew"
+
+
+def test_the_librarys_table_is_that_of_the_shapes() -> None:
     file = Path(arm_bodies.__file__).with_suffix(".json")
     assert json.loads(file.read_text()) == bodies.table(), "make renew"
 
