@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import metadata
-from typing import Any, cast
+from typing import Any
 
 import pulumi
 import pulumi_kubernetes as kubernetes
@@ -18,70 +18,35 @@ from azure_gpu.kubernetes import worker_group
 Manifest = Mapping[str, Any]
 
 
-def _classes() -> dict[tuple[str, str], type[pulumi.CustomResource]]:
-    """Classes of Kubernetes kinds. Named explicitly, because the SDK loads modules on access."""
-    return cast(
-        dict[tuple[str, str], type[pulumi.CustomResource]],
-        {
-            ("v1", "Namespace"): kubernetes.core.v1.Namespace,
-            ("v1", "ResourceQuota"): kubernetes.core.v1.ResourceQuota,
-            ("v1", "ConfigMap"): kubernetes.core.v1.ConfigMap,
-            ("v1", "Secret"): kubernetes.core.v1.Secret,
-            ("v1", "Service"): kubernetes.core.v1.Service,
-            ("v1", "ServiceAccount"): kubernetes.core.v1.ServiceAccount,
-            ("apps/v1", "DaemonSet"): kubernetes.apps.v1.DaemonSet,
-            ("apps/v1", "Deployment"): kubernetes.apps.v1.Deployment,
-            ("batch/v1", "Job"): kubernetes.batch.v1.Job,
-            ("policy/v1", "PodDisruptionBudget"): kubernetes.policy.v1.PodDisruptionBudget,
-            ("autoscaling/v2", "HorizontalPodAutoscaler"): kubernetes.autoscaling.v2.HorizontalPodAutoscaler,
-            ("rbac.authorization.k8s.io/v1", "ClusterRole"): kubernetes.rbac.v1.ClusterRole,
-            ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding"): kubernetes.rbac.v1.ClusterRoleBinding,
-            (
-                "apiextensions.k8s.io/v1",
-                "CustomResourceDefinition",
-            ): kubernetes.apiextensions.v1.CustomResourceDefinition,
-        },
-    )
-
-
-_ARGUMENTS = {"stringData": "string_data", "roleRef": "role_ref"}  # top-level keys that Python spells differently
-
-
 def declare(name: str, manifest: Manifest, opts: pulumi.ResourceOptions) -> pulumi.CustomResource:
-    """Declares the manifest's object as the resource `name`."""
-    of = _classes().get((manifest["apiVersion"], manifest["kind"]))
-    if of is None:
-        return _custom(name, manifest, opts)
-    arguments = {_ARGUMENTS.get(key, key): value for key, value in manifest.items() if key not in ("apiVersion", "kind")}
-    return of(name, **arguments, opts=opts)
-
-
-def _custom(name: str, manifest: Manifest, opts: pulumi.ResourceOptions) -> pulumi.CustomResource:
-    """An object of a custom kind. The spec of a JobSet can't be changed, as with a Job."""
+    """Declares the manifest's object as the resource `name`. The spec of a JobSet can't be changed, as with a Job."""
     if manifest["kind"] == worker_group.KIND:
         replaced = pulumi.ResourceOptions(replace_on_changes=["spec"], delete_before_replace=True)
-        return _Group(name, manifest, pulumi.ResourceOptions.merge(opts, replaced))
-    return kubernetes.apiextensions.CustomResource(
-        name,
-        api_version=manifest["apiVersion"],
-        kind=manifest["kind"],
-        metadata=manifest["metadata"],
-        spec=manifest["spec"],
-        opts=opts,
-    )
+        return _Group(name, {**manifest, "status": None}, pulumi.ResourceOptions.merge(opts, replaced))
+    return _Object(name, manifest, opts)
 
 
-class _Group(pulumi.CustomResource):
-    """A JobSet with its status, which the SDK's own class for custom kinds leaves out."""
+class _Object(pulumi.CustomResource):
+    """An object of any kind, as the SDK's own classes register it: importing those takes most of a second."""
+
+    def __init__(self, name: str, manifest: Manifest, opts: pulumi.ResourceOptions) -> None:
+        version, kind = manifest["apiVersion"], manifest["kind"]
+        of_sdk = pulumi.ResourceOptions(version=metadata.version("pulumi-kubernetes"))
+        inputs = dict(manifest)
+        if (version, kind) == ("v1", "Secret"):
+            of_sdk.additional_secret_outputs = ["data", "stringData"]
+            inputs |= {key: pulumi.Output.secret(manifest[key]) for key in of_sdk.additional_secret_outputs if key in manifest}
+        token = f"kubernetes:{version if '/' in version else f'core/{version}'}:{kind}"
+        super().__init__(token, name, inputs, pulumi.ResourceOptions.merge(opts, of_sdk))
+
+
+class _Group(_Object):
+    """A JobSet, whose status says whether it has failed."""
 
     status: pulumi.Output[dict[str, Any] | None]
 
     def __init__(self, name: str, manifest: Manifest, opts: pulumi.ResourceOptions) -> None:
-        keys = ("apiVersion", "kind", "metadata", "spec")
-        token = f"kubernetes:{manifest['apiVersion']}:{manifest['kind']}"
-        version = pulumi.ResourceOptions(version=metadata.version("pulumi-kubernetes"))
-        props = {**{key: manifest[key] for key in keys}, "status": None}
-        super().__init__(token, name, props, pulumi.ResourceOptions.merge(opts, version))
+        super().__init__(name, manifest, opts)
         called: str = manifest["metadata"]["name"]
         annotations: Mapping[str, str] = manifest["metadata"].get("annotations") or {}
 
