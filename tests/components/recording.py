@@ -18,7 +18,7 @@ from pulumi.runtime.mocks import MockCallArgs, MockMonitor, MockResourceArgs, Mo
 from pulumi.runtime.stack import Stack
 
 from azure_gpu.catalog.roles import NAMES
-from azure_gpu_operations.graph import sdk_aliases
+from azure_gpu_operations.graph import for_an_engine
 from tests.support.event_loop import new_event_loop
 
 PROJECT = "azure-gpu"
@@ -305,7 +305,7 @@ def declare(build: Callable[[], object], *, preview: bool = False, lookups: Mapp
         build()
         return pulumi.Output.from_input(root.outputs).apply(recorded.exports.update)
 
-    with sdk_aliases.left_out():
+    with for_an_engine.left_out():
         pulumi.runtime.test(program)()
     return recorded
 

@@ -26,7 +26,7 @@ from azure_gpu.formats.stack_file import SECRET
 from azure_gpu.shared.provider_keys import SUBSCRIPTION_ID
 from azure_gpu.stack import look_ups
 from azure_gpu.stack.keys import config_key
-from azure_gpu_operations.graph import sdk_aliases, stand_ins
+from azure_gpu_operations.graph import for_an_engine, stand_ins
 
 _SIGNATURE = "4dabf18193072939515e22adb298388d"  # how the engine marks a special value on the wire
 _STACK = "pulumi:pulumi:Stack"
@@ -134,7 +134,7 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
 
     problem = failure = ""
     try:
-        with sdk_aliases.left_out():
+        with for_an_engine.left_out():
             pulumi.runtime.test(program)()
     except pulumi.RunError as error:
         problem = str(error)

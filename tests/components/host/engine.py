@@ -28,7 +28,7 @@ from pulumi.runtime.proto import (
 )
 
 from azure_gpu.host.provider import SCHEMA, Host, Servicer
-from azure_gpu_operations.graph import sdk_aliases
+from azure_gpu_operations.graph import for_an_engine
 from tests.components import recording
 from tests.components.recording import PROJECT, SECRET_SIGNATURE, STACK, Recorded
 
@@ -213,7 +213,7 @@ def running(lookups: Mapping[str, Any], *, preview: bool = False) -> Iterator[En
 
     served, channel = loop.run_until_complete(host())
     try:
-        with sdk_aliases.left_out():
+        with for_an_engine.left_out():
             yield Engine(
                 recorded, provider_pb2_grpc.ResourceProviderStub(channel), address, loop, monitor.resources, preview, hooks
             )

@@ -2,7 +2,7 @@
 
 import pulumi
 
-from azure_gpu_operations.graph import sdk_aliases
+from azure_gpu_operations.graph import for_an_engine
 
 
 def aliases(found: pulumi.ResourceOptions) -> list[object]:
@@ -21,7 +21,7 @@ def test_the_sdk_s_aliases_are_left_out_and_no_others() -> None:
         pulumi.Alias(type_="kubernetes:extensions/v1beta1:DaemonSet"),
     ]
     merge = pulumi.ResourceOptions.merge
-    with sdk_aliases.left_out():
+    with for_an_engine.left_out():
         found = pulumi.ResourceOptions.merge(pulumi.ResourceOptions(aliases=own), pulumi.ResourceOptions(aliases=of_sdk))
         assert aliases(found) == own
         assert aliases(pulumi.ResourceOptions.merge(None, pulumi.ResourceOptions(aliases=of_sdk))) == []
